@@ -1,3 +1,5 @@
+"""Registers what the ledger checks and signs when Django starts (label `audit`)."""
+
 from importlib import import_module
 
 from django.apps import AppConfig

@@ -1,3 +1,5 @@
+"""The app configuration of the admin site, which also loads the checks of the deployment."""
+
 from django.contrib.admin.apps import AdminConfig
 
 

@@ -1,3 +1,5 @@
+"""Connects ingestion to the ledger, the queue and the system checks when Django starts."""
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 

@@ -1,3 +1,5 @@
+"""Connects accounts, sessions and lockout to the ledger when Django starts."""
+
 from django.apps import AppConfig
 from django.core import checks
 from django.utils.translation import gettext_lazy as _

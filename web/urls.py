@@ -1,3 +1,5 @@
+"""The addresses of all pages outside the admin."""
+
 from django.urls import include, path
 
 from web.account.mail_settings import account_mail
