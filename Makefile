@@ -47,6 +47,7 @@ lint: install-dev linters ## Style, types, import directions, templates, migrati
 	DEBUG=True $(PY) manage.py makemigrations --check --dry-run
 	DEBUG=True $(PY) manage.py check
 	scripts/settings-reference --check
+	scripts/module-index --check
 	scripts/check-words
 	var/linters/bin/codespell $$(git ls-files)
 	var/linters/bin/hadolint deploy/Containerfile
