@@ -117,7 +117,9 @@ async def source_wait_before_the_next_request():
 async def our_wait_before_the_next_request():
     error = PortalThrottled()
     error.retry_after = 60
-    again = retry.decide(error, make_item(1), RetryRules(), is_portal_down=False, now=0.0)
+    again = retry.decide_after_failure(
+        error, make_item(1), RetryRules(), is_portal_down=False, now=0.0
+    )
     return again.wait_seconds
 
 

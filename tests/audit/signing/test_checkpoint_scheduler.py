@@ -19,6 +19,7 @@ from audit.signing.checkpoint_scheduler import (
     RETRY_SECONDS,
     CheckpointScheduler,
 )
+from audit.signing.places.port import AnchorError
 from audit.verification.ledger_status import status_figures
 from tests.audit.buckets import free_port
 from tests.audit.support import guards_down, sql, write
@@ -73,7 +74,7 @@ def test_a_server_that_does_not_answer_keeps_nobody_waiting(notary, monkeypatch)
     def hang(_self, _origin, _size, _note):
         asked.set()
         may_answer.wait()
-        raise anchors.NotTaken("too late")
+        raise AnchorError("too late")
 
     monkeypatch.setattr("audit.signing.places.folder.FolderAnchor.put", hang)
     write(0)

@@ -74,7 +74,7 @@ def test_an_installation_to_try_things_out_is_not_passed(settings):
 
 
 def test_code_that_is_no_release_is_noted(settings, tmp_path, monkeypatch):
-    monkeypatch.setattr(installation.identity, "commit", lambda _: "0abc-dirty")
+    monkeypatch.setattr(installation.identity, "commit_id", lambda _: "0abc-dirty")
     taken = look("Name the software")
     assert (taken.result, "files changed since" in taken.observed) == (StepOutcome.NOTE, True)
     monkeypatch.undo()
