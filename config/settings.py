@@ -206,7 +206,7 @@ def _in_s3(name: str, **lock: object) -> dict[str, object]:
         "endpoint_url": env.str(f"{name}_S3_ENDPOINT", default=""),
         "timeout_seconds": env.float(f"{name}_S3_TIMEOUT_SECONDS", default=30.0),
     }
-    return {"BACKEND": f"ingestion.storage.buckets.S3Bucket{name.title()}", "OPTIONS": place | lock}
+    return {"BACKEND": f"ingestion.storage.buckets.Bucket{name.title()}", "OPTIONS": place | lock}
 
 
 STORAGES: dict[str, dict[str, object]] = {

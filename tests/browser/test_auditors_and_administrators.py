@@ -49,7 +49,7 @@ def test_an_auditor_reads_a_documents_trail_and_that_is_on_record(
     page = through_the_door(vera)
     page.get_by_role("link", name="Records").click()
     page.get_by_role("link", name="irb-approval").first.click()
-    page.get_by_role("link", name="What happened to it").click()
+    page.get_by_role("link", name="Document page").click()
     page.get_by_role("link", name="Audit trail of this document").click()
     expect(page.get_by_text("Checking → Filed")).to_be_visible()
     expect(page.get_by_role("button", name="Verify now")).to_have_count(0)

@@ -469,7 +469,7 @@ def test_the_command_says_what_stands_for_locks_in_a_folder(settings, capsys):
         "archive": {"BACKEND": "ingestion.storage.archive.FolderArchive"}
     }
     call_command("lock_archive")
-    assert "read-only for good" in capsys.readouterr().out
+    assert "always read-only" in capsys.readouterr().out
 
 
 def test_a_lock_in_governance_mode_stays_in_it(s3, bucket, settings, file):
