@@ -1,4 +1,4 @@
-"""Reads the database's clock, which all hosts share, and converts its times to local ones."""
+"""Reads the clock of the database, which all hosts share, and converts its times to local ones."""
 
 import time
 from datetime import datetime
@@ -10,7 +10,7 @@ CLOCK_SYNC_SECONDS = 10.0  # between two comparisons with the database's clock
 
 
 def database_now() -> datetime:
-    """Return the time of the database's clock. With SQLite, it is the clock of this host."""
+    """Return the time of the database's clock. SQLite has none, so it is the clock of this host."""
     if connection.vendor != "postgresql":
         return timezone.now()
     with connection.cursor() as cursor:
@@ -20,24 +20,28 @@ def database_now() -> datetime:
 
 
 class DatabaseClock:
-    """Converts times of the database's clock. Use it in the thread of `DatabaseThread`."""
+    """Converts times of the database's clock to monotonic seconds of this process.
+
+    It queries the database, so call it only in the thread of a `DatabaseThread`.
+    """
 
     def __init__(self) -> None:
         self._offset = 0.0  # seconds between the database's clock and the monotonic one
         self._synced_at = float("-inf")
 
     def local(self, moment: float) -> float:
-        """Return the local monotonic seconds for seconds since 1970 by the database's clock."""
+        """Return the local monotonic seconds for seconds since 1970 by the database's clock.
+
+        The clocks are compared again after CLOCK_SYNC_SECONDS. The fastest of three comparisons is
+        the most exact one: its error is at most half the time that it took.
+        """
         if time.monotonic() - self._synced_at > CLOCK_SYNC_SECONDS:
-            # The fastest of three answers is the most exact: its error is at most half its time.
-            _, self._offset = min(_compare_clocks() for _ in range(3))
+            comparisons = []
+            for _ in range(3):
+                before = time.monotonic()
+                database_time = database_now().timestamp()
+                after = time.monotonic()
+                comparisons.append((after - before, database_time - (before + after) / 2))
+            _, self._offset = min(comparisons)
             self._synced_at = time.monotonic()
         return moment - self._offset
-
-
-def _compare_clocks() -> tuple[float, float]:
-    """Return how long the comparison took, and the offset in the middle of that time."""
-    before = time.monotonic()
-    database_time = database_now().timestamp()
-    after = time.monotonic()
-    return after - before, database_time - (before + after) / 2

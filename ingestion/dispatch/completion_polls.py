@@ -1,9 +1,12 @@
-"""Polls the completion of batches, so that none stays unfinished for ever (`core.completion`).
+"""Polls the completion of batches, so that none stays unfinished for ever.
 
-A batch ends with its last document. Polls are for batches that do not end: no shift had room for
-them, or the process that should have ended them died. Every host polls. A conditional UPDATE
-carries the numbers to the next poll, so each poll is carried out once. It sets the time of the next
-poll before the poll is acted on, so a poll whose process dies is repeated.
+A batch ends with its last document. Polls find batches that do not end, because no shift had room
+for them or because the process that should have ended them died. `core.completion` decides the
+outcome of a poll.
+
+Every host polls. A conditional UPDATE stores the numbers for the next poll, so each poll is carried
+out by one host. It sets the time of the next poll before the outcome is acted on, so the next poll
+makes good for one whose process died.
 """
 
 from datetime import datetime, timedelta
@@ -21,14 +24,17 @@ MIN_POLL_DELAY_SECONDS = 1.0
 
 
 def poll_due_batches(now: datetime | None = None) -> int:
-    """Poll the batches that are due. Returns how many were polled by this call."""
+    """Poll the batches that are due, at most MAX_BATCHES_PER_POLL.
+
+    Returns how many this call polled, without those that another host polled meanwhile.
+    """
     now = now or database_now()
     due = list(Batch.objects.due_for_poll(now)[:MAX_BATCHES_PER_POLL])
-    return sum(_poll(batch, now) for batch in due)
+    return sum(_poll_batch(batch, now) for batch in due)
 
 
-def _poll(batch: Batch, now: datetime) -> bool:
-    """Poll a batch. Returns False if another host has polled it meanwhile."""
+def _poll_batch(batch: Batch, now: datetime) -> bool:
+    """Poll one batch. Returns False if another host polled it meanwhile."""
     decision = decide_next_poll(
         batch.documents.unsettled().count(),
         PollState(batch.polled_count, batch.poll_retries),

@@ -1,8 +1,9 @@
-"""Defines the thread in which a shift talks to the database.
+"""Defines the thread in which a shift uses the database.
 
 The asyncio core never calls the ORM. All database work of a shift runs in one thread, whose
-connection is opened and closed with it: django-q2 closes connections in its own thread only, and a
-connection that the server dropped would stay broken for the life of the worker.
+connection is opened and closed with the thread. The thread closes it itself, because django-q2
+closes connections of its own thread only, and a connection that the server dropped would stay
+broken for the life of the worker.
 """
 
 import asyncio
@@ -41,10 +42,10 @@ class DatabaseThread:
         self._thread.shutdown()
 
     async def __call__(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Return what `work` returns, after the calls before it.
+        """Run `work` in the thread after all earlier calls, and return its result.
 
-        Raises what `work` raises. If the connection failed, it raises OperationalError, and the
-        next call opens another connection.
+        Raises what `work` raises. If the connection failed, raises OperationalError, and the next
+        call opens another connection.
         """
 
         def run() -> R:

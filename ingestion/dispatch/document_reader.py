@@ -1,7 +1,7 @@
-"""Implements the core's `DocumentReader`: scans a file for viruses, then parses and checks it.
+"""Implements the core's port `DocumentReader`: scans a file for viruses, parses it, checks it.
 
-Parsing and checking are one task of the pool of parser processes, and only the verdict returns.
-Checking in the process of the shift would use its one interpreter while other cores are idle.
+Parsing and checking are one task of the pool of parser processes, which returns the verdict only.
+If the process of the shift did the checks, it would use one interpreter while other cores are idle.
 """
 
 from functools import partial
@@ -22,12 +22,18 @@ PRELOAD = [verdict.__name__]
 
 
 def warm_up(**_: Any) -> None:
-    """Start the parser processes in a new worker, so that the first upload does not wait for it."""
+    """Start the parser processes of a new worker, so that the first upload does not wait for them.
+
+    It receives django-q2's signal `post_spawn`.
+    """
     parser_processes.warm_up(PRELOAD)
 
 
 class PooledDocumentReader:
-    """Reads documents in the pool. With a virus scanner, an infected file is not opened."""
+    """Reads documents in a pool of parser processes.
+
+    If a virus scanner is configured, an infected file is rejected without being opened.
+    """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -35,11 +41,14 @@ class PooledDocumentReader:
 
     @staticmethod
     def pool() -> Reader:
-        """Return the pool that this reader needs. The caller opens and closes it."""
+        """Return the pool that the constructor needs. The caller opens and closes it."""
         return Reader(settings.READING_LIMITS, preload=PRELOAD)
 
     async def read(self, item: WorkItem, fetched: Fetched) -> verdict.Checked:
-        """Return the verdict. Raises ScannerUnavailable and ReadingFault: the document is held."""
+        """Return the verdict about the document.
+
+        Raises ScannerUnavailable or ReadingFault if it cannot be read now. Then it is held.
+        """
         if self._scanner and (found := await self._scanner.scan(fetched.path)):
             alarm = RuleFinding("MALWARE_SUSPECTED", facts={"signature": found})
             return verdict.Checked(verdict.verdict_of([alarm]))
@@ -51,16 +60,12 @@ class PooledDocumentReader:
             activated_on=item.activated_on,
             overrides=item.overrides,
         )
-        person = _declared_person(item)
+        # The doc_id of an upload contains the declared person after the type (decision 12).
+        kind = TYPES.get(item.declared_type)
+        declared, _, name = item.doc_id.partition(".")
+        is_declared = kind and kind.per_person and not item.url and declared == kind.slug
+        person = name.replace("-", " ") if is_declared else ""
         sent = verdict.Sent(item.schema_version, item.declared_type, person, item.filename)
         today = timezone.now().date()
         check = partial(verdict.check_whatever, sent=sent, site=site, today=today)
         return await self._reader.read_then(check, fetched.path, fetched.sha256)
-
-
-def _declared_person(item: WorkItem) -> str:
-    """Return whose document it is, as the doc_id of an upload says (decision 12), or ""."""
-    kind = TYPES.get(item.declared_type)
-    declared, _, person = item.doc_id.partition(".")
-    is_declared = kind and kind.per_person and not item.url and declared == kind.slug
-    return person.replace("-", " ") if is_declared else ""

@@ -1,8 +1,12 @@
 """Claims, renews, returns and recovers the leases of chunks.
 
-A worker owns a chunk while the row names its lease and the lease has not expired. The worker
-creates the id of the lease and writes it with the conditional UPDATE that claims the chunk, so that
-no other worker can take the lease for its own.
+A lease is a worker's right to a chunk until a time. The worker creates the id of the lease and
+writes it with the conditional UPDATE that claims the chunk, so no two workers share a lease. The id
+is the fencing token: every later write names it, and a worker whose lease was recovered writes
+nothing. Renewals extend the lease; the chunk of a worker that stops renewing is made due again.
+
+How a shift uses its leases is defined in `dispatch.shift`; when leases are recovered, in
+`dispatch.recovery`.
 """
 
 import random
@@ -31,37 +35,41 @@ from ingestion.storage import spool
 from sites.models import Site
 
 MAX_CHUNKS_PER_CLAIM = 8  # so that other shifts receive chunks too
-MAX_RECOVERY_DELAY_SECONDS = 30.0
+RECOVERY_DELAY_BASE_SECONDS = 0.5  # doubled with each lost worker
+MAX_RECOVERY_DELAY_SECONDS = 30.0  # until the chunk of a lost worker is due again
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Holds a claimed chunk, and what there is to do in it."""
+    """Describes a claimed chunk and the documents that are due in it."""
 
     chunk: int  # primary key
     site: int  # primary key
     batch: str  # reference
-    urgent: bool
-    lease_id: uuid.UUID
+    urgent: bool  # the chunk came from the queue of urgent chunks
+    lease_id: uuid.UUID  # the fencing token
     items: tuple[WorkItem, ...]
 
 
 def claim_due_chunks(
     max_chunks: int, *, by: str, busy_sites: Collection[int] = (), urgent: bool = False
 ) -> list[Lease]:
-    """Claim due chunks in order of rank, no two of one site and none of a busy site.
+    """Claim at most `max_chunks` due chunks, in the order of their rank.
 
-    `by` identifies the worker. Urgent chunks and others are two queues: neither waits for room that
-    the other one fills.
+    No two chunks are of one site, and none is of a site in `busy_sites` (primary keys) or of a site
+    of which SITE_MAX_CHUNKS chunks run. `by` identifies the worker in `lease_owner`. Urgent chunks
+    and others are two queues: neither waits for room that the other one fills.
+
+    Returns fewer leases than there are due chunks if other workers claim some of them meanwhile.
     """
     now = database_now()
     excluded = {*busy_sites, *_sites_at_limit(urgent)}
-    due = next_chunk_of_each_site(now, excluded, urgent)
+    due = find_next_chunk_of_each_site(now, excluded, urgent)
     chunks = list(due[: min(max_chunks, MAX_CHUNKS_PER_CLAIM)])
-    return [lease for chunk in chunks if (lease := _claim(chunk, by=by, now=now))]
+    return [lease for chunk in chunks if (lease := _claim_chunk(chunk, by=by, now=now))]
 
 
-def next_chunk_of_each_site(
+def find_next_chunk_of_each_site(
     now: datetime, excluded: Collection[int], urgent: bool
 ) -> "QuerySet[Chunk, int]":
     """Return the first due chunk of every site that is not excluded, in order of rank.
@@ -79,16 +87,16 @@ def is_any_chunk_due() -> bool:
     """Return whether a shift could claim a chunk now."""
     now = database_now()
     return any(
-        next_chunk_of_each_site(now, _sites_at_limit(urgent), urgent).exists()
-        for urgent in due_queues((True, False))
+        find_next_chunk_of_each_site(now, _sites_at_limit(urgent), urgent).exists()
+        for urgent in find_due_queues((True, False))
     )
 
 
-def due_queues(queues: Iterable[bool]) -> list[bool]:
+def find_due_queues(queues: Iterable[bool]) -> list[bool]:
     """Return which of the queues (True is the urgent one) have a due chunk.
 
-    Most calls find nothing. Each is one statement, whose text is built once and which probes an
-    index.
+    Most calls find none. Each call is one statement, which probes an index and whose text is built
+    once.
     """
     asked = tuple(queues)
     with connection.cursor() as cursor:
@@ -98,7 +106,7 @@ def due_queues(queues: Iterable[bool]) -> list[bool]:
 
 @cache
 def _due_queues_query(queues: tuple[bool, ...]) -> tuple[str, tuple[Any, ...]]:
-    """Return a query and its parameters: for each queue, whether a chunk is due by now."""
+    """Return SQL and parameters of a query that tells for each queue whether a chunk is due."""
     due = Chunk.objects.due(Now()).order_by()
     firsts = [due.of_urgency(urgent).values_list("pk")[:1] for urgent in queues]
     queries = [first.query.sql_with_params() for first in firsts]
@@ -113,15 +121,22 @@ def _sites_at_limit(urgent: bool) -> set[int]:
     return {site for site, _ in counted}
 
 
-def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
-    """Claim a chunk.
+def _claim_chunk(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
+    """Claim one chunk, and move its batch to IN_PROGRESS.
 
     Returns None if another worker claimed it, if its site is at its limit, or if its batch is being
     cancelled.
     """
     lease_id = uuid.uuid4()
     with ledger():
-        if not _site_has_room(chunk_id):
+        # The site is locked, so that two claims see each other's running chunks. Only PostgreSQL
+        # needs the lock: SQLite has one writer at a time.
+        wanted = Chunk.objects.only("site_id", "is_urgent").get(pk=chunk_id)
+        Site.objects.select_for_update(no_key=True).filter(pk=wanted.site_id).values_list(
+            "pk"
+        ).get()
+        running = Chunk.objects.running().of_urgency(wanted.is_urgent).filter(site=wanted.site_id)
+        if running.count() >= settings.SITE_MAX_CHUNKS:
             return None
         due = Chunk.objects.waiting().filter(pk=chunk_id, next_dispatch_at__lte=now)
         # A subquery and not a join: a join would move the condition on the chunk's own state into
@@ -142,17 +157,6 @@ def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
     return Lease(chunk_id, chunk.site_id, chunk.batch.reference, chunk.is_urgent, lease_id, items)
 
 
-def _site_has_room(chunk_id: int) -> bool:
-    """Count the running chunks of the site under a lock, so that two claims see each other.
-
-    Only PostgreSQL needs the lock: SQLite has one writer at a time.
-    """
-    chunk = Chunk.objects.only("site_id", "is_urgent").get(pk=chunk_id)
-    Site.objects.select_for_update(no_key=True).filter(pk=chunk.site_id).values_list("pk").get()
-    running = Chunk.objects.running().of_urgency(chunk.is_urgent).filter(site=chunk.site_id)
-    return bool(running.count() < settings.SITE_MAX_CHUNKS)
-
-
 def find_chunks_being_cancelled(leases: Iterable[uuid.UUID]) -> set[int]:
     """Return which of the leased chunks belong to a batch that is being cancelled."""
     held = Chunk.objects.filter(lease_id__in=set(leases))
@@ -161,7 +165,7 @@ def find_chunks_being_cancelled(leases: Iterable[uuid.UUID]) -> set[int]:
 
 
 def renew(leases: Iterable[uuid.UUID]) -> set[uuid.UUID]:
-    """Extend all these leases by LEASE_SECONDS. Returns those that still exist."""
+    """Extend the leases to LEASE_SECONDS from now. Returns those that still exist."""
     wanted = set(leases)
     expires = database_now() + timedelta(seconds=settings.LEASE_SECONDS)
     Chunk.objects.filter(lease_id__in=wanted).update(lease_expires_at=expires)
@@ -170,11 +174,12 @@ def renew(leases: Iterable[uuid.UUID]) -> set[uuid.UUID]:
 
 
 def return_chunk(chunk_id: int, lease_id: uuid.UUID, *, untouched: Collection[int] = ()) -> None:
-    """End a lease. The chunk is DONE if all its documents are settled, and waits otherwise.
+    """End a lease, and remove its folder in the spool.
 
-    It is due again when the next of its documents is. `untouched` are documents whose attempt was
-    counted but not begun: it is not charged. Does nothing if the lease is lost already, because the
-    new worker of the chunk continues.
+    The chunk is DONE if all its documents are settled. Otherwise it waits, and is due again when
+    the next of its documents is. `untouched` are primary keys of documents whose attempt was
+    counted but not begun: the attempt is taken back. Does nothing if the lease was recovered,
+    because another worker continues with the chunk.
     """
     with ledger():
         if not Chunk.objects.lock_if_held(lease_id, pk=chunk_id):
@@ -209,9 +214,9 @@ def recover_expired() -> int:
 
 
 def recover_leases_of(owner: str) -> int:
-    """Make the chunks of a worker whose process is known to be dead due again, before they expire.
+    """Make the chunks of a dead worker due again, before their leases expire.
 
-    Returns how many there were.
+    `owner` identifies the worker as `lease_owner` does. Returns how many chunks there were.
     """
     return _make_due(Chunk.objects.running().filter(lease_owner=owner), database_now())
 
@@ -223,6 +228,11 @@ def recover_expired_chunk(chunk_id: int) -> bool:
 
 
 def _make_due(lost: "QuerySet[Chunk]", now: datetime) -> int:
+    """Free the chunks that still match the query, and remove the folders of their leases.
+
+    Any number of processes may do so at the same time: each chunk is freed by one conditional
+    UPDATE. Returns how many chunks this call freed.
+    """
     recovered = 0
     for chunk_id, lease_id, losses in lost.values_list("pk", "lease_id", "losses"):
         due_at = now + timedelta(seconds=_draw_recovery_delay(losses))
@@ -236,11 +246,13 @@ def _make_due(lost: "QuerySet[Chunk]", now: datetime) -> int:
 
 
 def _draw_recovery_delay(losses: int) -> float:
-    """Return the seconds until a chunk that lost `losses` workers in a row is due again.
+    """Return the seconds until a chunk that lost its worker is due again.
 
-    It is 0 after the first loss, which looks like a killed process. Then it grows, with full
-    jitter, so that chunks that failed together do not return together.
+    `losses` is the number of workers that it lost in a row before this one. The delay is 0 after
+    the first loss, which is probably a killed process. Then it grows exponentially, with full
+    jitter, so that chunks that were lost together are not due together.
     """
     if not losses:
         return 0.0
-    return random.uniform(0.0, min(MAX_RECOVERY_DELAY_SECONDS, 0.5 * 2 ** min(losses, 16)))
+    longest = RECOVERY_DELAY_BASE_SECONDS * 2 ** min(losses, 16)
+    return random.uniform(0.0, min(MAX_RECOVERY_DELAY_SECONDS, longest))

@@ -1,11 +1,12 @@
-"""Keeps the token bucket and the breaker of a portal in a row that all workers of all hosts share.
+"""Stores the token bucket and the circuit breaker of each portal in a row that all workers share.
 
-The bucket is one integer. One statement moves it on, with an expression that reads the row which
-the statement locks, so it is correct under any number of processes. What is reserved and not used
-is lost to the portal's throughput; it is never used twice (docs/adr/0009).
+The bucket is one integer, the theoretical arrival time (TAT) of GCRA in microseconds. One statement
+reads and moves it under the lock of the row, so it is correct with any number of processes. A
+reserved token that is not used is lost to the portal's throughput; no token is used twice
+(docs/adr/0009).
 
-`core.breaker` moves the breaker under the lock of the row, and each change of its state is a ledger
-entry. Locks are taken in this order: portal limit, chunk, document, batch, ledger.
+`core.breaker` decides how the breaker moves, under the lock of the row. Each change of its state is
+a ledger entry. Locks are taken in this order: portal limit, chunk, document, batch, ledger.
 """
 
 import time
@@ -37,7 +38,7 @@ ON CONFLICT (portal_id) DO UPDATE
     WHERE {table}.breaker = 'CLOSED'
 RETURNING tat, {now}, given_at, failures
 """
-# The time of this moment; now() would be the time at which the transaction began.
+# The time at which the statement reads the clock. now() would be the start of the transaction.
 _POSTGRESQL_NOW = "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint"
 
 _TABLE = PortalLimitState._meta.db_table
@@ -49,11 +50,11 @@ _STATEMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class ReservedTokens:
-    """Holds a reservation. Times are seconds since 1970 by the database's clock."""
+    """Describes a reservation. Times are seconds since 1970 by the database's clock."""
 
     receipt: int  # the theoretical arrival time as the row stores it, in microseconds
-    now: float
-    delivered_at: float
+    now: float  # when the tokens were reserved
+    delivered_at: float  # when the portal delivered a document last
     has_failures: bool  # since the last answer
 
     @property
@@ -63,25 +64,25 @@ class ReservedTokens:
 
 @dataclass(frozen=True, slots=True)
 class RecordedOutcome:
-    """Holds the state of a portal after the outcome of a request was recorded."""
+    """Describes a portal after the outcome of a request was recorded."""
 
     health: PortalHealth
-    delivered_at: float  # seconds since 1970 by the database's clock
+    delivered_at: float  # of its last document; seconds since 1970 by the database's clock
     has_failures: bool  # since the last answer
 
 
 def reserve_tokens(
     portal: int, rate: RequestRate, tokens: int, *, lead: float = 0.0
 ) -> ReservedTokens | None:
-    """Spend tokens whose requests start at least `lead` seconds from now.
+    """Reserve tokens for requests that start at least `lead` seconds from now.
 
-    Returns None if the breaker is not closed.
+    `portal` is the primary key of the portal. Returns None if the breaker is not closed.
     """
     values = {"portal": portal, "lead": _micros(lead), "cost": _micros(tokens * rate.interval)}
     if connection.vendor == "postgresql":
         row = _fetch_one(values)
     else:
-        # BEGIN IMMEDIATE first, so that the time is read after the wait for the write lock.
+        # BEGIN IMMEDIATE waits for the write lock, and the time is read after that.
         with transaction.atomic():
             row = _fetch_one(values | {"now": _micros(time.time())})
     if row is None:
@@ -97,7 +98,10 @@ def _fetch_one(values: dict[str, int]) -> Any:
 
 
 def return_tokens(portal: int, receipt: int, rate: RequestRate, unused: int) -> bool:
-    """Give back the end of a reservation. Returns False if there is a later reservation."""
+    """Return the last `unused` tokens of a reservation.
+
+    Returns False, and returns no token, if another reservation followed.
+    """
     before = receipt - _micros(unused * rate.interval)
     return PortalLimitState.objects.filter(portal=portal, tat=receipt).update(tat=before) == 1
 
@@ -107,7 +111,7 @@ def start_probe(
 ) -> tuple[Breaker, ReservedTokens | None]:
     """Ask a breaker that is not closed for permission to send a probe.
 
-    Returns the breaker, and a token if the probe is permitted.
+    Returns the breaker, and a reservation of one token if the probe is permitted.
     """
     with ledger():
         row, now = _lock_row(portal), database_now().timestamp()
@@ -123,7 +127,7 @@ def start_probe(
 def record_outcome(
     portal: int, outcome: RequestOutcome, settings: BreakerSettings
 ) -> RecordedOutcome:
-    """Move the breaker by the outcome of a request."""
+    """Record the outcome of a request, which may open or close the breaker."""
     with ledger():
         row, now = _lock_row(portal), database_now().timestamp()
         if outcome is RequestOutcome.DELIVERED:
@@ -138,7 +142,7 @@ def record_outcome(
 
 
 def _lock_row(portal: int) -> PortalLimitState:
-    """Return the locked row. It exists, because the slot of every request came from it."""
+    """Return the locked row. It exists, because every request reserved its slot in it."""
     return PortalLimitState.objects.select_for_update(of=("self",)).get(portal=portal)
 
 
@@ -149,9 +153,10 @@ def breaker_of(row: PortalLimitState) -> Breaker:
 
 
 def _save(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
-    """Save the row, and record a change of state.
+    """Save the row, and record a change of the breaker's state in the ledger.
 
-    When a portal answers again, its chunks are due at once.
+    When the breaker is closed, because the portal answers again, the chunks of the portal are made
+    due at once.
     """
     row.breaker, row.shut_until = new.state, _micros(new.until)
     row.failures = [_micros(at) for at in new.failures]

@@ -15,8 +15,9 @@ def postpone_if_portal_down(chunk: Chunk, now: datetime) -> datetime:
     """Return when the portal of the chunk may be asked: now, or at its next probe if it is down.
 
     If it is down, a document that has waited for DOCUMENT_DEADLINE_SECONDS since its first failure
-    is held, and the returned time is not later than the next such deadline. The rows of the
-    documents do not store this time: when the portal answers again, they are due at once.
+    is held as PORTAL_UNAVAILABLE, and the returned time is not later than the next such deadline.
+    Only the chunk stores the returned time: when the portal answers again, the chunk is made due
+    and all its documents are fetched at once.
 
     Call it inside `ledger()`, with the row of the chunk locked.
     """

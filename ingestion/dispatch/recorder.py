@@ -1,4 +1,4 @@
-"""Implements the core's `Recorder` with steps that the lease of the chunk fences."""
+"""Implements the core's port `Recorder`: turns each move of a document into a fenced step."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +24,12 @@ from ingestion.storage.archive import get_archive
 class DatabaseRecorder:
     """Records the moves of a shift's documents in the database.
 
-    `leases` maps the primary key of a chunk to the lease under which the shift holds it. `finish`
-    and `postpone` are methods of the shift, which keeps the chunks in memory.
+    `leases` maps the primary key of a chunk to the lease under which the shift holds it; the shift
+    adds to it. `files` is the executor for blocking work with files. `finish` and `postpone` are
+    methods of the shift, which keeps the chunks in memory.
 
-    This layer exists because the core knows neither leases nor files: it adds the lease to a move,
-    and it stores the bytes before the row says that they are stored.
+    This layer exists because the core knows neither leases nor storage: it adds the lease to each
+    move, and it archives the bytes before the row says that they are archived.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class DatabaseRecorder:
         return bool(await self._apply_step(step))
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: Checked) -> None:
-        """Archive the bytes, then record state and entry. The order matters: see `Conclude`."""
+        """Archive the bytes, then record state and entry. `Conclude` explains the order."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._files, get_archive().put, fetched.path, fetched.sha256)
         await self._apply_step(Conclude(**self._fence(item), checked=checked))
@@ -81,7 +82,7 @@ class DatabaseRecorder:
         return {"document": item.document, "lease": self._leases[item.chunk]}
 
     async def _drop_upload(self, item: WorkItem) -> None:
-        """Remove the uploaded file from the spool. Its bytes are in the archive."""
+        """Remove the file of an upload from the spool, because its bytes are in the archive."""
         if item.spooled:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._files, spool.drop_upload, item.spooled)

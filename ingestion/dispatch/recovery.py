@@ -1,8 +1,8 @@
-"""Recovers from workers that died: makes their chunks due again, and removes their spool folders.
+"""Recovers from dead workers: makes their chunks due again, and removes their spool folders.
 
-Every host does it when it starts and in each tick, and so does `manage.py recover`. Any number of
-processes may do it at the same time: a conditional UPDATE frees each chunk, and a folder is removed
-once. An operator may release a single chunk if no host runs, and the ledger records that.
+Every host does it in each tick, and so does `manage.py recover`. Any number of processes may do it
+at the same time: a conditional UPDATE frees each chunk, and a missing folder is no error. If no
+host runs, an operator may release a single chunk, which the ledger records.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from ingestion.storage import spool
 
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    """Counts what was recovered. It is true if anything was."""
+    """Counts recovered chunks and removed folders. It is true if there were any."""
 
-    chunks: int  # of silent workers; their folders were removed too
-    folders: int  # left by leases that had ended in another way
+    chunks: int  # of workers without a heartbeat; their folders were removed too
+    folders: int  # that no lease had
 
     def __bool__(self) -> bool:
         return bool(self.chunks or self.folders)
@@ -36,12 +36,26 @@ class RecoveryResult:
 
 
 def recover_orphans() -> RecoveryResult:
-    """Make the chunks of silent workers due again, and remove folders that belong to no lease."""
-    return RecoveryResult(chunks=leases.recover_expired(), folders=_remove_leftover_folders())
+    """Make the chunks of silent workers due again, and remove folders that belong to no lease.
+
+    A leftover folder belonged to a worker that was killed after its lease had ended in another way.
+    A folder is created after its lease, so a folder that was listed before the leases and has none
+    has no owner.
+    """
+    chunks = leases.recover_expired()
+    existing = set(spool.list_attempts())
+    held = Chunk.objects.filter(lease_id__in=existing).values_list("lease_id", flat=True)
+    leftovers = existing.difference(held) if existing else set()
+    for lease in leftovers:
+        spool.drop_attempt(lease)
+    return RecoveryResult(chunks=chunks, folders=len(leftovers))
 
 
 def release_lease(chunk: Chunk, *, by: Actor) -> bool:
-    """End an expired lease. Returns False if it was renewed or returned meanwhile."""
+    """End the expired lease of a chunk, and wake a worker.
+
+    `by` is the operator. Returns False if the lease was renewed or returned meanwhile.
+    """
     with ledger():
         if not leases.recover_expired_chunk(chunk.pk):
             return False
@@ -62,19 +76,6 @@ def release_lease(chunk: Chunk, *, by: Actor) -> bool:
         )
         transaction.on_commit(wakeup.wake_worker)
     return True
-
-
-def _remove_leftover_folders() -> int:
-    """Remove folders of workers that were killed after their lease had ended in another way.
-
-    A folder is created after its lease, so a listed folder without a lease has no owner.
-    """
-    existing = set(spool.list_attempts())
-    held = Chunk.objects.filter(lease_id__in=existing).values_list("lease_id", flat=True)
-    leftovers = existing.difference(held) if existing else set()
-    for lease in leftovers:
-        spool.drop_attempt(lease)
-    return len(leftovers)
 
 
 def _count(number: int, noun: str) -> str:

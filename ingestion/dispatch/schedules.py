@@ -1,8 +1,8 @@
 """Defines the periodic housekeeping tasks, which django-q2 starts.
 
-django-q2 looks for due tasks every 30 seconds. What the work itself relies on is done by the loop
-of the hosts instead. To add a task, write a function in `ingestion.tasks` and a line here; the next
-`migrate` installs it.
+django-q2 looks for due tasks every 30 seconds. Work that documents wait for is done in the ticks of
+`processes.worker_host` instead. To add a task, write a function in `ingestion.tasks` and a line
+here; the next `migrate` installs it.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from django.db import connection
 from django_q.models import Schedule
 
-PREFIX = "siteledger: "  # schedules with this prefix that are not listed are removed
+PREFIX = "siteledger: "  # `install_schedules` removes other schedules with this prefix
 
-# A function, and the minutes between two calls.
+# The name of a schedule, its function, and the minutes between two calls.
 SCHEDULES: Mapping[str, tuple[str, int]] = {
     "purge wakeups": ("ingestion.tasks.purge_wakeups", 15),
     "count what sites lack": ("ingestion.tasks.summarise_sites", 5),
@@ -27,9 +27,12 @@ SCHEDULES: Mapping[str, tuple[str, int]] = {
 
 
 def install_schedules() -> None:
-    """Install the schedules. Those that exist keep the time of their next run."""
+    """Install the schedules, and remove those that are not listed any more.
+
+    A schedule that exists keeps the time of its next run.
+    """
     if Schedule._meta.db_table not in connection.introspection.table_names():
-        return  # The migration is partial, and the next one calls this again.
+        return  # django-q2 is not migrated yet. The next migration calls this function again.
     names = [f"{PREFIX}{name}" for name in SCHEDULES]
     Schedule.objects.filter(name__startswith=PREFIX).exclude(name__in=names).delete()
     for name, (function, minutes) in SCHEDULES.items():

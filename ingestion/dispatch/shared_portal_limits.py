@@ -1,6 +1,7 @@
 """Implements the core's `PortalLimit` with the row that all workers share.
 
-Times of the database's clock become local ones, and a database failure becomes a waiting time.
+It converts times of the database's clock to local ones, and turns a failure of the database into a
+waiting time. The rows themselves are read and written in `dispatch.portal_limit_rows`.
 """
 
 import logging
@@ -24,28 +25,29 @@ from ingestion.core.reservations import (
 from ingestion.dispatch import portal_limit_rows
 from ingestion.dispatch.clock import DatabaseClock
 from ingestion.dispatch.database_thread import DatabaseThread
-from ingestion.dispatch.portal_limit_rows import ReservedTokens
+from ingestion.dispatch.portal_limit_rows import RecordedOutcome, ReservedTokens
 
 logger = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 1.0  # until a database that failed is asked again
-MAX_RESERVED_AHEAD_SECONDS = 2.0  # so that other workers receive slots too
-MAX_LEAD_SECONDS = 1.0
+MAX_RESERVED_AHEAD_SECONDS = 2.0  # of slots, so that other workers receive slots too
+MAX_LEAD_SECONDS = 1.0  # of the first slot of a reservation, from the time it was reserved
 
-# Opening a connection takes so long. At a portal with a shorter slack, the first request after a
-# pause would be overtaken by the next one, so as much time is left free behind it. The request may
-# start late by the same time: otherwise a worker that misses the slot would pay for it each time.
+# The time that it takes to open a connection. If a portal tolerates a shorter delay of a request,
+# the first request after a pause would arrive too close to the next one. So the tokens of this time
+# are left unused behind it. The request may also start late by MAX_WAKEUP_DELAY_SECONDS: otherwise
+# a worker that misses the slot would spend these tokens again each time.
 CONNECT_SECONDS = 0.05
-# After so long a pause, a connection counts as closed. Slots lie ahead, and until their time comes
-# the kept connection may expire.
+# After such a pause, a connection counts as closed: the slot is in the future, and the connection
+# that is kept open may expire before.
 IDLE_CONNECTION_SECONDS = KEEP_ALIVE_SECONDS - 5.0
 
 
 class SharedPortalLimit:
     """Holds the limits of one portal for one shift.
 
-    It writes only what other workers have to know. What it remembers of the row saves writes and
-    decides nothing.
+    It writes only what other workers have to know. Attributes that repeat the row are used to skip
+    writes, and for no decision.
     """
 
     def __init__(
@@ -60,14 +62,21 @@ class SharedPortalLimit:
         self._portal = terms.portal
         self._rate = RequestRate.of(terms.rate_per_second, terms.burst)
         self._breaker = breaker
-        self._lead = 0.0  # seconds that a reservation takes: slots that are due sooner are useless
-        # Monotonic seconds of the last answer, or of the request for which time was left free.
+        # Seconds that a reservation takes. A slot that is due sooner would be over before it can be
+        # used.
+        self._lead = 0.0
+        # Monotonic seconds of the last answer, or of the request with unused tokens behind it.
         self._connected_at = -math.inf
-        self._leaves_time_free = False  # behind the next request
-        self._delivered_at = -math.inf
-        self._has_failures = True  # until the row says otherwise
+        self._has_unused_tokens = False  # behind the next request, which opens a connection
+        self._delivered_at = -math.inf  # monotonic seconds of the last document, from the row
+        self._has_failures = True  # since the last answer, from the row; True until it is read
 
     async def reserve(self, wanted: int) -> SlotReservation:
+        """Reserve at most `wanted` slots.
+
+        The reservation has no slots if the portal is down, or if the database failed, with the
+        seconds until the next try.
+        """
         tokens = max(1, min(wanted, int(MAX_RESERVED_AHEAD_SECONDS / self._rate.interval)))
         try:
             reservation, spent_at = await self._database(self._reserve, tokens)
@@ -79,9 +88,10 @@ class SharedPortalLimit:
         return reservation
 
     async def give_back(self, reservation: SlotReservation, unused: int) -> None:
-        if self._leaves_time_free:
-            self._connected_at = -math.inf  # that time is given back too
-        with suppress(DatabaseError):  # The slots are not used then, which does no harm.
+        """Return the last `unused` slots of a reservation."""
+        if self._has_unused_tokens:
+            self._connected_at = -math.inf  # The next request will open the connection.
+        with suppress(DatabaseError):  # Then the slots stay unused, which does no harm.
             await self._database(
                 portal_limit_rows.return_tokens,
                 self._portal,
@@ -91,8 +101,11 @@ class SharedPortalLimit:
             )
 
     async def report_outcome(self, outcome: RequestOutcome) -> PortalHealth:
-        """Record the outcome. Skips the write if the portal was already marked healthy."""
-        self._connected_at, self._leaves_time_free = time.monotonic(), False
+        """Record the outcome of a request, and return the health of the portal.
+
+        Skips the write if the portal was already marked healthy.
+        """
+        self._connected_at, self._has_unused_tokens = time.monotonic(), False
         age = self._connected_at - self._delivered_at
         is_delivery_old = age > self._breaker.window_seconds / 4
         needs_delivery = outcome is RequestOutcome.DELIVERED and is_delivery_old
@@ -106,19 +119,17 @@ class SharedPortalLimit:
 
     def _reserve(self, tokens: int) -> tuple[SlotReservation, float]:
         """Return the reservation, and when its tokens were spent. Runs in the database thread."""
-        free = self._count_tokens_left_free()
-        if free:
+        unused, delay = self._count_unused_tokens(), 0.0
+        if unused:
             tokens, delay = 1, MAX_WAKEUP_DELAY_SECONDS
-        else:
-            delay = 0.0
         reserved = portal_limit_rows.reserve_tokens(
-            self._portal, self._rate, tokens + free, lead=self._lead
+            self._portal, self._rate, tokens + unused, lead=self._lead
         )
         if reserved is None:
             return self._reserve_probe()
         self._remember(reserved)
         at = reserved.now + self._lead
-        start_times = self._rate.start_times(reserved.tat, at, tokens + free)[:tokens]
+        start_times = self._rate.start_times(reserved.tat, at, tokens + unused)[:tokens]
         slots = make_slots(self._rate, [self._clock.local(moment) for moment in start_times])
         reservation = SlotReservation(
             slots=tuple(Slot(slot.earliest_at, slot.latest_at + delay) for slot in slots),
@@ -129,16 +140,17 @@ class SharedPortalLimit:
         )
         return reservation, self._clock.local(reserved.now)
 
-    def _count_tokens_left_free(self) -> int:
-        """Return the tokens to leave free behind the next request if it opens a connection."""
+    def _count_unused_tokens(self) -> int:
+        """Return the tokens to leave unused behind the next request if it opens a connection."""
         now = time.monotonic()
         is_connected = now - self._connected_at < IDLE_CONNECTION_SECONDS
         if self._rate.slack >= CONNECT_SECONDS or is_connected:
             return 0
-        self._connected_at, self._leaves_time_free = now, True
+        self._connected_at, self._has_unused_tokens = now, True
         return math.ceil((CONNECT_SECONDS + MAX_WAKEUP_DELAY_SECONDS) / self._rate.interval)
 
     def _reserve_probe(self) -> tuple[SlotReservation, float]:
+        """Return a slot for a probe if the breaker permits one, and when its token was spent."""
         breaker, reserved = portal_limit_rows.start_probe(self._portal, self._rate, self._breaker)
         now = time.monotonic()
         if reserved:
@@ -149,12 +161,13 @@ class SharedPortalLimit:
         is_down = breaker.state is not BreakerState.CLOSED
         return SlotReservation(is_portal_down=is_down), now
 
-    def _remember(self, reserved: ReservedTokens) -> None:
+    def _remember(self, reserved: ReservedTokens | RecordedOutcome) -> None:
+        """Keep what the row says about answers. Runs in the database thread, as the clock does."""
         self._has_failures = reserved.has_failures
         self._delivered_at = self._clock.local(reserved.delivered_at)
 
     def _report_outcome(self, outcome: RequestOutcome) -> PortalHealth:
+        """Record the outcome of a request in the row. Runs in the database thread."""
         recorded = portal_limit_rows.record_outcome(self._portal, outcome, self._breaker)
-        self._has_failures = recorded.has_failures
-        self._delivered_at = self._clock.local(recorded.delivered_at)
+        self._remember(recorded)
         return recorded.health

@@ -1,7 +1,13 @@
-"""Defines a shift: one django-q2 task that works on due chunks of many sites in one event loop.
+"""Defines a shift: one django-q2 task that works on leased chunks of many sites in one event loop.
 
-A shift leases chunks while it has room. It ends when nothing is due, when its time is over, or when
-the host drains. Which chunk comes next is decided as late as possible.
+A worker runs one shift at a time. The shift claims leases of due chunks, feeds their documents to
+`core.ingest`, renews its leases with each heartbeat, and returns each chunk when its documents are
+finished. It claims a chunk only when it has room for it, so the choice of the next chunk is made as
+late as possible. It ends when no chunk is due, when SHIFT_SECONDS have passed and its chunks are
+finished, or when the host drains.
+
+What happens to one document is decided in `core.ingest`. How leases are claimed and returned is
+written in `dispatch.leases`.
 """
 
 import asyncio
@@ -35,32 +41,34 @@ from ingestion.storage import spool
 
 logger = logging.getLogger(__name__)
 
-DOCUMENTS_FED_TOGETHER = 4  # if their worker dies, all of them are suspects
-CLAIM_SECONDS = 0.25  # between two searches for due chunks
-URGENT_CLAIM_SECONDS = 0.1  # the same for urgent chunks, for which a person waits
+# The attempts of so many documents are counted at once. If the worker dies, all of them are
+# suspects.
+DOCUMENTS_FED_TOGETHER = 4
+CLAIM_INTERVAL_SECONDS = 0.25  # between two searches for due chunks
+URGENT_CLAIM_INTERVAL_SECONDS = 0.1  # the same for urgent chunks, for which a person waits
 CANCELLATION_POLL_SECONDS = 1.0  # between two searches for cancelled batches
 MAX_DOCUMENTS_IN_LOG = 5  # of one chunk
 
 
 def work_shift() -> None:
-    """Work on all that is due. It is the body of the django-q2 task."""
+    """Run one shift in an event loop of its own. It is the body of the django-q2 task."""
     asyncio.run(Shift.work())
 
 
 @dataclass(slots=True)
 class _HeldChunk:
-    """Holds a leased chunk, and which of its documents are not finished yet."""
+    """Holds a leased chunk, and which of its documents the shift has not finished."""
 
     lease: Lease
-    unfinished: set[int]  # primary keys, as the next set
+    unfinished: set[int]  # primary keys of documents, as in the next set
     untouched: set[int] = field(default_factory=set)  # attempts that were counted but not begun
-    feeding: asyncio.Task[None] | None = None
-    takes_no_more: bool = False  # the portal is down, or the batch is cancelled
+    feeder: asyncio.Task[None] | None = None  # the task that runs `Shift._feed`
+    is_stopped: bool = False  # no more documents are fed: portal is down or batch is cancelled
     is_cancelled: bool = False
 
     @property
-    def name(self) -> str:
-        """Return how the log names the chunk."""
+    def description(self) -> str:
+        """Return the chunk, its batch and some unfinished documents, for the log."""
         items = [item.doc_id for item in self.lease.items if item.document in self.unfinished]
         documents = ", ".join(items[:MAX_DOCUMENTS_IN_LOG])
         documents += ", ..." if len(items) > MAX_DOCUMENTS_IN_LOG else ""
@@ -68,16 +76,23 @@ class _HeldChunk:
 
     @property
     def is_being_fed(self) -> bool:
-        return self.feeding is None or not self.feeding.done()
+        return self.feeder is None or not self.feeder.done()
 
     @property
     def queue(self) -> str:
         """Return the key of the portal queue of its documents, or "" if it has none."""
         return self.lease.items[0].queue if self.lease.items else ""
 
+    def contains(self, item: WorkItem) -> bool:
+        return item.chunk == self.lease.chunk
+
 
 class Shift:
-    """Holds the leases of a shift. `work` creates it together with all that it uses."""
+    """Holds the leases of one shift. Call `Shift.work()`, which creates everything it needs.
+
+    This layer exists because the core works on documents and knows no leases: the shift turns
+    leased chunks into work items and keeps the leases alive while the core works.
+    """
 
     def __init__(
         self,
@@ -90,19 +105,25 @@ class Shift:
         self._folders = folders
         self._clock = DatabaseClock()
         self._owner = worker_presence.current_owner()
-        self._chunks: dict[int, _HeldChunk] = {}
+        self._chunks: dict[int, _HeldChunk] = {}  # by primary key, as the next dictionary
         self._lease_ids: dict[int, UUID] = {}
-        self._changed = asyncio.Event()
-        self._one_suspect, self._suspect_is_finished = asyncio.Lock(), asyncio.Event()
+        self._changed = asyncio.Event()  # a chunk was begun or fed, or a document is finished
+        self._suspect_lock, self._suspect_is_finished = asyncio.Lock(), asyncio.Event()
+        # The following times are monotonic seconds.
         self._ends_at = time.monotonic() + settings.SHIFT_SECONDS
-        self._claims_at = {True: 0.0, False: 0.0}  # by urgency
-        self._polls_cancellation_at = 0.0
-        self._has_new_room = True
+        self._next_claim_at = {True: 0.0, False: 0.0}  # by urgency
+        self._next_cancellation_poll_at = 0.0
         self._renewed_at = time.monotonic()  # no lease of this shift was renewed before
+        self._has_new_room = True  # since the last search for due chunks
 
     @classmethod
     async def work(cls) -> None:
-        """Run a shift. All that is opened here is closed here, however the shift ends."""
+        """Run a shift.
+
+        Everything that it opens is closed when it ends, also if it ends with an error, and the
+        chunks that are left are returned. Raises an ExceptionGroup if a part of the shift failed,
+        with LeaseLost in it if the leases could not be renewed.
+        """
         limits, folders = settings.INGEST_LIMITS, LeaseFolders()
         portal_queues: PortalQueues[WorkItem] = PortalQueues(limits.queue_depth)
         task = asyncio.current_task()
@@ -114,7 +135,7 @@ class Shift:
             first = await shift._claim_due_chunks()
             if not first:
                 return
-            stack.push_async_callback(shift._return_chunks)
+            stack.push_async_callback(shift._return_remaining_chunks)
             files = stack.enter_context(ThreadPoolExecutor(2, thread_name_prefix="files"))
             portals = await stack.enter_async_context(
                 HttpPortals(folders, limits, files, another_token=shift._wait_for_extra_slot)
@@ -138,12 +159,13 @@ class Shift:
             try:
                 await shift._run(ingest, first)
             except Exception as error:
-                # For the log, and for the page of failed tasks.
-                chunks = "; ".join(chunk.name for chunk in shift._chunks.values())
+                # The log and the page of failed tasks show the note.
+                chunks = "; ".join(chunk.description for chunk in shift._chunks.values())
                 error.add_note(f"It had in hand: {chunks or 'nothing'}.")
                 raise
 
     async def _run(self, ingest: Ingest, first: list[Lease]) -> None:
+        """Work on the first chunks, and claim more of them, until none is left."""
         async with asyncio.TaskGroup() as group:
             working = group.create_task(ingest.run(), name="ingest")
             renewing = group.create_task(self._renew_leases(), name="heartbeat")
@@ -151,7 +173,10 @@ class Shift:
             while new or self._chunks:
                 for lease in new:
                     await self._begin_chunk(lease, ingest, group)
-                await self._wait_for_change()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(URGENT_CLAIM_INTERVAL_SECONDS):
+                        await self._changed.wait()
+                self._changed.clear()
                 await self._stop_cancelled_batches()
                 await self._return_finished_chunks()
                 if drain.is_draining():
@@ -163,37 +188,29 @@ class Shift:
             renewing.cancel()
 
     async def _claim_due_chunks(self) -> list[Lease]:
-        """Return new leases, while there is room and time."""
+        """Claim chunks while there is room and time. Returns the new leases.
+
+        Urgent chunks and others are two queues with separate room. Each is searched when its
+        interval has passed, and at once after room has become free.
+        """
         now, has_new_room = time.monotonic(), self._has_new_room
         if now > self._ends_at or drain.is_draining():
             return []
         self._has_new_room, queues = False, []
-        for urgent, seconds in ((True, URGENT_CLAIM_SECONDS), (False, CLAIM_SECONDS)):
-            if has_new_room or now >= self._claims_at[urgent]:
-                self._claims_at[urgent] = now + seconds
-                queues.append(urgent)
-        queues = [urgent for urgent in queues if self._room(urgent) > 0]
-        return await self._claim(queues) if queues else []
-
-    def _room(self, urgent: bool) -> int:
-        """Return how many chunks the shift may lease. Urgent chunks have room of their own."""
-        room: int = settings.SHIFT_MAX_CHUNKS
-        return room - len(self._chunks_of(urgent))
-
-    def _chunks_of(self, urgent: bool) -> list[_HeldChunk]:
-        return [chunk for chunk in self._chunks.values() if chunk.lease.urgent == urgent]
-
-    async def _claim(self, queues: Collection[bool]) -> list[Lease]:
-        """Claim chunks of these queues (True is the urgent one).
-
-        The next chunk of a site is claimed when its last one is fed, so that its portal is busy
-        while the end of that chunk is still being parsed.
-        """
+        intervals = ((True, URGENT_CLAIM_INTERVAL_SECONDS), (False, CLAIM_INTERVAL_SECONDS))
+        for urgent, seconds in intervals:
+            if has_new_room or now >= self._next_claim_at[urgent]:
+                self._next_claim_at[urgent] = now + seconds
+                has_room = len(self._chunks_of(urgent)) < settings.SHIFT_MAX_CHUNKS
+                queues += [urgent] if has_room else []
         new: list[Lease] = []
         try:
-            for urgent in await self._database(leases.due_queues, queues):
-                busy = [chunk.lease.site for chunk in self._chunks_of(urgent) if chunk.is_being_fed]
-                room, asked_at = self._room(urgent), time.monotonic()
+            for urgent in await self._database(leases.find_due_queues, queues) if queues else ():
+                # The next chunk of a site is claimed when its last one is fed, so that its portal
+                # stays busy while the end of that chunk is still being parsed.
+                held = self._chunks_of(urgent)
+                busy = [chunk.lease.site for chunk in held if chunk.is_being_fed]
+                room, asked_at = settings.SHIFT_MAX_CHUNKS - len(held), time.monotonic()
                 new += await self._database(
                     leases.claim_due_chunks, room, by=self._owner, busy_sites=busy, urgent=urgent
                 )
@@ -203,32 +220,41 @@ class Shift:
             logger.warning("no more chunks are leased, because the database failed: %s", error)
         return new
 
+    def _chunks_of(self, urgent: bool) -> list[_HeldChunk]:
+        return [chunk for chunk in self._chunks.values() if chunk.lease.urgent == urgent]
+
     async def _begin_chunk(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
+        """Open the queues that the chunk needs, and start to feed its documents."""
         self._lease_ids[lease.chunk] = lease.lease_id
         chunk = _HeldChunk(lease, {item.document for item in lease.items})
         self._chunks[lease.chunk] = chunk
         folder = await self._database(spool.get_attempt_folder, lease.lease_id)
         self._folders.set(lease.chunk, folder)
         for item in lease.items:
-            self._open_queue(item)
+            if terms := item.terms:
+                limit = SharedPortalLimit(self._database, self._clock, terms, settings.BREAKER)
+                self._portal_queues.open(item.queue, limit, terms.max_in_flight)
+            else:
+                self._portal_queues.open(item.queue, None, settings.INGEST_LIMITS.settlers)
         name = f"feed chunk {lease.chunk} of {lease.batch}"
-        chunk.feeding = group.create_task(self._feed(chunk, ingest), name=name)
+        chunk.feeder = group.create_task(self._feed(chunk, ingest), name=name)
         self._changed.set()
 
-    def _open_queue(self, item: WorkItem) -> None:
-        if terms := item.terms:
-            limit = SharedPortalLimit(self._database, self._clock, terms, settings.BREAKER)
-            self._portal_queues.open(item.queue, limit, terms.max_in_flight)
-        else:
-            self._portal_queues.open(item.queue, None, settings.INGEST_LIMITS.settlers)
-
     async def _feed(self, chunk: _HeldChunk, ingest: Ingest) -> None:
-        for group in _in_groups(chunk.lease.items):
-            if chunk.takes_no_more:
+        """Put the documents of a chunk into their queues, and wait while these are full.
+
+        Suspects follow last, one at a time: if one kills the worker again, no other suspect is
+        charged with an attempt.
+        """
+        fresh = [item for item in chunk.lease.items if not item.is_suspect]
+        size = DOCUMENTS_FED_TOGETHER
+        groups = [fresh[start : start + size] for start in range(0, len(fresh), size)]
+        groups += [[item] for item in chunk.lease.items if item.is_suspect]
+        for group in groups:
+            if chunk.is_stopped:
                 chunk.unfinished -= {item.document for item in group}
             elif group[0].is_suspect:
-                # One suspect at a time: if it kills the worker again, no other suspect is charged.
-                async with self._one_suspect:
+                async with self._suspect_lock:
                     self._suspect_is_finished.clear()
                     await ingest.feed(group[0])
                     await self._suspect_is_finished.wait()
@@ -238,48 +264,46 @@ class Shift:
         self._changed.set()
 
     async def _wait_for_extra_slot(self, queue: str) -> None:
-        """Wait until a redirect may be followed: it is one more request to the portal."""
+        """Wait until a redirect may be followed: it is one more request to the portal.
+
+        Raises PortalUnreachable if the portal is down.
+        """
         if not await self._portal_queues.wait_for_extra_slot(queue):
             raise PortalUnreachable("the portal is down and is not asked at the moment")
 
     def _postpone(self, queue: str, items: Sequence[WorkItem]) -> None:
-        """Feed no more of a portal that is down. Its chunks are returned when all begun is done."""
+        """Stop feeding the chunks of a portal that is down.
+
+        `items` were waiting in its queue. Each chunk is returned when its documents in progress are
+        finished.
+        """
         for chunk in self._chunks.values():
-            chunk.takes_no_more |= chunk.queue == queue
+            chunk.is_stopped |= chunk.queue == queue
         for item in items:
             self._chunks[item.chunk].untouched.add(item.document)
             self._finish(item)
 
     def _finish(self, item: WorkItem) -> None:
+        """Note that the shift has nothing more to do with the document."""
         self._chunks[item.chunk].unfinished.discard(item.document)
         if item.is_suspect:
             self._suspect_is_finished.set()
         self._changed.set()
 
-    async def _wait_for_change(self) -> None:
-        """Wait until a document is finished, at most until urgent chunks are searched for again."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(URGENT_CLAIM_SECONDS):
-                await self._changed.wait()
-        self._changed.clear()
-
     async def _stop_cancelled_batches(self) -> None:
-        """Begin nothing more of a cancelled batch. Requests in flight end as usual."""
-        if time.monotonic() >= self._polls_cancellation_at:
-            self._polls_cancellation_at = time.monotonic() + CANCELLATION_POLL_SECONDS
+        """Begin no more documents of cancelled batches. Requests in flight end as usual."""
+        if time.monotonic() >= self._next_cancellation_poll_at:
+            self._next_cancellation_poll_at = time.monotonic() + CANCELLATION_POLL_SECONDS
             held = [chunk.lease.lease_id for chunk in self._chunks.values()]
             with suppress(OperationalError):  # The next poll finds them.
                 for key in await self._database(leases.find_chunks_being_cancelled, held):
-                    self._chunks[key].is_cancelled = self._chunks[key].takes_no_more = True
-        # Each time again, because of what was fed or put back meanwhile.
-        for key, chunk in self._chunks.items():
+                    self._chunks[key].is_cancelled = self._chunks[key].is_stopped = True
+        # This is repeated in each turn, because documents were fed or put back since the last one.
+        for chunk in self._chunks.values():
             if chunk.is_cancelled and chunk.queue:
-                self._withdraw(key, chunk)
-
-    def _withdraw(self, key: int, chunk: _HeldChunk) -> None:
-        for item in self._portal_queues.withdraw(chunk.queue, lambda item: item.chunk == key):
-            chunk.untouched.add(item.document)
-            self._finish(item)
+                for item in self._portal_queues.withdraw(chunk.queue, chunk.contains):
+                    chunk.untouched.add(item.document)
+                    self._finish(item)
 
     async def _return_finished_chunks(self) -> None:
         for key, chunk in list(self._chunks.items()):
@@ -289,7 +313,10 @@ class Shift:
                 self._has_new_room = True
 
     async def _return_chunk(self, lease: Lease, untouched: Collection[int]) -> bool:
-        """Return False if the database failed. It is tried again, or the lease expires."""
+        """Return a chunk to the queue, or end it if all its documents are settled.
+
+        Returns False if the database failed. Then it is tried again, or the lease expires.
+        """
         try:
             await self._database(
                 leases.return_chunk, lease.chunk, lease.lease_id, untouched=untouched
@@ -303,18 +330,21 @@ class Shift:
         return True
 
     async def _drain(self, working: "asyncio.Task[None]") -> None:
-        """Begin nothing more. What was begun may finish within `drain_seconds`."""
+        """Begin no more documents. Those that were begun may finish within `drain_seconds`."""
         for chunk in self._chunks.values():
-            if chunk.feeding:
-                chunk.feeding.cancel()
+            if chunk.feeder:
+                chunk.feeder.cancel()
         self._portal_queues.abandon()
         done, _ = await asyncio.wait({working}, timeout=settings.INGEST_LIMITS.drain_seconds)
         if not done:
             logger.warning("the drain took too long: documents in hand will be done again")
             working.cancel()
 
-    async def _return_chunks(self) -> None:
-        """Return all chunks that are left when the shift ends."""
+    async def _return_remaining_chunks(self) -> None:
+        """Return all chunks that are left when the shift ends.
+
+        The attempts of documents that still wait in a queue are not charged.
+        """
         waiting = {item.document for item in self._portal_queues.waiting_items}
         for key, chunk in self._chunks.items():
             try:
@@ -324,11 +354,11 @@ class Shift:
                 logger.exception("chunk %d could not be returned; its lease will expire", key)
 
     async def _renew_leases(self) -> None:
-        """Renew the leases. Raises LeaseLost before other workers can receive the chunks.
+        """Renew the leases with each heartbeat.
 
-        The time counts from before the last successful renewal, because the database counts from
-        then or later. The shift stops one heartbeat earlier than the leases expire, so that it has
-        ended by then.
+        Raises LeaseLost before other workers can claim the chunks. The time counts from before the
+        last successful renewal, because the database counts from then or later. The shift stops one
+        heartbeat earlier than the leases expire, so that it has ended by then.
         """
         while True:
             stop_at = self._renewed_at + settings.LEASE_SECONDS - settings.HEARTBEAT_SECONDS
@@ -344,11 +374,3 @@ class Shift:
                 self._renewed_at = asked_at
             except (TimeoutError, DatabaseError) as error:
                 logger.warning("the leases were not renewed: %s", error)
-
-
-def _in_groups(items: Sequence[WorkItem]) -> list[Sequence[WorkItem]]:
-    """Return groups whose attempts are counted together; then the suspects, one by one."""
-    fresh = [item for item in items if not item.is_suspect]
-    size = DOCUMENTS_FED_TOGETHER
-    groups = [fresh[start : start + size] for start in range(0, len(fresh), size)]
-    return [*groups, *([item] for item in items if item.is_suspect)]

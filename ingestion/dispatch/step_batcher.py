@@ -1,4 +1,4 @@
-"""Applies the steps of several documents in one transaction (docs/adr/0012)."""
+"""Collects the steps of several documents, and applies them in one transaction (docs/adr/0012)."""
 
 import asyncio
 import logging
@@ -16,40 +16,45 @@ from ingestion.dispatch.worker_steps import WorkerStep, apply_step, apply_steps
 logger = logging.getLogger(__name__)
 
 MAX_STEPS_PER_TRANSACTION = 64
-BATCHING_SECONDS = 0.1  # from the start of one transaction to the next, unless ...
-FULL_GROUP_STEPS = 8  # ... so many steps are ready, of about 16 documents that a shift works on
+BATCHING_SECONDS = 0.1  # from the start of one transaction to the start of the next
+# If so many steps are ready, the next transaction starts at once. A shift works on about 16
+# documents at a time.
+FULL_GROUP_STEPS = 8
 
 
 class StepBatcher:
     """Collects steps that are ready at about the same time, and applies them together.
 
-    A single step is applied at once. A step that follows closely on others waits for more: one
-    transaction costs as much as several steps, and under load the parsers need that time. This
-    layer exists because it halves the processor time that a document's steps cost (docs/adr/0012).
+    A single step is applied at once. A step that follows another one within BATCHING_SECONDS waits
+    for more steps: one transaction costs as much as several steps, and under load the parsers need
+    that time. This layer exists because it halves the processor time that the steps of a document
+    cost (docs/adr/0012).
     """
 
     def __init__(self, database: DatabaseThread) -> None:
         self._database = database
         self._ready: list[tuple[WorkerStep, asyncio.Future[Any]]] = []
-        self._working: asyncio.Task[None] | None = None
-        self._next_at = 0.0
+        self._worker: asyncio.Task[None] | None = None
+        self._next_at = 0.0  # monotonic seconds; the next transaction starts then
         self._has_full_group = asyncio.Event()
 
     async def __call__(self, step: WorkerStep) -> Any:
-        """Return what the step returns, or raise what it raises. Other steps have no influence.
+        """Apply a step, and return its result. Raises what the step raises.
 
-        Raises LeaseLost if the database failed: only the rows know whether the step was written,
-        and another lease continues from them. A database failure is never a document's fault.
+        A failure of another step has no influence. Raises LeaseLost if the database failed: only
+        the rows know whether the step was written, and another lease continues from them, so that
+        no document is blamed for the database.
         """
         result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._ready.append((step, result))
         if len(self._ready) >= FULL_GROUP_STEPS:
             self._has_full_group.set()
-        if self._working is None or self._working.done():
-            self._working = asyncio.create_task(self._apply_ready_steps(), name="steps")
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._apply_ready_steps(), name="steps")
         return await result
 
     async def _apply_ready_steps(self) -> None:
+        """Apply groups of steps until no step is ready. It runs in one task at a time."""
         while self._ready:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._next_at - time.monotonic()):
@@ -70,10 +75,10 @@ class StepBatcher:
 
 
 def apply_group(group: Sequence[WorkerStep]) -> list[Any]:
-    """Return for each step its result, or the exception that it raised.
+    """Apply steps. Returns for each its result, or the exception that it raised.
 
-    If the steps fail together, each is applied in its own transaction, so that a failure affects
-    its own document only.
+    If the common transaction fails, each step is applied in its own transaction, so that a failure
+    affects one document only. It runs in the thread of the database.
     """
     try:
         return apply_steps(group) if len(group) > 1 else [apply_step(group[0])]
@@ -81,7 +86,7 @@ def apply_group(group: Sequence[WorkerStep]) -> list[Any]:
         close_old_connections()
         logger.warning("steps of %d documents are given up: %s", len(group), error)
         return [LeaseLost("the database failed") for _ in group]
-    except Exception as error:  # noqa: BLE001 - raised where the step is awaited
+    except Exception as error:  # noqa: BLE001 - it is raised where the step is awaited
         if len(group) == 1:
             return [error]
         return [outcome for step in group for outcome in apply_group([step])]

@@ -1,8 +1,9 @@
-"""Wakes a worker while chunks are due. The rows say what is due; a wakeup saves time only.
+"""Wakes a worker when chunks are due, by a message through the queue of django-q2.
 
-A wakeup may be lost, because the dispatcher sends the next one, or doubled, because a shift that
-finds nothing ends. So any `WakeupTransport` will do, and one that cannot be reached causes an entry
-in the log and no error.
+A wakeup carries no work: the rows of chunks say what is due, and a wakeup only saves the time of
+polling. It may be lost, because the host sends the next one in its next tick, and it may be
+doubled, because a shift that finds nothing due ends. So a broker that cannot be reached causes an
+entry in the log and no error.
 """
 
 import logging
@@ -16,7 +17,10 @@ logger = logging.getLogger(__name__)
 
 
 def wake_worker() -> None:
-    """Ask some worker for a shift. If the broker cannot be reached, the dispatcher tries again."""
+    """Ask any worker to start a shift.
+
+    Does not raise if the broker cannot be reached: the host tries again in its next tick.
+    """
     try:
         get_transport().wake_worker()
     except Exception:  # Each broker's library raises errors of its own.
@@ -24,16 +28,19 @@ def wake_worker() -> None:
 
 
 def find_pending_wakeup() -> str:
-    """Return the oldest wakeup that no cluster has taken, or "". Raises DatabaseError."""
+    """Return a name for the oldest wakeup that no cluster has taken, or "" if there is none.
+
+    Returns "" as well if the broker does not answer. Raises DatabaseError if the database fails.
+    """
     try:
         return get_transport().find_pending_wakeup()
     except DatabaseError:
         raise
-    except Exception:  # As above. Then no worker can be woken either.
+    except Exception:  # As above. If the broker does not answer, no worker can be woken either.
         logger.exception("the broker did not answer")
         return ""
 
 
 def purge_wakeups(older_than: timedelta) -> int:
-    """Delete wakeups that no worker will answer. Returns how many there were."""
+    """Delete wakeups that are older and that no worker will take. Returns how many there were."""
     return get_transport().purge(older_than)

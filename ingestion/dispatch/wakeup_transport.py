@@ -1,7 +1,7 @@
-"""Sends wakeups to workers with django-q2's broker, in the database or in Redis.
+"""Sends wakeups to workers through django-q2's broker, in the database or in Redis.
 
-The interface is small, so another engine could replace the broker (Celery, procrastinate, Django's
-tasks): a wakeup that is lost or doubled does no harm.
+The interface is small, so that another engine (Celery, procrastinate, Django's tasks) could replace
+django-q2.
 """
 
 from datetime import timedelta
@@ -17,10 +17,10 @@ from django_q.tasks import async_task
 
 
 class WakeupTransport(Protocol):
-    """The interface of a broker. Every method raises what the broker's library raises."""
+    """Defines the interface of a broker. Every method raises what the broker's library raises."""
 
     def wake_worker(self) -> None:
-        """Ask some worker for a shift."""
+        """Ask any worker to start a shift."""
         ...
 
     def find_pending_wakeup(self) -> str:
@@ -28,12 +28,15 @@ class WakeupTransport(Protocol):
         ...
 
     def purge(self, older_than: timedelta) -> int:
-        """Delete wakeups that no worker will answer. Returns how many there were."""
+        """Delete older wakeups that no worker will take. Returns how many there were."""
         ...
 
 
 class DatabaseTransport:
-    """Uses rows of django-q2's ORM broker. A row is locked while its shift runs, then deleted."""
+    """Uses rows of django-q2's ORM broker.
+
+    A row is locked while its shift runs, and deleted afterwards.
+    """
 
     def wake_worker(self) -> None:
         _enqueue_shift()
@@ -44,8 +47,8 @@ class DatabaseTransport:
 
     def purge(self, older_than: timedelta) -> int:
         now = timezone.now()
-        # `lock` is the time of the wakeup. Once it is taken, it is the time at which the broker
-        # would deliver it again.
+        # `lock` is the time at which the wakeup was sent. When a worker takes it, django-q2 sets
+        # `lock` to the time, `retry` seconds later, at which it would deliver the wakeup again.
         taken = Q(lock__gt=now, lock__lt=now + timedelta(seconds=Conf.RETRY) - older_than)
         deleted, _ = self._wakeups().filter(Q(lock__lt=now - older_than) | taken).delete()
         return int(deleted)
@@ -55,7 +58,10 @@ class DatabaseTransport:
 
 
 class RedisTransport:
-    """Uses a list in Redis. A worker removes the wakeup that it takes: if it dies, it is lost."""
+    """Uses a list in Redis.
+
+    A worker removes a wakeup when it takes it. If the worker dies, the wakeup is lost.
+    """
 
     def wake_worker(self) -> None:
         _enqueue_shift()
@@ -75,7 +81,7 @@ def get_transport() -> WakeupTransport:
 
 
 def wake_worker_for_job() -> None:
-    """Wake a worker for the next background job. Raises what the broker's library raises."""
+    """Ask any worker to run the next background job. Raises what the broker's library raises."""
     async_task("ingestion.tasks.do_job", task_name="job", save=False, ack_failure=True)
 
 

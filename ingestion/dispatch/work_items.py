@@ -1,4 +1,4 @@
-"""Creates the work items of the core from the rows of a chunk."""
+"""Creates the core's work items from the rows of a chunk."""
 
 import time
 from collections.abc import Mapping
@@ -13,16 +13,19 @@ from sites.models import Portal
 
 
 def list_work_items(chunk: Chunk, now: datetime) -> tuple[WorkItem, ...]:
-    """Return what is due in the chunk, suspects last because they may kill the worker."""
-    filed = _filed_versions(chunk)
+    """Return the documents of the chunk that are due.
+
+    Suspects come last, because they may kill the worker.
+    """
+    filed = _find_filed_versions(chunk)
     overrides = ValidityOverride.objects.of_study(chunk.site.study_id)
     due = chunk.documents.due(now).select_related("site__study").order_by("attempts", "pk")
     return tuple(
-        _item(each, chunk, now, filed.get((each.doc_id, each.url)), overrides) for each in due
+        _make_item(each, chunk, now, filed.get((each.doc_id, each.url)), overrides) for each in due
     )
 
 
-def _filed_versions(chunk: Chunk) -> dict[tuple[str, str], FiledVersion]:
+def _find_filed_versions(chunk: Chunk) -> dict[tuple[str, str], FiledVersion]:
     """Return the latest versions on file that the chunk's portal served, by doc_id and address."""
     doc_ids = chunk.documents.waiting().exclude(url="").values("doc_id")
     on_file = Document.objects.on_file().with_etag().filter(site=chunk.site_id, doc_id__in=doc_ids)
@@ -30,7 +33,7 @@ def _filed_versions(chunk: Chunk) -> dict[tuple[str, str], FiledVersion]:
     return {(doc_id, url): FiledVersion(etag, sha256) for doc_id, url, etag, sha256 in rows}
 
 
-def _item(
+def _make_item(
     document: Document,
     chunk: Chunk,
     now: datetime,
@@ -39,6 +42,10 @@ def _item(
 ) -> WorkItem:
     if filed and document.expected_sha256 not in {"", filed.sha256}:
         filed = None  # The manifest announces another version.
+    deadline = None  # in the monotonic seconds of this process
+    if document.failing_since is not None:
+        elapsed = (now - document.failing_since).total_seconds()
+        deadline = time.monotonic() + settings.INGEST_LIMITS.retry.deadline_seconds - elapsed
     return WorkItem(
         document=document.pk,
         chunk=chunk.pk,
@@ -60,23 +67,15 @@ def _item(
         size=document.size or 0,
         tries=document.fetch_tries,
         counted_tries=document.counted_tries,
-        # A document that left its worker in good order has no attempt counted.
+        # The attempt of a document is taken back when the document leaves a shift unharmed.
         is_suspect=document.attempts > 0,
-        deadline=_deadline(document, now),
+        deadline=deadline,
         filed=filed,
     )
 
 
-def _deadline(document: Document, now: datetime) -> float | None:
-    """Return the document's deadline in the monotonic seconds of this process."""
-    if document.failing_since is None:
-        return None
-    elapsed = (now - document.failing_since).total_seconds()
-    return time.monotonic() + settings.INGEST_LIMITS.retry.deadline_seconds - elapsed
-
-
 def portal_terms_of(portal: Portal) -> PortalTerms:
-    """Return how the portal may be asked, as its row says."""
+    """Return the terms of the portal: how it may be asked, as its row says."""
     return PortalTerms(
         key=portal.key,
         portal=portal.pk,

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from audit.electronic_signatures import ElectronicSignature
 from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
-from ingestion.dispatch import worker_steps
+from ingestion.dispatch.filed_documents import FiledDocuments
 from ingestion.documents import transitions
 from ingestion.documents.transitions import Actor
 from ingestion.intake import admission, declarations, registration
@@ -208,7 +208,7 @@ def _check_filing(row: Document) -> None:
     """Raise DecisionRefused if the file is not in the archive, or on file already."""
     if not get_archive().has(row.sha256):
         raise DecisionRefused(_NOT_IN_ARCHIVE)
-    if worker_steps.FiledDocuments.of([row], {row.sha256}).twin(row):
+    if FiledDocuments.find([row], {row.sha256}).find_twin(row):
         raise DecisionRefused(_ALREADY_ON_FILE)
 
 

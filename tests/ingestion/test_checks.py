@@ -14,9 +14,18 @@ from ingestion.core.retry import RetryRules
 from ingestion.dispatch import queue_checks
 
 
+CHECKS = (
+    checks.check_settings,
+    queue_checks.check_cluster,
+    queue_checks.check_broker_options,
+    queue_checks.check_shared_resources,
+    queue_checks.check_leases,
+    queue_checks.check_database,
+)
+
+
 def ids(*given):
-    run = given or (checks.check_settings, queue_checks.check_queue)
-    return [message.id for check in run for message in check()]
+    return [message.id for check in given or CHECKS for message in check()]
 
 
 def test_the_settings_as_shipped_are_right():

@@ -1,8 +1,8 @@
-"""Runs one django-q2 cluster in a process session of its own.
+"""Runs one django-q2 cluster. It is the program that a worker host starts (`process_session`).
 
-The host starts `python -m ingestion.dispatch.processes.cluster`. A Ctrl-C or a SIGTERM to the
-terminal's process group reaches only the host, which asks the cluster to drain. The host can kill
-the whole session at once.
+The cluster has a process session of its own. So a Ctrl-C or a SIGTERM to the process group of the
+terminal is sent to the host only, which asks the cluster to drain, and the host can kill the whole
+session at once.
 """
 
 import os
@@ -15,10 +15,10 @@ import django
 
 
 def main(folder: Path, host: int) -> None:
-    """Run the cluster, then end the process.
+    """Run the cluster, then end the process with exit code 0.
 
-    `folder` is the temporary folder of all processes of the cluster; `host` is the number of the
-    host's process.
+    `folder` is the temporary folder of all processes of the cluster. `host` is the process id of
+    the worker host.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
@@ -43,7 +43,7 @@ def main(folder: Path, host: int) -> None:
     cluster = Cluster()
     parent_death.signal_on_parent_death(host, signal.SIGTERM)  # the cluster of a killed host drains
     cluster.run()
-    # Not sys.exit(), which would wait for what a killed sentinel left behind. The host does that.
+    # sys.exit() would wait for processes that a killed sentinel left behind. The host does that.
     os._exit(0)
 
 

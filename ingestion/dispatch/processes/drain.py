@@ -1,9 +1,9 @@
-"""Tells shifts to drain: to finish what they have begun, and to begin nothing more.
+"""Defines when shifts drain, which means that they finish their documents and begin no others.
 
-A whole cluster drains by one shared byte, which is created before the cluster forks, because
-django-q2 does not tell a task that its cluster stops. One worker drains on SIGTERM, which a
-stopping init system sends to every process of a unit, or on SIGHUP, when its parent has died. After
-a second SIGTERM, a worker returns its chunks to the queue at once.
+A whole cluster drains when a shared byte is set, because django-q2 does not tell a running task
+that its cluster stops. The byte is created before the cluster forks its workers. A single worker
+drains when it receives SIGTERM, which a stopping init system sends to every process of a unit, or
+SIGHUP, which means that its parent died. After a second SIGTERM, it returns its chunks at once.
 """
 
 import asyncio
@@ -16,10 +16,9 @@ from contextlib import contextmanager
 
 from ingestion.dispatch.processes.parent_death import ORPHANED
 
-_cluster = multiprocessing.sharedctypes.RawValue(
-    ctypes.c_bool, False
-)  # no lock, because a signal handler sets it
-_signals = 0  # signals to end that this process received during a shift
+# The value is shared without a lock, because a signal handler sets it.
+_cluster = multiprocessing.sharedctypes.RawValue(ctypes.c_bool, False)
+_signals = 0  # how many signals to end this process received during a shift
 
 
 def start_draining() -> None:
@@ -39,7 +38,10 @@ def is_asked_to_leave() -> bool:
 
 @contextmanager
 def on_sigterm(loop: asyncio.AbstractEventLoop, give_up: Callable[[], object]) -> Iterator[None]:
-    """While the block runs, SIGTERM drains this worker; a second one calls `give_up`."""
+    """Let SIGTERM drain this worker while the block runs. A second SIGTERM calls `give_up`.
+
+    Does nothing outside the main thread, because only the main thread receives signals.
+    """
 
     def on_term() -> None:
         global _signals  # noqa: PLW0603 - a process has one set of signals
@@ -48,12 +50,12 @@ def on_sigterm(loop: asyncio.AbstractEventLoop, give_up: Callable[[], object]) -
             give_up()
 
     def on_parent_death() -> None:
-        # This does not count as a second SIGTERM: one to every process ends the parent as well.
+        # This does not count as a second SIGTERM: a SIGTERM to every process ends the parent too.
         global _signals  # noqa: PLW0603 - as above
         _signals = max(_signals, 1)
 
     if threading.current_thread() is not threading.main_thread():
-        yield  # Only a main thread receives signals. Tests use others.
+        yield  # as in tests
         return
     loop.add_signal_handler(signal.SIGTERM, on_term)
     loop.add_signal_handler(ORPHANED, on_parent_death)

@@ -1,6 +1,7 @@
 """Records the heartbeat of each worker host in a row, for pages, metrics and alarms.
 
-Leases do not depend on it: the row of a chunk says whether its lease has expired.
+Leases do not depend on it: the row of a chunk says when its lease expires. The heartbeats of single
+workers are in `worker_presence`.
 """
 
 import os
@@ -14,8 +15,8 @@ from django.utils import timezone
 
 from ingestion.models import WorkerHost
 
-MAX_MISSED_HEARTBEATS = 2.5  # then pages on which people wait say so
-FORGET_AFTER = timedelta(days=1)  # then a host without a heartbeat is no longer listed
+MAX_MISSED_HEARTBEATS = 2.5  # after more, pages say that no worker runs
+FORGET_AFTER = timedelta(days=1)  # afterwards, a host without a heartbeat is not listed any more
 
 
 class HostHeartbeat:
@@ -24,13 +25,16 @@ class HostHeartbeat:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._name = f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}"
-        self._next = clock()
+        self._next_at = clock()
 
     def beat(self, at_work: int) -> None:
-        """Record that `at_work` workers are busy, once every HEARTBEAT_SECONDS."""
-        if self._clock() < self._next:
+        """Record that the host lives, with `at_work` busy workers.
+
+        Does nothing if the last heartbeat is younger than HEARTBEAT_SECONDS.
+        """
+        if self._clock() < self._next_at:
             return
-        self._next = self._clock() + settings.HEARTBEAT_SECONDS
+        self._next_at = self._clock() + settings.HEARTBEAT_SECONDS
         now = timezone.now()
         values = {"seen_at": now, "at_work": at_work, "workers": settings.WORKERS}
         own = {"host": socket.gethostname(), "software": settings.SOFTWARE_VERSION}
@@ -41,25 +45,28 @@ class HostHeartbeat:
             WorkerHost.objects.filter(seen_at__lt=now - FORGET_AFTER).delete()
 
     def leave(self) -> None:
-        """Remove the row, because the host ends as intended."""
+        """Remove the row, when the host ends as intended."""
         WorkerHost.objects.filter(name=self._name).delete()
 
 
 def list_hosts() -> list[WorkerHost]:
-    """Return the hosts with a heartbeat within a day that did not end as intended."""
+    """Return the hosts whose last heartbeat is at most a day old.
+
+    A host that ended as intended is not among them.
+    """
     return list(WorkerHost.objects.filter(seen_at__gt=timezone.now() - FORGET_AFTER))
 
 
 def is_host_alive(host: WorkerHost) -> bool:
-    """Return whether the last heartbeat is not older than WORKER_SILENT_SECONDS."""
+    """Return whether the last heartbeat is at most WORKER_SILENT_SECONDS old."""
     return timezone.now() - host.seen_at <= timedelta(seconds=settings.WORKER_SILENT_SECONDS)
 
 
 def is_any_running() -> bool:
-    """Return whether any host had a heartbeat lately, for pages on which people wait.
+    """Return whether any host missed few heartbeats, for pages on which people wait.
 
-    It reacts sooner than `is_host_alive`, which raises an alarm: with the default settings, a page
-    says within half a minute that the last worker has ended.
+    It reacts sooner than `is_host_alive`, on which an alarm depends: with the default settings, a
+    page says within half a minute that the last host has ended.
     """
     silence = timedelta(seconds=MAX_MISSED_HEARTBEATS * settings.HEARTBEAT_SECONDS)
     return WorkerHost.objects.filter(seen_at__gt=timezone.now() - silence).exists()

@@ -1,7 +1,7 @@
 """Patches django-q2's cluster where one killed process would silently stop all the others.
 
-Its processes have names and end with their parent (`parent_death`), drain when they are told to
-stop (`drain`), and the lock of a killed monitor does not block the next one.
+The processes receive names and end with their parent (`parent_death`). They drain when the cluster
+is stopped (`drain`). The lock of a killed monitor does not block the next monitor.
 """
 
 import os
@@ -16,11 +16,13 @@ from django_q import cluster
 
 from ingestion.dispatch.processes import drain, parent_death
 
-MAX_CLUSTER_STOP_SECONDS = 60.0  # without a host; a host kills its cluster sooner
+MAX_CLUSTER_STOP_SECONDS = 60.0  # of a cluster without a host; a host kills it sooner
 
 
 class Cluster(cluster.Cluster):  # type: ignore[misc] # django-q2 has no types
-    is_told_to_stop = False
+    """Stops outside of the signal handler, and kills its session if stopping takes too long."""
+
+    is_stop_requested = False
 
     def run(self) -> None:
         """Run until the sentinel has ended."""
@@ -28,7 +30,7 @@ class Cluster(cluster.Cluster):  # type: ignore[misc] # django-q2 has no types
         self.start()
         stopping_since = 0.0
         while self.sentinel.is_alive():
-            if self.is_told_to_stop and not stopping_since:
+            if self.is_stop_requested and not stopping_since:
                 stopping_since = time.monotonic()
                 threading.Thread(target=self.stop, daemon=True).start()
             if stopping_since and time.monotonic() - stopping_since > MAX_CLUSTER_STOP_SECONDS:
@@ -36,13 +38,16 @@ class Cluster(cluster.Cluster):  # type: ignore[misc] # django-q2 has no types
             time.sleep(0.1)
 
     def sig_handler(self, signum: int, frame: FrameType | None) -> None:
-        # django-q2 does not tell its workers; `drain` does. The loop of `run` stops the cluster,
-        # because stopping takes locks, and a killed sentinel never releases its own.
+        # django-q2 does not tell its workers to stop, so they drain by a shared byte. The loop of
+        # `run` stops the cluster and not this handler, because stopping acquires locks, and a
+        # killed sentinel never releases its locks.
         drain.start_draining()
-        self.is_told_to_stop = True
+        self.is_stop_requested = True
 
 
 class Sentinel(cluster.Sentinel):  # type: ignore[misc] # see above
+    """Names its children, and frees the lock of a monitor that was killed."""
+
     def spawn_process(self, target: Any, *args: Any) -> BaseProcess:
         parent_death.name_next_child(target.__name__)
         process: BaseProcess = super().spawn_process(target, *args)
@@ -50,14 +55,14 @@ class Sentinel(cluster.Sentinel):  # type: ignore[misc] # see above
 
     def reincarnate(self, process: BaseProcess) -> None:
         if process == self.monitor:
-            # The monitor waits while it holds the lock of the results, and it is their only reader.
-            # If the lock is held now, the dead monitor held it, and the next one would wait for
-            # ever: no result would be saved, and stopping would take `timeout` seconds.
+            # The monitor is the only reader of the results, and it holds their lock while it waits
+            # for one. If the lock is held now, the dead monitor held it, and the next one would
+            # wait for ever: no result would be saved, and stopping would take `timeout` seconds.
             lock = self.result_queue._rlock  # noqa: SLF001 - there is no other way
             lock.acquire(block=False)
             lock.release()
         super().reincarnate(process)
 
 
-# Cluster.start() creates the class that has this name.
+# Cluster.start() creates the class that has this name in the module.
 cluster.Sentinel = Sentinel

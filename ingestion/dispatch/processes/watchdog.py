@@ -1,9 +1,9 @@
-"""Decides from outside when a cluster is stuck, and when a worker is. It does no I/O.
+"""Decides when a cluster is stuck, and when a worker is. It does no I/O.
 
-One SIGKILL of an idle worker can stop a django-q2 cluster for good and without a message: the
-worker dies with the lock of the queue that all workers read. The symptom is a wakeup that no worker
-takes while this host has an idle worker. A cluster that was just started has time to boot, and
-twice as much after each start that did not help.
+One SIGKILL of an idle worker can stop a django-q2 cluster for good and without a message, because
+the worker dies with the lock of the queue that all workers read. The symptom is a wakeup that no
+worker takes while this host has an idle worker. A cluster that was just started has time to boot,
+and twice as much after each start that did not help. The worker host acts on the decisions.
 """
 
 import time
@@ -14,17 +14,18 @@ from django.conf import settings
 
 from ingestion.dispatch.processes.worker_presence import BusyWorker
 
-MAX_GRACE_SECONDS = 300.0
+MAX_BOOT_SECONDS = 300.0  # in which nothing is expected of a cluster that was just started
 MAX_RESTART_DELAY_SECONDS = 30.0
-KILL_GRACE_SECONDS = 30.0  # in which django-q2 ends a worker over its time itself
+# After the timeout of a task, django-q2 has so much time to end the worker itself.
+KILL_GRACE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class WatchdogTimeouts:
-    """Holds after how many seconds something counts as stuck."""
+    """Holds the seconds after which something counts as stuck."""
 
     wakeup: float  # a wakeup that no worker takes; also the time in which a cluster boots
-    silence: float  # a worker without a heartbeat: other workers have its leases by then
+    silence: float  # a worker without a heartbeat, when other workers have claimed its leases
     shift: float  # a shift that does not end
 
     @classmethod
@@ -37,7 +38,7 @@ class WatchdogTimeouts:
 
 
 class Watchdog:
-    """Watches one cluster. The host asks it once per tick."""
+    """Decides about the clusters of one host, of which one runs at a time. Ask it once per tick."""
 
     def __init__(
         self,
@@ -49,27 +50,27 @@ class Watchdog:
         self._timeouts = timeouts
         self._workers = workers
         self._clock = clock
-        self._starts = 0  # since a worker was seen busy
-        # The oldest unanswered wakeup, and since when it counts.
+        self._starts = 0  # of clusters, since a worker was busy
+        # The oldest wakeup that no worker took, and from when on the waiting time counts.
         self._wakeup, self._since = "", 0.0
 
     @property
     def restart_delay_seconds(self) -> float:
-        """Return how long to wait before the next start of a cluster that dies while it boots."""
+        """Return the time to wait before the next start of a cluster that dies while it boots."""
         return (
             min(2.0 ** (self._starts - 2), MAX_RESTART_DELAY_SECONDS) if self._starts > 1 else 0.0
         )
 
     def note_start(self) -> None:
-        """Note that a cluster was just started, so that nothing is expected of it for a while."""
-        grace = min(self._timeouts.wakeup * 2.0**self._starts, MAX_GRACE_SECONDS)
+        """Note that a cluster was just started, and give it time to boot."""
+        grace = min(self._timeouts.wakeup * 2.0**self._starts, MAX_BOOT_SECONDS)
         self._starts += 1
         self._wakeup, self._since = "", self._clock() + grace
 
     def is_stuck(self, wakeup: str, busy: Collection[BusyWorker]) -> bool:
-        """Return whether no worker took `wakeup`, the oldest unanswered one, for too long.
+        """Return whether no worker took `wakeup` for too long, although one was idle.
 
-        An idle worker must have been there. "" means that no wakeup is unanswered.
+        `wakeup` names the oldest wakeup that no worker took; "" means that there is none.
         """
         now = self._clock()
         if busy:
@@ -81,7 +82,10 @@ class Watchdog:
         return bool(wakeup) and now - self._since > self._timeouts.wakeup
 
     def find_overdue(self, busy: Collection[BusyWorker]) -> list[int]:
-        """Return the processes of workers that are to be killed, because they will not end."""
+        """Return the process ids of workers that have to be killed.
+
+        They have no heartbeat, or their shift does not end.
+        """
         now = self._clock()
         return [
             worker.pid

@@ -1,15 +1,16 @@
-"""Runs a worker host: one cluster in its own process session, the dispatcher's loop, the watchdog.
+"""Runs a worker host: one cluster in a process session of its own, with a loop that watches it.
 
-The loop makes orphaned chunks due again, and wakes a worker while chunks are due. It leases no
-chunks, and any number of hosts may run it against one database. It also signs new ledger entries
-when that is due, once more when the host ends, and sends alarms.
+Each tick of the loop makes the chunks of dead workers due again, wakes a worker if chunks are due,
+and restarts a cluster that is stuck. The host claims no chunks itself, so any number of hosts may
+use one database. It also signs new ledger entries when that is due, once more when it ends, and
+calls other periodic functions, such as the one that sends alerts.
 """
 
 import logging
 import os
 import select
 import signal
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from types import FrameType
 
@@ -38,12 +39,14 @@ TICK_SECONDS = 1.0
 
 
 def run_tick() -> str:
-    """Recover what is orphaned, and wake a worker if chunks are due and no wakeup is unanswered.
+    """Do the work that every host does in each tick, with the rows that all hosts share.
 
-    Failed sign-ins and the records that auditors opened are entered into the ledger here too, so
-    that the last ones do not wait for others.
+    It recovers orphaned chunks, continues cancellations, polls batches and maintains background
+    jobs. It enters failed sign-ins and the records that auditors opened into the ledger, so that
+    the last ones do not wait for others. It wakes a worker if chunks are due and no wakeup is
+    pending.
 
-    Returns the oldest wakeup that was unanswered before, or "".
+    Returns the oldest wakeup that was pending before, or "". Raises DatabaseError.
     """
     if recovered := recovery.recover_orphans():
         logger.warning("%s", recovered)
@@ -52,111 +55,115 @@ def run_tick() -> str:
     background_jobs.maintain_jobs()
     sign_in_log.enter_failures()
     auditor_access_log.enter()
-    unanswered = wakeup.find_pending_wakeup()
-    if not unanswered and leases.is_any_chunk_due():
+    pending = wakeup.find_pending_wakeup()
+    if not pending and leases.is_any_chunk_due():
         wakeup.wake_worker()
-    return unanswered
+    return pending
 
 
 class HostProcess:
-    """Runs until it receives SIGTERM or SIGINT. The second one ends it at once."""
+    """Runs until it receives SIGTERM or SIGINT, then drains. The second signal ends it at once."""
 
     def __init__(self, periodic: Sequence[Callable[[], None]] = ()) -> None:
-        """`periodic` is called in each tick: each function returns at once if nothing is due."""
+        """Create a host that calls each function of `periodic` once per tick.
+
+        A function has to return at once if nothing is due.
+        """
         self._periodic = periodic
-        # Plain flags: the lock of an Event could be held by the thread that a signal interrupts.
+        # These are plain flags: the lock of an Event could be held by the thread that a signal
+        # interrupts.
         self._is_stopping = self._is_killing = False
-        self._signalled, self._signal_writer = os.pipe()  # a signal writes; nothing reads it
+        # A signal writes to this pipe, which ends a pause. Nothing reads from it.
+        self._signalled, self._signal_writer = os.pipe()
         os.set_blocking(self._signal_writer, False)
         self._watchdog = Watchdog(WatchdogTimeouts.from_settings(), settings.WORKERS)
-        self._notary = CheckpointScheduler()
+        self._checkpoints = CheckpointScheduler()
         self._heartbeat = HostHeartbeat()
         self._session: ProcessSession
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> int:
-        """Return the exit code: 0 after a clean drain, 1 if processes had to be killed.
+        """Run the host. Returns the exit code: 0 after a clean drain, 1 if processes were killed.
 
-        `ready` is called when the cluster was started.
+        `ready` is called when the cluster was started. When the host ends, the cluster may drain
+        for MAX_STOP_SECONDS or until a second signal. Then the remaining processes are killed.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         signal.set_wakeup_fd(self._signal_writer)
         parent_death.name_process("host")
-        _recover_leases_of(process_session.remove_orphaned_folders())
-        self._start()
+        _recover_killed_workers(process_session.remove_orphaned_folders())
+        self._start_cluster()
         ready()
         try:
             while not self._is_stopping:
                 self._tick()
                 self._pause(TICK_SECONDS)
         finally:
-            self._end()
+            if not self._is_killing:
+                self._session.ask_to_stop()
+                self._session.await_end(unless=lambda: self._is_killing)
+            _recover_killed_workers(self._session.kill())
+            if not self._is_killing:
+                self._checkpoints.close()
+                self._heartbeat.leave()
         return 1 if self._session.was_killed else 0
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._is_killing, self._is_stopping = self._is_stopping, True
 
     def _pause(self, seconds: float) -> None:
-        """Wait, until a signal comes. Polling more often would cost more than a tick."""
+        """Wait, until a signal comes. Polling a flag often would cost more than a tick."""
         select.select([self._signalled], [], [], seconds)
 
     def _tick(self) -> None:
+        """Watch the cluster and its workers, and do the periodic work.
+
+        If the database fails, the next tick tries again.
+        """
         if self._session.has_ended:
-            self._restart("the cluster died")
+            self._restart_cluster("the cluster died")
         try:
             close_old_connections()
             busy, dead = self._session.workers()
             for worker in dead:
-                _recover_from(worker)
+                _recover_worker(worker)
                 self._session.remove_worker(worker)
-            self._watch(run_tick(), busy)
+            pending = run_tick()
+            for pid in self._watchdog.find_overdue(busy):
+                logger.error("worker %d has a shift and no heartbeat; it is killed", pid)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if self._watchdog.is_stuck(pending, busy):
+                self._restart_cluster("no worker takes a wakeup, though one of them is idle")
             self._heartbeat.beat(len(busy))
-            self._notary.look()
+            self._checkpoints.look()
             for call in self._periodic:
                 call()
         except DatabaseError:
             logger.exception("the dispatcher cannot reach the database; it tries again")
 
-    def _watch(self, unanswered: str, busy: Collection[BusyWorker]) -> None:
-        for pid in self._watchdog.find_overdue(busy):
-            logger.error("worker %d has a shift and no heartbeat; it is killed", pid)
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if self._watchdog.is_stuck(unanswered, busy):
-            self._restart("no worker takes a wakeup, though one of them is idle")
-
-    def _start(self) -> None:
+    def _start_cluster(self) -> None:
         self._session = ProcessSession()
         self._watchdog.note_start()
 
-    def _restart(self, reason: str) -> None:
+    def _restart_cluster(self, reason: str) -> None:
         logger.error("%s; starting another cluster", reason)
-        _recover_leases_of(self._session.kill())
+        _recover_killed_workers(self._session.kill())
         self._pause(self._watchdog.restart_delay_seconds)
-        self._start()
-
-    def _end(self) -> None:
-        """Let the cluster drain. After MAX_STOP_SECONDS or a second signal, the rest is killed."""
-        if not self._is_killing:
-            self._session.ask_to_stop()
-            self._session.await_end(unless=lambda: self._is_killing)
-        _recover_leases_of(self._session.kill())
-        if not self._is_killing:
-            self._notary.close()
-            self._heartbeat.leave()
+        self._start_cluster()
 
 
-def _recover_leases_of(dead: Iterable[BusyWorker]) -> None:
-    """Make the work of dead workers due again. Without a database, their leases will expire."""
-    try:
-        for worker in dead:
-            _recover_from(worker)
-    except DatabaseError:
-        logger.exception("the work of killed workers waits until their leases expire")
-
-
-def _recover_from(worker: BusyWorker) -> None:
-    """Make the work of a dead worker due again, before its leases expire."""
+def _recover_worker(worker: BusyWorker) -> None:
+    """Make chunks and jobs of a dead worker due again, before its leases expire."""
     if chunks := leases.recover_leases_of(worker.owner):
         logger.warning("worker %d died during a shift; chunks due again: %d", worker.pid, chunks)
     background_jobs.recover_jobs_of(worker.owner)
+
+
+def _recover_killed_workers(dead: Iterable[BusyWorker]) -> None:
+    """Recover workers that were killed. If the database fails, their leases will expire."""
+    try:
+        for worker in dead:
+            _recover_worker(worker)
+    except DatabaseError:
+        logger.exception("the work of killed workers waits until their leases expire")

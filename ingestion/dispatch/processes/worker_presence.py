@@ -1,7 +1,7 @@
-"""Records which workers of this host are busy, and the last heartbeat of each, in small files.
+"""Records in small files which workers of this host are busy, with the last heartbeat of each.
 
-The workers write the files, and the watchdog of their host reads them. A shared memory with a lock
-would not do: the lock of a killed process would block the next reader for ever. Times are
+The workers write the files, and their host reads them. Shared memory with a lock would not be safe:
+the lock of a killed process would block the next reader for ever. Times are seconds of
 CLOCK_MONOTONIC, which all processes of a machine share.
 """
 
@@ -15,18 +15,18 @@ from pathlib import Path
 
 FOLDER = "at-work"  # in the folder of a process session
 
-_folder: Path | None = None  # None: no host watches, for example under a plain `qcluster`
+_folder: Path | None = None  # None: there is no host, for example under a plain `qcluster`
 _began_at, _owner = 0.0, ""
 
 
 @dataclass(frozen=True, slots=True)
 class BusyWorker:
-    """Holds the last heartbeat of a worker that works on a shift, in monotonic seconds."""
+    """Describes a worker that works on a shift or a job. Times are monotonic seconds."""
 
     pid: int
     began_at: float
-    seen_at: float
-    owner: str = ""  # as the leases name the worker
+    seen_at: float  # its last heartbeat
+    owner: str = ""  # the worker's name in `lease_owner`
 
 
 def set_folder(folder: Path) -> None:
@@ -38,8 +38,8 @@ def set_folder(folder: Path) -> None:
 
 @contextmanager
 def mark_busy() -> Iterator[None]:
-    """Record that this worker works on a shift, while the block runs."""
-    global _began_at, _owner  # noqa: PLW0603 - a worker runs one shift at a time
+    """Record that this worker is busy while the block runs, under a new name for its leases."""
+    global _began_at, _owner  # noqa: PLW0603 - a worker runs one task at a time
     _began_at, _owner = time.monotonic(), _new_owner()
     record_heartbeat()
     try:
@@ -51,17 +51,20 @@ def mark_busy() -> Iterator[None]:
 
 
 def current_owner() -> str:
-    """Return how the leases of this shift name this worker."""
+    """Return the name of this worker for the leases of its shift."""
     return _owner or _new_owner()
 
 
 def _new_owner() -> str:
-    """Return host, process and time, so that a later process with the same number differs."""
+    """Return host, process id and time. The time tells later processes with the same id apart."""
     return f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}"
 
 
 def record_heartbeat() -> None:
-    """Write the heartbeat of this worker. The file is replaced, because it is read at any time."""
+    """Write the heartbeat of this worker.
+
+    The file is replaced by one rename, so that the host never reads half of it.
+    """
     if _folder is None:
         return
     own = _folder / str(os.getpid())
@@ -70,9 +73,9 @@ def record_heartbeat() -> None:
 
 
 def read_busy_workers(folder: Path) -> list[BusyWorker]:
-    """Return the last heartbeat of each worker, also of workers that have died since."""
+    """Return the workers with a file, which includes busy workers that died."""
     found = []
-    with suppress(FileNotFoundError):  # The cluster is just starting.
+    with suppress(FileNotFoundError):  # The cluster has just started.
         for file in folder.iterdir():
             if file.name.isdigit():
                 with suppress(FileNotFoundError):  # The shift has ended.
@@ -82,5 +85,5 @@ def read_busy_workers(folder: Path) -> list[BusyWorker]:
 
 
 def remove_worker(folder: Path, worker: BusyWorker) -> None:
-    """Remove the heartbeat of a worker that died and whose leases were recovered."""
+    """Remove the file of a dead worker, after its leases were recovered."""
     (folder / str(worker.pid)).unlink(missing_ok=True)

@@ -56,7 +56,7 @@ def plan(query):
 def test_the_next_chunks_are_found_through_their_index(backlog):
     for number in range(30):
         make_site(f"other-{number}")
-    found = leases.next_chunk_of_each_site(timezone.now(), {backlog.pk}, urgent=False)[:8]
+    found = leases.find_next_chunk_of_each_site(timezone.now(), {backlog.pk}, urgent=False)[:8]
     query_plan = plan(found.query)
     assert "chunks_due" in query_plan
     assert "Seq Scan on ingestion_chunk" not in query_plan
@@ -86,7 +86,7 @@ def test_the_number_of_queries_does_not_depend_on_the_backlog(backlog):
 
 def test_searching_both_queues_is_one_statement_that_probes_an_index(backlog):
     with CaptureQueriesContext(connection) as asked:
-        assert leases.due_queues([True, False]) == [False]
+        assert leases.find_due_queues([True, False]) == [False]
     [look] = asked
     with connection.cursor() as cursor:
         explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
@@ -99,9 +99,9 @@ def test_searching_both_queues_is_one_statement_that_probes_an_index(backlog):
 def test_due_chunks_are_found_by_the_clock_of_the_database(backlog):
     soon = database_now() + timedelta(seconds=60)
     Chunk.objects.update(next_dispatch_at=soon)
-    assert leases.due_queues([False]) == []
+    assert leases.find_due_queues([False]) == []
     Chunk.objects.update(next_dispatch_at=soon - timedelta(seconds=61))
-    assert leases.due_queues([False]) == [False]
+    assert leases.find_due_queues([False]) == [False]
 
 
 def test_no_more_of_a_site_run_than_allowed_over_all_shifts(settings):
