@@ -1,4 +1,4 @@
-"""Provides what commands that submit share: waiting for a batch, and reporting how it ended."""
+"""Provides shared parts of commands with a batch: options, waiting for its end, and the report."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from ingestion.intake.submission import IdempotencyKeyReused
 from ingestion.models import Batch
 from ingestion.operations import work_status
 
-SILENCE_SECONDS = 10.0  # of waiting without a running worker, until a message says so
+SILENCE_SECONDS = 10.0  # after so long a wait without a running worker, a message says so
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +49,13 @@ def submit_or_fail(submit: Callable[[], Batch]) -> Batch:
 
 
 def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:
-    """Print the summary of the batch, after waiting for its end if an option says so."""
+    """Print the summary of the batch, after its end if `--wait` is given.
+
+    Ctrl-C ends the waiting with exit code 130 and leaves the batch alone. With `--json`, prints
+    the progress as one JSON object.
+    """
     try:
-        now = _wait(batch, command) if options["wait"] else progress.get_progress(batch)
+        now = _await_end(batch, command) if options["wait"] else progress.get_progress(batch)
     except KeyboardInterrupt:
         command.stderr.write(f"No longer waiting. Work on batch {batch.reference} continues.")
         sys.exit(130)
@@ -68,8 +72,11 @@ def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:
         command.stdout.write(f"        {n} x {code}")
 
 
-def _wait(batch: Batch, command: BaseCommand) -> progress.BatchProgress:
-    """Wait until the batch has ended. It only reads the row, so it can be interrupted."""
+def _await_end(batch: Batch, command: BaseCommand) -> progress.BatchProgress:
+    """Wait until the batch has ended, and return its final progress.
+
+    Waiting only reads rows, so it can be interrupted at any time.
+    """
     started, is_warned = time.monotonic(), False
     for now in progress.follow_until_final(batch):
         silent = time.monotonic() - started > SILENCE_SECONDS and work_status.is_work_unattended()

@@ -28,6 +28,7 @@ class BatchSource(models.TextChoices):
 
 class BatchQuerySet(models.QuerySet["Batch"]):
     def open(self) -> Self:
+        """Return batches that have not ended."""
         return self.filter(state__in=OPEN_BATCH_STATES)
 
     def being_cancelled(self) -> Self:
@@ -59,7 +60,7 @@ class Batch(models.Model):
     cancel_requested_by = models.CharField(max_length=200, blank=True)  # as in the ledger
     cancel_requested_role = models.CharField(max_length=200, blank=True)
     error_code = models.CharField(max_length=40, blank=True)  # why it ended unfinished
-    # What one poll of its completion leaves to the next: see `core.completion`.
+    # The state that one poll of its completion leaves to the next one (`core.completion`).
     next_poll_at = models.DateTimeField(null=True, blank=True, editable=False)
     polled_count = models.PositiveIntegerField(null=True, blank=True, editable=False)
     poll_retries = models.PositiveIntegerField(default=0, editable=False)
@@ -154,7 +155,7 @@ class ChunkQuerySet(models.QuerySet["Chunk"]):
         return self.filter(is_urgent__in=[urgent])
 
     def due(self, at: datetime | Now) -> Self:
-        """Return what a shift may lease, in the order of fairness."""
+        """Return chunks that a shift may lease, in the order of fairness."""
         return self.waiting().filter(next_dispatch_at__lte=at).order_by("rank", "pk")
 
     def orphaned(self, at: datetime) -> Self:
@@ -162,7 +163,7 @@ class ChunkQuerySet(models.QuerySet["Chunk"]):
         return self.running().filter(lease_expires_at__lt=at)
 
     def virtual_time(self) -> float:
-        """Return the rank that was leased last. New chunks do not rank before it."""
+        """Return the highest rank that was leased. New chunks do not rank before it."""
         dispatched = self.filter(attempts__gt=0).aggregate(Max("rank"))
         return dispatched["rank__max"] or 0.0
 

@@ -1,4 +1,4 @@
-"""Converts states to choices of Django: the value is stored, and the label is shown."""
+"""Converts states to choices of Django model fields."""
 
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 
@@ -6,6 +6,7 @@ from ingestion.core.states import BatchState, ChunkState, DocumentState
 def state_choices(
     states: type[DocumentState] | type[BatchState] | type[ChunkState],
 ) -> list[tuple[str, str]]:
+    """Return the value, which is stored, and the label, which is displayed, of each state."""
     return [
         (state.value, getattr(state, "word", state.name.replace("_", " ").capitalize()))
         for state in states

@@ -36,14 +36,12 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         return self.waiting().filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=at))
 
     def needing_site(self) -> Self:
-        """Return documents that the site has to replace, the longest wait first."""
+        """Return documents that the site has to replace and has not replaced, oldest first."""
         sent = self.model.objects.exclude(state=DocumentState.CANCELLED)
         newer = sent.filter(site=OuterRef("site"), doc_id=OuterRef("doc_id"), pk__gt=OuterRef("pk"))
-        in_its_place = sent.filter(corrects=OuterRef("pk"))
-        open_still = self.filter(
-            ~Exists(newer), ~Exists(in_its_place), state__in=STATES_NEEDING_SITE
-        )
-        return open_still.order_by("pk")
+        corrections = sent.filter(corrects=OuterRef("pk"))
+        needed = self.filter(~Exists(newer), ~Exists(corrections), state__in=STATES_NEEDING_SITE)
+        return needed.order_by("pk")
 
     def held(self) -> Self:
         """Return documents that are held because of SiteLedger or a portal."""
@@ -53,23 +51,24 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         return self.filter(state=DocumentState.ARCHIVED)
 
     def with_etag(self) -> Self:
-        """Return documents of which the portal can be asked for a newer version."""
+        """Return documents with an ETag, for which a portal can be asked whether they changed."""
         return self.exclude(etag="")
 
     def lock_leased(self, leases: Mapping[int, uuid.UUID]) -> "dict[int, Document]":
-        """Lock the documents whose chunk is held under the lease, and return them by primary key.
+        """Lock the documents whose chunk is held under their lease, and return them by primary key.
 
         `leases` maps the primary keys of documents to leases. Documents and chunks are locked until
         the transaction ends, chunk by chunk, and a chunk before its documents: every process locks
-        in this order. The documents come with the number of their site.
+        in this order. The returned documents have a `site` with its number and nothing else.
 
         The SQL is cached: no query runs more often, and Django would need ten times as long to
         build it as the database to answer it.
         """
-        under = {_as_parameter(lease) for lease in leases.values()}
-        rows = self.model.objects.raw(_lock_query(len(under), len(leases)), [*under, *leases])
+        column = Chunk._meta.get_field("lease_id")
+        held = {column.get_db_prep_value(lease, connection) for lease in leases.values()}
+        rows = self.model.objects.raw(_lock_query(len(held), len(leases)), [*held, *leases])
         documents = {}
-        for row in rows:  # each has two more columns than the model
+        for row in rows:  # Each row has two more columns than the model.
             held_under, number = row.held_under, row.site_number  # type: ignore[attr-defined]
             if uuid.UUID(str(held_under)) == leases[row.pk]:
                 row.site = Site.from_db(rows.db, ("id", "site_id"), (row.site_id, number))
@@ -78,7 +77,10 @@ class DocumentQuerySet(models.QuerySet["Document"]):
 
 
 class Document(models.Model):
-    """Stores one file with an identity (site, doc_id). Different bytes are different versions."""
+    """Stores one file with an identity (site, doc_id).
+
+    Files with the same identity and different bytes are versions of each other.
+    """
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="documents")
     packet = models.ForeignKey(Packet, on_delete=models.PROTECT, related_name="documents")
@@ -89,7 +91,8 @@ class Document(models.Model):
     )
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="documents")
     doc_id = models.CharField(gettext_lazy("document"), max_length=120)
-    # No choices: types are data that a data manager extends without a migration.
+    # The field has no choices, because types are data that a data manager extends without a
+    # migration.
     document_type = models.CharField(gettext_lazy("type"), max_length=40, blank=True)
     filename = models.CharField(max_length=255, blank=True)
     url = models.URLField(max_length=2000, blank=True)  # "" for an upload
@@ -99,13 +102,13 @@ class Document(models.Model):
     expected_sha256 = models.CharField(max_length=64, blank=True)  # as the manifest announces it
     sha256 = models.CharField(max_length=64, blank=True, db_index=True)
     size = models.PositiveBigIntegerField(null=True, blank=True)  # bytes
-    etag = models.CharField(max_length=200, blank=True)  # strong; the portal sent it
+    etag = models.CharField(max_length=200, blank=True)  # a strong ETag from the portal
     pages = models.PositiveIntegerField(null=True, blank=True)
     state = models.CharField(
         max_length=20, choices=state_choices(DocumentState), default=DocumentState.RECEIVED
     )
     code = models.CharField(max_length=40, blank=True)  # of the primary finding
-    attempts = models.PositiveIntegerField(default=0)  # counted before each one begins
+    attempts = models.PositiveIntegerField(default=0)  # an attempt is counted before it begins
     fetch_tries = models.PositiveIntegerField(default=0)  # requests that failed so far
     # Of them, those that count against the document: after FETCH_TRIES it is rejected.
     counted_tries = models.PositiveIntegerField(default=0, db_default=0)
@@ -210,13 +213,16 @@ class Document(models.Model):
 
     @property
     def current_findings(self) -> "list[Finding]":
-        """Return the findings of the last decision, the primary one first, and a later warning."""
-        found = list(self.findings.all())
-        decided = [finding for finding in found if finding.runs_out is None]
-        last = max((finding.attempt for finding in decided), default=0)
-        noted = (finding for finding in found if finding.runs_out)
-        warning = max(noted, key=lambda finding: finding.attempt, default=None)
-        current = [each for each in decided if each.attempt == last]
+        """Return the findings of the last decision, the primary one first.
+
+        The last warning about the expiry of a document on file follows, if there is one.
+        """
+        findings = list(self.findings.all())
+        decisive = [finding for finding in findings if finding.runs_out is None]
+        last = max((finding.attempt for finding in decisive), default=0)
+        warnings = (finding for finding in findings if finding.runs_out)
+        warning = max(warnings, key=lambda finding: finding.attempt, default=None)
+        current = [each for each in decisive if each.attempt == last]
         if warning:
             current = [each for each in current if each.code != "EXPIRES_SOON"]
         ordered = sorted(current, key=lambda finding: (not finding.is_primary, finding.pk))
@@ -245,12 +251,9 @@ def _fields() -> Mapping[str, "models.Field[Any, Any]"]:
     return {field.attname: field for field in Document._meta.concrete_fields}
 
 
-def _as_parameter(lease: uuid.UUID) -> Any:
-    return Chunk._meta.get_field("lease_id").get_db_prep_value(lease, connection)
-
-
 @cache
 def _lock_query(leases: int, documents: int) -> str:
+    """Return the SQL of `lock_leased` for so many leases and documents."""
     document, chunk, site = (model._meta.db_table for model in (Document, Chunk, Site))
     held_under, wanted = (", ".join(["%s"] * number) for number in (leases, documents))
     locks = connection.features.has_select_for_no_key_update  # SQLite has one writer at a time
@@ -265,6 +268,7 @@ def _lock_query(leases: int, documents: int) -> str:
 
 @cache
 def _fenced_update(names: tuple[str, ...]) -> str:
+    """Return the SQL of `change` for columns with these names."""
     new = ", ".join(f"{_fields()[name].column} = %s" for name in names)
     fence = "id = %s AND state = %s AND transitions = %s"
     table = Document._meta.db_table
@@ -272,7 +276,7 @@ def _fenced_update(names: tuple[str, ...]) -> str:
 
 
 class Finding(models.Model):
-    """Stores what a rule found. Code and facts become sentences when they are shown."""
+    """Stores a finding of a check. Code and facts become sentences when they are displayed."""
 
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="findings")
     code = models.CharField(max_length=40)

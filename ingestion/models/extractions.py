@@ -1,4 +1,4 @@
-"""Stores what was read from a document, and where: the evidence for the decision."""
+"""Stores what was read from a document, and where on its pages, as evidence for the decision."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,9 +14,11 @@ from ingestion.rules.checks.signatures import DocumentSignature
 from ingestion.rules.checks.verdict import DocumentVerdict
 from ingestion.rules.fields.extraction import FieldValue
 
+_VALUE_NAMES = ("name", "value", "page", "source", "confidence")
+
 
 class Extraction(models.Model):
-    """Stores one attempt. Lengths are in points from the top left corner of a page."""
+    """Stores what one attempt read. Lengths are in points from the top left corner of a page."""
 
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="extractions")
     attempt = models.PositiveIntegerField()  # the transition of the document that it decided
@@ -25,7 +27,7 @@ class Extraction(models.Model):
     dated = models.DateField(null=True, blank=True)  # by the convention of its type
     expires = models.DateField(null=True, blank=True)  # last day of validity
     terms = models.JSONField(default=dict)  # validity terms at that time
-    fields = models.JSONField(default=list)  # see `_field`; page 0 is a form
+    fields = models.JSONField(default=list)  # see `of`; a field of page 0 is from a form
     signature = models.JSONField(null=True, blank=True)  # ink, page, area, digital
     pages = models.JSONField(default=list)  # how each page was read: `reading.provenance`
     flags = models.JSONField(default=list)  # javascript, digital-signature, ...
@@ -47,7 +49,7 @@ class Extraction(models.Model):
 
     @classmethod
     def of(cls, document: Document, verdict: DocumentVerdict, read: Provenance) -> Self:
-        """Return an unsaved extraction. The document has made the move of the verdict already."""
+        """Return an unsaved extraction, after the document made the move of the verdict."""
         return cls(
             document=document,
             attempt=document.transitions,
@@ -56,7 +58,17 @@ class Extraction(models.Model):
             dated=verdict.dated,
             expires=verdict.expires,
             terms=dict(verdict.terms),
-            fields=[_field(value) for value in verdict.fields],
+            fields=[
+                {
+                    "name": value.name,
+                    "value": value.value,
+                    "page": value.page,
+                    "source": value.source,
+                    "confidence": round(value.confidence, 1),
+                    "box": _sides(value.box),
+                }
+                for value in verdict.fields
+            ],
             signature=_signature(verdict.signature) if verdict.signature else None,
             pages=list(read.pages),
             flags=list(read.flags),
@@ -67,35 +79,24 @@ class Extraction(models.Model):
 
     @property
     def values(self) -> tuple[FieldValue, ...]:
-        """Return the values without their positions."""
-        return tuple(_value(field) for field in self.fields)
+        """Return the values without their positions. A value that is a date has its `day`."""
+        values = []
+        for field in self.fields:
+            day = None
+            with suppress(ValueError):  # not a date, or an ambiguous one
+                day = date.fromisoformat(field["value"])
+            named = {name: field[name] for name in _VALUE_NAMES}
+            values.append(FieldValue(**named, day=day))
+        return tuple(values)
 
     @property
     def words_by_page(self) -> Mapping[int, list[tuple[str, list[float], float]]]:
+        """Return the words that OCR read, each with its bounding box and confidence, by page."""
         return words_of(bytes(self.words))
 
 
-def _field(value: FieldValue) -> dict[str, Any]:
-    return {
-        "name": value.name,
-        "value": value.value,
-        "page": value.page,
-        "source": value.source,
-        "confidence": round(value.confidence, 1),
-        "box": _sides(value.box),
-    }
-
-
-def _value(field: Mapping[str, Any]) -> FieldValue:
-    day = None
-    with suppress(ValueError):  # not a date, or an ambiguous one
-        day = date.fromisoformat(field["value"])
-    plain = {name: field[name] for name in ("name", "value", "page", "source", "confidence")}
-    return FieldValue(**plain, day=day)
-
-
 def _signature(signature: DocumentSignature) -> dict[str, Any]:
-    """Return the record of a signature. Its date is one of the fields."""
+    """Return the record of a signature as JSON. Its date is one of the fields."""
     record: dict[str, Any] = {
         "ink": signature.ink.value,
         "page": signature.page,
@@ -114,4 +115,5 @@ def _signature(signature: DocumentSignature) -> dict[str, Any]:
 
 
 def _sides(box: Box | None) -> list[float] | None:
+    """Return left, top, right and bottom of a bounding box, in points."""
     return [round(side, 1) for side in box] if box else None

@@ -12,29 +12,30 @@ from sites.models import Portal
 
 class PortalLimitStateQuerySet(models.QuerySet["PortalLimitState"]):
     def down(self) -> Self:
-        """Return the rows of portals that are asked only with a probe now and then."""
+        """Return the rows of portals whose breaker is not closed: only probes are sent to them."""
         return self.exclude(breaker=BreakerState.CLOSED)
 
 
 class PortalLimitState(models.Model):
     """Stores the token bucket and the breaker of one portal for all workers (docs/adr/0009).
 
-    `dispatch.portal_limit_rows` alone writes it. Times are microseconds since 1970 by the
-    database's clock: integers, so that a reservation is given back only to the value that it left.
+    Only `dispatch.portal_limit_rows` writes it. Times are microseconds since 1970 by the database's
+    clock. They are integers and not floats, so that a reservation can be returned by comparing the
+    value that it left.
     """
 
     portal = models.OneToOneField(
         Portal, on_delete=models.CASCADE, primary_key=True, related_name="limit_state"
     )
     tat = models.BigIntegerField(default=0)  # theoretical arrival time of the next request
-    given_at = models.BigIntegerField(default=0)  # about when it last served a document
+    given_at = models.BigIntegerField(default=0)  # when it served a document last, about
     breaker = models.CharField(
         max_length=10,
         choices=[(state.value, state.value) for state in BreakerState],
         default=BreakerState.CLOSED,
     )
     failures = models.JSONField(default=list)  # times of failures since the last answer
-    shut_until = models.BigIntegerField(default=0)  # the next probe may go then
+    shut_until = models.BigIntegerField(default=0)  # when the next probe may be sent
     switches = models.PositiveIntegerField(default=0)  # the n of the breaker's last ledger entry
 
     objects = PortalLimitStateQuerySet.as_manager()

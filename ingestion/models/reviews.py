@@ -17,7 +17,10 @@ from sites.models import User
 
 
 class Action(models.TextChoices):
-    """Lists what QA may do with a document. `ingestion.review` says from which states, and how."""
+    """Lists the actions of QA on a document.
+
+    `ingestion.review.decision_rules` defines for each from which states it is allowed.
+    """
 
     CONFIRM = "confirm", _("Rejection confirmed")
     RETURN = "return", _("Returned to the site")
@@ -126,7 +129,7 @@ class ReviewRequest(models.Model):
 class ReviewAssignment(models.Model):
     """Stores which reviewer a document is assigned to, and who opened its page last.
 
-    It prevents no other reviewer from deciding.
+    Every other reviewer may decide about the document too.
     """
 
     document = models.OneToOneField(Document, on_delete=models.CASCADE, related_name="assignment")

@@ -43,8 +43,8 @@ class OpenPacket(models.Model):
 class Upload(models.Model):
     """Stores a resumable upload: a file of a person's draft, or of a program's open packet.
 
-    `offset` bytes have been received. They wait in the spool, as parts until the last one has
-    come, then as one file.
+    `offset` bytes have been received. They wait in the spool: as parts until the last part is
+    received, then as one file.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -80,7 +80,7 @@ class Upload(models.Model):
 
     @property
     def holder(self) -> Draft | OpenPacket:
-        """Return what the file belongs to. It says how long the upload is kept."""
+        """Return the draft or open packet of the file. The upload expires with it."""
         return cast("Draft | OpenPacket", self.draft or self.packet)  # by the first constraint
 
     @property
@@ -90,7 +90,7 @@ class Upload(models.Model):
 
 
 class ReceivedPart(models.Model):
-    """Stores the bytes of an upload that one request has sent. They wait in the spool."""
+    """Stores one part of an upload, which one request has sent. Its bytes wait in the spool."""
 
     upload = models.ForeignKey(Upload, on_delete=models.CASCADE, related_name="parts")
     offset = models.PositiveBigIntegerField()  # of the first byte in the file

@@ -1,4 +1,4 @@
-"""Makes a backup while work continues.
+"""Makes a backup while the workers continue.
 
 Exit codes: 0 made; 1 made, but files that the database names were missing or changed; 2 not made.
 """
@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
 from ingestion.backup.contents import BackupError
-from ingestion.backup.making import CreatedBackup, create_backup
+from ingestion.backup.making import create_backup
 from ingestion.core.errors import StorageUnavailable
 
 NOT_INCLUDED = (
@@ -39,20 +39,16 @@ class Command(BaseCommand):
         except (BackupError, StorageUnavailable, OSError, Error) as error:
             message = f"No backup was made: {str(error).strip()}"
             raise CommandError(message, returncode=2) from error
-        self.stdout.write(_summary(made))
-        if missing := made.manifest.missing_count:
+        manifest = made.manifest
+        self.stdout.write(
+            f"{made.folder}: {manifest.files:,} files, {manifest.bytes / 1e6:,.1f} MB "
+            f"({made.new:,} new in the archive), and a ledger of {manifest.entries:,} entries.\n"
+            f"SHA-256 of its manifest, which the ledger contains: {made.sha256}\n{NOT_INCLUDED}"
+        )
+        if missing := manifest.missing_count:
             self.stderr.write(
                 f"{missing:,} files that the database names are missing, or have "
-                f"changed: {', '.join(made.manifest.missing)}. See `manage.py "
+                f"changed: {', '.join(manifest.missing)}. See `manage.py "
                 "verify_archive`."
             )
             sys.exit(1)
-
-
-def _summary(made: CreatedBackup) -> str:
-    manifest = made.manifest
-    return (
-        f"{made.folder}: {manifest.files:,} files, {manifest.bytes / 1e6:,.1f} MB "
-        f"({made.new:,} new in the archive), and a ledger of {manifest.entries:,} entries.\n"
-        f"SHA-256 of its manifest, which the ledger contains: {made.sha256}\n{NOT_INCLUDED}"
-    )

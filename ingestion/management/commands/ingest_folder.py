@@ -1,4 +1,4 @@
-"""Registers the files of a folder as a batch, for packets that arrive on a disk."""
+"""Registers the files of a folder as a batch, for packets that are delivered on a disk."""
 
 import argparse
 from pathlib import Path

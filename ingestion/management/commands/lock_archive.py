@@ -30,7 +30,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, study: str, dry_run: bool, **options: Any) -> None:
         try:
-            followed = object_locks.update_locks(_find_studies(study), dry_run=dry_run)
+            studies = Study.objects.filter(protocol_number=study) if study else Study.objects.all()
+            keys = list(studies.values_list("pk", flat=True))
+            if study and not keys:
+                raise CommandError(f"There is no study {study!r}.", returncode=2)
+            followed = object_locks.update_locks(keys, dry_run=dry_run)
         except Error as error:
             raise CommandError(
                 f"The database failed: {str(error).strip()}", returncode=2
@@ -43,15 +47,8 @@ class Command(BaseCommand):
             sys.exit(1)
 
 
-def _find_studies(protocol: str) -> list[int]:
-    found = Study.objects.filter(protocol_number=protocol) if protocol else Study.objects.all()
-    keys = list(found.values_list("pk", flat=True))
-    if protocol and not keys:
-        raise CommandError(f"There is no study {protocol!r}.", returncode=2)
-    return keys
-
-
 def _summary(followed: LockUpdateResult, *, dry_run: bool) -> str:
+    """Return the result for people, with the first refusals by name."""
     verb = "would be locked" if dry_run else "locked"
     lines = [f"{followed.looked_at:,} documents checked, {followed.locked:,} {verb} anew."]
     lines += [f"Refused: {sha256}: {why}" for sha256, why in followed.named.items()]

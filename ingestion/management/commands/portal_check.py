@@ -19,8 +19,8 @@ from ingestion.dispatch.work_items import portal_terms_of
 from ingestion.sources.http.check import check_portal
 from sites.models import Site
 
-LEAD_SECONDS = 0.25  # in which certificates and secrets are read before the first request
-LONG_WAIT_SECONDS = 2.0  # from here on, a message says so
+LEAD_SECONDS = 0.25  # for reading certificates and secrets before the first request
+LONG_WAIT_SECONDS = 2.0  # a message announces a longer wait
 
 
 class Command(BaseCommand):
@@ -44,7 +44,10 @@ class Command(BaseCommand):
             raise CommandError(f"the portal of site {site} is not ready")
 
     def _reserve_waits(self, terms: PortalTerms) -> tuple[float, float]:
-        """Reserve two requests, and return the seconds until each. The second is rarely needed."""
+        """Reserve the slots of two requests, and return the seconds until each.
+
+        The second request is rarely needed.
+        """
         rate = RequestRate.of(terms.rate_per_second, terms.burst)
         reserved = portal_limit_rows.reserve_tokens(terms.portal, rate, 2, lead=LEAD_SECONDS)
         if reserved is None:

@@ -13,7 +13,6 @@ from django.db import Error
 
 from ingestion.backup import restoring
 from ingestion.backup.contents import BackupError
-from ingestion.backup.restoring import RestoreResult
 from ingestion.core.errors import StorageUnavailable
 
 
@@ -36,34 +35,27 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, place: Path, verify_only: bool, **_options: Any) -> None:
         try:
             if verify_only:
-                self.stdout.write(_verify(place.resolve()))
+                folder, manifest = restoring.inspect_backup(place.resolve())
+                self.stdout.write(
+                    f"{folder}: all {manifest.files:,} files are unchanged since the backup was "
+                    f"made, {manifest.began_at}. Only a restore shows that they can be used."
+                )
                 return
             restored = restoring.restore_backup(place.resolve(), actor="system:restore")
         except (BackupError, StorageUnavailable, OSError, Error) as error:
             message = f"Not restored: {str(error).strip()}"
             raise CommandError(message, returncode=2) from error
-        self.stdout.write(_summary(restored))
+        self.stdout.write(
+            f"{restored.folder} is restored, as of {restored.manifest.began_at}: "
+            f"{restored.entries:,} entries of the ledger and {restored.files:,} files of the "
+            "archive were verified."
+        )
+        if restored.findings:
+            verdict = "PROBLEMS WERE FOUND. Do not start the workers yet:"
+        else:
+            verdict = (
+                "Ledger and archive are intact. Start the workers: they continue unfinished work."
+            )
+        self.stdout.write("\n".join([verdict, *restored.findings, *restored.notes]))
         if restored.findings:
             sys.exit(1)
-
-
-def _verify(place: Path) -> str:
-    """Return what was verified. Raises BackupProblem."""
-    folder, manifest = restoring.inspect_backup(place)
-    return (
-        f"{folder}: all {manifest.files:,} files are unchanged since the backup was made, "
-        f"{manifest.began_at}. Only a restore shows that they can be used."
-    )
-
-
-def _summary(restored: RestoreResult) -> str:
-    manifest = restored.manifest
-    first = (
-        f"{restored.folder} is restored, as of {manifest.began_at}: {restored.entries:,} "
-        f"entries of the ledger and {restored.files:,} files of the archive were verified."
-    )
-    if restored.findings:
-        verdict = "PROBLEMS WERE FOUND. Do not start the workers yet:"
-    else:
-        verdict = "Ledger and archive are intact. Start the workers: they continue unfinished work."
-    return "\n".join([first, verdict, *restored.findings, *restored.notes])

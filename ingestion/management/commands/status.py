@@ -29,12 +29,9 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(status))
             return
         for name, value in status.items():
-            self.stdout.write(f"{name.replace('_', ' '):<24} {_as_text(value)}")
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{n} {state}" for state, n in value.items()) or "none"
-    if isinstance(value, list):
-        return ", ".join(value) or "none"
-    return str(value)
+            text = str(value)
+            if isinstance(value, dict):
+                text = ", ".join(f"{n} {state}" for state, n in value.items()) or "none"
+            elif isinstance(value, list):
+                text = ", ".join(value) or "none"
+            self.stdout.write(f"{name.replace('_', ' '):<24} {text}")

@@ -1,4 +1,4 @@
-"""Checks the archive.
+"""Checks the files of the archive.
 
 Exit codes: 0 every file is unchanged; 1 a file is missing, changed, unreadable or writable; 2 the
 check could not run, which says nothing about the archive.
@@ -17,7 +17,7 @@ from ingestion.storage import archive_verification
 from ingestion.storage.archive_verification import ArchiveFault, VerificationResult
 
 _LOCK = "corrected within a month, or now by `manage.py lock_archive` (this does no harm)"
-WHAT = {
+FAULT_TEXTS = {
     ArchiveFault.MISSING: "MISSING, although a document says that it was stored",
     ArchiveFault.CHANGED: "CHANGED: the bytes do not match the name",
     ArchiveFault.UNREADABLE: "cannot be read",
@@ -52,43 +52,38 @@ class Command(BaseCommand):
             if options["rolling"]
             else archive_verification.PARTS
         )
-        is_shown = self.stderr.isatty() and not options["json"]
-        progress = self._show_progress if is_shown else _hide_progress
+        as_json = options["json"]
+
+        def show_progress(done: int, total: int) -> None:
+            if self.stderr.isatty() and not as_json:
+                end = "\n" if done == total else ""
+                self.stderr.write(f"\r{done} of {total} parts read", ending=end)
+                self.stderr.flush()
+
         try:
-            stock = archive_verification.verify_parts(
-                parts, asked_by="system:command", progress=progress
+            result = archive_verification.verify_parts(
+                parts, asked_by="system:command", progress=show_progress
             )
         except (Error, StorageUnavailable, OSError) as error:
-            raise self._failure(error, as_json=options["json"]) from error
-        self.stdout.write(json.dumps(stock.as_json()) if options["json"] else _summary(stock))
-        if not stock.intact:
+            message = f"The archive could not be checked: {str(error).strip()}"
+            if as_json:
+                self.stdout.write(json.dumps({"intact": None, "error": message}))
+            raise CommandError(message, returncode=2) from error
+        self.stdout.write(json.dumps(result.as_json()) if as_json else _summary(result))
+        if not result.intact:
             sys.exit(1)
 
-    def _show_progress(self, done: int, total: int) -> None:
-        end = "\n" if done == total else ""
-        self.stderr.write(f"\r{done} of {total} parts read", ending=end)
-        self.stderr.flush()
 
-    def _failure(self, error: Exception, *, as_json: bool) -> CommandError:
-        message = f"The archive could not be checked: {str(error).strip()}"
-        if as_json:
-            self.stdout.write(json.dumps({"intact": None, "error": message}))
-        return CommandError(message, returncode=2)
-
-
-def _hide_progress(_done: int, _total: int) -> None:
-    pass
-
-
-def _summary(stock: VerificationResult) -> str:
-    first = f"{stock.files:,} files read in {stock.seconds:.1f} s"
-    if stock.intact:
+def _summary(result: VerificationResult) -> str:
+    """Return the result for people: the faults by kind, and what to do about them."""
+    first = f"{result.files:,} files read in {result.seconds:.1f} s"
+    if result.intact:
         first = f"The archive is intact: {first}."
     else:
         first = f"The archive DIFFERS from what was filed ({first}):"
     lines = [first]
-    for fault, names in stock.named.items():
-        lines += [f"{name} {WHAT[fault]}" for name in names]
-        if (more := stock.counts[fault] - len(names)) > 0:
+    for fault, names in result.named.items():
+        lines += [f"{name} {FAULT_TEXTS[fault]}" for name in names]
+        if (more := result.counts[fault] - len(names)) > 0:
             lines.append(f"And {more:,} more that are {fault}.")
-    return "\n".join(lines if stock.intact else [*lines, WHAT_TO_DO])
+    return "\n".join(lines if result.intact else [*lines, WHAT_TO_DO])

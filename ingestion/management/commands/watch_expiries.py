@@ -1,4 +1,4 @@
-"""Records which documents on file expire. It runs each night by itself."""
+"""Records which documents on file expire. A scheduled task does the same each night."""
 
 import argparse
 from typing import Any

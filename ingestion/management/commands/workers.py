@@ -1,4 +1,4 @@
-"""Runs a worker host: the cluster, the loop of the dispatcher, and a graceful shutdown."""
+"""Runs a worker host until it is stopped: its cluster, and the loop that watches it."""
 
 import sys
 from typing import Any
@@ -19,8 +19,8 @@ class Command(BaseCommand):
     requires_migrations_checks = True
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # A bucket without locks is found before a document is stored in it. `check --deploy` asks
-        # the same; other commands do not, because it takes requests.
+        # A bucket without locks has to be found before a document is stored in it. `check --deploy`
+        # does so too. Other commands do not, because the check sends requests.
         self.check(tags=[BUCKETS], include_deployment_checks=True)
 
         def ready() -> None:

@@ -118,8 +118,8 @@ def test_two_hosts_that_poll_at_once_carry_out_one_poll():
     batch = make_batch()
     now = timezone.now() + timedelta(hours=1)
     seen = Batch.objects.get(pk=batch.pk)
-    assert completion_polls._poll(seen, now)
-    assert not completion_polls._poll(seen, now)
+    assert completion_polls._poll_batch(seen, now)
+    assert not completion_polls._poll_batch(seen, now)
 
 
 def test_a_batch_whose_end_was_missed_is_ended_by_the_next_poll():
