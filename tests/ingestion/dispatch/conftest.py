@@ -1,4 +1,4 @@
-"""Fixtures: a small corpus, its submission, and the transports of wakeups."""
+"""Defines fixtures: a small corpus, its submission, and the transports of wakeups."""
 
 import dataclasses
 import datetime
@@ -29,7 +29,7 @@ def one_site(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def two_sites(tmp_path_factory):
-    """And of two, for the few tests that are about others."""
+    """The packets of two sites, for tests about another site."""
     return _corpus(tmp_path_factory, sites=2)
 
 
@@ -40,11 +40,12 @@ def _corpus(folders, *, sites):
 
 @pytest.fixture(scope="session")
 def few(one_site):
-    """Three documents of it that are read in a moment."""
+    """Three documents of `one_site` that are read quickly."""
     return only(one_site, "irb-approval", "cv-whitfield", "gcp-certificate-whitfield")
 
 
 def only(corpus, *doc_ids):
+    """Return the corpus reduced to these documents."""
     lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
     file = corpus.directory / f"{'-'.join(doc_ids)}.ndjson"
     file.write_text("\n".join(json.dumps(line) for line in lines if line["doc_id"] in doc_ids))
@@ -54,7 +55,7 @@ def only(corpus, *doc_ids):
 
 @pytest.fixture
 def submit(tmp_path):
-    """Register a corpus as offered by the portal that runs now. `changes` go into each portal."""
+    """A function that registers a corpus as offered by the portal that runs now."""
 
     def submit(corpus, portal):
         files = []
@@ -71,7 +72,7 @@ def submit(tmp_path):
 
 @pytest.fixture(params=["database", pytest.param("redis", marks=pytest.mark.slow)])
 def broker(request):
-    """The transport of wakeups, as variables of a host's environment."""
+    """The environment variables of a host that choose the transport of wakeups."""
     if request.param == "database":
         yield {}
         return

@@ -1,4 +1,4 @@
-"""Tests of cancelling during a shift: nothing more begins, requests in flight end cleanly."""
+"""Tests of cancelling a batch during a shift, and of the room for urgent packets."""
 
 import logging
 import threading
@@ -23,16 +23,16 @@ from tests.ingestion.hosts import eventually, find, worker_host
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OPS = Actor("system:tests", "ops")
-SLOW = 2.0  # documents a second
+REQUESTS_PER_SECOND = 2.0  # of the slow portal
 
 
 @pytest.fixture
 def slow_batch(one_site, submit):
-    """A batch that takes a while, because its portal allows two requests a second."""
-    limits = {one_site.expectations[0].site_id: SiteLimit(SLOW, 1)}
+    """A batch that takes several seconds, because its portal allows two requests per second."""
+    limits = {one_site.expectations[0].site_id: SiteLimit(REQUESTS_PER_SECOND, 1)}
     with SamplePortal(one_site.directory, limits, faults=0) as portal:
         batch = submit(one_site, portal)
-        Portal.objects.update(rate_per_second=SLOW, burst=1)
+        Portal.objects.update(rate_per_second=REQUESTS_PER_SECOND, burst=1)
         yield batch, portal
 
 
@@ -45,7 +45,7 @@ def is_cancelled(batch):
     return batch.state == BatchState.CANCELLED
 
 
-def ended_cleanly(batch, portal):
+def assert_ended_cleanly(batch, portal):
     counts = batch.counts()
     assert not batch.documents.unsettled().exists()
     assert counts[DocumentState.CANCELLED] + len(portal.requests) >= sum(counts.values())
@@ -55,7 +55,7 @@ def ended_cleanly(batch, portal):
         assert timeline(document.subject)[-1].actor == add_process(OPS.actor)
 
 
-def test_a_running_shift_begins_nothing_more_of_a_cancelled_batch(slow_batch, settings):
+def test_a_running_shift_begins_no_more_documents_of_a_cancelled_batch(slow_batch, settings):
     batch, portal = slow_batch
 
     def cancel():
@@ -70,18 +70,18 @@ def test_a_running_shift_begins_nothing_more_of_a_cancelled_batch(slow_batch, se
     work_shift()
     canceller.join()
     assert is_cancelled(batch)
-    ended_cleanly(batch, portal)
+    assert_ended_cleanly(batch, portal)
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
 
 
 @pytest.mark.hosts
-def test_the_worker_of_another_host_stops_too(slow_batch, settings):
+def test_the_worker_of_another_host_stops_working_on_a_cancelled_batch(slow_batch, settings):
     batch, portal = slow_batch
     with worker_host(settings):
         eventually(lambda: some_are_settled(batch))
         batches.cancel_batch(batch, by=OPS)
         eventually(lambda: is_cancelled(batch))
-    ended_cleanly(batch, portal)
+    assert_ended_cleanly(batch, portal)
 
 
 @pytest.mark.hosts
@@ -96,9 +96,7 @@ def test_ledger_entries_name_the_worker_of_the_host(slow_batch, settings):
     assert {entry.actor.rpartition("/")[2] for entry in entries} <= workers
 
 
-def test_a_shift_that_fails_names_its_batch_and_documents_and_is_logged_by_its_task_alone(
-    monkeypatch, caplog
-):
+def test_a_failed_shift_names_its_batch_and_documents_and_is_logged_once(monkeypatch, caplog):
     batch = make_batch(documents=2)
     failures = iter([OSError("disk full")])
 
@@ -129,10 +127,10 @@ def test_a_document_that_fails_unexpectedly_is_logged_once_with_its_batch(monkey
     assert batch.documents.get().code == "INTERNAL_ERROR"
 
 
-def test_a_small_packet_is_final_while_a_large_batch_fills_all_ordinary_room(
+def test_an_urgent_packet_is_finished_while_a_large_batch_fills_the_other_room(
     slow_batch, one_site, settings
 ):
-    """Of the same site: neither the shift's room nor the site's makes it wait."""
+    """Neither the room of the shift nor the room of the site makes a packet of the site wait."""
     settings.SHIFT_MAX_CHUNKS = settings.SITE_MAX_CHUNKS = 1
     batch, _ = slow_batch
     expected = one_site.expectations[0]
@@ -161,7 +159,7 @@ def test_a_small_packet_is_final_while_a_large_batch_fills_all_ordinary_room(
     assert not Batch.objects.open().exists()
 
 
-def test_a_sites_next_chunk_is_taken_while_the_end_of_its_last_one_is_read(
+def test_the_next_chunk_of_a_site_is_claimed_while_its_last_one_is_still_read(
     one_site, submit, settings, monkeypatch
 ):
     settings.CHUNK_SIZE, settings.SITE_MAX_CHUNKS = 1, 3

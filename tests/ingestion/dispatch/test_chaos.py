@@ -1,7 +1,7 @@
-"""A storm over a batch: every kind of process is killed at random moments, again and again.
+"""Tests that a batch survives the killing of every kind of process at random moments.
 
-Whatever a seed does, the batch ends as its generator says: nothing lost, nothing filed twice. Run
-another storm with CHAOS_SEED=7.
+With every seed, the batch ends as the generator of its documents expects: no document is lost, and
+none is filed twice. `CHAOS_SEED=7` runs the tests with another seed.
 """
 
 import json
@@ -42,7 +42,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.storm]
 
 KINDS = ["worker", "parser", "monitor", "pusher", "sentinel", "cluster", "all", "host"]
 HOSTS, SETTLERS = 2, 2
-DEADLY = {"worker", "sentinel", "cluster", "all", "host"}  # for what a worker has in hand
+INTERRUPTING = {"worker", "sentinel", "cluster", "all", "host"}  # kills that end a shift
 TERMS = {"SHIFT_MAX_CHUNKS": "2", "SETTLERS": str(SETTLERS), "PARSER_PROCESSES": "1"}
 
 
@@ -61,7 +61,7 @@ def corpus_of(tmp_path_factory):
 
 
 def submit(corpus, portal, *, copies):
-    """Every document under several names: a long batch from a corpus that is written quickly."""
+    """Submit every document under several names, which makes a small corpus a long batch."""
     sites = corpus.directory / "sites-here.json"
     sites.write_text(corpus.sites.read_text().replace(NOWHERE, portal.base_url))
     call_command("load_sites", str(sites), verbosity=0)
@@ -76,52 +76,52 @@ def submit(corpus, portal, *, copies):
     return registration.register_manifest(manifest.read_manifest(text), SUBMISSION)
 
 
-class Storm:
-    """Strikes hosts, and starts those again that were killed themselves, as an init would."""
+class ProcessKiller:
+    """Kills processes of hosts, and restarts killed hosts as an init system would."""
 
     def __init__(self, settings, seed, stack, broker):
         self._settings = settings
         self._terms = TERMS | broker
-        self._dice = random.Random(seed)
+        self._random = random.Random(seed)
         self._stack = stack
         self.hosts = []
         self.started = []
-        self.strikes = Counter()
+        self.kills = Counter()
         for _ in range(HOSTS):
             self._start()
 
-    def rage(self, batch, strikes):
-        """Spread over the batch: by how much of it is settled, and then at any moment."""
-        kinds = [kind for _ in range(strikes) for kind in self._dice.sample(KINDS, len(KINDS))]
+    def kill_processes(self, batch, kills):
+        """Kill processes at random moments, spread over the progress of the batch."""
+        kinds = [kind for _ in range(kills) for kind in self._random.sample(KINDS, len(KINDS))]
         total = batch.documents.count()
-        for number, kind in enumerate(kinds[:strikes]):
-            share = total * number // strikes
-            eventually(lambda share=share: settled(batch) >= share)
-            time.sleep(self._dice.uniform(0, 0.5))
-            if settled(batch) == total:
+        for number, kind in enumerate(kinds[:kills]):
+            share = total * number // kills
+            eventually(lambda share=share: count_settled(batch) >= share)
+            time.sleep(self._random.uniform(0, 0.5))
+            if count_settled(batch) == total:
                 return
-            self._strike(kind, batch)
+            self._kill(kind, batch)
 
-    def _strike(self, kind, batch):
+    def _kill(self, kind, batch):
         if kind == "host":
-            self._strike_host()
+            self._kill_host()
             return
-        struck = eventually(
+        pids = eventually(
             lambda: [pid for host in self.hosts for pid in find(host, kind)] or is_completed(batch)
         )
-        if struck is True:
+        if pids is True:
             return
-        for pid in struck if kind == "all" else [self._dice.choice(sorted(struck))]:
+        for pid in pids if kind == "all" else [self._random.choice(sorted(pids))]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self.strikes[kind] += 1
+        self.kills[kind] += 1
 
-    def _strike_host(self):
-        host = self.hosts.pop(self._dice.randrange(len(self.hosts)))
+    def _kill_host(self):
+        host = self.hosts.pop(self._random.randrange(len(self.hosts)))
         host.kill()
         host.wait()
         host.stdout.close()
-        self.strikes["host"] += 1
+        self.kills["host"] += 1
         self._start()
 
     def _start(self):
@@ -130,7 +130,7 @@ class Storm:
         self.hosts.append(host)
         self.started.append(host)
 
-    def ends_without_a_trace(self):
+    def assert_no_traces(self):
         family = {pid for host in self.hosts for pid in descendants(host.pid)}
         for host in self.hosts:
             stop_host(host)
@@ -141,11 +141,11 @@ class Storm:
         assert not [path for path in self._settings.SPOOL_DIR.rglob("*") if path.is_file()]
 
 
-def settled(batch):
+def count_settled(batch):
     return batch.documents.exclude(settled_at=None).count()
 
 
-def is_as_its_generator_says(corpus, batch, copies):
+def assert_expected_outcomes(corpus, batch, copies):
     rows = batch.documents.select_related("site")
     documents = {(row.site.site_id, row.doc_id): row for row in rows}
     assert len(documents) == corpus.documents * copies
@@ -155,8 +155,8 @@ def is_as_its_generator_says(corpus, batch, copies):
             assert_as_expected(document, expected)
 
 
-def work_done_again(batch):
-    """How many readings were begun beyond each document's first; each was filed once at most."""
+def count_repeated_checks(batch):
+    """Return how many times checking was repeated. Each document was filed once at most."""
     subjects = [document.subject for document in batch.documents.all()]
     events = Counter((entry.subject, entry.event) for entry in timeline(*subjects))
     twice = [key for key, n in events.items() if key[1] == "document.filed" and n > 1]
@@ -164,35 +164,37 @@ def work_done_again(batch):
     return sum(n - 1 for (_, event), n in events.items() if event == "document.checking")
 
 
-def ride_out(corpus, settings, broker, *, seed, copies, strikes):
-    """Answers the share of work that was done again."""
+def survive_kills(corpus, settings, broker, *, seed, copies, kills):
+    """Work on a batch while processes are killed. Returns the share of repeated checks."""
     settings.CHUNK_SIZE = 10
     with SamplePortal(corpus.directory, {}, faults=0.05, seed=seed) as portal, ExitStack() as stack:
         batch = submit(corpus, portal, copies=copies)
-        storm = Storm(settings, seed, stack, broker)
-        storm.rage(batch, strikes)
+        killer = ProcessKiller(settings, seed, stack, broker)
+        killer.kill_processes(batch, kills)
         eventually(lambda: is_completed(batch))
-        storm.ends_without_a_trace()
-    is_as_its_generator_says(corpus, batch, copies)
-    again = work_done_again(batch)
-    deadly = sum(storm.strikes[kind] * (HOSTS if kind == "all" else 1) for kind in DEADLY)
+        killer.assert_no_traces()
+    assert_expected_outcomes(corpus, batch, copies)
+    repeated = count_repeated_checks(batch)
+    interruptions = sum(
+        killer.kills[kind] * (HOSTS if kind == "all" else 1) for kind in INTERRUPTING
+    )
     total = batch.documents.count()
-    logger.info("%s: %d of %d readings were begun again", dict(storm.strikes), again, total)
-    assert again <= deadly * SETTLERS
+    logger.info("%s: %d of %d documents were checked again", dict(killer.kills), repeated, total)
+    assert repeated <= interruptions * SETTLERS
     assert not list(reconciliation.rows_agree_with_the_ledger())
     assert verify.verify_ledger().intact
-    return again / total
+    return repeated / total
 
 
 @seeds(1)
-def test_a_batch_outlives_a_storm(seed, broker, corpus_of, settings):
-    ride_out(corpus_of(2), settings, broker, seed=seed, copies=2, strikes=4)
+def test_a_batch_survives_killed_processes(seed, broker, corpus_of, settings):
+    survive_kills(corpus_of(2), settings, broker, seed=seed, copies=2, kills=4)
 
 
 @seeds(2026)
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_long_batch_outlives_a_long_storm_and_hardly_any_work_is_done_twice(
+def test_a_long_batch_survives_many_kills_and_repeats_little_work(
     seed, broker, corpus_of, settings
 ):
-    assert ride_out(corpus_of(12), settings, broker, seed=seed, copies=3, strikes=12) < 0.05
+    assert survive_kills(corpus_of(12), settings, broker, seed=seed, copies=3, kills=12) < 0.05

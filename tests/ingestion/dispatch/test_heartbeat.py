@@ -13,27 +13,27 @@ from tests.ingestion.hosts import eventually, stop_host, worker_host
 pytestmark = pytest.mark.django_db
 
 
-def age(seconds):
+def set_age(seconds):
     WorkerHost.objects.update(seen_at=timezone.now() - timedelta(seconds=seconds))
 
 
-def test_a_host_writes_once_every_heartbeat(settings):
-    at = [0.0]
-    beat = HostHeartbeat(clock=lambda: at[0])
-    beat.beat(0)
-    age(100)
-    at[0] = settings.HEARTBEAT_SECONDS - 0.1
-    beat.beat(1)
+def test_a_host_writes_its_heartbeat_once_per_interval(settings):
+    now = [0.0]
+    heartbeat = HostHeartbeat(clock=lambda: now[0])
+    heartbeat.beat(0)
+    set_age(100)
+    now[0] = settings.HEARTBEAT_SECONDS - 0.1
+    heartbeat.beat(1)
     [host] = host_heartbeat.list_hosts()
     assert not host_heartbeat.is_host_alive(host)
-    at[0] = settings.HEARTBEAT_SECONDS
-    beat.beat(1)
+    now[0] = settings.HEARTBEAT_SECONDS
+    heartbeat.beat(1)
     [host] = host_heartbeat.list_hosts()
     assert host_heartbeat.is_host_alive(host)
     assert (host.at_work, host.workers) == (1, settings.WORKERS)
 
 
-def test_hosts_of_one_machine_have_rows_of_their_own():
+def test_two_hosts_on_one_machine_have_separate_rows():
     one, other = HostHeartbeat(), HostHeartbeat()
     one.beat(0)
     other.beat(0)
@@ -44,9 +44,9 @@ def test_hosts_of_one_machine_have_rows_of_their_own():
 
 def test_a_killed_host_is_listed_for_a_day():
     HostHeartbeat().beat(0)
-    age(host_heartbeat.FORGET_AFTER.total_seconds() - 60)
+    set_age(host_heartbeat.FORGET_AFTER.total_seconds() - 60)
     assert len(host_heartbeat.list_hosts()) == 1
-    age(host_heartbeat.FORGET_AFTER.total_seconds() + 60)
+    set_age(host_heartbeat.FORGET_AFTER.total_seconds() + 60)
     assert host_heartbeat.list_hosts() == []
     HostHeartbeat().beat(0)
     assert WorkerHost.objects.count() == 1

@@ -1,4 +1,4 @@
-"""Tests that a document that kills its workers is held, and its neighbours are not."""
+"""Tests of poison messages: documents that kill their worker at each attempt."""
 
 import os
 import signal
@@ -16,32 +16,34 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.storm,
 ]
-BUDGET = 3
-POISON = "lab-normal-ranges"  # a scan: it is read for long enough to be met at it
+MAX_ATTEMPTS = 3
+POISON = "lab-normal-ranges"  # a scan, which takes long enough to kill its reader meanwhile
 
 
-def test_poison_is_held_after_its_budget_and_its_neighbours_are_filed(one_site, submit, settings):
+def test_poison_is_held_after_its_attempts_and_other_documents_are_filed(
+    one_site, submit, settings
+):
     packet = only(one_site, "irb-approval", "cv-whitfield", POISON)
     with (
         SamplePortal(one_site.directory, {}, faults=0) as portal,
-        worker_host(settings, DOCUMENT_ATTEMPTS=str(BUDGET)) as host,
+        worker_host(settings, DOCUMENT_ATTEMPTS=str(MAX_ATTEMPTS)) as host,
     ):
         batch = submit(packet, portal)
         Portal.objects.update(rate_per_second=100.0, burst=100)
         poison = batch.documents.get(doc_id=POISON)
-        kills = kill_whoever_reads(poison, host)
+        kills = kill_each_reader(poison, host)
         eventually(lambda: is_completed(batch))
     poison.refresh_from_db()
     assert (poison.state, poison.code) == ("HELD", "POISON")
-    assert kills == BUDGET
+    assert kills == MAX_ATTEMPTS
     for expected in packet.expectations:
         if expected.doc_id != poison.doc_id:
             assert_as_expected(batch.documents.get(doc_id=expected.doc_id), expected)
     each_was_filed_once()
 
 
-def kill_whoever_reads(poison, host):
-    """Until the document is settled. Answers how many workers it took."""
+def kill_each_reader(poison, host):
+    """Kill each worker that reads the document, until it is settled. Returns how many it were."""
     kills = 0
     while True:
         poison.refresh_from_db()
@@ -52,10 +54,10 @@ def kill_whoever_reads(poison, host):
             for worker in find(host, "worker"):
                 with suppress(ProcessLookupError):
                     os.kill(worker, signal.SIGKILL)
-            eventually(lambda: is_let_go(poison))
+            eventually(lambda: is_waiting_again(poison))
 
 
-def is_let_go(document):
-    """The lease of its dead reader has run out, and it waits for the next."""
+def is_waiting_again(document):
+    """Return whether the document waits again, after the lease of its dead worker expired."""
     document.refresh_from_db()
     return document.state != "VALIDATING"

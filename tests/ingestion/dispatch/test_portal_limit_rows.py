@@ -55,7 +55,7 @@ def test_tokens_of_several_reservations_follow_one_another(portal):
     assert {after - before for before, after in pairwise(receipts)} == {round(3e6 * RATE.interval)}
 
 
-def test_tokens_can_be_given_back_unless_others_reserved_meanwhile(portal):
+def test_tokens_can_be_returned_unless_another_reservation_followed(portal):
     first = portal_limit_rows.reserve_tokens(portal, RATE, 8)
     assert portal_limit_rows.return_tokens(portal, first.receipt, RATE, 3)
     assert portal_limit_rows.reserve_tokens(portal, RATE, 3).receipt == first.receipt
@@ -69,7 +69,7 @@ def test_every_portal_has_its_own_bucket(portal):
     assert other.tat - other.now < 1
 
 
-def test_a_portal_that_fails_again_and_again_is_not_asked(portal):
+def test_a_portal_with_repeated_failures_is_not_asked(portal):
     recorded = fail(portal)
     assert not recorded.health.is_healthy
     until = PortalLimitState.objects.get().next_probe_at
@@ -86,7 +86,7 @@ def test_after_the_cooldown_one_worker_may_send_a_probe(portal):
     assert [probe is not None for probe in probes] == [True, False, False]
 
 
-def test_a_portal_that_answers_its_probe_is_asked_again_and_its_chunks_are_due(portal):
+def test_an_answered_probe_closes_the_breaker_and_makes_the_chunks_due(portal):
     make_batch(documents=1, site=PortalLimitState(portal_id=portal).portal.sites.get())
     Chunk.objects.update(next_dispatch_at=timezone.now() + timedelta(hours=1))
     fail(portal)
@@ -97,7 +97,7 @@ def test_a_portal_that_answers_its_probe_is_asked_again_and_its_chunks_are_due(p
     assert Chunk.objects.due(database_now()).exists()
 
 
-def test_every_switch_of_a_breaker_is_in_the_ledger(portal):
+def test_every_change_of_a_breaker_is_in_the_ledger(portal):
     fail(portal)
     cool_down(portal)
     portal_limit_rows.start_probe(portal, RATE, BREAKER)
@@ -125,7 +125,7 @@ class BrokenDatabaseThread(DatabaseThread):
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_shared_limit_reserves_slots_in_advance_and_takes_unused_ones_back(offered):
+async def test_a_shared_limit_reserves_slots_in_advance_and_returns_unused_ones(offered):
     async with DatabaseThread() as database:
         portal_limit = SharedPortalLimit(database, DatabaseClock(), offered, BREAKER)
         reservation = await portal_limit.reserve(3)
@@ -160,7 +160,7 @@ async def test_a_shared_limit_stops_requests_for_the_cooldown_and_permits_one_pr
         assert (await portal_limit.reserve(1)).is_portal_down
 
 
-async def test_a_database_failure_is_a_waiting_time_and_no_error(offered):
+async def test_a_database_failure_causes_a_waiting_time_and_no_error(offered):
     portal_limit = SharedPortalLimit(BrokenDatabaseThread(), DatabaseClock(), offered, BREAKER)
     assert await portal_limit.reserve(3) == SlotReservation(retry_after_seconds=1.0)
     await portal_limit.give_back(SlotReservation(), 1)

@@ -1,4 +1,4 @@
-"""Tests of the recovery from dead workers, and of the heartbeat that prevents it."""
+"""Tests of recovery from dead workers, renewal of leases, connections, and schedules."""
 
 import asyncio
 import dataclasses
@@ -32,8 +32,8 @@ def test_folders_without_a_lease_are_removed_and_others_are_kept():
     _, held = make_leased()
     mine, leftover = spool.get_attempt_folder(held), spool.get_attempt_folder(uuid.uuid4())
     (leftover / "1.part").write_bytes(b"half a document")
-    swept = recovery.recover_orphans()
-    assert (swept.chunks, swept.folders) == (0, 1)
+    result = recovery.recover_orphans()
+    assert (result.chunks, result.folders) == (0, 1)
     assert mine.exists()
     assert not leftover.exists()
 
@@ -55,10 +55,10 @@ def test_recover_prints_what_it_did(capsys):
     assert chunk.state == ChunkState.WAITING
 
 
-def test_a_worker_that_cannot_write_its_heartbeat_stops_before_its_lease_can_be_given_away(
+def test_a_worker_that_cannot_renew_its_leases_stops_before_they_expire(
     settings,
 ):
-    """The database hangs: it neither answers nor fails."""
+    """The database hangs, which means that it neither answers nor fails."""
     settings.LEASE_SECONDS, settings.HEARTBEAT_SECONDS = 4, 1
     make_batch()
     answers = threading.Event()
@@ -77,24 +77,24 @@ def test_a_worker_that_cannot_write_its_heartbeat_stops_before_its_lease_can_be_
     assert leases.recover_expired() == 0
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's cannot be dropped")
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no server")
 def test_a_connection_that_the_server_dropped_is_not_used_again():
-    """django-q2 repairs its own thread's connections; this one is repaired by us."""
+    """django-q2 replaces dropped connections of its own thread only."""
 
-    def drop_it():
+    def drop_connection():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    async def look_again():
+    async def query_after_drop():
         async with DatabaseThread() as database:
             with pytest.raises(OperationalError):
-                await database(drop_it)
+                await database(drop_connection)
             return await database(Chunk.objects.count)
 
-    assert asyncio.run(look_again()) == 0
+    assert asyncio.run(query_after_drop()) == 0
 
 
-def test_a_task_leaves_no_connection_open_and_none_in_use_that_the_server_dropped():
+def test_a_task_closes_its_connections():
     def task():
         tasks.purge_wakeups()
         open_ones.extend(each for each in connections.all() if each.connection is not None)
@@ -106,7 +106,7 @@ def test_a_task_leaves_no_connection_open_and_none_in_use_that_the_server_droppe
     assert open_ones == []
 
 
-def test_a_shift_that_fails_names_the_chunks_it_had_in_hand(settings, monkeypatch):
+def test_a_failed_shift_names_its_chunks(settings, monkeypatch):
     settings.INGEST_LIMITS = dataclasses.replace(
         settings.INGEST_LIMITS, retry=RetryRules(deadline_seconds=0)
     )
@@ -122,9 +122,9 @@ def test_a_shift_that_fails_names_the_chunks_it_had_in_hand(settings, monkeypatc
     assert f"It had in hand: chunk {chunk.pk}" in "".join(traceback.format_exception(failed.value))
 
 
-def test_the_schedules_are_installed_once_and_those_that_are_gone_are_removed():
-    Schedule.objects.create(name=f"{schedules.PREFIX}what we used to do", func="gone")
-    other = Schedule.objects.create(name="somebody else's", func="theirs")
+def test_schedules_are_installed_once_and_former_ones_are_removed():
+    Schedule.objects.create(name=f"{schedules.PREFIX}a former task", func="removed")
+    other = Schedule.objects.create(name="of another application", func="theirs")
     for _ in range(2):
         schedules.install_schedules()
     ours = Schedule.objects.filter(name__startswith=schedules.PREFIX)
@@ -132,7 +132,7 @@ def test_the_schedules_are_installed_once_and_those_that_are_gone_are_removed():
     assert Schedule.objects.filter(pk=other.pk).exists()
 
 
-def test_installing_again_leaves_the_next_run_alone():
+def test_a_second_installation_keeps_the_time_of_the_next_run():
     schedules.install_schedules()
     first = Schedule.objects.order_by("pk").values_list("name", "next_run").first()
     schedules.install_schedules()
@@ -147,7 +147,7 @@ def test_every_scheduled_task_can_be_run(name):
     getattr(tasks, task)()
 
 
-def test_a_worker_is_busy_from_its_first_heartbeat_to_the_end_of_its_shift(tmp_path, monkeypatch):
+def test_a_worker_is_marked_busy_until_the_end_of_its_shift(tmp_path, monkeypatch):
     monkeypatch.setattr(worker_presence, "_folder", tmp_path)
     with worker_presence.mark_busy():
         [first] = worker_presence.read_busy_workers(tmp_path)
@@ -157,4 +157,4 @@ def test_a_worker_is_busy_from_its_first_heartbeat_to_the_end_of_its_shift(tmp_p
     assert (first.began_at, first.owner) == (second.began_at, second.owner)
     assert first.seen_at <= second.seen_at
     assert worker_presence.read_busy_workers(tmp_path) == []
-    assert worker_presence.current_owner() != second.owner  # the next shift is somebody else
+    assert worker_presence.current_owner() != second.owner  # the next shift has another name

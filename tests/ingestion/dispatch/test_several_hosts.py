@@ -1,6 +1,7 @@
-"""Hosts that share a database and two buckets, and nothing else: no folder, no memory, no name.
+"""Tests of hosts that share a database and two buckets, and no folders.
 
-Separate processes with separate folders; one of them may stand behind a network that is cut.
+The hosts are separate processes with separate folders. One of them may be behind a network whose
+links can be cut.
 """
 
 import signal
@@ -31,10 +32,11 @@ from tests.ingestion.scenes import (
 from tests.ingestion.storage.buckets import in_s3
 
 pytestmark = pytest.mark.django_db(transaction=True)
-# What the portal counts. We are told of a burst of one: the rest is for requests that leave a busy
-# machine late. Two hosts that each kept this rate for themselves would be refused all the same.
+# The limit that the portal enforces. SiteLedger is configured with a burst of 1: the difference
+# allows for requests that leave a busy machine late. Two hosts with separate limits of this rate
+# would still exceed it.
 LIMIT = SiteLimit(2.0, 4)
-ONE_AT_A_TIME = {"SHIFT_MAX_CHUNKS": "1"}  # so that there is something left for the other
+ONE_AT_A_TIME = {"SHIFT_MAX_CHUNKS": "1"}  # so that chunks are left for the other host
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +47,7 @@ def _postgresql():
 
 @pytest.fixture
 def buckets(s3, monkeypatch, settings):
-    """What the environment of every host says."""
+    """The environment variables that are the same for every host."""
     settings.CHUNK_SIZE = 2
     return in_s3(s3, monkeypatch, settings) | ONE_AT_A_TIME
 
@@ -57,7 +59,7 @@ def terms(buckets, broker):
 
 @pytest.fixture
 def folders(tmp_path):
-    """What the environment of a host says of its own folders; nobody else has them."""
+    """A function that returns the environment variables for the folders of one host."""
 
     def folders(name):
         own = tmp_path / name
@@ -70,7 +72,7 @@ def folders(tmp_path):
 
 @contextmanager
 def strict_portal(corpus, submit, *, through=nullcontext):
-    """A batch whose portal counts requests, and where it is found: `through` leads to it."""
+    """Yield a batch, its portal, which counts requests, and the way to it: `through(portal)`."""
     limit = {corpus.expectations[0].site_id: LIMIT}
     with SamplePortal(corpus.directory, limit, faults=0) as portal, through(portal) as way:
         batch = submit(corpus, way)
@@ -79,7 +81,7 @@ def strict_portal(corpus, submit, *, through=nullcontext):
 
 
 def upload(corpus):
-    """Send a document in the form, on a host that works nothing. Answers its batch."""
+    """Upload a document as the form does, and return its batch."""
     expected = corpus.expectations[0]
     content = (corpus.files / expected.site_id / f"{expected.doc_id}.pdf").read_bytes()
     file = registration.UploadedDocument("sent.pdf", "cv", "Ada", ContentFile(content, "sent.pdf"))
@@ -88,13 +90,13 @@ def upload(corpus):
     return registration.register_upload(site=Site.objects.get(), user=user, files=[file]).batch
 
 
-def at_work(host):
-    """Does a worker of this host hold a chunk just now?"""
+def find_busy_workers(host):
+    """Return the workers of this host that hold a chunk now."""
     owners = Chunk.objects.running().values_list("lease_owner", flat=True)
     return find(host, "worker") & {int(owner.split(":")[1]) for owner in owners}
 
 
-def nothing_is_lost_or_twice(corpus, batch, portal):
+def assert_nothing_lost_or_repeated(corpus, batch, portal):
     everything_is_as_expected(corpus, batch)
     each_was_filed_once()
     assert portal.violations.total() == 0
@@ -104,42 +106,46 @@ def nothing_is_lost_or_twice(corpus, batch, portal):
     assert verify_parts(sorted(parts), asked_by="system:tests").intact
 
 
-def test_two_hosts_with_nothing_in_common_but_database_and_buckets_do_a_batch_together(
+def test_two_hosts_that_share_only_database_and_buckets_work_on_one_batch(
     one_site, submit, settings, terms, folders, tmp_path
 ):
     with (
         worker_host(settings, **terms | folders("one")) as one,
         worker_host(settings, **terms | folders("two")) as two,
     ):
-        # Else the first might be done before the second has started.
+        # Otherwise the first host might finish the batch before the second has started.
         eventually(lambda: WorkerHost.objects.count() == 2)
         with strict_portal(one_site, submit) as (batch, portal, _):
-            eventually(lambda: at_work(one) and at_work(two))
+            eventually(lambda: find_busy_workers(one) and find_busy_workers(two))
             sent = upload(one_site)
             eventually(lambda: is_completed(batch) and is_completed(sent))
-    nothing_is_lost_or_twice(one_site, batch, portal)
+    assert_nothing_lost_or_repeated(one_site, batch, portal)
     assert sent.documents.get().state not in {DocumentState.HELD, DocumentState.CANCELLED}
     assert not batch.chunks.exclude(attempts=1).exists()
     assert not list(tmp_path.glob("*/archive/*"))
 
 
 @pytest.mark.slow
-def test_the_work_of_a_killed_host_is_done_by_the_other(one_site, submit, settings, terms, folders):
+def test_another_host_continues_the_work_of_a_killed_host(
+    one_site, submit, settings, terms, folders
+):
     with (
         strict_portal(one_site, submit) as (batch, portal, _),
         worker_host(settings, **terms | folders("one")) as one,
         worker_host(settings, **terms | folders("two")) as two,
     ):
-        eventually(lambda: at_work(two) and frozen_at_work(one))
+        eventually(lambda: find_busy_workers(two) and freeze_busy_worker(one))
         kill(one, "all")
         one.kill()
         eventually(lambda: is_completed(batch))
     assert batch.chunks.filter(attempts__gt=1).exists()
-    nothing_is_lost_or_twice(one_site, batch, portal)
+    assert_nothing_lost_or_repeated(one_site, batch, portal)
 
 
 @pytest.mark.slow
-def test_a_slow_portal_delays_neither_host(two_sites, submit, settings, terms, folders):
+def test_a_slow_portal_does_not_delay_other_sites_on_any_host(
+    two_sites, submit, settings, terms, folders
+):
     slow = two_sites.expectations[0].site_id
     several = {"SHIFT_MAX_CHUNKS": "4"}
     with (
@@ -155,19 +161,16 @@ def test_a_slow_portal_delays_neither_host(two_sites, submit, settings, terms, f
         its_own = batch.documents.filter(site__site_id=slow)
         assert its_own.filter(settled_at=None).count() > its_own.count() / 2
         eventually(lambda: is_completed(batch))
-    nothing_is_lost_or_twice(two_sites, batch, portal)
+    assert_nothing_lost_or_repeated(two_sites, batch, portal)
 
 
-def frozen_at_work(host):
-    """Stop its worker where it stands, if it holds a chunk there."""
+def freeze_busy_worker(host):
+    """Freeze the worker of the host if it holds a chunk. Return whether it did."""
     kill(host, "worker", signal.SIGSTOP)
-    if at_work(host):
+    if find_busy_workers(host):
         return True
     kill(host, "worker", signal.SIGCONT)
     return False
-
-
-# --- a network that is cut ----------------------------------------------------------------------
 
 
 @contextmanager
@@ -188,7 +191,7 @@ def cut_off(machine, link):
 
 @contextmanager
 def far_host(machine, s3, settings, terms):
-    """A host behind the two links: database and buckets by the one, portals by the other."""
+    """A host behind two links: one to the database and the buckets, one to the portals."""
     here, own = machine.here("database"), environment(settings)["DATABASE_URL"]
     with (
         relay(here, connection.settings_dict["PORT"]) as database,
@@ -212,33 +215,33 @@ def far_host(machine, s3, settings, terms):
 def test_a_host_cut_off_from_the_database_stops_before_its_leases_can_be_reused(
     one_site, submit, settings, s3, buckets, folders
 ):
-    """Its way to the portal stays open, so that only the host itself can stop."""
+    """Its link to the portal stays open, so only the host itself can stop its requests."""
     settings.CHUNK_SIZE = 50
-    patient = {"LEASE_SECONDS": "12", "HEARTBEAT_SECONDS": "3"}
+    long_lease = {"LEASE_SECONDS": "12", "HEARTBEAT_SECONDS": "3"}
     with (
         network() as machine,
         strict_portal(one_site, submit, through=partial(through_a_relay, machine)) as scene,
-        far_host(machine, s3, settings, buckets | patient | folders("far")) as far,
+        far_host(machine, s3, settings, buckets | long_lease | folders("far")) as far,
     ):
         batch, portal, way = scene
         eventually(lambda: some_are_settled(batch) and find(far, "parser"))
         with (
             cut_off(machine, "database"),
-            worker_host(settings, **buckets | patient | folders("near")) as near,
+            worker_host(settings, **buckets | long_lease | folders("near")) as near,
         ):
-            until = reused()
+            until = wait_for_end_of_lease()
             assert not find(far, "parser")
             assert way.last_heard(machine.there("portal")) < until.timestamp()
-            eventually(lambda: at_work(near))
+            eventually(lambda: find_busy_workers(near))
             eventually(lambda: is_completed(batch))
         stop_host(near)
         sent = upload(one_site)
-        eventually(lambda: is_completed(sent))  # by the one that is back
-    nothing_is_lost_or_twice(one_site, batch, portal)
+        eventually(lambda: is_completed(sent))  # by the host that was cut off
+    assert_nothing_lost_or_repeated(one_site, batch, portal)
 
 
-def reused():
-    """Wait until the one lease that is held is nobody's. Answers until when it ran."""
+def wait_for_end_of_lease():
+    """Wait until the only lease is ended by another host. Returns until when it was valid."""
     lease, until = Chunk.objects.running().values_list("lease_id", "lease_expires_at").get()
     seen = [until]
 

@@ -1,4 +1,4 @@
-"""Several processes, one portal that counts for itself: its limit holds for all together."""
+"""Tests that several processes together keep the limit of one portal."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.ingestion.hosts import environment
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_four_processes_together_never_ask_more_than_the_portal_allows(settings):
+def test_four_processes_together_keep_the_rate_limit_of_a_portal(settings):
     with portal_with(SiteLimit(10.0, 5)) as (portal, url):
         site = make_site("1001", base_url=url, rate_per_second=10.0, burst=5)
         ask_together(site.portal.key, url, 48, environment=environment(settings))

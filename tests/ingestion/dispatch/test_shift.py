@@ -1,4 +1,4 @@
-"""Whole shifts: the real core, the real pool, the real sample portal over HTTP."""
+"""Tests of whole shifts with the real core, parser processes and sample portal."""
 
 import dataclasses
 import datetime
@@ -34,7 +34,7 @@ def outcomes(batch):
     return {(site, doc_id): (state, code) for site, doc_id, state, code in rows}
 
 
-def test_a_packet_ends_as_its_generator_says_and_the_portal_is_never_pressed(one_site, submit):
+def test_a_packet_has_the_expected_outcomes_and_the_portal_limits_are_kept(one_site, submit):
     with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0.3) as portal:
         batch = submit(one_site, portal)
         work_shift()
@@ -47,8 +47,8 @@ def test_a_packet_ends_as_its_generator_says_and_the_portal_is_never_pressed(one
         assert rejected.code == codes[rejected.doc_id]
 
 
-def test_what_site_and_sender_say_reaches_the_checks(one_site):
-    """Of another version or person than was said, or of another kind of file."""
+def test_declarations_of_site_and_sender_are_checked(one_site):
+    """Each file differs from the declared version, person or kind of file."""
     call_command("load_sites", str(one_site.sites), verbosity=0)
     Study.objects.update(protocol_version="9.0")
     today = datetime.datetime.now(datetime.UTC).date()
@@ -71,7 +71,7 @@ def test_what_site_and_sender_say_reaches_the_checks(one_site):
     }
 
 
-def test_filed_bytes_are_those_that_the_portal_gave(few, submit):
+def test_filed_bytes_are_those_that_the_portal_served(few, submit):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         batch = submit(few, portal)
         work_shift()
@@ -81,41 +81,43 @@ def test_filed_bytes_are_those_that_the_portal_gave(few, submit):
         assert filed.read() == source.read_bytes()
 
 
-def test_the_same_packet_a_second_time_is_already_on_file(few, submit):
+def test_a_packet_that_is_sent_again_is_already_on_file(few, submit):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         first = submit(few, portal)
         work_shift()
-        again = submit(few, portal)
+        second = submit(few, portal)
         work_shift()
     filed = {key for key, (state, _) in outcomes(first).items() if state == "ARCHIVED"}
-    deduped = {key for key, (state, _) in outcomes(again).items() if state == "DEDUPED"}
+    deduped = {key for key, (state, _) in outcomes(second).items() if state == "DEDUPED"}
     assert filed
     assert filed == deduped
 
 
-def test_a_portal_says_of_what_it_gave_before_that_it_is_unchanged_and_sends_no_bytes(few, submit):
+def test_an_unchanged_document_is_not_transferred_again(few, submit):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         submit(few, portal)
         work_shift()
         submit(few, portal)
         work_shift()
     filed = Document.objects.on_file().exclude(duplicates=None).first()
-    again = filed.duplicates.get()
+    repeated = filed.duplicates.get()
     statuses = [
         each.status for each in portal.requests if each.path.endswith(f"/{filed.doc_id}.pdf")
     ]
     assert statuses == [200, 304]
-    assert (again.state, again.code) == ("DEDUPED", "DUPLICATE_CONTENT")
-    assert (again.doc_id, again.sha256, again.size) == (filed.doc_id, filed.sha256, filed.size)
+    assert (repeated.state, repeated.code) == ("DEDUPED", "DUPLICATE_CONTENT")
+    assert (repeated.doc_id, repeated.sha256, repeated.size) == (
+        filed.doc_id,
+        filed.sha256,
+        filed.size,
+    )
     assert Document.objects.on_file().filter(doc_id=filed.doc_id).count() == 1
-    entry = timeline(again.subject)[-1]
+    entry = timeline(repeated.subject)[-1]
     assert entry.event == "document.already_on_file"
     assert entry.detail["portal"]["answer"] == "304 unchanged"
 
 
-def test_a_portal_that_is_asked_again_gives_what_changed_and_the_rest_is_on_file_already(
-    few, submit
-):
+def test_a_repeated_download_files_changed_documents_only(few, submit):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         first = submit(few, portal)
         work_shift()
@@ -124,20 +126,20 @@ def test_a_portal_that_is_asked_again_gives_what_changed_and_the_rest_is_on_file
         before = source.read_bytes()
         try:
             source.write_bytes(before + b"%a new version\n")
-            again = portal_pull.pull_site(
+            second = portal_pull.pull_site(
                 changed.site, submission.Submission(BatchSource.PULL, "user:olga", "ops")
             )
             work_shift()
         finally:
             source.write_bytes(before)
-    assert again.documents.count() == first.documents.count()
-    assert again.documents.get(doc_id=changed.doc_id).state == DocumentState.ARCHIVED
-    unchanged = again.documents.filter(doc_id__in=[each.doc_id for each in others])
+    assert second.documents.count() == first.documents.count()
+    assert second.documents.get(doc_id=changed.doc_id).state == DocumentState.ARCHIVED
+    unchanged = second.documents.filter(doc_id__in=[each.doc_id for each in others])
     assert {document.state for document in unchanged} == {DocumentState.DEDUPED}
 
 
-def test_a_portal_that_is_not_there_leaves_its_documents_held_and_blames_nobody(settings):
-    settings.INGEST_LIMITS = impatient(settings.INGEST_LIMITS)
+def test_documents_of_an_unreachable_portal_are_held(settings):
+    settings.INGEST_LIMITS = without_patience(settings.INGEST_LIMITS)
     batch = make_batch(make_site(base_url="http://127.0.0.1:9/x/"), documents=2)
     work_shift()
     assert {state for state, _ in outcomes(batch).values()} == {"HELD"}
@@ -145,18 +147,18 @@ def test_a_portal_that_is_not_there_leaves_its_documents_held_and_blames_nobody(
     assert batch.state == BatchState.COMPLETED
 
 
-def impatient(limits):
-    """The same limits, and no patience with a portal that does not answer."""
+def without_patience(limits):
+    """Return the limits with a deadline of 0 for portals that do not answer."""
     return dataclasses.replace(limits, retry=RetryRules(deadline_seconds=0))
 
 
-def test_nothing_due_is_a_short_shift():
+def test_a_shift_without_due_chunks_ends_at_once():
     work_shift()
     assert not Chunk.objects.exists()
 
 
-def test_a_draining_worker_takes_nothing_and_the_next_start_goes_on(settings):
-    settings.INGEST_LIMITS = impatient(settings.INGEST_LIMITS)
+def test_a_draining_worker_claims_nothing_and_the_next_shift_continues(settings):
+    settings.INGEST_LIMITS = without_patience(settings.INGEST_LIMITS)
     batch = make_batch(documents=2)
     drain.start_draining()
     try:
@@ -169,7 +171,7 @@ def test_a_draining_worker_takes_nothing_and_the_next_start_goes_on(settings):
     assert batch.state == BatchState.COMPLETED
 
 
-def test_a_shift_leaves_no_lease_and_no_spool_behind(few, submit, settings):
+def test_a_shift_leaves_no_lease_and_no_spooled_files(few, submit, settings):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         submit(few, portal)
         work_shift()
@@ -177,7 +179,7 @@ def test_a_shift_leaves_no_lease_and_no_spool_behind(few, submit, settings):
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
 
 
-def test_a_document_whose_worker_died_in_the_middle_is_filed_once_by_the_next(few, submit):
+def test_a_document_of_a_dead_worker_is_filed_once_by_the_next_worker(few, submit):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         batch = submit(few, portal)
         [lost] = leases.claim_due_chunks(1, by="dead:1:1")
@@ -192,7 +194,7 @@ def test_a_document_whose_worker_died_in_the_middle_is_filed_once_by_the_next(fe
     assert batch.state == BatchState.COMPLETED
 
 
-def test_an_uploads_bytes_leave_the_spool_once_they_are_in_the_archive(one_site, settings):
+def test_the_file_of_an_upload_is_removed_from_the_spool_after_archiving(one_site, settings):
     site = make_site("1001")
     expected = one_site.expectations[0]
     content = (one_site.files / expected.site_id / f"{expected.doc_id}.pdf").read_bytes()
@@ -207,18 +209,18 @@ def test_an_uploads_bytes_leave_the_spool_once_they_are_in_the_archive(one_site,
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
 
 
-def test_the_papers_of_a_sample_site_fit_together(one_site, submit):
+def test_the_documents_of_a_sample_site_do_not_contradict_each_other(one_site, submit):
     with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0) as portal:
         batch = submit(one_site, portal)
         work_shift()
     stand = get_readiness(batch.packets.get().site)
     assert stand.contradictions == []
     filed = set(batch.documents.on_file().values_list("document_type", flat=True))
-    met = {each.kind for each in stand.required if each.standing.is_met}
-    assert met == filed
+    fulfilled = {each.kind for each in stand.required if each.standing.is_met}
+    assert fulfilled == filed
 
 
-def test_a_document_is_judged_by_what_its_study_lays_down_and_the_decision_says_so(settings):
+def test_a_document_is_checked_with_the_validity_override_of_its_study(settings):
     today = timezone.now().date()
     site = make_site("1001")
     ValidityOverride.objects.create(

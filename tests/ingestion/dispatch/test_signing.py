@@ -1,4 +1,4 @@
-"""Tests that hosts sign new entries, also after a kill, without waiting for an anchor."""
+"""Tests that hosts sign new ledger entries, also after a kill, without waiting for anchors."""
 
 import signal
 
@@ -35,8 +35,8 @@ def is_all_signed():
     return checkpoints.latest_checkpoint() is not None and not checkpoints.count_unsigned()
 
 
-def largest_held():
-    """The size of the largest checkpoint in the file that anchors."""
+def find_largest_anchored_size():
+    """Return the size of the largest checkpoint in the file that serves as anchor."""
     sizes = [
         signed_note.CheckpointText.parse(signed_note.open_note(held.note, keys.verifiers())[0]).size
         for held in read_back()
@@ -44,8 +44,11 @@ def largest_held():
     return max(sizes, default=0)
 
 
-def lacking_in_s3():
-    """Only these looks know of the bucket: to read it back here would take credentials."""
+def list_unanchored_in_s3():
+    """Return the checkpoints that are missing in the bucket.
+
+    The setting names the bucket for this query only: reading from it would need credentials.
+    """
     with override_settings(ANCHOR_S3_BUCKET="worm"):
         return anchors.list_unanchored()
 
@@ -57,11 +60,11 @@ def test_the_end_of_a_batch_is_signed_and_anchored(one_site, submit, settings):
         with worker_host(settings, AUDIT_CHECKPOINT_SECONDS="3600"):
             eventually(lambda: is_completed(batch))
             eventually(is_all_signed)
-            eventually(lambda: largest_held() == checkpoints.latest_checkpoint().size)
+            eventually(lambda: find_largest_anchored_size() == checkpoints.latest_checkpoint().size)
 
 
 @pytest.mark.slow
-def test_an_anchor_that_is_away_keeps_no_work_waiting(one_site, submit, settings):
+def test_an_unreachable_anchor_does_not_delay_the_work(one_site, submit, settings):
     away = {
         **CREDENTIALS,
         "ANCHOR_S3_BUCKET": "worm",
@@ -71,15 +74,15 @@ def test_an_anchor_that_is_away_keeps_no_work_waiting(one_site, submit, settings
         batch = submit(one_site, portal)
         with worker_host(settings, **away) as host:
             eventually(lambda: is_completed(batch))
-            eventually(lambda: any(waiting.tries for waiting in lacking_in_s3()))
+            eventually(lambda: any(waiting.tries for waiting in list_unanchored_in_s3()))
             assert stop_host(host) == 0
     everything_is_as_expected(one_site, batch)
     assert is_all_signed()
-    assert [waiting.anchor for waiting in lacking_in_s3()] == ["s3"]
+    assert [waiting.anchor for waiting in list_unanchored_in_s3()] == ["s3"]
 
 
 @pytest.mark.slow
-def test_what_a_killed_host_did_is_signed_by_the_next(one_site, submit, settings):
+def test_the_next_host_signs_the_entries_of_a_killed_host(one_site, submit, settings):
     with SamplePortal(one_site.directory, read_limits(one_site.sites)) as portal:
         batch = submit(one_site, portal)
         host = start_host(settings, AUDIT_CHECKPOINT_SECONDS="3600", AUDIT_SIGN_AFTER="never")
@@ -90,4 +93,4 @@ def test_what_a_killed_host_did_is_signed_by_the_next(one_site, submit, settings
         assert checkpoints.latest_checkpoint() is None
         with worker_host(settings):
             eventually(is_all_signed)
-            eventually(lambda: largest_held() == checkpoints.latest_checkpoint().size)
+            eventually(lambda: find_largest_anchored_size() == checkpoints.latest_checkpoint().size)

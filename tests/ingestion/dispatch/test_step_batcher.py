@@ -1,4 +1,4 @@
-"""Tests that steps which are ready at about the same time share a transaction only."""
+"""Tests that steps which are ready together share a transaction, and no failures."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def while_the_thread_is_busy(steps):
-    """Every step is asked for while the thread has other work, so that they wait together."""
+    """Request all steps while the thread is busy, so that they are applied together."""
     async with DatabaseThread() as database:
         busy, take = threading.Event(), StepBatcher(database)
         working = asyncio.create_task(database(busy.wait, 200))
@@ -50,12 +50,12 @@ def test_steps_that_are_ready_together_share_a_transaction():
     documents = list(chunk.documents.all())
     steps = starting(documents, lease)
     assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True, True]
-    # A transaction's entries share the moment that was read under the chain's lock.
+    # All entries of a transaction have the time that was read under the lock of the chain.
     assert len({recorded_at(document) for document in documents}) == 1
 
 
 async def one_after_the_other(steps):
-    """Each is asked for when the thread has been idle for a while."""
+    """Request each step after the thread has been idle."""
     async with DatabaseThread() as database:
         take, asked = StepBatcher(database), []
         for step in steps:

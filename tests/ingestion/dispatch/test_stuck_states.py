@@ -1,7 +1,8 @@
-"""Tests that no single SIGKILL stops a cluster for good, as it does with plain django-q2.
+"""Tests that no single SIGKILL stops a cluster for good, as it can with plain django-q2.
 
-Each of its silent stuck states, on a real host: work goes on, and nothing is left when it is
-stopped. The databases and both brokers; Redis loses what a killed process had taken.
+Each test causes one of the states in which django-q2 hangs without a message, on a real host. The
+work continues, and no process or file is left when the host is stopped. The tests run with both
+databases and both brokers. Redis loses the wakeup that a killed process had taken.
 """
 
 import os
@@ -44,7 +45,7 @@ pytestmark = [
 
 @pytest.fixture
 def upload(one_site):
-    """Sends one document that is read in no time. Answers its batch."""
+    """A function that uploads one document, which is read quickly, and returns its batch."""
     expected = one_site.expectations[0]
     content = (one_site.files / expected.site_id / f"{expected.doc_id}.pdf").read_bytes()
     site, user = make_site("1001"), make_user()
@@ -56,7 +57,7 @@ def upload(one_site):
     return upload
 
 
-def is_stopped_without_a_trace(host, settings):
+def stop_and_check_traces(host, settings):
     family = descendants(host.pid)
     code = stop_host(host)
     eventually(lambda: not [pid for pid in family if is_running(pid)])
@@ -67,14 +68,14 @@ def is_stopped_without_a_trace(host, settings):
 
 
 def is_idle(host):
-    """All its processes are up, and none has a shift in hand."""
-    signs = [sign for folder in folders_of(host) for sign in (folder / "at-work").glob("*")]
-    return find(host, "pusher") and find(host, "worker") and not signs
+    """Return whether all processes run and no worker has a task."""
+    busy = [file for folder in folders_of(host) for file in (folder / "at-work").glob("*")]
+    return find(host, "pusher") and find(host, "worker") and not busy
 
 
 @contextmanager
 def idle_host(settings, upload, *before, **broker):
-    """A host that has worked something and waits for more: its processes hold their locks."""
+    """A host that finished a batch and waits for more, so that its processes hold their locks."""
     with worker_host(settings, *before, **broker) as host:
         batch = upload()
         eventually(lambda: is_completed(batch))
@@ -91,36 +92,38 @@ def busy_host(corpus, submit, settings, *, per_second=4.0, **broker):
         eventually(lambda: some_are_settled(batch))
         yield host, batch
         eventually(lambda: is_completed(batch))
-        assert is_stopped_without_a_trace(host, settings)
+        assert stop_and_check_traces(host, settings)
     everything_is_as_expected(corpus, batch)
     each_was_filed_once()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["worker", "sentinel", "cluster", "monitor", "pusher", "all"])
-def test_an_idle_host_works_on_whichever_of_its_processes_is_killed(role, broker, upload, settings):
+def test_an_idle_host_continues_after_one_of_its_processes_is_killed(
+    role, broker, upload, settings
+):
     with idle_host(settings, upload, **broker) as host:
         kill(host, role)
         batch = upload()
         eventually(lambda: is_completed(batch))
-        assert is_stopped_without_a_trace(host, settings)
+        assert stop_and_check_traces(host, settings)
 
 
 @pytest.mark.slow
-def test_a_host_that_was_started_with_nohup_leaves_no_orphans(upload, settings):
-    """Nohup has all below it ignore the signal by which they hear that their parent died."""
+def test_a_host_started_with_nohup_leaves_no_orphans(upload, settings):
+    """Processes under nohup ignore SIGHUP, which is sent to them when their parent dies."""
     with idle_host(settings, upload, "nohup") as host:
         kill(host, "cluster")
         batch = upload()
         eventually(lambda: is_completed(batch))
-        assert is_stopped_without_a_trace(host, settings)
+        assert stop_and_check_traces(host, settings)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "role", ["worker", "cluster", "parser", "monitor", "pusher", "sentinel", "all"]
 )
-def test_a_busy_host_works_on_whichever_of_its_processes_is_killed(
+def test_a_busy_host_continues_after_one_of_its_processes_is_killed(
     role, broker, one_site, submit, settings
 ):
     with busy_host(one_site, submit, settings, **broker) as (host, _):
@@ -137,18 +140,18 @@ def test_the_work_of_a_killed_worker_continues_before_its_leases_expire(
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_with_its_timers_lock_is_replaced_though_the_sentinel_hangs(
-    upload, settings
-):
+def test_a_worker_that_dies_with_the_lock_of_its_timer_is_replaced(upload, settings):
     with idle_host(settings, upload) as host:
-        async_task("tests.ingestion.dispatch.deadly.die_with_the_timers_lock", ack_failure=True)
+        async_task(
+            "tests.ingestion.dispatch.failing_tasks.die_with_the_timers_lock", ack_failure=True
+        )
         eventually(lambda: not find(host, "worker"))
         batch = upload()
         eventually(lambda: is_completed(batch))
-        assert is_stopped_without_a_trace(host, settings)
+        assert stop_and_check_traces(host, settings)
 
 
-def test_a_worker_that_is_frozen_at_work_is_killed_and_its_work_goes_on(one_site, submit, settings):
+def test_a_frozen_worker_is_killed_and_its_work_continues(one_site, submit, settings):
     with busy_host(one_site, submit, settings) as (host, _):
         [frozen] = find(host, "worker")
         kill(host, "worker", signal.SIGSTOP)
@@ -156,22 +159,22 @@ def test_a_worker_that_is_frozen_at_work_is_killed_and_its_work_goes_on(one_site
 
 
 @pytest.mark.slow
-def test_a_killed_monitor_takes_nothing_with_it(upload, settings):
-    """What a later task says of its failure is kept, and no wakeup stays unacknowledged."""
+def test_a_killed_monitor_is_replaced(upload, settings):
+    """Failures of later tasks are stored, and every wakeup is acknowledged."""
     with idle_host(settings, upload) as host:
-        eventually(lambda: not OrmQ.objects.exists())  # else one that it was about to acknowledge
+        eventually(
+            lambda: not OrmQ.objects.exists()
+        )  # otherwise one that it was about to acknowledge
         kill(host, "monitor")
         eventually(lambda: find(host, "monitor"))
-        async_task("tests.ingestion.dispatch.deadly.fail", ack_failure=True)
+        async_task("tests.ingestion.dispatch.failing_tasks.fail", ack_failure=True)
         failure = eventually(Failure.objects.first)
         assert "this one fails" in failure.result
         eventually(lambda: not OrmQ.objects.exists())
-        assert is_stopped_without_a_trace(host, settings)
+        assert stop_and_check_traces(host, settings)
 
 
-def test_a_host_that_is_killed_itself_leaves_no_processes_and_loses_nothing(
-    one_site, submit, settings
-):
+def test_a_killed_host_leaves_no_processes_and_its_work_continues(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=4.0) as batch:
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
@@ -183,14 +186,14 @@ def test_a_host_that_is_killed_itself_leaves_no_processes_and_loses_nothing(
             eventually(lambda: not [pid for pid in family if is_running(pid)])
         with worker_host(settings) as next_host:
             eventually(lambda: is_completed(batch))
-            assert is_stopped_without_a_trace(next_host, settings)
+            assert stop_and_check_traces(next_host, settings)
         assert not folders_of(host)
     everything_is_as_expected(one_site, batch)
     each_was_filed_once()
 
 
 @pytest.mark.slow
-def test_when_host_and_main_process_are_killed_no_worker_takes_tasks(upload, settings):
+def test_workers_end_when_host_and_main_process_are_killed(upload, settings):
     with idle_host(settings, upload) as host:
         family = descendants(host.pid)
         for pid in (host.pid, *find(host, "cluster")):

@@ -1,4 +1,4 @@
-"""Tests of both wakeup transports, with a real database and a real Redis."""
+"""Tests of both wakeup transports, with the database and a real Redis server."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ LONG_AGO = timedelta(minutes=30)
 
 
 @pytest.fixture(params=["database", "redis"])
-def carrier(request, settings, monkeypatch):
+def transport(request, settings, monkeypatch):
     if request.param == "database":
         yield
         return
@@ -29,7 +29,7 @@ def carrier(request, settings, monkeypatch):
         yield
 
 
-def test_a_wakeup_is_pending_until_a_cluster_takes_it(carrier):
+def test_a_wakeup_is_pending_until_a_cluster_takes_it(transport):
     assert wakeup.find_pending_wakeup() == ""
     wakeup.wake_worker()
     assert wakeup.find_pending_wakeup()
@@ -37,7 +37,7 @@ def test_a_wakeup_is_pending_until_a_cluster_takes_it(carrier):
     assert wakeup.find_pending_wakeup() == ""
 
 
-def test_the_oldest_wakeup_keeps_its_name_until_it_is_taken(carrier):
+def test_the_oldest_wakeup_keeps_its_name_until_it_is_taken(transport):
     wakeup.wake_worker()
     first = wakeup.find_pending_wakeup()
     wakeup.wake_worker()
@@ -46,9 +46,7 @@ def test_the_oldest_wakeup_keeps_its_name_until_it_is_taken(carrier):
     assert wakeup.find_pending_wakeup() not in {"", first}
 
 
-def test_a_broker_that_cannot_be_reached_fails_no_submission_and_no_dispatcher(
-    settings, monkeypatch
-):
+def test_an_unreachable_broker_fails_no_submission_and_no_host(settings, monkeypatch):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     monkeypatch.setattr(Conf, "ORM", None)
     monkeypatch.setattr(Conf, "REDIS", settings.REDIS_URL)
@@ -56,12 +54,12 @@ def test_a_broker_that_cannot_be_reached_fails_no_submission_and_no_dispatcher(
     assert wakeup.find_pending_wakeup() == ""
 
 
-def test_old_wakeups_are_purged_whether_or_not_a_dead_cluster_took_them():
-    now, again = timezone.now(), timedelta(seconds=Conf.RETRY)
-    for lock in (now - LONG_AGO, now, now + again - LONG_AGO, now + again):
+def test_old_wakeups_are_purged_also_if_a_dead_cluster_took_them():
+    now, retry = timezone.now(), timedelta(seconds=Conf.RETRY)
+    for lock in (now - LONG_AGO, now, now + retry - LONG_AGO, now + retry):
         OrmQ.objects.create(key=Conf.CLUSTER_NAME, payload="", lock=lock)
     OrmQ.objects.create(key="another cluster's", payload="", lock=now - LONG_AGO)
     tasks.purge_wakeups()
     kept = set(OrmQ.objects.filter(key=Conf.CLUSTER_NAME).values_list("lock", flat=True))
-    assert kept == {now, now + again}
+    assert kept == {now, now + retry}
     assert OrmQ.objects.count() == 3

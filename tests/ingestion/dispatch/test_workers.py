@@ -1,4 +1,4 @@
-"""Tests of worker hosts as real processes: started, stopped and killed."""
+"""Tests of starting, stopping and killing real worker hosts."""
 
 import datetime
 import os
@@ -30,7 +30,7 @@ pytestmark = [
 
 
 @pytest.mark.slow
-def test_a_host_works_what_is_due_and_leaves_nothing_when_it_is_stopped(one_site, submit, settings):
+def test_a_host_finishes_a_batch_and_leaves_no_processes(one_site, submit, settings):
     with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0.2) as portal:
         batch = submit(one_site, portal)
         with worker_host(settings) as host:
@@ -43,9 +43,7 @@ def test_a_host_works_what_is_due_and_leaves_nothing_when_it_is_stopped(one_site
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, slower(signal.SIGINT)], ids=["SIGTERM", "Ctrl-C"])
-def test_a_host_that_is_stopped_in_the_middle_gives_back_what_it_had(
-    one_site, submit, settings, stop
-):
+def test_a_stopped_host_returns_its_chunks(one_site, submit, settings, stop):
     with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
@@ -60,9 +58,7 @@ def test_a_host_that_is_stopped_in_the_middle_gives_back_what_it_had(
     each_was_filed_once()
 
 
-def test_a_cluster_that_is_killed_in_the_middle_loses_and_doubles_nothing(
-    one_site, submit, settings
-):
+def test_the_work_of_a_killed_cluster_is_neither_lost_nor_repeated(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=4.0) as batch, worker_host(settings) as host:
         eventually(lambda: some_are_settled(batch))
         for pid in descendants(host.pid) - {host.pid}:
@@ -73,7 +69,7 @@ def test_a_cluster_that_is_killed_in_the_middle_loses_and_doubles_nothing(
 
 
 @pytest.mark.slow
-def test_a_sigterm_to_every_process_at_once_is_a_clean_drain_too(one_site, submit, settings):
+def test_a_sigterm_to_every_process_drains_too(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
@@ -90,15 +86,15 @@ def test_a_sigterm_to_every_process_at_once_is_a_clean_drain_too(one_site, submi
 
 
 @pytest.mark.slow
-def test_a_second_signal_ends_at_once_and_loses_nothing(one_site, submit, settings):
+def test_a_second_signal_ends_the_host_at_once_without_loss(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
             family = descendants(host.pid)
             host.send_signal(signal.SIGTERM)
-            time.sleep(0.3)  # two that are pending at once are one: signal(7)
+            time.sleep(0.3)  # signal(7): two pending signals of one kind are delivered once
             host.send_signal(signal.SIGTERM)
-            assert host.wait(60) in {0, 1}  # 0: it had drained before the second one came
+            assert host.wait(60) in {0, 1}  # 0: it had drained before the second signal
         eventually(lambda: not [pid for pid in family if is_running(pid)])
         with worker_host(settings):
             eventually(lambda: is_completed(batch))
@@ -106,9 +102,9 @@ def test_a_second_signal_ends_at_once_and_loses_nothing(one_site, submit, settin
     each_was_filed_once()
 
 
-@pytest.mark.slow  # django-q2 looks every 30 seconds
-def test_housekeeping_is_done_by_whoever_runs(settings):
-    # A cluster that died had taken it half an hour ago.
+@pytest.mark.slow  # django-q2 looks for scheduled tasks every 30 seconds
+def test_a_host_runs_scheduled_housekeeping(settings):
+    # This wakeup was taken half an hour ago by a cluster that died.
     until = timezone.now() + datetime.timedelta(seconds=Conf.RETRY, minutes=-30)
     stale = OrmQ.objects.create(key=Conf.CLUSTER_NAME, payload="a wakeup", lock=until)
     schedules.install_schedules()

@@ -1,4 +1,4 @@
-"""Tests of documents whose portal is down: they wait in rows, and are not rejected."""
+"""Tests that documents of a portal that is down wait in their rows and are not rejected."""
 
 import dataclasses
 from datetime import timedelta
@@ -21,8 +21,8 @@ LONG_AGO = timezone.now() - timedelta(days=2)
 
 
 @pytest.fixture(autouse=True)
-def _every_wait_is_a_long_one(settings):
-    # The whole wait is drawn: of an hour it outlasts the shift.
+def _waits_are_long(settings):
+    # Each wait is drawn from 0 to 3600 seconds, so nearly every one is longer than a shift.
     hour = RetryRules(reschedule_seconds=0, backoff_base_seconds=3600, backoff_cap_seconds=3600)
     settings.INGEST_LIMITS = dataclasses.replace(settings.INGEST_LIMITS, retry=hour)
     settings.BREAKER = BreakerSettings(failures=3)
@@ -32,32 +32,32 @@ def batch_at_a_portal_that_is_down(documents=1):
     return make_batch(make_site("9001", base_url="http://127.0.0.1:9/x/"), documents=documents)
 
 
-def time_passes(batch):
-    """All that waited has waited long enough."""
+def end_waiting_times(batch):
+    """End all waiting times of the batch and the cooldown of the portal."""
     batch.documents.update(next_attempt_at=LONG_AGO)
     batch.chunks.update(next_dispatch_at=LONG_AGO)
     PortalLimitState.objects.update(shut_until=0)
 
 
-def requests(batch):
+def list_failed_requests(batch):
     subjects = [document.subject for document in batch.documents.all()]
     return [entry for entry in timeline(*subjects) if entry.event == "document.fetch_failed"]
 
 
-def test_a_failed_request_is_on_record_and_the_document_waits_in_its_row():
+def test_a_failed_request_is_recorded_and_the_document_waits_in_its_row():
     batch = batch_at_a_portal_that_is_down()
     work_shift()
     document, chunk = batch.documents.get(), batch.chunks.get()
     assert (document.state, document.fetch_tries, document.attempts) == ("RECEIVED", 1, 0)
     assert chunk.state == ChunkState.WAITING
     assert chunk.next_dispatch_at == document.next_attempt_at
-    [entry] = requests(batch)
+    [entry] = list_failed_requests(batch)
     assert (entry.to_state, entry.code) == ("", "PORTAL_UNAVAILABLE")
     assert entry.detail["fault"] == "PortalUnreachable"
     assert entry.detail["tries"] == 1
 
 
-def test_a_document_is_not_asked_for_before_its_time():
+def test_a_document_is_not_requested_before_its_next_attempt():
     batch = batch_at_a_portal_that_is_down(documents=2)
     first, second = batch.documents.order_by("pk")
     Document.objects.filter(pk=first.pk).update(next_attempt_at=timezone.now() + timedelta(hours=1))
@@ -72,10 +72,10 @@ def test_tries_and_deadline_survive_a_restart():
     work_shift()
     document = batch.documents.get()
     assert (document.fetch_tries, document.failing_since) == (8, since)
-    assert document.counted_tries == 3, "it was its portal that did not answer"
+    assert document.counted_tries == 3, "the portal is to blame, not the document"
 
 
-def test_past_its_deadline_a_document_is_held():
+def test_a_document_is_held_after_its_deadline():
     batch = batch_at_a_portal_that_is_down()
     batch.documents.update(failing_since=LONG_AGO)
     work_shift()
@@ -83,15 +83,15 @@ def test_past_its_deadline_a_document_is_held():
     assert (document.state, document.code) == ("HELD", "PORTAL_UNAVAILABLE")
 
 
-def test_documents_are_fetched_when_their_portal_is_back(few, submit):
+def test_documents_are_fetched_when_their_portal_answers_again(few, submit):
     with SamplePortal(few.directory, {}, faults=0) as portal:
         batch = submit(few, portal)
     work_shift()
     assert not batch.documents.exclude(state="RECEIVED").exists()
     port = int(portal.base_url.rpartition(":")[2])
     with SamplePortal(few.directory, {}, faults=0, port=port) as portal:
-        time_passes(batch)
-        work_shift()  # one probe, and with its answer all are due again
+        end_waiting_times(batch)
+        work_shift()  # It sends one probe, and the answer makes all documents due.
     assert not batch.documents.unsettled().exists()
     assert [entry.event for entry in timeline(PortalLimitState.objects.get().subject)] == [
         "portal.breaker_opened",
@@ -100,26 +100,27 @@ def test_documents_are_fetched_when_their_portal_is_back(few, submit):
     ]
 
 
-def test_a_portal_that_is_down_is_not_asked_and_delays_no_other(few, submit):
+def test_a_portal_that_is_down_does_not_delay_other_portals(few, submit):
     down = batch_at_a_portal_that_is_down(documents=20)
     with SamplePortal(few.directory, {}, faults=0) as portal:
         batch = submit(few, portal)
         work_shift()
     assert not batch.documents.unsettled().exists()
     assert down.documents.filter(state="RECEIVED", attempts=0).count() == 20
-    assert 3 <= len(requests(down)) <= 3 + 8  # what was on its way when it opened
+    in_flight = 8  # at most, when the breaker opened
+    assert 3 <= len(list_failed_requests(down)) <= 3 + in_flight
     [chunk] = down.chunks.all()
     assert chunk.state == ChunkState.WAITING
     assert chunk.next_dispatch_at > timezone.now() + timedelta(minutes=4)
 
 
-def test_a_portal_that_is_still_down_sees_one_request_in_a_cooldown():
+def test_a_portal_that_is_still_down_receives_one_request_per_cooldown():
     batch = batch_at_a_portal_that_is_down(documents=20)
     work_shift()
-    before = len(requests(batch))
-    time_passes(batch)
+    before = len(list_failed_requests(batch))
+    end_waiting_times(batch)
     work_shift()
-    assert len(requests(batch)) == before + 1
+    assert len(list_failed_requests(batch)) == before + 1
     assert batch.documents.filter(state="RECEIVED", attempts=0).count() == 20
 
 
@@ -127,14 +128,14 @@ def test_while_a_portal_is_down_documents_are_held_at_their_deadline():
     batch = batch_at_a_portal_that_is_down(documents=20)
     work_shift()
     waiting = batch.documents.order_by("pk")
-    late, soon = waiting[18], waiting[19]
-    batch.documents.filter(pk=late.pk).update(failing_since=LONG_AGO)
-    batch.documents.filter(pk=soon.pk).update(
+    overdue, nearly_overdue = waiting[18], waiting[19]
+    batch.documents.filter(pk=overdue.pk).update(failing_since=LONG_AGO)
+    batch.documents.filter(pk=nearly_overdue.pk).update(
         failing_since=timezone.now() - timedelta(hours=23, minutes=59)
     )
     batch.chunks.update(next_dispatch_at=LONG_AGO)
     work_shift()
-    late.refresh_from_db()
-    assert (late.state, late.code) == ("HELD", "PORTAL_UNAVAILABLE")
+    overdue.refresh_from_db()
+    assert (overdue.state, overdue.code) == ("HELD", "PORTAL_UNAVAILABLE")
     assert batch.documents.filter(state="RECEIVED").count() == 19
     assert Chunk.objects.get().next_dispatch_at < timezone.now() + timedelta(minutes=2)

@@ -1,4 +1,4 @@
-"""The main way by a role that owns no table and may only add to the ledger (PostgreSQL)."""
+"""Tests a shift with a database role that owns no table and may only add to the ledger."""
 
 import pytest
 
@@ -13,7 +13,7 @@ __all__ = ["application_role"]
 
 
 @pytest.mark.requirement("R01")
-def test_a_packet_is_worked_by_a_role_that_cannot_change_the_ledger(application_role, few, submit):
+def test_a_role_that_cannot_change_the_ledger_works_on_a_packet(application_role, few, submit):
     with SamplePortal(few.directory, {}, faults=0) as portal:
         batch = submit(few, portal)
         work_shift()

@@ -1,4 +1,4 @@
-"""Tests of failures during work: of the broker's queue, of the database, of hosts."""
+"""Tests of failures of the broker and the database during work, and of several hosts."""
 
 import subprocess
 import threading
@@ -31,8 +31,8 @@ pytestmark = [
 
 
 @pytest.mark.slow
-def test_a_queue_that_is_emptied_in_the_middle_costs_nothing(one_site, submit, settings):
-    """Emptied before the first wakeup is taken, and again during the work."""
+def test_an_emptied_queue_does_not_stop_the_work(one_site, submit, settings):
+    """It is emptied before the first wakeup is taken, and again during the work."""
     with slow_portal(one_site, submit, per_second=4.0) as batch:
         assert OrmQ.objects.all().delete()[0]
         with worker_host(settings):
@@ -58,7 +58,7 @@ def test_wakeups_that_redis_loses_are_sent_again(one_site, submit, settings):
 
 
 @pytest.mark.slow
-def test_doubled_wakeups_find_the_chunks_leased(one_site, submit, settings):
+def test_repeated_wakeups_do_not_lease_a_chunk_twice(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=4.0) as batch:
         for _ in range(20):
             async_task("ingestion.tasks.work_shift", ack_failure=True)
@@ -69,8 +69,8 @@ def test_doubled_wakeups_find_the_chunks_leased(one_site, submit, settings):
     each_was_filed_once()
 
 
-@pytest.mark.slow  # with buckets of their own they do so in every run
-def test_two_hosts_share_a_database(one_site, submit, settings):
+@pytest.mark.slow  # test_several_hosts.py tests the same with buckets, in every run
+def test_two_hosts_work_on_one_batch(one_site, submit, settings):
     settings.CHUNK_SIZE = 2
     with (
         slow_portal(one_site, submit, per_second=4.0) as batch,
@@ -85,9 +85,9 @@ def test_two_hosts_share_a_database(one_site, submit, settings):
 
 @pytest.fixture
 def restart_postgresql():
-    """A function that stops the server of these tests for a moment, with all its connections."""
+    """A function that restarts the PostgreSQL server of the tests, which ends all connections."""
     if connection.vendor != "postgresql":
-        pytest.skip("PostgreSQL's own: scripts/with-postgresql runs it")
+        pytest.skip("needs PostgreSQL: scripts/with-postgresql")
     with connection.cursor() as cursor:
         cursor.execute("SHOW data_directory")
         folder = Path(cursor.fetchone()[0])
@@ -103,33 +103,31 @@ def restart_postgresql():
     return restart
 
 
-def test_a_restart_of_the_database_loses_nothing_and_rejects_no_document(
-    one_site, submit, settings, restart_postgresql
-):
-    patient = {"LEASE_SECONDS": "20", "HEARTBEAT_SECONDS": "2", "WATCHDOG_SECONDS": "30"}
+def test_a_shift_survives_a_restart_of_the_database(one_site, submit, settings, restart_postgresql):
+    settings_of_host = {"LEASE_SECONDS": "20", "HEARTBEAT_SECONDS": "2", "WATCHDOG_SECONDS": "30"}
     with (
         slow_portal(one_site, submit, per_second=2.0) as batch,
-        worker_host(settings, **patient) as host,
+        worker_host(settings, **settings_of_host) as host,
     ):
         eventually(lambda: some_are_settled(batch))
         [worker] = find(host, "worker")
         restart_postgresql()
         eventually(lambda: is_completed(batch))
-        assert find(host, "worker") == {worker}  # it is the shift itself that got over it
+        assert find(host, "worker") == {worker}  # the shift itself has reconnected
     everything_is_as_expected(one_site, batch)
     each_was_filed_once()
 
 
-def test_twenty_equal_submissions_at_once_make_one_batch(one_site):
+def test_twenty_concurrent_submissions_with_one_key_create_one_batch(one_site):
     call_command("load_sites", str(one_site.sites), verbosity=0)
     lines = manifest.read_manifest(one_site.manifest.read_text())
     submission = Submission(BatchSource.MANIFEST, "system:tests", "ops", idempotency_key="a packet")
-    answers, start = [], threading.Barrier(20)
+    batch_ids, start = [], threading.Barrier(20)
 
     def submit():
         start.wait()
         try:
-            answers.append(registration.register_manifest(lines, submission).pk)
+            batch_ids.append(registration.register_manifest(lines, submission).pk)
         finally:
             connections.close_all()
 
@@ -138,6 +136,6 @@ def test_twenty_equal_submissions_at_once_make_one_batch(one_site):
         thread.start()
     for thread in threads:
         thread.join(120)
-    assert len(answers) == 20
-    assert set(answers) == {Batch.objects.get().pk}
+    assert len(batch_ids) == 20
+    assert set(batch_ids) == {Batch.objects.get().pk}
     assert Document.objects.count() == one_site.documents

@@ -1,4 +1,4 @@
-"""Tests of which chunk is next, and of what the search costs."""
+"""Tests of the order in which chunks are claimed, and of the cost of searching for them."""
 
 import threading
 from datetime import timedelta
@@ -14,20 +14,23 @@ from ingestion.models import Batch, Chunk
 from tests.factories import make_batch, make_site
 
 pytestmark = pytest.mark.django_db
-MANY = 4_000
+BACKLOG_CHUNKS = 4_000
 
 
-def take(room=1, **options):
+def claim(room=1, **options):
     return leases.claim_due_chunks(room, by="here:1:1", **options)
 
 
 @pytest.fixture
 def backlog():
-    """One site with thousands of chunks before everybody else's."""
+    """One site with thousands of chunks that rank before those of other sites."""
     batch = make_batch(make_site("busy"))
     site = batch.chunks.get().site
     Chunk.objects.bulk_create(
-        (Chunk(batch=batch, site=site, rank=number / MANY) for number in range(MANY)),
+        (
+            Chunk(batch=batch, site=site, rank=number / BACKLOG_CHUNKS)
+            for number in range(BACKLOG_CHUNKS)
+        ),
         batch_size=2000,
     )
     with connection.cursor() as cursor:
@@ -35,13 +38,13 @@ def backlog():
     return site
 
 
-def test_the_backlog_of_one_site_hides_nobody_behind_it(backlog, settings):
+def test_the_backlog_of_one_site_does_not_hide_other_sites(backlog, settings):
     settings.SITE_MAX_CHUNKS = 1
-    [running] = take()
+    [running] = claim()
     assert running.site == backlog.pk
     other = make_site("small")
     Chunk.objects.create(batch=Batch.objects.get(), site=other, rank=1e9)
-    [lease] = take()
+    [lease] = claim()
     assert lease.site == other.pk
 
 
@@ -53,22 +56,21 @@ def plan(query):
         return "\n".join(str(row[-1]) for row in cursor.fetchall())
 
 
-def test_the_next_chunks_are_found_through_their_index(backlog):
+def test_the_next_chunks_are_found_by_an_index(backlog):
     for number in range(30):
         make_site(f"other-{number}")
     found = leases.find_next_chunk_of_each_site(timezone.now(), {backlog.pk}, urgent=False)[:8]
     query_plan = plan(found.query)
     assert "chunks_due" in query_plan
     assert "Seq Scan on ingestion_chunk" not in query_plan
-    assert "AUTOMATIC" not in query_plan  # SQLite building an index of its own, for want of ours
-    sorts = query_plan.count(
-        "USE TEMP B-TREE FOR ORDER BY"
-    )  # of the few that were found, and no others
+    assert "AUTOMATIC" not in query_plan  # SQLite builds such an index if ours is unsuitable
+    # Only the few chunks that were found are sorted.
+    sorts = query_plan.count("USE TEMP B-TREE FOR ORDER BY")
     assert sorts == (1 if connection.vendor == "sqlite" else 0)
 
 
-def test_what_runs_where_is_found_through_its_index(backlog):
-    [lease] = take()
+def test_orphaned_chunks_are_found_by_an_index(backlog):
+    [lease] = claim()
     query_plan = plan(Chunk.objects.orphaned(timezone.now()).query)
     assert "chunks_leased" in query_plan
     assert lease.site == backlog.pk
@@ -77,22 +79,22 @@ def test_what_runs_where_is_found_through_its_index(backlog):
 def test_the_number_of_queries_does_not_depend_on_the_backlog(backlog):
     busy = [backlog.pk]
     with CaptureQueriesContext(connection) as before:
-        assert take(busy_sites=busy) == []
+        assert claim(busy_sites=busy) == []
     Chunk.objects.filter(rank__lt=0.9).delete()
     with CaptureQueriesContext(connection) as after:
-        assert take(busy_sites=busy) == []
+        assert claim(busy_sites=busy) == []
     assert len(before) == len(after) <= 4
 
 
 def test_searching_both_queues_is_one_statement_that_probes_an_index(backlog):
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert leases.find_due_queues([True, False]) == [False]
-    [look] = asked
+    [query] = queries
     with connection.cursor() as cursor:
         explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
-        cursor.execute(f"{explain} {look['sql'].replace('%', '%%')}", ())
+        cursor.execute(f"{explain} {query['sql'].replace('%', '%%')}", ())
         query_plan = "\n".join(str(row[-1]) for row in cursor.fetchall())
-    # Of the queue with work in it PostgreSQL reads the first row as it lies there.
+    # PostgreSQL finds the first row of a queue with many due chunks without the index.
     assert query_plan.count("chunks_waiting") == (2 if connection.vendor == "sqlite" else 1)
 
 
@@ -104,7 +106,7 @@ def test_due_chunks_are_found_by_the_clock_of_the_database(backlog):
     assert leases.find_due_queues([False]) == [False]
 
 
-def test_no_more_of_a_site_run_than_allowed_over_all_shifts(settings):
+def test_a_site_has_a_limited_number_of_running_chunks_over_all_hosts(settings):
     settings.CHUNK_SIZE, settings.SITE_MAX_CHUNKS = 1, 2
     make_batch(documents=5)
     taken = [leases.claim_due_chunks(5, by=f"host-{number}:1:1") for number in range(4)]
@@ -114,21 +116,21 @@ def test_no_more_of_a_site_run_than_allowed_over_all_shifts(settings):
 def test_a_claim_leaves_chunks_to_other_workers():
     for _ in range(12):
         make_batch()
-    assert len(take(room=100)) == leases.MAX_CHUNKS_PER_CLAIM
+    assert len(claim(room=100)) == leases.MAX_CHUNKS_PER_CLAIM
 
 
-def test_an_urgent_chunk_does_not_wait_for_room_that_its_site_fills(settings):
+def test_an_urgent_chunk_has_room_beside_the_other_chunks_of_its_site(settings):
     settings.CHUNK_SIZE = settings.SITE_MAX_CHUNKS = 1
     site = make_site()
     make_batch(site, documents=3)
-    assert take()
-    assert not take()
+    assert claim()
+    assert not claim()
     upload = make_batch(site, priority=2)
-    [lease] = take(urgent=True)
+    [lease] = claim(urgent=True)
     assert Chunk.objects.get(pk=lease.chunk).batch == upload
 
 
-def test_a_sites_urgent_packet_does_not_queue_behind_its_own_backlog(settings):
+def test_an_urgent_packet_ranks_before_the_backlog_of_its_site(settings):
     settings.CHUNK_SIZE = 1
     site = make_site()
     large = make_batch(site, documents=100, priority=5)
@@ -137,7 +139,7 @@ def test_a_sites_urgent_packet_does_not_queue_behind_its_own_backlog(settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_hosts_at_once_keep_a_sites_cap_and_claim_each_chunk_once(settings):
+def test_concurrent_hosts_respect_the_limit_of_a_site_and_claim_each_chunk_once(settings):
     settings.CHUNK_SIZE, settings.SITE_MAX_CHUNKS = 1, 3
     for _ in range(3):
         make_batch(documents=8)

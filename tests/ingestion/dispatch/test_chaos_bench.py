@@ -1,4 +1,4 @@
-"""`make chaos` in short: a seed's harms over a real installation, and nothing is lost or wrong."""
+"""Tests of `make chaos`, in a short version: a real installation survives the faults of a seed."""
 
 import os
 import subprocess
@@ -14,17 +14,17 @@ SHORT = ["--documents", "60", "--kills", "10", "--seed", "7", "--minutes", "5"]
 NO_SERVER = "PostgreSQL is not installed: sudo apt-get install postgresql"
 
 
-def test_a_seed_draws_the_same_storm_again_and_another_one_another():
+def test_equal_seeds_draw_equal_faults_and_different_seeds_different_ones():
     assert draw(7, 40) == draw(7, 40) != draw(8, 40)
 
 
-def test_a_storm_has_as_many_kills_as_were_asked_for_and_every_other_harm():
+def test_a_schedule_has_the_requested_number_of_kills_and_every_kind_of_fault():
     kinds = [harm.kind for harm in draw(7, 40)]
     assert sum(kind in KILLS for kind in kinds) == 40
     assert set(kinds) == {*KILLS, *HARMS}
 
 
-def test_harms_come_in_the_order_of_the_work():
+def test_faults_are_ordered_by_the_progress_of_the_work():
     dues = [harm.due for harm in draw(7, 40)]
     assert dues == sorted(dues)
 
@@ -33,7 +33,7 @@ def test_harms_come_in_the_order_of_the_work():
 @pytest.mark.storm
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_an_installation_outlives_a_short_storm(database):
+def test_an_installation_survives_a_short_run_of_faults(database):
     if database == "postgresql" and not list(Path("/usr/lib/postgresql").glob("*/bin")):
         pytest.skip(NO_SERVER)
     environment = {name: value for name, value in os.environ.items() if name != "SITELEDGER_TESTS"}

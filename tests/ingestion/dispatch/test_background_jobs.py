@@ -1,4 +1,4 @@
-"""Tests of background jobs on a real host, also when their worker is killed."""
+"""Tests of background jobs on a real host, including jobs whose worker is killed."""
 
 import hashlib
 import os
@@ -24,12 +24,13 @@ pytestmark = [
 ]
 
 
+# The arguments of a job of each kind.
 ARGUMENTS = {
     runs.KIND: {"mode": "full"},
     export_job.KIND: {},
     archive_verification.KIND: {"parts": ["ab"]},
     object_locks.KIND: {"parts": ["ab"]},
-}  # of a job of each kind
+}
 
 
 def is_done(job):
@@ -37,15 +38,15 @@ def is_done(job):
     return job.state == AuditJob.State.DONE
 
 
-def opened_for_writing(pipe):
-    """As soon as somebody reads; who reads then waits for us."""
+def open_for_writing(pipe):
+    """Return a file descriptor as soon as a process reads the pipe, which then waits for data."""
     with suppress(OSError):
         return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
 
 
 @pytest.fixture
-def endless(settings):
-    """A file of the archive that is never read to its end: a pipe that nobody writes to."""
+def endless_file(settings):
+    """A file of the archive that is never read to its end: a pipe without a writer."""
     path = get_archive().path_of("ab" * 32)
     path.parent.mkdir(parents=True)
     os.mkfifo(path, 0o444)
@@ -54,27 +55,27 @@ def endless(settings):
 
 @pytest.fixture
 def key(settings, tmp_path):
-    """A key in folders of this test's own, and entry 1, which says so."""
+    """A signing key in folders of this test, with the ledger entry of its creation."""
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
     settings.EXPORT_DIR = tmp_path / "exports"
     return key_rotation.create_key(by="system:test")
 
 
-def is_over(job):
+def has_ended(job):
     job.refresh_from_db()
     return job.state in {AuditJob.State.DONE, AuditJob.State.FAILED}
 
 
-def test_worker_processes_do_jobs_of_every_kind(settings, key):
+def test_workers_run_jobs_of_every_kind(settings, key):
     assert sorted(ARGUMENTS) == background_jobs.registered_kinds()
-    asked = [
+    jobs = [
         background_jobs.request_job(kind, arguments, "user:7")
         for kind, arguments in ARGUMENTS.items()
     ]
     with worker_host(settings):
-        eventually(lambda: all(is_over(job) for job in asked))
-    assert {job.kind: (job.state, job.error) for job in asked} == dict.fromkeys(
+        eventually(lambda: all(has_ended(job) for job in jobs))
+    assert {job.kind: (job.state, job.error) for job in jobs} == dict.fromkeys(
         ARGUMENTS, ("done", "")
     )
 
@@ -90,7 +91,7 @@ def test_a_host_without_the_key_leaves_exports_to_a_host_that_has_it(settings, k
         eventually(lambda: is_done(export))
 
 
-def test_a_person_who_asks_is_answered_by_a_host(settings):
+def test_a_host_runs_a_check_that_a_person_requested(settings):
     with worker_host(settings):
         job = runs.request_check("user:7")
         eventually(lambda: is_done(job))
@@ -98,12 +99,12 @@ def test_a_person_who_asks_is_answered_by_a_host(settings):
     assert job.attempts == 1
 
 
-def test_a_job_whose_worker_is_killed_is_begun_again_at_once(settings, endless):
+def test_a_job_whose_worker_is_killed_is_started_again_at_once(settings, endless_file):
     with worker_host(settings) as host:
         job = background_jobs.request_job(archive_verification.KIND, {"parts": ["ab"]}, "user:7")
-        writer = eventually(lambda: opened_for_writing(endless))
+        writer = eventually(lambda: open_for_writing(endless_file))
         kill(host, "worker")
-        endless.unlink()
+        endless_file.unlink()
         os.close(writer)
         eventually(lambda: is_done(job))
     assert job.attempts == 2
@@ -112,7 +113,7 @@ def test_a_job_whose_worker_is_killed_is_begun_again_at_once(settings, endless):
 
 @pytest.mark.requirement("R14")
 @pytest.mark.slow
-def test_a_hold_that_was_set_while_no_host_lived_is_put_on_by_the_next(
+def test_a_legal_hold_set_while_no_host_runs_is_applied_by_the_next_host(
     s3, monkeypatch, settings, tmp_path
 ):
     terms, site = in_s3(s3, monkeypatch, settings), make_site()

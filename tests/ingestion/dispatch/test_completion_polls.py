@@ -1,4 +1,4 @@
-"""Tests of completion polls: a batch without progress ends after its time."""
+"""Tests of completion polls: a batch without progress ends after its deadline."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ def _folders(settings, tmp_path):
 
 
 def poll_until(at, *, since=None):
-    """A tick a minute, as far as the clock of the looks goes."""
+    """Poll once per minute of a simulated clock until the time `at`, and return the last time."""
     now = since or timezone.now()
     while now < at:
         now += timedelta(minutes=1)
@@ -50,7 +50,7 @@ def test_documents_without_capacity_are_held_at_the_deadline_and_not_before():
     assert progress.get_progress(batch).error.startswith("There was no room for all its documents")
 
 
-def test_a_batch_that_was_begun_completes_with_its_unfinished_documents_named(settings):
+def test_a_batch_without_room_ends_with_an_entry_that_names_its_unfinished_documents(settings):
     settings.CHUNK_SIZE = 1
     batch = make_batch(documents=2)
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
@@ -93,7 +93,7 @@ def test_documents_of_a_running_shift_are_not_held():
     assert states(batch) == (BatchState.COMPLETED, {DocumentState.HELD: 1})
 
 
-def test_a_poll_that_dies_while_giving_up_is_continued(settings, monkeypatch):
+def test_the_next_poll_continues_one_that_died_while_holding_documents(settings, monkeypatch):
     settings.CHUNK_SIZE = 1
     monkeypatch.setattr(batches, "AT_ONCE", 2)
     batch = make_batch(documents=6)
@@ -132,7 +132,7 @@ def test_a_batch_whose_end_was_missed_is_ended_by_the_next_poll():
     assert not Batch.objects.due_for_poll(timezone.now() + DEADLINE * 9).exists()
 
 
-def test_documents_that_are_tried_again_get_a_deadline_again():
+def test_retried_documents_have_a_new_deadline():
     batch = make_batch()
     poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert retrying.retry_held(Document.objects.all(), by=Actor("system:tests", "ops")) == 1

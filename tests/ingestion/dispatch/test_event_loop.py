@@ -1,7 +1,7 @@
-"""Tests that nothing that blocks runs in the thread of the event loop during a shift.
+"""Tests that no blocking code runs in the thread of the event loop during a shift.
 
-The interpreter's own profiling hook tells which thread called what, so no part of the product is
-replaced or wrapped, and a blocking call is seen wherever somebody adds it.
+The profiling hook of the interpreter records which thread called which function. So no part of the
+product is replaced or wrapped, and a blocking call is found wherever it is added.
 """
 
 import sys
@@ -22,11 +22,11 @@ PARSERS = {"cv2", "pikepdf", "PIL", "pypdf", "pypdfium2", "pytesseract", "tesser
 WRITERS = {"BufferedWriter", "FileIO"}
 
 
-def python_work(frame):
+def kind_of_python_call(frame):
     module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
     if module == "django.db.backends.utils" and name == "execute":
         return "database"
-    if name != "__init__":  # a plain value is made where it is needed
+    if name != "__init__":  # plain values are created in any thread
         if module.startswith("ingestion.rules."):
             return "deciding"
         if module == "ingestion.documents.transitions":
@@ -36,15 +36,15 @@ def python_work(frame):
     return "parsing" if module.partition(".")[0] in PARSERS else None
 
 
-def c_work(function):
+def kind_of_c_call(function):
     owner, name = type(getattr(function, "__self__", None)).__name__, function.__name__
     if (owner, name) == ("HASH", "update"):
         return "hashing"
     return "writing" if name == "fsync" or (owner in WRITERS and name == "write") else None
 
 
-class Watch:
-    """Which threads did which kind of work, from here on and in threads that start later."""
+class ThreadRecorder:
+    """Records which threads do which kind of work, including threads that start later."""
 
     def __init__(self):
         self.threads = defaultdict(set)
@@ -53,9 +53,9 @@ class Watch:
     def __call__(self, frame, event, argument):
         kind = None
         if event == "call":
-            kind = python_work(frame)
+            kind = kind_of_python_call(frame)
         elif event == "c_call":
-            kind = c_work(argument)
+            kind = kind_of_c_call(argument)
         if kind:
             self.threads[kind].add(threading.current_thread().name)
 
@@ -75,24 +75,24 @@ class Watch:
 
 
 @pytest.fixture
-def watched(one_site, submit):
+def recorded(one_site, submit):
     with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0.3) as portal:
         submit(one_site, portal)
-        with Watch() as watch:
+        with ThreadRecorder() as recorder:
             work_shift()
     assert Document.objects.filter(state=DocumentState.ARCHIVED, pages__gt=0).exists()
-    return watch
+    return recorder
 
 
-def test_no_blocking_work_runs_in_the_event_loops_thread_and_parsing_in_no_thread_at_all(watched):
+def test_blocking_work_runs_outside_the_event_loop_and_parsing_outside_the_process(recorded):
     here = threading.current_thread().name
     kinds = {"database", "deciding", "recording", "hashing", "writing"}
-    assert set(watched.threads) == kinds
-    assert [kind for kind, threads in watched.threads.items() if here in threads] == []
+    assert set(recorded.threads) == kinds
+    assert [kind for kind, threads in recorded.threads.items() if here in threads] == []
 
 
-def test_all_database_work_has_one_thread_whose_connection_is_closed_with_the_shift(watched):
-    assert len(watched.threads["database"]) == 1
-    assert watched.threads["recording"] == watched.threads["database"]
-    assert watched.connections
-    assert all(connection.connection is None for connection in watched.connections)
+def test_all_database_work_runs_in_one_thread_that_closes_its_connection(recorded):
+    assert len(recorded.threads["database"]) == 1
+    assert recorded.threads["recording"] == recorded.threads["database"]
+    assert recorded.connections
+    assert all(connection.connection is None for connection in recorded.connections)

@@ -1,4 +1,4 @@
-"""Tasks that a real worker runs in tests, and that end badly."""
+"""Defines tasks that fail or die in a real worker, for tests."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from django_q.signals import post_execute_in_worker
 
 
 def die_with_the_timers_lock():
-    """Killed while it hands its result over, the lock that the sentinel wants in its hands."""
+    """Kill the worker while it holds the lock of its timer, for which the sentinel waits."""
 
     def die(**_):
         os.kill(os.getpid(), signal.SIGKILL)
