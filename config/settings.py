@@ -348,12 +348,9 @@ READING_LIMITS = ReadingLimits(
 
 CLAMD = env.str("CLAMD", default="")  # "": no virus scanner
 
-# References, never in the database (decision 27): secrets themselves, or paths of certificates.
-PORTAL_SECRETS = {
-    name: value
-    for name, value in env.ENVIRON.items()
-    if name.startswith(("PORTAL_SECRET_", "PORTAL_CA_", "PORTAL_CERT_"))
-}
+# Credentials of portals, by the names that `ingestion.sources.http.credentials` lists: secrets, or
+# paths of files. They are never stored in the database (decision 27).
+PORTAL_SECRETS = {name: value for name, value in env.ENVIRON.items() if name.startswith("PORTAL_")}
 PORTAL_SECRETS_DIR = env.str("PORTAL_SECRETS_DIR", default="")
 
 # What carries wakeups to the workers: the database, or Redis if its URL is given. Equally safe.

@@ -1,19 +1,38 @@
-"""The origin of an address: scheme, host and port (RFC 6454). A portal's secret is bound to one."""
+"""Defines the addresses of portals: their schemes, and the origin that a secret is bound to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import httpx2 as httpx
 
-DEFAULT_PORTS = {"https": 443, "http": 80}
+
+@dataclass(frozen=True, slots=True)
+class PortalScheme:
+    """Describes a scheme that the address of a portal may have."""
+
+    default_port: int
+    is_encrypted: bool = True
+
+
+# To add a scheme, also extend the validator of `Portal.base_url` and register a source for it in
+# `ingestion.sources.document_source`.
+PORTAL_SCHEMES: Mapping[str, PortalScheme] = {
+    "https": PortalScheme(443),
+    "http": PortalScheme(80, is_encrypted=False),
+}
 
 
 def origin_of(address: str) -> str:
-    """Return the origin, as in "https://portal.example:443"; "" for what is no address.
+    """Return scheme, host and port (RFC 6454), as in "https://portal.example:443".
 
-    The library that later connects parses the address, so that both agree about the host.
+    Returns "" if `address` is not an address. The library that connects later also parses the
+    address here, so both agree about the host.
     """
     try:
         url = httpx.URL(address)
     except (httpx.InvalidURL, ValueError):
         return ""
     host = url.raw_host.decode("ascii").lower()
-    port = url.port or DEFAULT_PORTS.get(url.scheme, 0)
+    scheme = PORTAL_SCHEMES.get(url.scheme)
+    port = url.port or (scheme.default_port if scheme else 0)
     return f"{url.scheme}://{host}:{port}" if host else ""

@@ -36,7 +36,6 @@ from ingestion.dispatch.recorder import DatabaseRecorder
 from ingestion.dispatch.shared_portal_limits import SharedPortalLimit
 from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.sources.document_source import DocumentSource, LeaseFolders
-from ingestion.sources.http.client import HttpPortals
 from ingestion.storage import spool
 
 logger = logging.getLogger(__name__)
@@ -137,8 +136,14 @@ class Shift:
                 return
             stack.push_async_callback(shift._return_remaining_chunks)
             files = stack.enter_context(ThreadPoolExecutor(2, thread_name_prefix="files"))
-            portals = await stack.enter_async_context(
-                HttpPortals(folders, limits, files, another_token=shift._wait_for_extra_slot)
+            source = await stack.enter_async_context(
+                DocumentSource(
+                    folders,
+                    limits,
+                    files,
+                    open_upload=spool.open_local,
+                    wait_for_slot=shift._wait_for_extra_slot,
+                )
             )
             reader = await stack.enter_async_context(PooledDocumentReader.pool())
             recorder = DatabaseRecorder(
@@ -151,7 +156,7 @@ class Shift:
             )
             ingest = Ingest(
                 portal_queues,
-                fetcher=DocumentSource(portals, folders, files, spool.open_local),
+                fetcher=source,
                 recorder=recorder,
                 reader=PooledDocumentReader(reader),
                 limits=limits,

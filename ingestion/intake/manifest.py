@@ -18,6 +18,7 @@ from audit.files.strict_json import InvalidJSON
 from ingestion.rules.checks.verdict import SCHEMA_VERSIONS
 from ingestion.rules.document_types import TYPES
 from sites.models import Portal, Site
+from sites.portal_origin import PORTAL_SCHEMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +154,10 @@ def explain_address_refusal(portal: Portal, url: str) -> str:
         same = (asked.hostname, asked.port) == (base.hostname, base.port)
     except ValueError as error:
         return f"is not an address: {error}"
-    if asked.scheme not in {"https", "http"} or not asked.hostname:
+    scheme = PORTAL_SCHEMES.get(asked.scheme)
+    if scheme is None or not asked.hostname:
         return "is not an http(s) address"
-    if asked.scheme == "http" and not portal.allow_http:
+    if not scheme.is_encrypted and not portal.allow_http:
         return "has to be https"
     if not same or asked.username or asked.password:
         return f"does not belong to the site's portal {portal.base_url}"

@@ -1,16 +1,41 @@
-"""The document source: takes uploads from the spool, and other documents from portals."""
+"""Selects the source of each document: the spool for uploads, else the client of its portal.
+
+Each kind of source implements the core's port `DocumentFetcher` and is registered in
+`SOURCE_KINDS` under the schemes of the addresses that it serves. To add a kind, write its client in
+a package beside `ingestion.sources.http`, register it here, and add its scheme to
+`sites.portal_origin`.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
+from typing import Protocol, Self
 
-from ingestion.core.ports import (
-    DocumentFetcher,
-    Fetched,
-    NotModified,
-    WorkItem,
-)
+from ingestion.core.errors import NotServed
+from ingestion.core.limits import Limits
+from ingestion.core.ports import DocumentFetcher, Fetched, NotModified, WorkItem
+from ingestion.sources.http.client import HttpPortals
+from ingestion.sources.http.redirects import WaitForSlot
+
+FolderOf = Callable[[WorkItem], Path]
+
+
+class SourceKind(Protocol):
+    """Creates the client of all portals of one kind. It is opened and closed with the shift.
+
+    `folder_of` returns where the bytes of an item belong, and `files` runs all work on files.
+    `wait_for_slot` is awaited before each request beyond the first one of a fetch, so that it
+    counts against the rate of the portal.
+    """
+
+    def __call__(
+        self, folder_of: FolderOf, limits: Limits, files: Executor, *, wait_for_slot: WaitForSlot
+    ) -> AbstractAsyncContextManager[DocumentFetcher]: ...
+
+
+SOURCE_KINDS: Mapping[tuple[str, ...], SourceKind] = {("https", "http"): HttpPortals}
 
 
 class LeaseFolders:
@@ -32,26 +57,47 @@ class LeaseFolders:
 class DocumentSource:
     """Implements the core's port `DocumentFetcher` for uploads and for documents of portals.
 
+    It is an async context manager, which opens and closes the clients of all kinds of portals.
+
     `open_upload(key, folder)` returns the path of an upload's file. It may copy the file into the
     folder, for example from S3. It runs in `files`, because it blocks.
     """
 
     def __init__(
         self,
-        portals: DocumentFetcher,
-        folders: Callable[[WorkItem], Path],
+        folder_of: FolderOf,
+        limits: Limits,
         files: Executor,
+        *,
         open_upload: Callable[[str, Path], Path],
+        wait_for_slot: WaitForSlot,
     ) -> None:
-        self._portals = portals
-        self._folders = folders
+        self._folder_of = folder_of
+        self._limits = limits
         self._files = files
         self._open_upload = open_upload
+        self._wait_for_slot = wait_for_slot
+        self._clients: dict[str, DocumentFetcher] = {}  # by scheme
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        for schemes, kind in SOURCE_KINDS.items():
+            client = await self._stack.enter_async_context(
+                kind(self._folder_of, self._limits, self._files, wait_for_slot=self._wait_for_slot)
+            )
+            self._clients |= dict.fromkeys(schemes, client)
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._stack.aclose()
 
     async def fetch(self, item: WorkItem) -> Fetched | NotModified:
         if item.terms is not None:
-            return await self._portals.fetch(item)
-        loop, folder = asyncio.get_running_loop(), self._folders(item)
+            scheme = item.terms.base_url.partition(":")[0].lower()
+            if client := self._clients.get(scheme):
+                return await client.fetch(item)
+            raise NotServed(f"SiteLedger has no client for {scheme} addresses")
+        loop, folder = asyncio.get_running_loop(), self._folder_of(item)
         path = await loop.run_in_executor(self._files, self._open_upload, item.spooled, folder)
         # The digest was computed before the upload was registered.
         return Fetched(path, item.expected_sha256, item.size)

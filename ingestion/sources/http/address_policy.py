@@ -1,9 +1,10 @@
-"""Which IP addresses we connect to: the last look, where the socket is opened.
+"""Decides to which IP addresses connections may go, where the socket is opened.
 
-A portal that could point into our own network would read it for whoever wrote the manifest. So a
-name is resolved once, every answer is looked at, and the connection goes to the very address that
-was looked at: a name that answers differently a moment later (rebinding) gains nothing. TLS, SNI
-and the Host header stay on the name. Redirects and reconnects pass here like everything else.
+A portal that could name addresses of the local network would read them for the author of the
+manifest (server-side request forgery). A name is therefore resolved once, each of its addresses is
+checked, and the connection goes to an address that was checked, so a name that resolves to another
+address a moment later (DNS rebinding) has no effect. TLS, SNI and the Host header use the name.
+Redirects and reconnections are checked in the same way.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # network connects. Hosts without IPv4 reach public portals this way.
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
-_LOOPBACK = ipaddress.IPv6Address("::1")  # lies in ::/96, and is no IPv4-compatible address
+_LOOPBACK = ipaddress.IPv6Address("::1")  # in ::/96, but not an IPv4-compatible address
 
 # Addresses that no portal has, whatever its rate configuration allows.
 _REFUSED_ALWAYS = [
@@ -50,7 +51,7 @@ _REFUSED_ALWAYS = [
 
 
 async def system_resolver(host: str, port: int) -> list[str]:
-    """Every address of the host, in the order in which they should be tried. Raises OSError."""
+    """Return all addresses of the host, in the order in which to try them. Raises OSError."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
@@ -63,7 +64,7 @@ def check_address(text: str, *, allow_private: bool) -> None:
     in which an IPv4 address is wrapped are refused even if private addresses are allowed.
     """
     given = ipaddress.ip_address(text)
-    address = _bare(given)
+    address = _embedded_ipv4(given)
     is_refused_always = any(
         each in network for network in _REFUSED_ALWAYS for each in {given, address} - {_LOOPBACK}
     )
@@ -75,7 +76,7 @@ def check_address(text: str, *, allow_private: bool) -> None:
         raise OffLimits(f"{text} is not a public address")
 
 
-def _bare(address: _Address) -> _Address:
+def _embedded_ipv4(address: _Address) -> _Address:
     """Return the IPv4 address to which a NAT64 or 6to4 address leads; others as they are."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
@@ -85,18 +86,21 @@ def _bare(address: _Address) -> _Address:
 
 
 def check_numeric_host(host: str) -> None:
-    """Raises OffLimits for 2130706433, 0x7f.1, 0177.0.0.1: addresses dressed up as names."""
+    """Raise OffLimits for addresses in unusual forms, as 2130706433, 0x7f.1 and 0177.0.0.1.
+
+    Resolvers accept them as IPv4 addresses, while parsers of addresses see a name.
+    """
     last = host.rstrip(".").rpartition(".")[2].lower()
     if not (last.isdecimal() or last.startswith("0x")):
         return
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        raise OffLimits(f"{host} is a number in place of a name") from None
+        raise OffLimits(f"{host} is a number, not a name") from None
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Opens connections for a pool, to addresses that were checked."""
+    """Opens the connections of a pool, only to addresses that were checked."""
 
     def __init__(
         self,
@@ -117,8 +121,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Raises OffLimits, which passes through the pool and the client as it is."""
-        addresses = await self._checked(host, port, timeout)
+        """Connect to the first address that answers. Raises OffLimits, which the pool passes on."""
+        addresses = await self._resolve_and_check(host, port, timeout)
         share = None if timeout is None else timeout / len(addresses)
         failed: Exception | None = None
         for address in addresses:
@@ -136,18 +140,20 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        raise OffLimits("a portal is not a socket on this machine")
+        raise OffLimits("a portal cannot be a Unix socket")
 
-    async def _checked(self, host: str, port: int, seconds: float | None) -> Sequence[str]:
+    async def _resolve_and_check(
+        self, host: str, port: int, seconds: float | None
+    ) -> Sequence[str]:
         check_numeric_host(host)
         try:
             async with asyncio.timeout(seconds):
                 addresses = await self._resolve(host, port)
         except TimeoutError as error:
-            raise httpcore.ConnectTimeout(f"no address of {host} in time") from error
+            raise httpcore.ConnectTimeout(f"{host} was not resolved within the timeout") from error
         except OSError as error:
             raise httpcore.ConnectError(f"{host} has no address: {error}") from error
-        for address in addresses:  # one that is off limits spoils them all
+        for address in addresses:  # If one is not permitted, none is used.
             check_address(address, allow_private=self._allow_private)
         if not addresses:
             raise httpcore.ConnectError(f"{host} has no address")

@@ -1,7 +1,7 @@
-"""The connections to one portal: limits, certificates and headers are its own.
+"""Opens the connections to one portal, with limits, certificates and headers of its own.
 
-Two of them: `home` for the portal's own address, with its credentials, and `abroad` for the hosts
-that it may send us to, which never see them.
+There are two transports: `portal_transport` for the portal's own origin, with its credentials, and
+`other_transport` for the hosts to which the portal may redirect, which never receive them.
 """
 
 import ssl
@@ -26,22 +26,24 @@ DEFAULT_HEADERS = {
     "Accept": "*/*",
     "Connection": "keep-alive",
     "User-Agent": "SiteLedger",
-    # A compressed answer is a bomb until proven otherwise, and its digest is another one.
+    # A compressed response could expand without limit, and its digest is that of other bytes.
     "Accept-Encoding": "identity",
-    "Want-Repr-Digest": "sha-256=10",  # RFC 9530, 4
+    "Want-Repr-Digest": "sha-256=10",  # RFC 9530, section 4
 }
 
 
-InThread = Callable[..., Awaitable[Any]]
+InThread = Callable[..., Awaitable[Any]]  # runs a function and its arguments in a thread
 
 
 class GuardedTransport(httpx.AsyncHTTPTransport):
-    """httpx2's transport over a pool whose every connection is opened by our guard.
+    """The transport of httpx2 over a pool that opens connections only to permitted addresses.
 
-    There is no client around it: that one would follow redirects, keep cookies, and ask the
-    environment for proxies and passwords, which is all not wanted here and costs each request.
-    `_pool` is private to httpx2: `tests/ingestion/sources/http/test_guard.py` holds a canary that
-    fails when an upgrade no longer sends its requests through it.
+    There is no `httpx2.AsyncClient` around it. A client would follow redirects, keep cookies, and
+    read proxies and passwords from the environment, none of which is wanted here, and it would
+    make each request slower.
+
+    `_pool` is private to httpx2. A test in `tests/ingestion/sources/http/test_address_policy.py`
+    fails if a new release no longer sends its requests through it.
     """
 
     def __init__(
@@ -52,15 +54,15 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
         self._extensions = {"timeout": timeout.as_dict()}
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls,
-            # A slot in flight is a connection: nobody ever waits for the pool.
+            # Each request in flight has a connection, so no request waits for the pool.
             max_connections=connections,
             max_keepalive_connections=connections,
             keepalive_expiry=KEEP_ALIVE_SECONDS,
             network_backend=guard,
         )
 
-    async def ask(self, method: str, url: httpx.URL, headers: Mapping[str, str]) -> httpx.Response:
-        """The answer, its body unread; whoever asked closes it."""
+    async def send(self, method: str, url: httpx.URL, headers: Mapping[str, str]) -> httpx.Response:
+        """Send a request. Return the response with its body unread; the caller closes it."""
         own = [(name.encode(), value.encode()) for name, value in headers.items()]
         request = httpx.Request(
             method, url, headers=[*self.headers.raw, *own], extensions=self._extensions
@@ -70,62 +72,63 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
         return response
 
 
-def _refuse_unapproved(terms: PortalTerms) -> None:
-    """Raises Misconfigured where the base address has another origin than the approved one."""
-    if origin_of(terms.base_url) != terms.approved_origin:
-        raise Misconfigured(
-            f"the address {terms.base_url} of portal {terms.key} is not approved: a second person "
-            "has to approve it (/approvals/)"
-        )
-
-
 @dataclass(slots=True)
 class PortalConnection:
-    """How one portal is asked. An async context manager: leaving it closes every connection."""
+    """Sends the requests to one portal. Its owner closes it with `aclose`."""
 
     terms: PortalTerms
     hosts: AllowedHosts
-    home: GuardedTransport
-    abroad: GuardedTransport
-    has_secret: bool = False
+    credentials: Credentials
+    portal_transport: GuardedTransport
+    other_transport: GuardedTransport
 
     @classmethod
     def open(cls, terms: PortalTerms, limits: Limits, resolve: Resolve = system_resolver) -> Self:
-        """Reads certificates and secrets from the disk: for a thread. Raises Misconfigured.
+        """Prepare the connections. Runs in a thread, because it reads certificates and secrets.
 
-        Nothing is asked, and no secret is sent, where no second person has approved the origin.
+        Raises Misconfigured if they cannot be used, or if the origin of the base address is not
+        the one that a second person approved. Then no request is sent, and no secret.
         """
-        _refuse_unapproved(terms)
-        credentials = Credentials.of(terms.key)
-
+        if origin_of(terms.base_url) != terms.approved_origin:
+            raise Misconfigured(
+                f"the address {terms.base_url} of portal {terms.key} is not approved: a second "
+                "person has to approve it (/approvals/)"
+            )
+        credentials = Credentials.of(terms)
         timeout = httpx.Timeout(limits.read_seconds, connect=limits.connect_seconds, pool=None)
 
         def transport(tls: ssl.SSLContext) -> GuardedTransport:
             guard = GuardedBackend(allow_private=terms.allow_private_hosts, resolve=resolve)
             return GuardedTransport(tls, terms.max_in_flight, guard, timeout)
 
-        home, abroad = transport(credentials.tls()), transport(credentials.tls_abroad())
-        line = cls(terms, AllowedHosts.of(terms), home, abroad)
-        line._show(credentials.secret)
-        return line
+        portal_transport = transport(credentials.tls())
+        portal_transport.headers.update(credentials.request_headers)
+        return cls(
+            terms,
+            AllowedHosts.of(terms),
+            credentials,
+            portal_transport,
+            transport(credentials.tls_for_other_hosts()),
+        )
 
-    async def has_news_for(self, refused: httpx.Request, in_thread: InThread) -> bool:
-        """After a 401: is the secret another one than the request showed? Then it is shown now.
+    def transport_for(self, url: httpx.URL) -> GuardedTransport:
+        """Return the transport that sends credentials only if `url` has the portal's origin."""
+        return self.portal_transport if self.hosts.is_own_origin(url) else self.other_transport
 
-        Compared with the request and not with the line, which another one may have renewed.
+    async def reload_credentials(self, refused: httpx.Request, in_thread: InThread) -> bool:
+        """Read the credentials again after status 401. Return whether `refused` sent other ones.
+
+        They are compared with the request and not with the current ones, because the response to
+        another request may have renewed these meanwhile.
         """
-        if not self.hosts.is_home(refused.url):
-            return False  # nobody else sees it
-        secret = (await in_thread(Credentials.of, self.terms.key)).secret
-        self._show(secret)
-        return bool(secret) and secret != refused.headers.get(self.terms.secret_header)
-
-    def _show(self, secret: str) -> None:
-        if secret:
-            self.home.headers[self.terms.secret_header] = secret
-            self.has_secret = True
+        if not self.hosts.is_own_origin(refused.url):
+            return False  # Other hosts never receive the credentials.
+        self.credentials = await in_thread(Credentials.of, self.terms)
+        headers = self.credentials.request_headers
+        self.portal_transport.headers.update(headers)
+        return any(refused.headers.get(name) != value for name, value in headers.items())
 
     async def aclose(self) -> None:
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(self.home.aclose)
-            stack.push_async_callback(self.abroad.aclose)
+            stack.push_async_callback(self.portal_transport.aclose)
+            stack.push_async_callback(self.other_transport.aclose)

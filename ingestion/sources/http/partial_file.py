@@ -1,9 +1,10 @@
-"""The bytes of one document on the disk: hashed, counted, and kept when the portal breaks off.
+"""Writes the bytes of one download to disk: hashed, counted, and kept if the download stops early.
 
-Three files in the folder of the lease, and gone with it: `<document>.part` while it comes (a small
-one comes whole), `<document>` when it is whole, and `<document>.json` with what a next try has to
-know. Runs in a thread; the lock lets whoever cleans up wait for a write that its caller no longer
-waits for.
+There are three files in the folder of the lease, which are deleted with it: `<document>.part` while
+the download runs (a small file is written at once), `<document>` when it is complete, and
+`<document>.json` with what the next request has to know.
+
+The methods run in a thread. The lock makes a cleanup wait for a write whose caller was cancelled.
 """
 
 import hashlib
@@ -17,15 +18,17 @@ from ingestion.core.errors import BodyTruncated, ChecksumDiffers, ChecksumMismat
 from ingestion.reading.pdf.file_type import LOOKED_AT
 from ingestion.sources.http.digests import ClaimedDigest
 
+READ_BLOCK_BYTES = 1 << 18  # read at a time when kept bytes are hashed again
+
 
 @dataclass(frozen=True, slots=True)
 class ResumeState:
-    """What an answer said about the whole file, and what became of the last try."""
+    """Holds what a response stated about the whole file, and how the last download ended."""
 
-    etag: str = ""  # a strong one, or none: without it, bytes of two versions could be mixed
+    etag: str = ""  # a strong one, or "": without it, bytes of two versions could be mixed
     total: int | None = None  # bytes of the whole file
     claim: ClaimedDigest | None = None
-    differed: bool = False  # a whole file came that was not what was announced
+    differed: bool = False  # a complete file did not have the announced digest
 
     def as_json(self) -> str:
         claim = self.claim.as_dict() if self.claim else None
@@ -42,31 +45,32 @@ class ResumeState:
 
 
 class PartialFile:
-    """Owned by one fetch at a time. Every method may raise OSError."""
+    """A file that is being downloaded. One fetch owns it; each method may raise OSError."""
 
     def __init__(self, folder: Path, document: int) -> None:
-        self._whole, self._memo = folder / f"{document}", folder / f"{document}.json"
+        self._complete_path = folder / f"{document}"
+        self._state_path = folder / f"{document}.json"
         self._path = folder / f"{document}.part"
-        self._lock = threading.Lock()  # guards the file and what is counted
+        self._lock = threading.Lock()  # guards the file, its digests and its size
         self._file: BinaryIO | None = None
-        self._is_first = True  # no earlier try left anything
-        self.kept = ResumeState()
-        self.size = 0  # bytes that are on the disk for good
+        self._is_first_request = True  # no earlier request left files
+        self.state = ResumeState()
+        self.size = 0  # bytes on disk
 
     @classmethod
     def load(cls, folder: Path, document: int) -> Self:
-        """With what an earlier try left, if it can be gone on with."""
+        """Return the file with the bytes of an earlier request, if they can be continued."""
         part = cls(folder, document)
-        part._is_first = False
-        if part._memo.exists():
-            part.kept = ResumeState.from_json(part._memo.read_text())
-            if part.kept.etag and part._path.exists():
+        part._is_first_request = False
+        if part._state_path.exists():
+            part.state = ResumeState.from_json(part._state_path.read_text())
+            if part.state.etag and part._path.exists():
                 part.size = part._path.stat().st_size
         return part
 
-    def begin(self, kept: ResumeState, offset: int) -> None:
-        """What comes now goes to `offset`, which is zero or what `size` says."""
-        self.kept = replace(kept, differed=self.kept.differed)
+    def begin(self, state: ResumeState, offset: int) -> None:
+        """Prepare for the body of a response. `offset` is 0 or the current `size`."""
+        self.state = replace(state, differed=self.state.differed)
         self.size = offset
 
     def write(self, block: bytes) -> None:
@@ -74,47 +78,49 @@ class PartialFile:
             self._append(block)
 
     def finish(self, rest: bytes) -> tuple[Path, str, int]:
-        """Where the whole file is, its SHA-256 and size.
+        """Write the last bytes. Return the path of the complete file, its SHA-256 and its size.
 
-        Raises BodyTruncated; ChecksumDiffers the first time and ChecksumMismatch the second.
+        Raises BodyTruncated if bytes are missing. If the digest is not the announced one, raises
+        ChecksumDiffers the first time and ChecksumMismatch the second time.
         """
         with self._lock:
-            if self._is_first and self._file is None:
-                self._path = self._whole  # it came in one piece: nobody will ever go on with it
+            if self._is_first_request and self._file is None:
+                self._path = self._complete_path  # It is written at once: no request continues it.
             self._append(rest)
             self._close()
-        if self.kept.total not in {None, self.size}:
+        if self.state.total not in {None, self.size}:
             self._path.unlink()
-            raise BodyTruncated(f"{self.size} of {self.kept.total} bytes came")
+            raise BodyTruncated(f"{self.size} of {self.state.total} bytes were received")
         sha256 = self._sha256.hexdigest()
-        self._compare(sha256)
-        if self._path != self._whole:
-            self._memo.unlink(missing_ok=True)
-            self._path.replace(self._whole)
-        return self._whole, sha256, self.size
+        self._check_digest(sha256)
+        if self._path != self._complete_path:
+            self._state_path.unlink(missing_ok=True)
+            self._path.replace(self._complete_path)
+        return self._complete_path, sha256, self.size
 
     def interrupt(self, rest: bytes) -> None:
-        """The portal broke off. Keep what came, if a next try can go on from there."""
+        """Keep the bytes of an incomplete response, if the next request can continue them."""
         with self._lock:
-            if not self.kept.etag or self.size + len(rest) < LOOKED_AT:  # not yet looked at
-                self._drop()
+            # The beginning of the file is checked once, so it has to be complete.
+            if not self.state.etag or self.size + len(rest) < LOOKED_AT:
+                self._delete()
                 return
             self._append(rest)
             self._close()
-        self._memo.write_text(self.kept.as_json())
+        self._state_path.write_text(self.state.as_json())
 
     def drop(self) -> None:
-        """Nothing of it is wanted. That a whole file differed is not forgotten."""
+        """Delete the bytes. The fact that a complete file had another digest is kept."""
         with self._lock:
-            self._drop()
+            self._delete()
 
-    def _drop(self) -> None:
+    def _delete(self) -> None:
         self._close()
         self._path.unlink(missing_ok=True)
-        if self.kept.differed:
-            self._memo.write_text(ResumeState(differed=True).as_json())
+        if self.state.differed:
+            self._state_path.write_text(ResumeState(differed=True).as_json())
         else:
-            self._memo.unlink(missing_ok=True)
+            self._state_path.unlink(missing_ok=True)
 
     def _append(self, block: bytes) -> None:
         file = self._file or self._open()
@@ -124,16 +130,16 @@ class PartialFile:
         self.size += len(block)
 
     def _open(self) -> BinaryIO:
-        """At `size`; what is there already is hashed again, so that the hash is the disk's."""
+        """Open the file at `size`. Kept bytes are hashed again, so the hash is that of the disk."""
         self._sha256 = hashlib.sha256()
         self._digests = [self._sha256]
-        if self.kept.claim and self.kept.claim.algorithm != "sha256":
-            self._digests.append(hashlib.new(self.kept.claim.algorithm))
+        if self.state.claim and self.state.claim.algorithm != "sha256":
+            self._digests.append(hashlib.new(self.state.claim.algorithm))
         if not self.size:
             self._file = self._path.open("wb")
             return self._file
         self._file, left = self._path.open("r+b"), self.size
-        while left and (block := self._file.read(min(left, 1 << 18))):
+        while left and (block := self._file.read(min(left, READ_BLOCK_BYTES))):
             for digest in self._digests:
                 digest.update(block)
             left -= len(block)
@@ -145,14 +151,14 @@ class PartialFile:
             self._file.close()
             self._file = None
 
-    def _compare(self, sha256: str) -> None:
-        claim = self.kept.claim
+    def _check_digest(self, sha256: str) -> None:
+        claim = self.state.claim
         found = self._digests[-1].hexdigest()
         if claim is None or claim.digest == found:
             return
         self._path.unlink()
         facts = {"expected": claim.digest, "found": found, "sha256": sha256}
-        if self.kept.differed:
+        if self.state.differed:
             raise ChecksumMismatch(**facts)
-        self._memo.write_text(ResumeState(differed=True).as_json())
+        self._state_path.write_text(ResumeState(differed=True).as_json())
         raise ChecksumDiffers(**facts)

@@ -1,7 +1,8 @@
-"""One question to a portal, redirects and all. Every hop is checked before it is made.
+"""Sends a request to a portal and follows its redirects. Each address is checked before use.
 
-Credentials go to the portal's own scheme, host and port. Once a redirect has led elsewhere they
-are gone for good, also when the next one leads back: whoever we met there chose that address.
+Credentials are sent only to the portal's own scheme, host and port. After a redirect to another
+host they are not sent again, even if a later redirect leads back to the portal, because that other
+host chose the address.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -11,72 +12,67 @@ import httpx2 as httpx
 
 from ingestion.core.errors import NotServed, PortalUnreachable
 from ingestion.sources.http.allowed_hosts import parse_address
-from ingestion.sources.http.connections import GuardedTransport, PortalConnection
+from ingestion.sources.http.connections import PortalConnection
 
-MAX_HOPS = 3
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
+MAX_REDIRECTS = 3  # for one request
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 
-AnotherToken = Callable[[str], Awaitable[None]]
+WaitForSlot = Callable[[str], Awaitable[None]]  # receives the key of a portal
 
 
-async def skip_token(portal: str) -> None:
-    """No token is needed for a further request."""
+async def no_wait(portal: str) -> None:
+    """Return at once: the portal has no rate limit."""
 
 
 @asynccontextmanager
 async def send_request(
-    line: PortalConnection,
+    connection: PortalConnection,
     address: str,
     headers: Mapping[str, str],
     *,
     method: str = "GET",
     condition: Mapping[str, str] | None = None,
-    another_token: AnotherToken = skip_token,
+    wait_for_slot: WaitForSlot = no_wait,
 ) -> AsyncIterator[httpx.Response]:
-    """The answer at the end of the redirects, its body unread. Raises OffLimits, NotServed.
+    """Yield the response after the last redirect, with its body unread.
 
-    The caller has a token for the first request; `another_token` is awaited before each further
-    one to the portal itself, so that its redirects count for its rate as well. The `condition` is
-    about this very address (an ETag means nothing elsewhere): where it leads to never sees it.
+    The caller has a slot for the first request. `wait_for_slot` is awaited before each redirect
+    to the portal itself, so that it counts against the portal's rate as well.
+
+    `condition` holds headers about `address` itself, for example an ETag. They are not sent to the
+    target of a redirect.
+
+    Raises OffLimits for an address that is not permitted, NotServed after too many redirects, and
+    PortalUnreachable if a connection ends before a response begins. Load balancers end it when
+    their portal is down. In contrast to an incomplete body, that says nothing about the document.
     """
     url = parse_address(address)
-    line.hosts.check(url)
-    transport = line.home if line.hosts.is_home(url) else line.abroad
-    asked = {**headers, **(condition or {})}
-    for _ in range(MAX_HOPS + 1):
-        response = await _answer(transport, method, url, asked)
+    connection.hosts.check(url)
+    transport = connection.transport_for(url)
+    sent_headers = {**headers, **(condition or {})}
+    for _ in range(MAX_REDIRECTS + 1):
         try:
-            if response.status_code not in REDIRECTS:
+            response = await transport.send(method, url, sent_headers)
+        except (httpx.RemoteProtocolError, httpx.ReadError) as error:
+            raise PortalUnreachable(f"the connection ended before a response: {error}") from error
+        try:
+            if response.status_code not in REDIRECT_STATUSES:
                 yield response
                 return
-            came_from, url = url, _target(response)
+            previous, url = url, _redirect_target(response)
         finally:
             await response.aclose()
-        asked = dict(headers)
-        line.hosts.check(url, came_from=came_from)
-        if not line.hosts.is_home(url):
-            transport = line.abroad
+        sent_headers = dict(headers)
+        connection.hosts.check(url, redirected_from=previous)
+        if connection.hosts.is_own_origin(url):
+            await wait_for_slot(connection.terms.key)
         else:
-            await another_token(line.terms.key)
-    raise NotServed(f"more than {MAX_HOPS} redirects", status=response.status_code)
+            transport = connection.other_transport
+    raise NotServed(f"more than {MAX_REDIRECTS} redirects", status=response.status_code)
 
 
-async def _answer(
-    transport: GuardedTransport, method: str, url: httpx.URL, headers: Mapping[str, str]
-) -> httpx.Response:
-    """Raises PortalUnreachable for a connection that ends before a word of an answer has come.
-
-    So do load balancers whose portal is down. It says nothing about the document; a body that
-    breaks off may.
-    """
-    try:
-        return await transport.ask(method, url, headers)
-    except (httpx.RemoteProtocolError, httpx.ReadError) as error:
-        raise PortalUnreachable(f"it hung up before it answered: {error}") from error
-
-
-def _target(response: httpx.Response) -> httpx.URL:
+def _redirect_target(response: httpx.Response) -> httpx.URL:
     location = response.headers.get("Location")
     if not location:
-        raise NotServed("a redirect to nowhere", status=response.status_code)
+        raise NotServed("a redirect without a Location", status=response.status_code)
     return response.url.join(parse_address(location))

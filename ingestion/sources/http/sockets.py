@@ -1,7 +1,8 @@
-"""Connections for the pool, in plain asyncio: no scope, checkpoint or task for a read or a write.
+"""Implements the connections of the pool in plain asyncio.
 
-The library's own (over anyio) cost as much for a small document as everything else about it.
-Whom we may connect to is not known here (`guard`).
+The library's own connections use anyio, which creates a cancel scope and a checkpoint for each read
+and write. For a small document, that took as much time as the rest of its download. Which addresses
+are permitted is decided in `address_policy`.
 """
 
 import asyncio
@@ -12,13 +13,13 @@ from typing import Any, cast
 
 import httpcore2 as httpcore
 
-MAX_BUFFERED_BYTES = 1 << 16  # bytes that wait to be read; with more, the portal has to wait
+MAX_BUFFERED_BYTES = 1 << 16  # bytes that wait to be read; beyond it, reading is paused
 
-_AS_ASYNCIO_NAMES_IT = {"client_addr": "sockname", "server_addr": "peername"}
+_ASYNCIO_NAMES = {"client_addr": "sockname", "server_addr": "peername"}  # by names of httpcore2
 
 
 class Network(httpcore.AsyncNetworkBackend):
-    """Connects to addresses, never to names."""
+    """Connects to IP addresses. It never resolves names."""
 
     async def connect_tcp(
         self,
@@ -53,34 +54,34 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     _transport: asyncio.Transport
 
     def __init__(self) -> None:
-        self._came = bytearray()
-        self._is_over = False  # nothing more comes
-        self._fault: Exception | None = None  # what ended it, when it was no proper end
-        self._is_full = False  # the portal does not take what we write
-        self._waiting: asyncio.Future[None] | None = None  # the task, until something changes
+        self._received = bytearray()
+        self._has_ended = False  # no more bytes will be received
+        self._fault: Exception | None = None  # the error that ended the connection
+        self._is_write_paused = False  # the portal does not read what was written
+        self._change: asyncio.Future[None] | None = None  # what the task waits for
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        self._came += data
-        if len(self._came) > MAX_BUFFERED_BYTES:
+        self._received += data
+        if len(self._received) > MAX_BUFFERED_BYTES:
             self._transport.pause_reading()
         self._wake()
 
     def eof_received(self) -> None:
-        self._is_over = True
+        self._has_ended = True
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._is_over, self._fault = True, exc
+        self._has_ended, self._fault = True, exc
         self._wake()
 
     def pause_writing(self) -> None:
-        self._is_full = True
+        self._is_write_paused = True
 
     def resume_writing(self) -> None:
-        self._is_full = False
+        self._is_write_paused = False
         self._wake()
 
     async def read(
@@ -88,19 +89,19 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         max_bytes: int,
         timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
     ) -> bytes:
-        """Empty at the end. TLS alerts pass as they are."""
-        if not self._came and not self._is_over:
+        """Return received bytes, or b"" at the end. TLS alerts are raised unchanged."""
+        if not self._received and not self._has_ended:
             try:
-                await self._change(timeout)
+                await self._wait_for_change(timeout)
             except TimeoutError as error:
-                raise httpcore.ReadTimeout("the portal fell silent") from error
-        if not self._came and isinstance(self._fault, ssl.SSLError):
+                raise httpcore.ReadTimeout("the portal sent nothing in time") from error
+        if not self._received and isinstance(self._fault, ssl.SSLError):
             raise self._fault
-        if not self._came and self._fault:
+        if not self._received and self._fault:
             raise httpcore.ReadError(str(self._fault)) from self._fault
-        piece = bytes(self._came[:max_bytes])
-        del self._came[:max_bytes]
-        if len(self._came) <= MAX_BUFFERED_BYTES:
+        piece = bytes(self._received[:max_bytes])
+        del self._received[:max_bytes]
+        if len(self._received) <= MAX_BUFFERED_BYTES:
             self._transport.resume_reading()
         return piece
 
@@ -113,16 +114,18 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             return
         if not self._transport.is_closing():
             self._transport.write(buffer)
-        while self._is_full and not self._is_over:
+        while self._is_write_paused and not self._has_ended:
             try:
-                await self._change(timeout)
+                await self._wait_for_change(timeout)
             except TimeoutError as error:
-                raise httpcore.WriteTimeout("the portal does not take the request") from error
+                raise httpcore.WriteTimeout(
+                    "the portal did not read the request in time"
+                ) from error
         if self._transport.is_closing():
-            raise httpcore.WriteError("the portal has hung up")
+            raise httpcore.WriteError("the portal closed the connection")
 
     async def aclose(self) -> None:
-        # At once: a portal that does not take leave properly would keep us waiting.
+        # Abort: an orderly end would wait for portals that do not close their side.
         self._transport.abort()
 
     async def start_tls(
@@ -132,16 +135,16 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
     ) -> "Stream":
         loop = asyncio.get_running_loop()
-        wire = self._transport
+        plain_transport = self._transport
         try:
             async with asyncio.timeout(timeout):
                 upgraded = await loop.start_tls(
-                    wire, self, ssl_context, server_hostname=server_hostname
+                    plain_transport, self, ssl_context, server_hostname=server_hostname
                 )
         except BaseException as error:
-            wire.abort()
+            plain_transport.abort()
             if isinstance(error, TimeoutError):
-                raise httpcore.ConnectTimeout("no TLS in time") from error
+                raise httpcore.ConnectTimeout("no TLS handshake in time") from error
             if isinstance(error, OSError):
                 raise httpcore.ConnectError(str(error)) from error
             raise
@@ -149,19 +152,20 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # an idle connection that is will not serve another request
-            return self._is_over or bool(self._came)
-        return self._transport.get_extra_info(_AS_ASYNCIO_NAMES_IT.get(info, info))
+        # An idle connection with bytes to read, or with an end, cannot serve another request.
+        if info == "is_readable":
+            return self._has_ended or bool(self._received)
+        return self._transport.get_extra_info(_ASYNCIO_NAMES.get(info, info))
 
-    async def _change(self, seconds: float | None) -> None:
-        """Raises TimeoutError."""
-        self._waiting = asyncio.get_running_loop().create_future()
+    async def _wait_for_change(self, seconds: float | None) -> None:
+        """Wait until bytes, the end or room to write is reported. Raises TimeoutError."""
+        self._change = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(seconds):
-                await self._waiting
+                await self._change
         finally:
-            self._waiting = None
+            self._change = None
 
     def _wake(self) -> None:
-        if self._waiting and not self._waiting.done():
-            self._waiting.set_result(None)
+        if self._change and not self._change.done():
+            self._change.set_result(None)

@@ -1,7 +1,8 @@
-"""A portal that is too slow is as good as silent: a least throughput over a sliding window.
+"""Ends downloads that are too slow: a portal has to deliver a minimum throughput.
 
-httpx2's timeouts bound each single read, which a byte now and then satisfies for ever; the total
-timeout grows with the file. This one looks in between. Silence itself is the read timeout's.
+The timeouts of httpx2 apply to single reads, so a portal that sends one byte at a time never
+exceeds them, and the total timeout grows with the file. This check lies between the two. A portal
+that sends nothing at all is left to the read timeout.
 """
 
 import time
@@ -10,32 +11,36 @@ from collections.abc import Callable
 
 from ingestion.core.errors import PortalUnreachable
 
-_MARKS = 10  # in one window: what is remembered is bounded, however small the pieces
+MARKS_PER_WINDOW = 10  # bounds the memory, however small the pieces are
 
 
 class ThroughputGuard:
+    """Measures the throughput of one download over a sliding window."""
+
     def __init__(
         self,
-        bytes_per_second: float,
+        min_bytes_per_second: float,
         window_seconds: float,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._least, self._window, self._clock = bytes_per_second, window_seconds, clock
-        self._total = 0
-        self._marks = deque([(clock(), 0)])  # when, and how many bytes had come by then
+        self._min_bytes_per_second = min_bytes_per_second
+        self._window_seconds = window_seconds
+        self._clock = clock
+        self._received = 0  # bytes
+        self._marks = deque([(clock(), 0)])  # times, with the bytes received until then
 
     def add(self, size: int) -> None:
-        """Raises PortalUnreachable when a whole window brought less than it should."""
+        """Count `size` bytes. Raises PortalUnreachable if the last window was too slow."""
         now = self._clock()
-        self._total += size
-        while len(self._marks) > 1 and self._marks[1][0] <= now - self._window:
+        self._received += size
+        while len(self._marks) > 1 and self._marks[1][0] <= now - self._window_seconds:
             self._marks.popleft()
-        since, before = self._marks[0]
-        took, came = now - since, self._total - before
-        if took >= self._window and came < self._least * took:
+        begun_at, received_before = self._marks[0]
+        seconds, received = now - begun_at, self._received - received_before
+        if seconds >= self._window_seconds and received < self._min_bytes_per_second * seconds:
             raise PortalUnreachable(
-                f"{came} bytes in {took:.0f} s: too slow to go on", seconds=int(took)
+                f"{received} bytes in {seconds:.0f} s are too slow", seconds=int(seconds)
             )
-        if now - self._marks[-1][0] >= self._window / _MARKS:
-            self._marks.append((now, self._total))
+        if now - self._marks[-1][0] >= self._window_seconds / MARKS_PER_WINDOW:
+            self._marks.append((now, self._received))

@@ -1,4 +1,4 @@
-"""A certificate authority of the tests' own, and certificates by it."""
+"""Provides a certificate authority for tests, and its certificates."""
 
 import ipaddress
 from datetime import UTC, datetime, timedelta
@@ -19,14 +19,16 @@ class Authority:
         self._folder, self._key = folder, ec.generate_private_key(ec.SECP256R1())
         self._name = _name("Authority of the tests")
         constraints = x509.BasicConstraints(ca=True, path_length=0)
-        built = self._begun(self._name, self._key).add_extension(constraints, critical=True)
+        built = self._certificate_builder(self._name, self._key).add_extension(
+            constraints, critical=True
+        )
         self.path = folder / "authority.pem"
         self.path.write_bytes(self._signed(built).public_bytes(Encoding.PEM))
 
     def certificate(self, *names, days=30):
-        """A file with certificate and key for these names or addresses."""
+        """Return a file with a certificate and a key for these names or addresses."""
         key = ec.generate_private_key(ec.SECP256R1())
-        built = self._begun(_name(names[0]), key, days)
+        built = self._certificate_builder(_name(names[0]), key, days)
         built = built.add_extension(
             x509.SubjectAlternativeName([_general(name) for name in names]), critical=False
         )
@@ -35,7 +37,7 @@ class Authority:
         file.write_bytes(self._signed(built).public_bytes(Encoding.PEM) + secret)
         return file
 
-    def _begun(self, name, key, days=30):
+    def _certificate_builder(self, name, key, days=30):
         now = datetime.now(UTC)
         return (
             x509.CertificateBuilder()

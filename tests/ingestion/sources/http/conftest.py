@@ -1,4 +1,4 @@
-"""A portal, and a downloader that asks it. Names of portals lead to this machine."""
+"""Provides a portal and a client for it. All names of portals resolve to this machine."""
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ LIMITS = Limits(
 )
 
 
-async def here(host, port):
+async def resolve_to_loopback(host, port):
     return ["127.0.0.1"]
 
 
@@ -52,7 +52,7 @@ def make_item(url, *, document=1, expected_sha256="", filed=None, **terms):
 
 
 def approved(terms):
-    """As they are once a second person has approved the base address."""
+    """Return the terms as they are when a second person has approved the base address."""
     if terms.approved_origin:
         return terms
     return dataclasses.replace(terms, approved_origin=origin_of(terms.base_url))
@@ -71,16 +71,18 @@ def authority(tmp_path_factory):
 
 @pytest.fixture
 def portals(tmp_path):
-    """Opens a downloader; what is named goes to it or to its limits."""
+    """Return a context manager that opens a client. Other arguments are limits."""
 
     @asynccontextmanager
-    async def portals(*, folder=tmp_path, resolve=here, another_token=None, **limits):
+    async def portals(
+        *, folder=tmp_path, resolve=resolve_to_loopback, wait_for_slot=None, **limits
+    ):
         folders = LeaseFolders()
         folders.set(1, folder)
-        extra = {"another_token": another_token} if another_token else {}
+        extra = {"wait_for_slot": wait_for_slot} if wait_for_slot else {}
         with ThreadPoolExecutor(2, thread_name_prefix="files") as files:
-            bounds = dataclasses.replace(LIMITS, **limits)
-            async with HttpPortals(folders, bounds, files, resolve=resolve, **extra) as opened:
+            own_limits = dataclasses.replace(LIMITS, **limits)
+            async with HttpPortals(folders, own_limits, files, resolve=resolve, **extra) as opened:
                 yield opened
 
     return portals
@@ -88,7 +90,7 @@ def portals(tmp_path):
 
 @pytest.fixture
 def fetch(portals):
-    """One fetch; `with_` goes to the downloader, everything else to the item."""
+    """Return a function that fetches once. `with_` holds options of the client."""
 
     async def fetch(url, *, with_=(), **item):
         async with portals(**dict(with_)) as opened:

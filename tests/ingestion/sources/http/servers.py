@@ -1,4 +1,4 @@
-"""Real portals on this machine: HTTP or HTTPS servers that answer as they are told."""
+"""Real HTTP and HTTPS servers on this machine, with answers that a test defines."""
 
 import socket
 import ssl
@@ -26,7 +26,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """`on(path, first, second, ...)`: one answer after the other; the last one stays."""
+    """Gives the answers of `on(path, first, second, ...)` in turn, and repeats the last one."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -48,10 +48,10 @@ class Server(ThreadingHTTPServer):
         return [headers for _, asked, headers in self.seen if asked == path]
 
     def handle_error(self, request, client_address):
-        """A client that hangs up is what many of these tests are about."""
+        """Ignore clients that close the connection: many tests do."""
 
     def finish_request(self, request, client_address):
-        if self.tls:  # here, in the connection's own thread: a client that never shakes hands
+        if self.tls:  # in the thread of the connection: a client may not finish the handshake
             request = self.tls.wrap_socket(request, server_side=True)
         try:
             super().finish_request(request, client_address)
@@ -76,7 +76,7 @@ def serve(tls=None):
 
 
 def give(body=b"", status=200, length=None, **headers):
-    """An answer with this body. `length` announces another one, and hangs up."""
+    """Return an answer with this body. `length` announces another length."""
 
     def answer(handler):
         handler.send_response(status)
@@ -99,7 +99,7 @@ def redirect(location, status=302, **headers):
 
 
 def chunked(*pieces, every=0.0):
-    """Without a length; `every` seconds a piece, until the client or the test has enough."""
+    """Return a chunked answer: a piece every `every` seconds, until the test ends."""
 
     def answer(handler):
         handler.send_response(200)
@@ -115,7 +115,7 @@ def chunked(*pieces, every=0.0):
 
 
 def unending(body):
-    """Neither length nor chunks: the end of the connection is the end of the body."""
+    """Return an answer without length or chunks: the body ends with the connection."""
 
     def answer(handler):
         handler.send_response(200)
@@ -126,7 +126,7 @@ def unending(body):
     return answer
 
 
-def hang_up(handler):
+def close_without_response(handler):
     handler.connection.shutdown(socket.SHUT_RDWR)
     handler.close_connection = True
 
@@ -136,14 +136,17 @@ def silent(handler):
 
 
 def ranged(body, etag='"v1"', **headers):
-    """As nginx does it: a range when If-Range still holds, else everything; 416 beyond the end."""
+    """Return an answer as nginx gives it: a range if If-Range matches, else the whole file.
+
+    A range beyond the end is answered with 416.
+    """
 
     def answer(handler):
-        asked = handler.headers.get("Range")
-        held = handler.headers.get("If-Range") in {None, etag}
-        if not asked or not held:
+        wanted = handler.headers.get("Range")
+        is_current = handler.headers.get("If-Range") in {None, etag}
+        if not wanted or not is_current:
             return give(body, ETag=etag, **headers)(handler)
-        start = int(asked.removeprefix("bytes=").rstrip("-"))
+        start = int(wanted.removeprefix("bytes=").rstrip("-"))
         if start >= len(body):
             return give(b"", 416, Content_Range=f"bytes */{len(body)}")(handler)
         span = f"bytes {start}-{len(body) - 1}/{len(body)}"
@@ -153,7 +156,7 @@ def ranged(body, etag='"v1"', **headers):
 
 
 def server_tls(certificate, *, clients=None, newest=None):
-    """What a portal shakes hands with. `clients`: the CA whose certificates it asks for."""
+    """Return the TLS settings of a server. `clients` is the CA of required client certificates."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     if clients:

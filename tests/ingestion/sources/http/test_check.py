@@ -1,4 +1,4 @@
-"""`portal_check` says in plain sentences whether a portal is ready, and fetches nothing."""
+"""Tests of `portal_check`: it reports whether a portal is ready, and fetches no document."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ from ingestion.dispatch import portal_limit_rows
 from ingestion.models import PortalLimitState
 from ingestion.sources.http.check import check_portal
 from tests.factories import make_site
-from tests.ingestion.sources.http.conftest import LIMITS, here, make_item
+from tests.ingestion.sources.http.conftest import LIMITS, make_item, resolve_to_loopback
 from tests.ingestion.sources.http.servers import (
     give,
     redirect,
@@ -22,68 +22,71 @@ from tests.ingestion.sources.http.servers import (
 
 
 async def remarks(url, **terms):
-    return await check_portal(make_item(url, **terms).terms, LIMITS, resolve=here)
+    return await check_portal(make_item(url, **terms).terms, LIMITS, resolve=resolve_to_loopback)
 
 
-async def said(url, **terms):
+async def goodness_by_sentence(url, **terms):
     return {remark.sentence: remark.is_good for remark in await remarks(url, **terms)}
 
 
-async def test_a_portal_that_is_ready_is_asked_once_and_for_nothing(portal):
+async def test_a_ready_portal_receives_one_head_request(portal):
     portal.on("/", give(b"x" * 1000))
-    said_of_it = await said(portal.url())
-    rate, *others = said_of_it
-    assert rate.startswith("It is asked 10 times a second at most, 1 at once, over 2 connections;")
+    found = await goodness_by_sentence(portal.url())
+    rate, *others = found
+    assert rate.startswith("Limit: 10 requests per second, 1 at once, over 2 connections.")
     assert others == [
         "127.0.0.1 (127.0.0.1) answered 200.",
-        "Nothing is encrypted: it is asked over http, as its row allows.",
-        "It lets us in: we asked without a secret (PORTAL_SECRET_SITE_1001 is not set).",
-        "Its clock agrees with ours.",
+        "The connection is not encrypted (http), as the portal's settings allow.",
+        (
+            "The portal accepted the request, sent without a secret "
+            "(PORTAL_SECRET_SITE_1001 is not set)."
+        ),
+        "The portal's clock agrees with ours.",
     ]
-    assert all(said_of_it.values())
+    assert all(found.values())
     assert [(method, path) for method, path, _ in portal.seen] == [("HEAD", "/")]
 
 
-async def test_a_portal_that_knows_no_head_is_asked_with_get(portal):
+async def test_a_portal_without_head_receives_a_get_request(portal):
     portal.on("/", give(b"", 405), give(b"x" * 1000))
-    assert all((await said(portal.url())).values())
+    assert all((await goodness_by_sentence(portal.url())).values())
     assert [method for method, *_ in portal.seen] == ["HEAD", "GET"]
 
 
-async def test_a_portal_without_a_page_at_its_base_is_ready_all_the_same(portal):
-    assert all((await said(portal.url())).values())
+async def test_a_portal_without_a_page_at_its_base_address_is_ready(portal):
+    assert all((await goodness_by_sentence(portal.url())).values())
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_credentials_that_are_refused_are_named(portal, settings, status):
+async def test_refused_credentials_are_named_without_their_value(portal, settings, status):
     settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_1001": "Bearer wrong"}
     portal.on("/", give(b"", status))
-    sentence = "It does not let us in: we asked with PORTAL_SECRET_SITE_1001 in Authorization."
-    found = await said(portal.url())
+    sentence = "The portal refused the request, sent with PORTAL_SECRET_SITE_1001 in Authorization."
+    found = await goodness_by_sentence(portal.url())
     assert found[sentence] is False
     assert "wrong" not in str(found)
     assert portal.headers("/")[0]["Authorization"] == "Bearer wrong"
 
 
-async def test_a_secret_that_is_taken_is_said_to_be(portal, settings):
+async def test_accepted_credentials_are_named(portal, settings):
     settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_1001": "17"}
     portal.on("/", give())
-    found = await said(portal.url(), secret_header="X-Api-Key")
-    assert found["It lets us in: we asked with PORTAL_SECRET_SITE_1001 in X-Api-Key."]
+    found = await goodness_by_sentence(portal.url(), secret_header="X-Api-Key")
+    assert found["The portal accepted the request, sent with PORTAL_SECRET_SITE_1001 in X-Api-Key."]
 
 
 @pytest.mark.parametrize("days", [30, 5])
-async def test_a_certificate_is_shown_and_has_to_last(authority, settings, days):
+async def test_a_certificate_that_ends_soon_is_a_bad_remark(authority, settings, days):
     settings.PORTAL_SECRETS = {"PORTAL_CA_SITE_1001": str(authority.path)}
     with serve(server_tls(authority.certificate("portal.example", days=days))) as portal:
         portal.on("/", give())
         found = await remarks(portal.url(host="portal.example"))
     (tls,) = [remark for remark in found if remark.sentence.startswith("TLSv1.")]
-    assert "its certificate is good until" in tls.sentence
+    assert "the certificate is valid until" in tls.sentence
     assert tls.is_good is (days == 30)
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_named(authority):
+async def test_a_certificate_of_an_unknown_authority_is_a_bad_remark(authority):
     with serve(server_tls(authority.certificate("portal.example"))) as portal:
         found = await remarks(portal.url(host="portal.example"))
     assert "CERTIFICATE_VERIFY_FAILED" in found[-1].sentence
@@ -93,13 +96,13 @@ async def test_a_certificate_that_nobody_vouches_for_is_named(authority):
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (give(b"", 503), "cannot serve just now: it answered 503"),
-        (give(b"", 429), "cannot serve just now: it answered 429"),
+        (give(b"", 503), "cannot serve at the moment: it answered 503"),
+        (give(b"", 429), "cannot serve at the moment: it answered 429"),
         (redirect("https://login.example/"), "login.example:443 is not one of the portal's hosts"),
         (silent, "no answer within"),
     ],
 )
-async def test_what_is_wrong_is_said(portal, answer, why):
+async def test_each_problem_is_a_bad_remark(portal, answer, why):
     portal.on("/", answer)
     bad = [
         each.sentence
@@ -110,7 +113,7 @@ async def test_what_is_wrong_is_said(portal, answer, why):
 
 
 @pytest.mark.parametrize(("seconds", "is_good"), [(-120, True), (120, True), (4000, False)])
-async def test_a_clock_that_is_off_is_told(portal, seconds, is_good):
+async def test_a_wrong_clock_is_remarked(portal, seconds, is_good):
     def off(handler):
         theirs = datetime.now(UTC) + timedelta(seconds=seconds)
         handler.date_time_string = lambda timestamp=None: theirs.strftime(
@@ -124,7 +127,7 @@ async def test_a_clock_that_is_off_is_told(portal, seconds, is_good):
     assert ("ahead of" if seconds > 0 else "behind") in clock.sentence
 
 
-async def test_a_secret_that_cannot_be_used_is_said_before_anybody_is_asked(portal, settings):
+async def test_unusable_credentials_are_remarked_before_any_request(portal, settings):
     settings.PORTAL_SECRETS = {"PORTAL_CA_SITE_1001": "/no/such/file"}
     found = await remarks(portal.url())
     assert "cannot be used for TLS" in found[-1].sentence
@@ -132,7 +135,7 @@ async def test_a_secret_that_cannot_be_used_is_said_before_anybody_is_asked(port
 
 
 @pytest.mark.django_db
-def test_the_command_says_that_a_portal_is_ready(portal, capsys):
+def test_the_command_reports_a_ready_portal(portal, capsys):
     portal.on("/1001/", give())
     make_site("1001", base_url=portal.url("/1001/"))
     call_command("portal_check", "1001")
@@ -142,7 +145,7 @@ def test_the_command_says_that_a_portal_is_ready(portal, capsys):
 
 
 @pytest.mark.django_db
-def test_the_command_takes_slots_of_the_bucket_that_workers_use(portal, capsys, monkeypatch):
+def test_the_command_reserves_slots_of_the_limit_that_workers_share(portal, capsys, monkeypatch):
     pauses = []
 
     async def pause(seconds):
@@ -161,7 +164,7 @@ def test_the_command_takes_slots_of_the_bucket_that_workers_use(portal, capsys, 
 
 
 @pytest.mark.django_db
-def test_the_command_asks_a_portal_that_workers_do_not_ask_and_says_so(portal, capsys):
+def test_the_command_checks_a_portal_whose_circuit_breaker_is_open(portal, capsys):
     portal.on("/1001/", give())
     site = make_site("1001", base_url=portal.url("/1001/"))
     PortalLimitState.objects.create(portal=site.portal, breaker=BreakerState.OPEN, shut_until=2**52)
@@ -171,11 +174,11 @@ def test_the_command_asks_a_portal_that_workers_do_not_ask_and_says_so(portal, c
 
 
 @pytest.mark.django_db
-def test_the_command_fails_where_a_portal_is_not_ready_or_nobody_knows_the_site(portal, capsys):
+def test_the_command_fails_for_an_unready_portal_and_for_an_unknown_site(portal, capsys):
     portal.on("/1001/", give(b"", 403))
     make_site("1001", base_url=portal.url("/1001/"))
     with pytest.raises(CommandError, match="the portal of site 1001 is not ready"):
         call_command("portal_check", "1001")
-    assert "BAD  It does not let us in" in capsys.readouterr().out
+    assert "BAD  The portal refused the request" in capsys.readouterr().out
     with pytest.raises(CommandError, match="there is no site '7'"):
         call_command("portal_check", "7")

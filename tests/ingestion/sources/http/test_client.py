@@ -1,4 +1,4 @@
-"""The downloader against a real HTTP server that answers as portals do."""
+"""Tests of the HTTP client, against a real server that answers as portals do."""
 
 import asyncio
 import hashlib
@@ -20,12 +20,13 @@ from ingestion.core.errors import (
 )
 from ingestion.core.ports import WorkItem
 from ingestion.sources.document_source import DocumentSource
+from ingestion.sources.http.redirects import no_wait
 from ingestion.storage import spool
-from tests.ingestion.sources.http.conftest import make_item
+from tests.ingestion.sources.http.conftest import LIMITS, make_item
 from tests.ingestion.sources.http.servers import (
     chunked,
+    close_without_response,
     give,
-    hang_up,
     ranged,
     silent,
     unending,
@@ -34,7 +35,7 @@ from tests.ingestion.sources.http.servers import (
 BODY = b"%PDF-1.7 " + b"x" * 700_000
 
 
-async def test_the_bytes_come_to_the_disk_hashed_and_counted(portal, fetch):
+async def test_the_bytes_are_stored_with_their_hash_and_size(portal, fetch):
     portal.on("/cv.pdf", give(BODY))
     fetched = await fetch(portal.url("/cv.pdf"))
     assert fetched.path.read_bytes() == BODY
@@ -43,7 +44,7 @@ async def test_the_bytes_come_to_the_disk_hashed_and_counted(portal, fetch):
 
 @pytest.fixture
 def file_work(tmp_path):
-    """(what, which thread) for every file that is opened, moved or removed below `tmp_path`."""
+    """Return (event, thread) for each file that is opened, moved or removed below `tmp_path`."""
     seen = FILE_WORK[str(tmp_path)] = []
     yield seen
     del FILE_WORK[str(tmp_path)]
@@ -52,17 +53,18 @@ def file_work(tmp_path):
 FILE_WORK: dict[str, list[tuple[str, str]]] = {}
 
 
-def _note(event, args):
+def _record_file_event(event, args):
     if FILE_WORK and event in {"open", "os.rename", "os.remove"}:
         for folder, seen in FILE_WORK.items():
             if str(args[0]).startswith(folder):
                 seen.append((event, threading.current_thread().name))
 
 
-sys.addaudithook(_note)  # for good: hooks cannot be taken out, so this one sleeps between tests
+# Audit hooks cannot be removed, so this one does nothing between tests.
+sys.addaudithook(_record_file_event)
 
 
-async def test_files_are_touched_by_the_files_threads_alone(portal, portals, file_work):
+async def test_only_the_threads_for_files_touch_files(portal, portals, file_work):
     half = give(BODY[: len(BODY) // 2], length=len(BODY), ETag='"v1"')
     portal.on("/cv.pdf", half, ranged(BODY))
     item = make_item(portal.url("/cv.pdf"))
@@ -80,17 +82,17 @@ async def test_an_empty_file_is_fetched_like_any_other(portal, fetch):
     assert (fetched.path.read_bytes(), fetched.size) == (b"", 0)
 
 
-async def test_a_portal_is_asked_for_plain_bytes_and_their_digest(portal, fetch):
+async def test_a_request_asks_for_uncompressed_bytes_and_their_digest(portal, fetch):
     portal.on("/cv.pdf", give(BODY))
     await fetch(portal.url("/cv.pdf"))
-    (asked,) = portal.headers("/cv.pdf")
-    assert asked["Accept-Encoding"] == "identity"
-    assert asked["Want-Repr-Digest"] == "sha-256=10"
-    assert {"Cookie", "Authorization", "Range"}.isdisjoint(asked)
+    (sent,) = portal.headers("/cv.pdf")
+    assert sent["Accept-Encoding"] == "identity"
+    assert sent["Want-Repr-Digest"] == "sha-256=10"
+    assert {"Cookie", "Authorization", "Range"}.isdisjoint(sent)
 
 
 @pytest.mark.parametrize("status", [401, 403, 407])
-async def test_a_portal_that_does_not_let_us_in_is_not_asked_again(portal, fetch, status):
+async def test_refused_credentials_are_a_permanent_error(portal, fetch, status):
     portal.on("/cv.pdf", give(b"", status))
     with pytest.raises(AccessRefused) as caught:
         await fetch(portal.url("/cv.pdf"))
@@ -98,7 +100,7 @@ async def test_a_portal_that_does_not_let_us_in_is_not_asked_again(portal, fetch
 
 
 @pytest.mark.parametrize("status", [400, 404, 410, 418, 204, 304])
-async def test_any_other_answer_is_permanent_and_names_its_status(portal, fetch, status):
+async def test_any_other_status_is_a_permanent_error_that_names_it(portal, fetch, status):
     portal.on("/cv.pdf", give(b"", status))
     with pytest.raises(NotServed) as caught:
         await fetch(portal.url("/cv.pdf"))
@@ -106,14 +108,14 @@ async def test_any_other_answer_is_permanent_and_names_its_status(portal, fetch,
 
 
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
-async def test_an_answer_that_may_heal_is_worth_another_try(portal, fetch, status):
+async def test_a_transient_status_is_a_transient_error(portal, fetch, status):
     portal.on("/cv.pdf", give(b"", status, Retry_After="3"))
     with pytest.raises(PortalFailing) as caught:
         await fetch(portal.url("/cv.pdf"))
     assert caught.value.retry_after == 3
 
 
-async def test_a_portal_that_says_when_is_asked_no_sooner(portal, fetch):
+async def test_status_429_keeps_the_waiting_time_of_the_portal(portal, fetch):
     portal.on("/cv.pdf", give(b"", 429, Retry_After="7"))
     with pytest.raises(PortalThrottled) as caught:
         await fetch(portal.url("/cv.pdf"))
@@ -128,38 +130,40 @@ async def test_a_portal_that_says_when_is_asked_no_sooner(portal, fetch):
         (give(BODY[:100], length=len(BODY)), BodyTruncated),
         (give(b"\x1f\x8b", Content_Encoding="gzip"), NotServed),
         (unending(BODY), NotServed),
-        # Not a word of an answer, as from whatever stands before a portal that is down.
-        (hang_up, PortalUnreachable),
+        # No response at all, as from a load balancer whose portal is down.
+        (close_without_response, PortalUnreachable),
     ],
-    ids=["announced", "endless", "short", "zipped", "without length", "hung up"],
+    ids=["announced", "endless", "short", "zipped", "without length", "no response"],
 )
-async def test_a_bad_body_is_told_apart_and_leaves_no_bytes(portal, fetch, tmp_path, answer, error):
+async def test_each_kind_of_bad_body_has_its_own_error_and_leaves_no_file(
+    portal, fetch, tmp_path, answer, error
+):
     portal.on("/cv.pdf", answer)
     with pytest.raises(error):
         await fetch(portal.url("/cv.pdf"))
     assert not list(tmp_path.iterdir())
 
 
-async def test_what_is_announced_too_large_is_never_read(portal, fetch):
+async def test_a_body_that_is_announced_as_too_large_is_not_read(portal, fetch):
     portal.on("/cv.pdf", give(b"", length=999_999_999))
     with pytest.raises(TooLarge) as caught:
         await fetch(portal.url("/cv.pdf"))
     assert caught.value.facts == {"size_mb": 1000, "limit_mb": 1}
 
 
-async def test_a_body_without_a_length_is_taken_when_the_manifest_names_its_digest(portal, fetch):
+async def test_a_body_without_a_length_is_accepted_if_the_manifest_has_its_digest(portal, fetch):
     portal.on("/cv.pdf", unending(BODY))
     sha256 = hashlib.sha256(BODY).hexdigest()
     fetched = await fetch(portal.url("/cv.pdf"), expected_sha256=sha256)
     assert fetched.sha256 == sha256
 
 
-async def test_chunks_end_by_themselves_and_need_no_length(portal, fetch):
+async def test_a_chunked_body_needs_no_length(portal, fetch):
     portal.on("/cv.pdf", chunked(BODY[:1000], BODY[1000:]))
     assert (await fetch(portal.url("/cv.pdf"))).size == len(BODY)
 
 
-async def test_a_portal_that_is_not_there_is_unreachable(fetch):
+async def test_a_port_without_a_server_is_unreachable(fetch):
     with pytest.raises(PortalUnreachable):
         await fetch("http://127.0.0.1:9/x.pdf")
 
@@ -172,86 +176,102 @@ async def test_a_name_without_an_address_is_unreachable(fetch):
         await fetch("http://portal.example/x.pdf", with_={"resolve": nothing})
 
 
-async def test_a_spool_that_refuses_is_our_fault_and_not_the_portals(portal, fetch, tmp_path):
+async def test_a_full_spool_is_not_blamed_on_the_portal(portal, fetch, tmp_path):
     portal.on("/cv.pdf", give(BODY))
     with pytest.raises(StorageUnavailable):
         await fetch(portal.url("/cv.pdf"), with_={"folder": tmp_path / "nowhere"})
 
 
-async def test_a_silent_portal_is_left_at_the_total_timeout(portal, fetch):
+async def test_a_silent_portal_ends_at_the_total_timeout(portal, fetch):
     portal.on("/cv.pdf", silent)
     with pytest.raises(PortalUnreachable, match="no answer within"):
         await fetch(portal.url("/cv.pdf"), timeout_seconds=0.2)
 
 
-async def test_the_read_timeout_names_the_fault_before_the_total_one(portal, fetch):
+async def test_a_shorter_read_timeout_is_named_in_the_error(portal, fetch):
     portal.on("/cv.pdf", silent)
     with pytest.raises(PortalUnreachable, match="ReadTimeout"):
         await fetch(portal.url("/cv.pdf"), with_={"read_seconds": 0.2})
 
 
-async def test_a_portal_that_drips_outlives_no_window(portal, fetch):
-    # Each byte is in time for the read timeout, and the total one allows for the size.
+async def test_a_slow_portal_ends_after_one_window_of_low_throughput(portal, fetch):
+    # Each byte arrives within the read timeout, and the total timeout allows for the size.
     portal.on("/cv.pdf", chunked(*[b"%"] * 500, every=0.02))
     with pytest.raises(PortalUnreachable, match="too slow"):
         await fetch(portal.url("/cv.pdf"), with_={"pace_seconds": 0.2})
 
 
-async def test_a_portal_that_drips_outlives_no_total_timeout(portal, fetch):
+async def test_a_slow_portal_ends_at_the_total_timeout(portal, fetch):
     portal.on("/cv.pdf", chunked(*[b"%"] * 500, every=0.02))
     limits = {"bytes_per_second": 10_000_000}  # the size allows for a tenth of a second
     with pytest.raises(PortalUnreachable, match="no answer within"):
         await fetch(portal.url("/cv.pdf"), timeout_seconds=0.2, with_=limits)
 
 
-async def test_a_large_file_has_more_time_than_a_request(portal, fetch):
+async def test_a_large_file_extends_the_total_timeout(portal, fetch):
     portal.on("/cv.pdf", chunked(*[b"%PDF-" + b"x" * 1000] * 20, every=0.1))
     fetched = await fetch(portal.url("/cv.pdf"), timeout_seconds=1.5)
     assert fetched.size == 20 * 1005
 
 
-async def test_no_pool_dies_when_requests_are_cancelled_under_contention(portal, portals):
+async def test_the_pool_works_after_requests_were_cancelled_under_contention(portal, portals):
     # httpcore #1093: with httpx 0.28 none of ten requests worked afterwards.
     portal.on("/slow.pdf", silent)
     portal.on("/cv.pdf", give(BODY))
     async with portals() as opened:
-        one_line = {"base_url": portal.url()}
-        slow = [make_item(portal.url("/slow.pdf"), document=n, **one_line) for n in range(20)]
+        same_portal = {"base_url": portal.url()}
+        slow = [make_item(portal.url("/slow.pdf"), document=n, **same_portal) for n in range(20)]
         tasks = [asyncio.ensure_future(opened.fetch(item)) for item in slow]
         for task in tasks:
             await asyncio.sleep(0.005)
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        good = [make_item(portal.url("/cv.pdf"), document=n, **one_line) for n in range(10)]
+        good = [make_item(portal.url("/cv.pdf"), document=n, **same_portal) for n in range(10)]
         fetched = await asyncio.gather(*(opened.fetch(item) for item in good))
         assert [one.size for one in fetched] == [len(BODY)] * 10
-        assert len(opened._lines) == 1
+        assert len(opened._connections) == 1
 
 
-async def test_no_more_connections_are_open_than_documents_in_flight(portal, portals):
+async def test_there_are_no_more_connections_than_requests_in_flight(portal, portals):
     portal.on("/cv.pdf", give(BODY))
     item = make_item(portal.url("/cv.pdf"), max_in_flight=3)
     async with portals() as opened:
         for _ in range(6):
             await opened.fetch(item)
-        (line,) = opened._lines.values()
-        pool = line.home._pool
+        (connection,) = opened._connections.values()
+        pool = connection.portal_transport._pool
         assert (pool._max_connections, len(pool.connections)) == (3, 1)
 
 
-async def test_an_upload_comes_from_the_spool_without_asking_anybody(tmp_path, portals, settings):
+async def test_an_upload_is_taken_from_the_spool_without_a_request(tmp_path, portals, settings):
     settings.SPOOL_DIR = tmp_path
     (tmp_path / "uploads").mkdir()
     (tmp_path / "uploads" / "x").write_bytes(b"%PDF")
     values = {"document": 1, "chunk": 1, "site_id": "1", "doc_id": "cv", "url": "", "terms": None}
     item = WorkItem(**values, spooled="uploads/x", expected_sha256="a" * 64, size=4)
     with ThreadPoolExecutor(1) as files:
-        async with portals() as opened:
-            sources = DocumentSource(opened, lambda _: tmp_path, files, spool.open_local)
-            fetched = await sources.fetch(item)
+        async with open_source(tmp_path, files) as source:
+            fetched = await source.fetch(item)
             assert (fetched.path, fetched.size) == (tmp_path / "uploads" / "x", 4)
             (tmp_path / "uploads" / "x").unlink()
             with pytest.raises(StorageUnavailable, match="lost"):
-                await sources.fetch(item)
-            with pytest.raises(NotServed, match="no portal"):
-                await opened.fetch(item)
+                await source.fetch(item)
+    async with portals() as opened:
+        with pytest.raises(NotServed, match="no portal"):
+            await opened.fetch(item)
+
+
+def open_source(folder, files):
+    return DocumentSource(
+        lambda _: folder, LIMITS, files, open_upload=spool.open_local, wait_for_slot=no_wait
+    )
+
+
+async def test_a_document_is_fetched_by_the_client_for_the_scheme_of_its_portal(tmp_path, portal):
+    portal.on("/cv.pdf", give(BODY))
+    address, terms = portal.url("/cv.pdf", "localhost"), {"allow_private_hosts": True}
+    with ThreadPoolExecutor(1) as files:
+        async with open_source(tmp_path, files) as source:
+            assert (await source.fetch(make_item(address, **terms))).size == len(BODY)
+            with pytest.raises(NotServed, match="no client for gopher"):
+                await source.fetch(make_item("gopher://portal.example/cv.pdf"))

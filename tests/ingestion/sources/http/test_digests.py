@@ -1,4 +1,4 @@
-"""What an answer says about its bytes, and what happens when it is not so."""
+"""Tests of claimed digests, and of bytes that have another one."""
 
 import base64
 import hashlib
@@ -36,7 +36,7 @@ def sha256(text):
     return hashlib.sha256(text).hexdigest()
 
 
-def test_the_manifest_comes_first_then_representation_message_and_store():
+def test_digests_have_an_order_of_precedence():
     fields = {
         "Repr_Digest": field(b"r"),
         "Content_Digest": field(b"c"),
@@ -50,7 +50,7 @@ def test_the_manifest_comes_first_then_representation_message_and_store():
     assert claim(**fields) == sha256(b"s")
 
 
-def test_a_part_has_no_say_but_about_the_whole():
+def test_a_part_of_a_file_has_only_the_digest_of_the_whole():
     assert (
         claim(whole=False, Content_Digest=field(b"c"), x_amz_checksum_sha256=encoded(b"s")) is None
     )
@@ -66,11 +66,11 @@ def test_a_part_has_no_say_but_about_the_whole():
         f"{field(b'first')}, {field(b'x')}",  # RFC 8941: the last one of a name counts
     ],
 )
-def test_what_is_not_known_is_passed_over(value):
+def test_unknown_algorithms_are_ignored(value):
     assert claim(Repr_Digest=value) == sha256(b"x")
 
 
-def test_sha_512_alone_is_believed():
+def test_sha_512_alone_is_accepted():
     digest = hashlib.sha512(b"x").hexdigest()
     assert claim(Repr_Digest=field(b"x", "sha-512", "sha512")) == digest
 
@@ -87,7 +87,7 @@ def test_sha_512_alone_is_believed():
         "x, sha-256=:YQ==:",
     ],
 )
-def test_a_field_that_cannot_be_read_claims_nothing(value):
+def test_a_malformed_field_is_ignored(value):
     assert claim(Repr_Digest=value) is None
 
 
@@ -103,12 +103,12 @@ def test_an_etag_is_never_a_digest():
         {"x_amz_checksum_sha256": "YQ=="},
     ],
 )
-def test_the_digest_of_digests_of_a_multipart_upload_is_none_of_the_file(headers):
+def test_the_composite_digest_of_a_multipart_upload_is_ignored(headers):
     assert claim(**headers) is None
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=60))
-def test_no_field_whatever_breaks_the_reading(value):
+def test_no_value_of_the_field_raises_an_error(value):
     read_claimed_digest("", {"Repr-Digest": value}, whole=True)
 
 
@@ -121,13 +121,15 @@ def test_no_field_whatever_breaks_the_reading(value):
         {"ETag": '"0000"', "Repr_Digest": "md5=:abcd:"},
     ],
 )
-async def test_bytes_that_are_as_announced_are_taken(portal, fetch, headers):
+async def test_bytes_with_the_announced_digest_are_accepted(portal, fetch, headers):
     portal.on("/cv.pdf", give(BODY, **headers))
     assert (await fetch(portal.url("/cv.pdf"))).sha256 == SHA256
 
 
 @pytest.mark.requirement("R30")
-async def test_other_bytes_are_fetched_once_more_and_then_refused(portal, portals, tmp_path):
+async def test_a_different_digest_is_checked_by_a_second_download_and_then_refused(
+    portal, portals, tmp_path
+):
     portal.on("/cv.pdf", give(OTHER, ETag='"v1"', Repr_Digest=field(BODY)))
     item = make_item(portal.url("/cv.pdf"))
     async with portals() as opened:
@@ -143,7 +145,7 @@ async def test_other_bytes_are_fetched_once_more_and_then_refused(portal, portal
 
 
 @pytest.mark.requirement("R30")
-async def test_bytes_that_are_right_the_second_time_are_taken(portal, portals, tmp_path):
+async def test_a_correct_digest_of_the_second_download_is_accepted(portal, portals, tmp_path):
     portal.on("/cv.pdf", give(OTHER), give(BODY))
     item = make_item(portal.url("/cv.pdf"), expected_sha256=SHA256)
     async with portals() as opened:
@@ -154,7 +156,7 @@ async def test_bytes_that_are_right_the_second_time_are_taken(portal, portals, t
 
 
 @pytest.mark.requirement("R30")
-async def test_a_fault_between_two_fetches_does_not_forget_that_the_first_differed(portal, portals):
+async def test_a_different_digest_is_remembered_across_another_failure(portal, portals):
     portal.on("/cv.pdf", give(OTHER), give(BODY[:5000], length=len(BODY), ETag='"v1"'), give(OTHER))
     item = make_item(portal.url("/cv.pdf"), expected_sha256=SHA256)
     async with portals() as opened:

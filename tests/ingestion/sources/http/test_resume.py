@@ -1,4 +1,4 @@
-"""Going on where a portal broke off, and never with bytes that do not belong together."""
+"""Tests of continued downloads: bytes of different versions are never combined."""
 
 import hashlib
 import os
@@ -21,7 +21,10 @@ def broken(etag='"v1"', body=HALF, **headers):
 
 @pytest.fixture
 def try_all(portal, portals):
-    """Fetch until it comes, as the core does; answers the file and what each request asked for."""
+    """Fetch until the file is complete, as the core does.
+
+    Returns the file, and the Range header of each request.
+    """
 
     async def try_all(*answers, expected_sha256=""):
         portal.on("/cv.pdf", *answers)
@@ -36,7 +39,7 @@ def try_all(portal, portals):
     return try_all
 
 
-async def test_only_the_rest_is_asked_for_and_the_hash_is_that_of_the_whole(try_all, portal):
+async def test_only_the_rest_is_requested_and_the_hash_covers_the_whole_file(try_all, portal):
     fetched, asked = await try_all(broken(), ranged(BODY))
     assert asked == [None, f"bytes={len(HALF)}-"]
     assert portal.headers("/cv.pdf")[1]["If-Range"] == '"v1"'
@@ -44,7 +47,7 @@ async def test_only_the_rest_is_asked_for_and_the_hash_is_that_of_the_whole(try_
     assert (fetched.sha256, fetched.size) == (SHA256, len(BODY))
 
 
-async def test_a_portal_that_breaks_off_again_and_again_is_followed_to_the_end(try_all):
+async def test_a_download_survives_several_interruptions(try_all):
     def next_piece(handler):
         start = int(handler.headers["Range"].removeprefix("bytes=").rstrip("-"))
         span = f"bytes {start}-{len(BODY) - 1}/{len(BODY)}"
@@ -56,14 +59,14 @@ async def test_a_portal_that_breaks_off_again_and_again_is_followed_to_the_end(t
     assert fetched.sha256 == SHA256
 
 
-async def test_a_file_that_changed_meanwhile_is_fetched_anew(try_all):
+async def test_a_file_that_changed_meanwhile_is_downloaded_from_the_start(try_all):
     new = b"%PDF-1.7 the new version" * 100
     fetched, _ = await try_all(broken(), ranged(new, etag='"v2"'))
     assert fetched.path.read_bytes() == new
 
 
 @pytest.mark.parametrize("etag", ["", 'W/"v1"', "v1"], ids=["none", "weak", "malformed"])
-async def test_without_a_strong_etag_everything_is_asked_for_again(try_all, etag):
+async def test_without_a_strong_etag_the_whole_file_is_requested_again(try_all, etag):
     fetched, asked = await try_all(broken(etag), give(BODY))
     assert asked == [None, None]
     assert fetched.sha256 == SHA256
@@ -82,22 +85,22 @@ async def test_without_a_strong_etag_everything_is_asked_for_again(try_all, etag
         {"Content_Range": "bytes 300000-600008/600009", "ETag": '"v2"'},
     ],
 )
-async def test_a_part_that_does_not_fit_is_thrown_away_with_what_it_should_fit(try_all, headers):
+async def test_a_part_that_does_not_fit_is_discarded_with_the_kept_bytes(try_all, headers):
     odd = give(BODY[300_000:], 206, **({"ETag": '"v1"'} | headers))
     fetched, asked = await try_all(broken(), odd, ranged(BODY))
     assert asked == [None, "bytes=300000-", None]
     assert fetched.sha256 == SHA256
 
 
-async def test_nothing_left_to_send_means_that_all_of_it_is_here(try_all):
-    # The body had no length: only the portal knows that it is complete.
+async def test_status_416_with_the_same_size_completes_the_file(try_all):
+    # The body had no length, so only the portal knows that it is complete.
     all_but_the_end = chunked_break(BODY)
     fetched, asked = await try_all(all_but_the_end, ranged(BODY))
     assert asked == [None, f"bytes={len(BODY)}-"]
     assert fetched.sha256 == SHA256
 
 
-async def test_nothing_left_of_a_shorter_file_begins_anew(try_all):
+async def test_status_416_of_a_shorter_file_starts_the_download_again(try_all):
     shorter = give(b"", 416, Content_Range="bytes */1000")
     fetched, asked = await try_all(broken(), shorter, ranged(BODY))
     assert asked[2] is None
@@ -105,14 +108,16 @@ async def test_nothing_left_of_a_shorter_file_begins_anew(try_all):
 
 
 @pytest.mark.parametrize("status", [206, 416])
-async def test_a_part_where_all_was_asked_for_is_no_document(portal, fetch, status):
+async def test_a_part_of_a_file_that_was_requested_as_a_whole_is_refused(portal, fetch, status):
     portal.on("/cv.pdf", give(HALF, status, Content_Range="bytes 0-9/10"))
     with pytest.raises(NotServed) as caught:
         await fetch(portal.url("/cv.pdf"))
     assert caught.value.facts == {"status": status}
 
 
-async def test_a_digest_of_the_first_answer_still_holds_for_the_last(try_all, portal, portals):
+async def test_the_digest_of_the_first_response_applies_to_the_complete_file(
+    try_all, portal, portals
+):
     wrong = "sha-256=:" + "A" * 43 + "=:"
     portal.on("/cv.pdf", broken(Repr_Digest=wrong), ranged(BODY))
     item = make_item(portal.url("/cv.pdf"))
@@ -123,12 +128,12 @@ async def test_a_digest_of_the_first_answer_still_holds_for_the_last(try_all, po
             await opened.fetch(item)
 
 
-async def test_the_manifests_digest_is_that_of_all_pieces_together(try_all):
+async def test_the_digest_of_the_manifest_applies_to_all_pieces_together(try_all):
     fetched, _ = await try_all(broken(), ranged(BODY), expected_sha256=SHA256)
     assert fetched.sha256 == SHA256
 
 
-async def test_the_rest_counts_against_the_size_limit_together_with_what_came(portal, portals):
+async def test_kept_bytes_count_against_the_size_limit(portal, portals):
     def rest(handler):
         start = handler.headers["Range"].removeprefix("bytes=").rstrip("-")
         handler.send_response(206)
@@ -159,7 +164,7 @@ def chunked_break(body):
     return answer
 
 
-async def test_a_total_timeout_keeps_what_came(portal, portals, tmp_path):
+async def test_the_bytes_received_before_the_total_timeout_are_kept(portal, portals, tmp_path):
     pieces = [BODY[at : at + 3000] for at in range(0, 300_000, 3000)]
 
     def slowly(handler):

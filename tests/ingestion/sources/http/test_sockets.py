@@ -1,4 +1,4 @@
-"""One connection: nothing is lost, nobody waits for ever, and names are not its business."""
+"""Tests of the asyncio connections below the HTTP client."""
 
 import asyncio
 import socket
@@ -14,7 +14,7 @@ NO_DELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 @asynccontextmanager
 async def connected(serve):
-    """Ours of a connection whose other end `serve` has."""
+    """Yield our end of a connection. `serve` receives the other end."""
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     stream = await Network().connect_tcp("127.0.0.1", port, 5.0, "127.0.0.1", [NO_DELAY])
@@ -23,7 +23,7 @@ async def connected(serve):
     server.close()
 
 
-async def test_what_comes_faster_than_it_is_read_waits_and_is_not_lost():
+async def test_bytes_that_arrive_faster_than_they_are_read_are_not_lost():
     sent = bytes(range(256)) * 40_000
 
     async def serve(reader, writer):
@@ -31,31 +31,31 @@ async def test_what_comes_faster_than_it_is_read_waits_and_is_not_lost():
         await writer.drain()
         writer.close()
 
-    came, held = bytearray(), []
+    received, buffered = bytearray(), []
     async with connected(serve) as stream:
         while piece := await stream.read(1 << 14, 5.0):
-            came += piece
-            held.append(len(stream._came))
+            received += piece
+            buffered.append(len(stream._received))
             await asyncio.sleep(0)
         assert stream.get_extra_info("is_readable")
-    assert came == sent
-    assert max(held) <= MAX_BUFFERED_BYTES + (1 << 18)  # and what the loop reads at once
+    assert received == sent
+    assert max(buffered) <= MAX_BUFFERED_BYTES + (1 << 18)  # plus one read of the event loop
 
 
-async def test_a_portal_that_does_not_take_what_is_sent_is_a_timeout():
-    gone = asyncio.Event()
+async def test_a_portal_that_does_not_read_the_request_is_a_timeout():
+    is_over = asyncio.Event()
 
     async def serve(reader, writer):
-        await gone.wait()
+        await is_over.wait()
         writer.close()
 
     async with connected(serve) as stream:
         with pytest.raises(httpcore.WriteTimeout):
             await stream.write(b"x" * 50_000_000, 0.05)
-        gone.set()
+        is_over.set()
 
 
-async def test_nothing_is_written_to_a_connection_that_is_closed():
+async def test_writing_to_a_closed_connection_is_an_error():
     async def serve(reader, writer):
         writer.close()
 
@@ -65,6 +65,6 @@ async def test_nothing_is_written_to_a_connection_that_is_closed():
             await stream.write(b"GET")
 
 
-async def test_a_name_is_not_resolved_here():
+async def test_names_are_not_resolved():
     with pytest.raises(httpcore.ConnectError):
         await Network().connect_tcp("localhost", 9, 5.0)

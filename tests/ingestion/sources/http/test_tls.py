@@ -1,4 +1,4 @@
-"""Certificates and secrets: a real TLS server, and an authority made for the test."""
+"""Tests of certificates and secrets, with a real TLS server and a certificate authority."""
 
 import hashlib
 import ssl
@@ -31,12 +31,12 @@ def secure(authority):
         yield server
 
 
-async def test_a_portal_with_an_authority_of_its_own_is_believed_by_name(secure, fetch, trusted):
+async def test_a_certificate_of_the_portals_own_authority_is_accepted(secure, fetch, trusted):
     fetched = await fetch(secure.url("/cv.pdf", "portal.example"), **STRICT)
     assert fetched.size == len(PDF)
 
 
-async def test_the_name_is_what_is_asked_for_though_we_connect_to_an_address(
+async def test_the_host_name_is_sent_although_the_connection_goes_to_an_address(
     secure, fetch, trusted
 ):
     names = []
@@ -48,8 +48,8 @@ async def test_the_name_is_what_is_asked_for_though_we_connect_to_an_address(
 
 async def test_the_portals_certificate_is_among_the_facts(secure, fetch, trusted):
     fetched = await fetch(secure.url("/cv.pdf", "portal.example"), **STRICT)
-    shown = ssl.get_server_certificate(("127.0.0.1", secure.server_port))
-    sha256 = hashlib.sha256(ssl.PEM_cert_to_DER_cert(shown)).hexdigest()
+    presented = ssl.get_server_certificate(("127.0.0.1", secure.server_port))
+    sha256 = hashlib.sha256(ssl.PEM_cert_to_DER_cert(presented)).hexdigest()
     assert fetched.facts == {"certificate_sha256": sha256}
 
 
@@ -77,9 +77,7 @@ async def test_tls_before_1_2_is_refused(authority, fetch, trusted):
         await fetch(server.url("/cv.pdf", "portal.example"), **STRICT)
 
 
-async def test_a_portal_that_asks_for_our_certificate_is_shown_it(
-    authority, fetch, settings, trusted
-):
+async def test_the_client_certificate_is_presented_on_request(authority, fetch, settings, trusted):
     ours = authority.certificate("siteledger.example")
     demanding = server_tls(authority.certificate("portal.example"), clients=authority.path)
     with serve(demanding) as server:
@@ -91,74 +89,76 @@ async def test_a_portal_that_asks_for_our_certificate_is_shown_it(
         assert (await fetch(url, **STRICT)).size == len(PDF)
 
 
-async def test_our_certificate_is_not_shown_to_other_hosts(
+async def test_the_client_certificate_is_not_presented_to_other_hosts(
     authority, secure, fetch, settings, trusted
 ):
     ours = authority.certificate("siteledger.example")
     settings.PORTAL_SECRETS |= {"PORTAL_CERT_SITE_1001": str(ours)}
-    curious = server_tls(authority.certificate("store.example"), clients=authority.path)
-    curious.verify_mode = ssl.CERT_OPTIONAL
-    shown = []
+    inquiring = server_tls(authority.certificate("store.example"), clients=authority.path)
+    inquiring.verify_mode = ssl.CERT_OPTIONAL
+    presented = []
 
-    def look(handler):
-        shown.append(handler.connection.getpeercert())
+    def answer(handler):
+        presented.append(handler.connection.getpeercert())
         give(PDF)(handler)
 
-    with serve(curious) as store:
+    with serve(inquiring) as store:
         secure.on("/cv.pdf", redirect(store.url("/cv.pdf", "store.example")))
-        store.on("/cv.pdf", look)
+        store.on("/cv.pdf", answer)
         allowed = (f"store.example:{store.server_port}",)
         await fetch(secure.url("/cv.pdf", "portal.example"), allowed_hosts=allowed, **STRICT)
-    assert shown == [None]
+    assert presented == [None]
 
 
-def test_a_secret_comes_from_the_environment_or_a_file_and_never_shows(settings, tmp_path):
+def test_a_secret_is_read_from_the_environment_or_a_file_and_is_not_in_the_repr(settings, tmp_path):
     settings.PORTAL_SECRETS_DIR = str(tmp_path)
-    assert Credentials.of("site-1001") == Credentials()
+    terms = make_item("https://portal.example/").terms
+    assert Credentials.of(terms).request_headers == {}
     (tmp_path / "PORTAL_SECRET_SITE_1001").write_text("Bearer from a file\n")
-    assert Credentials.of("site-1001").secret == "Bearer from a file"
+    assert Credentials.of(terms).request_headers == {"Authorization": "Bearer from a file"}
     settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_1001": "Bearer from the environment"}
-    found = Credentials.of("site-1001")
-    assert found.secret == "Bearer from the environment"
+    found = Credentials.of(terms)
+    assert found.request_headers == {"Authorization": "Bearer from the environment"}
     assert "Bearer" not in repr(found)
 
 
-def test_certificates_may_be_files_in_the_folder_of_secrets(settings, tmp_path, authority):
+def test_certificates_can_be_files_in_the_secrets_folder(settings, tmp_path, authority):
     settings.PORTAL_SECRETS_DIR = str(tmp_path)
     (tmp_path / "PORTAL_CA_SITE_1001").write_bytes(authority.path.read_bytes())
-    assert Credentials.of("site-1001").ca == tmp_path / "PORTAL_CA_SITE_1001"
+    terms = make_item("https://portal.example/").terms
+    assert Credentials.of(terms).ca == tmp_path / "PORTAL_CA_SITE_1001"
 
 
 @pytest.mark.parametrize(
     ("key", "name"), [("site-1001", "PORTAL_SECRET_SITE_1001"), ("CRO_2", "PORTAL_SECRET_CRO_2")]
 )
-def test_a_reference_is_the_key_as_environments_spell_it(key, name):
+def test_a_reference_contains_the_key_in_capitals(key, name):
     assert reference("SECRET", key) == name
 
 
 @pytest.mark.parametrize("kind", ["CA", "CERT"])
-async def test_a_certificate_that_cannot_be_used_is_our_fault(kind, fetch, settings, tmp_path):
+async def test_an_unusable_certificate_is_misconfigured(kind, fetch, settings, tmp_path):
     (tmp_path / "broken.pem").write_text("-----BEGIN NONSENSE-----")
     settings.PORTAL_SECRETS = {f"PORTAL_{kind}_SITE_1001": str(tmp_path / "broken.pem")}
     with pytest.raises(Misconfigured, match="cannot be used for TLS"):
         await fetch("https://portal.example/cv.pdf")
 
 
-async def test_a_secret_that_cannot_be_read_is_our_fault(fetch, settings, tmp_path):
+async def test_an_unreadable_secret_is_misconfigured(fetch, settings, tmp_path):
     settings.PORTAL_SECRETS_DIR = str(tmp_path)
     (tmp_path / "PORTAL_SECRET_SITE_1001").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(Misconfigured, match="cannot be read"):
         await fetch("https://portal.example/cv.pdf")
 
 
-async def test_a_portal_without_tls_has_no_certificate_to_keep(portal, fetch):
+async def test_a_portal_without_tls_has_no_certificate_among_the_facts(portal, fetch):
     portal.on("/cv.pdf", give(PDF))
     assert (await fetch(portal.url("/cv.pdf"))).facts == {}
 
 
-async def test_a_portal_whose_row_was_changed_is_asked_on_its_new_terms_at_once(portal, portals):
+async def test_a_changed_portal_row_opens_a_new_connection(portal, portals):
     portal.on("/cv.pdf", give(PDF))
     async with portals() as opened:
         for burst in (1, 2, 2):
             await opened.fetch(make_item(portal.url("/cv.pdf"), burst=burst))
-        assert len(opened._lines) == 2
+        assert len(opened._connections) == 2

@@ -1,4 +1,4 @@
-"""Which addresses a portal may name, and where a redirect may lead."""
+"""Tests of the addresses that a portal may have, and to which it may redirect."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def hosts(base_url="https://portal.example/1001/", **terms):
         "https://deep.example:8443/cv.pdf",
     ],
 )
-def test_the_portals_own_host_and_those_of_its_list_may_be_asked(address):
+def test_the_portals_own_host_and_its_allowed_hosts_are_permitted(address):
     hosts(allowed_hosts=("files.example", "deep.example:8443")).check(parse_address(address))
 
 
@@ -49,25 +49,25 @@ def test_the_portals_own_host_and_those_of_its_list_may_be_asked(address):
         "https://[::1]/cv.pdf",
     ],
 )
-def test_no_other_host_port_or_scheme_is_ever_asked(address):
+def test_other_hosts_ports_and_schemes_are_refused(address):
     with pytest.raises(OffLimits):
         hosts(allowed_hosts=("deep.example:8443",)).check(parse_address(address))
 
 
 @pytest.mark.parametrize("address", ["https://", "https://[::1", "https://x:y/", "https://a b/"])
-def test_what_is_no_address_is_off_limits(address):
+def test_an_invalid_address_is_refused(address):
     with pytest.raises(OffLimits):
         hosts().check(parse_address(address))
 
 
-def test_a_portal_on_a_port_of_its_own_is_asked_there():
+def test_a_portal_on_another_port_has_its_own_origin():
     own = hosts("https://portal.example:8443/1001/")
     own.check(parse_address("https://portal.example:8443/cv.pdf"))
-    assert own.is_home(parse_address("https://portal.example:8443/x"))
-    assert not own.is_home(parse_address("https://portal.example/x"))
+    assert own.is_own_origin(parse_address("https://portal.example:8443/x"))
+    assert not own.is_own_origin(parse_address("https://portal.example/x"))
 
 
-def test_a_name_in_another_script_is_compared_as_dns_asks_for_it():
+def test_an_internationalised_name_is_compared_in_its_dns_form():
     hosts("https://klinik-münchen.example/").check(
         parse_address("https://xn--klinik-mnchen-3ob.example/x")
     )
@@ -87,7 +87,7 @@ async def test_a_fourth_redirect_is_not_followed(portal, fetch):
     assert len(portal.seen) == 4
 
 
-async def test_a_redirect_to_nowhere_is_an_answer_like_any_other(portal, fetch):
+async def test_a_redirect_without_a_target_is_an_error_that_names_its_status(portal, fetch):
     portal.on("/cv.pdf", give(b"", 302))
     with pytest.raises(NotServed) as caught:
         await fetch(portal.url("/cv.pdf"))
@@ -104,19 +104,19 @@ async def test_a_redirect_to_nowhere_is_an_answer_like_any_other(portal, fetch):
         "http://127.0.0.1:9/cv.pdf",
     ],
 )
-async def test_a_redirect_to_a_host_that_is_not_the_portals_is_refused(portal, fetch, target):
+async def test_a_redirect_to_another_host_is_refused(portal, fetch, target):
     portal.on("/cv.pdf", redirect(target))
     with pytest.raises(OffLimits):
         await fetch(portal.url("/cv.pdf"))
 
 
-def test_a_redirect_never_leads_from_https_to_http():
+def test_a_redirect_from_https_to_http_is_refused():
     mixed = hosts(allow_http=True)
     mixed.check(parse_address("http://portal.example/"))
     with pytest.raises(OffLimits, match="from https to http"):
         mixed.check(
             parse_address("http://portal.example/"),
-            came_from=parse_address("https://portal.example/cv.pdf"),
+            redirected_from=parse_address("https://portal.example/cv.pdf"),
         )
 
 
@@ -125,7 +125,7 @@ def secret(settings):
     settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_1001": "Bearer 17"}
 
 
-async def test_the_secret_goes_with_every_hop_within_the_portal(portal, fetch, secret):
+async def test_the_secret_is_sent_with_every_redirect_within_the_portal(portal, fetch, secret):
     portal.on("/cv.pdf", redirect("/new.pdf"))
     portal.on("/new.pdf", give(PDF))
     await fetch(portal.url("/cv.pdf"))
@@ -133,7 +133,7 @@ async def test_the_secret_goes_with_every_hop_within_the_portal(portal, fetch, s
 
 
 @pytest.mark.parametrize("header", ["Authorization", "X-Api-Key", "Cookie"])
-async def test_no_header_and_no_cookie_of_the_portal_crosses_to_another_host(
+async def test_another_host_receives_no_secret_and_no_cookie_of_the_portal(
     portal, fetch, secret, header
 ):
     with serve() as store:
@@ -149,7 +149,7 @@ async def test_no_header_and_no_cookie_of_the_portal_crosses_to_another_host(
         )
 
 
-async def test_the_secret_does_not_come_back_with_a_hop_that_comes_back(portal, fetch, secret):
+async def test_the_secret_is_not_sent_after_a_redirect_by_another_host(portal, fetch, secret):
     with serve() as store:
         portal.on("/cv.pdf", redirect(store.url("/back")))
         store.on("/back", redirect(portal.url("/delete-everything")))
@@ -159,7 +159,7 @@ async def test_the_secret_does_not_come_back_with_a_hop_that_comes_back(portal, 
     assert portal.headers("/delete-everything")[0]["Authorization"] is None
 
 
-async def test_a_cookie_that_a_portal_sets_is_not_shown_to_it_again(portal, portals):
+async def test_cookies_of_a_portal_are_not_sent_back(portal, portals):
     portal.on("/cv.pdf", give(PDF, Set_Cookie="session=1"))
     async with portals() as opened:
         for document in (1, 2):
@@ -167,17 +167,17 @@ async def test_a_cookie_that_a_portal_sets_is_not_shown_to_it_again(portal, port
     assert [headers["Cookie"] for headers in portal.headers("/cv.pdf")] == [None, None]
 
 
-async def test_each_further_request_to_the_portal_itself_costs_another_token(portal, portals):
-    spent = []
+async def test_each_redirect_to_the_portal_itself_waits_for_a_slot(portal, portals):
+    waits = []
 
-    async def token(key):
-        spent.append(key)
+    async def wait_for_slot(key):
+        waits.append(key)
 
     with serve() as store:
         portal.on("/cv.pdf", redirect("/new.pdf"))
         portal.on("/new.pdf", redirect(store.url("/cv.pdf")))
         store.on("/cv.pdf", give(PDF))
         allowed = (f"127.0.0.1:{store.server_port}",)
-        async with portals(another_token=token) as opened:
+        async with portals(wait_for_slot=wait_for_slot) as opened:
             await opened.fetch(make_item(portal.url("/cv.pdf"), allowed_hosts=allowed))
-    assert spent == ["site-1001"]
+    assert waits == ["site-1001"]

@@ -1,4 +1,4 @@
-"""Nothing that a portal says makes us connect into our own network."""
+"""Tests of the address policy: no portal can make SiteLedger connect into the local network."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ from tests.ingestion.sources.http.servers import give, redirect, serve
 
 PDF = b"%PDF-1.7 " + b"x" * 2000
 
-NEVER = ["169.254.169.254", "fe80::1", "224.0.0.1", "ff02::1", "0.0.0.0", "::"]  # noqa: S104 - nobody binds
+NEVER = ["169.254.169.254", "fe80::1", "224.0.0.1", "ff02::1", "0.0.0.0", "::"]  # noqa: S104 - not bound to
 PRIVATE = [
     "127.0.0.1",
     "10.1.2.3",
@@ -68,26 +68,26 @@ WRAPPED = [
 
 
 @pytest.mark.parametrize("address", [*NEVER, *CLOUD_METADATA, *WRAPPED])
-def test_some_addresses_are_never_a_portal_whatever_its_settings_allow(address):
+def test_some_addresses_are_refused_whatever_the_portal_allows(address):
     for allow_private in (True, False):
         with pytest.raises(OffLimits):
             check_address(address, allow_private=allow_private)
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_a_private_address_is_asked_only_for_a_portal_that_may_be_private(address):
+def test_a_private_address_is_allowed_only_for_a_portal_that_may_be_private(address):
     check_address(address, allow_private=True)
     with pytest.raises(OffLimits):
         check_address(address, allow_private=False)
 
 
 @pytest.mark.parametrize("address", ["93.184.215.14", "2606:2800:21f::1", "64:ff9b::5db8:d70e"])
-def test_a_public_address_may_be_asked(address):
+def test_a_public_address_is_allowed(address):
     check_address(address, allow_private=False)
 
 
 @given(st.ip_addresses(v=4))
-def test_an_ipv4_address_behind_a_nat64_gateway_is_judged_as_itself(address):
+def test_a_nat64_address_is_judged_as_the_ipv4_address_in_it(address):
     def refused(text):
         try:
             check_address(text, allow_private=False)
@@ -102,31 +102,31 @@ def test_an_ipv4_address_behind_a_nat64_gateway_is_judged_as_itself(address):
 @pytest.mark.parametrize(
     "host", ["2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "1.2.3.4.5", "portal.1"]
 )
-def test_a_number_in_place_of_a_name_is_refused_before_anybody_resolves_it(host):
+def test_a_number_in_place_of_a_host_name_is_refused_before_it_is_resolved(host):
     with pytest.raises(OffLimits):
         check_numeric_host(host)
 
 
 @pytest.mark.parametrize("host", ["portal.example", "1001.portal.example", "93.184.215.14", "::1"])
-def test_names_and_plain_addresses_are_not_taken_for_numbers(host):
+def test_names_and_ordinary_addresses_are_not_mistaken_for_numbers(host):
     check_numeric_host(host)
 
 
 class FakeNetwork(httpcore.AsyncNetworkBackend):
-    """Connects to what is in `up`; remembers whom it was asked for."""
+    """Connects to the addresses in `up`, and remembers all that were requested."""
 
     def __init__(self, *up):
-        self.up, self.asked = up, []
+        self.up, self.requested = up, []
 
     async def connect_tcp(self, host, port, *options):
-        self.asked.append(host)
+        self.requested.append(host)
         if host not in self.up:
-            raise httpcore.ConnectError(f"nobody at {host}")
+            raise httpcore.ConnectError(f"no server at {host}")
         return httpcore.AsyncMockStream([])
 
 
 def answering(*answers):
-    """A resolver that gives one answer after the other."""
+    """Return a resolver that gives one answer after the other."""
     left = list(answers)
 
     async def resolve(host, port):
@@ -140,14 +140,14 @@ async def connect(network, *answers, host="portal.example"):
     return await backend.connect_tcp(host, 443, timeout=5)
 
 
-async def test_we_connect_to_the_very_address_that_was_looked_at():
+async def test_the_connection_goes_to_the_address_that_was_checked():
     network = FakeNetwork("93.184.215.14")
-    # Whoever asked twice would get the second answer: that is rebinding.
+    # A second resolution would return the second answer, as in DNS rebinding.
     await connect(network, ["93.184.215.14"], ["127.0.0.1"])
-    assert network.asked == ["93.184.215.14"]
+    assert network.requested == ["93.184.215.14"]
 
 
-async def test_a_name_that_changes_its_mind_is_looked_at_again_on_reconnect():
+async def test_a_name_is_checked_again_on_reconnection():
     network = FakeNetwork("93.184.215.14", "127.0.0.1")
     resolve = answering(["93.184.215.14"], ["127.0.0.1"])
     backend = GuardedBackend(allow_private=False, resolve=resolve, network=network)
@@ -156,27 +156,27 @@ async def test_a_name_that_changes_its_mind_is_looked_at_again_on_reconnect():
         await backend.connect_tcp("portal.example", 443)
 
 
-async def test_one_private_answer_spoils_the_public_ones():
+async def test_a_name_with_one_private_address_is_refused():
     network = FakeNetwork("93.184.215.14")
     with pytest.raises(OffLimits):
         await connect(network, ["93.184.215.14", "10.0.0.1"])
-    assert not network.asked
+    assert not network.requested
 
 
-async def test_the_next_address_is_tried_when_one_is_down():
+async def test_the_next_address_is_tried_if_one_does_not_answer():
     network = FakeNetwork("93.184.215.15")
     await connect(network, ["93.184.215.14", "93.184.215.15"])
-    assert network.asked == ["93.184.215.14", "93.184.215.15"]
+    assert network.requested == ["93.184.215.14", "93.184.215.15"]
 
 
-@pytest.mark.parametrize("answer", [[], ["93.184.215.14"]], ids=["no address", "nobody there"])
-async def test_a_host_that_cannot_be_reached_is_a_connection_error(answer):
+@pytest.mark.parametrize("answer", [[], ["93.184.215.14"]], ids=["no address", "no server"])
+async def test_an_unreachable_host_is_a_connection_error(answer):
     with pytest.raises(httpcore.ConnectError):
         await connect(FakeNetwork(), answer)
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
-async def test_the_systems_own_resolver_is_looked_at_as_well(host):
+async def test_addresses_of_the_system_resolver_are_checked_too(host):
     backend = GuardedBackend(allow_private=False, resolve=system_resolver)
     with pytest.raises(OffLimits):
         await backend.connect_tcp(host, 9, timeout=5)
@@ -191,20 +191,20 @@ async def test_a_resolver_that_does_not_answer_is_a_timeout():
         await backend.connect_tcp("portal.example", 443, timeout=0.05)
 
 
-async def test_a_portal_is_never_a_socket_on_this_machine():
+async def test_a_unix_socket_is_refused():
     with pytest.raises(OffLimits):
         await GuardedBackend(allow_private=True).connect_unix_socket("/run/docker.sock")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1"])
-async def test_a_portal_may_not_point_into_our_own_network(fetch, host):
+async def test_a_portal_cannot_have_an_address_of_the_local_network(fetch, host):
     with pytest.raises(OffLimits):
         await fetch(
             f"http://{host}:9/x.pdf", allow_private_hosts=False, with_={"resolve": system_resolver}
         )
 
 
-async def test_a_redirect_into_our_network_is_refused_at_the_socket(portal, fetch):
+async def test_a_redirect_into_the_local_network_is_refused_at_the_socket(portal, fetch):
     async def resolve(host, port):
         return ["169.254.169.254" if host == "cloud.example" else "127.0.0.1"]
 
@@ -217,9 +217,7 @@ async def test_a_redirect_into_our_network_is_refused_at_the_socket(portal, fetc
         )
 
 
-async def test_a_proxy_in_the_environment_does_not_carry_us_past_the_guard(
-    portal, fetch, monkeypatch
-):
+async def test_a_proxy_in_the_environment_is_ignored(portal, fetch, monkeypatch):
     with serve() as proxy:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url())
@@ -228,28 +226,31 @@ async def test_a_proxy_in_the_environment_does_not_carry_us_past_the_guard(
         assert not proxy.seen
 
 
-async def test_canary_the_library_still_opens_its_connections_through_our_guard():
-    """`AsyncHTTPTransport._pool` is private to httpx2; this fails when it is no longer used."""
-    asked = []
+async def test_httpx2_opens_all_connections_through_the_address_policy():
+    """Guard against a release of httpx2 that no longer uses `AsyncHTTPTransport._pool`."""
+    resolved = []
 
     async def resolve(host, port):
-        asked.append((host, port))
+        resolved.append((host, port))
         return ["10.0.0.1"]
 
     item = make_item("https://portal.example/", allow_http=False, allow_private_hosts=False)
-    line = PortalConnection.open(item.terms, Limits(), resolve)
-    for transport in (line.home, line.abroad):
+    connection = PortalConnection.open(item.terms, Limits(), resolve)
+    for transport in (connection.portal_transport, connection.other_transport):
         assert type(transport._pool) is httpcore.AsyncConnectionPool
         assert isinstance(transport._pool._network_backend, GuardedBackend)
         assert (transport._pool._uds, transport._pool._proxy) == (None, None)
         with pytest.raises(OffLimits):
-            await transport.ask("GET", httpx.URL("https://portal.example/"), {})
-    assert asked == [("portal.example", 443)] * 2
-    assert httpx.AsyncHTTPTransport.handle_async_request is type(line.home).handle_async_request
-    await line.aclose()
+            await transport.send("GET", httpx.URL("https://portal.example/"), {})
+    assert resolved == [("portal.example", 443)] * 2
+    assert (
+        httpx.AsyncHTTPTransport.handle_async_request
+        is type(connection.portal_transport).handle_async_request
+    )
+    await connection.aclose()
 
 
-async def test_a_refusal_leaves_no_connection_behind_and_the_line_works_on(portal, portals):
+async def test_a_refused_address_leaves_no_connection_and_the_next_fetch_works(portal, portals):
     resolve = answering(["10.0.0.1", "169.254.169.254"], ["127.0.0.1"])
     portal.on("/cv.pdf", give(PDF))
     item = make_item(portal.url("/cv.pdf", "portal.example"), max_in_flight=1)

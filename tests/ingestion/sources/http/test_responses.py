@@ -1,4 +1,4 @@
-"""What an answer means besides its bytes: sign-in pages, waiting times, clocks, bombs."""
+"""Tests of responses: sign-in pages, waiting times, clocks, and compressed bombs."""
 
 import gzip
 import tracemalloc
@@ -45,7 +45,7 @@ async def test_a_sign_in_page_is_never_a_document(portal, fetch, tmp_path, body,
     assert not list(tmp_path.iterdir())
 
 
-async def test_a_sign_in_page_is_seen_though_it_comes_byte_by_byte(portal, fetch):
+async def test_a_sign_in_page_is_recognised_even_if_it_arrives_byte_by_byte(portal, fetch):
     portal.on("/cv.pdf", chunked(*[bytes([byte]) for byte in PAGE[:60]]))
     with pytest.raises(AccessRefused):
         await fetch(portal.url("/cv.pdf"))
@@ -54,25 +54,25 @@ async def test_a_sign_in_page_is_seen_though_it_comes_byte_by_byte(portal, fetch
 @pytest.mark.parametrize(
     ("body", "media_type"),
     [
-        (b"%PDF-1.7 " + b"x" * 2000, "text/html"),  # a portal that is wrong about its own file
+        (b"%PDF-1.7 " + b"x" * 2000, "text/html"),  # a portal that states the wrong media type
         (b"\n\n%PDF-1.4 ", "text/html"),
         (b"\x89PNG\r\n\x1a\n", "text/html"),
-        (b"PK\x03\x04", "application/zip"),  # the reader says what it is and what to do
+        (b"PK\x03\x04", "application/zip"),  # the reader names the format and the remedy
         (b"just text", "text/plain"),
         (b"", "application/pdf"),
     ],
 )
-def test_everything_else_is_the_readers_to_judge(body, media_type):
+def test_all_other_content_is_left_to_the_reader(body, media_type):
     check_not_sign_in_page(body, httpx.Headers({"Content-Type": media_type}))
 
 
-async def test_a_bomb_is_neither_unpacked_nor_kept(portal, fetch, tmp_path):
+async def test_a_compressed_bomb_is_neither_unpacked_nor_kept(portal, fetch, tmp_path):
     bomb = gzip.compress(bytes(300_000_000), 9)
     portal.on("/cv.pdf", give(bomb, Content_Encoding="gzip"), give(bomb))
     tracemalloc.start()
     with pytest.raises(NotServed, match="encoding"):
         await fetch(portal.url("/cv.pdf"))
-    # Without the header it is a file like any other, of its own size, for the reader to refuse.
+    # Without the header it is an ordinary file of its own size, which the reader rejects.
     fetched = await fetch(portal.url("/cv.pdf"))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -91,7 +91,7 @@ async def test_memory_does_not_grow_with_the_document(portal, fetch):
     assert peak < 5_000_000
 
 
-async def test_the_size_limit_holds_for_what_really_comes(portal, fetch):
+async def test_the_size_limit_applies_to_the_bytes_received(portal, fetch):
     portal.on("/cv.pdf", chunked(*[b"%PDF-" + bytes(99_995)] * 400))
     with pytest.raises(TooLarge):
         await fetch(portal.url("/cv.pdf"))
@@ -112,24 +112,24 @@ def test_both_forms_of_retry_after_are_understood(headers, seconds):
 
 
 @given(st.integers(-86_400, 86_400))
-def test_a_portals_wrong_clock_does_not_change_how_long_we_wait(skew):
-    theirs = NOW + timedelta(seconds=skew)
-    headers = {"Date": http(theirs), "Retry-After": http(theirs + timedelta(seconds=90))}
+def test_a_wrong_clock_of_the_portal_does_not_change_the_waiting_time(skew):
+    portal_now = NOW + timedelta(seconds=skew)
+    headers = {"Date": http(portal_now), "Retry-After": http(portal_now + timedelta(seconds=90))}
     assert parse_retry_after(headers, now=NOW) == 90
 
 
 @given(st.integers(-86_400, 86_400), st.integers(0, 3600))
-def test_the_skew_is_the_portals_clock_against_ours_whatever_a_cache_kept(skew, age):
+def test_the_clock_skew_accounts_for_the_age_of_cached_responses(skew, age):
     headers = {"Date": http(NOW + timedelta(seconds=skew - age)), "Age": str(age)}
     assert get_clock_skew(headers, now=NOW) == skew
 
 
 @pytest.mark.parametrize("headers", [{}, {"Date": "yesterday"}])
-def test_a_portal_that_does_not_say_the_time_has_no_skew(headers):
+def test_there_is_no_clock_skew_without_a_valid_date(headers):
     assert get_clock_skew(headers, now=NOW) is None
 
 
-async def test_a_clock_that_is_far_off_is_among_the_facts(portal, fetch):
+async def test_a_large_clock_skew_is_among_the_facts(portal, fetch):
     def wrong_clock(handler):
         handler.date_time_string = lambda timestamp=None: http(
             datetime.now(UTC) + timedelta(hours=2)

@@ -1,4 +1,4 @@
-"""A portal is asked for anything but what is on file. Not every 304 is believed."""
+"""Tests of conditional requests for documents on file, and of doubtful 304 responses."""
 
 import hashlib
 
@@ -13,12 +13,14 @@ BODY = b"%PDF-1.7 " + b"x" * 2000
 FILED = FiledVersion('"v1"', hashlib.sha256(BODY).hexdigest())
 
 
-def conditional(body=BODY, etag='"v1"', said=None):
-    """As a web server does it: 304 with its ETag where that is what was asked about."""
+def conditional(body=BODY, etag='"v1"', headers_of_304=None):
+    """Return an answer as web servers give it: 304 with the ETag if the request names that ETag."""
 
     def answer(handler):
         if handler.headers.get("If-None-Match", "").removeprefix("W/") == etag.removeprefix("W/"):
-            return give(b"", 304, **({"ETag": etag} if said is None else said))(handler)
+            return give(b"", 304, **({"ETag": etag} if headers_of_304 is None else headers_of_304))(
+                handler
+            )
         return give(body, ETag=etag)(handler)
 
     return answer
@@ -26,38 +28,38 @@ def conditional(body=BODY, etag='"v1"', said=None):
 
 @pytest.fixture
 def ask(portal, portals):
-    """One fetch of what is on file; answers it and how many slots beyond the first it took."""
+    """Fetch a document on file. Returns the result, and the number of further requests."""
 
     async def ask(filed=FILED, path="/cv.pdf", **terms):
-        tokens = []
+        slots = []
 
-        async def another_token(key):
-            tokens.append(key)
+        async def wait_for_slot(key):
+            slots.append(key)
 
         item = make_item(portal.url(path), filed=filed, **terms)
-        async with portals(another_token=another_token) as opened:
-            return await opened.fetch(item), len(tokens)
+        async with portals(wait_for_slot=wait_for_slot) as opened:
+            return await opened.fetch(item), len(slots)
 
     return ask
 
 
-async def test_a_portal_whose_document_is_unchanged_sends_no_bytes(portal, ask, tmp_path):
+async def test_an_unchanged_document_is_not_downloaded(portal, ask, tmp_path):
     portal.on("/cv.pdf", conditional())
-    answer, tokens = await ask()
+    answer, slots = await ask()
     assert isinstance(answer, NotModified)
-    assert (answer.facts["answer"], tokens) == ("304 unchanged", 0)
+    assert (answer.facts["answer"], slots) == ("304 unchanged", 0)
     assert portal.headers("/cv.pdf")[0]["If-None-Match"] == '"v1"'
     assert not list(tmp_path.iterdir())
 
 
-async def test_a_document_that_changed_comes_with_its_new_etag(portal, ask):
+async def test_a_changed_document_is_downloaded_with_its_new_etag(portal, ask):
     new = b"%PDF-1.7 new"
     portal.on("/cv.pdf", conditional(new, '"v2"'))
     fetched, _ = await ask()
     assert (fetched.path.read_bytes(), fetched.etag) == (new, '"v2"')
 
 
-async def test_what_is_not_on_file_is_asked_for_without_a_condition(portal, ask):
+async def test_a_document_that_is_not_on_file_is_requested_without_a_condition(portal, ask):
     portal.on("/cv.pdf", conditional())
     fetched, _ = await ask(filed=None)
     assert fetched.etag == '"v1"'
@@ -76,17 +78,19 @@ async def test_only_a_strong_etag_of_reasonable_length_is_kept(portal, ask, etag
 
 
 @pytest.mark.parametrize(
-    "said", [{"ETag": 'W/"v1"'}, {"ETag": '"v2"'}, {}], ids=["weak", "another", "none"]
+    "headers_of_304", [{"ETag": 'W/"v1"'}, {"ETag": '"v2"'}, {}], ids=["weak", "another", "none"]
 )
-async def test_a_304_that_does_not_name_the_same_etag_is_asked_about_once_more(portal, ask, said):
-    portal.on("/cv.pdf", conditional(said=said))
-    fetched, tokens = await ask()
-    assert (fetched.path.read_bytes(), tokens) == (BODY, 1)
-    asked = [headers["If-None-Match"] for headers in portal.headers("/cv.pdf")]
-    assert asked == ['"v1"', None]
+async def test_status_304_with_another_etag_is_followed_by_an_unconditional_request(
+    portal, ask, headers_of_304
+):
+    portal.on("/cv.pdf", conditional(headers_of_304=headers_of_304))
+    fetched, slots = await ask()
+    assert (fetched.path.read_bytes(), slots) == (BODY, 1)
+    sent = [headers["If-None-Match"] for headers in portal.headers("/cv.pdf")]
+    assert sent == ['"v1"', None]
 
 
-async def test_a_304_that_nobody_asked_for_is_the_portals_error_for_good(portal, ask):
+async def test_status_304_without_a_condition_is_a_permanent_error(portal, ask):
     portal.on("/cv.pdf", give(b"", 304, ETag='"v1"'))
     with pytest.raises(NotServed) as caught:
         await ask(filed=None)
@@ -94,27 +98,29 @@ async def test_a_304_that_nobody_asked_for_is_the_portals_error_for_good(portal,
     assert len(portal.seen) == 1
 
 
-async def test_an_etag_means_nothing_at_another_address_and_is_not_shown_there(portal, ask):
+async def test_an_etag_is_neither_sent_to_nor_taken_from_another_address(portal, ask):
     with serve() as other:
         other.on("/store.pdf", conditional())
         portal.on("/there.pdf", redirect(other.url("/store.pdf")))
         portal.on("/here.pdf", redirect("/cv.pdf"))
         portal.on("/cv.pdf", conditional())
-        abroad, _ = await ask(path="/there.pdf", allowed_hosts=(f"127.0.0.1:{other.server_port}",))
-        at_home, _ = await ask(path="/here.pdf")
-        shown = [*other.headers("/store.pdf"), *portal.headers("/cv.pdf")]
-    assert [abroad.size, at_home.size] == [len(BODY)] * 2
-    assert [abroad.etag, at_home.etag] == ["", ""]
-    assert [headers["If-None-Match"] for headers in shown] == [None, None]
+        elsewhere, _ = await ask(
+            path="/there.pdf", allowed_hosts=(f"127.0.0.1:{other.server_port}",)
+        )
+        within, _ = await ask(path="/here.pdf")
+        sent = [*other.headers("/store.pdf"), *portal.headers("/cv.pdf")]
+    assert [elsewhere.size, within.size] == [len(BODY)] * 2
+    assert [elsewhere.etag, within.etag] == ["", ""]
+    assert [headers["If-None-Match"] for headers in sent] == [None, None]
     assert portal.headers("/there.pdf")[0]["If-None-Match"] == '"v1"'
 
 
-async def test_the_rest_of_a_document_is_asked_for_without_a_condition(portal, portals):
+async def test_the_rest_of_a_document_is_requested_without_a_condition(portal, portals):
     half = give(BODY[:1500], length=len(BODY), ETag='"v2"')
     portal.on("/cv.pdf", half, give(BODY, ETag='"v2"'))
     item = make_item(portal.url("/cv.pdf"), filed=FILED)
     async with portals() as opened:
-        with pytest.raises(Exception, match="broke off"):
+        with pytest.raises(Exception, match="ended early"):
             await opened.fetch(item)
         assert (await opened.fetch(item)).size == len(BODY)
     first, second = portal.headers("/cv.pdf")

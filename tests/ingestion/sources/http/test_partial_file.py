@@ -1,4 +1,4 @@
-"""What is left on the disk of a document that came."""
+"""Tests of the files on disk during and after a download."""
 
 from hashlib import sha256
 
@@ -16,7 +16,7 @@ def names(folder):
 
 
 @pytest.mark.parametrize("pieces", [[], [BODY[:700], BODY[700:900]]], ids=["at once", "in pieces"])
-def test_a_whole_document_stands_alone_under_its_name(tmp_path, pieces):
+def test_a_complete_document_is_the_only_file(tmp_path, pieces):
     part = PartialFile(tmp_path, 7)
     part.begin(ResumeState(total=len(BODY)), 0)
     for piece in pieces:
@@ -26,7 +26,7 @@ def test_a_whole_document_stands_alone_under_its_name(tmp_path, pieces):
     assert names(tmp_path) == ["7"]
 
 
-def test_half_a_document_that_came_at_once_is_not_left_under_its_name(tmp_path):
+def test_a_truncated_document_leaves_no_file(tmp_path):
     part = PartialFile(tmp_path, 7)
     part.begin(ResumeState(total=len(BODY)), 0)
     with pytest.raises(BodyTruncated):
@@ -34,10 +34,10 @@ def test_half_a_document_that_came_at_once_is_not_left_under_its_name(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_other_bytes_than_announced_leave_only_a_note_of_it(tmp_path):
+def test_a_different_digest_is_remembered_without_the_bytes(tmp_path):
     part = PartialFile(tmp_path, 7)
     part.begin(ResumeState(claim=ClaimedDigest("sha256", "0" * 64)), 0)
     with pytest.raises(ChecksumDiffers):
         part.finish(BODY)
     assert names(tmp_path) == ["7.json"]
-    assert PartialFile.load(tmp_path, 7).kept.differed
+    assert PartialFile.load(tmp_path, 7).state.differed
