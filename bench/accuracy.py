@@ -22,15 +22,15 @@ from bench.papers import Paper, papers
 from bench.scans import scanned, scans
 from bench.sides import AT_ONCE
 from ingestion.reading.images.render import (
-    Picture,
-    frame_picture,
+    PageRaster,
+    list_images,
+    load_frame,
     ocr_dpi,
-    page_picture,
-    placed_pictures,
+    render_page,
 )
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.ocr.engines import engine
-from ingestion.reading.pdf.open_pdf import document
+from ingestion.reading.ocr.engines import get_engine
+from ingestion.reading.pdf.open_pdf import open_document
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.fields.extraction import MIN_SURE_CONFIDENCE
@@ -100,18 +100,18 @@ def f1(read: Iterable[str], truth: Iterable[str]) -> float:
 def read_plainly(path: Path) -> list[str]:
     """The engine's words of a page as it is."""
     picture = _picture(path)
-    found = engine(LIMITS.engine, LIMITS.languages).tokens(
+    found = get_engine(LIMITS.engine, LIMITS.languages).recognise(
         picture.grey, round(picture.dpi), SECONDS
     )
     return [token.text for token in found]
 
 
-def _picture(path: Path) -> Picture:
+def _picture(path: Path) -> PageRaster:
     if path.suffix != ".pdf":
-        return frame_picture(path, 1, LIMITS)
-    with document(path) as pdf:
+        return load_frame(path, 1, LIMITS)
+    with open_document(path) as pdf:
         page = pdf[0]
-        return page_picture(page, ocr_dpi(page, placed_pictures(page, LIMITS), LIMITS), LIMITS)
+        return render_page(page, ocr_dpi(page, list_images(page, LIMITS), LIMITS), LIMITS)
 
 
 def fields(count: int) -> dict[str, Values]:

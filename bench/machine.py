@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.rivals import OCRMYPDF
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.ocr.engines import engine
+from ingestion.reading.ocr.engines import get_engine
 
 PACKAGES = ("Django", "httpx2", "pypdf", "pypdfium2", "opencv-python-headless", "Pebble", "psycopg")
 PROGRAMS = {
@@ -39,7 +39,7 @@ def _parts() -> Iterator[str]:
     yield f"SQLite {sqlite3.sqlite_version}"
     for name, command in PROGRAMS.items():
         yield f"{name} {_version(command)}"
-    yield engine(ReadingLimits().engine, ReadingLimits().languages).version
+    yield get_engine(ReadingLimits().engine, ReadingLimits().languages).version
     yield from (f"{name} {version(name)}" for name in PACKAGES)
     yield f"commit {_commit()}"
 

@@ -142,7 +142,7 @@ def read_as_ours(payload: bytes) -> int:
         file.write(payload)
         file.flush()
         path = Path(file.name)
-        look = tasks.look(path, path.with_suffix(".rewritten"), ReadingLimits())
+        look = tasks.probe_document(path, path.with_suffix(".rewritten"), ReadingLimits())
     return 0 if isinstance(look, Unreadable) else sum(len(page.text) for page in look.pages)
 
 

@@ -228,7 +228,7 @@ def _seconds_to_read(folder: Path) -> float:
     paths = sorted(folder.glob("*.pdf"))
     before = time.process_time()
     for path in paths:
-        tasks.look(path, path.with_suffix(".rewritten"), ReadingLimits())
+        tasks.probe_document(path, path.with_suffix(".rewritten"), ReadingLimits())
     return (time.process_time() - before) / len(paths)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bench.papers import papers
-from ingestion.reading.images.render import ocr_dpi, page_picture, placed_pictures
+from ingestion.reading.images.render import list_images, ocr_dpi, render_page
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.text_layer import read_text
 
@@ -78,8 +78,8 @@ def decoded(document: Path) -> dict[str, bytes]:
     limits, pictures = ReadingLimits(), {}
     with pypdfium2.PdfDocument(document) as opened:
         for number, page in enumerate(opened):
-            dpi = ocr_dpi(page, placed_pictures(page, limits), limits)
-            picture = page_picture(page, dpi, limits)
+            dpi = ocr_dpi(page, list_images(page, limits), limits)
+            picture = render_page(page, dpi, limits)
             output = io.BytesIO()
             Image.fromarray(picture.grey).save(output, "PPM")
             pictures[f"{number:04}-{picture.dpi:.0f}.pgm"] = output.getvalue()

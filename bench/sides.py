@@ -28,8 +28,8 @@ from PIL import Image
 from bench import seen
 from bench.seen import Seen
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import FirstLook
-from ingestion.reading.ocr.engines import tessdata
+from ingestion.reading.merge import ProbedDocument
+from ingestion.reading.ocr.engines import find_tessdata
 from ingestion.reading.processes import pool
 from ingestion.reading.processes.pool import Reader
 
@@ -52,7 +52,7 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _whole(look: FirstLook, processes: int) -> Iterator[FirstLook]:
+def _whole(look: ProbedDocument, processes: int) -> Iterator[ProbedDocument]:
     yield look.part(look.scans)
 
 
@@ -75,7 +75,7 @@ def _start_engine() -> None:
 
     global _engine  # noqa: PLW0603 - one for each child
     _engine = tesserocr.PyTessBaseAPI(
-        path=f"{tessdata('eng')}/", lang="eng", psm=int(PAGE_MODE), oem=tesserocr.OEM.LSTM_ONLY
+        path=f"{find_tessdata('eng')}/", lang="eng", psm=int(PAGE_MODE), oem=tesserocr.OEM.LSTM_ONLY
     )
 
 

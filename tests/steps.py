@@ -7,7 +7,7 @@ from uuid import UUID
 from ingestion.core.ports import EarlyDecision, Fetched, FiledVersion, NotModified
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import worker_steps
-from ingestion.reading.provenance import provenance
+from ingestion.reading.provenance import describe_provenance
 from ingestion.reading.results import (
     DocumentReading,
     MediaType,
@@ -60,7 +60,7 @@ def conclude(
             PageReading(number, 612, 792, "", TextSource.NATIVE) for number in range(1, pages + 1)
         )
         reading = DocumentReading(MediaType.PDF, tuple(typed))
-    read = provenance(reading) if reading else None
+    read = describe_provenance(reading) if reading else None
     step = worker_steps.Conclude(document=document, lease=lease, checked=Checked(verdict, read))
     return worker_steps.apply_step(step)
 

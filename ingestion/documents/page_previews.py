@@ -17,7 +17,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ingestion.models import Document
-from ingestion.reading.preview_images import NotDrawn, PreviewRequest, drawn
+from ingestion.reading.preview_images import PreviewFailed, PreviewRequest, render_preview
 from ingestion.reading.processes.parser_processes import ReadingFault
 from ingestion.storage.archive import get_archive
 
@@ -41,7 +41,7 @@ def get_preview(document: Document, page: int, zoom: int = 1) -> bytes | None:
         os.utime(kept)  # what is looked at is not pruned
         return kept.read_bytes()
     answer = _drawn(document, sheet)
-    if isinstance(answer, NotDrawn):
+    if isinstance(answer, PreviewFailed):
         logger.info("page %d of %s was not drawn: %s", page, document.subject, answer.reason)
         return None
     _keep(kept, answer)
@@ -58,15 +58,15 @@ def prune_previews(before: datetime) -> int:
     return removed
 
 
-def _drawn(document: Document, sheet: PreviewRequest) -> bytes | NotDrawn:
+def _drawn(document: Document, sheet: PreviewRequest) -> bytes | PreviewFailed:
     with _as_file(document.sha256) as original:
         if not _drawing.acquire(timeout=WAIT_SECONDS):
-            return NotDrawn("too many are being drawn")
+            return PreviewFailed("too many are being drawn")
         try:
-            return asyncio.run(drawn(original, sheet, settings.READING_LIMITS))
+            return asyncio.run(render_preview(original, sheet, settings.READING_LIMITS))
         except ReadingFault:
             logger.exception("drawing %s failed", document.subject)
-            return NotDrawn("the reader failed")
+            return PreviewFailed("the reader failed")
         finally:
             _drawing.release()
 
@@ -79,7 +79,7 @@ def _turned(document: Document, page: int) -> int:
 
 
 def _path(sha256: str, sheet: PreviewRequest) -> Path:
-    name = f"{sheet.page}-{sheet.turned}-{sheet.zoom}.webp"
+    name = f"{sheet.page}-{sheet.rotation}-{sheet.zoom}.webp"
     return Path(settings.PREVIEW_DIR) / sha256[:2] / sha256 / name
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ingestion.reading.processes.parser_processes import ReadingFault
-from ingestion.reading.quick_classification import glance
+from ingestion.reading.quick_classification import read_quickly
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.classify import classify
 
@@ -30,7 +30,7 @@ def suggest_type(path: Path) -> str | None:
     if not seconds or not _places.acquire(timeout=seconds):
         return None
     try:
-        seen = glance(path, settings.READING_LIMITS, seconds=seconds)
+        seen = read_quickly(path, settings.READING_LIMITS, seconds=seconds)
     except ReadingFault:
         # Ours, and nothing is lost: the check itself will tell, and report what is wrong with us.
         logger.exception("an uploaded file could not be looked at")

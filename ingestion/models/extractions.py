@@ -8,7 +8,7 @@ from typing import Any, Self
 from django.db import models
 
 from ingestion.models.documents import Document
-from ingestion.reading.provenance import Provenance, words_of
+from ingestion.reading.provenance import Provenance, unpack_words
 from ingestion.reading.results import Box
 from ingestion.rules.checks.signatures import DocumentSignature
 from ingestion.rules.checks.verdict import DocumentVerdict
@@ -92,7 +92,7 @@ class Extraction(models.Model):
     @property
     def words_by_page(self) -> Mapping[int, list[tuple[str, list[float], float]]]:
         """Return the words that OCR read, each with its bounding box and confidence, by page."""
-        return words_of(bytes(self.words))
+        return unpack_words(bytes(self.words))
 
 
 def _signature(signature: DocumentSignature) -> dict[str, Any]:

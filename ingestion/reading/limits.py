@@ -22,10 +22,10 @@ class ReadingLimits:
     tasks_per_process: int = 500  # then a child is replaced, which takes a tenth of a second
     task_seconds: float = 150.0  # one task of a child: the first look, or up to four scanned pages
     # The first look at a page, in the child's own time; after that, one without the page's form.
-    look_seconds: float = 10.0
+    probe_seconds: float = 10.0
     page_seconds: float = 30.0  # one page, in the child's own time; 15 times the 99th percentile
     memory_bytes: int = 1_350_000_000  # address space of a child, and of the OCR it starts
 
 
-def too_long(pages: int, limits: ReadingLimits) -> Unreadable:
+def too_many_pages(pages: int, limits: ReadingLimits) -> Unreadable:
     return Unreadable("FILE_TOO_LARGE", {"pages": pages, "limit_pages": limits.max_pages})

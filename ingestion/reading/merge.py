@@ -15,7 +15,7 @@ from .results import (
 
 
 @dataclass(frozen=True, slots=True)
-class FirstLook:
+class ProbedDocument:
     """A document after its first task; `scans` are the numbers of the pages that need OCR."""
 
     media_type: MediaType
@@ -28,29 +28,31 @@ class FirstLook:
     repaired: bool = False
     with_form: bool = True  # False: opened and drawn without its form, which took too long
 
-    def part(self, numbers: Iterable[int]) -> "FirstLook":
+    def part(self, numbers: Iterable[int]) -> "ProbedDocument":
         """The same document with these pages only: what one task has to know."""
         wanted = frozenset(numbers)
         pages = tuple(page for page in self.pages if page.number in wanted)
-        return FirstLook(self.media_type, self.path, pages, with_form=self.with_form)
+        return ProbedDocument(self.media_type, self.path, pages, with_form=self.with_form)
 
-    def without(self, number: int, error: str) -> "FirstLook":
+    def without(self, number: int, error: str) -> "ProbedDocument":
         """With a page that cannot be read in the place of one."""
-        pages = (not_read(number, error) if page.number == number else page for page in self.pages)
+        pages = (
+            unreadable_page(number, error) if page.number == number else page for page in self.pages
+        )
         return replace(self, pages=tuple(pages))
 
 
-def not_read(number: int, error: str) -> PageReading:
+def unreadable_page(number: int, error: str) -> PageReading:
     return PageReading(number, 0.0, 0.0, "", TextSource.NATIVE, error=error)
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPages:
+class OcrPages:
     pages: tuple[PageReading, ...]
     engine: str = ""
 
 
-def merge(look: FirstLook, read: Iterable[ReadPages]) -> DocumentReading | Unreadable:
+def merge(look: ProbedDocument, read: Iterable[OcrPages]) -> DocumentReading | Unreadable:
     """In the order of the pages, whatever order they were read in.
 
     A page that cannot be read does not fail its document, unless there is no other. One that could

@@ -11,18 +11,18 @@ import pypdfium2
 from PIL import Image, ImageSequence
 
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.pdf.file_type import sniff
+from ingestion.reading.pdf.file_type import detect_media_type
 from ingestion.reading.pdf.open_pdf import open_pdf
-from ingestion.reading.process_limits import page_alarm
-from ingestion.reading.processes.parser_processes import Children, Killed
+from ingestion.reading.process_limits import page_time_limit
+from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.results import MediaType, Unreadable
 
 from .images.render import (
-    UNREADABLE,
+    PAGE_ERRORS,
     PageUnreadable,
-    placed_pictures,
-    reason,
-    upright,
+    apply_orientation,
+    error_text,
+    list_images,
 )
 
 PREVIEW_WIDTH = 980  # pixels: small print can be read on it, and a page has about 40 KB
@@ -31,7 +31,7 @@ WEBP_QUALITY = 80  # of WebP; the edges of letters stay clean
 
 
 @dataclass(frozen=True, slots=True)
-class NotDrawn:
+class PreviewFailed:
     """Why there is no picture, for the log: people are told that it could not be drawn."""
 
     reason: str
@@ -42,44 +42,46 @@ class PreviewRequest:
     """Which page, from 1, and how: `turned` is in degrees clockwise, `zoom` in its usual width."""
 
     page: int
-    turned: int = 0
+    rotation: int = 0
     zoom: int = 1
 
 
-async def drawn(path: Path, sheet: PreviewRequest, limits: ReadingLimits) -> bytes | NotDrawn:
+async def render_preview(
+    path: Path, sheet: PreviewRequest, limits: ReadingLimits
+) -> bytes | PreviewFailed:
     """Drawn by a child of its own. Raises ReadingFault when it is our fault."""
-    children = Children(replace(limits, processes=1, task_seconds=2 * limits.page_seconds))
+    children = ParserProcesses(replace(limits, processes=1, task_seconds=2 * limits.page_seconds))
     try:
         repaired = children.scratch / "repaired.pdf"
-        answer = await children.run(draw_page, path, repaired, sheet, limits)
-        if isinstance(answer, Killed):
-            answer = await children.run(draw_page, path, repaired, sheet, limits, with_form=False)
+        answer = await children.run(render_webp, path, repaired, sheet, limits)
+        if isinstance(answer, ProcessKilled):
+            answer = await children.run(render_webp, path, repaired, sheet, limits, with_form=False)
     finally:
         await children.close()
-    return NotDrawn(answer.reason) if isinstance(answer, Killed) else answer
+    return PreviewFailed(answer.reason) if isinstance(answer, ProcessKilled) else answer
 
 
-def draw_page(
+def render_webp(
     path: Path,
     repaired: Path,
     sheet: PreviewRequest,
     limits: ReadingLimits,
     *,
     with_form: bool = True,
-) -> bytes | NotDrawn:
+) -> bytes | PreviewFailed:
     """Draw a page as WebP. `with_form` False leaves out entries that take too long to draw."""
-    media_type = sniff(path, limits)
+    media_type = detect_media_type(path, limits)
     if isinstance(media_type, Unreadable):
-        return NotDrawn(media_type.code)
-    seconds = min(limits.look_seconds, limits.page_seconds) if with_form else limits.page_seconds
-    with page_alarm(seconds):
+        return PreviewFailed(media_type.code)
+    seconds = min(limits.probe_seconds, limits.page_seconds) if with_form else limits.page_seconds
+    with page_time_limit(seconds):
         try:
             if media_type is MediaType.PDF:
                 picture = _of_pdf(path, repaired, sheet, limits, with_form=with_form)
             else:
                 picture = _of_frame(path, sheet.page, limits)
-        except UNREADABLE as error:
-            return NotDrawn(reason(error))
+        except PAGE_ERRORS as error:
+            return PreviewFailed(error_text(error))
         return _as_webp(picture, sheet)
 
 
@@ -98,9 +100,9 @@ def _of_pdf(
 
 
 def _rendered(page: pypdfium2.PdfPage, sheet: PreviewRequest, limits: ReadingLimits) -> Image.Image:
-    placed_pictures(page, limits)  # it guards: pdfium draws blank what does not fit in memory
+    list_images(page, limits)  # it guards: pdfium draws blank what does not fit in memory
     wide, high = page.get_size()
-    if sheet.turned in {90, 270}:
+    if sheet.rotation in {90, 270}:
         wide, high = high, wide
     bitmap = page.render(scale=sheet.zoom * min(PREVIEW_WIDTH / wide, MAX_PREVIEW_HEIGHT / high))
     picture: Image.Image = bitmap.to_pil().convert("RGB")  # a copy: the bitmap is pdfium's
@@ -115,7 +117,7 @@ def _of_frame(path: Path, page: int, limits: ReadingLimits) -> Image.Image:
         with Image.open(path) as image:
             frame = ImageSequence.Iterator(image)[page - 1]
             if frame.width * frame.height <= limits.max_image_pixels:
-                return upright(frame).convert("RGB")
+                return apply_orientation(frame).convert("RGB")
     except MemoryError:
         raise
     except Exception as error:
@@ -124,7 +126,7 @@ def _of_frame(path: Path, page: int, limits: ReadingLimits) -> Image.Image:
 
 
 def _as_webp(picture: Image.Image, sheet: PreviewRequest) -> bytes:
-    stands = picture.rotate(-sheet.turned, expand=True) if sheet.turned else picture
+    stands = picture.rotate(-sheet.rotation, expand=True) if sheet.rotation else picture
     stands.thumbnail(
         (sheet.zoom * PREVIEW_WIDTH, sheet.zoom * MAX_PREVIEW_HEIGHT), Image.Resampling.LANCZOS
     )

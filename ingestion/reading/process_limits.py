@@ -26,14 +26,14 @@ WATCH_SECONDS = 1.0  # between two looks at the owner
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class OwnerProcess:
     """A process that cannot be mistaken for a later one with the same number."""
 
     pid: int
     started: int  # clock ticks after boot
 
     @classmethod
-    def this_process(cls) -> "Owner":
+    def this_process(cls) -> "OwnerProcess":
         return cls(os.getpid(), _started(os.getpid()))
 
     @property
@@ -41,7 +41,7 @@ class Owner:
         return _started(self.pid) == self.started
 
 
-def enter(owner: Owner, memory_bytes: int, scratch: Path) -> None:
+def initialise_child(owner: OwnerProcess, memory_bytes: int, scratch: Path) -> None:
     """Make this process a child that reads. The pool's initializer."""
     os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
@@ -67,7 +67,7 @@ def enter(owner: Owner, memory_bytes: int, scratch: Path) -> None:
 
 
 @contextmanager
-def page_alarm(seconds: float) -> Iterator[None]:
+def page_time_limit(seconds: float) -> Iterator[None]:
     """Kill this child when the block takes longer. For children only: elsewhere it kills too.
 
     Seconds of its own processor time: on a busy machine the same file has the same time. What only
@@ -89,7 +89,7 @@ def kill_orphans(pid: int) -> None:
             os.killpg(pid, signal.SIGKILL)
 
 
-def _watch(owner: Owner, scratch: Path) -> None:
+def _watch(owner: OwnerProcess, scratch: Path) -> None:
     while owner.is_alive:
         if signal.sigtimedwait({signal.SIGTERM}, WATCH_SECONDS) is not None:
             break
@@ -97,7 +97,7 @@ def _watch(owner: Owner, scratch: Path) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def _clean_up_after(owner: Owner, scratch: Path) -> None:
+def _clean_up_after(owner: OwnerProcess, scratch: Path) -> None:
     """A child may also find its pipe broken, and leave, before the watch has looked."""
     if not owner.is_alive:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -24,7 +24,7 @@ class Provenance:
     flags: tuple[str, ...] = ()
 
 
-def provenance(reading: DocumentReading) -> Provenance:
+def describe_provenance(reading: DocumentReading) -> Provenance:
     return Provenance(
         pages=tuple(map(_page, reading.pages)),
         words=_packed(reading),
@@ -34,7 +34,7 @@ def provenance(reading: DocumentReading) -> Provenance:
     )
 
 
-def words_of(packed: bytes) -> Mapping[int, list[tuple[str, list[float], float]]]:
+def unpack_words(packed: bytes) -> Mapping[int, list[tuple[str, list[float], float]]]:
     """By page: each word read by OCR, its box (left, top, right, bottom in points), confidence."""
     if not packed:
         return {}
@@ -54,8 +54,8 @@ def _page(page: PageReading) -> Mapping[str, object]:
             "dpi": page.dpi,
             "confidence": page.confidence,
             "uncovered": round(page.uncovered, 3),
-            "turned": page.turned,
-            "askew": page.askew,
+            "turned": page.rotation,
+            "askew": page.skew,
         }
     if page.is_blank:
         told["blank"] = True

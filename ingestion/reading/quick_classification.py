@@ -11,14 +11,14 @@ from pathlib import Path
 
 from . import tasks
 from .limits import ReadingLimits
-from .merge import FirstLook, ReadPages, merge
-from .processes.parser_processes import Children, Killed
+from .merge import OcrPages, ProbedDocument, merge
+from .processes.parser_processes import ParserProcesses, ProcessKilled
 from .results import DocumentReading, Unreadable
 
-SCANS = 2  # pages that OCR reads: a title stands on the first, or behind a cover sheet
+MAX_OCR_PAGES = 2  # pages that OCR reads: a title stands on the first, or behind a cover sheet
 
 
-def glance(
+def read_quickly(
     path: Path, limits: ReadingLimits, *, seconds: float, preload: Sequence[str] = ()
 ) -> DocumentReading | Unreadable | None:
     """What can be read within so many seconds; None when it cannot. Raises ReadingFault.
@@ -34,7 +34,7 @@ def glance(
 async def _within(
     seconds: float, path: Path, limits: ReadingLimits, preload: Sequence[str]
 ) -> DocumentReading | Unreadable | None:
-    children = Children(limits, preload)
+    children = ParserProcesses(limits, preload)
     try:
         async with asyncio.timeout(seconds):
             return await _glance(children, path, limits)
@@ -43,20 +43,20 @@ async def _within(
 
 
 async def _glance(
-    children: Children, path: Path, limits: ReadingLimits
+    children: ParserProcesses, path: Path, limits: ReadingLimits
 ) -> DocumentReading | Unreadable | None:
     rewritten = children.scratch / "rewritten.pdf"
-    look = await children.run(tasks.look, path, rewritten, limits)
-    if isinstance(look, Killed):
+    look = await children.run(tasks.probe_document, path, rewritten, limits)
+    if isinstance(look, ProcessKilled):
         return None
     if isinstance(look, Unreadable):
         return look
-    read = [await _scan(children, look, number, limits) for number in look.scans[:SCANS]]
+    read = [await _scan(children, look, number, limits) for number in look.scans[:MAX_OCR_PAGES]]
     return merge(look, [pages for pages in read if pages])
 
 
 async def _scan(
-    children: Children, look: FirstLook, number: int, limits: ReadingLimits
-) -> ReadPages | None:
+    children: ParserProcesses, look: ProbedDocument, number: int, limits: ReadingLimits
+) -> OcrPages | None:
     read = await children.run(tasks.read_scans, look.part([number]), limits)
-    return None if isinstance(read, Killed) else read
+    return None if isinstance(read, ProcessKilled) else read

@@ -49,17 +49,17 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
-    def touches(self, other: "Box") -> bool:
+    def intersects(self, other: "Box") -> bool:
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
-    def covers(self, other: "Box") -> bool:
+    def contains_center_of(self, other: "Box") -> bool:
         """The middle of it."""
         x, y = (other.left + other.right) / 2, (other.top + other.bottom) / 2
         return self.left <= x <= self.right and self.top <= y <= self.bottom
 
 
-def around(boxes: Iterable[Box]) -> Box:
+def bounding_box(boxes: Iterable[Box]) -> Box:
     """The one that holds them all, of which there is one at least."""
     left, top, right, bottom = zip(*boxes, strict=True)
     return Box(min(left), min(top), max(right), max(bottom))
@@ -86,9 +86,9 @@ class PageReading:
     uncovered: float = 0.0  # share of what looks like letters that OCR read no word from, 0 to 1
     dpi: int = 0  # at which it was read by OCR; 0 for a text layer
     # Degrees clockwise that OCR turned it upright: 0, 90, 180, 270; sizes are after.
-    turned: int = 0
+    rotation: int = 0
     # Degrees clockwise that it lay, 2 or more; straightened before it was turned.
-    askew: float = 0.0
+    skew: float = 0.0
     is_blank: bool = False  # neither text nor ink
     error: str = ""  # why this page could not be read; "" when it could
 

@@ -30,7 +30,7 @@ class PageFacts:
     hidden_text: bool  # some of the text layer is drawn in invisible ink
 
 
-def route(facts: PageFacts) -> Route:
+def choose_route(facts: PageFacts) -> Route:
     if facts.characters == 0 or facts.unreadable_share > MAX_GARBLED_SHARE:
         return Route.OCR
     if facts.characters < MIN_PAGE_CHARACTERS:

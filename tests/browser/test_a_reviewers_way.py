@@ -17,7 +17,7 @@ from ingestion.rules.fields.extraction import FieldValue
 from ingestion.storage.archive import get_archive
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_site, make_user
-from tests.ingestion.reading.papers import typed
+from tests.ingestion.reading.documents import typed
 from tests.ingestion.review.scenes import decide, lead, reviewer
 from tests.web.scenes import (
     FILED,

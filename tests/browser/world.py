@@ -35,7 +35,7 @@ from sites import password_links, portal_approval
 from sites.models import ApiToken, Study, User
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user
-from tests.ingestion.reading.papers import typed
+from tests.ingestion.reading.documents import typed
 from tests.ingestion.review.scenes import decide
 from tests.web.operations.conftest import hold
 from tests.web.scenes import (

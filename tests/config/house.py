@@ -35,7 +35,7 @@ from sites import portal_approval
 from sites.models import ApiToken, LegalHold, TokenScope
 from tests.config import doors
 from tests.factories import make_site, make_staff, make_user, verdict
-from tests.ingestion.reading.papers import typed
+from tests.ingestion.reading.documents import typed
 from tests.ingestion.review.scenes import REASON, decide, sender
 from tests.web.scenes import IN_REVIEW
 

@@ -11,7 +11,7 @@ import pytest
 
 from ingestion.reading.results import TextSource, Unreadable
 from ingestion.rules.classification.classify import classify
-from tests.ingestion.reading.papers import read
+from tests.ingestion.reading.documents import read
 from tests.ingestion.reading.test_corpus import filled
 from tests.ingestion.rules.pages import checked, codes
 
@@ -59,7 +59,7 @@ def test_a_real_scan_that_lies_upside_down_is_turned(scan, tmp_path):
         pdf.pages[0].rotate(180, relative=True)
         pdf.save(path)
     (page,) = read(path).pages
-    assert page.turned == 180
+    assert page.rotation == 180
     words, upright = set(page.text.split()), set(scan.pages[0].text.split())
     assert len(words & upright) > 0.9 * len(upright)
 

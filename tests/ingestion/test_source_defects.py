@@ -34,7 +34,7 @@ from ingestion.documents.transitions import Actor
 from ingestion.intake import admission, manifest
 from ingestion.models import Batch, Chunk, Document
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.processes.parser_processes import Children, Killed
+from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from tests import steps
 from tests.factories import make_batch, make_leased, make_site, make_user, verdict
 from tests.ingestion import deadly
@@ -238,14 +238,14 @@ async def source_behind():
 
 
 async def ours_behind():
-    children = Children(ReadingLimits(processes=1))
+    children = ParserProcesses(ReadingLimits(processes=1))
     try:
         deadly_one, neighbour = await asyncio.gather(
             children.run(deadly.read, b"kills"), children.run(deadly.read, b"%PDF-")
         )
     finally:
         await children.close()
-    assert isinstance(deadly_one, Killed)
+    assert isinstance(deadly_one, ProcessKilled)
     return "ARCHIVED" if neighbour == 5 else neighbour
 
 

@@ -49,7 +49,7 @@ TOLD = {name for paper in PAPERS for name in paper.values}
 def test_a_paper_says_what_its_text_layer_says(paper, tmp_path):
     path = tmp_path / "paper.pdf"
     path.write_bytes(paper.content)
-    look = tasks.look(path, tmp_path / "rewritten", ReadingLimits())
+    look = tasks.probe_document(path, tmp_path / "rewritten", ReadingLimits())
     fields = paper.fields(merge(look, []))
     assert {name: fields[name].value for name in TOLD & fields.keys()} == paper.values
 

@@ -14,7 +14,7 @@ from ingestion.rules.fields.extraction import FieldValue
 from ingestion.rules.findings import RuleFinding
 from ingestion.storage.archive import get_archive
 from tests.factories import make_staff, verdict
-from tests.ingestion.reading.papers import typed
+from tests.ingestion.reading.documents import typed
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from ingestion.reading.results import Box
 
-from .render import POINTS, Grey, Picture
+from .render import POINTS_PER_INCH, GreyArray, PageRaster
 
-Numbers = NDArray[np.integer]
+IntArray = NDArray[np.integer]
 Mask = NDArray[np.uint8]  # 1 where there is ink
 
-SHEET_DPI = 100
+ANALYSIS_DPI = 100
 DARK_BRIGHTNESS = (
     175  # of 255, the paper being white: watermarks and tinted cells are lighter, pens darker
 )
@@ -26,9 +26,9 @@ FILLED_BRIGHTNESS = (
     128  # of 255: darker than paper is under a lamp, so it is a filled cell or a photograph
 )
 UNLIT = 0.5  # of the page's usual paper; what is darker is filled even where the light is poor
-MARGIN = 0.04  # of each side: punch holes and the shadows of a scanner's edge
-THIN = 2  # pixels; as thin are the ends of rules and the sides of boxes
-PAD = 1.5  # points around a word: its box leaves out the edges of its letters
+MARGIN_SHARE = 0.04  # of each side: punch holes and the shadows of a scanner's edge
+MAX_THIN_PIXELS = 2  # pixels; as thin are the ends of rules and the sides of boxes
+WORD_PADDING_POINTS = 1.5  # points around a word: its box leaves out the edges of its letters
 MIN_INK_PIECE_PIXELS = 12  # pixels of ink; smaller pieces are the scanner's noise
 MIN_INK_SHARE = 0.0004  # share of a page's pixels: less than one short word
 LETTER = (4, 16)  # pixels of a letter's height, and of its longer side; punch holes have 20
@@ -77,14 +77,14 @@ class Tone:
         return self.has_ink and self.contrast < MIN_CONTRAST
 
 
-def tone_of(picture: Picture) -> Tone:
+def measure_tone(picture: PageRaster) -> Tone:
     """Measure a page, or an area of it, at 100 dpi."""
-    grey = picture.at(SHEET_DPI).grey
+    grey = picture.downsampled(ANALYSIS_DPI).grey
     is_inverted = _is_inverted(grey)
     grey = PAPER - grey if is_inverted else grey
-    paper = paper_of(grey)
+    paper = estimate_background(grey)
     usual = float(np.median(paper[::4, ::4]))
-    even = _within_margins(evened(grey, paper, min(FILLED_BRIGHTNESS, UNLIT * usual)))
+    even = _within_margins(divide_by_background(grey, paper, min(FILLED_BRIGHTNESS, UNLIT * usual)))
     counts = np.bincount(even.ravel(), minlength=PAPER + 1).cumsum() / even.size
     middle, low = (int(np.searchsorted(counts, share)) for share in (0.5, A_LITTLE_BELOW))
     ink = int(np.searchsorted(counts, MIN_INK_SHARE))
@@ -92,7 +92,7 @@ def tone_of(picture: Picture) -> Tone:
     return Tone(is_inverted, middle - NOISE * deviation, ink)
 
 
-def normalised(picture: Picture, tone: Tone) -> Picture:
+def normalise_tone(picture: PageRaster, tone: Tone) -> PageRaster:
     """Return the picture with dark ink on light paper, in full contrast. `tone` is its own."""
     if tone.is_usual:
         return picture
@@ -101,7 +101,7 @@ def normalised(picture: Picture, tone: Tone) -> Picture:
         grey = np.asarray(PAPER - grey)
     if tone.has_ink and tone.contrast < FULL_CONTRAST:
         high, wide = grey.shape
-        small = paper_of(Picture(grey, picture.dpi).at(SHEET_DPI).grey)
+        small = estimate_background(PageRaster(grey, picture.dpi).downsampled(ANALYSIS_DPI).grey)
         paper = cv2.resize(small, (wide, high), interpolation=cv2.INTER_LINEAR)
         even = cv2.divide(grey, np.maximum(paper, 1), scale=PAPER)
         steps = (np.arange(PAPER + 1) - tone.ink) / max(tone.noise_floor - tone.ink, 1.0)
@@ -110,7 +110,7 @@ def normalised(picture: Picture, tone: Tone) -> Picture:
     return replace(picture, grey=grey)
 
 
-def _is_inverted(grey: Grey) -> bool:
+def _is_inverted(grey: GreyArray) -> bool:
     """Whether most of a page is dark, and what is light on it is as thin as print.
 
     The sheet that was photographed on a dark table is light as well, and is not thin.
@@ -132,30 +132,34 @@ def _is_inverted(grey: Grey) -> bool:
     )
 
 
-def _within_margins(grey: Grey) -> Grey:
+def _within_margins(grey: GreyArray) -> GreyArray:
     high, wide = grey.shape
-    y, x = int(high * MARGIN), int(wide * MARGIN)
+    y, x = int(high * MARGIN_SHARE), int(wide * MARGIN_SHARE)
     return grey[y : high - y, x : wide - x]
 
 
-def sheet(picture: Picture) -> Picture:
+def flatten_background(picture: PageRaster) -> PageRaster:
     """The whole page, small, as if on white paper under even light: a scan is on neither.
 
     The picture has dark ink on light paper: see `normalised`.
     """
-    small = picture.at(SHEET_DPI)
-    paper = paper_of(small.grey)
+    small = picture.downsampled(ANALYSIS_DPI)
+    paper = estimate_background(small.grey)
     usual = float(np.median(paper[::4, ::4]))
-    return Picture(evened(small.grey, paper, min(FILLED_BRIGHTNESS, UNLIT * usual)), small.dpi)
+    return PageRaster(
+        divide_by_background(small.grey, paper, min(FILLED_BRIGHTNESS, UNLIT * usual)), small.dpi
+    )
 
 
-def evened(grey: Grey, paper: Grey, filled: float = FILLED_BRIGHTNESS) -> Grey:
+def divide_by_background(
+    grey: GreyArray, paper: GreyArray, filled: float = FILLED_BRIGHTNESS
+) -> GreyArray:
     """Compared with the paper around it; with white where that "paper" is itself filled."""
     paper = np.where(paper < filled, 255, paper).astype(np.uint8)
     return np.asarray(cv2.divide(grey, paper, scale=255))
 
 
-def paper_of(grey: Grey) -> Grey:
+def estimate_background(grey: GreyArray) -> GreyArray:
     """How bright the paper is, also under the ink."""
     high, wide = grey.shape
     without_ink = cv2.dilate(grey, np.ones((5, 5), np.uint8))
@@ -164,17 +168,17 @@ def paper_of(grey: Grey) -> Grey:
     return np.asarray(cv2.resize(smooth, (wide, high), interpolation=cv2.INTER_LINEAR))
 
 
-def darker(even: Grey, than: int) -> Mask:
+def threshold(even: GreyArray, than: int) -> Mask:
     return np.asarray(even < than, np.uint8)
 
 
-def is_blank(even: Picture) -> bool:
+def is_blank(even: PageRaster) -> bool:
     """Of a `sheet`: hardly any ink inside the margins, and no line of print in them."""
-    inner = np.ascontiguousarray(darker(_within_margins(even.grey), DARK_BRIGHTNESS))
-    areas = pieces(labelled(inner)).ink
+    inner = np.ascontiguousarray(threshold(_within_margins(even.grey), DARK_BRIGHTNESS))
+    areas = measure_components(label_components(inner)).ink
     if areas[areas >= MIN_INK_PIECE_PIXELS].sum() >= MIN_INK_SHARE * even.grey.size:
         return False
-    found = pieces(labelled(darker(even.grey, DARK_BRIGHTNESS)))
+    found = measure_components(label_components(threshold(even.grey, DARK_BRIGHTNESS)))
     high, wide = even.grey.shape
     to_the_edge = np.minimum.reduce(
         (found.left, found.top, wide - found.right, high - found.bottom)
@@ -183,58 +187,60 @@ def is_blank(even: Picture) -> bool:
     return bool(np.count_nonzero(letters & (to_the_edge > EDGE_MARGIN_PIXELS)) < MIN_MARGIN_LETTERS)
 
 
-def has_edges(picture: Picture) -> bool:
+def has_edges(picture: PageRaster) -> bool:
     """Whether something stands out from what is around it, be it darker or lighter.
 
     A photograph does, and light print on a page whose other half is white. Noise does not, nor
     what shines through from the other side, nor a shadow that fades.
     """
-    smooth = cv2.medianBlur(np.ascontiguousarray(_within_margins(picture.at(SHEET_DPI).grey)), 5)
+    smooth = cv2.medianBlur(
+        np.ascontiguousarray(_within_margins(picture.downsampled(ANALYSIS_DPI).grey)), 5
+    )
     steps = cv2.morphologyEx(smooth, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8))
     return bool(np.count_nonzero(steps > EDGE) > MIN_INK_SHARE * steps.size)
 
 
-def pixels(box: Box, picture: Picture, pad: float) -> tuple[int, int, int, int]:
+def pixel_bounds(box: Box, picture: PageRaster, pad: float) -> tuple[int, int, int, int]:
     """For slices: nothing is left of the picture or above it."""
-    scale, (x, y) = picture.dpi / POINTS, picture.corner
+    scale, (x, y) = picture.dpi / POINTS_PER_INCH, picture.corner
     left, top = int((box.left - pad) * scale) - x, int((box.top - pad) * scale) - y
     right, bottom = ceil((box.right + pad) * scale) - x, ceil((box.bottom + pad) * scale) - y
     return max(left, 0), max(top, 0), max(right, 0), max(bottom, 0)
 
 
-def labelled(ink: Mask) -> Numbers:
+def label_components(ink: Mask) -> IntArray:
     """0 for paper, and a number for each piece of ink that hangs together."""
     _, labels = cv2.connectedComponents(ink, connectivity=8)
     return np.asarray(labels)
 
 
-class Pieces(NamedTuple):
+class Components(NamedTuple):
     """What hangs together, each with its label, its edges and its pixels of ink."""
 
-    label: Numbers
-    left: Numbers
-    top: Numbers
-    right: Numbers
-    bottom: Numbers
-    ink: Numbers
+    label: IntArray
+    left: IntArray
+    top: IntArray
+    right: IntArray
+    bottom: IntArray
+    ink: IntArray
 
     @property
-    def wide(self) -> Numbers:
+    def wide(self) -> IntArray:
         return self.right - self.left
 
     @property
-    def high(self) -> Numbers:
+    def high(self) -> IntArray:
         return self.bottom - self.top
 
 
-def pieces(labels: Numbers) -> Pieces:
+def measure_components(labels: IntArray) -> Components:
     """By the inked pixels alone: a page is nearly all paper."""
     y, x = np.nonzero(labels > 0)
     label = labels[y, x]
     order = np.argsort(label, kind="stable")
     label, starts, ink = np.unique(label[order], return_index=True, return_counts=True)
     x, y = x[order], y[order]
-    return Pieces(
+    return Components(
         label=label,
         left=np.minimum.reduceat(x, starts),
         top=np.minimum.reduceat(y, starts),

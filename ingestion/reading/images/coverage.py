@@ -10,18 +10,18 @@ import numpy as np
 
 from ingestion.reading.images.binarise import (
     DARK_BRIGHTNESS,
-    MARGIN,
-    PAD,
-    THIN,
+    MARGIN_SHARE,
+    MAX_THIN_PIXELS,
+    WORD_PADDING_POINTS,
+    Components,
+    IntArray,
     Mask,
-    Numbers,
-    Pieces,
-    darker,
-    labelled,
-    pieces,
-    pixels,
+    label_components,
+    measure_components,
+    pixel_bounds,
+    threshold,
 )
-from ingestion.reading.images.render import Picture
+from ingestion.reading.images.render import PageRaster
 from ingestion.reading.results import Word
 
 LETTER = (4, 40)  # pixels of a letter's height, or of a few that touch
@@ -34,36 +34,36 @@ MIN_INK_PIXELS = (
 )
 
 
-def uncovered_share(sheet: Picture, words: Sequence[Word]) -> float:
+def uncovered_share(sheet: PageRaster, words: Sequence[Word]) -> float:
     """The share, from 0 to 1, of what looks like letters that lies outside the words' boxes."""
     ink = _letters_only(sheet)
     every = int(np.count_nonzero(ink))
     for word in words:
-        left, top, right, bottom = pixels(word.box, sheet, PAD)
+        left, top, right, bottom = pixel_bounds(word.box, sheet, WORD_PADDING_POINTS)
         ink[top:bottom, left:right] = 0
     return float(np.count_nonzero(ink) / max(every, MIN_INK_PIXELS))
 
 
-def letters(sheet: Picture) -> Pieces:
+def find_letters(sheet: PageRaster) -> Components:
     """What is of the size of letters and as dense."""
-    return _letters(labelled(darker(sheet.grey, DARK_BRIGHTNESS)))
+    return _letters(label_components(threshold(sheet.grey, DARK_BRIGHTNESS)))
 
 
-def _letters_only(sheet: Picture) -> Mask:
-    labels = labelled(darker(sheet.grey, DARK_BRIGHTNESS))
+def _letters_only(sheet: PageRaster) -> Mask:
+    labels = label_components(threshold(sheet.grey, DARK_BRIGHTNESS))
     keep = np.zeros(labels.max() + 1, np.uint8)
     keep[_letters(labels).label] = 1
     return np.asarray(keep[labels])
 
 
-def _letters(labels: Numbers) -> Pieces:
-    found = pieces(labels)
+def _letters(labels: IntArray) -> Components:
+    found = measure_components(labels)
     low, high = LETTER
     chosen = (found.high >= low) & (found.high <= high) & (found.wide <= MAX_LETTER_WIDTH)
     chosen &= found.ink >= MIN_INK_SHARE_OF_BOX * found.wide * found.high
-    chosen &= np.minimum(found.wide, found.high) > THIN
+    chosen &= np.minimum(found.wide, found.high) > MAX_THIN_PIXELS
     # Along the edges lies the scanner's shadow.
-    y, x = (int(side * MARGIN) for side in labels.shape)
+    y, x = (int(side * MARGIN_SHARE) for side in labels.shape)
     chosen &= (found.left >= x) & (found.right <= labels.shape[1] - x)
     chosen &= (found.top >= y) & (found.bottom <= labels.shape[0] - y)
-    return Pieces(*(each[chosen] for each in found))
+    return Components(*(each[chosen] for each in found))

@@ -16,20 +16,22 @@ from ingestion.reading.results import Box, Word
 
 from .binarise import (
     DARK_BRIGHTNESS,
-    PAD,
-    THIN,
+    MAX_THIN_PIXELS,
+    WORD_PADDING_POINTS,
     Mask,
-    darker,
-    evened,
-    labelled,
-    paper_of,
-    pieces,
-    pixels,
+    divide_by_background,
+    estimate_background,
+    label_components,
+    measure_components,
+    pixel_bounds,
+    threshold,
 )
-from .render import POINTS, Picture
+from .render import POINTS_PER_INCH, PageRaster
 
 FAINT = 215  # of 255; what a thin grey rule leaves, and a watermark seldom
-RULE = 50  # pixels, half an inch: few pens draw a straight line that long inside a signature
+MIN_RULE_PIXELS = (
+    50  # pixels, half an inch: few pens draw a straight line that long inside a signature
+)
 RULE_GAP = 4  # pixels; the scanner's noise breaks a grey rule
 RULE_WIDTH = 5  # pixels that go with it
 ASKEW = 0.06  # rise of a rule on a page scanned askew: 3.4 degrees
@@ -44,33 +46,35 @@ MIN_MARK_PIXELS = 50  # pixels; the corner of a table has fewer
 INK_SHARE = (0.015, 0.6)  # of a mark's box: neither scattered dust nor a solid block
 
 
-def find_marks(sheet: Picture, words: Sequence[Word]) -> tuple[Box, ...]:
+def find_marks(sheet: PageRaster, words: Sequence[Word]) -> tuple[Box, ...]:
     """Of a scanned page. Boxes in points, from the top of the page down."""
     ink, faint = _ink(sheet, words)
     if np.count_nonzero(ink) < MIN_MARK_PIXELS:
         return ()
     _remove_rules(ink, faint)
-    boxes = _clusters(_without_dust(ink), sheet.dpi / POINTS, sheet.corner)
+    boxes = _clusters(_without_dust(ink), sheet.dpi / POINTS_PER_INCH, sheet.corner)
     return tuple(sorted(boxes, key=lambda box: (box.top, box.left)))
 
 
-def marks_within(picture: Picture, area: Box, words: Sequence[Word], *, askew: bool) -> list[Box]:
+def find_marks_in_area(
+    picture: PageRaster, area: Box, words: Sequence[Word], *, askew: bool
+) -> list[Box]:
     """Of an area of a born-digital page; `picture` shows a little more.
 
     `askew` when it shows a picture, which may be a scan.
     """
-    grey = evened(picture.grey, paper_of(picture.grey))
+    grey = divide_by_background(picture.grey, estimate_background(picture.grey))
     ink, faint = _ink(replace(picture, grey=grey), words)
     if askew:
         _remove_rules(ink, faint)
     else:
         _remove_straight_rules(ink, faint)
-    left, top, right, bottom = pixels(area, picture, pad=0.0)
+    left, top, right, bottom = pixel_bounds(area, picture, pad=0.0)
     ink = np.ascontiguousarray(ink[top:bottom, left:right])
     if np.count_nonzero(ink) < MIN_MARK_PIXELS:
         return []
     corner = (picture.corner[0] + left, picture.corner[1] + top)
-    return _clusters(_without_dust(ink), picture.dpi / POINTS, corner)
+    return _clusters(_without_dust(ink), picture.dpi / POINTS_PER_INCH, corner)
 
 
 def _printed(words: Sequence[Word]) -> list[Word]:
@@ -110,7 +114,12 @@ def _remove_rules(ink: Mask, faint: Mask) -> None:
     """
     solid = cv2.morphologyEx(faint, cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
     lines = cv2.HoughLinesP(
-        faint & ~solid, 1, np.pi / 720, threshold=RULE // 2, minLineLength=RULE, maxLineGap=RULE_GAP
+        faint & ~solid,
+        1,
+        np.pi / 720,
+        threshold=MIN_RULE_PIXELS // 2,
+        minLineLength=MIN_RULE_PIXELS,
+        maxLineGap=RULE_GAP,
     )
     for left, top, right, bottom in [] if lines is None else lines.reshape(-1, 4).tolist():
         short, long = sorted((abs(right - left), abs(bottom - top)))
@@ -121,17 +130,17 @@ def _remove_rules(ink: Mask, faint: Mask) -> None:
 def _remove_straight_rules(ink: Mask, faint: Mask) -> None:
     """What was drawn by a program runs exactly across or down."""
     thin = faint & ~cv2.morphologyEx(faint, cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
-    across = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((1, RULE), np.uint8))
-    down = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((RULE, 1), np.uint8))
+    across = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((1, MIN_RULE_PIXELS), np.uint8))
+    down = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((MIN_RULE_PIXELS, 1), np.uint8))
     around = np.ones((RULE_WIDTH, RULE_WIDTH), np.uint8)
     ink[cv2.dilate(across | down, around) > 0] = 0
 
 
-def _ink(sheet: Picture, words: Sequence[Word]) -> tuple[Mask, Mask]:
+def _ink(sheet: PageRaster, words: Sequence[Word]) -> tuple[Mask, Mask]:
     """The ink, and the ink with what is faint, of all that is not a word."""
-    ink, faint = darker(sheet.grey, DARK_BRIGHTNESS), darker(sheet.grey, FAINT)
+    ink, faint = threshold(sheet.grey, DARK_BRIGHTNESS), threshold(sheet.grey, FAINT)
     for word in _printed(words):
-        left, top, right, bottom = pixels(word.box, sheet, PAD)
+        left, top, right, bottom = pixel_bounds(word.box, sheet, WORD_PADDING_POINTS)
         ink[top:bottom, left:right] = 0
         faint[top:bottom, left:right] = 0
     return ink, faint
@@ -139,9 +148,9 @@ def _ink(sheet: Picture, words: Sequence[Word]) -> tuple[Mask, Mask]:
 
 def _without_dust(ink: Mask) -> Mask:
     """Without specks, and without the short ends of rules and the sides of boxes."""
-    labels = labelled(ink)
-    found = pieces(labels)
-    thin = np.minimum(found.wide, found.high) <= THIN
+    labels = label_components(ink)
+    found = measure_components(labels)
+    thin = np.minimum(found.wide, found.high) <= MAX_THIN_PIXELS
     keep = np.zeros(labels.max() + 1, np.uint8)
     keep[found.label] = ~(thin | (found.ink < MIN_STROKE_PIXELS))
     return np.asarray(keep[labels])
@@ -150,7 +159,7 @@ def _without_dust(ink: Mask) -> Mask:
 def _clusters(ink: Mask, scale: float, corner: tuple[int, int]) -> list[Box]:
     """The boxes of strokes close together, if of a size and density that a pen leaves."""
     near = np.asarray(cv2.dilate(ink, np.ones(REACH[::-1], np.uint8)))
-    found = pieces(np.where(ink, labelled(near), 0))
+    found = measure_components(np.where(ink, label_components(near), 0))
     share = found.ink / (found.wide * found.high)
     by_hand = (found.wide >= MIN_MARK_SIZE[0] * scale) & (found.high >= MIN_MARK_SIZE[1] * scale)
     by_hand &= (found.ink >= MIN_MARK_PIXELS) & (share >= INK_SHARE[0]) & (share <= INK_SHARE[1])

@@ -14,19 +14,19 @@ MAX_OBJECTS_PER_PAGE = 20_000  # of one page that are looked at
 MAX_ANNOTATIONS_PER_PAGE = 5_000  # the same
 MAX_FORM_DEPTH = 8  # levels, of forms within forms
 
-Rect = tuple[float, float, float, float]  # left, bottom, right, top; PDF's own, upwards
+PdfRect = tuple[float, float, float, float]  # left, bottom, right, top; PDF's own, upwards
 
 
-class Drawn(NamedTuple):
+class PageObject(NamedTuple):
     """One object of a page; `form` is the one that holds it."""
 
     raw: Any
     kind: int  # pdfium.FPDF_PAGEOBJ_...
     level: int
-    form: "Drawn | None"
+    form: "PageObject | None"
 
     @property
-    def rect(self) -> Rect:
+    def rect(self) -> PdfRect:
         """Where it is on the page. Raises PdfiumError."""
         numbers = c_float(), c_float(), c_float(), c_float()
         if not pdfium.FPDFPageObj_GetBounds(self.raw, *map(byref, numbers)):
@@ -46,15 +46,15 @@ class Drawn(NamedTuple):
         return pypdfium2.PdfMatrix.from_raw(matrix)
 
 
-def drawn_on(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[Drawn]:
+def page_objects(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[PageObject]:
     """Every object of the page, or those of some kinds; what a form holds comes after the form."""
     for at in range(pdfium.FPDFPage_CountObjects(page)):
         raw = pdfium.FPDFPage_GetObject(page, at)
         kind = pdfium.FPDFPageObj_GetType(raw)
         if not kinds or kind in kinds:
-            yield Drawn(raw, kind, 0, None)
+            yield PageObject(raw, kind, 0, None)
         if kind == pdfium.FPDF_PAGEOBJ_FORM:
-            yield from _held_by(Drawn(raw, kind, 0, None), kinds)
+            yield from _held_by(PageObject(raw, kind, 0, None), kinds)
 
 
 def annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
@@ -65,17 +65,17 @@ def annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
             pdfium.FPDFPage_CloseAnnot(annotation)
 
 
-def is_opened(found: Drawn) -> bool:
+def is_expanded_form(found: PageObject) -> bool:
     """Whether it is a form whose objects are listed too."""
     return found.kind == pdfium.FPDF_PAGEOBJ_FORM and found.level < MAX_FORM_DEPTH - 1
 
 
-def _held_by(form: Drawn, kinds: tuple[int, ...]) -> Iterator[Drawn]:
-    if not is_opened(form):
+def _held_by(form: PageObject, kinds: tuple[int, ...]) -> Iterator[PageObject]:
+    if not is_expanded_form(form):
         return
     for at in range(pdfium.FPDFFormObj_CountObjects(form.raw)):
         raw = pdfium.FPDFFormObj_GetObject(form.raw, at)
-        found = Drawn(raw, pdfium.FPDFPageObj_GetType(raw), form.level + 1, form)
+        found = PageObject(raw, pdfium.FPDFPageObj_GetType(raw), form.level + 1, form)
         if not kinds or found.kind in kinds:
             yield found
         yield from _held_by(found, kinds)

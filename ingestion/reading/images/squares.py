@@ -9,8 +9,8 @@ import numpy as np
 
 from ingestion.reading.results import Box
 
-from .binarise import darker, evened, paper_of
-from .render import POINTS, Picture
+from .binarise import divide_by_background, estimate_background, threshold
+from .render import POINTS_PER_INCH, PageRaster
 
 SQUARES_DPI = 150
 INK = 170  # of 255, the paper being white: thin grey sides count
@@ -21,13 +21,13 @@ WITHIN = 0.25  # of a side from its edge, where the inside begins
 MAX_INSIDE_INK_SHARE = 0.03  # of the inside: a scan's dust
 
 
-def empty_squares(picture: Picture) -> tuple[Box, ...]:
+def find_empty_squares(picture: PageRaster) -> tuple[Box, ...]:
     """Return the boxes, in points, of the empty squares of a page."""
-    small = picture.at(SQUARES_DPI)
-    ink = darker(evened(small.grey, paper_of(small.grey)), INK)
+    small = picture.downsampled(SQUARES_DPI)
+    ink = threshold(divide_by_background(small.grey, estimate_background(small.grey)), INK)
     whole = cv2.morphologyEx(ink, cv2.MORPH_CLOSE, np.ones((2, 2), np.uint8))
     outlines, _ = cv2.findContours(whole, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
-    scale = POINTS / small.dpi
+    scale = POINTS_PER_INCH / small.dpi
     found = {}
     for outline in outlines:
         left, top, wide, high = cv2.boundingRect(outline)

@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from ingestion.reading.images.coverage import letters
+from ingestion.reading.images.coverage import find_letters
 from ingestion.reading.results import Box, PageReading, Word
 
-from .binarise import SHEET_DPI, paper_of, sheet
-from .render import POINTS, Grey, Picture
+from .binarise import ANALYSIS_DPI, estimate_background, flatten_background
+from .render import POINTS_PER_INCH, GreyArray, PageRaster
 
 TURNS = {
     90: cv2.ROTATE_90_CLOCKWISE,
@@ -35,24 +35,24 @@ Shift = NDArray[np.float64]  # two rows, for (x, y, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    picture: Picture
+class PageVariant:
+    picture: PageRaster
     page: PageReading
-    sheet: Picture  # the same picture, to look for ink in
+    sheet: PageRaster  # the same picture, to look for ink in
 
     @classmethod
-    def of(cls, picture: Picture, page: PageReading) -> "View":
+    def of(cls, picture: PageRaster, page: PageReading) -> "PageVariant":
         page = replace(page, width=picture.width, height=picture.height)
-        return cls(picture, page, sheet(picture))
+        return cls(picture, page, flatten_background(picture))
 
-    def turned(self, degrees: int) -> "View":
+    def rotated(self, degrees: int) -> "PageVariant":
         """Clockwise, by a multiple of 90."""
         page, grey = self.page, cv2.rotate(self.picture.grey, TURNS[degrees])
         moved = _moved(page, lambda box: _turned(box, degrees, page.width, page.height))
-        moved = replace(moved, turned=(page.turned + degrees) % 360)
-        return View.of(Picture(np.asarray(grey), self.picture.dpi), moved)
+        moved = replace(moved, rotation=(page.rotation + degrees) % 360)
+        return PageVariant.of(PageRaster(np.asarray(grey), self.picture.dpi), moved)
 
-    def straightened(self, degrees: float) -> "View":
+    def deskewed(self, degrees: float) -> "PageVariant":
         """Of a page that lies askew by as much, clockwise. Nothing of it is cut off."""
         high, wide = self.picture.grey.shape
         shift, size = _straightening(wide, high, degrees)
@@ -60,38 +60,40 @@ class View:
         grey = cv2.warpAffine(
             self.picture.grey, shift, size, flags=cv2.INTER_CUBIC, borderValue=paper
         )
-        scale = self.picture.dpi / POINTS
+        scale = self.picture.dpi / POINTS_PER_INCH
         moved = _moved(self.page, lambda box: _shifted(box, shift, scale))
-        return View.of(Picture(np.asarray(grey), self.picture.dpi), replace(moved, askew=degrees))
+        return PageVariant.of(
+            PageRaster(np.asarray(grey), self.picture.dpi), replace(moved, skew=degrees)
+        )
 
-    def evenly_lit(self) -> "View":
+    def evenly_lit(self) -> "PageVariant":
         """Compared with its own paper, as bright as that is in each place."""
         grey = self.picture.grey
         high, wide = grey.shape
-        small = paper_of(self.picture.at(SHEET_DPI).grey)
+        small = estimate_background(self.picture.downsampled(ANALYSIS_DPI).grey)
         paper = cv2.resize(small, (wide, high), interpolation=cv2.INTER_LINEAR)
         lit = np.asarray(cv2.divide(grey, np.maximum(paper, 1), scale=255))
-        return View.of(Picture(lit, self.picture.dpi), self.page)
+        return PageVariant.of(PageRaster(lit, self.picture.dpi), self.page)
 
-    def coarse(self) -> "View":
-        return View.of(coarse(self.picture), self.page)
+    def coarsened(self) -> "PageVariant":
+        return PageVariant.of(coarsen(self.picture), self.page)
 
 
-def coarse(picture: Picture) -> Picture:
+def coarsen(picture: PageRaster) -> PageRaster:
     """Without the grain that keeps an engine busy for minutes."""
-    smaller = picture.at(COARSE_DPI)
-    return Picture(np.asarray(cv2.medianBlur(smaller.grey, GRAIN)), smaller.dpi)
+    smaller = picture.downsampled(COARSE_DPI)
+    return PageRaster(np.asarray(cv2.medianBlur(smaller.grey, GRAIN)), smaller.dpi)
 
 
-def smoothed(grey: Grey) -> Grey:
+def smooth_bilevel(grey: GreyArray) -> GreyArray:
     """A fax has no greys: without some smoothing its jagged edges cost a tenth of the words."""
     extremes = np.count_nonzero((grey < 3) | (grey > 252)) / grey.size
     return cv2.GaussianBlur(grey, (3, 3), 0) if extremes > BILEVEL else grey
 
 
-def skew_of(small: Picture) -> float:
+def measure_skew(small: PageRaster) -> float:
     """Degrees clockwise by which a sheet's lines run askew; 0.0 where that is little, or unsure."""
-    found = letters(small)
+    found = find_letters(small)
     if len(found.label) < MIN_LETTERS_FOR_LINES:
         return 0.0
     x, y = (found.left + found.right) / 2, found.bottom.astype(float)

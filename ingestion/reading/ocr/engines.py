@@ -19,16 +19,16 @@ from typing import Any, Protocol
 import pytesseract
 from PIL import Image
 
-from ingestion.reading.images.render import POINTS, Grey, PageUnreadable
+from ingestion.reading.images.render import POINTS_PER_INCH, GreyArray, PageUnreadable
 from ingestion.reading.results import Box, Word
 
 
-class Layout(IntEnum):
+class SegmentationMode(IntEnum):
     """What tesseract is to expect: its page segmentation modes."""
 
-    PAGE = 3  #: anything. Not 1, which looks for the orientation: that costs 23 %, finds little
-    BLOCK = 6  #: one column of lines
-    SPARSE = 11  #: words here and there: a lone line above a rule, where BLOCK may see none
+    AUTO = 3  #: anything. Not 1, which looks for the orientation: that costs 23 %, finds little
+    SINGLE_BLOCK = 6  #: one column of lines
+    SPARSE_TEXT = 11  #: words here and there: a lone line above a rule, where BLOCK may see none
 
 
 MIN_UPRIGHT_CONFIDENCE = 70.0  # confidence; a page below it may lie upside down
@@ -38,7 +38,7 @@ WORD_LEVEL = "5"
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class OcrWord:
     """A word on a picture. Pixels from its top left corner."""
 
     text: str
@@ -49,8 +49,8 @@ class Token:
     height: int
     line: tuple[int, int, int]  # block, paragraph, line: equal on the same line
 
-    def word(self, dpi: float) -> Word:
-        scale = POINTS / dpi
+    def to_word(self, dpi: float) -> Word:
+        scale = POINTS_PER_INCH / dpi
         right, bottom = self.left + self.width, self.top + self.height
         box = Box(self.left * scale, self.top * scale, right * scale, bottom * scale)
         return Word(self.text, box, self.confidence)
@@ -60,7 +60,7 @@ class OcrFailed(PageUnreadable):
     """The engine failed at a page that could be drawn: no fault of its file."""
 
 
-class TookTooLong(OcrFailed):
+class OcrTimeout(OcrFailed):
     def __init__(self) -> None:
         super().__init__("OCR took too long")
 
@@ -68,9 +68,13 @@ class TookTooLong(OcrFailed):
 class Engine(Protocol):
     version: str
 
-    def tokens(
-        self, grey: Grey, dpi: int, seconds: float, layout: Layout = Layout.PAGE
-    ) -> list[Token]:
+    def recognise(
+        self,
+        grey: GreyArray,
+        dpi: int,
+        seconds: float,
+        mode: SegmentationMode = SegmentationMode.AUTO,
+    ) -> list[OcrWord]:
         """In reading order. Raises OcrFailed."""
         ...
 
@@ -88,12 +92,16 @@ class Pytesseract:
         self.version = f"pytesseract {ours}, tesseract {theirs}, {languages}"
         self._languages = languages
 
-    def tokens(
-        self, grey: Grey, dpi: int, seconds: float, layout: Layout = Layout.PAGE
-    ) -> list[Token]:
+    def recognise(
+        self,
+        grey: GreyArray,
+        dpi: int,
+        seconds: float,
+        mode: SegmentationMode = SegmentationMode.AUTO,
+    ) -> list[OcrWord]:
         picture: Any = Image.fromarray(grey)
         picture.format = "PPM"  # handed over as it is; pytesseract would compress it to PNG
-        config = f"--psm {layout} --oem {LSTM_ONLY} --dpi {dpi}"
+        config = f"--psm {mode} --oem {LSTM_ONLY} --dpi {dpi}"
         try:
             table = pytesseract.image_to_data(
                 picture, lang=self._languages, config=config, timeout=seconds
@@ -101,8 +109,8 @@ class Pytesseract:
         except pytesseract.TesseractError as error:
             raise OcrFailed(f"OCR failed: {error.message[:100]}") from error
         except RuntimeError as error:  # its only sign of a timeout
-            raise TookTooLong from error
-        return list(parse(table))
+            raise OcrTimeout from error
+        return list(parse_tsv(table))
 
 
 class Tesserocr:
@@ -113,29 +121,36 @@ class Tesserocr:
 
         # It writes of boxes that it cuts, to everybody's stderr, and what fails is raised here.
         tesserocr.set_leptonica_log_level(tesserocr.LeptLogLevel.NONE)
-        folder = tessdata(languages)
+        folder = find_tessdata(languages)
         ours, theirs = importlib.metadata.version("tesserocr"), tesserocr.tesseract_version()
         self.version = f"tesserocr {ours}, {theirs.splitlines()[0]}, {languages}"
         self._api = tesserocr.PyTessBaseAPI(
-            path=f"{folder}/", lang=languages, psm=Layout.PAGE, oem=tesserocr.OEM.LSTM_ONLY
+            path=f"{folder}/",
+            lang=languages,
+            psm=SegmentationMode.AUTO,
+            oem=tesserocr.OEM.LSTM_ONLY,
         )
 
-    def tokens(
-        self, grey: Grey, dpi: int, seconds: float, layout: Layout = Layout.PAGE
-    ) -> list[Token]:
+    def recognise(
+        self,
+        grey: GreyArray,
+        dpi: int,
+        seconds: float,
+        mode: SegmentationMode = SegmentationMode.AUTO,
+    ) -> list[OcrWord]:
         began = time.monotonic()
-        self._api.SetPageSegMode(layout)
+        self._api.SetPageSegMode(mode)
         self._api.SetImage(Image.fromarray(grey))
         self._api.SetSourceResolution(dpi)
         # Layout analysis cannot be interrupted; the page's alarm is what bounds it.
         if not self._api.Recognize(int(seconds * 1000)):
             late = time.monotonic() - began >= seconds
-            raise TookTooLong if late else OcrFailed("OCR failed")
-        return list(parse(self._api.GetTSVText(0)))
+            raise OcrTimeout if late else OcrFailed("OCR failed")
+        return list(parse_tsv(self._api.GetTSVText(0)))
 
 
 @cache
-def engine(name: str, languages: str) -> Engine:
+def get_engine(name: str, languages: str) -> Engine:
     """The engine of this process: auto, tesserocr or pytesseract.
 
     Raises LookupError for a language that is not installed: that is never the page's fault.
@@ -149,7 +164,7 @@ def engine(name: str, languages: str) -> Engine:
     return engines[name](languages)
 
 
-def parse(table: str) -> Iterator[Token]:
+def parse_tsv(table: str) -> Iterator[OcrWord]:
     """The words of tesseract's TSV: level page block par line word left top width height conf text.
 
     tesserocr leaves out the heading.
@@ -159,10 +174,10 @@ def parse(table: str) -> Iterator[Token]:
             continue
         block, paragraph, line, _, left, top, width, height = map(int, row[2:10])
         where = (block, paragraph, line)
-        yield Token(row[11].strip(), float(row[10]), left, top, width, height, where)
+        yield OcrWord(row[11].strip(), float(row[10]), left, top, width, height, where)
 
 
-def tessdata(languages: str) -> Path:
+def find_tessdata(languages: str) -> Path:
     """The folder that the program reads, too: what TESSDATA_PREFIX names, or a distribution's.
 
     Raises LookupError for a language that is in none.

@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingestion.reading.images.marks import MIN_PRINT_CONFIDENCE
-from ingestion.reading.images.render import POINTS, Grey, Picture
-from ingestion.reading.images.variants import smoothed
-from ingestion.reading.results import Box, Word, around
+from ingestion.reading.images.render import POINTS_PER_INCH, GreyArray, PageRaster
+from ingestion.reading.images.variants import smooth_bilevel
+from ingestion.reading.results import Box, Word, bounding_box
 
 from .engines import (
     MIN_UPRIGHT_CONFIDENCE,
     Engine,
-    Layout,
     OcrFailed,
-    Token,
-    TookTooLong,
+    OcrTimeout,
+    OcrWord,
+    SegmentationMode,
 )
 
 # What the engine may have passed over, in heights of the page's usual word.
@@ -52,14 +52,14 @@ MIN_STROKE_POINTS = 1.5  # points of ink above each other; the rule that one sig
 INK_THRESHOLD = 0.7  # of the paper's brightness: ink is darker
 
 
-def look_again(
-    picture: Picture,
-    read: Sequence[Token],
+def run_second_pass(
+    picture: PageRaster,
+    read: Sequence[OcrWord],
     words: Sequence[Word],
     marks: Sequence[Box],
     engine: Engine,
     deadline: float,
-) -> tuple[list[Token], list[Token]]:
+) -> tuple[list[OcrWord], list[OcrWord]]:
     """What was `read`, with the garbage in it replaced; and what was passed over.
 
     `words` are all that are known of the page. What was passed over stays among its marks, as does
@@ -72,13 +72,15 @@ def look_again(
     lines = _to_their_ends(lines, picture, GAP * usual)[
         : max(MAX_SUSPECT_LINES_PER_PAGE - len(garbage), 0)
     ]
-    now, passed_over = list(read), list[Token]()
+    now, passed_over = list(read), list[OcrWord]()
     try:
         for at, area in enumerate(garbage[:MAX_SUSPECT_LINES_PER_PAGE]):
-            found = _seen(picture, area, engine, Layout.BLOCK, deadline)
+            found = _seen(picture, area, engine, SegmentationMode.SINGLE_BLOCK, deadline)
             now = _replaced(now, area, _in_lines(found, at), picture.dpi)
         for at, line in enumerate(lines, start=len(garbage)):
-            passed_over += _in_one_line(_seen(picture, line, engine, Layout.SPARSE, deadline), at)
+            passed_over += _in_one_line(
+                _seen(picture, line, engine, SegmentationMode.SPARSE_TEXT, deadline), at
+            )
     except OcrFailed:
         pass  # what was read before stands
     return now, passed_over
@@ -104,7 +106,7 @@ def _lines_in(marks: Sequence[Box], usual: float) -> list[Box]:
         if at is None:
             lines.append(mark)
         else:
-            lines[at] = around((lines[at], mark))
+            lines[at] = bounding_box((lines[at], mark))
     long = [
         line for line in lines if line.right - line.left > MIN_LINE_RATIO * (line.bottom - line.top)
     ]
@@ -117,21 +119,21 @@ def _goes_on(line: Box, mark: Box, gap: float) -> bool:
 
 def _is_known(line: Box, known: Iterable[Box]) -> bool:
     """Whether most of it was read, as a heading, which is a mark for its height."""
-    there = (box for box in known if line.covers(box) or box.covers(line))
+    there = (box for box in known if line.contains_center_of(box) or box.contains_center_of(line))
     return sum(box.right - box.left for box in there) > (line.right - line.left) / 2
 
 
-def _to_their_ends(lines: Iterable[Box], picture: Picture, gap: float) -> list[Box]:
+def _to_their_ends(lines: Iterable[Box], picture: PageRaster, gap: float) -> list[Box]:
     """With the ink beside them, up to a gap: of a short line some words may have made no mark."""
     ends: list[Box] = []
     for line in lines:
-        if not any(end.covers(line) for end in ends):
+        if not any(end.contains_center_of(line) for end in ends):
             ends.append(_to_its_ends(line, picture, gap))
     return ends
 
 
-def _to_its_ends(line: Box, picture: Picture, gap: float) -> Box:
-    scale = picture.dpi / POINTS
+def _to_its_ends(line: Box, picture: PageRaster, gap: float) -> Box:
+    scale = picture.dpi / POINTS_PER_INCH
     rows = picture.grey[int(line.top * scale) : int(line.bottom * scale) + 1]
     ink = (
         np.count_nonzero(rows < INK_THRESHOLD * np.median(rows), axis=0)
@@ -158,16 +160,16 @@ def _garbage(words: Sequence[Word], usual: float) -> list[Box]:
     for word in words:
         if word.confidence < MIN_PRINT_CONFIDENCE:
             wide = _widened(word.box, REACH[0] * usual, REACH[1] * usual)
-            near = [each for each in clusters if any(map(wide.touches, each))]
+            near = [each for each in clusters if any(map(wide.intersects, each))]
             clusters = [each for each in clusters if each not in near]
             clusters.append([word.box, *(box for each in near for box in each)])
-    areas = [around(boxes) for boxes in clusters if len(boxes) >= MIN_WORDS_PER_LINE]
+    areas = [bounding_box(boxes) for boxes in clusters if len(boxes) >= MIN_WORDS_PER_LINE]
     return sorted((area for area in areas if _is_misread(area, words)), key=lambda area: area.top)
 
 
 def _is_misread(area: Box, words: Iterable[Word]) -> bool:
     """Not a line of which some words are unsure."""
-    within = [word for word in words if area.covers(word.box)]
+    within = [word for word in words if area.contains_center_of(word.box)]
     sure = sum(len(word.text) for word in within if word.confidence >= MIN_UPRIGHT_CONFIDENCE)
     return sure < sum(len(word.text) for word in within) / 2
 
@@ -178,16 +180,18 @@ def _widened(box: Box, x: float, y: float) -> Box:
 
 
 def _seen(
-    picture: Picture, place: Box, engine: Engine, layout: Layout, deadline: float
-) -> list[Token]:
+    picture: PageRaster, place: Box, engine: Engine, layout: SegmentationMode, deadline: float
+) -> list[OcrWord]:
     """What stands surely in a place, where it is on the page. Raises OcrFailed."""
     left = deadline - time.monotonic()
     if left < MIN_SECONDS_LEFT:
-        raise TookTooLong
+        raise OcrTimeout
     grey, (x, y) = _cut_out(picture, place)
-    copies = COPIES_PER_LINE if layout is Layout.SPARSE else 1
+    copies = COPIES_PER_LINE if layout is SegmentationMode.SPARSE_TEXT else 1
     high, middle = grey.shape[0], copies // 2
-    tokens = engine.tokens(smoothed(np.vstack([grey] * copies)), round(picture.dpi), left, layout)
+    tokens = engine.recognise(
+        smooth_bilevel(np.vstack([grey] * copies)), round(picture.dpi), left, layout
+    )
     # A stroke is the side of a box.
     sure = [
         token
@@ -201,12 +205,12 @@ def _seen(
     ]
     # Not what the rim shows of the lines above and below.
     inner = _widened(place, LINE_MARGIN_POINTS[0], 0.0)
-    return [token for token in moved if inner.covers(token.word(picture.dpi).box)]
+    return [token for token in moved if inner.contains_center_of(token.to_word(picture.dpi).box)]
 
 
-def _cut_out(picture: Picture, place: Box) -> tuple[Grey, tuple[int, int]]:
+def _cut_out(picture: PageRaster, place: Box) -> tuple[GreyArray, tuple[int, int]]:
     """With a rim, from which tesseract knows the paper; and the corner of that on the page."""
-    scale = picture.dpi / POINTS
+    scale = picture.dpi / POINTS_PER_INCH
     left, above, right, below = (
         max(int(edge * scale), 0) for edge in _widened(place, *LINE_MARGIN_POINTS)
     )
@@ -216,21 +220,25 @@ def _cut_out(picture: Picture, place: Box) -> tuple[Grey, tuple[int, int]]:
 # Block 0 and those below it are none of the page's own: theirs count from 1.
 
 
-def _in_lines(tokens: Iterable[Token], at: int) -> list[Token]:
+def _in_lines(tokens: Iterable[OcrWord], at: int) -> list[OcrWord]:
     return [replace(token, line=(-at, *token.line[1:])) for token in tokens]
 
 
-def _in_one_line(tokens: Iterable[Token], at: int) -> list[Token]:
+def _in_one_line(tokens: Iterable[OcrWord], at: int) -> list[OcrWord]:
     in_order = sorted(tokens, key=lambda token: token.left)
     return [replace(token, line=(-at, 1, 1)) for token in in_order]
 
 
-def _replaced(read: list[Token], area: Box, found: Sequence[Token], dpi: float) -> list[Token]:
+def _replaced(
+    read: list[OcrWord], area: Box, found: Sequence[OcrWord], dpi: float
+) -> list[OcrWord]:
     """With what was found where the garbage stood, if it is clearly better."""
-    garbage = [token for token in read if area.covers(token.word(dpi).box)]
-    others = [token.word(dpi).box for token in read if token not in garbage]
+    garbage = [token for token in read if area.contains_center_of(token.to_word(dpi).box)]
+    others = [token.to_word(dpi).box for token in read if token not in garbage]
     new = [
-        token for token in found if not any(other.covers(token.word(dpi).box) for other in others)
+        token
+        for token in found
+        if not any(other.contains_center_of(token.to_word(dpi).box) for other in others)
     ]
     if not garbage or _probably_right(new) < MIN_IMPROVEMENT * _probably_right(garbage):
         return read
@@ -238,6 +246,6 @@ def _replaced(read: list[Token], area: Box, found: Sequence[Token], dpi: float) 
     return [*read[:at], *new, *(token for token in read[at:] if token not in garbage)]
 
 
-def _probably_right(tokens: Iterable[Token]) -> float:
+def _probably_right(tokens: Iterable[OcrWord]) -> float:
     """Characters."""
     return sum(len(token.text) * token.confidence / 100 for token in tokens)

@@ -12,7 +12,7 @@ from pathlib import Path, PureWindowsPath
 
 import pikepdf
 
-MAX_OBJECTS = 400_000  # of one document; a book of a thousand pages has a tenth of them
+MAX_OBJECTS_PER_FILE = 400_000  # of one document; a book of a thousand pages has a tenth of them
 WRONG_SIZE = "reported number of objects"  # a warning of qpdf's that is of no object
 MAX_FIELDS = 20_000
 MAX_FIELD_DEPTH = 32  # fields within fields; forms have two or three levels
@@ -68,7 +68,7 @@ _TELLING = re.compile(
 _SCRIPT = re.compile(rb"<(?:[\w.-]+:)?script\b")  # of an XFA form, which is XML
 
 
-def flags(path: Path) -> frozenset[str]:
+def find_active_content(path: Path) -> frozenset[str]:
     """Those of `Reading`. `unsearched` where qpdf fails, or there is more than it looks at."""
     try:
         with pikepdf.open(path, password="") as opened:
@@ -79,7 +79,7 @@ def flags(path: Path) -> frozenset[str]:
 
 def _flags(opened: pikepdf.Pdf) -> Iterator[str]:
     yield from _xfa_flags(opened.Root)
-    if len(opened.objects) > MAX_OBJECTS:
+    if len(opened.objects) > MAX_OBJECTS_PER_FILE:
         yield "unsearched"
         return
     may_be_signed = is_any_missing = False
@@ -94,20 +94,20 @@ def _flags(opened: pikepdf.Pdf) -> Iterator[str]:
             yield "remote"  # its contents are in another file
     if is_any_missing and any(WRONG_SIZE not in each for each in opened.get_warnings()):
         yield "unsearched"  # as an array in a thousand others, which qpdf gives up and pdfium reads
-    if may_be_signed and any(map(is_signed, fields(opened))):
+    if may_be_signed and any(map(is_signed_field, form_fields(opened))):
         yield "digital-signature"
 
 
 def _xfa_flags(root: pikepdf.Object) -> Iterator[str]:
-    form = dictionary(root, "/AcroForm")
+    form = get_dictionary(root, "/AcroForm")
     if "/XFA" in form:
         yield "xfa"
-        packets = [*array(form, "/XFA"), form["/XFA"]]
+        packets = [*get_array(form, "/XFA"), form["/XFA"]]
         texts = (each.read_bytes() for each in packets if isinstance(each, pikepdf.Stream))
         if any(_SCRIPT.search(text.replace(b"\0", b"")) for text in texts):  # also in UTF-16
             yield "javascript"
     # ISO 32000-1, table 28: such pages say only "please wait"; an XFA processor draws the form.
-    if root.get("/NeedsRendering") or ("/XFA" in form and not array(form, "/Fields")):
+    if root.get("/NeedsRendering") or ("/XFA" in form and not get_array(form, "/Fields")):
         yield "xfa-dynamic"
 
 
@@ -187,8 +187,8 @@ def _runs_script(address: object) -> bool:
     return isinstance(address, pikepdf.String) and plain.startswith(SCRIPT_SCHEMES)
 
 
-def _known(flags: dict[str, str], name: object) -> Iterator[str]:
-    if (flag := flags.get(str(name))) is not None:
+def _known(find_active_content: dict[str, str], name: object) -> Iterator[str]:
+    if (flag := find_active_content.get(str(name))) is not None:
         yield flag
 
 
@@ -196,12 +196,12 @@ def _is_within(inner: object) -> bool:
     return isinstance(inner, pikepdf.Object) and not inner.is_indirect
 
 
-def is_signed(field: pikepdf.Object) -> bool:
+def is_signed_field(field: pikepdf.Object) -> bool:
     """Return whether it is a signature field with a value. Its kind may be an ancestor's."""
-    return "/V" in field and any(each.get("/FT") == "/Sig" for each in lineage(field))
+    return "/V" in field and any(each.get("/FT") == "/Sig" for each in field_ancestry(field))
 
 
-def lineage(field: pikepdf.Object) -> Iterator[pikepdf.Object]:
+def field_ancestry(field: pikepdf.Object) -> Iterator[pikepdf.Object]:
     """The field and those that it is within, the innermost first."""
     each: pikepdf.Object | None = field
     for _ in range(MAX_FIELD_DEPTH):
@@ -211,26 +211,26 @@ def lineage(field: pikepdf.Object) -> Iterator[pikepdf.Object]:
         each = each.get("/Parent")
 
 
-def fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
+def form_fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
     """The form's fields, and those that only a page knows."""
-    form = dictionary(opened.Root, "/AcroForm")
-    on_pages = (each for page in opened.pages for each in array(page.obj, "/Annots"))
-    waiting = [*array(form, "/Fields"), *on_pages]
+    form = get_dictionary(opened.Root, "/AcroForm")
+    on_pages = (each for page in opened.pages for each in get_array(page.obj, "/Annots"))
+    waiting = [*get_array(form, "/Fields"), *on_pages]
     seen: set[tuple[int, int]] = set()
     while waiting and len(seen) < MAX_FIELDS:
         field = waiting.pop()
         if isinstance(field, pikepdf.Dictionary) and not _met(field, seen):
             yield field
-            waiting += array(field, "/Kids")
+            waiting += get_array(field, "/Kids")
 
 
-def dictionary(owner: pikepdf.Object, key: str) -> pikepdf.Object:
+def get_dictionary(owner: pikepdf.Object, key: str) -> pikepdf.Object:
     """An empty one where there is none."""
     found = owner.get(key)
     return found if isinstance(found, pikepdf.Dictionary) else pikepdf.Dictionary()
 
 
-def array(owner: pikepdf.Object, key: str) -> list[pikepdf.Object]:
+def get_array(owner: pikepdf.Object, key: str) -> list[pikepdf.Object]:
     found = owner.get(key)
     return list(found) if isinstance(found, pikepdf.Array) else []
 

@@ -57,9 +57,9 @@ from ingestion.reading.results import Box, DigitalSignature, SignatureResult
 
 from .active_content import (
     QPDF_ERRORS,
-    fields,
-    is_signed,
-    lineage,
+    field_ancestry,
+    form_fields,
+    is_signed_field,
 )
 from .trusted_issuers import issuers_in
 
@@ -116,21 +116,21 @@ def digital_signatures(
         with pikepdf.open(path, password="") as opened:
             found = tuple(_signed_fields(opened))
     except QPDF_ERRORS as error:
-        return (unchecked(type(error).__name__),)
+        return (unchecked_signature(type(error).__name__),)
     with path.open("rb") as file:
         seen = tuple(_validated(file, found, trusted))
     return tuple(_placed(each, field, to_box) for each, field in seen)
 
 
-def unchecked(detail: str) -> DigitalSignature:
+def unchecked_signature(detail: str) -> DigitalSignature:
     """A signature that nobody validated, and why not."""
     return DigitalSignature(SignatureResult.UNCHECKED, detail=detail)
 
 
 def _signed_fields(opened: pikepdf.Pdf) -> Iterator[_Field]:
     widgets = _widgets(opened)
-    for field in fields(opened):
-        if is_signed(field):
+    for field in form_fields(opened):
+        if is_signed_field(field):
             contents = _contents(field.V)
             kids = field.get("/Kids")
             shown = [field, *(kids if isinstance(kids, pikepdf.Array) else ())]
@@ -180,7 +180,9 @@ def _contents(value: pikepdf.Object) -> bytes:
 
 
 def _name(field: pikepdf.Object) -> str:
-    parts = [str(each.T) for each in lineage(field) if isinstance(each.get("/T"), pikepdf.String)]
+    parts = [
+        str(each.T) for each in field_ancestry(field) if isinstance(each.get("/T"), pikepdf.String)
+    ]
     return _plain(".".join(reversed(parts)))
 
 
@@ -189,7 +191,7 @@ def _placed(
 ) -> DigitalSignature:
     """Return the signature with its place. With several places it is not known to sign any."""
     if len(field.widgets) > 1 and signature.result not in DAMAGED:
-        return replace(unchecked("it is shown at several places"), field=field.name)
+        return replace(unchecked_signature("it is shown at several places"), field=field.name)
     for widget in field.widgets[:1]:
         box = to_box(widget.page, widget.rectangle)
         signature = replace(signature, page=widget.page, box=box)
@@ -205,9 +207,9 @@ def _validated(
         if field.is_empty:
             yield DigitalSignature(SignatureResult.EMPTY), field
         elif field.is_large:
-            yield unchecked("the signature is too large"), field
+            yield unchecked_signature("the signature is too large"), field
         elif number >= MAX_SIGNATURES or time.process_time() > until:
-            yield unchecked("the file has too many signatures"), field
+            yield unchecked_signature("the file has too many signatures"), field
         else:
             reader = reader or _opened(file)
             if isinstance(reader, DigitalSignature):
@@ -224,7 +226,7 @@ def _opened(file: BinaryIO) -> PdfFileReader | DigitalSignature:
             reader.decrypt("")
         reader.root["/Pages"]
     except Exception as error:  # noqa: BLE001 - hostile input raises whatever it likes
-        return unchecked(_why(error))
+        return unchecked_signature(_why(error))
     return reader
 
 
@@ -237,7 +239,7 @@ def _signature(
         try:
             return await _validate(reader, field, trusted)
         except Exception as error:  # noqa: BLE001 - hostile input raises whatever it likes
-            return unchecked(_why(error))
+            return unchecked_signature(_why(error))
 
     return asyncio.run(guarded())
 
@@ -248,15 +250,15 @@ async def _validate(
     number, generation = field.number
     value = reader.get_object(generic.Reference(number, generation, reader))
     if not isinstance(value, generic.DictionaryObject):
-        return unchecked("its field is not found")
+        return unchecked_signature("its field is not found")
     embedded = EmbeddedPdfSignature(reader, value, field.name)
     if len(embedded.signed_data["certificates"]) > MAX_CERTIFICATES:
-        return unchecked("it brings too many certificates")
+        return unchecked_signature("it brings too many certificates")
     if embedded.sig_object_type == "/DocTimeStamp":
         return await _validate_time_stamp(embedded)
     signed_at = _aware(embedded.self_reported_timestamp)
     if signed_at is None:
-        return unchecked("it does not say when it was made")
+        return unchecked_signature("it does not say when it was made")
     context = ValidationContext(
         trust_roots=list(trusted),
         moment=signed_at,

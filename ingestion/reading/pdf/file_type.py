@@ -7,7 +7,9 @@ from pathlib import Path
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import MediaType, Unreadable
 
-LOOKED_AT = 1024  # bytes; readers accept %PDF- anywhere in the first 1024 (ISO 32000-1, annex H)
+HEADER_WINDOW_BYTES = (
+    1024  # bytes; readers accept %PDF- anywhere in the first 1024 (ISO 32000-1, annex H)
+)
 
 ACCEPTED = {
     b"%PDF-": MediaType.PDF,
@@ -38,7 +40,7 @@ IN_ARCHIVES = {
 WEB_PAGE = (b"<!doctype html", b"<html", b"<head", b"<body")
 
 
-def sniff(path: Path, limits: ReadingLimits) -> MediaType | Unreadable:
+def detect_media_type(path: Path, limits: ReadingLimits) -> MediaType | Unreadable:
     size = path.stat().st_size
     if size == 0:
         return Unreadable("EMPTY_FILE")
@@ -46,11 +48,11 @@ def sniff(path: Path, limits: ReadingLimits) -> MediaType | Unreadable:
         megabytes = {"size_mb": math.ceil(size / 1e6), "limit_mb": int(limits.max_bytes / 1e6)}
         return Unreadable("FILE_TOO_LARGE", megabytes)
     with path.open("rb") as file:
-        head = file.read(LOOKED_AT)
-    return accepted(head) or Unreadable("UNSUPPORTED_TYPE", {"found": _found(head, path)})
+        head = file.read(HEADER_WINDOW_BYTES)
+    return match_media_type(head) or Unreadable("UNSUPPORTED_TYPE", {"found": _found(head, path)})
 
 
-def accepted(head: bytes) -> MediaType | None:
+def match_media_type(head: bytes) -> MediaType | None:
     for magic, media_type in ACCEPTED.items():
         if head.startswith(magic):
             return media_type

@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 PIXEL = 1.0  # points, rounded up: a mark may reach as far out of its area
 
 
-class LateUnreadableError(Exception):
+class LazyReadError(Exception):
     """Page `number` fails when it is looked at again, so it cannot be read. Stays in the child."""
 
     def __init__(self, number: int, reason: str) -> None:
@@ -26,7 +26,7 @@ class LateUnreadableError(Exception):
         self.number, self.reason = number, reason
 
 
-class Late(Sequence[Found]):
+class LazySequence(Sequence[Found]):
     """As the tuple that it stands for. For the process that has the document open.
 
     `settled` before it travels. Looking may raise LateUnreadableError.
@@ -50,7 +50,7 @@ class Late(Sequence[Found]):
         return self._all[at]
 
     def __eq__(self, other: object) -> bool:
-        return tuple(other) == self._all if isinstance(other, Late) else other == self._all
+        return tuple(other) == self._all if isinstance(other, LazySequence) else other == self._all
 
     __hash__ = None  # type: ignore[assignment]  # equal to a tuple that it does not hash as
 
@@ -58,7 +58,7 @@ class Late(Sequence[Found]):
         raise TypeError("words and marks are to be settled before a page is sent anywhere")
 
 
-class LateWords(Late[Word]):
+class LazyWords(LazySequence[Word]):
     """In reading order; all of them are found at once."""
 
     def __init__(self, find: Callable[[], Sequence[Word]]) -> None:
@@ -69,7 +69,7 @@ class LateWords(Late[Word]):
         return tuple(self._find())
 
 
-class LateSquares(Late[Box]):
+class LazySquares(LazySequence[Box]):
     """From the top of the page down; the page is drawn for them."""
 
     def __init__(self, find: Callable[[], Sequence[Box]]) -> None:
@@ -80,7 +80,7 @@ class LateSquares(Late[Box]):
         return tuple(self._find())
 
 
-class LateMarks(Late[Box]):
+class LazyMarks(LazySequence[Box]):
     """From the top of the page down.
 
     `areas` says where on the page marks may be at all; each is looked at with `look`, once.
@@ -96,7 +96,7 @@ class LateMarks(Late[Box]):
         """The marks of every area that touches the place."""
         left, top, right, bottom = place
         wider = Box(left - PIXEL, top - PIXEL, right + PIXEL, bottom + PIXEL)
-        near = [area for area in self._areas if area.touches(wider)]
+        near = [area for area in self._areas if area.intersects(wider)]
         return [mark for area in near for mark in self._marks_of(area)]
 
     @cached_property
@@ -116,13 +116,13 @@ class LateMarks(Late[Box]):
 
 def marks_near(page: PageReading, place: Box) -> Sequence[Box]:
     """At least the marks that touch the place; where none were looked for yet, it looks there."""
-    return page.marks.near(place) if isinstance(page.marks, LateMarks) else page.marks
+    return page.marks.near(place) if isinstance(page.marks, LazyMarks) else page.marks
 
 
-def settled(page: PageReading) -> PageReading:
+def evaluate(page: PageReading) -> PageReading:
     """With its words, marks and squares as plain data."""
     words, marks, squares = page.words, page.marks, page.empty_squares
-    if any(isinstance(found, Late) for found in (words, marks, squares)):
+    if any(isinstance(found, LazySequence) for found in (words, marks, squares)):
         plain = tuple(words), tuple(marks), tuple(squares)
         return replace(page, words=plain[0], marks=plain[1], empty_squares=plain[2])
     return page

@@ -3,63 +3,67 @@
 from collections.abc import Sequence
 
 from ingestion.reading.images.binarise import (
-    SHEET_DPI,
-    normalised,
-    sheet,
-    tone_of,
+    ANALYSIS_DPI,
+    flatten_background,
+    measure_tone,
+    normalise_tone,
 )
-from ingestion.reading.images.marks import RULE, find_marks, marks_within
-from ingestion.reading.images.render import POINTS, page_picture
-from ingestion.reading.images.squares import SQUARES_DPI, empty_squares
+from ingestion.reading.images.marks import MIN_RULE_PIXELS, find_marks, find_marks_in_area
+from ingestion.reading.images.render import POINTS_PER_INCH, render_page
+from ingestion.reading.images.squares import SQUARES_DPI, find_empty_squares
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Box, Word
 
-from .lazy import LateMarks, LateSquares
-from .pages import OpenPages, looking
-from .unaccounted_ink import unread_areas
+from .lazy import LazyMarks, LazySquares
+from .pages import OpenPages, deferred_work
+from .unaccounted_ink import find_unaccounted_areas
 
-EDGE = RULE / 2 * POINTS / SHEET_DPI  # points around an area: a rule shows where it goes on
+EDGE = (
+    MIN_RULE_PIXELS / 2 * POINTS_PER_INCH / ANALYSIS_DPI
+)  # points around an area: a rule shows where it goes on
 
 
-def drawn_marks(
+def lazy_marks(
     pages: OpenPages, number: int, words: Sequence[Word], limits: ReadingLimits, *, askew: bool
-) -> LateMarks:
+) -> LazyMarks:
     """The same marks as in a picture of the whole page; only where one may be is it drawn."""
 
     def areas() -> Sequence[Box]:
-        with looking(number, limits):
-            return unread_areas(pages.load(number), words)
+        with deferred_work(number, limits):
+            return find_unaccounted_areas(pages.load(number), words)
 
     def look(area: Box) -> Sequence[Box]:
         around = Box(area.left - EDGE, area.top - EDGE, area.right + EDGE, area.bottom + EDGE)
-        near = [word for word in words if word.box.touches(around)]
-        with looking(number, limits):
-            picture = page_picture(pages.load(number), SHEET_DPI, limits, around)
-            return marks_within(picture, area, near, askew=askew)
+        near = [word for word in words if word.box.intersects(around)]
+        with deferred_work(number, limits):
+            picture = render_page(pages.load(number), ANALYSIS_DPI, limits, around)
+            return find_marks_in_area(picture, area, near, askew=askew)
 
-    return LateMarks(areas, look)
+    return LazyMarks(areas, look)
 
 
-def drawn_squares(pages: OpenPages, number: int, limits: ReadingLimits) -> LateSquares:
+def lazy_empty_squares(pages: OpenPages, number: int, limits: ReadingLimits) -> LazySquares:
     def look() -> Sequence[Box]:
-        with looking(number, limits):
-            return empty_squares(page_picture(pages.load(number), SQUARES_DPI, limits))
+        with deferred_work(number, limits):
+            return find_empty_squares(render_page(pages.load(number), SQUARES_DPI, limits))
 
-    return LateSquares(look)
+    return LazySquares(look)
 
 
-def scanned_marks(
+def lazy_scan_marks(
     pages: OpenPages, number: int, words: Sequence[Word], limits: ReadingLimits
-) -> LateMarks:
+) -> LazyMarks:
     """Of a page that is one picture, which is looked at as a whole."""
 
     def areas() -> Sequence[Box]:
-        with looking(number, limits):
+        with deferred_work(number, limits):
             return [Box(0.0, 0.0, *pages.load(number).get_size())]
 
     def look(_: Box) -> Sequence[Box]:
-        with looking(number, limits):
-            picture = page_picture(pages.load(number), SHEET_DPI, limits)
-            return find_marks(sheet(normalised(picture, tone_of(picture))), words)
+        with deferred_work(number, limits):
+            picture = render_page(pages.load(number), ANALYSIS_DPI, limits)
+            return find_marks(
+                flatten_background(normalise_tone(picture, measure_tone(picture))), words
+            )
 
-    return LateMarks(areas, look)
+    return LazyMarks(areas, look)

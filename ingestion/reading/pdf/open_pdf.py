@@ -13,12 +13,12 @@ from pathlib import Path
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.reading.limits import ReadingLimits, too_long
+from ingestion.reading.limits import ReadingLimits, too_many_pages
 from ingestion.reading.results import Unreadable
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedPdf:
     """`path` is the file to read from, the original or its repaired copy. Whoever has it closes."""
 
     path: Path
@@ -27,7 +27,7 @@ class Opened:
 
 
 @contextmanager
-def document(path: Path, *, with_form: bool = True) -> Iterator[pypdfium2.PdfDocument]:
+def open_document(path: Path, *, with_form: bool = True) -> Iterator[pypdfium2.PdfDocument]:
     """An open document, with its form loaded unless told otherwise. Raises PdfiumError."""
     with closing(_document(path, with_form=with_form)) as opened:
         yield opened
@@ -35,7 +35,7 @@ def document(path: Path, *, with_form: bool = True) -> Iterator[pypdfium2.PdfDoc
 
 def open_pdf(
     path: Path, rewritten: Path, limits: ReadingLimits, *, with_form: bool = True
-) -> Opened | Unreadable:
+) -> OpenedPdf | Unreadable:
     """`rewritten` is where a repaired copy may be written; whoever calls removes it.
 
     `with_form` False leaves the document's form alone: its entries are neither drawn nor read.
@@ -46,10 +46,10 @@ def open_pdf(
         return _repair(path, rewritten, limits, with_form=with_form)
     pages, sound = len(opened), pdfium.FPDF_DocumentHasValidCrossReferenceTable(opened)
     if sound and 0 < pages <= limits.max_pages:
-        return Opened(path, opened)
+        return OpenedPdf(path, opened)
     opened.close()
     if pages > limits.max_pages:
-        return too_long(pages, limits)
+        return too_many_pages(pages, limits)
     return _repair(path, rewritten, limits, with_form=with_form)
 
 
@@ -62,13 +62,13 @@ def _document(path: Path, *, with_form: bool) -> pypdfium2.PdfDocument:
 
 def _repair(
     path: Path, rewritten: Path, limits: ReadingLimits, *, with_form: bool
-) -> Opened | Unreadable:
+) -> OpenedPdf | Unreadable:
     from .repair import repair  # noqa: PLC0415 - few files are damaged, and qpdf starts slowly
 
     refused = repair(path, rewritten, limits)
     if refused is not None:
         return refused
     try:
-        return Opened(rewritten, _document(rewritten, with_form=with_form), repaired=True)
+        return OpenedPdf(rewritten, _document(rewritten, with_form=with_form), repaired=True)
     except pypdfium2.PdfiumError:
         return Unreadable("CORRUPT_DOCUMENT")

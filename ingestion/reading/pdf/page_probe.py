@@ -11,45 +11,46 @@ from itertools import islice
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.reading.images.page_objects import MAX_OBJECTS_PER_PAGE, annotations, drawn_on
-from ingestion.reading.images.render import Placed, placed_pictures
+from ingestion.reading.images.page_objects import MAX_OBJECTS_PER_PAGE, annotations, page_objects
+from ingestion.reading.images.render import PlacedImage, list_images
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import PageReading, TextSource
 from ingestion.reading.routing import (
     MIN_PICTURE_SHARE,
     PageFacts,
     Route,
-    route,
+    choose_route,
 )
 
-from .mark_search import drawn_marks, drawn_squares, scanned_marks
+from .mark_search import lazy_empty_squares, lazy_marks, lazy_scan_marks
 from .pages import OpenPages
-from .text_layer import late_words, read_text, unreadable_share
-from .unaccounted_ink import SILENT
+from .text_layer import lazy_words, read_text, unreadable_share
+from .unaccounted_ink import INVISIBLE_ANNOTATIONS
 
 TYPED = {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
 
 
 @dataclass(frozen=True, slots=True)
-class PageLook:
+class PageProbe:
     """A page after the first look; `page` is not complete where it still `needs_ocr`."""
 
     page: PageReading
     needs_ocr: bool = False
 
 
-def first_look(
+def probe_page(
     pages: OpenPages, number: int, limits: ReadingLimits, *, with_form: bool = True
-) -> PageLook:
+) -> PageProbe:
     """Raises PageUnreadable, PdfiumError, MemoryError.
 
     `with_form` False leaves annotations and form fields out: some take for ever to be drawn.
     """
     page = pages.load(number)
-    placed = placed_pictures(page, limits)
+    placed = list_images(page, limits)
     typed = False
     if with_form and (
-        kinds := {pdfium.FPDFAnnot_GetSubtype(each) for each in annotations(page)} - SILENT
+        kinds := {pdfium.FPDFAnnot_GetSubtype(each) for each in annotations(page)}
+        - INVISIBLE_ANNOTATIONS
     ):
         with closing(page.get_textpage()) as layer:
             printed = layer.count_chars()
@@ -57,16 +58,16 @@ def first_look(
             page.render(scale=1 / max(page.get_size())).close()
         pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
         pages.unload(number)  # the loaded page does not know yet what was flattened into it
-        placed_pictures(pages.load(number), limits)  # an annotation's break the budgets as well
+        list_images(pages.load(number), limits)  # an annotation's break the budgets as well
         typed = bool(kinds & TYPED) and pages.text_layer(number).count_chars() > printed
     return _look_of(pages, number, placed, limits, typed=typed)
 
 
 def _look_of(
-    pages: OpenPages, number: int, placed: list[Placed], limits: ReadingLimits, *, typed: bool
-) -> PageLook:
+    pages: OpenPages, number: int, placed: list[PlacedImage], limits: ReadingLimits, *, typed: bool
+) -> PageProbe:
     page = pages.load(number)
-    text, words = read_text(pages.text_layer(number)), late_words(pages, number, limits)
+    text, words = read_text(pages.text_layer(number)), lazy_words(pages, number, limits)
     wide, high = page.get_size()
     coverage = min(1.0, sum(each.area for each in placed) / (wide * high))
     facts = PageFacts(
@@ -75,23 +76,23 @@ def _look_of(
         coverage=coverage,
         hidden_text=coverage >= MIN_PICTURE_SHARE and _has_hidden_text(page),
     )
-    way = route(facts)
+    way = choose_route(facts)
     native = TextSource.FORM if typed else TextSource.NATIVE
     if way is Route.OCR:
-        return PageLook(PageReading(number, wide, high, "", native), needs_ocr=True)
+        return PageProbe(PageReading(number, wide, high, "", native), needs_ocr=True)
     if way is Route.OCR_AND_TEXT:
-        return PageLook(PageReading(number, wide, high, text, native, words.all), needs_ocr=True)
+        return PageProbe(PageReading(number, wide, high, text, native, words.all), needs_ocr=True)
     if way is Route.OCR_LAYER:
         source = TextSource.FORM if typed else TextSource.OCR_LAYER
-        marks = scanned_marks(pages, number, words.all, limits)
+        marks = lazy_scan_marks(pages, number, words.all, limits)
     else:
         source = native
-        marks = drawn_marks(pages, number, words.printed, limits, askew=bool(placed))
-    squares = drawn_squares(pages, number, limits)
-    return PageLook(PageReading(number, wide, high, text, source, words.all, marks, squares))
+        marks = lazy_marks(pages, number, words.printed, limits, askew=bool(placed))
+    squares = lazy_empty_squares(pages, number, limits)
+    return PageProbe(PageReading(number, wide, high, text, source, words.all, marks, squares))
 
 
 def _has_hidden_text(page: pypdfium2.PdfPage) -> bool:
-    texts = islice(drawn_on(page, pdfium.FPDF_PAGEOBJ_TEXT), MAX_OBJECTS_PER_PAGE)
+    texts = islice(page_objects(page, pdfium.FPDF_PAGEOBJ_TEXT), MAX_OBJECTS_PER_PAGE)
     modes = (pdfium.FPDFTextObj_GetTextRenderMode(text.raw) for text in texts)
     return pdfium.FPDF_TEXTRENDERMODE_INVISIBLE in modes

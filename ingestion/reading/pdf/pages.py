@@ -6,11 +6,11 @@ from contextlib import contextmanager
 import pypdfium2
 
 from ingestion.reading.images.page_objects import annotations
-from ingestion.reading.images.render import UNREADABLE, reason
+from ingestion.reading.images.render import PAGE_ERRORS, error_text
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.process_limits import page_alarm
+from ingestion.reading.process_limits import page_time_limit
 
-from .lazy import LateUnreadableError
+from .lazy import LazyReadError
 
 MAX_PAGES_LOADED = (
     8  # more are not seen again before their marks are asked for, and fill the memory
@@ -58,10 +58,10 @@ class OpenPages:
 
 
 @contextmanager
-def looking(number: int, limits: ReadingLimits) -> Iterator[None]:
+def deferred_work(number: int, limits: ReadingLimits) -> Iterator[None]:
     """Around a late look at a page: bounded as the first one was. Raises LateUnreadableError."""
     try:
-        with page_alarm(limits.page_seconds):
+        with page_time_limit(limits.page_seconds):
             yield
-    except UNREADABLE as error:
-        raise LateUnreadableError(number, reason(error)) from error
+    except PAGE_ERRORS as error:
+        raise LazyReadError(number, error_text(error)) from error

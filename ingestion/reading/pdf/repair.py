@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pikepdf
 
-from ingestion.reading.limits import ReadingLimits, too_long
+from ingestion.reading.limits import ReadingLimits, too_many_pages
 from ingestion.reading.results import Unreadable
 
-from .active_content import QPDF_ERRORS, dictionary
+from .active_content import QPDF_ERRORS, get_dictionary
 
 LOST_PAGE = "Pages tree includes non-dictionary object"  # in qpdf's warnings
 
@@ -25,7 +25,7 @@ def repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Unreadable | N
         with pikepdf.open(path, password="") as damaged:
             pages = len(damaged.pages)
             if pages > limits.max_pages:
-                return too_long(pages, limits)
+                return too_many_pages(pages, limits)
             lost = _lost_pages(damaged)
             if lost or not _is_whole(damaged):
                 return Unreadable("CORRUPT_DOCUMENT", _last_page(damaged, is_all=not lost))
@@ -73,7 +73,7 @@ def _has_contents(page: pikepdf.Object) -> bool:
     streams = [part for part in parts if isinstance(part, pikepdf.Stream)]
     if len(streams) < len(parts):
         return False
-    placed = dictionary(dictionary(page, "/Resources"), "/XObject")
+    placed = get_dictionary(get_dictionary(page, "/Resources"), "/XObject")
     return any(stream.read_bytes().strip() for stream in streams) and all(
         isinstance(placed.get(name), pikepdf.Stream)
         for name in placed.keys()  # noqa: SIM118 - not a dict

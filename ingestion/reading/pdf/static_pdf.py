@@ -22,7 +22,7 @@ _ESCAPED = re.compile(rb"/[A-Za-z]*#[4-7][0-9A-Fa-f][A-Za-z0-9#]*")
 _ESCAPE = re.compile(rb"#([0-9A-Fa-f]{2})")
 
 
-def is_inert(path: Path) -> bool:
+def is_static(path: Path) -> bool:
     """True for what surely has none of the flags. False also where only the walk can tell."""
     with path.open("rb") as file:
         content = file.read(MAX_SCANNED_BYTES + 1)

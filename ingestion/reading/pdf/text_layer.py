@@ -11,13 +11,13 @@ from typing import NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.reading.images.page_objects import Rect
+from ingestion.reading.images.page_objects import PdfRect
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Box, Word
 from ingestion.reading.routing import MAX_GARBLED_SHARE
 
-from .lazy import LateWords
-from .pages import OpenPages, looking
+from .lazy import LazyWords
+from .pages import OpenPages, deferred_work
 
 HYPHEN = "\x02"  # what pdfium gives for a hyphen at a line's end
 IS_TEXT = "\r\n\t" + HYPHEN
@@ -26,30 +26,30 @@ ONE_BY_ONE = re.compile("\ufffe")
 NOT_ONE_TO_ONE = re.compile("[\0\ud800-\udfff]")  # nothing was written there, or half a character
 
 
-class Words(NamedTuple):
+class PageWords(NamedTuple):
     all: Sequence[Word]  # in reading order
     printed: Sequence[Word]  # of these, those that are surely letters
 
 
 def read_text(layer: pypdfium2.PdfTextPage) -> str:
-    return clean(_characters(layer))
+    return clean_text(_characters(layer))
 
 
-def late_words(pages: OpenPages, number: int, limits: ReadingLimits) -> Words:
+def lazy_words(pages: OpenPages, number: int, limits: ReadingLimits) -> PageWords:
     """Found when somebody asks."""
 
     @cache
-    def found() -> Words:
-        with looking(number, limits):
+    def found() -> PageWords:
+        with deferred_work(number, limits):
             return find_words(pages.load(number), pages.text_layer(number))
 
-    return Words(LateWords(lambda: found().all), LateWords(lambda: found().printed))
+    return PageWords(LazyWords(lambda: found().all), LazyWords(lambda: found().printed))
 
 
-def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> Words:
+def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> PageWords:
     raw = _characters(layer)
-    rect_of, upright = _measure(layer), to_points(page)
-    tidy = clean if UNCLEAN.search(raw) else str
+    rect_of, upright = _measure(layer), point_transform(page)
+    tidy = clean_text if UNCLEAN.search(raw) else str
     words, printed = [], []
     for match in re.finditer(r"\S+", raw):
         start, end = match.span()
@@ -61,10 +61,10 @@ def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> Words:
     # A font without meanings is a signature's when it is the exception, and print when it
     # is what the page is set in.
     nearly_all = len(printed) > (1 - MAX_GARBLED_SHARE) * len(words)
-    return Words(tuple(words), tuple(printed if nearly_all else words))
+    return PageWords(tuple(words), tuple(printed if nearly_all else words))
 
 
-def clean(raw: str) -> str:
+def clean_text(raw: str) -> str:
     """Plain text: line feeds only, half surrogates joined, nothing that cannot be stored."""
     if raw.isascii() and raw.isprintable():
         return raw.strip()
@@ -87,10 +87,10 @@ def _is_unreadable(character: str) -> bool:
     return character == "\ufffd" or unicodedata.category(character) in {"Cc", "Co", "Cn"}
 
 
-def to_points(page: pypdfium2.PdfPage) -> Callable[[Rect], Box]:
+def point_transform(page: pypdfium2.PdfPage) -> Callable[[PdfRect], Box]:
     """From PDF's coordinates to points from the top left, after the page's rotation."""
     left, bottom, right, top = page.get_bbox()
-    turns: dict[int, Callable[[Rect], Box]] = {
+    turns: dict[int, Callable[[PdfRect], Box]] = {
         0: lambda at: Box(at[0] - left, top - at[3], at[2] - left, top - at[1]),
         90: lambda at: Box(at[1] - bottom, at[0] - left, at[3] - bottom, at[2] - left),
         180: lambda at: Box(right - at[2], at[1] - bottom, right - at[0], at[3] - bottom),
@@ -114,7 +114,7 @@ def _characters(layer: pypdfium2.PdfTextPage) -> str:
     return ONE_BY_ONE.sub(lambda at: chr(pdfium.FPDFText_GetUnicode(layer, at.start())), whole)
 
 
-def _measure(layer: pypdfium2.PdfTextPage) -> Callable[[int, int], Rect | None]:
+def _measure(layer: pypdfium2.PdfTextPage) -> Callable[[int, int], PdfRect | None]:
     """A function from a word's place in the text to the box around its pieces.
 
     There is one piece per run of the same font. pdfium's functions are called directly, with the
@@ -124,12 +124,12 @@ def _measure(layer: pypdfium2.PdfTextPage) -> Callable[[int, int], Rect | None]:
     left, top, right, bottom = (byref(c_double.from_buffer(numbers, 8 * at)) for at in range(4))
     text = layer.raw
 
-    def piece(at: int) -> Rect:
+    def piece(at: int) -> PdfRect:
         pdfium.FPDFText_GetRect(text, at, left, top, right, bottom)
         x1, y2, x2, y1 = numbers[:]
         return x1, y1, x2, y2
 
-    def around(start: int, length: int) -> Rect | None:
+    def around(start: int, length: int) -> PdfRect | None:
         count = pdfium.FPDFText_CountRects(text, start, length)
         if count == 1:
             return piece(0)

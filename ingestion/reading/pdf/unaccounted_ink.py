@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 
 from ingestion.reading.images.page_objects import (
     MAX_OBJECTS_PER_PAGE,
-    Drawn,
-    Rect,
+    PageObject,
+    PdfRect,
     annotations,
-    drawn_on,
-    is_opened,
+    is_expanded_form,
+    page_objects,
 )
 from ingestion.reading.results import Box, Word
 
-from .text_layer import to_points
+from .text_layer import point_transform
 
 Point = tuple[float, float]
 Size = tuple[float, float]  # points wide and high
@@ -46,10 +46,10 @@ STRAIGHT = 0.05  # points by which a rule may stray
 MAX_PATH_POINTS = 200  # of one path that are followed
 CORNERS = 5  # points of a clip that is a rectangle; with more it may be cut out like a signature
 MIN_FILL_POINTS = (20.0, 6.0)  # points wide and high; as much could show a signature by its pattern
-SILENT = {pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP}
+INVISIBLE_ANNOTATIONS = {pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP}
 
 
-class Letters(Enum):
+class FontSource(Enum):
     """Where a text's letters come from."""
 
     OURS = "ours"  #: a font of the reader's own: letters, whoever wrote the file
@@ -57,32 +57,32 @@ class Letters(Enum):
     DRAWN = "drawn"  #: a font of type 3, which draws with any object and may state no size
 
 
-def unread_areas(page: pypdfium2.PdfPage, words: Sequence[Word]) -> list[Box]:
+def find_unaccounted_areas(page: pypdfium2.PdfPage, words: Sequence[Word]) -> list[Box]:
     """Areas that do not touch; none when there is nothing but words and rules.
 
     The whole page where there is more on it, or less known of it, than is worth asking about.
     """
     size = page.get_size()
-    objects = list(islice(drawn_on(page), MAX_OBJECTS_PER_PAGE))
+    objects = list(islice(page_objects(page), MAX_OBJECTS_PER_PAGE))
     letters = _letters(objects)
     if (
         max(size) > MAX_PAGE_POINTS
         or len(objects) == MAX_OBJECTS_PER_PAGE
-        or Letters.DRAWN in letters
+        or FontSource.DRAWN in letters
     ):
         return [Box(0.0, 0.0, *size)]
-    upright = to_points(page)
+    upright = point_transform(page)
     areas = [upright(each.rect) for each in objects if _may_be_a_hand(each, page)]
     areas += map(upright, _annotations(page))
-    texts = [upright(text.rect) for text in letters.get(Letters.BROUGHT, ())]
+    texts = [upright(text.rect) for text in letters.get(FontSource.BROUGHT, ())]
     areas += _without_words(texts, words, size)
     return _apart(areas, size) if areas else []
 
 
-def _letters(objects: Iterable[Drawn]) -> dict[Letters, list[Drawn]]:
+def _letters(objects: Iterable[PageObject]) -> dict[FontSource, list[PageObject]]:
     """The page's texts by where their letters come from, which is asked once of each font."""
-    sources: dict[int, Letters] = {}
-    found: dict[Letters, list[Drawn]] = {}
+    sources: dict[int, FontSource] = {}
+    found: dict[FontSource, list[PageObject]] = {}
     for text in objects:
         if text.kind == pdfium.FPDF_PAGEOBJ_TEXT:
             font = pdfium.FPDFTextObj_GetFont(text.raw)
@@ -93,26 +93,26 @@ def _letters(objects: Iterable[Drawn]) -> dict[Letters, list[Drawn]]:
     return found
 
 
-def _source(font: Any) -> Letters:
+def _source(font: Any) -> FontSource:
     """A font of type 3 counts as embedded for pdfium, which has no font file of it."""
     if not font or not pdfium.FPDFFont_GetIsEmbedded(font):
-        return Letters.OURS
+        return FontSource.OURS
     length = c_size_t()
     known = pdfium.FPDFFont_GetFontData(font, None, 0, byref(length))
-    return Letters.BROUGHT if known and length.value else Letters.DRAWN
+    return FontSource.BROUGHT if known and length.value else FontSource.DRAWN
 
 
-def _may_be_a_hand(found: Drawn, page: pypdfium2.PdfPage) -> bool:
+def _may_be_a_hand(found: PageObject, page: pypdfium2.PdfPage) -> bool:
     if found.kind == pdfium.FPDF_PAGEOBJ_TEXT:
         return False
     if found.kind == pdfium.FPDF_PAGEOBJ_PATH:
         return not _is_rule(found) or _is_cut_out(found) or _shows_more(found, page)
-    if is_opened(found):
+    if is_expanded_form(found):
         return _is_cut_out(found) or bool(pdfium.FPDFPageObj_HasTransparency(found.raw))
     return True
 
 
-def _is_rule(path: Drawn) -> bool:
+def _is_rule(path: PageObject) -> bool:
     """Whether it runs straight across or down throughout, and not in small steps."""
     count = pdfium.FPDFPath_CountSegments(path.raw)
     if count > MAX_PATH_POINTS:
@@ -125,7 +125,7 @@ def _is_rule(path: Drawn) -> bool:
     return more_long_than_short >= 0
 
 
-def _steps(path: Drawn, count: int) -> Iterator[tuple[float, float]]:
+def _steps(path: PageObject, count: int) -> Iterator[tuple[float, float]]:
     """How far each piece of a path goes across the page and down it.
 
     Every figure is taken as closed, as it is where it is filled. A curve goes nowhere straight.
@@ -154,7 +154,7 @@ def _closing(start: Point | None, last: Point | None) -> Iterator[tuple[float, f
         yield abs(start[0] - last[0]), abs(start[1] - last[1])
 
 
-def _turned(found: Drawn) -> tuple[float, float, float, float]:
+def _turned(found: PageObject) -> tuple[float, float, float, float]:
     """How it is stretched and turned on the page, its forms included."""
     matrix, holder = found.matrix, found.form
     while holder is not None:
@@ -164,7 +164,7 @@ def _turned(found: Drawn) -> tuple[float, float, float, float]:
     return a, b, c, d
 
 
-def _is_cut_out(found: Drawn) -> bool:
+def _is_cut_out(found: PageObject) -> bool:
     """A clip may give any shape to what is plainly filled; a clip of letters counts no paths."""
     clip = pdfium.FPDFPageObj_GetClipPath(found.raw)
     paths = pdfium.FPDFClipPath_CountPaths(clip) if clip else -1
@@ -173,7 +173,7 @@ def _is_cut_out(found: Drawn) -> bool:
     )
 
 
-def _shows_more(path: Drawn, page: pypdfium2.PdfPage) -> bool:
+def _shows_more(path: PageObject, page: pypdfium2.PdfPage) -> bool:
     """A large plain figure may be filled with a pattern, or show through a mask."""
     fill, stroke = c_int(), c_int()
     pdfium.FPDFPath_GetDrawMode(path.raw, byref(fill), byref(stroke))
@@ -188,11 +188,11 @@ def _shows_more(path: Drawn, page: pypdfium2.PdfPage) -> bool:
     return bool(pattern)
 
 
-def _annotations(page: pypdfium2.PdfPage) -> Iterator[Rect]:
+def _annotations(page: pypdfium2.PdfPage) -> Iterator[PdfRect]:
     """Those that were not flattened into the page and are drawn all the same."""
     for annotation in annotations(page):
         rect = pdfium.FS_RECTF()
-        is_silent = pdfium.FPDFAnnot_GetSubtype(annotation) in SILENT
+        is_silent = pdfium.FPDFAnnot_GetSubtype(annotation) in INVISIBLE_ANNOTATIONS
         is_drawn = not is_silent or pdfium.FPDFAnnot_HasKey(annotation, b"AP")
         if is_drawn and pdfium.FPDFAnnot_GetRect(annotation, byref(rect)):
             yield rect.left, rect.bottom, rect.right, rect.top

@@ -34,7 +34,7 @@ from ingestion.reading import process_limits, tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Unreadable
 
-from .pool_stalls import Stalls
+from .pool_stalls import StallDetector
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ Answer = TypeVar("Answer")
 
 # What every child needs, imported once for all of them: pebble, of which a child is made, and what
 # every document passes through. Qpdf, forms and OCR are imported by the children that need them.
-HEAVY = ["pebble", "ingestion.reading.tasks"]
+PRELOADED_MODULES = ["pebble", "ingestion.reading.tasks"]
 
 LOOK_SECONDS = 1.0  # between two looks at the locks and the calls
 LOCK_SECONDS = 5.0  # nobody holds one for longer: sending an answer takes less than a millisecond
@@ -54,14 +54,14 @@ class ReadingFault(OurFault):
 
 
 @dataclass(frozen=True, slots=True)
-class Killed:
+class ProcessKilled:
     """A child died, or was stopped, over its task."""
 
     reason: str
     exit_code: int  # negative: the signal that ended it
 
     @property
-    def by_alarm(self) -> bool:
+    def is_page_timeout(self) -> bool:
         """A page took more than its time (`guards.page_alarm`)."""
         return self.exit_code == -signal.SIGPROF
 
@@ -70,7 +70,7 @@ class Killed:
         return Unreadable("PARSER_FAILURE", facts)
 
 
-class Children:
+class ParserProcesses:
     """Started with the first call. Belongs to one event loop; `scratch` is theirs to write to."""
 
     def __init__(self, limits: ReadingLimits, preload: Sequence[str] = ()) -> None:
@@ -89,7 +89,7 @@ class Children:
         /,
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
-    ) -> Answer | Killed:
+    ) -> Answer | ProcessKilled:
         """Raises ReadingFault. Cancelling it kills the child that is at it."""
         call = partial(task, *args, **kwargs)
         try:
@@ -113,15 +113,15 @@ class Children:
             await asyncio.to_thread(self._stop)
         await asyncio.to_thread(shutil.rmtree, self.scratch, ignore_errors=True)
 
-    async def _attempt(self, call: Callable[[], Answer]) -> Answer | Killed:
+    async def _attempt(self, call: Callable[[], Answer]) -> Answer | ProcessKilled:
         future = await self._schedule(call)
         try:
             answer = await asyncio.wrap_future(future)
         except ProcessExpired as error:
             process_limits.kill_orphans(error.pid)
-            return Killed("the process that read it died", error.exitcode)
+            return ProcessKilled("the process that read it died", error.exitcode)
         except TimeoutError:
-            return Killed(f"it took more than {self._limits.task_seconds:.0f} seconds", -9)
+            return ProcessKilled(f"it took more than {self._limits.task_seconds:.0f} seconds", -9)
         except asyncio.CancelledError:
             if self._closed and not _is_cancelled():
                 raise ReadingFault("the reader was closed") from None
@@ -139,7 +139,7 @@ class Children:
                 raise ReadingFault("the reader is closed")
             pool = await self._running()
             future: Future[Answer | tasks.TaskFault] = pool.schedule(
-                tasks.guarded, args=(call,), timeout=self._limits.task_seconds
+                tasks.run_guarded, args=(call,), timeout=self._limits.task_seconds
             )
             self._in_flight[future] = None
             return future
@@ -154,12 +154,12 @@ class Children:
         return pool
 
     async def _keep(self, pool: ProcessPool, locks: Sequence[RLock]) -> None:
-        stalls = Stalls()
+        stalls = StallDetector()
         while self._pool == pool:
             await asyncio.sleep(LOOK_SECONDS)
             if not pool.active:  # where one of its threads died, nobody is told, and nothing ends
                 await self._give_up(pool, "the pool died")
-            elif stalls.is_any(tuple(self._in_flight), time.monotonic()):
+            elif stalls.has_stalled(tuple(self._in_flight), time.monotonic()):
                 await self._give_up(pool, "the pool lost a call")
             elif bool(self._in_flight) and await asyncio.to_thread(_is_any_lost, locks):
                 await self._give_up(pool, "a child was killed while it held the pool's locks")
@@ -178,8 +178,12 @@ class Children:
         pool = ProcessPool(
             max_workers=self._limits.processes,
             max_tasks=self._limits.tasks_per_process,
-            initializer=process_limits.enter,
-            initargs=(process_limits.Owner.this_process(), self._limits.memory_bytes, self.scratch),
+            initializer=process_limits.initialise_child,
+            initargs=(
+                process_limits.OwnerProcess.this_process(),
+                self._limits.memory_bytes,
+                self.scratch,
+            ),
             context=context,
         )
         if not pool.active:  # asking is what starts it
@@ -200,7 +204,7 @@ class _Context(ForkServerContext):
 
     def __init__(self, preload: Sequence[str]) -> None:
         self.locks: list[RLock] = []
-        self.set_forkserver_preload([*HEAVY, *preload])
+        self.set_forkserver_preload([*PRELOADED_MODULES, *preload])
 
     def RLock(self) -> RLock:  # noqa: N802 - multiprocessing's name
         lock = super().RLock()

@@ -19,11 +19,11 @@ from typing import Self, TypeVar
 
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import FirstLook, ReadPages, merge
-from ingestion.reading.pdf.lazy import settled
+from ingestion.reading.merge import OcrPages, ProbedDocument, merge
+from ingestion.reading.pdf.lazy import evaluate
 from ingestion.reading.results import DocumentReading, Unreadable
 
-from .parser_processes import Children, Killed, ReadingFault
+from .parser_processes import ParserProcesses, ProcessKilled, ReadingFault
 
 __all__ = ["Reader", "ReadingFault", "ReadingLimits"]
 
@@ -40,7 +40,7 @@ class Reader:
     def __init__(self, limits: ReadingLimits, *, preload: Sequence[str] = ()) -> None:
         """`preload`: modules of what `read_then` is given, for the children to start with."""
         self._limits = limits
-        self._children = Children(limits, preload)
+        self._children = ParserProcesses(limits, preload)
         self._numbers = count(1)
         self._long = asyncio.Semaphore(LONG * limits.processes)
 
@@ -75,15 +75,17 @@ class Reader:
         """
         rewritten = self.scratch / f"{sha256[:16]}-{next(self._numbers)}.pdf"
         look = await self._look(then, path, rewritten)
-        if isinstance(look, tasks.Concluded):
+        if isinstance(look, tasks.Conclusion):
             return look.answer
         try:
-            seen = look.as_unreadable() if isinstance(look, Killed) else await self._whole(look)
+            seen = (
+                look.as_unreadable() if isinstance(look, ProcessKilled) else await self._whole(look)
+            )
             return await asyncio.to_thread(then, seen)
         finally:
             await asyncio.to_thread(rewritten.unlink, missing_ok=True)
 
-    async def _whole(self, look: FirstLook) -> DocumentReading | Unreadable:
+    async def _whole(self, look: ProbedDocument) -> DocumentReading | Unreadable:
         async with self._long:
             return merge(look, await self._read_scans(look))
 
@@ -93,19 +95,19 @@ class Reader:
 
     async def _look(
         self, then: Callable[[DocumentReading | Unreadable], Answer], path: Path, rewritten: Path
-    ) -> FirstLook | tasks.Concluded[Answer] | Killed:
+    ) -> ProbedDocument | tasks.Conclusion[Answer] | ProcessKilled:
         """Once more where the child died; without the document's form where that did not help."""
-        task = partial(tasks.look_and_conclude, then, path, rewritten, self._limits)
+        task = partial(tasks.probe_and_conclude, then, path, rewritten, self._limits)
         look = await self._children.run(task)
-        if isinstance(look, Killed) and not look.by_alarm:
+        if isinstance(look, ProcessKilled) and not look.is_page_timeout:
             look = await self._children.run(task)
-        if isinstance(look, Killed):
+        if isinstance(look, ProcessKilled):
             look = await self._children.run(task, with_form=False)
         return look
 
-    async def _read_scans(self, look: FirstLook) -> list[ReadPages]:
+    async def _read_scans(self, look: ProbedDocument) -> list[OcrPages]:
         parts = _parts(look, self._limits.processes)
-        read: list[ReadPages] = []
+        read: list[OcrPages] = []
 
         async def lane() -> None:
             for part in parts:
@@ -115,40 +117,40 @@ class Reader:
         await _all(lane for _ in range(lanes))
         return read
 
-    async def _read_part(self, part: FirstLook) -> list[ReadPages]:
+    async def _read_part(self, part: ProbedDocument) -> list[OcrPages]:
         outcome = await self._children.run(tasks.read_scans, part, self._limits)
-        if not isinstance(outcome, Killed):
+        if not isinstance(outcome, ProcessKilled):
             return [outcome]
         if len(part.pages) == 1:
             return [await self._once_more(part, outcome)]
         return [await self._read_alone(part.part([page.number])) for page in part.pages]
 
-    async def _read_alone(self, part: FirstLook) -> ReadPages:
+    async def _read_alone(self, part: ProbedDocument) -> OcrPages:
         outcome = await self._children.run(tasks.read_scans, part, self._limits)
-        if isinstance(outcome, Killed) and outcome.by_alarm:
+        if isinstance(outcome, ProcessKilled) and outcome.is_page_timeout:
             return await self._once_more(part, outcome)
-        return _not_read(part, outcome) if isinstance(outcome, Killed) else outcome
+        return _not_read(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
 
-    async def _once_more(self, part: FirstLook, before: Killed) -> ReadPages:
+    async def _once_more(self, part: ProbedDocument, before: ProcessKilled) -> OcrPages:
         """One page. What took too long is looked at coarsely; else the child had bad luck."""
         outcome = await self._children.run(
-            tasks.read_scans, part, self._limits, coarsely=before.by_alarm
+            tasks.read_scans, part, self._limits, low_resolution=before.is_page_timeout
         )
-        return _not_read(part, outcome) if isinstance(outcome, Killed) else outcome
+        return _not_read(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
 
 
-def _not_read(part: FirstLook, killed: Killed) -> ReadPages:
+def _not_read(part: ProbedDocument, killed: ProcessKilled) -> OcrPages:
     error = f"{killed.reason} (exit code {killed.exit_code})"
-    return ReadPages(tuple(replace(page, error=error) for page in part.pages))
+    return OcrPages(tuple(replace(page, error=error) for page in part.pages))
 
 
 def _as_it_is(seen: DocumentReading | Unreadable) -> DocumentReading | Unreadable:
     if isinstance(seen, Unreadable):
         return seen
-    return replace(seen, pages=tuple(map(settled, seen.pages)))
+    return replace(seen, pages=tuple(map(evaluate, seen.pages)))
 
 
-def _parts(look: FirstLook, processes: int) -> Iterator[FirstLook]:
+def _parts(look: ProbedDocument, processes: int) -> Iterator[ProbedDocument]:
     """Few pages at a time, so that all children have some; more of a long document."""
     size = min(LONGEST_TASK, math.ceil(len(look.scans) / (LANES * processes)) or 1)
     for start in range(0, len(look.scans), size):

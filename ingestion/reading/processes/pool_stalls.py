@@ -12,13 +12,13 @@ from typing import Any
 GRACE_SECONDS = 60.0  # children start within seconds, on a busy machine within some more
 
 
-class Stalls:
+class StallDetector:
     """Remembers since when calls wait and none runs. Times are monotonic seconds."""
 
     def __init__(self) -> None:
         self._idle_since: float | None = None
 
-    def is_any(self, calls: Sequence[Future[Any]], now: float) -> bool:
+    def has_stalled(self, calls: Sequence[Future[Any]], now: float) -> bool:
         """Is any of them lost? `calls` are in the order in which they were scheduled."""
         runs = waits = is_overtaken = False
         for call in reversed(calls):  # an earlier one, asked later, cannot have begun after it

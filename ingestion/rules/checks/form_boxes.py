@@ -76,7 +76,7 @@ def _area(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> Box
 
 def _holds(page: PageReading, area: Box, caption: geometry.TextSpan, kind: DocumentType) -> bool:
     label = page.words[caption.start].box
-    below = (word for word in page.words if area.covers(word.box))
+    below = (word for word in page.words if area.contains_center_of(word.box))
     within = [word for word in below if geometry.alike(label, word.box)]  # no watermark
     within += geometry.behind(page, caption)
     runs = {id(first): first for first in (geometry.first_joined(page, word) for word in within)}
@@ -103,7 +103,7 @@ def _has_ink(page: PageReading, area: Box) -> bool:
 
 def _is_covered(mark: Box, words: Iterable[Box]) -> bool:
     """Whether words that were read fill most of it."""
-    shares = (_overlap(mark, word) for word in words if word.touches(mark))
+    shares = (_overlap(mark, word) for word in words if word.intersects(mark))
     return sum(shares) > (mark.right - mark.left) * (mark.bottom - mark.top) / 2
 
 
@@ -129,4 +129,4 @@ def _choice(reading: DocumentReading, spec: FieldSpec) -> tuple[Content, int]:
 def _is_unticked(page: PageReading, option: geometry.TextSpan) -> bool:
     left, top, _, bottom = option.box
     beside = Box(left - _MAX_SQUARE_DISTANCE, top - 3, left, bottom + 3)
-    return any(beside.covers(square) for square in page.empty_squares)
+    return any(beside.contains_center_of(square) for square in page.empty_squares)

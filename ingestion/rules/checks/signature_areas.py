@@ -63,7 +63,7 @@ def _stands_alone(spot: SignatureArea) -> bool:
 
 def has_marks_in(page: PageReading, area: Box, ignored: Sequence[Box] = ()) -> bool:
     """Return whether somebody's hand may be in the area, but for what is drawn in `ignored`."""
-    near = (mark for mark in marks_near(page, area) if mark.touches(area))
+    near = (mark for mark in marks_near(page, area) if mark.intersects(area))
     return any(_by_hand(mark, page, ignored) for mark in near)
 
 
@@ -73,7 +73,7 @@ def has_marks(page: PageReading, ignored: Sequence[Box] = ()) -> bool:
 
 def _by_hand(mark: Box, page: PageReading, ignored: Sequence[Box]) -> bool:
     """Whether it may be somebody's hand."""
-    if any(box.covers(mark) for box in ignored):
+    if any(box.contains_center_of(mark) for box in ignored):
         return False
     wide, high = mark.right - mark.left, mark.bottom - mark.top
     return wide < _MAX_SIGNATURE_SHARE * page.width or high < _MAX_SIGNATURE_SHARE * page.height

@@ -161,7 +161,7 @@ def _digital(
 
 def _is_in(digital: DigitalSignature, spot: SignatureArea) -> bool:
     box = digital.box
-    return box is not None and digital.page == spot.page.number and box.touches(spot.area)
+    return box is not None and digital.page == spot.page.number and box.intersects(spot.area)
 
 
 def _is_named(digital: DigitalSignature, rule: SignatureRule) -> bool:
@@ -186,7 +186,7 @@ def _typed(reading: DocumentReading, phrases: tuple[str, ...]) -> SignatureArea 
     for page in reading.pages:
         ignored = signature_boxes(page, reading)
         for spot in _in_letters(page, phrases):
-            if not any(box.covers(spot.label.box) for box in ignored):
+            if not any(box.contains_center_of(spot.label.box) for box in ignored):
                 return spot
     return None
 
@@ -224,7 +224,7 @@ def _may_be_dated(spot: SignatureArea) -> bool:
         area = Box(box.right, box.top - 18, box.right + RIGHT / 2, box.bottom + 4)
         if has_marks_in(spot.page, area):
             return True
-        written = (word for word in _beside(spot) if word.box.touches(area))
+        written = (word for word in _beside(spot) if word.box.intersects(area))
         if any(sign.isdigit() for word in written for sign in word.text):
             return True
     return not captions and spot.page.source in SCANS

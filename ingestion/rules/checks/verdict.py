@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import PurePath
 
 from ingestion.core.states import DocumentState
-from ingestion.reading.provenance import Provenance, provenance
+from ingestion.reading.provenance import Provenance, describe_provenance
 from ingestion.reading.results import (
     SUFFIXES,
     DocumentReading,
@@ -179,7 +179,7 @@ def check_whatever(
     if isinstance(seen, Unreadable):
         return Checked(judge(seen))
     verdict = check(seen, sent, site=site, today=today)
-    return Checked(verdict, provenance(seen))
+    return Checked(verdict, describe_provenance(seen))
 
 
 def verdict_of(findings: Iterable[RuleFinding]) -> DocumentVerdict:

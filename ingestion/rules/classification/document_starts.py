@@ -283,7 +283,7 @@ def _part(
     area = Box(left, top, right, bottom)
     lines: list[list[Word]] = []
     for word in sorted(page.words, key=lambda word: word.box.top):
-        if not area.covers(word.box):
+        if not area.contains_center_of(word.box):
             continue
         if lines and geometry.on_each_other(lines[-1][-1].box, word.box):
             lines[-1].append(word)

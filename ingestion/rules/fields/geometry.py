@@ -162,7 +162,7 @@ def joins(left: Box, right: Box) -> bool:
 
 
 def around(words: Iterable[Word]) -> Box:
-    return results.around(word.box for word in words)
+    return results.bounding_box(word.box for word in words)
 
 
 def distance(one: Box, other: Box) -> float:

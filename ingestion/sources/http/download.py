@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2 as httpx
 
 from ingestion.core.errors import PermanentError
-from ingestion.reading.pdf.file_type import LOOKED_AT
+from ingestion.reading.pdf.file_type import HEADER_WINDOW_BYTES
 from ingestion.sources.http.connections import InThread
 from ingestion.sources.http.partial_file import PartialFile
 from ingestion.sources.http.responses import check_not_sign_in_page, check_size
@@ -62,9 +62,9 @@ class BodyDownload:
         self._throughput.add(len(piece))
         self._received += len(piece)
         check_size(self._received, self._max_bytes)
-        if len(self._head) < LOOKED_AT:
-            self._head += piece[:LOOKED_AT]
-            if len(self._head) >= LOOKED_AT:
+        if len(self._head) < HEADER_WINDOW_BYTES:
+            self._head += piece[:HEADER_WINDOW_BYTES]
+            if len(self._head) >= HEADER_WINDOW_BYTES:
                 self._check_head(headers)
         self._block += piece
         if len(self._block) >= BLOCK_BYTES:

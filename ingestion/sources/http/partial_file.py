@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from ingestion.core.errors import BodyTruncated, ChecksumDiffers, ChecksumMismatch
-from ingestion.reading.pdf.file_type import LOOKED_AT
+from ingestion.reading.pdf.file_type import HEADER_WINDOW_BYTES
 from ingestion.sources.http.digests import ClaimedDigest
 
 READ_BLOCK_BYTES = 1 << 18  # read at a time when kept bytes are hashed again
@@ -102,7 +102,7 @@ class PartialFile:
         """Keep the bytes of an incomplete response, if the next request can continue them."""
         with self._lock:
             # The beginning of the file is checked once, so it has to be complete.
-            if not self.state.etag or self.size + len(rest) < LOOKED_AT:
+            if not self.state.etag or self.size + len(rest) < HEADER_WINDOW_BYTES:
                 self._delete()
                 return
             self._append(rest)

@@ -18,7 +18,7 @@ from ingestion.core.errors import (
     TooLarge,
     TransientError,
 )
-from ingestion.reading.pdf.file_type import LOOKED_AT, accepted, is_web_page
+from ingestion.reading.pdf.file_type import HEADER_WINDOW_BYTES, is_web_page, match_media_type
 
 BODY_STATUSES = frozenset({200, 206, 416})  # 416 can say that no bytes are left to send
 TRANSIENT_STATUSES = frozenset({408, 425, 500, 502, 503, 504})  # another request may succeed
@@ -72,8 +72,8 @@ def check_not_sign_in_page(head: bytes, headers: Mapping[str, str]) -> None:
 
     No accepted document is a web page. The reader judges all other content.
     """
-    head = head[:LOOKED_AT]
-    if accepted(head):
+    head = head[:HEADER_WINDOW_BYTES]
+    if match_media_type(head):
         return
     media_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if is_web_page(head) or media_type in {"text/html", "application/xhtml+xml"}:

@@ -14,7 +14,7 @@ from ingestion.models import Document
 from ingestion.reading.preview_images import PREVIEW_WIDTH
 from ingestion.storage.archive import get_archive
 from tests.factories import make_filed, make_site
-from tests.ingestion.reading.papers import typed
+from tests.ingestion.reading.documents import typed
 
 pytestmark = pytest.mark.django_db
 

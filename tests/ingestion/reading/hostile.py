@@ -3,7 +3,7 @@
 import struct
 import zlib
 
-from tests.ingestion.reading.papers import docx
+from tests.ingestion.reading.documents import docx
 
 MEGABYTE, GIGABYTE = 1 << 20, 1 << 30
 UPRIGHT = b"[0 0 612 792]"

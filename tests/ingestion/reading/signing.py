@@ -22,7 +22,7 @@ from pyhanko.sign import fields, signers
 from pyhanko.sign.timestamps.dummy_client import DummyTimeStamper
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
-from tests.ingestion.reading.papers import typed
+from tests.ingestion.reading.documents import typed
 
 PROTOCOL_PAGE = (
     "PROTOCOL SIGNATURE PAGE",

@@ -5,7 +5,7 @@ import pytest
 
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import TextSource, Unreadable
-from tests.ingestion.reading.papers import LIMITS, read
+from tests.ingestion.reading.documents import LIMITS, read
 
 
 def filled(form, path, *, appearances):
@@ -58,7 +58,7 @@ def test_a_form_that_xfa_only_describes_again_is_read(corpus):
 
 def test_a_real_scan_upside_down_is_turned(corpus):
     page = read(corpus / "test__phototest-rotated-180.png").pages[0]
-    assert page.turned == 180
+    assert page.rotation == 180
     assert "This is a lot of 12 point text" in page.text
 
 

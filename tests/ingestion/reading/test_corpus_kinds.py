@@ -8,7 +8,7 @@ import pytest
 
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading, TextSource, Unreadable
-from tests.ingestion.reading.papers import LIMITS, save, typed
+from tests.ingestion.reading.documents import LIMITS, save, typed
 from tests.ingestion.reading.processes import groups, noted, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

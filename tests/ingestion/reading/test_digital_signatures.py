@@ -26,7 +26,7 @@ from samples.documents import make_sample
 from samples.faults import DocumentFault
 from samples.people_and_sites import sample_site
 from tests.ingestion.reading import hostile
-from tests.ingestion.reading.papers import (
+from tests.ingestion.reading.documents import (
     encrypted,
     picture_of,
     pictured,
@@ -740,7 +740,7 @@ async def test_a_file_that_takes_too_long_to_be_drawn_is_not_said_to_be_signed(t
     endless = hostile.fields_of_fields()
     signature = b"<</FT /Sig /T (last) /V <</Contents <01> /ByteRange [0 1 2 3]>>"
     path = save(tmp_path, endless.replace(b"<</FT /Tx /T (last) /V (typed)", signature))
-    async with Reader(replace(limits, processes=1, look_seconds=1)) as reader:
+    async with Reader(replace(limits, processes=1, probe_seconds=1)) as reader:
         reading = await reader.read(path, "0" * 64)
     assert [each.detail for each in reading.signatures] == ["it took too long"]
 
@@ -826,4 +826,4 @@ def test_on_a_page_that_is_turned_a_signature_is_where_it_is_shown(judged, turn)
     assert 0 <= found.box.top < found.box.bottom <= high
     label = next(word.box for word in reading.pages[0].words if word.text == "Signature")
     near = Box(label.left - 60, label.top - 60, label.right + 60, label.bottom + 60)
-    assert found.box.touches(near)
+    assert found.box.intersects(near)

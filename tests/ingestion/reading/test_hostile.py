@@ -13,7 +13,7 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading, Unreadable
 from tests.ingestion.reading import hostile
-from tests.ingestion.reading.papers import LIMITS, save, typed
+from tests.ingestion.reading.documents import LIMITS, save, typed
 from tests.ingestion.reading.processes import groups, noted, until
 from tests.marks import slower
 

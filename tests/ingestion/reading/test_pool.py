@@ -18,8 +18,8 @@ import pytest
 from pebble.pool.process import PoolManager
 
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import FirstLook, ReadPages, merge
-from ingestion.reading.processes.parser_processes import Children, Killed
+from ingestion.reading.merge import OcrPages, ProbedDocument, merge
+from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.processes.pool import Reader, ReadingFault
 from ingestion.reading.results import (
     DocumentReading,
@@ -29,7 +29,7 @@ from ingestion.reading.results import (
     Unreadable,
 )
 from tests.ingestion.reading import hostile
-from tests.ingestion.reading.papers import (
+from tests.ingestion.reading.documents import (
     LIMITS,
     bound,
     docx,
@@ -88,7 +88,7 @@ async def test_a_page_that_never_ends_costs_only_its_own_document(tmp_path):
 
 async def test_a_form_that_takes_too_long_to_draw_is_left_out_and_said_to_be(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
-    async with Reader(ReadingLimits(look_seconds=1)) as reader:
+    async with Reader(ReadingLimits(probe_seconds=1)) as reader:
         reading = await reader.read(path, SHA256)
     assert isinstance(reading, DocumentReading)
     assert (reading.text, reading.flags) == (hostile.WORDS, {"unread-form"})
@@ -96,7 +96,7 @@ async def test_a_form_that_takes_too_long_to_draw_is_left_out_and_said_to_be(tmp
 
 async def test_nothing_is_said_of_a_page_whose_form_was_not_drawn(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields(contents=b""))
-    async with Reader(ReadingLimits(look_seconds=1)) as reader:
+    async with Reader(ReadingLimits(probe_seconds=1)) as reader:
         reading = await reader.read(path, SHA256)
     assert [(page.text, page.is_blank) for page in reading.pages] == [("", False)]
 
@@ -152,9 +152,9 @@ def die_with_the_locks() -> None:
 
 @pytest.mark.timeout(110)  # without our looking, Pebble's children take two minutes to give up
 async def test_a_child_killed_with_the_locks_costs_the_others_nothing():
-    pool = Children(LIMITS)
+    pool = ParserProcesses(LIMITS)
     try:
-        assert isinstance(await pool.run(die_with_the_locks), Killed)
+        assert isinstance(await pool.run(die_with_the_locks), ProcessKilled)
         assert isinstance(await pool.run(os.getpid), int)
     finally:
         await pool.close()
@@ -178,7 +178,7 @@ def _unpickled(seen: Path) -> str:
 
 
 async def test_a_task_that_died_with_its_child_before_it_began_is_done_all_the_same(tmp_path):
-    pool = Children(LIMITS)
+    pool = ParserProcesses(LIMITS)
     try:
         others = [asyncio.create_task(pool.run(time.sleep, 2)) for _ in range(4)]
         lost = asyncio.create_task(pool.run(str, DiesOfItsFirstReader(tmp_path / "seen")))
@@ -200,10 +200,10 @@ async def test_a_pool_whose_own_thread_died_is_started_again(monkeypatch):
         update(manager)
 
     monkeypatch.setattr(PoolManager, "update_tasks", die_once)
-    pool = Children(replace(LIMITS, page_seconds=1, task_seconds=1))
+    pool = ParserProcesses(replace(LIMITS, page_seconds=1, task_seconds=1))
     try:
         outcome = await pool.run(time.sleep, 60)
-        assert isinstance(outcome, Killed)
+        assert isinstance(outcome, ProcessKilled)
         assert "more than 1 seconds" in outcome.reason
         assert died
     finally:
@@ -308,8 +308,8 @@ def leaders_with_a_tesseract(owner: int) -> set[int]:
 
 def test_a_page_that_failed_does_not_fail_its_document():
     pages = tuple(PageReading(number, 612, 792, "text", TextSource.NATIVE) for number in (1, 2))
-    look = FirstLook(MediaType.PDF, Path("x.pdf"), pages, scans=(2,))
-    failed = ReadPages((PageReading(2, 612, 792, "", TextSource.OCR, error="no"),), "tesseract")
+    look = ProbedDocument(MediaType.PDF, Path("x.pdf"), pages, scans=(2,))
+    failed = OcrPages((PageReading(2, 612, 792, "", TextSource.OCR, error="no"),), "tesseract")
     reading = merge(look, [failed])
     assert [page.error for page in reading.pages] == ["", "no"]
     assert reading.engine == "tesseract"

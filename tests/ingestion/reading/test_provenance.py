@@ -3,13 +3,13 @@
 import dataclasses
 import pickle
 
-from ingestion.reading.provenance import provenance, words_of
-from tests.ingestion.reading.papers import picture_of, pictured, read, save, typed
+from ingestion.reading.provenance import describe_provenance, unpack_words
+from tests.ingestion.reading.documents import picture_of, pictured, read, save, typed
 
 
 def test_of_a_text_layer_its_source_is_kept_and_no_words(tmp_path):
     reading = read(save(tmp_path, typed(pages=2)))
-    kept = provenance(reading)
+    kept = describe_provenance(reading)
     assert [(page["number"], page["source"]) for page in kept.pages] == [
         (1, "native"),
         (2, "native"),
@@ -20,13 +20,13 @@ def test_of_a_text_layer_its_source_is_kept_and_no_words(tmp_path):
 
 def test_of_a_scan_dpi_confidence_engine_and_every_word_are_kept(tmp_path):
     reading = read(save(tmp_path, pictured(picture_of(typed()))))
-    kept = provenance(reading)
+    kept = describe_provenance(reading)
     [page] = kept.pages
     assert (page["source"], page["dpi"]) == ("ocr", 200)
     assert page["confidence"] == reading.pages[0].confidence > 70
     assert page["uncovered"] == round(reading.pages[0].uncovered, 3)
     assert "tesseract" in kept.engine
-    words = words_of(kept.words)[1]
+    words = unpack_words(kept.words)[1]
     assert [word for word, _, _ in words] == [word.text for word in reading.pages[0].words]
     for (_, box, confidence), word in zip(words, reading.pages[0].words, strict=True):
         assert all(abs(kept - side) <= 0.05 for kept, side in zip(box, word.box, strict=True))
@@ -36,14 +36,14 @@ def test_of_a_scan_dpi_confidence_engine_and_every_word_are_kept(tmp_path):
 def test_a_page_that_could_not_be_read_says_why(tmp_path):
     reading = read(save(tmp_path, typed()))
     broken = dataclasses.replace(reading.pages[0], error="timeout")
-    kept = provenance(dataclasses.replace(reading, pages=(broken,)))
+    kept = describe_provenance(dataclasses.replace(reading, pages=(broken,)))
     assert kept.pages[0]["error"] == "timeout"
 
 
 def test_nothing_packed_is_no_words():
-    assert words_of(b"") == {}
+    assert unpack_words(b"") == {}
 
 
 def test_it_travels_from_a_child_without_the_words_of_text_layers(tmp_path):
-    kept = provenance(read(save(tmp_path, typed(lines=["word " * 12] * 40))))
+    kept = describe_provenance(read(save(tmp_path, typed(lines=["word " * 12] * 40))))
     assert len(pickle.dumps(kept)) < 1_000

@@ -8,20 +8,20 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from ingestion.core.states import DocumentState
-from ingestion.reading.images.render import Picture
-from ingestion.reading.images.variants import smoothed
+from ingestion.reading.images.render import PageRaster
+from ingestion.reading.images.variants import smooth_bilevel
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import FirstLook, ReadPages, merge
+from ingestion.reading.merge import OcrPages, ProbedDocument, merge
 from ingestion.reading.ocr.engines import (
-    Layout,
     OcrFailed,
+    OcrTimeout,
+    OcrWord,
+    SegmentationMode,
     Tesserocr,
-    Token,
-    TookTooLong,
-    engine,
-    parse,
+    get_engine,
+    parse_tsv,
 )
-from ingestion.reading.ocr.page import read_picture
+from ingestion.reading.ocr.page import read_page_image
 from ingestion.reading.ocr.second_pass import MAX_SUSPECT_LINES_PER_PAGE
 from ingestion.reading.results import (
     Box,
@@ -31,7 +31,7 @@ from ingestion.reading.results import (
     Unreadable,
 )
 from ingestion.rules.checks.verdict import Sent, SiteFacts, check
-from tests.ingestion.reading.papers import (
+from tests.ingestion.reading.documents import (
     HEADING,
     LABEL,
     LINES,
@@ -66,7 +66,7 @@ def test_a_scan_is_read_with_words_where_they_are(tmp_path, scan):
     reading = read(save(tmp_path, pictured(scan)))
     page = reading.pages[0]
     assert "Protocol number SLX-301, version 3.0 dated 12 August 2024" in page.text.splitlines()
-    assert (page.source, page.dpi, page.turned) == (TextSource.OCR, 200, 0)
+    assert (page.source, page.dpi, page.rotation) == (TextSource.OCR, 200, 0)
     assert page.confidence > 80
     box = next(word.box for word in page.words if word.text == "Signature")
     assert box.left == pytest.approx(LABEL[0], abs=2)
@@ -80,30 +80,32 @@ class Hasty:
     version = "hasty"
 
     def __init__(self, word):
-        self._word, self._engine = word, engine("pytesseract", "eng")
+        self._word, self._engine = word, get_engine("pytesseract", "eng")
         self.again = 0
 
-    def tokens(self, grey, dpi, seconds, layout=Layout.PAGE):
-        alone = layout is not Layout.PAGE
+    def recognise(self, grey, dpi, seconds, mode=SegmentationMode.AUTO):
+        alone = mode is not SegmentationMode.AUTO
         self.again += alone
-        tokens = self._engine.tokens(grey, dpi, seconds, layout)
+        tokens = self._engine.recognise(grey, dpi, seconds, mode)
         passed_over = {token.line for token in tokens if token.text == self._word}
         return [token for token in tokens if alone or token.line not in passed_over]
 
 
 def page_of(picture, dpi=200):
     wide, high = picture.width * 72 / dpi, picture.height * 72 / dpi
-    return PageReading(1, wide, high, "", TextSource.NATIVE), Picture(np.asarray(picture), dpi)
+    return PageReading(1, wide, high, "", TextSource.NATIVE), PageRaster(np.asarray(picture), dpi)
 
 
 @pytest.mark.parametrize("turn", [0, slower(180)])
 def test_a_short_line_that_the_engine_passes_over_is_looked_at_by_itself(turn):
     page, picture = page_of(picture_of(typed(lines=[*LINES, "12 Oct 2026"]), turn=turn))
     hasty = Hasty("2026")
-    read = read_picture(picture, page, hasty, 30.0)
+    read = read_page_image(picture, page, hasty, 30.0)
     assert "12 Oct 2026" in read.text.splitlines()
     year = next(word for word in read.words if word.text == "2026")
-    (line,) = [mark for mark in read.marks if mark.touches(year.box)]  # in doubt it may be a hand
+    (line,) = [
+        mark for mark in read.marks if mark.intersects(year.box)
+    ]  # in doubt it may be a hand
     assert line.left - 2 < year.box.left < year.box.right < line.right + 2
     assert year.box.top == pytest.approx(line.top, abs=4)
 
@@ -111,7 +113,7 @@ def test_a_short_line_that_the_engine_passes_over_is_looked_at_by_itself(turn):
 def test_a_signature_is_not_taken_for_a_line_and_nothing_is_looked_at_twice(scan):
     page, picture = page_of(scan)
     hasty = Hasty("nowhere")
-    assert read_picture(picture, page, hasty, 30.0).marks
+    assert read_page_image(picture, page, hasty, 30.0).marks
     assert hasty.again == 0
 
 
@@ -119,7 +121,7 @@ def test_each_line_that_was_passed_over_is_looked_at_by_itself():
     days = ["12 Oct 2026", "3 Nov 2026", "28 Feb 2026"]
     page, picture = page_of(picture_of(typed(lines=[*LINES, *days])))
     hasty = Hasty("2026")
-    read = read_picture(picture, page, hasty, 30.0)
+    read = read_page_image(picture, page, hasty, 30.0)
     assert read.text.splitlines()[-len(days) :] == days
     assert hasty.again == len(days)
 
@@ -127,7 +129,7 @@ def test_each_line_that_was_passed_over_is_looked_at_by_itself():
 def test_of_a_page_full_of_lines_passed_over_a_few_are_looked_at():
     page, picture = page_of(picture_of(typed(lines=["12 Oct 2026"] * 18)))
     hasty = Hasty("2026")
-    read = read_picture(picture, page, hasty, 30.0)
+    read = read_page_image(picture, page, hasty, 30.0)
     assert (hasty.again, read.text.count("2026")) == (
         MAX_SUSPECT_LINES_PER_PAGE,
         MAX_SUSPECT_LINES_PER_PAGE,
@@ -142,10 +144,10 @@ def test_small_print_that_was_misread_beside_a_heading_is_read_where_it_stands()
     hasty = Hasty("nowhere")
     garbage = {
         token.text
-        for token in hasty.tokens(picture.grey, 300, 30.0)
-        if Box(390, 50, 540, 80).covers(token.word(300).box)
+        for token in hasty.recognise(picture.grey, 300, 30.0)
+        if Box(390, 50, 540, 80).contains_center_of(token.to_word(300).box)
     }
-    read = read_picture(picture, page, hasty, 30.0)
+    read = read_page_image(picture, page, hasty, 30.0)
     above, below = HEADING
     assert read.text.splitlines()[:4] == [above, *SMALL, below]
     assert garbage
@@ -164,32 +166,34 @@ class Fanciful:
     version = "fanciful"
 
     def __init__(self):
-        self._engine = engine("pytesseract", "eng")
+        self._engine = get_engine("pytesseract", "eng")
         self.again = 0
 
-    def tokens(self, grey, dpi, seconds, layout=Layout.PAGE):
-        tokens = self._engine.tokens(grey, dpi, seconds, layout)
-        if layout is Layout.BLOCK:
+    def recognise(self, grey, dpi, seconds, mode=SegmentationMode.AUTO):
+        tokens = self._engine.recognise(grey, dpi, seconds, mode)
+        if mode is SegmentationMode.SINGLE_BLOCK:
             self.again += 1
             return tokens
-        printed = [token for token in tokens if not SIGNATURE.covers(token.word(dpi).box)]
-        fancied = [Token("pee", 20, 255 + 80 * n, 1510, 70, 100, (9, 1, 1)) for n in range(4)]
+        printed = [
+            token for token in tokens if not SIGNATURE.contains_center_of(token.to_word(dpi).box)
+        ]
+        fancied = [OcrWord("pee", 20, 255 + 80 * n, 1510, 70, 100, (9, 1, 1)) for n in range(4)]
         return [*printed, *fancied]
 
 
 def test_a_signature_that_was_read_as_garbage_stays_a_mark(scan):
     page, picture = page_of(scan)
     fanciful = Fanciful()
-    read = read_picture(picture, page, fanciful, 30.0)
+    read = read_page_image(picture, page, fanciful, 30.0)
     assert fanciful.again == 1
-    assert any(mark.touches(SIGNATURE) for mark in read.marks)
+    assert any(mark.intersects(SIGNATURE) for mark in read.marks)
     assert read.text.count("pee") == 4  # nothing better was found
 
 
 @pytest.mark.parametrize("turn", [90, slower(180), slower(270)])
 def test_a_page_scanned_the_wrong_way_round_is_read_upright(tmp_path, turn):
     page = read(save(tmp_path, pictured(picture_of(typed(signed=True), turn=turn)))).pages[0]
-    assert page.turned == turn
+    assert page.rotation == turn
     assert page.text.startswith("INVESTIGATOR AGREEMENT")
     assert (round(page.width), round(page.height)) == (612, 792)
     label = next(word.box for word in page.words if word.text == "Signature")
@@ -233,7 +237,7 @@ def test_a_photograph_lying_on_its_side_is_turned_as_its_camera_noted(tmp_path, 
     photo = as_file(scan.rotate(90, expand=True), "JPEG", exif=turned)
     page = read(save(tmp_path, photo)).pages[0]
     assert "SLX-301" in page.text
-    assert page.turned == 0
+    assert page.rotation == 0
 
 
 def test_a_picture_file_cut_short_is_corrupt(tmp_path, scan):
@@ -253,36 +257,36 @@ class Slow:
     version = "slow"
 
     def __init__(self, dpi, error=None):
-        self._dpi, self._error = dpi, error or TookTooLong()
-        self._engine = engine("pytesseract", "eng")
+        self._dpi, self._error = dpi, error or OcrTimeout()
+        self._engine = get_engine("pytesseract", "eng")
 
-    def tokens(self, grey, dpi, seconds, layout=Layout.PAGE):
+    def recognise(self, grey, dpi, seconds, mode=SegmentationMode.AUTO):
         if dpi > self._dpi:
             raise self._error
-        return self._engine.tokens(grey, dpi, seconds, layout)
+        return self._engine.recognise(grey, dpi, seconds, mode)
 
 
 def test_a_page_that_takes_too_long_is_read_coarsely(scan):
     page, picture = page_of(scan)
-    read = read_picture(picture, page, Slow(150), 30.0)
+    read = read_page_image(picture, page, Slow(150), 30.0)
     assert (read.dpi, read.error) == (150, "")
     assert "SLX-301," in read.text.split()
     assert (round(read.width), round(read.height)) == (612, 792)
 
 
-@pytest.mark.parametrize("error", [TookTooLong(), OcrFailed("OCR failed")], ids=str)
+@pytest.mark.parametrize("error", [OcrTimeout(), OcrFailed("OCR failed")], ids=str)
 def test_a_page_that_ocr_fails_at_keeps_its_text_layer_and_all_its_ink_as_marks(scan, error):
     page, picture = page_of(scan)
-    read = read_picture(picture, replace(page, text="RECEIVED"), Slow(0, error), 30.0)
+    read = read_page_image(picture, replace(page, text="RECEIVED"), Slow(0, error), 30.0)
     assert (read.text, read.error, read.dpi) == ("RECEIVED", str(error), 200)
-    assert any(mark.touches(Box(90, 540, 200, 580)) for mark in read.marks)  # the signature
+    assert any(mark.intersects(Box(90, 540, 200, 580)) for mark in read.marks)  # the signature
 
 
 def test_a_scan_that_ocr_failed_at_is_a_document_that_a_person_can_read(scan):
     page, picture = page_of(scan)
-    failed = read_picture(picture, page, Slow(0), 30.0)
-    look = FirstLook(MediaType.PDF, Path("scan.pdf"), (page,), scans=(1,))
-    assert merge(look, [ReadPages((failed,), "slow")]).pages == (failed,)
+    failed = read_page_image(picture, page, Slow(0), 30.0)
+    look = ProbedDocument(MediaType.PDF, Path("scan.pdf"), (page,), scans=(1,))
+    assert merge(look, [OcrPages((failed,), "slow")]).pages == (failed,)
 
 
 def grainy(dpi=300):
@@ -294,13 +298,13 @@ def grainy(dpi=300):
 @each_engine
 def test_an_engine_says_when_a_page_takes_too_long(name):
     with pytest.raises(OcrFailed, match="OCR"):
-        engine(name, "eng").tokens(grainy(100), 100, 0.01)
+        get_engine(name, "eng").recognise(grainy(100), 100, 0.01)
 
 
 @each_engine
 def test_a_language_that_is_not_installed_is_not_the_files_fault(name):
     with pytest.raises(LookupError, match="tlh"):
-        engine(name, "eng+tlh")
+        get_engine(name, "eng+tlh")
 
 
 RUSSIAN = "Главный исследователь подтверждает, что прочитал протокол и подписал этот документ"
@@ -323,17 +327,19 @@ def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi
 
 @each_engine
 def test_an_engine_reads_a_page_the_same_whatever_it_read_before(name, scan):
-    reader, grey = engine(name, "eng"), np.asarray(scan)
-    before = reader.tokens(grey, 200, 30)
-    line = reader.tokens(np.ascontiguousarray(grey[215:275]), 200, 30, Layout.BLOCK)
+    reader, grey = get_engine(name, "eng"), np.asarray(scan)
+    before = reader.recognise(grey, 200, 30)
+    line = reader.recognise(
+        np.ascontiguousarray(grey[215:275]), 200, 30, SegmentationMode.SINGLE_BLOCK
+    )
     assert "INVESTIGATOR" in [token.text for token in line]
-    assert reader.tokens(grey, 200, 30) == before
+    assert reader.recognise(grey, 200, 30) == before
 
 
 def test_both_engines_read_the_same_words_in_the_same_places():
     """Of print: what they take a signature for differs with tesseract's version."""
     grey = np.asarray(picture_of(typed()))
-    one, other = (engine(name, "eng").tokens(grey, 200, 30) for name in ENGINES)
+    one, other = (get_engine(name, "eng").recognise(grey, 200, 30) for name in ENGINES)
     assert [token.text for token in one] == [token.text for token in other]
     for mine, theirs in zip(one, other, strict=True):
         assert (mine.left, mine.top) == pytest.approx((theirs.left, theirs.top), abs=3)
@@ -351,12 +357,12 @@ def test_of_tesseracts_table_the_words_are_kept():
     line = "4\t1\t2\t1\t3\t0\t10\t20\t30\t8\t-1\t"
     nothing = "5\t1\t2\t1\t3\t2\t10\t20\t30\t8\t95\t "
     table = "\n".join([COLUMNS, line, word, nothing])
-    assert list(parse(table)) == [Token('"Site', 91.5, 10, 20, 30, 8, (2, 1, 3))]
+    assert list(parse_tsv(table)) == [OcrWord('"Site', 91.5, 10, 20, 30, 8, (2, 1, 3))]
 
 
 def test_only_a_page_without_greys_is_smoothed():
     fax = np.full((100, 100), 255, np.uint8)
     fax[50:60, 10:90] = 0
     grey = np.full((100, 100), 240, np.uint8)
-    assert len(np.unique(smoothed(fax))) > 2
-    assert smoothed(grey) is grey
+    assert len(np.unique(smooth_bilevel(fax))) > 2
+    assert smooth_bilevel(grey) is grey

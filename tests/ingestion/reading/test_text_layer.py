@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.reading.pdf.text_layer import clean, unreadable_share
+from ingestion.reading.pdf.text_layer import clean_text, unreadable_share
 from ingestion.reading.results import TextSource
-from ingestion.reading.routing import PageFacts, Route, route
-from tests.ingestion.reading.papers import (
+from ingestion.reading.routing import PageFacts, Route, choose_route
+from tests.ingestion.reading.documents import (
     LABEL,
     LINES,
     form,
@@ -92,18 +92,18 @@ def test_a_script_is_flagged(tmp_path):
     ],
 )
 def test_a_page_goes_the_way_its_facts_point(facts, way):
-    assert route(facts) is way
+    assert choose_route(facts) is way
 
 
 @given(st.integers(0, 400), st.floats(0, 1), st.booleans())
 def test_a_page_full_of_picture_is_never_taken_for_its_short_text(characters, share, hidden):
     facts = PageFacts(characters, share, 0.9, hidden_text=hidden and characters < 32)
-    assert route(facts) is not Route.TEXT or characters >= 400
+    assert choose_route(facts) is not Route.TEXT or characters >= 400
 
 
 @given(st.text())
 def test_cleaned_text_can_be_stored(raw):
-    text = clean(raw)
+    text = clean_text(raw)
     text.encode()
     assert "\0" not in text
     assert "\r" not in text

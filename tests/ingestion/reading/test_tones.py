@@ -9,12 +9,12 @@ from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from ingestion.reading.images.binarise import normalised, tone_of
-from ingestion.reading.images.render import Picture
-from ingestion.reading.ocr.engines import engine
-from ingestion.reading.ocr.page import read_picture
+from ingestion.reading.images.binarise import measure_tone, normalise_tone
+from ingestion.reading.images.render import PageRaster
+from ingestion.reading.ocr.engines import get_engine
+from ingestion.reading.ocr.page import read_page_image
 from ingestion.reading.results import Box, PageReading, TextSource
-from tests.ingestion.reading.papers import LINES, picture_of, read, save, typed
+from tests.ingestion.reading.documents import LINES, picture_of, read, save, typed
 from tests.marks import slower
 
 DPI = 200
@@ -58,9 +58,9 @@ def paper_of_tone(tone, **what):
 
 
 def read_pixels(pixels):
-    picture = Picture(pixels, DPI)
+    picture = PageRaster(pixels, DPI)
     page = PageReading(1, picture.width, picture.height, "", TextSource.NATIVE)
-    return read_picture(picture, page, engine("auto", "eng"), 30.0)
+    return read_page_image(picture, page, get_engine("auto", "eng"), 30.0)
 
 
 every_tone = pytest.mark.parametrize("tone", TONES)
@@ -71,14 +71,14 @@ def test_a_page_is_read_and_its_signature_seen_whatever_its_tone(tone):
     page = read_pixels(paper_of_tone(tone, signed=True))
     assert not page.is_blank
     assert "Protocol number SLX-301, version 3.0 dated 12 August 2024" in page.text.splitlines()
-    assert any(mark.touches(SIGNED_AT) for mark in page.marks)
+    assert any(mark.intersects(SIGNED_AT) for mark in page.marks)
 
 
 @every_tone
 def test_no_signature_is_seen_where_there_is_none_whatever_the_tone(tone):
     page = read_pixels(paper_of_tone(tone))
     assert "Site number 1001" in page.text
-    assert not any(mark.touches(SIGNED_AT) for mark in page.marks)
+    assert not any(mark.intersects(SIGNED_AT) for mark in page.marks)
 
 
 def with_hidden_text(picture):
@@ -104,13 +104,13 @@ def test_a_signature_is_seen_on_a_scan_that_somebody_else_has_read(tmp_path, ton
         for signed in (True, False)
     ]
     assert [page.pages[0].source for page in pages] == [TextSource.OCR_LAYER] * 2
-    seen = [any(mark.touches(SIGNED_AT) for mark in page.pages[0].marks) for page in pages]
+    seen = [any(mark.intersects(SIGNED_AT) for mark in page.pages[0].marks) for page in pages]
     assert seen == [True, False]
 
 
 def test_a_usual_page_is_looked_at_as_it_is():
-    picture = Picture(np.asarray(picture_of(typed(signed=True), dpi=DPI)), DPI)
-    assert normalised(picture, tone_of(picture)) is picture
+    picture = PageRaster(np.asarray(picture_of(typed(signed=True), dpi=DPI)), DPI)
+    assert normalise_tone(picture, measure_tone(picture)) is picture
 
 
 def sheet_of(level):

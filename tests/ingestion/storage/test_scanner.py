@@ -15,7 +15,7 @@ from ingestion.models import Document
 from ingestion.storage.virus_scanner import FRAME_BYTES, ClamdScanner, get_scanner
 from tests.factories import make_site, make_user
 from tests.ingestion.clamd import EICAR, FOUND, clamd
-from tests.ingestion.reading.papers import typed
+from tests.ingestion.reading.documents import typed
 
 OPS = Actor("system:tests", "ops")
 

@@ -28,9 +28,9 @@ RECORDS = [Batch, Packet, Document, Finding, Chunk]
 TYPED = PageReading(1, 612, 792, "typed", TextSource.NATIVE)
 TYPED_TOO = dataclasses.replace(TYPED, number=2)
 SCANNED = PageReading(
-    3, 612, 792, "seen", TextSource.OCR, confidence=91.2, dpi=200, turned=180, uncovered=0.123
+    3, 612, 792, "seen", TextSource.OCR, confidence=91.2, dpi=200, rotation=180, uncovered=0.123
 )
-SCANNED = dataclasses.replace(SCANNED, turned=180)
+SCANNED = dataclasses.replace(SCANNED, rotation=180)
 LOST = PageReading(4, 612, 792, "", TextSource.OCR, error="timeout")
 LISTS = [*(f"ingestion/{model.__name__.lower()}" for model in RECORDS)]
 LISTS += [f"clinical_sites/{name}" for name in ("site", "portal", "study", "user", "membership")]

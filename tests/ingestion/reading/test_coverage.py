@@ -4,18 +4,18 @@ import cv2
 import numpy as np
 import pytest
 
-from ingestion.reading.images.binarise import sheet
+from ingestion.reading.images.binarise import flatten_background
 from ingestion.reading.images.coverage import uncovered_share
-from ingestion.reading.images.render import Picture
+from ingestion.reading.images.render import PageRaster
 from ingestion.reading.ocr.page import MAX_UNCOVERED_SHARE
 from ingestion.reading.results import Box, Word
-from tests.ingestion.reading.papers import LINES, picture_of, pictured, read, save, shaded, typed
+from tests.ingestion.reading.documents import LINES, picture_of, pictured, read, save, shaded, typed
 
 TEXT = (*LINES, *(f"{number}. {line}" for number, line in enumerate(LINES, start=1)))
 
 
 def seen(picture, dpi=200):
-    return sheet(Picture(np.asarray(picture), dpi))
+    return flatten_background(PageRaster(np.asarray(picture), dpi))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from PIL import Image
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.finding_texts import reason, sentences
-from tests.ingestion.reading.papers import (
+from tests.ingestion.reading.documents import (
     encrypted,
     picture_of,
     pictured,

@@ -8,10 +8,10 @@ import pytest
 from ingestion.reading import tasks
 from ingestion.reading.merge import merge
 from ingestion.reading.pdf.lazy import (
-    LateMarks,
-    LateUnreadableError,
+    LazyMarks,
+    LazyReadError,
+    evaluate,
     marks_near,
-    settled,
 )
 from ingestion.reading.results import (
     Box,
@@ -26,7 +26,7 @@ from samples.faults import DocumentFault
 from samples.pages import EXPIRING, FILLABLE, PAGES
 from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
-from tests.ingestion.reading.papers import LIMITS, save, typed
+from tests.ingestion.reading.documents import LIMITS, save, typed
 
 TODAY = date(2026, 11, 20)
 HIGH, LOW = Box(50, 100, 150, 140), Box(50, 600, 150, 640)
@@ -45,7 +45,7 @@ def a_page(looked_at):
         return [{HIGH: LOGO, LOW: SIGNED}[area]]
 
     return PageReading(
-        1, 612, 792, "", TextSource.NATIVE, marks=LateMarks(lambda: [LOW, HIGH], look)
+        1, 612, 792, "", TextSource.NATIVE, marks=LazyMarks(lambda: [LOW, HIGH], look)
     )
 
 
@@ -70,7 +70,7 @@ def test_only_settled_marks_travel():
     page = a_page([])
     with pytest.raises(TypeError, match="settled"):
         pickle.dumps(page)
-    assert pickle.loads(pickle.dumps(settled(page))).marks == (LOGO, SIGNED)  # noqa: S301
+    assert pickle.loads(pickle.dumps(evaluate(page))).marks == (LOGO, SIGNED)  # noqa: S301
 
 
 def marks_of(reading):
@@ -79,19 +79,19 @@ def marks_of(reading):
 
 def looked_at(reading):
     """Whether the marks of its first page are there without another look."""
-    return not isinstance(reading.pages[0].marks, LateMarks)
+    return not isinstance(reading.pages[0].marks, LazyMarks)
 
 
 def test_what_is_concluded_in_the_child_may_ask_for_marks(tmp_path):
     path, rewritten = save(tmp_path, typed(signed=True)), tmp_path / "rewritten.pdf"
-    concluded = tasks.look_and_conclude(marks_of, path, rewritten, LIMITS)
-    assert concluded.answer == tasks.look(path, rewritten, LIMITS).pages[0].marks != ()
-    assert not tasks.look_and_conclude(looked_at, path, rewritten, LIMITS).answer
+    concluded = tasks.probe_and_conclude(marks_of, path, rewritten, LIMITS)
+    assert concluded.answer == tasks.probe_document(path, rewritten, LIMITS).pages[0].marks != ()
+    assert not tasks.probe_and_conclude(looked_at, path, rewritten, LIMITS).answer
 
 
 def test_marks_of_a_long_document_are_found_on_pages_that_were_left_and_loaded_again(tmp_path):
     path = save(tmp_path, typed(signed=True, pages=20))
-    look = tasks.look(path, tmp_path / "rewritten.pdf", LIMITS)
+    look = tasks.probe_document(path, tmp_path / "rewritten.pdf", LIMITS)
     assert [len(page.marks) for page in look.pages] == [1] * 20
 
 
@@ -106,15 +106,15 @@ def test_a_page_whose_marks_cannot_be_looked_for_cannot_be_read(tmp_path, monkey
     def fails_on_the_second(pages, number, *args, **kwargs):
         def areas():
             if number == 2:
-                raise LateUnreadableError(number, "torn")
+                raise LazyReadError(number, "torn")
             return []
 
-        return LateMarks(areas, lambda _: [])
+        return LazyMarks(areas, lambda _: [])
 
-    monkeypatch.setattr("ingestion.reading.pdf.page_probe.drawn_marks", fails_on_the_second)
-    concluded = tasks.look_and_conclude(errors_of, path, tmp_path / "rewritten.pdf", LIMITS)
+    monkeypatch.setattr("ingestion.reading.pdf.page_probe.lazy_marks", fails_on_the_second)
+    concluded = tasks.probe_and_conclude(errors_of, path, tmp_path / "rewritten.pdf", LIMITS)
     assert concluded.answer == (["", "torn", ""], [(), (), ()])
-    look = tasks.look(path, tmp_path / "rewritten.pdf", LIMITS)
+    look = tasks.probe_document(path, tmp_path / "rewritten.pdf", LIMITS)
     assert [page.error for page in look.pages] == ["", "torn", ""]
 
 
@@ -134,9 +134,9 @@ def test_the_verdict_on_asked_for_marks_is_the_verdict_on_all_of_them(
         slug, today=TODAY, site=sample_site("1001"), rendition=rendition, fault=fault
     )
     path, rewritten = save(tmp_path, content), tmp_path / "rewritten.pdf"
-    look = tasks.look(path, rewritten, LIMITS)
-    concluded = tasks.look_and_conclude(verdicts, path, rewritten, LIMITS)
-    if isinstance(concluded, tasks.Concluded):
+    look = tasks.probe_document(path, rewritten, LIMITS)
+    concluded = tasks.probe_and_conclude(verdicts, path, rewritten, LIMITS)
+    if isinstance(concluded, tasks.Conclusion):
         assert concluded.answer == verdicts(
             look if isinstance(look, Unreadable) else merge(look, [])
         )

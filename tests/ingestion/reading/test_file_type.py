@@ -1,9 +1,9 @@
 import pytest
 
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.pdf.file_type import sniff
+from ingestion.reading.pdf.file_type import detect_media_type
 from ingestion.reading.results import MediaType, Unreadable
-from tests.ingestion.reading.papers import LIMITS, docx, save, typed
+from tests.ingestion.reading.documents import LIMITS, docx, save, typed
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from tests.ingestion.reading.papers import LIMITS, docx, save, typed
     ],
 )
 def test_a_file_is_known_by_its_first_bytes(tmp_path, head, media_type):
-    assert sniff(save(tmp_path, head), LIMITS) is media_type
+    assert detect_media_type(save(tmp_path, head), LIMITS) is media_type
 
 
 @pytest.mark.parametrize(
@@ -34,16 +34,18 @@ def test_a_file_is_known_by_its_first_bytes(tmp_path, head, media_type):
     ],
 )
 def test_what_is_not_taken_is_called_by_its_name(tmp_path, content, found):
-    assert sniff(save(tmp_path, content), LIMITS) == Unreadable(
+    assert detect_media_type(save(tmp_path, content), LIMITS) == Unreadable(
         "UNSUPPORTED_TYPE", {"found": found}
     )
 
 
 def test_an_empty_file_is_told_as_such(tmp_path):
-    assert sniff(save(tmp_path, b""), LIMITS) == Unreadable("EMPTY_FILE")
+    assert detect_media_type(save(tmp_path, b""), LIMITS) == Unreadable("EMPTY_FILE")
 
 
 def test_a_file_over_the_limit_is_told_its_size(tmp_path):
     limits = ReadingLimits(max_bytes=1_000_000)
     path = save(tmp_path, typed() + b" " * 1_500_000)
-    assert sniff(path, limits) == Unreadable("FILE_TOO_LARGE", {"size_mb": 2, "limit_mb": 1})
+    assert detect_media_type(path, limits) == Unreadable(
+        "FILE_TOO_LARGE", {"size_mb": 2, "limit_mb": 1}
+    )

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ingestion.reading.images.binarise import sheet
-from ingestion.reading.images.render import Picture
-from ingestion.reading.images.variants import MIN_SKEW_DEGREES, View, skew_of
+from ingestion.reading.images.binarise import flatten_background
+from ingestion.reading.images.render import PageRaster
+from ingestion.reading.images.variants import MIN_SKEW_DEGREES, PageVariant, measure_skew
 from ingestion.reading.results import (
     Box,
     PageReading,
@@ -13,7 +13,7 @@ from ingestion.reading.results import (
     Word,
 )
 from ingestion.rules.checks.signature_areas import has_marks_in
-from tests.ingestion.reading.papers import LINES, askew, picture_of, pictured, read, save, typed
+from tests.ingestion.reading.documents import LINES, askew, picture_of, pictured, read, save, typed
 
 TEXT = (*LINES, *(f"{number}. {line}" for number, line in enumerate(LINES, start=1)))
 
@@ -24,31 +24,35 @@ def scan():
 
 
 def picture(image):
-    return Picture(np.asarray(image), 200)
+    return PageRaster(np.asarray(image), 200)
 
 
 @pytest.mark.parametrize("degrees", [-14.0, -6.0, 2.5, 9.0])
 def test_a_page_far_askew_is_measured(scan, degrees):
-    assert skew_of(sheet(picture(askew(scan, degrees)))) == pytest.approx(degrees, abs=0.3)
+    assert measure_skew(flatten_background(picture(askew(scan, degrees)))) == pytest.approx(
+        degrees, abs=0.3
+    )
 
 
 @pytest.mark.parametrize("degrees", [0.0, -1.5, MIN_SKEW_DEGREES - 0.5])
 def test_a_page_a_little_askew_stays_as_it_is(scan, degrees):
-    assert skew_of(sheet(picture(askew(scan, degrees)))) == 0.0
+    assert measure_skew(flatten_background(picture(askew(scan, degrees)))) == 0.0
 
 
 @pytest.mark.parametrize("turn", [90, 270])
 def test_a_page_that_lies_on_its_side_is_not_askew(turn):
-    assert skew_of(sheet(picture(picture_of(typed(lines=TEXT), turn=turn)))) == 0.0
+    assert (
+        measure_skew(flatten_background(picture(picture_of(typed(lines=TEXT), turn=turn)))) == 0.0
+    )
 
 
 def test_a_page_without_lines_is_not_askew():
-    assert skew_of(sheet(picture(picture_of(typed(lines=()))))) == 0.0
+    assert measure_skew(flatten_background(picture(picture_of(typed(lines=()))))) == 0.0
 
 
 def test_a_page_far_askew_is_read_straightened_with_words_and_marks_where_they_are(tmp_path, scan):
     page = read(save(tmp_path, pictured(askew(scan, 10)))).pages[0]
-    assert page.askew == pytest.approx(10, abs=0.3)
+    assert page.skew == pytest.approx(10, abs=0.3)
     assert {"SLX-301,", "Columbus,", "accordance", "Good"} < set(page.text.split())
     label = next(word.box for word in page.words if word.text == "Signature")
     assert label.bottom - label.top < 14  # level, as on the paper
@@ -62,7 +66,7 @@ def test_an_unsigned_page_far_askew_has_no_marks_where_the_signature_would_be(tm
     page = read(save(tmp_path, pictured(unsigned))).pages[0]
     label = next(word.box for word in page.words if word.text == "Signature")
     above = Box(label.left - 12, label.top - 50, label.left + 260, label.bottom + 34)
-    assert page.askew
+    assert page.skew
     assert not has_marks_in(page, above)
 
 
@@ -73,8 +77,8 @@ def test_a_word_of_the_text_layer_goes_with_the_picture(change):
     grey[400:440, 300:500] = 0
     box = Box(*(edge * 72 / 200 for edge in (300, 400, 500, 440)))
     page = PageReading(1, 612, 792, "RECEIVED", TextSource.NATIVE, (Word("RECEIVED", box, 100.0),))
-    view = View.of(Picture(grey, 200), page)
-    other = view.turned(270) if change == "turned" else view.straightened(7.0)
+    view = PageVariant.of(PageRaster(grey, 200), page)
+    other = view.rotated(270) if change == "turned" else view.deskewed(7.0)
     rows, columns = np.nonzero(other.picture.grey < 128)
     ink = [edge * 72 / 200 for edge in (columns.min(), rows.min(), columns.max(), rows.max())]
     assert other.page.words[0].box == pytest.approx(ink, abs=1)

@@ -10,13 +10,13 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.preview_images import (
     MAX_PREVIEW_HEIGHT,
     PREVIEW_WIDTH,
-    NotDrawn,
+    PreviewFailed,
     PreviewRequest,
-    draw_page,
-    drawn,
+    render_preview,
+    render_webp,
 )
 from tests.ingestion.reading import hostile
-from tests.ingestion.reading.papers import save, typed
+from tests.ingestion.reading.documents import save, typed
 
 LIMITS = ReadingLimits()
 
@@ -27,8 +27,8 @@ def draw(tmp_path):
         path = tmp_path / "came"
         path.write_bytes(content)
         terms = dataclasses.replace(LIMITS, **limits)
-        answer = draw_page(path, tmp_path / "repaired.pdf", sheet, terms)
-        return answer if isinstance(answer, NotDrawn) else Image.open(BytesIO(answer))
+        answer = render_webp(path, tmp_path / "repaired.pdf", sheet, terms)
+        return answer if isinstance(answer, PreviewFailed) else Image.open(BytesIO(answer))
 
     return draw
 
@@ -55,7 +55,7 @@ def test_each_page_is_as_wide_as_the_other_and_twice_as_wide_when_enlarged(draw)
 def test_a_page_that_lies_on_its_side_is_turned_and_as_wide(draw, turned):
     upright, lying = (
         draw(typed(), PreviewRequest(1)),
-        draw(typed(), PreviewRequest(1, turned=turned)),
+        draw(typed(), PreviewRequest(1, rotation=turned)),
     )
     assert upright.height > upright.width
     assert lying.width == PREVIEW_WIDTH
@@ -69,18 +69,18 @@ def test_a_tills_receipt_is_not_drawn_taller_than_a_browser_takes(draw):
 def test_a_fax_of_two_pages_has_both(draw):
     fax = picture((1728, 2200), kind="TIFF", frames=2)
     assert draw(fax, PreviewRequest(2)).width == PREVIEW_WIDTH
-    assert draw(fax, PreviewRequest(3)) == NotDrawn("the picture cannot be decoded")
-    assert draw(fax, PreviewRequest(0)) == NotDrawn("there is no page 0")
+    assert draw(fax, PreviewRequest(3)) == PreviewFailed("the picture cannot be decoded")
+    assert draw(fax, PreviewRequest(0)) == PreviewFailed("there is no page 0")
 
 
 @pytest.mark.parametrize("page", [0, 2])
 def test_a_page_that_is_not_there_is_said_to_be_so(draw, page):
-    assert draw(typed(), PreviewRequest(page)) == NotDrawn(f"there is no page {page}")
+    assert draw(typed(), PreviewRequest(page)) == PreviewFailed(f"there is no page {page}")
 
 
 def test_a_picture_of_too_many_pixels_is_not_decoded(draw):
     answer = draw(picture((400, 400)), PreviewRequest(1), max_image_pixels=100 * 100)
-    assert answer == NotDrawn("the picture has too many pixels")
+    assert answer == PreviewFailed("the picture has too many pixels")
 
 
 def test_what_is_no_document_or_cannot_be_opened_is_told_by_its_code(draw):
@@ -90,5 +90,7 @@ def test_what_is_no_document_or_cannot_be_opened_is_told_by_its_code(draw):
 
 async def test_a_page_whose_form_takes_too_long_is_drawn_without_it(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
-    answer = await drawn(path, PreviewRequest(1), dataclasses.replace(LIMITS, look_seconds=1))
+    answer = await render_preview(
+        path, PreviewRequest(1), dataclasses.replace(LIMITS, probe_seconds=1)
+    )
     assert Image.open(BytesIO(answer)).width == PREVIEW_WIDTH

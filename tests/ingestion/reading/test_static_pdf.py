@@ -5,9 +5,9 @@ from pathlib import Path
 import pikepdf
 import pytest
 
-from ingestion.reading.pdf.active_content import flags
-from ingestion.reading.pdf.static_pdf import is_inert
-from tests.ingestion.reading.papers import save, typed
+from ingestion.reading.pdf.active_content import find_active_content
+from ingestion.reading.pdf.static_pdf import is_static
+from tests.ingestion.reading.documents import save, typed
 
 
 def script(pdf):
@@ -138,37 +138,37 @@ def escaped(content: bytes) -> bytes:
 
 
 def test_a_paper_that_shows_only_pages_is_inert(paper):
-    assert is_inert(paper)
-    assert flags(paper) == frozenset()
+    assert is_static(paper)
+    assert find_active_content(paper) == frozenset()
 
 
 @pytest.mark.parametrize("change", ACTIVE)
 def test_what_could_do_more_is_not_inert(change, paper):
     path = written(paper, change)
-    assert flags(path)
-    assert not is_inert(path)
+    assert find_active_content(path)
+    assert not is_static(path)
 
 
 @pytest.mark.parametrize("change", ACTIVE)
 def test_nor_is_it_with_its_names_spelt_in_numbers(change, paper):
     path = written(paper, change)
     path.write_bytes(escaped(path.read_bytes()))
-    assert flags(path)  # qpdf finds its way where the table of places is now wrong
-    assert not is_inert(path)
+    assert find_active_content(path)  # qpdf finds its way where the table of places is now wrong
+    assert not is_static(path)
 
 
 @pytest.mark.parametrize("change", ACTIVE)
 def test_nor_is_it_with_its_dictionaries_compressed(change, paper):
     how = {"object_stream_mode": pikepdf.ObjectStreamMode.generate, "compress_streams": True}
-    assert not is_inert(written(paper, change, **how))
+    assert not is_static(written(paper, change, **how))
 
 
 def test_a_number_that_spells_no_telling_name_changes_nothing(paper):
     path: Path = paper
     path.write_bytes(path.read_bytes() + b"% /F#6fnt /A#42C")
-    assert is_inert(path)
+    assert is_static(path)
 
 
 def test_a_large_file_is_not_read_through(paper):
     paper.write_bytes(paper.read_bytes() + b"%" * 1_000_001)
-    assert not is_inert(paper)
+    assert not is_static(paper)

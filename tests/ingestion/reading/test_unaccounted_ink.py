@@ -10,14 +10,14 @@ import pytest
 from PIL import Image, ImageDraw
 
 from ingestion.reading.images.marks import find_marks
-from ingestion.reading.images.render import page_picture
+from ingestion.reading.images.render import render_page
 from ingestion.reading.pdf.text_layer import find_words
-from ingestion.reading.pdf.unaccounted_ink import unread_areas
+from ingestion.reading.pdf.unaccounted_ink import find_unaccounted_areas
 from samples.documents import make_sample
 from samples.faults import DocumentFault
 from samples.pages import FILLABLE, PAGES
 from samples.renditions import Rendition
-from tests.ingestion.reading.papers import LIMITS, read, rewritten, save, typed
+from tests.ingestion.reading.documents import LIMITS, read, rewritten, save, typed
 
 BOX = (85, 200, 225, 255)  # points from the bottom left: where the signature is
 
@@ -255,7 +255,7 @@ def table(pdf):
 def areas(content):
     with pypdfium2.PdfDocument(content) as document:
         page = document[0]
-        return unread_areas(page, find_words(page, page.get_textpage()).printed)
+        return find_unaccounted_areas(page, find_words(page, page.get_textpage()).printed)
 
 
 def test_of_print_and_rules_nothing_has_to_be_drawn():
@@ -275,7 +275,7 @@ def test_areas_do_not_touch():
         drawn(pdf, " ".join(lines).encode())
 
     first, second = areas(rewritten(typed(), scattered))
-    assert not first.touches(second)
+    assert not first.intersects(second)
 
 
 def whole(path):
@@ -286,7 +286,7 @@ def whole(path):
             pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
         for page in document:
             words = find_words(page, page.get_textpage()).all
-            yield find_marks(page_picture(page, 100, LIMITS), words)
+            yield find_marks(render_page(page, 100, LIMITS), words)
 
 
 @pytest.mark.parametrize("fault", [None, DocumentFault.UNSIGNED], ids=["signed", "unsigned"])
@@ -297,8 +297,8 @@ def test_the_same_marks_are_found_as_in_a_picture_of_the_whole_page(tmp_path, ki
         content = make_sample(kind, today=date(2026, 11, 20), rendition=rendition, fault=fault)
         path = save(tmp_path, content)
         for page, seen in zip(read(path).pages, whole(path), strict=True):
-            assert all(any(mark.touches(other) for other in page.marks) for mark in seen)
-            assert all(any(mark.touches(other) for other in seen) for mark in page.marks)
+            assert all(any(mark.intersects(other) for other in page.marks) for mark in seen)
+            assert all(any(mark.intersects(other) for other in seen) for mark in page.marks)
 
 
 def test_what_is_small_is_looked_at_only_where_the_edge_may_have_cut_it_off():

@@ -4,12 +4,12 @@ from concurrent.futures import Future
 
 import pytest
 
-from ingestion.reading.processes.pool_stalls import GRACE_SECONDS, Stalls
+from ingestion.reading.processes.pool_stalls import GRACE_SECONDS, StallDetector
 
 
 @pytest.fixture
 def stalls():
-    return Stalls()
+    return StallDetector()
 
 
 def waiting():
@@ -37,28 +37,28 @@ def cancelled():
 def test_a_queue_may_wait_for_as_long_as_others_are_at_work(stalls):
     queue = [waiting() for _ in range(9)]
     for now in range(0, 36_000, 100):
-        assert not stalls.is_any([running(), *queue], now)
+        assert not stalls.has_stalled([running(), *queue], now)
 
 
 def test_a_call_that_a_later_one_overtook_is_lost(stalls):
-    assert stalls.is_any([ended(), waiting(), running()], 0.0)
+    assert stalls.has_stalled([ended(), waiting(), running()], 0.0)
 
 
 def test_who_ended_or_was_cancelled_is_not_lost(stalls):
-    assert not stalls.is_any([ended(), cancelled(), running(), waiting()], 0.0)
+    assert not stalls.has_stalled([ended(), cancelled(), running(), waiting()], 0.0)
 
 
 def test_calls_are_lost_when_nobody_begins_any(stalls):
     queue = [waiting(), waiting()]
-    assert not stalls.is_any(queue, 0.0)
-    assert not stalls.is_any(queue, GRACE_SECONDS)
-    assert stalls.is_any(queue, GRACE_SECONDS + 1)
+    assert not stalls.has_stalled(queue, 0.0)
+    assert not stalls.has_stalled(queue, GRACE_SECONDS)
+    assert stalls.has_stalled(queue, GRACE_SECONDS + 1)
 
 
 def test_a_pause_between_two_calls_is_no_stall(stalls):
     queue = [waiting()]
-    assert not stalls.is_any(queue, 0.0)
-    assert not stalls.is_any([], 50.0)
-    assert not stalls.is_any([running(), *queue], 100.0)
-    assert not stalls.is_any(queue, 150.0)
-    assert not stalls.is_any(queue, 150.0 + GRACE_SECONDS)
+    assert not stalls.has_stalled(queue, 0.0)
+    assert not stalls.has_stalled([], 50.0)
+    assert not stalls.has_stalled([running(), *queue], 100.0)
+    assert not stalls.has_stalled(queue, 150.0)
+    assert not stalls.has_stalled(queue, 150.0 + GRACE_SECONDS)

@@ -32,7 +32,7 @@ LABEL = (72, 192)  # points from the bottom left: where "Signature of Investigat
 
 def read(path: Path, limits: ReadingLimits = LIMITS) -> DocumentReading | Unreadable:
     """The whole way in this process: what the pool does, without its walls."""
-    look = tasks.look(path, path.with_suffix(".rewritten"), limits)
+    look = tasks.probe_document(path, path.with_suffix(".rewritten"), limits)
     if isinstance(look, Unreadable):
         return look
     return merge(look, [tasks.read_scans(look.part(look.scans), limits)] if look.scans else [])

@@ -6,10 +6,10 @@ import pikepdf
 import pytest
 
 from ingestion.reading.pdf import active_content
-from ingestion.reading.pdf.active_content import flags
-from ingestion.reading.pdf.static_pdf import is_inert
+from ingestion.reading.pdf.active_content import find_active_content
+from ingestion.reading.pdf.static_pdf import is_static
 from tests.ingestion.reading import hostile
-from tests.ingestion.reading.papers import read, rewritten, save, typed
+from tests.ingestion.reading.documents import read, rewritten, save, typed
 
 
 def script(**more):
@@ -115,8 +115,8 @@ def test_a_script_is_found_wherever_it_hides(tmp_path, hide, how):
     with pikepdf.open(io.BytesIO(typed())) as pdf:
         hide(pdf)
         pdf.save(path, **WRITTEN[how])
-    assert not is_inert(path)
-    assert "javascript" in flags(path)
+    assert not is_static(path)
+    assert "javascript" in find_active_content(path)
 
 
 def test_a_script_that_was_added_later_is_found(tmp_path):
@@ -141,12 +141,12 @@ def test_a_script_that_was_added_later_is_found(tmp_path):
 def test_a_script_behind_many_other_objects_is_found(tmp_path):
     others = [b"<</A %d 0 R>>" % at for at in range(5, 25_005)]
     content = hostile.sheet(hostile.SOMETHING, *others, b"<</S /JavaScript /JS (x)>>")
-    assert flags(save(tmp_path, content)) == {"javascript"}
+    assert find_active_content(save(tmp_path, content)) == {"javascript"}
 
 
 def test_what_has_more_objects_than_are_looked_at_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(active_content, "MAX_OBJECTS", 3)
-    assert flags(save(tmp_path, hostile.script())) == {"unsearched"}
+    monkeypatch.setattr(active_content, "MAX_OBJECTS_PER_FILE", 3)
+    assert find_active_content(save(tmp_path, hostile.script())) == {"unsearched"}
 
 
 def test_what_pdfium_shows_and_qpdf_gives_up_is_not_taken_for_searched(tmp_path):
@@ -156,7 +156,7 @@ def test_what_pdfium_shows_and_qpdf_gives_up_is_not_taken_for_searched(tmp_path)
 
 
 def test_what_qpdf_does_not_open_is_not_taken_for_searched(tmp_path):
-    assert flags(save(tmp_path, b"%PDF-1.7 /JavaScript")) == {"unsearched"}
+    assert find_active_content(save(tmp_path, b"%PDF-1.7 /JavaScript")) == {"unsearched"}
 
 
 def test_a_script_that_repair_leaves_out_is_found_in_what_was_sent(tmp_path):
@@ -168,8 +168,8 @@ def test_a_script_that_repair_leaves_out_is_found_in_what_was_sent(tmp_path):
 
 def test_an_object_that_is_referred_to_and_not_there_hides_nothing(tmp_path):
     content = hostile.sheet(hostile.SOMETHING, page=b"/X 99 0 R /AA <</Sig 1>>")
-    assert not is_inert(path := save(tmp_path, content))
-    assert flags(path) == frozenset()
+    assert not is_static(path := save(tmp_path, content))
+    assert find_active_content(path) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_words_about_a_script_are_no_script(tmp_path, text):
     def write(pdf):
         pdf.Root.Note = pikepdf.Dictionary(Text=text)
 
-    assert flags(save(tmp_path, rewritten(typed(), write))) == frozenset()
+    assert find_active_content(save(tmp_path, rewritten(typed(), write))) == frozenset()
 
 
 def test_a_letter_of_a_font_may_have_the_name_of_an_attachment(tmp_path):
@@ -188,7 +188,7 @@ def test_a_letter_of_a_font_may_have_the_name_of_an_attachment(tmp_path):
         letters = pikepdf.Dictionary({"/AF": pdf.make_stream(b""), "/EF": pdf.make_stream(b"")})
         pdf.Root.Font = pikepdf.Dictionary(Subtype=pikepdf.Name.Type3, CharProcs=letters)
 
-    assert flags(save(tmp_path, rewritten(typed(), write))) == frozenset()
+    assert find_active_content(save(tmp_path, rewritten(typed(), write))) == frozenset()
 
 
 def test_a_signature_that_no_form_has_signs_nothing(tmp_path):
@@ -196,7 +196,7 @@ def test_a_signature_that_no_form_has_signs_nothing(tmp_path):
         left = pikepdf.Dictionary(FT=pikepdf.Name.Sig, V=pikepdf.Dictionary())
         pdf.Root.PieceInfo = pikepdf.Dictionary(X=pdf.make_indirect(left))
 
-    assert flags(save(tmp_path, rewritten(typed(), write))) == frozenset()
+    assert find_active_content(save(tmp_path, rewritten(typed(), write))) == frozenset()
 
 
 def link_to(address):
@@ -226,8 +226,8 @@ def test_a_link_that_runs_a_script_is_found(tmp_path, address, how):
     with pikepdf.open(io.BytesIO(typed())) as pdf:
         link_to(address)(pdf)
         pdf.save(path, **WRITTEN[how])
-    assert not is_inert(path)
-    assert flags(path) == {"javascript"}
+    assert not is_static(path)
+    assert find_active_content(path) == {"javascript"}
 
 
 @pytest.mark.parametrize(
@@ -236,8 +236,8 @@ def test_a_link_that_runs_a_script_is_found(tmp_path, address, how):
 def test_a_link_that_hides_its_script_behind_escapes_is_found(tmp_path, escape):
     link = b"<</Type /Annot /Subtype /Link /Rect [0 0 9 9] /A <</S /URI /URI %b>>>>" % escape
     content = hostile.sheet(hostile.SOMETHING, link, page=b"/Annots [5 0 R]")
-    assert not is_inert(path := save(tmp_path, content))
-    assert flags(path) == {"javascript"}
+    assert not is_static(path := save(tmp_path, content))
+    assert find_active_content(path) == {"javascript"}
 
 
 def test_a_link_whose_script_is_an_object_of_its_own_is_found(tmp_path):
@@ -245,8 +245,8 @@ def test_a_link_whose_script_is_an_object_of_its_own_is_found(tmp_path):
     content = hostile.sheet(
         hostile.SOMETHING, link, b"(javascript:alert\\(1\\))", page=b"/Annots [5 0 R]"
     )
-    assert not is_inert(path := save(tmp_path, content))
-    assert flags(path) == {"javascript"}
+    assert not is_static(path := save(tmp_path, content))
+    assert find_active_content(path) == {"javascript"}
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_a_link_whose_script_is_an_object_of_its_own_is_found(tmp_path):
 )
 def test_a_link_to_the_web_does_nothing_and_needs_no_search(tmp_path, address):
     path = save(tmp_path, rewritten(typed(), link_to(address)))
-    assert is_inert(path)
-    assert flags(path) == frozenset()
+    assert is_static(path)
+    assert find_active_content(path) == frozenset()
 
 
 def launches(**action):
@@ -269,7 +269,7 @@ def launches(**action):
 def test_a_link_to_a_document_beside_it_starts_no_program(tmp_path, name):
     for target in (name, pikepdf.Dictionary(Type=pikepdf.Name.Filespec, F=name, UF=name)):
         path = save(tmp_path, rewritten(typed(), launches(F=target)))
-        assert flags(path) == {"file-link"}
+        assert find_active_content(path) == {"file-link"}
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_a_link_to_a_document_beside_it_starts_no_program(tmp_path, name):
 )
 def test_any_other_launch_may_start_a_program(tmp_path, action):
     path = save(tmp_path, rewritten(typed(), launches(**action)))
-    assert flags(path) == {"launch"}
+    assert find_active_content(path) == {"launch"}
 
 
 def formatted(*scripts, trigger="F"):
@@ -333,7 +333,7 @@ def test_a_blank_form_that_formats_its_fields_is_not_active(tmp_path, how):
     with pikepdf.open(io.BytesIO(typed())) as pdf:
         formatted(*FORMATS)(pdf)
         pdf.save(path, **WRITTEN[how])
-    assert flags(path) == frozenset()
+    assert find_active_content(path) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,9 @@ def test_a_blank_form_that_formats_its_fields_is_not_active(tmp_path, how):
     ],
 )
 def test_any_other_script_of_a_field_is_active(tmp_path, text):
-    assert flags(save(tmp_path, rewritten(typed(), formatted(text)))) == {"javascript"}
+    assert find_active_content(save(tmp_path, rewritten(typed(), formatted(text)))) == {
+        "javascript"
+    }
 
 
 def test_what_follows_a_format_is_looked_at(tmp_path):
@@ -364,11 +366,11 @@ def test_what_follows_a_format_is_looked_at(tmp_path):
         first.Next = pikepdf.Array([action(FORMATS[1]), script()])
         pdf.Root.OpenAction = first
 
-    assert flags(save(tmp_path, rewritten(typed(), add))) == {"javascript"}
+    assert find_active_content(save(tmp_path, rewritten(typed(), add))) == {"javascript"}
 
 
 def test_a_format_in_a_stream_is_looked_at_by_a_person(tmp_path):
     def add(pdf):
         pdf.Root.OpenAction = action(pdf.make_stream(FORMATS[0].encode()))
 
-    assert flags(save(tmp_path, rewritten(typed(), add))) == {"javascript"}
+    assert find_active_content(save(tmp_path, rewritten(typed(), add))) == {"javascript"}
