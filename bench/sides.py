@@ -52,8 +52,8 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _whole(look: ProbedDocument, processes: int) -> Iterator[ProbedDocument]:
-    yield look.part(look.scans)
+def _whole(document: ProbedDocument, processes: int) -> Iterator[ProbedDocument]:
+    yield document.part(document.scans)
 
 
 def bare(pictures: Sequence[Path]) -> Mapping[Path, Seen]:
@@ -129,7 +129,7 @@ def main() -> None:
     limits = ReadingLimits(ocr_dpi=asked.dpi, processes=AT_ONCE, page_seconds=asked.page_seconds)
     if asked.whole:
         limits = replace(limits, task_seconds=3600.0)
-        pool._parts = _whole  # noqa: SLF001 - there is no such setting
+        pool._split_scans = _whole  # noqa: SLF001 - there is no such setting
     sides: dict[str, Callable[[], Mapping[Path, Seen]]] = {
         "ours": lambda: asyncio.run(ours(paths, limits)),
         "bare": lambda: bare(paths),

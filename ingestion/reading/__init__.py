@@ -1,5 +1,6 @@
-"""Bytes to pages, text, form values and marks. No Django, no rules, no event loop of its own.
+"""The reading of files: from bytes to pages, text, form values, marks and signatures.
 
-What a reading is made of is in `facts`; what runs in the pool's children is in
-the stage modules (`sniff`, `probe`, `ocr`, `merge`); the pool is in `pool`.
+This package knows no Django and no rules of documents. `results` defines what a reading contains,
+`tasks` has the functions that run in parser processes, and `processes.pool` distributes documents
+over these processes.
 """

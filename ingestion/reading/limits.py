@@ -1,4 +1,4 @@
-"""The bounds of reading. Built once, in the settings, and passed down to every child."""
+"""The limits of reading, which the settings build once and every parser process receives."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,24 +8,32 @@ from .results import Unreadable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingLimits:
-    max_bytes: int = 50_000_000  # one file
-    max_pages: int = 500  # one document; a page tree may claim a million
-    max_page_points: float = 14_400.0  # a page's longer side: 200 inches, Acrobat's own limit
-    max_image_pixels: int = 120_000_000  # all pictures of a page; checked before any is decoded
-    max_render_pixels: int = 25_000_000  # one rendered page: A4 at 300 dpi has 8.7 million
-    ocr_dpi: int = 300  # at most; a coarser scan is read as it is
-    languages: str = "eng"  # tesseract's names, joined by +
+    """The limits on files, pages, processor time and memory, and the configuration of OCR.
+
+    Limits on probing and on pages count seconds of the processor, and `task_seconds` counts
+    seconds of the clock.
+    """
+
+    max_bytes: int = 50_000_000  # of one file
+    max_pages: int = 500  # of one document; a page tree may claim to have a million
+    max_page_points: float = 14_400.0  # of a page's longer side: 200 inches, as in Acrobat
+    max_image_pixels: int = 120_000_000  # of all images of a page, checked before decoding
+    max_render_pixels: int = 25_000_000  # of one rendered page; A4 at 300 dpi has 8.7 million
+    ocr_dpi: int = 300  # the highest resolution for OCR; a scan with fewer dpi is not enlarged
+    languages: str = "eng"  # names of Tesseract's languages, joined by +
     engine: str = "auto"  # auto, tesserocr or pytesseract
-    # PEM file of the certificates that vouch for signers; None: nobody is known to.
+    # PEM file with the certificates that are trusted to issue those of signers. With None, no
+    # issuer is trusted.
     trusted_issuers: Path | None = None
-    processes: int = 2  # children that read; one per core
-    tasks_per_process: int = 500  # then a child is replaced, which takes a tenth of a second
-    task_seconds: float = 150.0  # one task of a child: the first look, or up to four scanned pages
-    # The first look at a page, in the child's own time; after that, one without the page's form.
+    processes: int = 2  # parser processes: one for each core
+    tasks_per_process: int = 500  # after which a process is replaced, which takes 0.1 s
+    task_seconds: float = 150.0  # of one task: to probe a document, or OCR of up to four pages
+    # To probe one page. A document that takes longer is probed again without its form.
     probe_seconds: float = 10.0
-    page_seconds: float = 30.0  # one page, in the child's own time; 15 times the 99th percentile
-    memory_bytes: int = 1_350_000_000  # address space of a child, and of the OCR it starts
+    page_seconds: float = 30.0  # of one page, which is 15 times the 99th percentile
+    memory_bytes: int = 1_350_000_000  # address space of a process, and of the OCR it starts
 
 
 def too_many_pages(pages: int, limits: ReadingLimits) -> Unreadable:
+    """Return the result for a document with more pages than the limit."""
     return Unreadable("FILE_TOO_LARGE", {"pages": pages, "limit_pages": limits.max_pages})

@@ -1,4 +1,4 @@
-"""The reading of a document, from its first look and its pages read by OCR. Pure."""
+"""The merging of a document's probe with its pages that OCR read. Pure functions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,26 +16,26 @@ from .results import (
 
 @dataclass(frozen=True, slots=True)
 class ProbedDocument:
-    """A document after its first task; `scans` are the numbers of the pages that need OCR."""
+    """A document after its first task, which reads everything that needs no OCR."""
 
     media_type: MediaType
-    path: Path  # where its pages are to be read from: the original, or a repaired copy
+    path: Path  # the file to read the pages from: the original or a repaired copy
     pages: tuple[PageReading, ...]
-    scans: tuple[int, ...] = ()
+    scans: tuple[int, ...] = ()  # numbers of the pages that need OCR, from 1
     fields: Mapping[str, str] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
     signatures: tuple[DigitalSignature, ...] = ()
     repaired: bool = False
-    with_form: bool = True  # False: opened and drawn without its form, which took too long
+    with_form: bool = True  # False if it was opened without its form, which took too long to draw
 
     def part(self, numbers: Iterable[int]) -> "ProbedDocument":
-        """The same document with these pages only: what one task has to know."""
+        """Return the document with these pages only, as the argument of one OCR task."""
         wanted = frozenset(numbers)
         pages = tuple(page for page in self.pages if page.number in wanted)
         return ProbedDocument(self.media_type, self.path, pages, with_form=self.with_form)
 
-    def without(self, number: int, error: str) -> "ProbedDocument":
-        """With a page that cannot be read in the place of one."""
+    def with_unreadable_page(self, number: int, error: str) -> "ProbedDocument":
+        """Return the document with page `number`, from 1, replaced by one that cannot be read."""
         pages = (
             unreadable_page(number, error) if page.number == number else page for page in self.pages
         )
@@ -43,33 +43,37 @@ class ProbedDocument:
 
 
 def unreadable_page(number: int, error: str) -> PageReading:
+    """Return the result for a page that cannot be read."""
     return PageReading(number, 0.0, 0.0, "", TextSource.NATIVE, error=error)
 
 
 @dataclass(frozen=True, slots=True)
 class OcrPages:
+    """The pages that one OCR task read, and the engine's version ("" if it read none)."""
+
     pages: tuple[PageReading, ...]
     engine: str = ""
 
 
-def merge(look: ProbedDocument, read: Iterable[OcrPages]) -> DocumentReading | Unreadable:
-    """In the order of the pages, whatever order they were read in.
+def merge(document: ProbedDocument, ocr: Iterable[OcrPages]) -> DocumentReading | Unreadable:
+    """Return the reading of a document, with its pages in their order.
 
-    A page that cannot be read does not fail its document, unless there is no other. One that could
-    be drawn, and that only OCR failed at, never does: a person can read it.
+    A page that cannot be read does not make its document unreadable unless all others cannot be
+    read either. A page that was rendered and only failed in OCR never does, because a person can
+    read it.
     """
-    read = list(read)
-    by_number = {page.number: page for page in look.pages}
-    by_number |= {page.number: page for part in read for page in part.pages}
+    ocr = list(ocr)
+    by_number = {page.number: page for page in document.pages}
+    by_number |= {page.number: page for part in ocr for page in part.pages}
     pages = tuple(by_number[number] for number in sorted(by_number))
     if all(page.error and not page.dpi for page in pages):
         return Unreadable("PARSER_FAILURE", {"reason": pages[0].error})
     return DocumentReading(
-        media_type=look.media_type,
+        media_type=document.media_type,
         pages=pages,
-        fields=look.fields,
-        flags=look.flags,
-        signatures=look.signatures,
-        repaired=look.repaired,
-        engine=max((part.engine for part in read), default=""),
+        fields=document.fields,
+        flags=document.flags,
+        signatures=document.signatures,
+        repaired=document.repaired,
+        engine=max((part.engine for part in ocr), default=""),
     )

@@ -1,13 +1,13 @@
-"""Pages as people look at them: in colour, all of one width, as WebP.
+"""The rendering of pages for people: in colour, with a uniform width, as WebP.
 
-`draw_page` runs in a child, as everything does that opens a file from outside; `drawn` starts one.
+`render_webp` runs in a parser process, as does everything that opens a file of others.
+`render_preview` starts one for it.
 """
 
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
-import pypdfium2
 from PIL import Image, ImageSequence
 
 from ingestion.reading.limits import ReadingLimits
@@ -25,51 +25,60 @@ from .images.render import (
     list_images,
 )
 
-PREVIEW_WIDTH = 980  # pixels: small print can be read on it, and a page has about 40 KB
-MAX_PREVIEW_HEIGHT = 4_000  # pixels: of a page like a till's receipt
-WEBP_QUALITY = 80  # of WebP; the edges of letters stay clean
+PREVIEW_WIDTH = 980  # pixels: small print is legible, and a page has about 40 KB
+MAX_PREVIEW_HEIGHT = 4_000  # pixels, for a page with the shape of a till receipt
+WEBP_QUALITY = 80  # 0 to 100; the edges of letters stay sharp
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewFailed:
-    """Why there is no picture, for the log: people are told that it could not be drawn."""
+    """The reason why a page was not rendered, for the log. People see a general message."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """Which page, from 1, and how: `turned` is in degrees clockwise, `zoom` in its usual width."""
+    """The page to render and how."""
 
-    page: int
-    rotation: int = 0
-    zoom: int = 1
+    page: int  # from 1
+    rotation: int = 0  # degrees clockwise: 0, 90, 180 or 270
+    zoom: int = 1  # multiple of `PREVIEW_WIDTH`
 
 
 async def render_preview(
-    path: Path, sheet: PreviewRequest, limits: ReadingLimits
+    path: Path, request: PreviewRequest, limits: ReadingLimits
 ) -> bytes | PreviewFailed:
-    """Drawn by a child of its own. Raises ReadingFault when it is our fault."""
-    children = ParserProcesses(replace(limits, processes=1, task_seconds=2 * limits.page_seconds))
+    """Render a page in a parser process of its own, as WebP. Raises ReadingFault.
+
+    If the process is killed, for example because a form takes too long to draw, the page is
+    rendered once more without its form.
+    """
+    processes = ParserProcesses(replace(limits, processes=1, task_seconds=2 * limits.page_seconds))
     try:
-        repaired = children.scratch / "repaired.pdf"
-        answer = await children.run(render_webp, path, repaired, sheet, limits)
-        if isinstance(answer, ProcessKilled):
-            answer = await children.run(render_webp, path, repaired, sheet, limits, with_form=False)
+        repaired = processes.scratch / "repaired.pdf"
+        outcome = await processes.run(render_webp, path, repaired, request, limits)
+        if isinstance(outcome, ProcessKilled):
+            outcome = await processes.run(
+                render_webp, path, repaired, request, limits, with_form=False
+            )
     finally:
-        await children.close()
-    return PreviewFailed(answer.reason) if isinstance(answer, ProcessKilled) else answer
+        await processes.close()
+    return PreviewFailed(outcome.reason) if isinstance(outcome, ProcessKilled) else outcome
 
 
 def render_webp(
     path: Path,
     repaired: Path,
-    sheet: PreviewRequest,
+    request: PreviewRequest,
     limits: ReadingLimits,
     *,
     with_form: bool = True,
 ) -> bytes | PreviewFailed:
-    """Draw a page as WebP. `with_form` False leaves out entries that take too long to draw."""
+    """Render a page as WebP. Without `with_form`, form values and annotations are left out.
+
+    A repaired copy of a damaged document is written to `repaired`.
+    """
     media_type = detect_media_type(path, limits)
     if isinstance(media_type, Unreadable):
         return PreviewFailed(media_type.code)
@@ -77,45 +86,52 @@ def render_webp(
     with page_time_limit(seconds):
         try:
             if media_type is MediaType.PDF:
-                picture = _of_pdf(path, repaired, sheet, limits, with_form=with_form)
+                image = _render_pdf_page(path, repaired, request, limits, with_form=with_form)
             else:
-                picture = _of_frame(path, sheet.page, limits)
+                image = _load_colour_frame(path, request.page, limits)
         except PAGE_ERRORS as error:
             return PreviewFailed(error_text(error))
-        return _as_webp(picture, sheet)
+        if request.rotation:
+            image = image.rotate(-request.rotation, expand=True)
+        size = (request.zoom * PREVIEW_WIDTH, request.zoom * MAX_PREVIEW_HEIGHT)
+        image.thumbnail(size, Image.Resampling.LANCZOS)
+        output = BytesIO()
+        image.save(output, "WEBP", quality=WEBP_QUALITY)
+        return output.getvalue()
 
 
-def _of_pdf(
-    path: Path, repaired: Path, sheet: PreviewRequest, limits: ReadingLimits, *, with_form: bool
+def _render_pdf_page(
+    path: Path, repaired: Path, request: PreviewRequest, limits: ReadingLimits, *, with_form: bool
 ) -> Image.Image:
+    """Return the page in colour, before its rotation. Raises one of PAGE_ERRORS."""
     opened = open_pdf(path, repaired, limits, with_form=with_form)
     if isinstance(opened, Unreadable):
         raise PageUnreadable(opened.code)
     try:
-        if not 0 < sheet.page <= len(opened.pdf):
-            raise PageUnreadable(f"there is no page {sheet.page}")
-        return _rendered(opened.pdf.get_page(sheet.page - 1), sheet, limits)
+        if not 0 < request.page <= len(opened.pdf):
+            raise PageUnreadable(f"there is no page {request.page}")
+        page = opened.pdf.get_page(request.page - 1)
+        # This checks the limits: pdfium renders blank what does not fit in memory.
+        list_images(page, limits)
+        width, height = page.get_size()
+        if request.rotation in {90, 270}:
+            width, height = height, width
+        scale = request.zoom * min(PREVIEW_WIDTH / width, MAX_PREVIEW_HEIGHT / height)
+        bitmap = page.render(scale=scale)
+        image: Image.Image = bitmap.to_pil().convert("RGB")  # a copy of pdfium's memory
+        bitmap.close()
+        return image
     finally:
         opened.pdf.close()
 
 
-def _rendered(page: pypdfium2.PdfPage, sheet: PreviewRequest, limits: ReadingLimits) -> Image.Image:
-    list_images(page, limits)  # it guards: pdfium draws blank what does not fit in memory
-    wide, high = page.get_size()
-    if sheet.rotation in {90, 270}:
-        wide, high = high, wide
-    bitmap = page.render(scale=sheet.zoom * min(PREVIEW_WIDTH / wide, MAX_PREVIEW_HEIGHT / high))
-    picture: Image.Image = bitmap.to_pil().convert("RGB")  # a copy: the bitmap is pdfium's
-    bitmap.close()
-    return picture
-
-
-def _of_frame(path: Path, page: int, limits: ReadingLimits) -> Image.Image:
-    if page < 1:
+def _load_colour_frame(path: Path, number: int, limits: ReadingLimits) -> Image.Image:
+    """Return page `number`, from 1, of an image file in colour. Raises one of PAGE_ERRORS."""
+    if number < 1:
         raise PageUnreadable("there is no page 0")
     try:
         with Image.open(path) as image:
-            frame = ImageSequence.Iterator(image)[page - 1]
+            frame = ImageSequence.Iterator(image)[number - 1]
             if frame.width * frame.height <= limits.max_image_pixels:
                 return apply_orientation(frame).convert("RGB")
     except MemoryError:
@@ -123,13 +139,3 @@ def _of_frame(path: Path, page: int, limits: ReadingLimits) -> Image.Image:
     except Exception as error:
         raise PageUnreadable("the picture cannot be decoded") from error
     raise PageUnreadable("the picture has too many pixels")
-
-
-def _as_webp(picture: Image.Image, sheet: PreviewRequest) -> bytes:
-    stands = picture.rotate(-sheet.rotation, expand=True) if sheet.rotation else picture
-    stands.thumbnail(
-        (sheet.zoom * PREVIEW_WIDTH, sheet.zoom * MAX_PREVIEW_HEIGHT), Image.Resampling.LANCZOS
-    )
-    written = BytesIO()
-    stands.save(written, "WEBP", quality=WEBP_QUALITY)
-    return written.getvalue()

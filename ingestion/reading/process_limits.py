@@ -1,9 +1,9 @@
-"""The walls around a child that reads: memory, time, and its end with its owner's.
+"""The limits of a parser process: memory, processor time, and an end together with its owner's.
 
-A child leads its own session, so that a tesseract it started dies with it. A thread of its own
-waits for SIGTERM and for the end of the owner. Neither can be left to Python's signal handlers,
-which do not run while C code is at work, nor to PR_SET_PDEATHSIG, which under a forkserver
-watches the forkserver and not the owner. Linux only: it reads /proc.
+A parser process leads its own session, so that a Tesseract program that it started ends with it.
+A thread of its own waits for SIGTERM and for the end of the owner. Two other means cannot do that:
+Python's signal handlers do not run while C code works, and under a forkserver PR_SET_PDEATHSIG
+watches the forkserver instead of the owner. This module reads /proc, so it needs Linux.
 """
 
 import gc
@@ -22,56 +22,60 @@ from pathlib import Path
 
 import cv2
 
-WATCH_SECONDS = 1.0  # between two looks at the owner
+OWNER_CHECK_SECONDS = 1.0  # between two checks whether the owner is alive
+# Our own results report what these libraries log about a file.
+MUTED_LOGGERS = ("pikepdf", "pypdf", "pypdfium2", "pyhanko", "pyhanko_certvalidator")
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerProcess:
-    """A process that cannot be mistaken for a later one with the same number."""
+    """The process that owns parser processes.
+
+    The start time distinguishes it from a later process with the same process id.
+    """
 
     pid: int
     started: int  # clock ticks after boot
 
     @classmethod
     def this_process(cls) -> "OwnerProcess":
-        return cls(os.getpid(), _started(os.getpid()))
+        """Return the current process as an owner."""
+        return cls(os.getpid(), _start_time(os.getpid()))
 
     @property
     def is_alive(self) -> bool:
-        return _started(self.pid) == self.started
+        """Return whether the process still runs."""
+        return _start_time(self.pid) == self.started
 
 
 def initialise_child(owner: OwnerProcess, memory_bytes: int, scratch: Path) -> None:
-    """Make this process a child that reads. The pool's initializer."""
+    """Apply the limits of a parser process to this process. The pool calls it as initializer.
+
+    `memory_bytes` bounds the address space, and `scratch` is the folder for temporary files.
+    """
     os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the owner's to handle
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # kills, also in the middle of C code
-    os.environ["OMP_THREAD_LIMIT"] = "1"  # tesseract's threads cost six times what they gain
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner handles Ctrl-C
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, even inside C code
+    os.environ["OMP_THREAD_LIMIT"] = "1"  # Tesseract's threads cost six times what they gain
     cv2.setNumThreads(1)
-    tempfile.tempdir = str(scratch)  # what a killed child leaves there, the owner removes
-    for noisy in (
-        "pikepdf",
-        "pypdf",
-        "pypdfium2",
-        "pyhanko",
-        "pyhanko_certvalidator",
-    ):  # what they say of a file, we say ourselves
-        logging.getLogger(noisy).setLevel(logging.CRITICAL)
-    gc.freeze()  # what every child was started with never becomes garbage
-    # Blocked in all threads, SIGTERM waits for the watch to take it.
+    tempfile.tempdir = str(scratch)  # the owner removes what a killed process leaves there
+    for name in MUTED_LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    gc.freeze()  # objects from the forkserver never become garbage
+    # Blocked in all threads, SIGTERM stays pending until the watcher thread receives it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    Finalize(None, _clean_up_after, args=(owner, scratch), exitpriority=0)
+    Finalize(None, _remove_orphaned_scratch, args=(owner, scratch), exitpriority=0)
     threading.Thread(target=_watch, args=(owner, scratch), name="watch", daemon=True).start()
 
 
 @contextmanager
 def page_time_limit(seconds: float) -> Iterator[None]:
-    """Kill this child when the block takes longer. For children only: elsewhere it kills too.
+    """Kill this process if the block uses more seconds of processor time.
 
-    Seconds of its own processor time: on a busy machine the same file has the same time. What only
-    waits is ended with its task.
+    For parser processes only, because it kills any other process too. Processor time makes the
+    limit the same on a busy machine. A block that only waits is ended by the limit of its task.
     """
     before = signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
@@ -81,33 +85,39 @@ def page_time_limit(seconds: float) -> Iterator[None]:
 
 
 def kill_orphans(pid: int) -> None:
-    """Kill what a dead child left running in its process group."""
-    # While a group has members its number is not given to a new process: if there
-    # is one, it is not ours, and ours is empty.
+    """Kill the processes that a dead parser process left in its process group."""
+    # The kernel does not reuse a process group's number while the group has members. If a process
+    # with this number exists, it is a new one, and the old group is empty.
     if not Path(f"/proc/{pid}").exists():
         with suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
 
 
 def _watch(owner: OwnerProcess, scratch: Path) -> None:
+    """Kill this process group after SIGTERM, or after the end of the owner."""
     while owner.is_alive:
-        if signal.sigtimedwait({signal.SIGTERM}, WATCH_SECONDS) is not None:
+        if signal.sigtimedwait({signal.SIGTERM}, OWNER_CHECK_SECONDS) is not None:
             break
-    _clean_up_after(owner, scratch)
+    _remove_orphaned_scratch(owner, scratch)
     os.killpg(0, signal.SIGKILL)
 
 
-def _clean_up_after(owner: OwnerProcess, scratch: Path) -> None:
-    """A child may also find its pipe broken, and leave, before the watch has looked."""
+def _remove_orphaned_scratch(owner: OwnerProcess, scratch: Path) -> None:
+    """Remove the scratch folder if the owner is dead.
+
+    The finalizer calls it as well, because a process may exit over a broken pipe before the
+    watcher thread has noticed the end of the owner.
+    """
     if not owner.is_alive:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _started(pid: int) -> int:
-    """When a process started; 0 when there is none, or only its zombie."""
+def _start_time(pid: int) -> int:
+    """Return the start time of a process in clock ticks after boot, or 0 if it does not run."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return 0
     state, *fields = stat.rpartition(")")[2].split()
-    return 0 if state in "ZX" else int(fields[18])  # field 22 of proc(5), counted from the name on
+    # The start time is field 22 of proc(5); these fields begin after the second, the name.
+    return 0 if state in "ZX" else int(fields[18])

@@ -1,7 +1,7 @@
-"""How a document was read, as plain data to be kept: where its text is from, and how sure that is.
+"""The provenance of a reading: plain data about the source and the confidence of each page.
 
-Words that stand in a file can be found in it again, by anybody. What an engine made of a picture
-may come out otherwise with the next version of that engine: those words are kept, with their boxes.
+Words of a text layer can be extracted from the file again at any time. Words that an OCR engine
+read may differ with the next version of that engine, so they are kept with their bounding boxes.
 """
 
 import zlib
@@ -15,7 +15,12 @@ from .results import DocumentReading, PageReading, TextSource
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Each page as a mapping; the words packed (`words_of`), b"" when no page went through OCR."""
+    """How a document was read.
+
+    `pages` has one mapping for each page. Lengths in it are in points, confidences from 0 to 100,
+    `uncovered` from 0 to 1, angles in degrees clockwise. `words` are the words of OCR in packed
+    form (see `unpack_words`), or b"" if no page went through OCR.
+    """
 
     pages: tuple[Mapping[str, object], ...]
     words: bytes = b""
@@ -25,9 +30,21 @@ class Provenance:
 
 
 def describe_provenance(reading: DocumentReading) -> Provenance:
+    """Return the provenance of a reading."""
+    words = b""
+    if reading.used_ocr:
+        by_page = {
+            str(page.number): [
+                (word.text, [round(side, 1) for side in word.box], round(word.confidence, 1))
+                for word in page.words
+            ]
+            for page in reading.pages
+            if page.source is TextSource.OCR
+        }
+        words = zlib.compress(orjson.dumps(by_page))
     return Provenance(
-        pages=tuple(map(_page, reading.pages)),
-        words=_packed(reading),
+        pages=tuple(map(_describe_page, reading.pages)),
+        words=words,
         engine=reading.engine,
         repaired=reading.repaired,
         flags=tuple(sorted(reading.flags)),
@@ -35,22 +52,26 @@ def describe_provenance(reading: DocumentReading) -> Provenance:
 
 
 def unpack_words(packed: bytes) -> Mapping[int, list[tuple[str, list[float], float]]]:
-    """By page: each word read by OCR, its box (left, top, right, bottom in points), confidence."""
+    """Return the words of OCR by page number.
+
+    Each word is its text, its bounding box (left, top, right, bottom in points) and its confidence
+    (0 to 100).
+    """
     if not packed:
         return {}
     return {int(number): words for number, words in orjson.loads(zlib.decompress(packed)).items()}
 
 
-def _page(page: PageReading) -> Mapping[str, object]:
-    """Lengths in points, confidences from 0 to 100, `uncovered` from 0 to 1, turns in degrees."""
-    told = {
+def _describe_page(page: PageReading) -> Mapping[str, object]:
+    """Return a page's part of `Provenance.pages`, whose keys are stored and must not change."""
+    description = {
         "number": page.number,
         "source": page.source.value,
         "width": round(page.width, 1),
         "height": round(page.height, 1),
     }
     if page.source is TextSource.OCR:
-        told |= {
+        description |= {
             "dpi": page.dpi,
             "confidence": page.confidence,
             "uncovered": round(page.uncovered, 3),
@@ -58,21 +79,7 @@ def _page(page: PageReading) -> Mapping[str, object]:
             "askew": page.skew,
         }
     if page.is_blank:
-        told["blank"] = True
+        description["blank"] = True
     if page.error:
-        told["error"] = page.error
-    return told
-
-
-def _packed(reading: DocumentReading) -> bytes:
-    if not reading.used_ocr:
-        return b""
-    words = {
-        str(page.number): [
-            (word.text, [round(side, 1) for side in word.box], round(word.confidence, 1))
-            for word in page.words
-        ]
-        for page in reading.pages
-        if page.source is TextSource.OCR
-    }
-    return zlib.compress(orjson.dumps(words))
+        description["error"] = page.error
+    return description

@@ -1,7 +1,7 @@
-"""A short look at a file, for somebody who waits to hear what it may be.
+"""A quick reading of a file, for a person who waits for a suggestion of its document type.
 
-As `pool` reads, behind the same walls, but of scans the first pages alone, and nothing twice: what
-cannot be told soon is left to the real reading.
+It uses a parser process with the same limits as `processes.pool`. It reads only the first scanned
+pages and repeats nothing. What takes too long is left to the complete reading.
 """
 
 import asyncio
@@ -11,52 +11,46 @@ from pathlib import Path
 
 from . import tasks
 from .limits import ReadingLimits
-from .merge import OcrPages, ProbedDocument, merge
+from .merge import merge
 from .processes.parser_processes import ParserProcesses, ProcessKilled
 from .results import DocumentReading, Unreadable
 
-MAX_OCR_PAGES = 2  # pages that OCR reads: a title stands on the first, or behind a cover sheet
+MAX_OCR_PAGES = 2  # a title is on the first page, or after a cover sheet
 
 
 def read_quickly(
     path: Path, limits: ReadingLimits, *, seconds: float, preload: Sequence[str] = ()
 ) -> DocumentReading | Unreadable | None:
-    """What can be read within so many seconds; None when it cannot. Raises ReadingFault.
+    """Return what can be read within so many seconds, or None. Raises ReadingFault.
 
-    For a thread without an event loop. Its child ends with it.
+    `preload` are modules that the parser process imports at its start. The process ends with the
+    call. Call this function in a thread without an event loop.
     """
+    limits = replace(limits, processes=1)
     try:
-        return asyncio.run(_within(seconds, path, replace(limits, processes=1), preload))
+        return asyncio.run(_read(path, limits, seconds, preload))
     except TimeoutError:
         return None
 
 
-async def _within(
-    seconds: float, path: Path, limits: ReadingLimits, preload: Sequence[str]
+async def _read(
+    path: Path, limits: ReadingLimits, seconds: float, preload: Sequence[str]
 ) -> DocumentReading | Unreadable | None:
-    children = ParserProcesses(limits, preload)
+    """Raises TimeoutError."""
+    processes = ParserProcesses(limits, preload)
     try:
         async with asyncio.timeout(seconds):
-            return await _glance(children, path, limits)
+            rewritten = processes.scratch / "rewritten.pdf"
+            probe = await processes.run(tasks.probe_document, path, rewritten, limits)
+            if isinstance(probe, ProcessKilled):
+                return None
+            if isinstance(probe, Unreadable):
+                return probe
+            pages = []
+            for number in probe.scans[:MAX_OCR_PAGES]:
+                read = await processes.run(tasks.read_scans, probe.part([number]), limits)
+                if not isinstance(read, ProcessKilled):
+                    pages.append(read)
+            return merge(probe, pages)
     finally:
-        await children.close()
-
-
-async def _glance(
-    children: ParserProcesses, path: Path, limits: ReadingLimits
-) -> DocumentReading | Unreadable | None:
-    rewritten = children.scratch / "rewritten.pdf"
-    look = await children.run(tasks.probe_document, path, rewritten, limits)
-    if isinstance(look, ProcessKilled):
-        return None
-    if isinstance(look, Unreadable):
-        return look
-    read = [await _scan(children, look, number, limits) for number in look.scans[:MAX_OCR_PAGES]]
-    return merge(look, [pages for pages in read if pages])
-
-
-async def _scan(
-    children: ParserProcesses, look: ProbedDocument, number: int, limits: ReadingLimits
-) -> OcrPages | None:
-    read = await children.run(tasks.read_scans, look.part([number]), limits)
-    return None if isinstance(read, ProcessKilled) else read
+        await processes.close()

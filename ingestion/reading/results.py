@@ -1,7 +1,7 @@
-"""What reading a file yields: plain frozen data that crosses process boundaries.
+"""The results of reading a file: immutable plain data that passes between processes.
 
-Coordinates are PDF points from the page's top left corner, y downwards, after
-the page's rotation: the same for a text layer and for a scan.
+Coordinates are in PDF points (1/72 inch) from the page's top left corner, with y downwards, and
+after the page's rotation. They are the same for a text layer and for a scan.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,13 +13,15 @@ from typing import NamedTuple
 
 
 class MediaType(StrEnum):
+    """The types of files that can be read."""
+
     PDF = "application/pdf"
     JPEG = "image/jpeg"
     PNG = "image/png"
     TIFF = "image/tiff"
 
 
-# Decision 17: PDF, and scans as pictures.
+# Decision 17: PDF, and scans as image files.
 SUFFIXES: Mapping[str, MediaType] = MappingProxyType(
     {
         ".pdf": MediaType.PDF,
@@ -33,135 +35,148 @@ SUFFIXES: Mapping[str, MediaType] = MappingProxyType(
 
 
 class TextSource(StrEnum):
-    NATIVE = "native"  #: the text layer of a born-digital page
-    FORM = "form"  #: a text layer with values typed into a form, or over it
-    OCR_LAYER = "ocr-layer"  #: hidden text that somebody else's OCR left under a scan
-    OCR = "ocr"  #: read by us from the picture
+    """The origins of a page's text."""
+
+    NATIVE = "native"  #: The text layer of a born-digital page.
+    FORM = "form"  #: A text layer with values that were typed into a form or over the page.
+    OCR_LAYER = "ocr-layer"  #: Hidden text that other software's OCR placed under a scan.
+    OCR = "ocr"  #: Text that our OCR engine read from the page image.
 
 
-# Boxes and words are tuples: a page has hundreds, and each is made and sent to another process
-# in a fraction of a dataclass's time.
+# Box and Word are tuples, because a page has hundreds of them: a tuple is created and sent to
+# another process in a fraction of the time that a dataclass needs.
 
 
 class Box(NamedTuple):
-    left: float  # points
+    """A bounding box on a page, in points."""
+
+    left: float
     top: float
     right: float
     bottom: float
 
     def intersects(self, other: "Box") -> bool:
+        """Return whether the two boxes overlap. Boxes that only share an edge do not."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
     def contains_center_of(self, other: "Box") -> bool:
-        """The middle of it."""
+        """Return whether the centre of the other box is inside this one or on its edge."""
         x, y = (other.left + other.right) / 2, (other.top + other.bottom) / 2
         return self.left <= x <= self.right and self.top <= y <= self.bottom
 
 
 def bounding_box(boxes: Iterable[Box]) -> Box:
-    """The one that holds them all, of which there is one at least."""
+    """Return the smallest box that contains all boxes. Raises ValueError if there is none."""
     left, top, right, bottom = zip(*boxes, strict=True)
     return Box(min(left), min(top), max(right), max(bottom))
 
 
 class Word(NamedTuple):
+    """A word with its place on the page."""
+
     text: str
     box: Box
-    confidence: float  # 0 to 100; 100 for a text layer
+    confidence: float  # of the OCR engine, 0 to 100; 100 for a text layer
 
 
 @dataclass(frozen=True, slots=True)
 class PageReading:
+    """One page as it was read."""
+
     number: int  # from 1
     width: float  # points
-    height: float
+    height: float  # points
     text: str  # lines separated by \n, in reading order
     source: TextSource
     words: Sequence[Word] = ()  # in reading order
     marks: Sequence[Box] = ()  # ink that is neither text nor rule: signatures, stamps, drawings
-    # Boxes to tick that hold nothing; one that is not among them may be ticked, or not be one.
+    # Empty check boxes. A check box that is not listed may be ticked, or was not recognised.
     empty_squares: Sequence[Box] = ()
-    confidence: float = 100.0  # mean of the words' confidence
-    uncovered: float = 0.0  # share of what looks like letters that OCR read no word from, 0 to 1
-    dpi: int = 0  # at which it was read by OCR; 0 for a text layer
-    # Degrees clockwise that OCR turned it upright: 0, 90, 180, 270; sizes are after.
+    confidence: float = 100.0  # mean of the words' confidence, 0 to 100
+    uncovered: float = 0.0  # share of letter-like ink that is in no word read by OCR, 0 to 1
+    dpi: int = 0  # resolution of the image that OCR read; 0 for a text layer
+    # Degrees clockwise by which OCR turned the page upright: 0, 90, 180 or 270. Sizes and boxes
+    # are those after the rotation.
     rotation: int = 0
-    # Degrees clockwise that it lay, 2 or more; straightened before it was turned.
+    # Degrees clockwise by which the page was scanned askew, 2 or more if it was deskewed. The
+    # page is deskewed before it is rotated.
     skew: float = 0.0
-    is_blank: bool = False  # neither text nor ink
-    error: str = ""  # why this page could not be read; "" when it could
+    is_blank: bool = False  # whether the page has neither text nor ink
+    error: str = ""  # the reason why this page could not be read; "" if it could
 
 
 class SignatureResult(StrEnum):
-    """What came of validating a digital signature, the worst first.
+    """The results of validating a digital signature, the worst first.
 
-    Each says that nothing of what stands before it is the case.
+    Each result implies that no result before it applies.
     """
 
-    EMPTY = "empty"  #: the field has a value that holds no signature
-    UNCHECKED = "unchecked"  #: it could not be validated: nobody knows what it is worth
-    BROKEN = "broken"  #: the bytes that were signed are not those of the file
-    PARTIAL = "partial"  #: it does not cover all of the file as it was when it was signed
-    CHANGED = "changed"  #: something was changed after it, or its author did not allow it
-    WEAK = "weak"  #: its key is too short, or its digest can be forged
-    OUT_OF_DATE = "out-of-date"  #: the certificate was not valid when it was used
-    UNKNOWN_ISSUER = "unknown-issuer"  #: nobody who is trusted vouches for the certificate
+    EMPTY = "empty"  #: The field's value contains no signature.
+    UNCHECKED = "unchecked"  #: The signature could not be validated, so its worth is unknown.
+    BROKEN = "broken"  #: The signed bytes differ from those of the file.
+    PARTIAL = "partial"  #: The signature does not cover the whole file at the time of signing.
+    CHANGED = "changed"  #: The file was changed after signing in a way that was not permitted.
+    WEAK = "weak"  #: The key is too short, or the digest algorithm can be forged.
+    OUT_OF_DATE = "out-of-date"  #: The certificate was not valid at the time of signing.
+    UNKNOWN_ISSUER = "unknown-issuer"  #: No trusted issuer stands behind the certificate.
     TRUSTED = "trusted"
 
 
 @dataclass(frozen=True, slots=True)
 class DigitalSignature:
-    """A field of a PDF that is digitally signed, or pretends to be.
+    """A signature field of a PDF that has a value.
 
-    Names are those of the certificate, not those that the file states about it.
+    Names come from the certificate and not from what the file states about the signer.
     """
 
     result: SignatureResult
     field: str = ""  # its full name
-    page: int = 0  # from 1; 0 where it is shown on none
-    box: Box | None = None  # where it is shown; None for one that nobody sees
+    page: int = 0  # from 1; 0 if the signature is not visible on a page
+    box: Box | None = None  # its place on the page; None if the signature is not visible
     signer: str = ""
     issuer: str = ""
     signed_on: date | None = None  # in UTC; by the signer's own clock unless `is_timestamped`
-    valid_from: date | None = None  # the certificate's first day and its last
-    valid_until: date | None = None
-    is_timestamped: bool = False  # a trusted authority vouches for `signed_on`
-    is_last: bool = True  # nothing but further signatures was added after it
-    detail: str = ""  # why it could not be validated, or what is weak
+    valid_from: date | None = None  # the first day of the certificate
+    valid_until: date | None = None  # the last day of the certificate
+    is_timestamped: bool = False  # whether a trusted authority confirms `signed_on`
+    is_last: bool = True  # whether at most further signatures were added after it
+    detail: str = ""  # the reason why it could not be validated, or what is weak
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentReading:
-    """A file that could be opened. `fields` are the named form values, by full name."""
+    """A file that could be opened."""
 
     media_type: MediaType
     pages: tuple[PageReading, ...]
-    fields: Mapping[str, str] = field(default_factory=dict)
-    # javascript, launch, embedded-file, file-link (it opens another document), remote (data goes to
-    # a place outside the file, or comes from there), unsearched, xfa, digital-signature,
-    # unread-form (it took too long to draw)
+    fields: Mapping[str, str] = field(default_factory=dict)  # values of form fields, by full name
+    # Properties of the file: javascript, launch, embedded-file, file-link (it opens another
+    # document), remote (it sends data elsewhere or loads it from there), unsearched (not all of
+    # it could be searched), xfa, digital-signature, unread-form (its form took too long to draw).
     flags: frozenset[str] = frozenset()
     signatures: tuple[DigitalSignature, ...] = ()
     repaired: bool = False
-    engine: str = ""  # "pytesseract 0.3.13, tesseract 5.3.0, eng" when a page went through OCR
+    engine: str = ""  # "pytesseract 0.3.13, tesseract 5.3.0, eng" if OCR read a page
 
     @property
     def text(self) -> str:
+        """Return the text of all pages."""
         return "\n".join(page.text for page in self.pages)
 
     @property
     def used_ocr(self) -> bool:
+        """Return whether OCR read at least one page."""
         return any(page.source is TextSource.OCR for page in self.pages)
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A file that cannot be read, and the finding code that says why.
+    """A file that cannot be read, with the finding code of the reason.
 
     `code` is one of EMPTY_FILE, FILE_TOO_LARGE, UNSUPPORTED_TYPE, DYNAMIC_XFA_FORM,
-    ENCRYPTED_DOCUMENT, CORRUPT_DOCUMENT, PARSER_FAILURE. `facts` fill the placeholders of its
-    sentences.
+    ENCRYPTED_DOCUMENT, CORRUPT_DOCUMENT, PARSER_FAILURE. `facts` are the values for the
+    placeholders of the code's sentences.
     """
 
     code: str

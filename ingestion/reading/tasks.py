@@ -1,8 +1,8 @@
-"""What the children do: one function per kind of task. Plain values in, plain values out.
+"""The tasks of parser processes, as functions with plain arguments and plain results.
 
-Nothing raised here reaches the pool: an exception whose class does not unpickle would break it
-for every task in flight. What is the file's fault comes back as Unreadable or as a page's error;
-a fault of ours comes back as a Fault, and is raised in the parent.
+No exception leaves a task, because one whose class cannot be unpickled would break the pool for
+every task in progress. A fault of the file is returned as Unreadable or as the error of a page. A
+fault of ours is returned as a TaskFault, which the parent process raises.
 """
 
 import traceback
@@ -46,99 +46,108 @@ from .results import (
     Unreadable,
 )
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-ENGINE_SHARE = 0.8  # of a page's time is the engine's; the rest is rendering and looking for marks
+# Of a page's time limit that the OCR engine may take. The rest is for rendering and for marks.
+ENGINE_TIME_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFault:
-    """An exception of ours, as text."""
+    """An unexpected exception in a task, as text."""
 
     traceback: str
 
 
-def run_guarded(call: Callable[[], Answer]) -> Answer | TaskFault:
+def run_guarded(task: Callable[[], Result]) -> Result | TaskFault:
+    """Return the result of a task, or its unexpected exception as a TaskFault."""
     try:
-        return call()
-    except Exception:  # noqa: BLE001 - crosses the process boundary as a value
+        return task()
+    except Exception:  # noqa: BLE001 - passes between processes as a value
         return TaskFault(traceback.format_exc())
 
 
 def probe_document(
     path: Path, rewritten: Path, limits: ReadingLimits
 ) -> ProbedDocument | Unreadable:
-    """The first task of a document: everything but OCR."""
-    with _looked_at(path, rewritten, limits) as seen:
-        return seen if isinstance(seen, Unreadable) else _settled(seen)
+    """Read everything of a document that needs no OCR, as plain data.
+
+    A repaired copy of a damaged document is written to `rewritten`, which the caller removes.
+    """
+    with _open_probe(path, rewritten, limits) as probe:
+        return probe if isinstance(probe, Unreadable) else _evaluate_pages(probe)
 
 
 @dataclass(frozen=True, slots=True)
-class Conclusion(Generic[Answer]):
-    """What somebody made of a document that needed no second task."""
+class Conclusion(Generic[Result]):
+    """The caller's result for a document that needed no second task."""
 
-    answer: Answer
+    result: Result
 
 
 def probe_and_conclude(
-    then: Callable[[DocumentReading | Unreadable], Answer],
+    conclude: Callable[[DocumentReading | Unreadable], Result],
     path: Path,
     rewritten: Path,
     limits: ReadingLimits,
     *,
     with_form: bool = True,
-) -> ProbedDocument | Conclusion[Answer]:
-    """The first task. Without scans it is the last one too: then only the answer travels.
+) -> ProbedDocument | Conclusion[Result]:
+    """Probe a document, and call `conclude` with its reading if no page needs OCR.
 
-    `then` is given the document while it is open: words and marks are looked for where it asks.
-    `with_form` False after a look that took too long: `_look_at_pdf`.
+    `conclude` is called while the document is open, so that words and marks are searched only
+    where it uses them, and only its result is sent back. `with_form` is False after a probe that
+    took too long (see `_probe_pdf`).
     """
-    with _looked_at(path, rewritten, limits, with_form=with_form) as seen:
-        if isinstance(seen, ProbedDocument) and seen.scans:
-            return _settled(seen)
-        rewritten.unlink(missing_ok=True)  # as long as it is open, it can be read all the same
-        if isinstance(seen, Unreadable):
-            return Conclusion(then(seen))
-        return Conclusion(_late(seen, lambda probe_document: then(merge(probe_document, []))))
+    with _open_probe(path, rewritten, limits, with_form=with_form) as probe:
+        if isinstance(probe, ProbedDocument) and probe.scans:
+            return _evaluate_pages(probe)
+        rewritten.unlink(missing_ok=True)  # it remains readable as long as it is open
+        if isinstance(probe, Unreadable):
+            return Conclusion(conclude(probe))
+        return Conclusion(_apply(probe, lambda document: conclude(merge(document, []))))
 
 
 def read_scans(
     part: ProbedDocument, limits: ReadingLimits, *, low_resolution: bool = False
 ) -> OcrPages:
-    """OCR of the pages of `part`, which is a document with some of its pages.
+    """Read the pages of `part` by OCR. `part` is a document with some of its pages.
 
-    `coarsely` after a look that took too long.
+    `low_resolution` is True after an attempt that took too long.
     """
-    from .images.variants import coarsen  # noqa: PLC0415 - the same
+    from .images.variants import reduce_resolution  # noqa: PLC0415 - as the next one
     from .ocr.engines import get_engine  # noqa: PLC0415 - most documents have no scan
-    from .ocr.page import read_page_image  # noqa: PLC0415 - the same
+    from .ocr.page import read_page_image  # noqa: PLC0415 - as the one before
 
-    reader = get_engine(limits.engine, limits.languages)
+    engine = get_engine(limits.engine, limits.languages)
     pages = []
-    for native in part.pages:
+    for probed in part.pages:
         with page_time_limit(limits.page_seconds):
             try:
-                picture = _picture(part, native.number, limits)
-                picture = coarsen(picture) if low_resolution else picture
-                page = _placed(native, picture)
-                page = read_page_image(picture, page, reader, limits.page_seconds * ENGINE_SHARE)
+                raster = _load_raster(part, probed.number, limits)
+                raster = reduce_resolution(raster) if low_resolution else raster
+                page = probed
+                if not page.width:  # the size of an image file is known once it is decoded
+                    page = replace(page, width=raster.width, height=raster.height)
+                seconds = limits.page_seconds * ENGINE_TIME_SHARE
+                page = read_page_image(raster, page, engine, seconds)
             except PAGE_ERRORS as error:
-                page = replace(native, error=error_text(error))
-        # What a form that was not drawn would show is not known: nobody says that it is nothing.
+                page = replace(probed, error=error_text(error))
+        # A form that was not drawn may show something, so its page is not called blank.
         pages.append(page if part.with_form else replace(page, is_blank=False))
-    return OcrPages(tuple(pages), reader.version if any(page.dpi for page in pages) else "")
+    return OcrPages(tuple(pages), engine.version if any(page.dpi for page in pages) else "")
 
 
 @contextmanager
-def _looked_at(
+def _open_probe(
     path: Path, rewritten: Path, limits: ReadingLimits, *, with_form: bool = True
 ) -> Iterator[ProbedDocument | Unreadable]:
-    """Open within the block, for words and marks may still be looked for."""
+    """Probe a document that stays open for the block, in which lazy words and marks are found."""
     media_type = detect_media_type(path, limits)
     if isinstance(media_type, Unreadable):
         yield media_type
     elif media_type is not MediaType.PDF:
-        yield _look_at_scans(path, media_type, limits)
+        yield _probe_image_file(path, media_type, limits)
     else:
         with page_time_limit(limits.page_seconds):
             opened = open_pdf(path, rewritten, limits, with_form=with_form)
@@ -146,31 +155,27 @@ def _looked_at(
             yield opened
         else:
             with closing(opened.pdf):
-                yield _look_at_pdf(opened, path, limits, with_form=with_form)
+                yield _probe_pdf(opened, path, limits, with_form=with_form)
 
 
-def _late(seen: ProbedDocument, use: Callable[[ProbedDocument], Answer]) -> Answer:
-    """`use` of it. A page that fails when it is looked at again is a page that cannot be read."""
+def _apply(document: ProbedDocument, function: Callable[[ProbedDocument], Result]) -> Result:
+    """Return `function(document)`. A page that fails in a lazy search becomes unreadable."""
     while True:
         try:
-            return use(seen)
+            return function(document)
         except LazyReadError as error:
-            seen = seen.without(error.number, error.reason)
+            document = document.with_unreadable_page(error.number, error.reason)
 
 
-def _settled(seen: ProbedDocument) -> ProbedDocument:
-    """With words and marks that can travel."""
-    return _late(
-        seen,
-        lambda probe_document: replace(
-            probe_document, pages=tuple(map(evaluate, probe_document.pages))
-        ),
-    )
+def _evaluate_pages(document: ProbedDocument) -> ProbedDocument:
+    """Return the document with words and marks that can be sent to another process."""
+    return _apply(document, lambda probe: replace(probe, pages=tuple(map(evaluate, probe.pages))))
 
 
-def _look_at_scans(
+def _probe_image_file(
     path: Path, media_type: MediaType, limits: ReadingLimits
 ) -> ProbedDocument | Unreadable:
+    """Return the pages of a JPEG, PNG or TIFF file, all of which need OCR."""
     with page_time_limit(limits.page_seconds):
         frames = count_frames(path, limits)
     if isinstance(frames, Unreadable):
@@ -180,95 +185,98 @@ def _look_at_scans(
     return ProbedDocument(media_type, path, pages, scans=numbers)
 
 
-def _look_at_pdf(
+def _probe_pdf(
     opened: OpenedPdf, original: Path, limits: ReadingLimits, *, with_form: bool
 ) -> ProbedDocument | Unreadable:
-    """Look at every page. Without its form a document keeps its printed text, and says so.
+    """Probe every page of a PDF, its form and its signatures.
 
-    Then entries and annotations are not seen: `unread-form` among the flags tells the rules.
+    Without `with_form`, the document has its printed text without form values and annotations.
+    The flag `unread-form` tells the rules about it.
     """
-    looks, pages = [], OpenPages(opened.pdf)
+    probes, pages = [], OpenPages(opened.pdf)
     has_form = opened.pdf.get_formtype() != pdfium.FORMTYPE_NONE  # before pages are flattened
     with page_time_limit(limits.page_seconds):
-        found = _flags(original)  # of what is filed: a repaired copy may have lost some of it
-    if "xfa-dynamic" in found:
-        # What its pages show is "please wait", until Adobe's reader draws the form in their place.
+        # The flags are those of the filed bytes. A repaired copy may have lost a part of them.
+        flags = _find_flags(original)
+    if "xfa-dynamic" in flags:
+        # Its pages only say "please wait", because Adobe Reader replaces them with the form.
         return Unreadable("DYNAMIC_XFA_FORM")
     for number in range(1, len(opened.pdf) + 1):
         with page_time_limit(min(limits.probe_seconds, limits.page_seconds)):
-            looks.append(_look_of(pages, number, limits, with_form=with_form))
+            probes.append(_probe_page(pages, number, limits, with_form=with_form))
     with page_time_limit(limits.page_seconds):
-        values = _form_values(opened.path) if has_form and with_form else {}
-    if not with_form and (has_form or any(map(pages.has_annotations, range(1, len(looks) + 1)))):
-        found |= {"unread-form"}
+        values = _read_form_values(opened.path) if has_form and with_form else {}
+    if not with_form and (has_form or any(map(pages.has_annotations, range(1, len(probes) + 1)))):
+        flags |= {"unread-form"}
     signatures: tuple[DigitalSignature, ...] = ()
-    if "digital-signature" in found:
+    if "digital-signature" in flags:
         with page_time_limit(min(limits.probe_seconds, limits.page_seconds)):
-            signatures = _signatures(opened, original, pages, limits, with_form=with_form)
+            signatures = _read_signatures(opened, original, pages, limits, with_form=with_form)
     return ProbedDocument(
         MediaType.PDF,
         opened.path,
-        tuple(probe_document.page for probe_document in looks),
-        scans=tuple(
-            probe_document.page.number for probe_document in looks if probe_document.needs_ocr
-        ),
+        tuple(probe.page for probe in probes),
+        scans=tuple(probe.page.number for probe in probes if probe.needs_ocr),
         fields=values,
-        flags=found,
+        flags=flags,
         signatures=signatures,
         repaired=opened.repaired,
         with_form=with_form,
     )
 
 
-def _flags(path: Path) -> frozenset[str]:
+def _find_flags(path: Path) -> frozenset[str]:
     if is_static(path):
         return frozenset()
-    from .pdf.active_content import find_active_content  # noqa: PLC0415 - most documents are inert
+    from .pdf.active_content import find_active_content  # noqa: PLC0415 - most files are static
 
     return find_active_content(path)
 
 
-def _form_values(path: Path) -> Mapping[str, str]:
-    from .pdf.form_values import form_values  # noqa: PLC0415 - most documents have no form
-
-    return form_values(path)
-
-
-def _signatures(
-    opened: OpenedPdf, original: Path, pages: OpenPages, limits: ReadingLimits, *, with_form: bool
-) -> tuple[DigitalSignature, ...]:
-    """Of a file that has a signature field with a value. What was not validated says why."""
-    if not with_form:
-        return (DigitalSignature(SignatureResult.UNCHECKED, detail="it took too long"),)
-    if opened.repaired:
-        return (DigitalSignature(SignatureResult.UNCHECKED, detail="the file is damaged"),)
-    from .pdf.digital_signatures import digital_signatures  # noqa: PLC0415 - few documents are signed
-
-    def to_box(number: int, rectangle: PdfRect) -> Box:
-        return point_transform(pages.load(number))(rectangle)
-
-    return digital_signatures(original, limits.trusted_issuers, to_box)
-
-
-def _look_of(pages: OpenPages, number: int, limits: ReadingLimits, *, with_form: bool) -> PageProbe:
+def _probe_page(
+    pages: OpenPages, number: int, limits: ReadingLimits, *, with_form: bool
+) -> PageProbe:
     try:
         return probe_page(pages, number, limits, with_form=with_form)
     except PAGE_ERRORS as error:
         return PageProbe(unreadable_page(number, error_text(error)))
 
 
-def _picture(part: ProbedDocument, number: int, limits: ReadingLimits) -> PageRaster:
+def _read_form_values(path: Path) -> Mapping[str, str]:
+    from .pdf.form_values import form_values  # noqa: PLC0415 - most documents have no form
+
+    return form_values(path)
+
+
+def _read_signatures(
+    opened: OpenedPdf,
+    original: Path,
+    pages: OpenPages,
+    limits: ReadingLimits,
+    *,
+    with_form: bool,
+) -> tuple[DigitalSignature, ...]:
+    """Return the digital signatures of a file, or the reason why they are not validated."""
+    if not with_form:
+        return (DigitalSignature(SignatureResult.UNCHECKED, detail="it took too long"),)
+    if opened.repaired:
+        return (DigitalSignature(SignatureResult.UNCHECKED, detail="the file is damaged"),)
+    from .pdf.digital_signatures import digital_signatures  # noqa: PLC0415 - few files are signed
+
+    def to_box(number: int, rect: PdfRect) -> Box:
+        return point_transform(pages.load(number))(rect)
+
+    return digital_signatures(original, limits.trusted_issuers, to_box)
+
+
+def _load_raster(part: ProbedDocument, number: int, limits: ReadingLimits) -> PageRaster:
+    """Return the raster of page `number`, from 1. Raises one of PAGE_ERRORS."""
     if part.media_type is not MediaType.PDF:
         return load_frame(part.path, number, limits)
     with open_document(part.path, with_form=part.with_form) as pdf:
         page = pdf.get_page(number - 1)
         try:
-            placed = list_images(page, limits)
-            return render_page(page, ocr_dpi(page, placed, limits), limits)
+            images = list_images(page, limits)
+            return render_page(page, ocr_dpi(page, images, limits), limits)
         finally:
             page.close()
-
-
-def _placed(page: PageReading, picture: PageRaster) -> PageReading:
-    """A picture file has no size in points until it is decoded."""
-    return page if page.width else replace(page, width=picture.width, height=picture.height)

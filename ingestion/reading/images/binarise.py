@@ -1,6 +1,6 @@
-"""Ink told from paper, on a picture of a page at 100 dpi.
+"""The binarisation of a page raster at 100 dpi, and its measurement: tone, blankness, components.
 
-What is looked for in it is elsewhere: marks in `marks`, text that OCR passed over in `uncovered`.
+What is searched in the ink is elsewhere: marks in `marks`, letters outside of words in `coverage`.
 """
 
 from dataclasses import dataclass, replace
@@ -16,225 +16,250 @@ from ingestion.reading.results import Box
 from .render import POINTS_PER_INCH, GreyArray, PageRaster
 
 IntArray = NDArray[np.integer]
-Mask = NDArray[np.uint8]  # 1 where there is ink
+Mask = NDArray[np.uint8]  # 1 for ink, 0 for paper
 
-ANALYSIS_DPI = 100
-DARK_BRIGHTNESS = (
-    175  # of 255, the paper being white: watermarks and tinted cells are lighter, pens darker
-)
-FILLED_BRIGHTNESS = (
-    128  # of 255: darker than paper is under a lamp, so it is a filled cell or a photograph
-)
-UNLIT = 0.5  # of the page's usual paper; what is darker is filled even where the light is poor
-MARGIN_SHARE = 0.04  # of each side: punch holes and the shadows of a scanner's edge
-MAX_THIN_PIXELS = 2  # pixels; as thin are the ends of rules and the sides of boxes
-WORD_PADDING_POINTS = 1.5  # points around a word: its box leaves out the edges of its letters
-MIN_INK_PIECE_PIXELS = 12  # pixels of ink; smaller pieces are the scanner's noise
-MIN_INK_SHARE = 0.0004  # share of a page's pixels: less than one short word
-LETTER = (4, 16)  # pixels of a letter's height, and of its longer side; punch holes have 20
-EDGE_MARGIN_PIXELS = 10  # pixels along the picture's edges, where a scanner leaves its marks
-MIN_MARGIN_LETTERS = 20  # in the margins, of a line of print
-EDGE = 48  # of 255 between neighbours
+ANALYSIS_DPI = 100  # the resolution at which ink is analysed; pixels below are pixels at it
+WHITE = 255  # brightness of paper after the background is flattened
+# Brightness relative to white paper. Watermarks and tinted cells are lighter, pens are darker.
+INK_BRIGHTNESS = 175
+# Brightness, 0 to 255, below which a background counts as a filled cell or a photograph: it is
+# darker than paper under a lamp.
+FILLED_BRIGHTNESS = 128
+# Share of the page's median paper brightness below which a background counts as filled, even
+# where the light is poor.
+MIN_PAPER_SHARE_OF_MEDIAN = 0.5
+MARGIN_SHARE = 0.04  # of each side of a page: punch holes and the shadows of a scanner's edge
+MAX_THIN_PIXELS = 2  # thickness of what may be the end of a rule or the side of a box
+WORD_PADDING_POINTS = 1.5  # added around a word, whose box leaves out the edges of its letters
+MIN_COMPONENT_PIXELS = 12  # of ink in a connected component; smaller ones are scanner noise
+MIN_INK_SHARE = 0.0004  # of a page's pixels: less than one short word
+# Of a letter: the smallest height, and the largest of its longer side. Punch holes have 20 pixels.
+MIN_LETTER_HEIGHT_PIXELS, MAX_LETTER_SIDE_PIXELS = 4, 16
+EDGE_MARGIN_PIXELS = 10  # along the raster's edges, where a scanner leaves its own marks
+MIN_MARGIN_LETTERS = 20  # letters in the margins that make a line of print
+EDGE_CONTRAST = 48  # of 255, between neighbouring pixels
 
-PAPER = 255  # the brightness of paper, to which that of ink is compared
-FULL_CONTRAST = 0.5  # of ink to paper; with less, it is made up for
-MIN_CONTRAST = 0.16  # of ink; print that shines through from the other side has less
-STRETCHED_INK = 40  # of 255; to what the ink of a page with little contrast is darkened
-A_LITTLE_BELOW = 0.3  # share of pixels; ink is on fewer, so this is noise of the paper
-DEVIATIONS = 0.524  # by which a normal distribution's 30th percentile lies below its middle
-NOISE = 6.0  # standard deviations; the darkest of a page's many pixels of paper are 5 below
-MIN_INVERTED_STEP = 15  # of 255 between the dark and the light of an inverted page
-MOSTLY_DARK = 0.6  # share of an inverted page's pixels
-THICK = 8  # pixels at 50 dpi, 4 mm: print is thinner
-HARDLY_THICK = 0.05  # share of pixels that may be light and thick on an inverted page
+FULL_CONTRAST = 0.5  # of ink to paper; less contrast is stretched
+MIN_CONTRAST = 0.16  # of ink to paper; print that shines through from the back has less
+STRETCHED_INK_BRIGHTNESS = 40  # of 255: the brightness of ink after stretching
+# The brightness at 30 % of all pixels measures the noise of the paper, because ink covers less. In
+# a normal distribution, the 30th percentile is 0.524 standard deviations below the median.
+NOISE_QUANTILE = 0.3
+NOISE_QUANTILE_DEVIATIONS = 0.524
+# Standard deviations below the median; the darkest of a page's many paper pixels are 5 below.
+NOISE_DEVIATIONS = 6.0
+MIN_INVERTED_STEP = 15  # of 255, between the mean dark and the mean light of an inverted page
+MIN_DARK_SHARE = 0.6  # of an inverted page's pixels
+MIN_THICK_PIXELS = 8  # at 50 dpi, which is 4 mm: strokes of print are thinner
+MAX_THICK_LIGHT_SHARE = 0.05  # of an inverted page's pixels that may be light and thick
 
 
 @dataclass(frozen=True, slots=True)
 class Tone:
-    """How a page's ink stands out from its own paper."""
+    """The contrast between a page's ink and its own paper. Brightness is from 0 to 255."""
 
-    is_inverted: bool  # light ink on dark paper
-    noise_floor: float  # of 255, relative to the paper: what is lighter may be noise
-    ink: float  # of 255, relative to the paper: the darkest that is more than a few specks
+    is_inverted: bool  # whether the page has light ink on dark paper
+    noise_floor: float  # brightness relative to white paper; lighter pixels may be noise
+    ink: float  # brightness relative to white paper of the darkest pixels, without a few specks
 
     @property
     def has_ink(self) -> bool:
+        """Return whether something is darker than the noise of the paper."""
         return self.ink < self.noise_floor
 
     @property
     def contrast(self) -> float:
-        """Of the ink to the paper, from 0 to 1."""
-        return 1 - self.ink / PAPER
+        """Return the contrast of the ink to the paper, from 0 to 1."""
+        return 1 - self.ink / WHITE
 
     @property
     def is_usual(self) -> bool:
-        """Whether the page is looked at as it is."""
+        """Return whether the page needs no normalisation of its tone."""
         return not self.is_inverted and (not self.has_ink or self.contrast >= FULL_CONTRAST)
 
     @property
     def is_faint(self) -> bool:
-        """Whether all of its ink may be the other side of the sheet, shining through."""
+        """Return whether all ink may be print that shines through from the back of the sheet."""
         return self.has_ink and self.contrast < MIN_CONTRAST
 
 
-def measure_tone(picture: PageRaster) -> Tone:
-    """Measure a page, or an area of it, at 100 dpi."""
-    grey = picture.downsampled(ANALYSIS_DPI).grey
+def measure_tone(raster: PageRaster) -> Tone:
+    """Measure the tone of a page, or of an area of one."""
+    grey = raster.downsampled(ANALYSIS_DPI).grey
     is_inverted = _is_inverted(grey)
-    grey = PAPER - grey if is_inverted else grey
-    paper = estimate_background(grey)
-    usual = float(np.median(paper[::4, ::4]))
-    even = _within_margins(divide_by_background(grey, paper, min(FILLED_BRIGHTNESS, UNLIT * usual)))
-    counts = np.bincount(even.ravel(), minlength=PAPER + 1).cumsum() / even.size
-    middle, low = (int(np.searchsorted(counts, share)) for share in (0.5, A_LITTLE_BELOW))
-    ink = int(np.searchsorted(counts, MIN_INK_SHARE))
-    deviation = max((middle - low) / DEVIATIONS, 1.0)
-    return Tone(is_inverted, middle - NOISE * deviation, ink)
+    grey = WHITE - grey if is_inverted else grey
+    even = _without_margins(_flatten(grey))
+    cumulative = np.bincount(even.ravel(), minlength=WHITE + 1).cumsum() / even.size
+    median, low = (int(np.searchsorted(cumulative, share)) for share in (0.5, NOISE_QUANTILE))
+    ink = int(np.searchsorted(cumulative, MIN_INK_SHARE))
+    deviation = max((median - low) / NOISE_QUANTILE_DEVIATIONS, 1.0)
+    return Tone(is_inverted, median - NOISE_DEVIATIONS * deviation, ink)
 
 
-def normalise_tone(picture: PageRaster, tone: Tone) -> PageRaster:
-    """Return the picture with dark ink on light paper, in full contrast. `tone` is its own."""
+def normalise_tone(raster: PageRaster, tone: Tone) -> PageRaster:
+    """Return the raster with dark ink on light paper, in full contrast. `tone` is its own tone."""
     if tone.is_usual:
-        return picture
-    grey = picture.grey
+        return raster
+    grey = raster.grey
     if tone.is_inverted:
-        grey = np.asarray(PAPER - grey)
+        grey = np.asarray(WHITE - grey)
     if tone.has_ink and tone.contrast < FULL_CONTRAST:
-        high, wide = grey.shape
-        small = estimate_background(PageRaster(grey, picture.dpi).downsampled(ANALYSIS_DPI).grey)
-        paper = cv2.resize(small, (wide, high), interpolation=cv2.INTER_LINEAR)
-        even = cv2.divide(grey, np.maximum(paper, 1), scale=PAPER)
-        steps = (np.arange(PAPER + 1) - tone.ink) / max(tone.noise_floor - tone.ink, 1.0)
-        levels = np.clip(STRETCHED_INK + steps * (PAPER - STRETCHED_INK), 0, PAPER)
+        height, width = grey.shape
+        small = estimate_background(PageRaster(grey, raster.dpi).downsampled(ANALYSIS_DPI).grey)
+        paper = cv2.resize(small, (width, height), interpolation=cv2.INTER_LINEAR)
+        even = cv2.divide(grey, np.maximum(paper, 1), scale=WHITE)
+        steps = (np.arange(WHITE + 1) - tone.ink) / max(tone.noise_floor - tone.ink, 1.0)
+        stretched = STRETCHED_INK_BRIGHTNESS + steps * (WHITE - STRETCHED_INK_BRIGHTNESS)
+        levels = np.clip(stretched, 0, WHITE)
         grey = np.asarray(cv2.LUT(even, levels.astype(np.uint8)))
-    return replace(picture, grey=grey)
+    return replace(raster, grey=grey)
 
 
 def _is_inverted(grey: GreyArray) -> bool:
-    """Whether most of a page is dark, and what is light on it is as thin as print.
+    """Return whether most of a page is dark, and its light parts are as thin as print.
 
-    The sheet that was photographed on a dark table is light as well, and is not thin.
+    A sheet that was photographed on a dark table has light parts too, but thick ones.
     """
+    half = grey[::2, ::2]
     _, dark = cv2.threshold(
-        np.ascontiguousarray(grey[::2, ::2]), 0, 1, cv2.THRESH_BINARY_INV | cv2.THRESH_OTSU
+        np.ascontiguousarray(half), 0, 1, cv2.THRESH_BINARY_INV | cv2.THRESH_OTSU
     )
-    if dark.mean() < MOSTLY_DARK:
+    if dark.mean() < MIN_DARK_SHARE:
         return False
     light = np.asarray(1 - dark, np.uint8)
-    if (
-        not light.any()
-        or grey[::2, ::2][light > 0].mean() - grey[::2, ::2][dark > 0].mean() < MIN_INVERTED_STEP
-    ):
+    if not light.any() or half[light > 0].mean() - half[dark > 0].mean() < MIN_INVERTED_STEP:
         return False
-    return bool(
-        cv2.morphologyEx(light, cv2.MORPH_OPEN, np.ones((THICK, THICK), np.uint8)).mean()
-        < HARDLY_THICK
-    )
+    kernel = np.ones((MIN_THICK_PIXELS, MIN_THICK_PIXELS), np.uint8)
+    return bool(cv2.morphologyEx(light, cv2.MORPH_OPEN, kernel).mean() < MAX_THICK_LIGHT_SHARE)
 
 
-def _within_margins(grey: GreyArray) -> GreyArray:
-    high, wide = grey.shape
-    y, x = int(high * MARGIN_SHARE), int(wide * MARGIN_SHARE)
-    return grey[y : high - y, x : wide - x]
+def _without_margins(grey: GreyArray) -> GreyArray:
+    height, width = grey.shape
+    y, x = int(height * MARGIN_SHARE), int(width * MARGIN_SHARE)
+    return grey[y : height - y, x : width - x]
 
 
-def flatten_background(picture: PageRaster) -> PageRaster:
-    """The whole page, small, as if on white paper under even light: a scan is on neither.
+def flatten_background(raster: PageRaster) -> PageRaster:
+    """Return the whole page at 100 dpi as if it were on white paper under even light.
 
-    The picture has dark ink on light paper: see `normalised`.
+    The raster has dark ink on light paper (see `normalise_tone`).
     """
-    small = picture.downsampled(ANALYSIS_DPI)
-    paper = estimate_background(small.grey)
-    usual = float(np.median(paper[::4, ::4]))
-    return PageRaster(
-        divide_by_background(small.grey, paper, min(FILLED_BRIGHTNESS, UNLIT * usual)), small.dpi
-    )
+    small = raster.downsampled(ANALYSIS_DPI)
+    return PageRaster(_flatten(small.grey), small.dpi)
+
+
+def _flatten(grey: GreyArray) -> GreyArray:
+    """Divide a page by its background. Filled is what is much darker than the page's paper."""
+    paper = estimate_background(grey)
+    median = float(np.median(paper[::4, ::4]))
+    filled = min(FILLED_BRIGHTNESS, MIN_PAPER_SHARE_OF_MEDIAN * median)
+    return divide_by_background(grey, paper, filled)
 
 
 def divide_by_background(
     grey: GreyArray, paper: GreyArray, filled: float = FILLED_BRIGHTNESS
 ) -> GreyArray:
-    """Compared with the paper around it; with white where that "paper" is itself filled."""
-    paper = np.where(paper < filled, 255, paper).astype(np.uint8)
-    return np.asarray(cv2.divide(grey, paper, scale=255))
+    """Return the brightness relative to the background, so that paper becomes white.
+
+    Where the background is darker than `filled`, it is a filled area and no paper. There, the
+    brightness is compared with white.
+    """
+    paper = np.where(paper < filled, WHITE, paper).astype(np.uint8)
+    return np.asarray(cv2.divide(grey, paper, scale=WHITE))
 
 
 def estimate_background(grey: GreyArray) -> GreyArray:
-    """How bright the paper is, also under the ink."""
-    high, wide = grey.shape
+    """Return the brightness of the paper at each pixel, also under the ink."""
+    height, width = grey.shape
     without_ink = cv2.dilate(grey, np.ones((5, 5), np.uint8))
-    coarse = cv2.resize(without_ink, (wide // 4 + 1, high // 4 + 1), interpolation=cv2.INTER_AREA)
+    size = (width // 4 + 1, height // 4 + 1)
+    coarse = cv2.resize(without_ink, size, interpolation=cv2.INTER_AREA)
     smooth = cv2.medianBlur(coarse, 9)
-    return np.asarray(cv2.resize(smooth, (wide, high), interpolation=cv2.INTER_LINEAR))
+    return np.asarray(cv2.resize(smooth, (width, height), interpolation=cv2.INTER_LINEAR))
 
 
-def threshold(even: GreyArray, than: int) -> Mask:
-    return np.asarray(even < than, np.uint8)
+def threshold(even: GreyArray, brightness: int) -> Mask:
+    """Return a mask of the pixels that are darker than `brightness`, 0 to 255."""
+    return np.asarray(even < brightness, np.uint8)
 
 
-def is_blank(even: PageRaster) -> bool:
-    """Of a `sheet`: hardly any ink inside the margins, and no line of print in them."""
-    inner = np.ascontiguousarray(threshold(_within_margins(even.grey), DARK_BRIGHTNESS))
-    areas = measure_components(label_components(inner)).ink
-    if areas[areas >= MIN_INK_PIECE_PIXELS].sum() >= MIN_INK_SHARE * even.grey.size:
-        return False
-    found = measure_components(label_components(threshold(even.grey, DARK_BRIGHTNESS)))
-    high, wide = even.grey.shape
-    to_the_edge = np.minimum.reduce(
-        (found.left, found.top, wide - found.right, high - found.bottom)
-    )
-    letters = (found.high >= LETTER[0]) & (np.maximum(found.high, found.wide) <= LETTER[1])
-    return bool(np.count_nonzero(letters & (to_the_edge > EDGE_MARGIN_PIXELS)) < MIN_MARGIN_LETTERS)
+def is_blank(page: PageRaster) -> bool:
+    """Return whether a page has hardly any ink inside its margins, and no line of print in them.
 
-
-def has_edges(picture: PageRaster) -> bool:
-    """Whether something stands out from what is around it, be it darker or lighter.
-
-    A photograph does, and light print on a page whose other half is white. Noise does not, nor
-    what shines through from the other side, nor a shadow that fades.
+    `page` is a result of `flatten_background`.
     """
-    smooth = cv2.medianBlur(
-        np.ascontiguousarray(_within_margins(picture.downsampled(ANALYSIS_DPI).grey)), 5
+    inner = np.ascontiguousarray(threshold(_without_margins(page.grey), INK_BRIGHTNESS))
+    areas = measure_components(label_components(inner)).ink
+    if areas[areas >= MIN_COMPONENT_PIXELS].sum() >= MIN_INK_SHARE * page.grey.size:
+        return False
+    found = measure_components(label_components(threshold(page.grey, INK_BRIGHTNESS)))
+    height, width = page.grey.shape
+    to_the_edge = np.minimum.reduce(
+        (found.left, found.top, width - found.right, height - found.bottom)
     )
-    steps = cv2.morphologyEx(smooth, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8))
-    return bool(np.count_nonzero(steps > EDGE) > MIN_INK_SHARE * steps.size)
+    is_letter = (found.height >= MIN_LETTER_HEIGHT_PIXELS) & (
+        np.maximum(found.height, found.width) <= MAX_LETTER_SIDE_PIXELS
+    )
+    letters = np.count_nonzero(is_letter & (to_the_edge > EDGE_MARGIN_PIXELS))
+    return bool(letters < MIN_MARGIN_LETTERS)
 
 
-def pixel_bounds(box: Box, picture: PageRaster, pad: float) -> tuple[int, int, int, int]:
-    """For slices: nothing is left of the picture or above it."""
-    scale, (x, y) = picture.dpi / POINTS_PER_INCH, picture.corner
-    left, top = int((box.left - pad) * scale) - x, int((box.top - pad) * scale) - y
-    right, bottom = ceil((box.right + pad) * scale) - x, ceil((box.bottom + pad) * scale) - y
+def has_edges(raster: PageRaster) -> bool:
+    """Return whether something contrasts with its surroundings, be it darker or lighter.
+
+    A photograph does, and so does light print on a page whose other half is white. Noise does
+    not, nor does print that shines through from the back, nor a shadow that fades.
+    """
+    grey = _without_margins(raster.downsampled(ANALYSIS_DPI).grey)
+    smooth = cv2.medianBlur(np.ascontiguousarray(grey), 5)
+    gradient = cv2.morphologyEx(smooth, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8))
+    return bool(np.count_nonzero(gradient > EDGE_CONTRAST) > MIN_INK_SHARE * gradient.size)
+
+
+def pixel_bounds(box: Box, raster: PageRaster, padding: float) -> tuple[int, int, int, int]:
+    """Return a box as left, top, right and bottom pixels of a raster, for slices.
+
+    `padding` is in points. No result is negative, so that a slice never wraps around.
+    """
+    scale, (x, y) = raster.dpi / POINTS_PER_INCH, raster.offset
+    left, top = int((box.left - padding) * scale) - x, int((box.top - padding) * scale) - y
+    right = ceil((box.right + padding) * scale) - x
+    bottom = ceil((box.bottom + padding) * scale) - y
     return max(left, 0), max(top, 0), max(right, 0), max(bottom, 0)
 
 
 def label_components(ink: Mask) -> IntArray:
-    """0 for paper, and a number for each piece of ink that hangs together."""
+    """Return 0 for each pixel of paper, and the number of its connected component for ink."""
     _, labels = cv2.connectedComponents(ink, connectivity=8)
     return np.asarray(labels)
 
 
 class Components(NamedTuple):
-    """What hangs together, each with its label, its edges and its pixels of ink."""
+    """The connected components of a mask: parallel arrays, with pixels as unit."""
 
     label: IntArray
     left: IntArray
     top: IntArray
     right: IntArray
     bottom: IntArray
-    ink: IntArray
+    ink: IntArray  # number of inked pixels
 
     @property
-    def wide(self) -> IntArray:
+    def width(self) -> IntArray:
+        """Return the widths of the bounding boxes."""
         return self.right - self.left
 
     @property
-    def high(self) -> IntArray:
+    def height(self) -> IntArray:
+        """Return the heights of the bounding boxes."""
         return self.bottom - self.top
 
 
 def measure_components(labels: IntArray) -> Components:
-    """By the inked pixels alone: a page is nearly all paper."""
+    """Return the components of a labelled mask.
+
+    Only inked pixels are visited, because nearly all of a page is paper.
+    """
     y, x = np.nonzero(labels > 0)
     label = labels[y, x]
     order = np.argsort(label, kind="stable")

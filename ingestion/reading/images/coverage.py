@@ -1,7 +1,7 @@
-"""How much of a page's print no word accounts for.
+"""The share of a page's print that is in no word that OCR read.
 
-OCR passes over lines, or over half a page in the shade, and is sure of all the others: no
-confidence tells. The ink that is left does (reading.md, section 4.3).
+OCR omits lines, or half a page in the shade, and reports high confidence for all others. The
+confidence does not show the omission, but the remaining ink does (reading.md, section 4.3).
 """
 
 from collections.abc import Sequence
@@ -9,13 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ingestion.reading.images.binarise import (
-    DARK_BRIGHTNESS,
+    INK_BRIGHTNESS,
     MARGIN_SHARE,
     MAX_THIN_PIXELS,
     WORD_PADDING_POINTS,
     Components,
     IntArray,
-    Mask,
     label_components,
     measure_components,
     pixel_bounds,
@@ -24,46 +23,48 @@ from ingestion.reading.images.binarise import (
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.results import Word
 
-LETTER = (4, 40)  # pixels of a letter's height, or of a few that touch
-MAX_LETTER_WIDTH = 100  # pixels of letters that touch; what is wider is a rule, a stroke or a shade
-MIN_INK_SHARE_OF_BOX = (
-    0.2  # of its box that is ink: a signature has less, and the corner of a frame
-)
-MIN_INK_PIXELS = (
-    3_000  # pixels of ink, about a hundred letters: of fewer, one word is a large share
-)
+# Height of a letter, or of a few letters that touch, in pixels at 100 dpi.
+MIN_LETTER_HEIGHT_PIXELS, MAX_LETTER_HEIGHT_PIXELS = 4, 40
+# Width of letters that touch. A wider component is a rule, a stroke or a shadow.
+MAX_LETTER_WIDTH_PIXELS = 100
+# Of a letter's bounding box that is ink. A signature has less, and so has the corner of a frame.
+MIN_INK_SHARE_OF_BOX = 0.2
+# Of ink on a page, about a hundred letters. Of less ink, one word would be a large share.
+MIN_INK_PIXELS = 3_000
 
 
-def uncovered_share(sheet: PageRaster, words: Sequence[Word]) -> float:
-    """The share, from 0 to 1, of what looks like letters that lies outside the words' boxes."""
-    ink = _letters_only(sheet)
-    every = int(np.count_nonzero(ink))
+def uncovered_share(page: PageRaster, words: Sequence[Word]) -> float:
+    """Return the share, from 0 to 1, of letter-like ink that lies outside of the words' boxes.
+
+    `page` is a result of `flatten_background`.
+    """
+    labels = label_components(threshold(page.grey, INK_BRIGHTNESS))
+    is_letter = np.zeros(labels.max() + 1, np.uint8)
+    is_letter[_letters_of(labels).label] = 1
+    ink = np.asarray(is_letter[labels])
+    total = int(np.count_nonzero(ink))
     for word in words:
-        left, top, right, bottom = pixel_bounds(word.box, sheet, WORD_PADDING_POINTS)
+        left, top, right, bottom = pixel_bounds(word.box, page, WORD_PADDING_POINTS)
         ink[top:bottom, left:right] = 0
-    return float(np.count_nonzero(ink) / max(every, MIN_INK_PIXELS))
+    return float(np.count_nonzero(ink) / max(total, MIN_INK_PIXELS))
 
 
-def find_letters(sheet: PageRaster) -> Components:
-    """What is of the size of letters and as dense."""
-    return _letters(label_components(threshold(sheet.grey, DARK_BRIGHTNESS)))
+def find_letters(page: PageRaster) -> Components:
+    """Return the components of a page that have the size and the density of letters.
+
+    `page` is a result of `flatten_background`.
+    """
+    return _letters_of(label_components(threshold(page.grey, INK_BRIGHTNESS)))
 
 
-def _letters_only(sheet: PageRaster) -> Mask:
-    labels = label_components(threshold(sheet.grey, DARK_BRIGHTNESS))
-    keep = np.zeros(labels.max() + 1, np.uint8)
-    keep[_letters(labels).label] = 1
-    return np.asarray(keep[labels])
-
-
-def _letters(labels: IntArray) -> Components:
+def _letters_of(labels: IntArray) -> Components:
     found = measure_components(labels)
-    low, high = LETTER
-    chosen = (found.high >= low) & (found.high <= high) & (found.wide <= MAX_LETTER_WIDTH)
-    chosen &= found.ink >= MIN_INK_SHARE_OF_BOX * found.wide * found.high
-    chosen &= np.minimum(found.wide, found.high) > MAX_THIN_PIXELS
-    # Along the edges lies the scanner's shadow.
+    chosen = (found.height >= MIN_LETTER_HEIGHT_PIXELS) & (found.height <= MAX_LETTER_HEIGHT_PIXELS)
+    chosen &= found.width <= MAX_LETTER_WIDTH_PIXELS
+    chosen &= found.ink >= MIN_INK_SHARE_OF_BOX * found.width * found.height
+    chosen &= np.minimum(found.width, found.height) > MAX_THIN_PIXELS
+    # Along the page's edges there may be the scanner's shadow.
     y, x = (int(side * MARGIN_SHARE) for side in labels.shape)
     chosen &= (found.left >= x) & (found.right <= labels.shape[1] - x)
     chosen &= (found.top >= y) & (found.bottom <= labels.shape[0] - y)
-    return Components(*(each[chosen] for each in found))
+    return Components(*(values[chosen] for values in found))

@@ -1,8 +1,8 @@
-"""Ink that is neither text nor ruled line: signatures, stamps, drawings.
+"""The search for marks: ink that is neither text nor ruled line, as signatures, stamps, drawings.
 
-Works on a picture of the page at 100 dpi: ink is told from paper, known words and long rules
-are blanked out, and what remains close together makes a mark when it is as large as somebody's
-hand would make it. Whether a mark is somebody's signature is for the rules to say.
+The search works on a raster of the page at 100 dpi. It binarises the raster, removes known words
+and long rules, and groups the remaining strokes. A group is a mark if it has the size and the
+density of handwriting. Whether a mark is a signature, and whose, is decided by the rules.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ import numpy as np
 from ingestion.reading.results import Box, Word
 
 from .binarise import (
-    DARK_BRIGHTNESS,
+    INK_BRIGHTNESS,
     MAX_THIN_PIXELS,
     WORD_PADDING_POINTS,
     Mask,
@@ -28,73 +28,90 @@ from .binarise import (
 )
 from .render import POINTS_PER_INCH, PageRaster
 
-FAINT = 215  # of 255; what a thin grey rule leaves, and a watermark seldom
-MIN_RULE_PIXELS = (
-    50  # pixels, half an inch: few pens draw a straight line that long inside a signature
-)
-RULE_GAP = 4  # pixels; the scanner's noise breaks a grey rule
-RULE_WIDTH = 5  # pixels that go with it
-ASKEW = 0.06  # rise of a rule on a page scanned askew: 3.4 degrees
-REACH = (13, 7)  # pixels sideways and down within which strokes belong together
-MIN_STROKE_PIXELS = 6  # pixels of ink
-MIN_PRINT_CONFIDENCE = 60.0  # of a word's confidence; below, OCR may have "read" a signature
-TYPED = 100.0  # the confidence of a text layer, whose words are print at any size
-TALL, TALL_AND_SURE = 1.5, 2.0  # times the usual height of a word
-BESIDE = 10.0  # points between words of one line
-MIN_MARK_SIZE = (20.0, 6.0)  # points wide and high
-MIN_MARK_PIXELS = 50  # pixels; the corner of a table has fewer
-INK_SHARE = (0.015, 0.6)  # of a mark's box: neither scattered dust nor a solid block
+# Brightness of faint ink, 0 to 255: that of a thin grey rule, which watermarks seldom reach.
+FAINT_INK_BRIGHTNESS = 215
+MIN_RULE_PIXELS = 50  # half an inch: few pens draw a straight line that long in a signature
+MAX_RULE_GAP_PIXELS = 4  # scanner noise breaks a grey rule
+RULE_WIDTH_PIXELS = 5  # removed together with a rule
+MIN_SOLID_PIXELS = 5  # sides of a square of ink that is no part of a rule
+MAX_RULE_SLOPE = 0.06  # of a rule on a page that was scanned askew: 3.4 degrees
+# Strokes whose distance is smaller than this, across and down, belong to one mark.
+STROKE_REACH_X_PIXELS, STROKE_REACH_Y_PIXELS = 13, 7
+MIN_STROKE_PIXELS = 6  # of ink
+MIN_PRINT_CONFIDENCE = 60.0  # 0 to 100; words below it may be a signature that OCR read
+TEXT_LAYER_CONFIDENCE = 100.0  # of words of a text layer, which are print at any size
+# In median heights of a word: above them, an uncertain or a certain word is no print.
+MAX_UNCERTAIN_WORD_HEIGHTS, MAX_CERTAIN_WORD_HEIGHTS = 1.5, 2.0
+MAX_WORD_GAP_POINTS = 10.0  # between neighbouring words of one line
+MIN_MARK_WIDTH_POINTS, MIN_MARK_HEIGHT_POINTS = 20.0, 6.0
+MIN_MARK_PIXELS = 50  # of ink; the corner of a table has fewer
+# Share of a mark's box that is ink: less is scattered dust, more is a solid block.
+MIN_MARK_INK_SHARE, MAX_MARK_INK_SHARE = 0.015, 0.6
 
 
-def find_marks(sheet: PageRaster, words: Sequence[Word]) -> tuple[Box, ...]:
-    """Of a scanned page. Boxes in points, from the top of the page down."""
-    ink, faint = _ink(sheet, words)
+def find_marks(page: PageRaster, words: Sequence[Word]) -> tuple[Box, ...]:
+    """Return the boxes of the marks of a scanned page, in points, from top to bottom.
+
+    `page` is a result of `flatten_background`.
+    """
+    ink, faint = _ink_outside_words(page, words)
     if np.count_nonzero(ink) < MIN_MARK_PIXELS:
         return ()
-    _remove_rules(ink, faint)
-    boxes = _clusters(_without_dust(ink), sheet.dpi / POINTS_PER_INCH, sheet.corner)
+    _remove_skewed_rules(ink, faint)
+    boxes = _group_strokes(ink, page.dpi / POINTS_PER_INCH, page.offset)
     return tuple(sorted(boxes, key=lambda box: (box.top, box.left)))
 
 
 def find_marks_in_area(
-    picture: PageRaster, area: Box, words: Sequence[Word], *, askew: bool
+    raster: PageRaster, area: Box, words: Sequence[Word], *, may_be_skewed: bool
 ) -> list[Box]:
-    """Of an area of a born-digital page; `picture` shows a little more.
+    """Return the boxes of the marks in an area of a born-digital page, in points.
 
-    `askew` when it shows a picture, which may be a scan.
+    `raster` shows a little more than the area. `may_be_skewed` says that the page contains an
+    image, which may be a scan.
     """
-    grey = divide_by_background(picture.grey, estimate_background(picture.grey))
-    ink, faint = _ink(replace(picture, grey=grey), words)
-    if askew:
-        _remove_rules(ink, faint)
+    grey = divide_by_background(raster.grey, estimate_background(raster.grey))
+    ink, faint = _ink_outside_words(replace(raster, grey=grey), words)
+    if may_be_skewed:
+        _remove_skewed_rules(ink, faint)
     else:
-        _remove_straight_rules(ink, faint)
-    left, top, right, bottom = pixel_bounds(area, picture, pad=0.0)
+        # A rule that a program drew is exactly horizontal or vertical.
+        solid = np.ones((MIN_SOLID_PIXELS, MIN_SOLID_PIXELS), np.uint8)
+        thin = faint & ~cv2.morphologyEx(faint, cv2.MORPH_OPEN, solid)
+        across = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((1, MIN_RULE_PIXELS), np.uint8))
+        down = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((MIN_RULE_PIXELS, 1), np.uint8))
+        ink[cv2.dilate(across | down, np.ones((RULE_WIDTH_PIXELS,) * 2, np.uint8)) > 0] = 0
+    left, top, right, bottom = pixel_bounds(area, raster, padding=0.0)
     ink = np.ascontiguousarray(ink[top:bottom, left:right])
     if np.count_nonzero(ink) < MIN_MARK_PIXELS:
         return []
-    corner = (picture.corner[0] + left, picture.corner[1] + top)
-    return _clusters(_without_dust(ink), picture.dpi / POINTS_PER_INCH, corner)
+    offset = (raster.offset[0] + left, raster.offset[1] + top)
+    return _group_strokes(ink, raster.dpi / POINTS_PER_INCH, offset)
 
 
-def _printed(words: Sequence[Word]) -> list[Word]:
-    """Words that are surely print. OCR "reads" signatures too: unsure, and larger than the print.
+def _printed_words(words: Sequence[Word]) -> list[Word]:
+    """Return the words that are certainly print.
 
-    An unsure word counts when it is no taller than the others and stands right beside one. Now and
-    then OCR is sure of what it "read" there: then it is twice as tall as print. A heading may be as
-    well; taken for a mark it does no harm, and a signature taken for print would cost a rejection.
+    OCR also "reads" signatures, usually with low confidence and larger than the print. A word of
+    low confidence counts as print if it is no taller than the others and next to one of them.
+    Sometimes OCR is confident of a signature, which is then twice as tall as print. A heading may
+    be that tall too. A heading that is taken for a mark does no harm, but a signature that is
+    taken for print would cause a rejection.
     """
-    sure = [word for word in words if word.confidence >= MIN_PRINT_CONFIDENCE]
-    usual = median(map(_height, sure)) if sure else 0.0
+    certain = [word for word in words if word.confidence >= MIN_PRINT_CONFIDENCE]
+    usual_height = median(map(_height, certain)) if certain else 0.0
     printed = [
-        word for word in sure if word.confidence >= TYPED or _height(word) < TALL_AND_SURE * usual
+        word
+        for word in certain
+        if word.confidence >= TEXT_LAYER_CONFIDENCE
+        or _height(word) < MAX_CERTAIN_WORD_HEIGHTS * usual_height
     ]
     return printed + [
         word
         for word in words
         if word.confidence < MIN_PRINT_CONFIDENCE
-        and _height(word) < TALL * usual
-        and any(_beside(word.box, other.box) for other in printed)
+        and _height(word) < MAX_UNCERTAIN_WORD_HEIGHTS * usual_height
+        and any(_is_next_to(word.box, other.box) for other in printed)
     ]
 
 
@@ -102,67 +119,66 @@ def _height(word: Word) -> float:
     return word.box.bottom - word.box.top
 
 
-def _beside(box: Box, other: Box) -> bool:
+def _is_next_to(box: Box, other: Box) -> bool:
+    """Return whether a word's box is beside another one on the same line."""
     gap = max(other.left - box.right, box.left - other.right)
-    return gap < BESIDE and other.top < (box.top + box.bottom) / 2 < other.bottom
+    return gap < MAX_WORD_GAP_POINTS and other.top < (box.top + box.bottom) / 2 < other.bottom
 
 
-def _remove_rules(ink: Mask, faint: Mask) -> None:
-    """A scan's rules are a little askew, so they are looked for as lines.
+def _remove_skewed_rules(ink: Mask, faint: Mask) -> None:
+    """Remove the rules of a scan from `ink`. They are a little askew, so lines are searched.
 
-    In the faint ink: a grey rule that falls between two rows of pixels is hardly darker than paper.
+    The search uses the faint ink, because a grey rule that falls between two rows of pixels is
+    hardly darker than paper.
     """
-    solid = cv2.morphologyEx(faint, cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
+    solid = np.ones((MIN_SOLID_PIXELS, MIN_SOLID_PIXELS), np.uint8)
     lines = cv2.HoughLinesP(
-        faint & ~solid,
+        faint & ~cv2.morphologyEx(faint, cv2.MORPH_OPEN, solid),
         1,
         np.pi / 720,
         threshold=MIN_RULE_PIXELS // 2,
         minLineLength=MIN_RULE_PIXELS,
-        maxLineGap=RULE_GAP,
+        maxLineGap=MAX_RULE_GAP_PIXELS,
     )
     for left, top, right, bottom in [] if lines is None else lines.reshape(-1, 4).tolist():
         short, long = sorted((abs(right - left), abs(bottom - top)))
-        if short <= ASKEW * long:
-            cv2.line(ink, (left, top), (right, bottom), 0, thickness=RULE_WIDTH)
+        if short <= MAX_RULE_SLOPE * long:
+            cv2.line(ink, (left, top), (right, bottom), 0, thickness=RULE_WIDTH_PIXELS)
 
 
-def _remove_straight_rules(ink: Mask, faint: Mask) -> None:
-    """What was drawn by a program runs exactly across or down."""
-    thin = faint & ~cv2.morphologyEx(faint, cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
-    across = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((1, MIN_RULE_PIXELS), np.uint8))
-    down = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((MIN_RULE_PIXELS, 1), np.uint8))
-    around = np.ones((RULE_WIDTH, RULE_WIDTH), np.uint8)
-    ink[cv2.dilate(across | down, around) > 0] = 0
-
-
-def _ink(sheet: PageRaster, words: Sequence[Word]) -> tuple[Mask, Mask]:
-    """The ink, and the ink with what is faint, of all that is not a word."""
-    ink, faint = threshold(sheet.grey, DARK_BRIGHTNESS), threshold(sheet.grey, FAINT)
-    for word in _printed(words):
-        left, top, right, bottom = pixel_bounds(word.box, sheet, WORD_PADDING_POINTS)
+def _ink_outside_words(page: PageRaster, words: Sequence[Word]) -> tuple[Mask, Mask]:
+    """Return the ink, and the ink together with faint ink, without the printed words."""
+    ink = threshold(page.grey, INK_BRIGHTNESS)
+    faint = threshold(page.grey, FAINT_INK_BRIGHTNESS)
+    for word in _printed_words(words):
+        left, top, right, bottom = pixel_bounds(word.box, page, WORD_PADDING_POINTS)
         ink[top:bottom, left:right] = 0
         faint[top:bottom, left:right] = 0
     return ink, faint
 
 
-def _without_dust(ink: Mask) -> Mask:
-    """Without specks, and without the short ends of rules and the sides of boxes."""
+def _group_strokes(ink: Mask, scale: float, offset: tuple[int, int]) -> list[Box]:
+    """Return the boxes, in points, of groups of strokes that may be handwriting.
+
+    `scale` is in pixels per point. `offset` is the place of the mask's corner on the page, in
+    pixels.
+    """
+    # Specks are removed, and so are the short ends of rules and the sides of boxes.
     labels = label_components(ink)
-    found = measure_components(labels)
-    thin = np.minimum(found.wide, found.high) <= MAX_THIN_PIXELS
-    keep = np.zeros(labels.max() + 1, np.uint8)
-    keep[found.label] = ~(thin | (found.ink < MIN_STROKE_PIXELS))
-    return np.asarray(keep[labels])
+    parts = measure_components(labels)
+    thin = np.minimum(parts.width, parts.height) <= MAX_THIN_PIXELS
+    is_stroke = np.zeros(labels.max() + 1, np.uint8)
+    is_stroke[parts.label] = ~(thin | (parts.ink < MIN_STROKE_PIXELS))
+    strokes = np.asarray(is_stroke[labels])
 
-
-def _clusters(ink: Mask, scale: float, corner: tuple[int, int]) -> list[Box]:
-    """The boxes of strokes close together, if of a size and density that a pen leaves."""
-    near = np.asarray(cv2.dilate(ink, np.ones(REACH[::-1], np.uint8)))
-    found = measure_components(np.where(ink, label_components(near), 0))
-    share = found.ink / (found.wide * found.high)
-    by_hand = (found.wide >= MIN_MARK_SIZE[0] * scale) & (found.high >= MIN_MARK_SIZE[1] * scale)
-    by_hand &= (found.ink >= MIN_MARK_PIXELS) & (share >= INK_SHARE[0]) & (share <= INK_SHARE[1])
-    edges = np.stack((found.left, found.top, found.right, found.bottom), axis=1)
-    boxes = (edges[by_hand] + corner * 2) / scale
+    reach = np.ones((STROKE_REACH_Y_PIXELS, STROKE_REACH_X_PIXELS), np.uint8)
+    near = np.asarray(cv2.dilate(strokes, reach))
+    groups = measure_components(np.where(strokes, label_components(near), 0))
+    share = groups.ink / (groups.width * groups.height)
+    chosen = groups.width >= MIN_MARK_WIDTH_POINTS * scale
+    chosen &= groups.height >= MIN_MARK_HEIGHT_POINTS * scale
+    chosen &= groups.ink >= MIN_MARK_PIXELS
+    chosen &= (share >= MIN_MARK_INK_SHARE) & (share <= MAX_MARK_INK_SHARE)
+    edges = np.stack((groups.left, groups.top, groups.right, groups.bottom), axis=1)
+    boxes = (edges[chosen] + offset * 2) / scale
     return [Box(*box) for box in boxes.tolist()]

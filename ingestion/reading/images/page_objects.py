@@ -1,6 +1,7 @@
-"""What a page is made of, as pdfium lists it: text, paths, pictures, and forms that hold more.
+"""The objects of a PDF page as pdfium lists them: text, paths, images, and form XObjects.
 
-pdfium's functions are called directly: a page has hundreds of objects, and each is asked little.
+pdfium's functions are called directly and not through pypdfium2's classes, because a page has
+hundreds of objects and few questions are asked of each.
 """
 
 from collections.abc import Iterator
@@ -10,36 +11,37 @@ from typing import Any, NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-MAX_OBJECTS_PER_PAGE = 20_000  # of one page that are looked at
-MAX_ANNOTATIONS_PER_PAGE = 5_000  # the same
-MAX_FORM_DEPTH = 8  # levels, of forms within forms
+MAX_OBJECTS_PER_PAGE = 20_000  # objects of one page that are examined
+MAX_ANNOTATIONS_PER_PAGE = 5_000  # annotations of one page that are examined
+MAX_FORM_DEPTH = 8  # levels of form XObjects within form XObjects
 
-PdfRect = tuple[float, float, float, float]  # left, bottom, right, top; PDF's own, upwards
+PdfRect = tuple[float, float, float, float]  # left, bottom, right, top; points, y upwards
 
 
 class PageObject(NamedTuple):
-    """One object of a page; `form` is the one that holds it."""
+    """One object of a page. `form` is the form XObject that contains it."""
 
     raw: Any
     kind: int  # pdfium.FPDF_PAGEOBJ_...
-    level: int
+    level: int  # of nesting: 0 on the page itself
     form: "PageObject | None"
 
     @property
     def rect(self) -> PdfRect:
-        """Where it is on the page. Raises PdfiumError."""
+        """Return the object's bounds on the page, in points. Raises PdfiumError."""
         numbers = c_float(), c_float(), c_float(), c_float()
         if not pdfium.FPDFPageObj_GetBounds(self.raw, *map(byref, numbers)):
             raise pypdfium2.PdfiumError("an object of the page has no bounds")
         left, bottom, right, top = (number.value for number in numbers)
         holder = self.form
-        while holder is not None:  # inside a form the bounds are the form's own
+        while holder is not None:  # inside a form, bounds are in the form's own coordinates
             left, bottom, right, top = holder.matrix.on_rect(left, bottom, right, top)
             holder = holder.form
         return left, bottom, right, top
 
     @property
     def matrix(self) -> pypdfium2.PdfMatrix:
+        """Return the object's transformation matrix. Raises PdfiumError."""
         matrix = pdfium.FS_MATRIX()
         if not pdfium.FPDFPageObj_GetMatrix(self.raw, byref(matrix)):
             raise pypdfium2.PdfiumError("an object of the page has no matrix")
@@ -47,35 +49,38 @@ class PageObject(NamedTuple):
 
 
 def page_objects(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[PageObject]:
-    """Every object of the page, or those of some kinds; what a form holds comes after the form."""
-    for at in range(pdfium.FPDFPage_CountObjects(page)):
-        raw = pdfium.FPDFPage_GetObject(page, at)
+    """Yield the objects of a page, all of them or those of some kinds.
+
+    The objects of a form XObject follow the form.
+    """
+    for index in range(pdfium.FPDFPage_CountObjects(page)):
+        raw = pdfium.FPDFPage_GetObject(page, index)
         kind = pdfium.FPDFPageObj_GetType(raw)
         if not kinds or kind in kinds:
             yield PageObject(raw, kind, 0, None)
         if kind == pdfium.FPDF_PAGEOBJ_FORM:
-            yield from _held_by(PageObject(raw, kind, 0, None), kinds)
+            yield from _objects_in_form(PageObject(raw, kind, 0, None), kinds)
 
 
 def annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
-    """Each is closed when the next one is asked for."""
-    for at in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS_PER_PAGE)):
-        if annotation := pdfium.FPDFPage_GetAnnot(page, at):
+    """Yield the annotations of a page. Each one is closed when the next one is requested."""
+    for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS_PER_PAGE)):
+        if annotation := pdfium.FPDFPage_GetAnnot(page, index):
             yield annotation
             pdfium.FPDFPage_CloseAnnot(annotation)
 
 
-def is_expanded_form(found: PageObject) -> bool:
-    """Whether it is a form whose objects are listed too."""
-    return found.kind == pdfium.FPDF_PAGEOBJ_FORM and found.level < MAX_FORM_DEPTH - 1
+def is_expanded_form(item: PageObject) -> bool:
+    """Return whether this is a form XObject whose objects are listed too."""
+    return item.kind == pdfium.FPDF_PAGEOBJ_FORM and item.level < MAX_FORM_DEPTH - 1
 
 
-def _held_by(form: PageObject, kinds: tuple[int, ...]) -> Iterator[PageObject]:
+def _objects_in_form(form: PageObject, kinds: tuple[int, ...]) -> Iterator[PageObject]:
     if not is_expanded_form(form):
         return
-    for at in range(pdfium.FPDFFormObj_CountObjects(form.raw)):
-        raw = pdfium.FPDFFormObj_GetObject(form.raw, at)
-        found = PageObject(raw, pdfium.FPDFPageObj_GetType(raw), form.level + 1, form)
-        if not kinds or found.kind in kinds:
-            yield found
-        yield from _held_by(found, kinds)
+    for index in range(pdfium.FPDFFormObj_CountObjects(form.raw)):
+        raw = pdfium.FPDFFormObj_GetObject(form.raw, index)
+        item = PageObject(raw, pdfium.FPDFPageObj_GetType(raw), form.level + 1, form)
+        if not kinds or item.kind in kinds:
+            yield item
+        yield from _objects_in_form(item, kinds)

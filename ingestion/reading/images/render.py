@@ -1,7 +1,7 @@
-"""Pages as grey pictures, never larger than the budgets allow.
+"""The rendering of pages to greyscale rasters, within the limits on size and memory.
 
-The budgets are checked before pdfium or Pillow decodes anything: under a memory limit
-pdfium answers a picture that does not fit with a blank page and no error.
+The limits are checked before pdfium or Pillow decodes anything, because under a memory limit
+pdfium renders an image that does not fit in memory as a blank page, and reports no error.
 """
 
 from ctypes import byref, c_uint
@@ -17,48 +17,53 @@ import pypdfium2.raw as pdfium
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence
 
-from ingestion.reading.images.page_objects import MAX_OBJECTS_PER_PAGE, PageObject, page_objects
+from ingestion.reading.images.page_objects import MAX_OBJECTS_PER_PAGE, page_objects
 from ingestion.reading.limits import ReadingLimits, too_many_pages
 from ingestion.reading.results import Box, Unreadable
 
-GreyArray = NDArray[np.uint8]
+GreyArray = NDArray[np.uint8]  # rows of pixels: 0 is black, 255 is white
 
-POINTS_PER_INCH = 72  # to an inch
-MIN_OCR_DPI = 100  # dpi; below, enlarging a little helps more than it hurts
-DEFAULT_LONG_SIDE_INCHES = (
-    11.0  # the longer side we take a picture for that does not say its resolution
-)
+POINTS_PER_INCH = 72
+MIN_OCR_DPI = 100  # a scan with fewer dpi is enlarged, which helps more than it harms
+DEFAULT_LONG_SIDE_INCHES = 11.0  # of an image file that does not state its resolution
+MIN_LONG_SIDE_INCHES = 3  # of an image file whose stated resolution is believed
 
 
 class PageUnreadable(Exception):
-    """This page cannot be read. Stays inside the child; its text becomes `Page.error`."""
+    """This page cannot be read. The exception stays in the parser process.
+
+    Its message becomes `PageReading.error`.
+    """
 
 
-PAGE_ERRORS = (PageUnreadable, pypdfium2.PdfiumError, MemoryError)  # what a page may fail with
+PAGE_ERRORS = (PageUnreadable, pypdfium2.PdfiumError, MemoryError)  # what reading a page may raise
 
 
 def error_text(error: Exception) -> str:
+    """Return the text of one of `PAGE_ERRORS` for `PageReading.error`."""
     return str(error) or "the page needs more memory than one page may have"
 
 
 @dataclass(frozen=True, slots=True)
 class PageRaster:
-    """A page as it looks, or an area of it."""
+    """A rendered page, or an area of one, in grey."""
 
     grey: GreyArray
     dpi: float
-    corner: tuple[int, int] = (0, 0)  # pixels of the page to the left of it and above
+    offset: tuple[int, int] = (0, 0)  # pixels of the page to the left of the area and above it
 
     @property
-    def width(self) -> float:  # points
+    def width(self) -> float:
+        """Return the width in points."""
         return float(self.grey.shape[1] * POINTS_PER_INCH / self.dpi)
 
     @property
     def height(self) -> float:
+        """Return the height in points."""
         return float(self.grey.shape[0] * POINTS_PER_INCH / self.dpi)
 
     def downsampled(self, dpi: float) -> "PageRaster":
-        """The same, coarser. Never enlarges."""
+        """Return the raster with at most this resolution. A raster is never enlarged."""
         if self.dpi <= dpi:
             return self
         factor = dpi / self.dpi
@@ -68,57 +73,63 @@ class PageRaster:
 
 @dataclass(frozen=True, slots=True)
 class PlacedImage:
-    """A picture placed on a page: its pixels, and the box it fills, in PDF coordinates."""
+    """An image on a PDF page."""
 
-    pixels: tuple[int, int]
-    box: Box  # bottom and top as PDF has them: upwards
+    pixels: tuple[int, int]  # width and height
+    box: Box  # the place on the page in points, with y upwards as in PDF: top exceeds bottom
 
     @property
     def area(self) -> float:
+        """Return the area on the page in square points."""
         return abs((self.box.right - self.box.left) * (self.box.top - self.box.bottom))
 
     @property
     def dpi(self) -> float:
-        wide = max(abs(self.box.right - self.box.left), 1.0)
-        high = max(abs(self.box.top - self.box.bottom), 1.0)
-        # A picture lying on its side has its pixels along the other edge.
-        along, across = sorted(self.pixels), sorted((wide, high))
-        return min(along[0] / across[0], along[1] / across[1]) * POINTS_PER_INCH
+        """Return the resolution at which the image is shown."""
+        width = max(abs(self.box.right - self.box.left), 1.0)
+        height = max(abs(self.box.top - self.box.bottom), 1.0)
+        # The sides are compared by length, because an image may be placed on its side.
+        pixels, points = sorted(self.pixels), sorted((width, height))
+        return min(pixels[0] / points[0], pixels[1] / points[1]) * POINTS_PER_INCH
 
 
 def list_images(page: pypdfium2.PdfPage, limits: ReadingLimits) -> list[PlacedImage]:
-    """The pictures on a page. Raises PageUnreadable when page or pictures break the budgets."""
+    """Return the images of a page.
+
+    Raises PageUnreadable if the page or its images exceed the limits, and PdfiumError.
+    """
     longer = max(page.get_size())
     if not 0 < longer <= limits.max_page_points:
         raise PageUnreadable(f"the page is {longer / POINTS_PER_INCH:.0f} inches long")
-    images = islice(page_objects(page, pdfium.FPDF_PAGEOBJ_IMAGE), MAX_OBJECTS_PER_PAGE)
-    placed = [_placed(image, page) for image in images]
-    pixels = sum(wide * high for wide, high in {each.pixels for each in placed})
+    page_left, page_bottom, page_right, page_top = page.get_bbox()
+    images = []
+    for item in islice(page_objects(page, pdfium.FPDF_PAGEOBJ_IMAGE), MAX_OBJECTS_PER_PAGE):
+        left, bottom, right, top = item.rect
+        visible = Box(
+            left=min(max(left, page_left), page_right),
+            bottom=min(max(bottom, page_bottom), page_top),
+            right=min(max(right, page_left), page_right),
+            top=min(max(top, page_bottom), page_top),
+        )
+        width, height = c_uint(), c_uint()
+        if not pdfium.FPDFImageObj_GetImagePixelSize(item.raw, byref(width), byref(height)):
+            raise pypdfium2.PdfiumError("a picture has no size")
+        images.append(PlacedImage((width.value, height.value), visible))
+    pixels = sum(width * height for width, height in {image.pixels for image in images})
     if pixels > limits.max_image_pixels:
         raise PageUnreadable(f"the page's pictures have {pixels // 1_000_000} megapixels")
-    return placed
+    return images
 
 
-def _placed(image: PageObject, page: pypdfium2.PdfPage) -> PlacedImage:
-    left, bottom, right, top = image.rect
-    edges = page.get_bbox()
-    inside = Box(
-        left=min(max(left, edges[0]), edges[2]),
-        bottom=min(max(bottom, edges[1]), edges[3]),
-        right=min(max(right, edges[0]), edges[2]),
-        top=min(max(top, edges[1]), edges[3]),
-    )
-    wide, high = c_uint(), c_uint()
-    if not pdfium.FPDFImageObj_GetImagePixelSize(image.raw, byref(wide), byref(high)):
-        raise pypdfium2.PdfiumError("a picture has no size")
-    return PlacedImage((wide.value, high.value), inside)
+def ocr_dpi(page: pypdfium2.PdfPage, images: list[PlacedImage], limits: ReadingLimits) -> float:
+    """Return the resolution at which a page is rendered for OCR.
 
-
-def ocr_dpi(page: pypdfium2.PdfPage, placed: list[PlacedImage], limits: ReadingLimits) -> float:
-    """A scan's own resolution, at most the cap; drawn letters have none and get the cap."""
-    largest = max(placed, key=lambda each: each.area, default=None)
-    wide, high = page.get_size()
-    if largest is None or largest.area < wide * high / 2:
+    It is the resolution of the scan, within `MIN_OCR_DPI` and the limit. A page that is drawn has
+    no resolution and gets the limit.
+    """
+    largest = max(images, key=lambda image: image.area, default=None)
+    width, height = page.get_size()
+    if largest is None or largest.area < width * height / 2:
         return float(limits.ocr_dpi)
     return float(min(max(largest.dpi, MIN_OCR_DPI), limits.ocr_dpi))
 
@@ -126,16 +137,18 @@ def ocr_dpi(page: pypdfium2.PdfPage, placed: list[PlacedImage], limits: ReadingL
 def render_page(
     page: pypdfium2.PdfPage, dpi: float, limits: ReadingLimits, area: Box | None = None
 ) -> PageRaster:
-    """With annotations and typed values drawn. Call `placed_pictures` first: it guards.
+    """Render a page with its annotations and form values, or an area of it.
 
-    Of an area, the same pixels as they are in the picture of the whole page.
+    An area has the same pixels as in the raster of the whole page. The resolution is reduced if
+    the page would exceed `limits.max_render_pixels`. Call `list_images` first, which checks that
+    the page's images may be decoded.
     """
-    wide, high = page.get_size()
-    fits = POINTS_PER_INCH * (limits.max_render_pixels / (wide * high)) ** 0.5
-    scale = min(dpi, fits) / POINTS_PER_INCH
-    crop = _crop(area, wide, high, scale) if area else (0, 0, 0, 0)
+    width, height = page.get_size()
+    max_dpi = POINTS_PER_INCH * (limits.max_render_pixels / (width * height)) ** 0.5
+    scale = min(dpi, max_dpi) / POINTS_PER_INCH
+    crop = _crop_margins(area, width, height, scale) if area else (0, 0, 0, 0)
     # pypdfium2 takes points and rounds the pixels up.
-    points = tuple(max(0.0, cut - 0.5) / scale for cut in crop)
+    points = tuple(max(0.0, pixels - 0.5) / scale for pixels in crop)
     bitmap = page.render(scale=scale, grayscale=True, crop=points)
     try:
         grey = bitmap.to_numpy().reshape(bitmap.height, bitmap.width).copy()
@@ -144,16 +157,21 @@ def render_page(
         bitmap.close()
 
 
-def _crop(area: Box, wide: float, high: float, scale: float) -> tuple[int, int, int, int]:
-    """Pixels to cut off on the left, below, on the right and above."""
+def _crop_margins(
+    area: Box, width: float, height: float, scale: float
+) -> tuple[int, int, int, int]:
+    """Return the pixels to cut off on the left, at the bottom, on the right and at the top."""
     left, top = floor(area.left * scale), floor(area.top * scale)
-    right = ceil(wide * scale) - ceil(area.right * scale)
-    bottom = ceil(high * scale) - ceil(area.bottom * scale)
+    right = ceil(width * scale) - ceil(area.right * scale)
+    bottom = ceil(height * scale) - ceil(area.bottom * scale)
     return max(left, 0), max(bottom, 0), max(right, 0), max(top, 0)
 
 
 def count_frames(path: Path, limits: ReadingLimits) -> int | Unreadable:
-    """Pages of a JPEG, PNG or TIFF. The first one is decoded, to know that it can be."""
+    """Return the number of pages of a JPEG, PNG or TIFF file.
+
+    The first page is decoded, to find out whether the file is damaged.
+    """
     try:
         with Image.open(path) as image:
             frames = int(getattr(image, "n_frames", 1))
@@ -169,40 +187,45 @@ def count_frames(path: Path, limits: ReadingLimits) -> int | Unreadable:
 
 
 def load_frame(path: Path, number: int, limits: ReadingLimits) -> PageRaster:
-    """Page `number`, from 1, of a JPEG, PNG or TIFF, upright as its camera noted."""
+    """Return page `number`, from 1, of a JPEG, PNG or TIFF file.
+
+    It is turned upright by its EXIF orientation. Raises PageUnreadable.
+    """
     try:
         with Image.open(path) as image:
             frame = ImageSequence.Iterator(image)[number - 1]
             pixels = frame.width * frame.height
-            stated = frame.info.get("dpi", (0, 0))
-            grey = None if pixels > limits.max_image_pixels else _grey(frame)
+            stated_dpi = frame.info.get("dpi", (0, 0))
+            grey = None
+            if pixels <= limits.max_image_pixels:
+                grey = np.asarray(apply_orientation(frame).convert("L"))
     except Exception as error:
         raise PageUnreadable("the picture cannot be decoded") from error
     if grey is None:
         raise PageUnreadable(f"the picture has {pixels // 1_000_000} megapixels")
-    picture = PageRaster(grey, _resolution(grey.shape, float(stated[0] or 0)))
-    fits = picture.dpi * (limits.max_render_pixels / grey.size) ** 0.5
-    return picture.downsampled(min(limits.ocr_dpi, fits))
+    raster = PageRaster(grey, _resolution(grey.shape, float(stated_dpi[0] or 0)))
+    max_dpi = raster.dpi * (limits.max_render_pixels / grey.size) ** 0.5
+    return raster.downsampled(min(limits.ocr_dpi, max_dpi))
 
 
 def apply_orientation(frame: Image.Image) -> Image.Image:
-    """As its camera noted, on white paper, with 8 bits to a channel."""
-    turned = ImageOps.exif_transpose(frame)
-    if turned.mode.startswith("I"):  # 16 bits a pixel: convert() would clip instead of scale
-        return Image.fromarray(np.asarray(np.asarray(turned) >> 8, dtype=np.uint8))
-    if "A" in turned.getbands() or "transparency" in turned.info:
-        paper = Image.new("RGBA", turned.size, "white")
-        return Image.alpha_composite(paper, turned.convert("RGBA"))
-    return turned
-
-
-def _grey(frame: Image.Image) -> GreyArray:
-    return np.asarray(apply_orientation(frame).convert("L"))
+    """Return an image upright by its EXIF orientation, on white, with 8 bits in each channel."""
+    upright = ImageOps.exif_transpose(frame)
+    if upright.mode.startswith("I"):  # 16 bits a pixel, which convert() would clip, not scale
+        return Image.fromarray(np.asarray(np.asarray(upright) >> 8, dtype=np.uint8))
+    if "A" in upright.getbands() or "transparency" in upright.info:
+        paper = Image.new("RGBA", upright.size, "white")
+        return Image.alpha_composite(paper, upright.convert("RGBA"))
+    return upright
 
 
 def _resolution(shape: tuple[int, ...], stated: float) -> float:
-    """Dots per inch. Cameras state 72 for anything: believed only if a page results."""
+    """Return the dots per inch of an image.
+
+    Cameras state 72 dpi for any image, so a stated resolution is used only if the image would
+    have the size of a page.
+    """
     longer = max(shape)
-    if stated and 3 <= longer / stated <= 2 * DEFAULT_LONG_SIDE_INCHES:
+    if stated and MIN_LONG_SIDE_INCHES <= longer / stated <= 2 * DEFAULT_LONG_SIDE_INCHES:
         return stated
     return longer / DEFAULT_LONG_SIDE_INCHES

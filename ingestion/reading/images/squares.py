@@ -1,7 +1,7 @@
-"""Empty boxes to tick: small squares with nothing in them, on a picture of a page.
+"""The search for empty check boxes: small squares without a tick, on a page raster.
 
-Only an empty one is told for certain. A cross or a tick may lie within its square, reach over its
-sides or hide it, so a square that is not found here says nothing.
+Only an empty check box is recognised with certainty. A cross or a tick may lie within its square,
+cross its sides or hide it. A check box that is not found may therefore be ticked or not.
 """
 
 import cv2
@@ -12,34 +12,38 @@ from ingestion.reading.results import Box
 from .binarise import divide_by_background, estimate_background, threshold
 from .render import POINTS_PER_INCH, PageRaster
 
-SQUARES_DPI = 150
-INK = 170  # of 255, the paper being white: thin grey sides count
-SIDE = (7.0, 16.0)  # points; most letters are smaller
+SQUARES_DPI = 150  # resolution of the search
+SQUARE_INK_BRIGHTNESS = 170  # of 255, relative to white paper: thin grey sides count as ink
+MIN_SIDE_POINTS, MAX_SIDE_POINTS = 7.0, 16.0  # of a check box; most letters are smaller
 MIN_SIDE_RATIO = 0.75  # of the shorter side to the longer
-MIN_FILLED_SHARE = 0.85  # of its bounding box, with all that it encloses: an O has 0.79
-WITHIN = 0.25  # of a side from its edge, where the inside begins
-MAX_INSIDE_INK_SHARE = 0.03  # of the inside: a scan's dust
+MIN_FILLED_SHARE = 0.85  # of the bounding box that the outline encloses; the letter O has 0.79
+BORDER_SHARE = 0.25  # of a side, next to each edge, that does not count as the inside
+MAX_INSIDE_INK_SHARE = 0.03  # of the inside: dust of a scan
 
 
-def find_empty_squares(picture: PageRaster) -> tuple[Box, ...]:
-    """Return the boxes, in points, of the empty squares of a page."""
-    small = picture.downsampled(SQUARES_DPI)
-    ink = threshold(divide_by_background(small.grey, estimate_background(small.grey)), INK)
-    whole = cv2.morphologyEx(ink, cv2.MORPH_CLOSE, np.ones((2, 2), np.uint8))
-    outlines, _ = cv2.findContours(whole, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
+def find_empty_squares(raster: PageRaster) -> tuple[Box, ...]:
+    """Return the boxes, in points, of the empty check boxes of a page."""
+    small = raster.downsampled(SQUARES_DPI)
+    even = divide_by_background(small.grey, estimate_background(small.grey))
+    ink = threshold(even, SQUARE_INK_BRIGHTNESS)
+    closed = cv2.morphologyEx(ink, cv2.MORPH_CLOSE, np.ones((2, 2), np.uint8))
+    outlines, _ = cv2.findContours(closed, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
     scale = POINTS_PER_INCH / small.dpi
     found = {}
     for outline in outlines:
-        left, top, wide, high = cv2.boundingRect(outline)
-        short, long = sorted((wide * scale, high * scale))
-        if short < SIDE[0] or long > SIDE[1] or short < MIN_SIDE_RATIO * long:
+        left, top, width, height = cv2.boundingRect(outline)
+        short, long = sorted((width * scale, height * scale))
+        has_size = short >= MIN_SIDE_POINTS and long <= MAX_SIDE_POINTS
+        if not has_size or short < MIN_SIDE_RATIO * long:
             continue
-        if cv2.contourArea(outline) < MIN_FILLED_SHARE * (wide - 1) * (high - 1):
+        if cv2.contourArea(outline) < MIN_FILLED_SHARE * (width - 1) * (height - 1):
             continue
-        x, y = round(wide * WITHIN), round(high * WITHIN)
-        inside = ink[top + y : top + high - y, left + x : left + wide - x]
-        around = ink[top : top + high, left : left + wide]
+        x, y = round(width * BORDER_SHARE), round(height * BORDER_SHARE)
+        inside = ink[top + y : top + height - y, left + x : left + width - x]
+        around = ink[top : top + height, left : left + width]
         if inside.size and inside.mean() <= MAX_INSIDE_INK_SHARE < around.mean():
-            at = (left, top, left + wide, top + high)
-            found[tuple(round(side / 4) for side in at)] = Box(*(side * scale for side in at))
+            sides = (left, top, left + width, top + height)
+            # The inner and the outer outline of one square have the same key.
+            key = tuple(round(side / 4) for side in sides)
+            found[key] = Box(*(side * scale for side in sides))
     return tuple(sorted(found.values(), key=lambda box: (box.top, box.left)))

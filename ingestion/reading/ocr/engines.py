@@ -1,7 +1,8 @@
-"""The OCR engines: tesseract in this process (tesserocr), or as a program (pytesseract).
+"""The OCR engines: Tesseract in this process (tesserocr) or as a program (pytesseract).
 
-Same settings, same results up to tesseract's version. tesserocr is a quarter cheaper and is what
-"auto" takes; pytesseract is there where its wheel fails. Both answer in tesseract's own table.
+Both use the same settings and give the same results, apart from differences between versions of
+Tesseract. tesserocr needs a quarter less processor time, and "auto" selects it. pytesseract is for
+platforms on which tesserocr's wheel fails. Both engines return Tesseract's table of words (TSV).
 """
 
 import csv
@@ -24,22 +25,30 @@ from ingestion.reading.results import Box, Word
 
 
 class SegmentationMode(IntEnum):
-    """What tesseract is to expect: its page segmentation modes."""
+    """Tesseract's page segmentation modes, by their numbers in Tesseract."""
 
-    AUTO = 3  #: anything. Not 1, which looks for the orientation: that costs 23 %, finds little
-    SINGLE_BLOCK = 6  #: one column of lines
-    SPARSE_TEXT = 11  #: words here and there: a lone line above a rule, where BLOCK may see none
+    # Mode 1 also detects the orientation, which costs 23 % more and finds little.
+    AUTO = 3  #: Any layout.
+    SINGLE_BLOCK = 6  #: One column of lines.
+    SPARSE_TEXT = 11  #: Words anywhere. It reads a lone line above a rule, which 6 may omit.
 
 
-MIN_UPRIGHT_CONFIDENCE = 70.0  # confidence; a page below it may lie upside down
-LSTM_ONLY = 1
-TESSDATA = ("usr/share/tesseract-ocr/*/tessdata", "usr/share/tessdata", "usr/local/share/tessdata")
-WORD_LEVEL = "5"
+MIN_WORD_CONFIDENCE = 70.0  # 0 to 100, from which on a word counts as read with certainty
+LSTM_ONLY = 1  # Tesseract's OCR engine mode for its neural network
+# Folders of Tesseract's language data in distributions, relative to the root.
+TESSDATA_FOLDERS = (
+    "usr/share/tesseract-ocr/*/tessdata",
+    "usr/share/tessdata",
+    "usr/local/share/tessdata",
+)
+TSV_COLUMNS = 12
+TSV_WORD_LEVEL = "5"
+MAX_ERROR_CHARACTERS = 100  # of an engine's message that is recorded
 
 
 @dataclass(frozen=True, slots=True)
 class OcrWord:
-    """A word on a picture. Pixels from its top left corner."""
+    """A word that OCR read from a raster, in pixels from the raster's top left corner."""
 
     text: str
     confidence: float  # 0 to 100
@@ -47,9 +56,10 @@ class OcrWord:
     top: int
     width: int
     height: int
-    line: tuple[int, int, int]  # block, paragraph, line: equal on the same line
+    line: tuple[int, int, int]  # block, paragraph and line, which are equal on the same line
 
     def to_word(self, dpi: float) -> Word:
+        """Return the word with its box in points."""
         scale = POINTS_PER_INCH / dpi
         right, bottom = self.left + self.width, self.top + self.height
         box = Box(self.left * scale, self.top * scale, right * scale, bottom * scale)
@@ -57,15 +67,19 @@ class OcrWord:
 
 
 class OcrFailed(PageUnreadable):
-    """The engine failed at a page that could be drawn: no fault of its file."""
+    """The engine failed at a page that was rendered, which is not the fault of its file."""
 
 
 class OcrTimeout(OcrFailed):
+    """The engine took longer than it was given."""
+
     def __init__(self) -> None:
         super().__init__("OCR took too long")
 
 
 class Engine(Protocol):
+    """An OCR engine. `version` names the engine, its version and the languages."""
+
     version: str
 
     def recognise(
@@ -75,21 +89,25 @@ class Engine(Protocol):
         seconds: float,
         mode: SegmentationMode = SegmentationMode.AUTO,
     ) -> list[OcrWord]:
-        """In reading order. Raises OcrFailed."""
+        """Return the words of a raster in reading order.
+
+        `seconds` is the time limit. Raises OcrTimeout if it is exceeded, and OcrFailed.
+        """
         ...
 
 
 class Pytesseract:
-    """One tesseract program per page, in the process group of the child that starts it."""
+    """One Tesseract program for each page, in the process group of the parser process.
+
+    Raises LookupError for a language that is not installed.
+    """
 
     def __init__(self, languages: str) -> None:
         if missing := set(languages.split("+")) - set(pytesseract.get_languages()):
-            raise _missing(missing)
-        ours, theirs = (
-            importlib.metadata.version("pytesseract"),
-            pytesseract.get_tesseract_version(),
-        )
-        self.version = f"pytesseract {ours}, tesseract {theirs}, {languages}"
+            raise _missing_languages(missing)
+        package = importlib.metadata.version("pytesseract")
+        program = pytesseract.get_tesseract_version()
+        self.version = f"pytesseract {package}, tesseract {program}, {languages}"
         self._languages = languages
 
     def recognise(
@@ -99,31 +117,35 @@ class Pytesseract:
         seconds: float,
         mode: SegmentationMode = SegmentationMode.AUTO,
     ) -> list[OcrWord]:
-        picture: Any = Image.fromarray(grey)
-        picture.format = "PPM"  # handed over as it is; pytesseract would compress it to PNG
+        image: Any = Image.fromarray(grey)
+        image.format = "PPM"  # passed uncompressed, where pytesseract would choose PNG
         config = f"--psm {mode} --oem {LSTM_ONLY} --dpi {dpi}"
         try:
             table = pytesseract.image_to_data(
-                picture, lang=self._languages, config=config, timeout=seconds
+                image, lang=self._languages, config=config, timeout=seconds
             )
         except pytesseract.TesseractError as error:
-            raise OcrFailed(f"OCR failed: {error.message[:100]}") from error
-        except RuntimeError as error:  # its only sign of a timeout
+            raise OcrFailed(f"OCR failed: {error.message[:MAX_ERROR_CHARACTERS]}") from error
+        except RuntimeError as error:  # how pytesseract reports a timeout
             raise OcrTimeout from error
         return list(parse_tsv(table))
 
 
 class Tesserocr:
-    """Tesseract in this process. Its wheel brings the library, and none of its data."""
+    """Tesseract in this process. Its wheel contains the library without the language data.
+
+    Raises LookupError for a language that is not installed.
+    """
 
     def __init__(self, languages: str) -> None:
-        import tesserocr  # noqa: PLC0415 - its library may not load where the wheel is not fit
+        import tesserocr  # noqa: PLC0415 - its library fails to load on some platforms
 
-        # It writes of boxes that it cuts, to everybody's stderr, and what fails is raised here.
+        # Leptonica writes messages about clipped boxes to stderr. Failures are raised here.
         tesserocr.set_leptonica_log_level(tesserocr.LeptLogLevel.NONE)
         folder = find_tessdata(languages)
-        ours, theirs = importlib.metadata.version("tesserocr"), tesserocr.tesseract_version()
-        self.version = f"tesserocr {ours}, {theirs.splitlines()[0]}, {languages}"
+        package = importlib.metadata.version("tesserocr")
+        library = tesserocr.tesseract_version().splitlines()[0]
+        self.version = f"tesserocr {package}, {library}, {languages}"
         self._api = tesserocr.PyTessBaseAPI(
             path=f"{folder}/",
             lang=languages,
@@ -142,18 +164,19 @@ class Tesserocr:
         self._api.SetPageSegMode(mode)
         self._api.SetImage(Image.fromarray(grey))
         self._api.SetSourceResolution(dpi)
-        # Layout analysis cannot be interrupted; the page's alarm is what bounds it.
+        # The time limit does not interrupt layout analysis, which `page_time_limit` bounds.
         if not self._api.Recognize(int(seconds * 1000)):
-            late = time.monotonic() - began >= seconds
-            raise OcrTimeout if late else OcrFailed("OCR failed")
+            is_timeout = time.monotonic() - began >= seconds
+            raise OcrTimeout if is_timeout else OcrFailed("OCR failed")
         return list(parse_tsv(self._api.GetTSVText(0)))
 
 
 @cache
 def get_engine(name: str, languages: str) -> Engine:
-    """The engine of this process: auto, tesserocr or pytesseract.
+    """Return the engine of this process by name: auto, tesserocr or pytesseract.
 
-    Raises LookupError for a language that is not installed: that is never the page's fault.
+    Raises LookupError for a language that is not installed. That is a fault of the installation
+    and never of a page.
     """
     if name == "auto":
         name = "tesserocr" if importlib.util.find_spec("tesserocr") else "pytesseract"
@@ -165,38 +188,39 @@ def get_engine(name: str, languages: str) -> Engine:
 
 
 def parse_tsv(table: str) -> Iterator[OcrWord]:
-    """The words of tesseract's TSV: level page block par line word left top width height conf text.
+    """Yield the words of Tesseract's table.
 
-    tesserocr leaves out the heading.
+    Its columns are level, page, block, paragraph, line, word, left, top, width, height, confidence
+    and text. tesserocr omits the heading.
     """
     for row in csv.reader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE):
-        if len(row) != 12 or row[0] != WORD_LEVEL or not row[11].strip():
+        if len(row) != TSV_COLUMNS or row[0] != TSV_WORD_LEVEL or not row[11].strip():
             continue
         block, paragraph, line, _, left, top, width, height = map(int, row[2:10])
-        where = (block, paragraph, line)
-        yield OcrWord(row[11].strip(), float(row[10]), left, top, width, height, where)
+        yield OcrWord(
+            row[11].strip(), float(row[10]), left, top, width, height, (block, paragraph, line)
+        )
 
 
 def find_tessdata(languages: str) -> Path:
-    """The folder that the program reads, too: what TESSDATA_PREFIX names, or a distribution's.
+    """Return the folder of language data that the Tesseract program reads too.
 
-    Raises LookupError for a language that is in none.
+    It is the folder that the environment variable TESSDATA_PREFIX names, or that of the newest
+    version in the distribution. Raises LookupError if no folder has all languages.
     """
-    named = os.environ.get("TESSDATA_PREFIX")
-    folders = [Path(named)] if named else _distributed()
-    installed = [{each.stem for each in folder.glob("*.traineddata")} for folder in folders]
+    prefix = os.environ.get("TESSDATA_PREFIX")
+    if prefix:
+        folders = [Path(prefix)]
+    else:
+        found = (folder for pattern in TESSDATA_FOLDERS for folder in Path("/").glob(pattern))
+        folders = sorted(found, reverse=True)
+    installed = [{file.stem for file in folder.glob("*.traineddata")} for folder in folders]
     wanted = set(languages.split("+"))
-    for folder, languages_there in zip(folders, installed, strict=True):
-        if wanted <= languages_there:
+    for folder, available in zip(folders, installed, strict=True):
+        if wanted <= available:
             return folder
-    raise _missing(wanted - max(installed, key=len, default=set()))
+    raise _missing_languages(wanted - max(installed, key=len, default=set()))
 
 
-def _distributed() -> list[Path]:
-    """The newest first."""
-    found = (folder for pattern in TESSDATA for folder in Path("/").glob(pattern))
-    return sorted(found, reverse=True)
-
-
-def _missing(languages: set[str]) -> LookupError:
+def _missing_languages(languages: set[str]) -> LookupError:
     return LookupError(f"tesseract has no data for {', '.join(sorted(languages))}")

@@ -1,13 +1,13 @@
-"""Reading a page from its picture.
+"""The OCR of one page from its raster.
 
-The plain grey page goes to tesseract: nearly everything that tutorials do to it first makes it
-worse (reading.md, section 4.2). A bilevel fax is smoothed. Only a page that comes out badly is
-looked at in other ways (`views`): when the engine is unsure of its words, or passed over much ink.
-What it passed over or misread here and there is looked at once more (`again`).
+The engine gets the plain grey page, because nearly all preprocessing that tutorials recommend
+makes the result worse (reading.md, section 4.2). Only a fax is smoothed. If the engine has low
+confidence in its words, or omitted much ink, it reads variants of the page (`variants`). Single
+lines that it omitted or misread are read again (`second_pass`).
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -27,7 +27,7 @@ from ingestion.reading.images.variants import PageVariant, measure_skew, smooth_
 from ingestion.reading.results import PageReading, TextSource, Word
 
 from .engines import (
-    MIN_UPRIGHT_CONFIDENCE,
+    MIN_WORD_CONFIDENCE,
     Engine,
     OcrFailed,
     OcrTimeout,
@@ -35,173 +35,180 @@ from .engines import (
 )
 from .second_pass import run_second_pass
 
-MAX_UNCOVERED_SHARE = (
-    0.1  # share of a page's letters that are in no word; above, much was passed over
-)
-FIRST_PASS_TIME_SHARE = 0.6  # of the page's time is the first look's; the rest is for a coarser one
-FEWEST_WORDS = (
-    5  # on a page of faint ink; from print that shines through, mirrored, one reads fewer
-)
-RETRY_TIME_SHARE = 0.5  # of the page's time that must be left for another try
+MIN_PAGE_CONFIDENCE = 70.0  # mean of a page's words, 0 to 100; below it may be upside down
+MAX_UNCOVERED_SHARE = 0.1  # of a page's letters that are in no word; above, much was omitted
+# Shares of a page's time: the first pass may take this much, and the rest is for a pass at low
+# resolution.
+FIRST_PASS_TIME_SHARE = 0.6
+MIN_RETRY_TIME_SHARE = 0.5  # of a page's time that must be left for another pass
+# On a page of faint ink. Print that shines through from the back is mirrored and yields fewer.
+MIN_FAINT_PAGE_WORDS = 5
+MIN_COUNTED_WORD_LETTERS = 3
+# Words from this length on show by their shape whether a page lies on its side.
+MIN_ORIENTED_WORD_CHARACTERS = 4
+MIN_SIDEWAYS_RATIO = 1.5  # height to width of a word on a page that lies on its side
 
 
 @dataclass(frozen=True, slots=True)
 class OcrPass:
-    """What one pass of the engine read."""
+    """The words that one pass of the engine read from a variant of the page."""
 
-    view: PageVariant
-    tokens: list[OcrWord]
+    variant: PageVariant
+    words: list[OcrWord]
     uncovered: float  # share of the letters that are in no word, from 0 to 1
 
     @property
     def confidence(self) -> float:
-        return float(np.mean([token.confidence for token in self.tokens])) if self.tokens else 0.0
+        """Return the mean confidence of the words, from 0 to 100."""
+        return float(np.mean([word.confidence for word in self.words])) if self.words else 0.0
 
     @property
-    def good_characters(self) -> int:
-        return sum(
-            len(token.text) for token in self.tokens if token.confidence >= MIN_UPRIGHT_CONFIDENCE
-        )
+    def certain_characters(self) -> int:
+        """Return the number of characters in words of high confidence."""
+        return sum(len(word.text) for word in self.words if word.confidence >= MIN_WORD_CONFIDENCE)
 
     @property
     def is_good(self) -> bool:
-        return self.confidence >= MIN_UPRIGHT_CONFIDENCE and self.uncovered <= MAX_UNCOVERED_SHARE
+        """Return whether no other pass is needed."""
+        return self.confidence >= MIN_PAGE_CONFIDENCE and self.uncovered <= MAX_UNCOVERED_SHARE
 
 
 def read_page_image(
-    picture: PageRaster, page: PageReading, engine: Engine, seconds: float
+    raster: PageRaster, page: PageReading, engine: Engine, seconds: float
 ) -> PageReading:
-    """`page`, with what can be read on its picture added to what its text layer has.
+    """Return `page` with the words and marks of its raster added to those of its text layer.
 
-    A page that was scanned upside down, sideways or far askew is given upright: its boxes, width
-    and height are those of the turned page. One that the engine fails at is given with that as its
-    error: with all its ink as marks, for some of it may be somebody's hand.
+    `seconds` is the time limit for the engine. A page that was scanned upside down, sideways or
+    far askew is returned upright: its boxes, width and height are those after the rotation. If
+    the engine fails, the page has the failure as its error and all of its ink as marks, because
+    some of it may be handwriting.
     """
-    tone = measure_tone(picture)
-    view = PageVariant.of(normalise_tone(picture, tone), page)
-    if is_blank(view.sheet) and not has_edges(view.picture):
+    tone = measure_tone(raster)
+    variant = PageVariant.of(normalise_tone(raster, tone), page)
+    if is_blank(variant.flat) and not has_edges(variant.raster):
         return replace(page, is_blank=not page.text)
     deadline = time.monotonic() + seconds
-    page = replace(page, source=TextSource.OCR, dpi=round(picture.dpi))
+    page = replace(page, source=TextSource.OCR, dpi=round(raster.dpi))
     try:
-        best = _upright(_best_pass(view, engine, seconds))
+        best = _turned_upright(_best_pass(variant, engine, seconds))
     except OcrFailed as error:
-        return replace(page, marks=find_marks(view.sheet, page.words), error=str(error))
-    if tone.is_faint and _count_words(best) < FEWEST_WORDS:
+        return replace(page, marks=find_marks(variant.flat, page.words), error=str(error))
+    if tone.is_faint and _count_long_words(best.words) < MIN_FAINT_PAGE_WORDS:
         return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
-    view = best.view
-    first, _ = _added(view, best.tokens, view.page.words, page.text)
-    marks = find_marks(view.sheet, first)
-    tokens, passed_over = run_second_pass(view.picture, best.tokens, first, marks, engine, deadline)
-    words, text = _added(view, tokens, view.page.words, page.text)
-    words, text = _added(view, passed_over, words, text)
-    uncovered = best.uncovered if words == first else uncovered_share(view.sheet, words)
+    variant = best.variant
+    dpi = variant.raster.dpi
+    first, _ = _add_words(best.words, dpi, variant.page.words, page.text)
+    marks = find_marks(variant.flat, first)
+    ocr_words, omitted = run_second_pass(variant.raster, best.words, first, marks, engine, deadline)
+    words, text = _add_words(ocr_words, dpi, variant.page.words, page.text)
+    words, text = _add_words(omitted, dpi, words, text)
+    uncovered = best.uncovered if words == first else uncovered_share(variant.flat, words)
     return replace(
-        view.page,
+        variant.page,
         source=TextSource.OCR,
         text=text,
         words=words,
         marks=marks,
-        empty_squares=find_empty_squares(view.picture),
+        empty_squares=find_empty_squares(variant.raster),
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
-        dpi=round(view.picture.dpi),
+        dpi=round(dpi),
     )
 
 
-def _count_words(read: OcrPass) -> int:
-    """Words of three letters or more that the engine is sure of."""
+def _count_long_words(words: Sequence[OcrWord]) -> int:
+    """Return the number of words of three letters or more that were read with certainty."""
     return sum(
-        token.confidence >= MIN_UPRIGHT_CONFIDENCE and len(token.text) > 2 and token.text.isalpha()
-        for token in read.tokens
+        word.confidence >= MIN_WORD_CONFIDENCE
+        and len(word.text) >= MIN_COUNTED_WORD_LETTERS
+        and word.text.isalpha()
+        for word in words
     )
 
 
-def _best_pass(view: PageVariant, engine: Engine, seconds: float) -> OcrPass:
-    """Raises OcrFailed if even the first look fails."""
-    deadline = time.monotonic() + seconds
-    passes = [_first_pass(view, engine, seconds)]
-    for other in _other_views(view, passes):
-        left = deadline - time.monotonic()
-        if left < seconds * RETRY_TIME_SHARE:
-            break
-        try:
-            passes.append(_pass(other, engine, left))
-        except OcrFailed:
-            break  # what was read before stands
-    return _best(passes)
-
-
-def _first_pass(view: PageVariant, engine: Engine, seconds: float) -> OcrPass:
+def _best_pass(variant: PageVariant, engine: Engine, seconds: float) -> OcrPass:
+    """Return the best of all passes. Raises OcrFailed if the first pass fails."""
     began = time.monotonic()
     try:
-        return _pass(view, engine, seconds * FIRST_PASS_TIME_SHARE)
+        passes = [_run_pass(variant, engine, seconds * FIRST_PASS_TIME_SHARE)]
     except OcrTimeout:
-        return _pass(view.coarsened(), engine, seconds - (time.monotonic() - began))
+        remaining = seconds - (time.monotonic() - began)
+        passes = [_run_pass(variant.at_low_resolution(), engine, remaining)]
+    for other in _other_variants(variant, passes):
+        remaining = began + seconds - time.monotonic()
+        if remaining < seconds * MIN_RETRY_TIME_SHARE:
+            break
+        try:
+            passes.append(_run_pass(other, engine, remaining))
+        except OcrFailed:
+            break  # the results of the passes before remain
+    return _best_of(passes)
 
 
-def _other_views(view: PageVariant, passes: Sequence[OcrPass]) -> Iterator[PageVariant]:
-    """What may be read better, as long as it has not been read well."""
+def _other_variants(variant: PageVariant, passes: Sequence[OcrPass]) -> Iterator[PageVariant]:
+    """Yield variants that may be read better. The caller appends each result to `passes`.
+
+    The variants end as soon as the page has been read well.
+    """
     if passes[0].is_good:
         return
-    if skew := measure_skew(view.sheet):
-        view = view.deskewed(skew)
-        yield view
-    for turn in (180, 270):
-        if max(each.confidence for each in passes) >= MIN_UPRIGHT_CONFIDENCE:
+    if skew := measure_skew(variant.flat):
+        variant = variant.deskewed(skew)
+        yield variant
+    for degrees in (180, 270):
+        if max(each.confidence for each in passes) >= MIN_PAGE_CONFIDENCE:
             break
-        yield view.rotated(turn)
-    if (best := _best(passes)).uncovered > MAX_UNCOVERED_SHARE:
-        yield best.view.evenly_lit()
+        yield variant.rotated(degrees)
+    if (best := _best_of(passes)).uncovered > MAX_UNCOVERED_SHARE:
+        yield best.variant.evenly_lit()
 
 
-def _best(passes: Sequence[OcrPass]) -> OcrPass:
-    return max(passes, key=lambda each: each.good_characters)
+def _best_of(passes: Sequence[OcrPass]) -> OcrPass:
+    return max(passes, key=lambda each: each.certain_characters)
 
 
-def _pass(view: PageVariant, engine: Engine, seconds: float) -> OcrPass:
-    picture = view.picture
-    tokens = engine.recognise(smooth_bilevel(picture.grey), round(picture.dpi), seconds)
-    words = (*view.page.words, *_words(tokens, picture.dpi))
-    return OcrPass(view, tokens, uncovered_share(view.sheet, words))
+def _run_pass(variant: PageVariant, engine: Engine, seconds: float) -> OcrPass:
+    raster = variant.raster
+    ocr_words = engine.recognise(smooth_bilevel(raster.grey), round(raster.dpi), seconds)
+    words = (*variant.page.words, *(word.to_word(raster.dpi) for word in ocr_words))
+    return OcrPass(variant, ocr_words, uncovered_share(variant.flat, words))
 
 
-def _upright(read: OcrPass) -> OcrPass:
-    """Tesseract reads a page that lies on its right side, but leaves the boxes lying."""
-    lengths = [token for token in read.tokens if len(token.text) > 3]
-    lying = sum(token.height > 1.5 * token.width for token in lengths)
-    if not lengths or lying < len(lengths) / 2:
-        return read
-    wide = read.view.picture.grey.shape[1]
-    tokens = [
+def _turned_upright(result: OcrPass) -> OcrPass:
+    """Return the pass with its page upright.
+
+    Tesseract also reads a page that lies on its right side, but does not rotate the boxes.
+    """
+    long_words = [word for word in result.words if len(word.text) >= MIN_ORIENTED_WORD_CHARACTERS]
+    sideways = sum(word.height > MIN_SIDEWAYS_RATIO * word.width for word in long_words)
+    if not long_words or sideways < len(long_words) / 2:
+        return result
+    raster_width = result.variant.raster.grey.shape[1]
+    words = [
         replace(
-            token,
-            left=token.top,
-            top=wide - token.left - token.width,
-            width=token.height,
-            height=token.width,
+            word,
+            left=word.top,
+            top=raster_width - word.left - word.width,
+            width=word.height,
+            height=word.width,
         )
-        for token in read.tokens
+        for word in result.words
     ]
-    return replace(read, view=read.view.rotated(270), tokens=tokens)
+    return replace(result, variant=result.variant.rotated(270), words=words)
 
 
-def _added(
-    view: PageVariant, tokens: Sequence[OcrWord], own: Sequence[Word], text: str
+def _add_words(
+    ocr_words: Sequence[OcrWord], dpi: float, known: Sequence[Word], text: str
 ) -> tuple[tuple[Word, ...], str]:
-    """The text layer's words stand; of the picture's, those that are not drawn by it."""
-    placed = zip(tokens, _words(tokens, view.picture.dpi), strict=True)
+    """Return the known words and the text, with the words of OCR added to both.
+
+    A word of OCR is left out if its place is covered by a known word, which OCR only read again.
+    """
     new = [
-        each for each in placed if not any(word.box.contains_center_of(each[1].box) for word in own)
+        (ocr_word, word)
+        for ocr_word, word in ((each, each.to_word(dpi)) for each in ocr_words)
+        if not any(other.box.contains_center_of(word.box) for other in known)
     ]
-    lines = _lines(token for token, _ in new)
-    return (*own, *(word for _, word in new)), "\n".join(filter(None, (text, lines)))
-
-
-def _words(tokens: Iterable[OcrWord], dpi: float) -> list[Word]:
-    return [token.to_word(dpi) for token in tokens]
-
-
-def _lines(tokens: Iterable[OcrWord]) -> str:
-    lines = groupby(tokens, key=lambda token: token.line)
-    return "\n".join(" ".join(token.text for token in line) for _, line in lines)
+    lines = groupby((ocr_word for ocr_word, _ in new), key=lambda word: word.line)
+    new_text = "\n".join(" ".join(word.text for word in line) for _, line in lines)
+    return (*known, *(word for _, word in new)), "\n".join(filter(None, (text, new_text)))

@@ -1,8 +1,8 @@
-"""A second look at what was passed over on a page, or misread.
+"""The second OCR pass over single areas of a page: omitted lines and misread blocks.
 
-Tesseract leaves out a short line now and then, as a date beside a signature, and is sure of all the
-others: no confidence tells. And it takes small print beside a taller heading, two lines of it, for
-one line of garbage. Cut out, both are read.
+Tesseract sometimes omits a short line, such as a date beside a signature, and reports high
+confidence for all other words. It also reads two lines of small print beside a taller heading as
+one line of garbage. It reads both correctly when they are cut out of the page.
 """
 
 import time
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingestion.reading.images.marks import MIN_PRINT_CONFIDENCE
-from ingestion.reading.images.render import POINTS_PER_INCH, GreyArray, PageRaster
+from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster
 from ingestion.reading.images.variants import smooth_bilevel
 from ingestion.reading.results import Box, Word, bounding_box
 
 from .engines import (
-    MIN_UPRIGHT_CONFIDENCE,
+    MIN_WORD_CONFIDENCE,
     Engine,
     OcrFailed,
     OcrTimeout,
@@ -27,225 +27,215 @@ from .engines import (
     SegmentationMode,
 )
 
-# What the engine may have passed over, in heights of the page's usual word.
-LOW, HIGH, GAP = 0.6, 2.2, 3.0
-MIN_LINE_RATIO = 2.0  # times its own height
+# Heights and gaps "in word heights" are multiples of the median height of the page's words.
 
-# What it may have misread: words that it was unsure of, close together, and few others among them.
-MIN_WORDS_PER_LINE = 4  # words; out of a signature it seldom makes as many
-REACH = (3.0, 0.5)  # sideways and down, in heights of the page's usual word
-MIN_IMPROVEMENT = 2.0  # times the letters that are probably right
+# An omitted line is found as a mark, or as several marks beside each other.
+MIN_LINE_HEIGHT, MAX_LINE_HEIGHT = 0.6, 2.2  # of a mark that may be text, in word heights
+MAX_LINE_GAP = 3.0  # between marks of one line, in word heights
+MIN_LINE_RATIO = 2.0  # width of a line to its own height
+# The ink of a line may continue beyond its marks.
+MAX_LINE_EXTENSION_POINTS = 100.0  # enough for a date, without the signature beside it
+MIN_STROKE_POINTS = 1.5  # of ink in a column of pixels; the rule of a signature line has less
+INK_THRESHOLD = 0.7  # of the paper's brightness, below which a pixel is ink
 
-MAX_SUSPECT_LINES_PER_PAGE = 6  # places on one page; a drawing has many such marks
-MIN_SECONDS_LEFT = 1.0
-LINE_MARGIN_POINTS = (
-    12.0,
-    6.0,
-)  # points beside and above it: its small ends may not have made a mark
+# A misread block consists of words of low confidence that are close together.
+MIN_WORDS_PER_BLOCK = 4  # a signature is seldom read as so many
+BLOCK_GAP_X, BLOCK_GAP_Y = 3.0, 0.5  # between words of a block, in word heights
+MIN_IMPROVEMENT = 2.0  # of the second pass, in expected correct characters
 
-# Tesseract takes a lone line above a rule for noise, and reads it among others like it.
+MAX_AREAS_PER_PAGE = 6  # that are read again; a drawing has many marks that look like lines
+MIN_SECONDS_LEFT = 1.0  # for one area
+# Paper around an area, from which Tesseract measures the brightness. It also shows the small
+# strokes at the ends of a line that made no mark.
+AREA_MARGIN_X_POINTS, AREA_MARGIN_Y_POINTS = 12.0, 6.0
+# Tesseract takes a single line above a rule for noise, and reads it if several copies of it are
+# stacked.
 COPIES_PER_LINE = 5
-
-# How far the ink of a line goes on beside what of it made a mark.
-MAX_LINE_EXTENSION_POINTS = 100.0  # points: a date, and not the signature beside it
-MIN_STROKE_POINTS = 1.5  # points of ink above each other; the rule that one signs on has less
-INK_THRESHOLD = 0.7  # of the paper's brightness: ink is darker
 
 
 def run_second_pass(
-    picture: PageRaster,
-    read: Sequence[OcrWord],
+    raster: PageRaster,
+    ocr_words: Sequence[OcrWord],
     words: Sequence[Word],
     marks: Sequence[Box],
     engine: Engine,
     deadline: float,
 ) -> tuple[list[OcrWord], list[OcrWord]]:
-    """What was `read`, with the garbage in it replaced; and what was passed over.
+    """Read suspect areas of a page again.
 
-    `words` are all that are known of the page. What was passed over stays among its marks, as does
-    what was misread, for it may be somebody's hand after all.
+    `ocr_words` are those of the first pass, `words` are all words that are known of the page, and
+    `deadline` is in seconds of the monotonic clock. Return the words of the first pass with
+    misread ones replaced, and the words of omitted lines. Both areas remain among the page's
+    marks, because they may be handwriting after all.
     """
-    usual = _usual_height(words)
-    garbage = _garbage(words, usual)
-    known = [*garbage, *(word.box for word in words if word.confidence >= MIN_UPRIGHT_CONFIDENCE)]
-    lines = [line for line in _lines_in(marks, usual) if not _is_known(line, known)]
-    lines = _to_their_ends(lines, picture, GAP * usual)[
-        : max(MAX_SUSPECT_LINES_PER_PAGE - len(garbage), 0)
+    certain = [word.box for word in words if word.confidence >= MIN_WORD_CONFIDENCE]
+    height = median(box.bottom - box.top for box in certain) if certain else 0.0
+    blocks = _find_misread_blocks(words, height)
+    lines = [
+        line
+        for line in _find_lines(marks, height)
+        if not _is_mostly_read(line, [*blocks, *certain])
     ]
-    now, passed_over = list(read), list[OcrWord]()
+    lines = _extend_lines(lines, raster, MAX_LINE_GAP * height)
+    lines = lines[: max(MAX_AREAS_PER_PAGE - len(blocks), 0)]
+    result, omitted = list(ocr_words), list[OcrWord]()
+    # Tesseract counts blocks from 1, so that block numbers up to 0 distinguish the areas.
     try:
-        for at, area in enumerate(garbage[:MAX_SUSPECT_LINES_PER_PAGE]):
-            found = _seen(picture, area, engine, SegmentationMode.SINGLE_BLOCK, deadline)
-            now = _replaced(now, area, _in_lines(found, at), picture.dpi)
-        for at, line in enumerate(lines, start=len(garbage)):
-            passed_over += _in_one_line(
-                _seen(picture, line, engine, SegmentationMode.SPARSE_TEXT, deadline), at
-            )
+        for index, area in enumerate(blocks[:MAX_AREAS_PER_PAGE]):
+            found = _read_area(raster, area, engine, SegmentationMode.SINGLE_BLOCK, deadline)
+            found = [replace(word, line=(-index, *word.line[1:])) for word in found]
+            result = _replace_if_better(result, area, found, raster.dpi)
+        for index, area in enumerate(lines, start=len(blocks)):
+            found = _read_area(raster, area, engine, SegmentationMode.SPARSE_TEXT, deadline)
+            found.sort(key=lambda word: word.left)
+            omitted += [replace(word, line=(-index, 1, 1)) for word in found]
     except OcrFailed:
-        pass  # what was read before stands
-    return now, passed_over
+        pass  # the results so far remain
+    return result, omitted
 
 
-def _usual_height(words: Sequence[Word]) -> float:
-    sure = [
-        word.box.bottom - word.box.top
-        for word in words
-        if word.confidence >= MIN_UPRIGHT_CONFIDENCE
-    ]
-    return median(sure) if sure else 0.0
+def _find_lines(marks: Sequence[Box], height: float) -> list[Box]:
+    """Return marks that have the height of text, joined to lines, from top to bottom.
 
-
-def _lines_in(marks: Sequence[Box], usual: float) -> list[Box]:
-    """What is as high as one of the page's lines, which may run askew, joined to such lines."""
+    The lines may be slightly askew. `height` is the median height of a word, in points.
+    """
     lines: list[Box] = []
-    for mark in sorted(marks):  # from the left
-        if not LOW * usual < mark.bottom - mark.top < HIGH * usual:
+    for mark in sorted(marks):  # from left to right
+        if not MIN_LINE_HEIGHT * height < mark.bottom - mark.top < MAX_LINE_HEIGHT * height:
             continue
-        near = (n for n, line in enumerate(lines) if _goes_on(line, mark, GAP * usual))
-        at = next(near, None)
-        if at is None:
-            lines.append(mark)
+        middle = (mark.top + mark.bottom) / 2
+        for index, line in enumerate(lines):
+            is_near = mark.left - line.right < MAX_LINE_GAP * height
+            if is_near and line.top < middle < line.bottom:
+                lines[index] = bounding_box((line, mark))
+                break
         else:
-            lines[at] = bounding_box((lines[at], mark))
+            lines.append(mark)
     long = [
         line for line in lines if line.right - line.left > MIN_LINE_RATIO * (line.bottom - line.top)
     ]
     return sorted(long, key=lambda line: line.top)
 
 
-def _goes_on(line: Box, mark: Box, gap: float) -> bool:
-    return mark.left - line.right < gap and line.top < (mark.top + mark.bottom) / 2 < line.bottom
+def _is_mostly_read(line: Box, known: Iterable[Box]) -> bool:
+    """Return whether most of a line was read, such as a heading that is a mark for its height."""
+    inside = (box for box in known if line.contains_center_of(box) or box.contains_center_of(line))
+    return sum(box.right - box.left for box in inside) > (line.right - line.left) / 2
 
 
-def _is_known(line: Box, known: Iterable[Box]) -> bool:
-    """Whether most of it was read, as a heading, which is a mark for its height."""
-    there = (box for box in known if line.contains_center_of(box) or box.contains_center_of(line))
-    return sum(box.right - box.left for box in there) > (line.right - line.left) / 2
+def _extend_lines(lines: Iterable[Box], raster: PageRaster, max_gap: float) -> list[Box]:
+    """Return the lines with the ink beside them, up to a gap of `max_gap` points.
 
-
-def _to_their_ends(lines: Iterable[Box], picture: PageRaster, gap: float) -> list[Box]:
-    """With the ink beside them, up to a gap: of a short line some words may have made no mark."""
-    ends: list[Box] = []
+    Some words of a short line may have made no mark.
+    """
+    extended: list[Box] = []
+    scale = raster.dpi / POINTS_PER_INCH
+    reach, gap = int(MAX_LINE_EXTENSION_POINTS * scale), int(max_gap * scale)
     for line in lines:
-        if not any(end.contains_center_of(line) for end in ends):
-            ends.append(_to_its_ends(line, picture, gap))
-    return ends
+        if any(other.contains_center_of(line) for other in extended):
+            continue
+        rows = raster.grey[int(line.top * scale) : int(line.bottom * scale) + 1]
+        ink = np.count_nonzero(rows < INK_THRESHOLD * np.median(rows), axis=0)
+        has_stroke = ink >= MIN_STROKE_POINTS * scale
+        left, right = int(line.left * scale), int(line.right * scale)
+        before = _run_length(has_stroke[max(left - reach, 0) : left][::-1], gap)
+        after = _run_length(has_stroke[right : right + reach], gap)
+        extended.append(
+            Box(line.left - before / scale, line.top, line.right + after / scale, line.bottom)
+        )
+    return extended
 
 
-def _to_its_ends(line: Box, picture: PageRaster, gap: float) -> Box:
-    scale = picture.dpi / POINTS_PER_INCH
-    rows = picture.grey[int(line.top * scale) : int(line.bottom * scale) + 1]
-    ink = (
-        np.count_nonzero(rows < INK_THRESHOLD * np.median(rows), axis=0)
-        >= MIN_STROKE_POINTS * scale
-    )
-    left, right = int(line.left * scale), int(line.right * scale)
-    most, white = int(MAX_LINE_EXTENSION_POINTS * scale), int(gap * scale)
-    before = _run(ink[max(left - most, 0) : left][::-1], white)
-    after = _run(ink[right : right + most], white)
-    return Box(line.left - before / scale, line.top, line.right + after / scale, line.bottom)
-
-
-def _run(ink: NDArray[np.bool_], white: int) -> int:
-    """How many pixels the ink goes on, until so many are white."""
+def _run_length(ink: NDArray[np.bool_], max_gap: int) -> int:
+    """Return the number of columns up to the first gap of more than `max_gap` columns."""
     inked = np.flatnonzero(ink)
-    gaps = np.diff(inked, prepend=-1) > white
-    reached = inked[: int(gaps.argmax())] if gaps.any() else inked
-    return int(reached[-1]) + 1 if reached.size else 0
+    gaps = np.diff(inked, prepend=-1) > max_gap
+    run = inked[: int(gaps.argmax())] if gaps.any() else inked
+    return int(run[-1]) + 1 if run.size else 0
 
 
-def _garbage(words: Sequence[Word], usual: float) -> list[Box]:
-    """From the top."""
+def _find_misread_blocks(words: Sequence[Word], height: float) -> list[Box]:
+    """Return the areas of words that were probably misread, from top to bottom.
+
+    `height` is the median height of a word, in points. A line with a few uncertain words is none.
+    """
     clusters: list[list[Box]] = []
     for word in words:
         if word.confidence < MIN_PRINT_CONFIDENCE:
-            wide = _widened(word.box, REACH[0] * usual, REACH[1] * usual)
-            near = [each for each in clusters if any(map(wide.intersects, each))]
-            clusters = [each for each in clusters if each not in near]
-            clusters.append([word.box, *(box for each in near for box in each)])
-    areas = [bounding_box(boxes) for boxes in clusters if len(boxes) >= MIN_WORDS_PER_LINE]
-    return sorted((area for area in areas if _is_misread(area, words)), key=lambda area: area.top)
+            wide = _expanded(word.box, BLOCK_GAP_X * height, BLOCK_GAP_Y * height)
+            near = [cluster for cluster in clusters if any(map(wide.intersects, cluster))]
+            clusters = [cluster for cluster in clusters if cluster not in near]
+            clusters.append([word.box, *(box for cluster in near for box in cluster)])
+    areas = [bounding_box(cluster) for cluster in clusters if len(cluster) >= MIN_WORDS_PER_BLOCK]
+    misread = (area for area in areas if _is_mostly_uncertain(area, words))
+    return sorted(misread, key=lambda area: area.top)
 
 
-def _is_misread(area: Box, words: Iterable[Word]) -> bool:
-    """Not a line of which some words are unsure."""
-    within = [word for word in words if area.contains_center_of(word.box)]
-    sure = sum(len(word.text) for word in within if word.confidence >= MIN_UPRIGHT_CONFIDENCE)
-    return sure < sum(len(word.text) for word in within) / 2
+def _is_mostly_uncertain(area: Box, words: Iterable[Word]) -> bool:
+    inside = [word for word in words if area.contains_center_of(word.box)]
+    certain = sum(len(word.text) for word in inside if word.confidence >= MIN_WORD_CONFIDENCE)
+    return certain < sum(len(word.text) for word in inside) / 2
 
 
-def _widened(box: Box, x: float, y: float) -> Box:
+def _expanded(box: Box, x: float, y: float) -> Box:
     left, top, right, bottom = box
     return Box(left - x, top - y, right + x, bottom + y)
 
 
-def _seen(
-    picture: PageRaster, place: Box, engine: Engine, layout: SegmentationMode, deadline: float
+def _read_area(
+    raster: PageRaster, area: Box, engine: Engine, mode: SegmentationMode, deadline: float
 ) -> list[OcrWord]:
-    """What stands surely in a place, where it is on the page. Raises OcrFailed."""
-    left = deadline - time.monotonic()
-    if left < MIN_SECONDS_LEFT:
+    """Return the words that OCR reads with certainty in an area, in pixels of the page.
+
+    Raises OcrFailed.
+    """
+    seconds = deadline - time.monotonic()
+    if seconds < MIN_SECONDS_LEFT:
         raise OcrTimeout
-    grey, (x, y) = _cut_out(picture, place)
-    copies = COPIES_PER_LINE if layout is SegmentationMode.SPARSE_TEXT else 1
-    high, middle = grey.shape[0], copies // 2
-    tokens = engine.recognise(
-        smooth_bilevel(np.vstack([grey] * copies)), round(picture.dpi), left, layout
+    scale = raster.dpi / POINTS_PER_INCH
+    x, y, right, bottom = (
+        max(int(edge * scale), 0)
+        for edge in _expanded(area, AREA_MARGIN_X_POINTS, AREA_MARGIN_Y_POINTS)
     )
-    # A stroke is the side of a box.
-    sure = [
-        token
-        for token in tokens
-        if token.confidence >= MIN_UPRIGHT_CONFIDENCE and token.text.strip("|")
-    ]
+    grey = np.ascontiguousarray(raster.grey[y:bottom, x:right])
+    copies = COPIES_PER_LINE if mode is SegmentationMode.SPARSE_TEXT else 1
+    height, middle = grey.shape[0], copies // 2
+    stacked = smooth_bilevel(np.vstack([grey] * copies))
+    found = engine.recognise(stacked, round(raster.dpi), seconds, mode)
+    # Words of the middle copy, moved to their place on the page. A vertical bar alone is the side
+    # of a box.
     moved = [
-        replace(token, left=token.left + x, top=token.top % high + y)
-        for token in sure
-        if token.top // high == middle
+        replace(word, left=word.left + x, top=word.top % height + y)
+        for word in found
+        if word.confidence >= MIN_WORD_CONFIDENCE
+        and word.text.strip("|")
+        and word.top // height == middle
     ]
-    # Not what the rim shows of the lines above and below.
-    inner = _widened(place, LINE_MARGIN_POINTS[0], 0.0)
-    return [token for token in moved if inner.contains_center_of(token.to_word(picture.dpi).box)]
+    # The margin above and below may show parts of the neighbouring lines.
+    inner = _expanded(area, AREA_MARGIN_X_POINTS, 0.0)
+    return [word for word in moved if inner.contains_center_of(word.to_word(raster.dpi).box)]
 
 
-def _cut_out(picture: PageRaster, place: Box) -> tuple[GreyArray, tuple[int, int]]:
-    """With a rim, from which tesseract knows the paper; and the corner of that on the page."""
-    scale = picture.dpi / POINTS_PER_INCH
-    left, above, right, below = (
-        max(int(edge * scale), 0) for edge in _widened(place, *LINE_MARGIN_POINTS)
-    )
-    return np.ascontiguousarray(picture.grey[above:below, left:right]), (left, above)
-
-
-# Block 0 and those below it are none of the page's own: theirs count from 1.
-
-
-def _in_lines(tokens: Iterable[OcrWord], at: int) -> list[OcrWord]:
-    return [replace(token, line=(-at, *token.line[1:])) for token in tokens]
-
-
-def _in_one_line(tokens: Iterable[OcrWord], at: int) -> list[OcrWord]:
-    in_order = sorted(tokens, key=lambda token: token.left)
-    return [replace(token, line=(-at, 1, 1)) for token in in_order]
-
-
-def _replaced(
-    read: list[OcrWord], area: Box, found: Sequence[OcrWord], dpi: float
+def _replace_if_better(
+    words: list[OcrWord], area: Box, found: Sequence[OcrWord], dpi: float
 ) -> list[OcrWord]:
-    """With what was found where the garbage stood, if it is clearly better."""
-    garbage = [token for token in read if area.contains_center_of(token.to_word(dpi).box)]
-    others = [token.to_word(dpi).box for token in read if token not in garbage]
+    """Return the words with those in the area replaced, if the new ones are clearly better."""
+    misread = [word for word in words if area.contains_center_of(word.to_word(dpi).box)]
+    others = [word.to_word(dpi).box for word in words if word not in misread]
     new = [
-        token
-        for token in found
-        if not any(other.contains_center_of(token.to_word(dpi).box) for other in others)
+        word
+        for word in found
+        if not any(other.contains_center_of(word.to_word(dpi).box) for other in others)
     ]
-    if not garbage or _probably_right(new) < MIN_IMPROVEMENT * _probably_right(garbage):
-        return read
-    at = read.index(garbage[0])
-    return [*read[:at], *new, *(token for token in read[at:] if token not in garbage)]
+    if not misread or (
+        _expected_correct_characters(new) < MIN_IMPROVEMENT * _expected_correct_characters(misread)
+    ):
+        return words
+    start = words.index(misread[0])
+    rest = (word for word in words[start:] if word not in misread)
+    return [*words[:start], *new, *rest]
 
 
-def _probably_right(tokens: Iterable[OcrWord]) -> float:
-    """Characters."""
-    return sum(len(token.text) * token.confidence / 100 for token in tokens)
+def _expected_correct_characters(words: Iterable[OcrWord]) -> float:
+    """Return the number of characters, each weighted by the confidence of its word."""
+    return sum(len(word.text) * word.confidence / 100 for word in words)

@@ -1,11 +1,12 @@
-"""Digital signatures of a PDF: what each is worth, and where it is shown.
+"""The validation of digital signatures in a PDF, and their places on the pages.
 
-qpdf lists the fields that have a signature, or pretend to; pyHanko validates each (ISO 32000-2,
-section 12.8): the bytes that it covers, what was changed after it, the strength of its key, its
-certificate, and who issued that. Nothing is fetched from a network, so that revocation is not
-known. What cannot be validated is said to be unchecked, and never passes.
+qpdf lists the fields that have a signature or pretend to have one. pyHanko validates each of them
+(ISO 32000-2, section 12.8): the bytes that it covers, the changes after it, the strength of its
+key, its certificate and the issuer of that. Nothing is fetched from a network, so revocation is
+not checked. A signature that cannot be validated is reported as unchecked and never passes.
 
-Imported where a file has such a field: pyHanko takes half a second to start.
+This module is imported only for a file with such a field, because pyHanko takes half a second to
+start.
 """
 
 import asyncio
@@ -53,195 +54,196 @@ from pyhanko_certvalidator.policy_decl import (
     DisallowWeakAlgorithmsPolicy,
 )
 
+from ingestion.reading.images.page_objects import PdfRect
 from ingestion.reading.results import Box, DigitalSignature, SignatureResult
 
 from .active_content import (
     QPDF_ERRORS,
     field_ancestry,
     form_fields,
+    get_array,
     is_signed_field,
 )
 from .trusted_issuers import issuers_in
 
-MAX_SIGNATURES = 16  # of one file that are validated; a person looks at a file with more
-MAX_SECONDS = 5.0  # of processor time for the signatures of one file; the rest stays unchecked
-MAX_CONTENTS_BYTES = 1_000_000  # of one signature; those with all of their evidence have 100,000
+MAX_SIGNATURES = 16  # of one file that are validated; a person examines a file with more
+MAX_SECONDS = 5.0  # of processor time for one file, after which the rest stays unchecked
+MAX_CONTENTS_BYTES = 1_000_000  # of one signature; with all of its evidence, one has 100,000
 MAX_CERTIFICATES = 20  # within one signature; chains have three or four
 MIN_RSA_BITS, MIN_CURVE_BITS = 2_048, 224  # NIST SP 800-131A rev. 2, section 3
 WEAK_DIGESTS = frozenset({"md2", "md5", "sha1"})
-MAX_WIDGET_SHARE = 0.25  # of a page's area: a larger field that is added later hides what is there
-MAX_NAME = 120  # characters of a name that are told
-# Certificates that are good for nothing but this sign no documents (RFC 5280, section 4.2.1.12).
+LETTER_PAGE_AREA = 612 * 792  # square points
+# Of a letter page, that a signature field may cover. A larger one that is added later hides text.
+MAX_WIDGET_SHARE = 0.25
+MIN_WIDGET_POINTS = 1  # sides of a field that is visible
+MAX_NAME_CHARACTERS = 120  # of a name or a reason that is reported
+# Results that hold for a signature regardless of the place where it is shown.
 DAMAGED = {
     SignatureResult.EMPTY,
     SignatureResult.BROKEN,
     SignatureResult.PARTIAL,
     SignatureResult.CHANGED,
 }
-NOT_FOR_DOCUMENTS = frozenset({"server_auth", "code_signing", "time_stamping", "ocsp_signing"})
-_HIDDEN = 1 << 1 | 1 << 5  # flags of an annotation that is not shown: Hidden, NoView
-_HEX = re.compile(rb"<[0-9A-Fa-f\s\0]*>")
-
-Rectangle = tuple[float, float, float, float]  # left, bottom, right, top; PDF's own, upwards
+# A certificate whose purposes are all among these signs no documents (RFC 5280, section 4.2.1.12).
+NON_SIGNING_PURPOSES = frozenset({"server_auth", "code_signing", "time_stamping", "ocsp_signing"})
+_HIDDEN_FLAGS = 1 << 1 | 1 << 5  # Hidden and NoView (ISO 32000-2, table 167)
+_HEX_STRING = re.compile(rb"<[0-9A-Fa-f\s\0]*>")
 
 
 @dataclass(frozen=True, slots=True)
 class _Widget:
+    """A place on a page where a signature field is shown."""
+
     page: int  # from 1
-    rectangle: Rectangle
+    rect: PdfRect
 
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A signed field as qpdf sees it."""
+    """A signature field with a value, as qpdf reads it."""
 
     name: str
-    number: tuple[int, int]  # of the object; (0, 0) within another
+    number: tuple[int, int]  # object and generation number; (0, 0) for a direct object
     is_empty: bool
-    is_large: bool  # more contents than are looked at
-    widgets: tuple[_Widget, ...]  # that people see
+    is_large: bool  # whether the value has more bytes than `MAX_CONTENTS_BYTES`
+    widgets: tuple[_Widget, ...]  # the visible ones
 
 
 def digital_signatures(
-    path: Path, trusted_issuers: Path | None, to_box: Callable[[int, Rectangle], Box]
+    path: Path, trusted_issuers: Path | None, to_box: Callable[[int, PdfRect], Box]
 ) -> tuple[DigitalSignature, ...]:
     """Validate the signatures of a PDF, in the order of its fields.
 
-    `to_box` turns a rectangle of a page, by number, into points from its top left corner. Time
-    stamps of the whole document that are sound are left out: they sign for nobody. Raises
-    TrustedIssuersError, which is our fault and not the file's.
+    `to_box` converts a rectangle on a page, given by the page's number, to points from the page's
+    top left corner. Sound time stamps of the whole document are left out, because they do not sign
+    for a person. Raises TrustedIssuersError, which is a fault of the installation and not of the
+    file.
     """
     trusted = issuers_in(trusted_issuers) if trusted_issuers else ()
     try:
         with pikepdf.open(path, password="") as opened:
-            found = tuple(_signed_fields(opened))
+            fields = tuple(_signed_fields(opened))
     except QPDF_ERRORS as error:
-        return (unchecked_signature(type(error).__name__),)
+        return (_unchecked(type(error).__name__),)
     with path.open("rb") as file:
-        seen = tuple(_validated(file, found, trusted))
-    return tuple(_placed(each, field, to_box) for each, field in seen)
+        validated = tuple(_validate_fields(file, fields, trusted))
+    return tuple(_with_place(signature, field, to_box) for signature, field in validated)
 
 
-def unchecked_signature(detail: str) -> DigitalSignature:
-    """A signature that nobody validated, and why not."""
+def _unchecked(detail: str) -> DigitalSignature:
+    """Return the result for a signature that was not validated, with the reason."""
     return DigitalSignature(SignatureResult.UNCHECKED, detail=detail)
 
 
 def _signed_fields(opened: pikepdf.Pdf) -> Iterator[_Field]:
-    widgets = _widgets(opened)
-    for field in form_fields(opened):
-        if is_signed_field(field):
-            contents = _contents(field.V)
-            kids = field.get("/Kids")
-            shown = [field, *(kids if isinstance(kids, pikepdf.Array) else ())]
-            yield _Field(
-                name=_name(field),
-                number=field.objgen,
-                is_empty=not contents.strip(b"\0"),
-                is_large=len(contents) > MAX_CONTENTS_BYTES,
-                widgets=tuple(
-                    widget
-                    for each in shown
-                    if isinstance(each, pikepdf.Dictionary) and each.is_indirect
-                    for widget in widgets.get(each.objgen, ())
-                ),
-            )
-
-
-def _widgets(opened: pikepdf.Pdf) -> dict[tuple[int, int], list[_Widget]]:
-    """Return the visible widgets of all pages, by the number of their object."""
-    found: dict[tuple[int, int], list[_Widget]] = {}
+    widgets: dict[tuple[int, int], list[_Widget]] = {}
     for number, page in enumerate(opened.pages, start=1):
-        annotations = page.obj.get("/Annots")
-        for each in annotations if isinstance(annotations, pikepdf.Array) else ():
-            if isinstance(each, pikepdf.Dictionary) and (rectangle := _rectangle(each)):
-                found.setdefault(each.objgen, []).append(_Widget(number, rectangle))
-    return found
+        for each in get_array(page.obj, "/Annots"):
+            if isinstance(each, pikepdf.Dictionary) and (rect := _visible_rect(each)):
+                widgets.setdefault(each.objgen, []).append(_Widget(number, rect))
+    for field in form_fields(opened):
+        if not is_signed_field(field):
+            continue
+        contents = _contents(field.V)
+        names = (each.get("/T") for each in field_ancestry(field))
+        parts = [str(name) for name in names if isinstance(name, pikepdf.String)]
+        yield _Field(
+            name=_printable(".".join(reversed(parts))),
+            number=field.objgen,
+            is_empty=not contents.strip(b"\0"),
+            is_large=len(contents) > MAX_CONTENTS_BYTES,
+            widgets=tuple(
+                widget
+                for each in (field, *get_array(field, "/Kids"))
+                if isinstance(each, pikepdf.Dictionary) and each.is_indirect
+                for widget in widgets.get(each.objgen, ())
+            ),
+        )
 
 
-def _rectangle(annotation: pikepdf.Object) -> Rectangle | None:
-    """Return where an annotation is shown; None for one that has no area, or is hidden."""
+def _visible_rect(annotation: pikepdf.Object) -> PdfRect | None:
+    """Return the place of an annotation, or None if it has no area or is hidden."""
     try:
         x1, y1, x2, y2 = (float(side) for side in annotation.Rect)
-        hidden = int(annotation.get("/F", 0)) & _HIDDEN
+        is_hidden = int(annotation.get("/F", 0)) & _HIDDEN_FLAGS
     except (AttributeError, TypeError, ValueError):
         return None
-    rectangle = (min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
-    has_area = rectangle[2] - rectangle[0] > 1 and rectangle[3] - rectangle[1] > 1
-    return rectangle if has_area and not hidden else None
+    left, bottom, right, top = min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+    has_area = right - left > MIN_WIDGET_POINTS and top - bottom > MIN_WIDGET_POINTS
+    return (left, bottom, right, top) if has_area and not is_hidden else None
 
 
 def _contents(value: pikepdf.Object) -> bytes:
-    """Return the bytes of a signature; none where the value does not say what they cover."""
+    """Return the bytes of a signature, or b"" if the value does not state what they cover."""
     if not isinstance(value, pikepdf.Dictionary) or "/ByteRange" not in value:
         return b""
     contents = value.get("/Contents")
     return bytes(contents) if isinstance(contents, pikepdf.String) else b""
 
 
-def _name(field: pikepdf.Object) -> str:
-    parts = [
-        str(each.T) for each in field_ancestry(field) if isinstance(each.get("/T"), pikepdf.String)
-    ]
-    return _plain(".".join(reversed(parts)))
-
-
-def _placed(
-    signature: DigitalSignature, field: _Field, to_box: Callable[[int, Rectangle], Box]
+def _with_place(
+    signature: DigitalSignature, field: _Field, to_box: Callable[[int, PdfRect], Box]
 ) -> DigitalSignature:
-    """Return the signature with its place. With several places it is not known to sign any."""
+    """Return the signature with the name and the place of its field.
+
+    If it is shown at several places, it is unknown which of them it signs.
+    """
     if len(field.widgets) > 1 and signature.result not in DAMAGED:
-        return replace(unchecked_signature("it is shown at several places"), field=field.name)
+        return replace(_unchecked("it is shown at several places"), field=field.name)
     for widget in field.widgets[:1]:
-        box = to_box(widget.page, widget.rectangle)
+        box = to_box(widget.page, widget.rect)
         signature = replace(signature, page=widget.page, box=box)
     return replace(signature, field=field.name)
 
 
-def _validated(
-    file: BinaryIO, found: Sequence[_Field], trusted: Sequence[x509.Certificate]
+def _validate_fields(
+    file: BinaryIO, fields: Sequence[_Field], trusted: Sequence[x509.Certificate]
 ) -> Iterator[tuple[DigitalSignature, _Field]]:
-    until = time.process_time() + MAX_SECONDS
+    """Yield the result of each field. pyHanko opens the file when the first field needs it."""
+    deadline = time.process_time() + MAX_SECONDS
     reader: PdfFileReader | DigitalSignature | None = None
-    for number, field in enumerate(found):
+    for index, field in enumerate(fields):
         if field.is_empty:
             yield DigitalSignature(SignatureResult.EMPTY), field
         elif field.is_large:
-            yield unchecked_signature("the signature is too large"), field
-        elif number >= MAX_SIGNATURES or time.process_time() > until:
-            yield unchecked_signature("the file has too many signatures"), field
+            yield _unchecked("the signature is too large"), field
+        elif index >= MAX_SIGNATURES or time.process_time() > deadline:
+            yield _unchecked("the file has too many signatures"), field
         else:
-            reader = reader or _opened(file)
+            reader = reader or _open_strictly(file)
             if isinstance(reader, DigitalSignature):
                 yield reader, field
-            elif signature := _signature(reader, field, trusted):
+            elif signature := _validate_guarded(reader, field, trusted):
                 yield signature, field
 
 
-def _opened(file: BinaryIO) -> PdfFileReader | DigitalSignature:
-    """Open the file strictly: what pyHanko would guess at, another reader may see otherwise."""
+def _open_strictly(file: BinaryIO) -> PdfFileReader | DigitalSignature:
+    """Open the file in strict mode, or return the reason as an unchecked signature.
+
+    Where pyHanko would guess, another reader may see something else.
+    """
     try:
         reader = PdfFileReader(file, strict=True)
         if reader.encrypted:
             reader.decrypt("")
         reader.root["/Pages"]
-    except Exception as error:  # noqa: BLE001 - hostile input raises whatever it likes
-        return unchecked_signature(_why(error))
+    except Exception as error:  # noqa: BLE001 - hostile input raises any exception
+        return _unchecked(_describe_error(error))
     return reader
 
 
-def _signature(
+def _validate_guarded(
     reader: PdfFileReader, field: _Field, trusted: Sequence[x509.Certificate]
 ) -> DigitalSignature | None:
     """Validate a field's signature. Return None for a sound time stamp of the document."""
 
-    async def guarded() -> DigitalSignature | None:
+    async def validate() -> DigitalSignature | None:
         try:
             return await _validate(reader, field, trusted)
-        except Exception as error:  # noqa: BLE001 - hostile input raises whatever it likes
-            return unchecked_signature(_why(error))
+        except Exception as error:  # noqa: BLE001 - hostile input raises any exception
+            return _unchecked(_describe_error(error))
 
-    return asyncio.run(guarded())
+    return asyncio.run(validate())
 
 
 async def _validate(
@@ -250,36 +252,41 @@ async def _validate(
     number, generation = field.number
     value = reader.get_object(generic.Reference(number, generation, reader))
     if not isinstance(value, generic.DictionaryObject):
-        return unchecked_signature("its field is not found")
+        return _unchecked("its field is not found")
     embedded = EmbeddedPdfSignature(reader, value, field.name)
     if len(embedded.signed_data["certificates"]) > MAX_CERTIFICATES:
-        return unchecked_signature("it brings too many certificates")
+        return _unchecked("it brings too many certificates")
     if embedded.sig_object_type == "/DocTimeStamp":
         return await _validate_time_stamp(embedded)
-    signed_at = _aware(embedded.self_reported_timestamp)
+    signed_at = embedded.self_reported_timestamp
     if signed_at is None:
-        return unchecked_signature("it does not say when it was made")
+        return _unchecked("it does not say when it was made")
+    if signed_at.tzinfo is None:
+        signed_at = signed_at.replace(tzinfo=UTC)
     context = ValidationContext(
         trust_roots=list(trusted),
         moment=signed_at,
         allow_fetching=False,
-        algorithm_usage_policy=_STRENGTH,
+        algorithm_usage_policy=_STRENGTH_POLICY,
     )
     status = await async_validate_pdf_signature(
         embedded,
         signer_validation_context=context,
-        diff_policy=_ONLY_SIGNATURES,
+        diff_policy=_SIGNATURES_ONLY_POLICY,
         key_usage_settings=KeyUsageConstraints(key_usage={"non_repudiation", "digital_signature"}),
     )
-    return _described(embedded, status, signed_at)
+    return _describe(embedded, status, signed_at)
 
 
 async def _validate_time_stamp(embedded: EmbeddedPdfSignature) -> DigitalSignature | None:
-    """Validate a time stamp of the document, which only has to be sound: it signs for nobody."""
+    """Validate a time stamp of the document. Return None if it is sound.
+
+    Its issuer does not matter, because it does not sign for a person.
+    """
     status = await async_validate_pdf_timestamp(
         embedded,
         ValidationContext(trust_roots=[], allow_fetching=False),
-        diff_policy=_ONLY_SIGNATURES,
+        diff_policy=_SIGNATURES_ONLY_POLICY,
     )
     if not (status.intact and status.valid):
         return DigitalSignature(SignatureResult.BROKEN)
@@ -290,18 +297,19 @@ async def _validate_time_stamp(embedded: EmbeddedPdfSignature) -> DigitalSignatu
     return None
 
 
-def _described(
+def _describe(
     embedded: EmbeddedPdfSignature, status: PdfSignatureStatus, signed_at: datetime
 ) -> DigitalSignature:
+    """Return the result of a validated signature, with signer, issuer and dates."""
     certificate = embedded.signer_cert
     stamp = status.timestamp_validity
     is_timestamped = stamp is not None and stamp.intact and stamp.valid and stamp.trusted
     if stamp is not None and is_timestamped:
         signed_at = stamp.timestamp
-    weakness = _weakness(certificate, status.md_algorithm)
+    weakness = _find_weakness(certificate, status.md_algorithm)
     is_last = bool(status.docmdp_ok)
     return DigitalSignature(
-        result=_result(embedded, status, signed_at, weakness, is_last=is_last),
+        result=_worst_result(embedded, status, signed_at, weakness, is_last=is_last),
         signer=_holder(certificate.subject),
         issuer=_holder(certificate.issuer),
         signed_on=signed_at.astimezone(UTC).date(),
@@ -313,7 +321,7 @@ def _described(
     )
 
 
-def _result(
+def _worst_result(
     embedded: EmbeddedPdfSignature,
     status: PdfSignatureStatus,
     signed_at: datetime,
@@ -322,48 +330,55 @@ def _result(
     is_last: bool,
 ) -> SignatureResult:
     certificate = embedded.signer_cert
-    tests = {
+    defects = {
         SignatureResult.BROKEN: not (status.intact and status.valid),
         SignatureResult.PARTIAL: not _covers_its_revision(embedded),
-        SignatureResult.CHANGED: not is_last and not _is_allowed_to_fill(embedded),
+        SignatureResult.CHANGED: not is_last and not _is_permitted_filling(embedded),
         SignatureResult.WEAK: bool(weakness),
         SignatureResult.OUT_OF_DATE: not (
             certificate.not_valid_before <= signed_at <= certificate.not_valid_after
         ),
         SignatureResult.UNKNOWN_ISSUER: not status.trusted or _is_for_machines(certificate),
     }
-    return next((result for result, holds in tests.items() if holds), SignatureResult.TRUSTED)
+    return next((result for result, applies in defects.items() if applies), SignatureResult.TRUSTED)
+
+
+def _is_for_machines(certificate: x509.Certificate) -> bool:
+    """Return whether a certificate is for servers, code and the like, and not for documents."""
+    purposes = certificate.extended_key_usage_value
+    return purposes is not None and set(purposes.native) <= NON_SIGNING_PURPOSES
 
 
 def _covers_its_revision(embedded: EmbeddedPdfSignature) -> bool:
-    """Return whether it covers all of the file as it was, but for its own bytes in hexadecimal.
+    """Return whether a signature covers all of the file's revision except its own hex string.
 
-    pyHanko compares lengths alone: a signature written in another way would leave room beside it.
+    pyHanko compares lengths only. A signature that is written in another way would leave room for
+    other content beside it.
     """
     if embedded.evaluate_signature_coverage() < SignatureCoverageLevel.ENTIRE_REVISION:
         return False
     _, end, start, _ = map(int, embedded.byte_range)
     stream = embedded.reader.stream
     stream.seek(end)
-    own = stream.read(start - end)
-    if not _HEX.fullmatch(own):
+    gap = stream.read(start - end)
+    if not _HEX_STRING.fullmatch(gap):
         return False
-    digits = re.sub(rb"[\s\0]", b"", own[1:-1]).decode()
+    digits = re.sub(rb"[\s\0]", b"", gap[1:-1]).decode()
     return bytes.fromhex(digits + "0" * (len(digits) % 2)) == embedded.pkcs7_content
 
 
-def _is_allowed_to_fill(embedded: EmbeddedPdfSignature) -> bool:
-    """Return whether its author allowed that the form is filled in later, and no more was done."""
+def _is_permitted_filling(embedded: EmbeddedPdfSignature) -> bool:
+    """Return whether the form was only filled in later, and the signer permitted that."""
     if embedded.docmdp_level not in {MDPPerm.FILL_FORMS, MDPPerm.ANNOTATE}:
         return False
-    seen = embedded.evaluate_modifications(DEFAULT_DIFF_POLICY)
-    return isinstance(seen, DiffResult) and (
-        seen.modification_level <= ModificationLevel.FORM_FILLING
+    changes = embedded.evaluate_modifications(DEFAULT_DIFF_POLICY)
+    return isinstance(changes, DiffResult) and (
+        changes.modification_level <= ModificationLevel.FORM_FILLING
     )
 
 
-def _weakness(certificate: x509.Certificate, digest: str) -> str:
-    """Return what can be forged, in words; "" where nothing is known to be weak."""
+def _find_weakness(certificate: x509.Certificate, digest: str) -> str:
+    """Return in words what can be forged, or "" if nothing is known to be weak."""
     key = certificate.public_key
     if key.algorithm in {"rsa", "rsassa_pss"} and key.bit_size < MIN_RSA_BITS:
         return f"an RSA key of {key.bit_size} bits"
@@ -374,38 +389,31 @@ def _weakness(certificate: x509.Certificate, digest: str) -> str:
     return f"the digest {digest.upper()}" if digest in WEAK_DIGESTS else ""
 
 
-def _is_for_machines(certificate: x509.Certificate) -> bool:
-    purposes = certificate.extended_key_usage_value
-    return purposes is not None and set(purposes.native) <= NOT_FOR_DOCUMENTS
-
-
 def _holder(name: x509.Name) -> str:
+    """Return the name of a certificate's holder: common name, person or organisation."""
     parts = name.native
     person = " ".join(
         str(parts[part]) for part in ("given_name", "surname") if isinstance(parts.get(part), str)
     )
     known = (parts.get("common_name"), person, parts.get("organization_name"))
-    return _plain(next((each for each in known if isinstance(each, str) and each), ""))
+    return _printable(next((each for each in known if isinstance(each, str) and each), ""))
 
 
-def _plain(text: str) -> str:
-    """Return the text on one line, printable and bounded: it goes into sentences and records."""
-    signs = (sign if sign.isprintable() else " " for sign in text)
-    return " ".join("".join(signs).split())[:MAX_NAME]
+def _printable(text: str) -> str:
+    """Return the text on one line, printable and bounded, for sentences and records."""
+    characters = (each if each.isprintable() else " " for each in text)
+    return " ".join("".join(characters).split())[:MAX_NAME_CHARACTERS]
 
 
-def _aware(moment: datetime | None) -> datetime | None:
-    if moment is None or moment.tzinfo is not None:
-        return moment
-    return moment.replace(tzinfo=UTC)
+def _describe_error(error: Exception) -> str:
+    return _printable(f"{type(error).__name__}: {error}")
 
 
-def _why(error: Exception) -> str:
-    return _plain(f"{type(error).__name__}: {error}")
+class _StrengthPolicy(DisallowWeakAlgorithmsPolicy):
+    """The required strength of all certificates in a chain.
 
-
-class _Strength(DisallowWeakAlgorithmsPolicy):
-    """Of all certificates of a chain: pyHanko's own policy knows of no small curves."""
+    pyHanko's own policy does not reject short elliptic curves.
+    """
 
     def signature_algorithm_allowed(
         self,
@@ -420,7 +428,7 @@ class _Strength(DisallowWeakAlgorithmsPolicy):
 
 
 class _NewFieldsAreSigned(SigFieldCreationRule):
-    """A signature field that is added later has to be signed, and may not cover the page."""
+    """A signature field that is added later must be signed and must not cover the page."""
 
     def apply(
         self, context: FieldComparisonContext
@@ -433,20 +441,20 @@ class _NewFieldsAreSigned(SigFieldCreationRule):
 
 
 def _check_new_field(name: str, field: generic.DictionaryObject) -> None:
-    """Raises SuspiciousModification."""
+    """Raise SuspiciousModification if a new signature field is visible and unsigned, or large."""
     kids = [kid.get_object() for kid in field.get("/Kids", ())]
     rectangles = [each["/Rect"] for each in (field, *kids) if "/Rect" in each]
     areas = [abs(float(x2 - x1) * float(y2 - y1)) for x1, y1, x2, y2 in rectangles]
     if "/V" not in field and any(areas):
         raise SuspiciousModification(f"field {name} was added and is not signed")
-    if any(area > MAX_WIDGET_SHARE * 612 * 792 for area in areas):
+    if any(area > MAX_WIDGET_SHARE * LETTER_PAGE_AREA for area in areas):
         raise SuspiciousModification(f"field {name} was added and covers the page")
 
 
-_STRENGTH = _Strength(WEAK_DIGESTS, rsa_key_size_threshold=MIN_RSA_BITS)  # type: ignore[no-untyped-call]
-# After a signature only further signatures, and what preserves them, may have been added. pyHanko's
-# own policy lets values be filled in as well, which the signer has not seen.
-_ONLY_SIGNATURES = StandardDiffPolicy(
+_STRENGTH_POLICY = _StrengthPolicy(WEAK_DIGESTS, rsa_key_size_threshold=MIN_RSA_BITS)  # type: ignore[no-untyped-call]
+# After a signature, only further signatures and what preserves them may be added. pyHanko's own
+# policy also permits to fill in form values, which the signer has not seen.
+_SIGNATURES_ONLY_POLICY = StandardDiffPolicy(
     global_rules=[
         CatalogModificationRule(),
         *(

@@ -1,4 +1,4 @@
-"""What kind of file this is, by its first bytes alone; names and headers are not believed."""
+"""The detection of a file's type from its first bytes. File names and HTTP headers are ignored."""
 
 import math
 import zipfile
@@ -7,18 +7,17 @@ from pathlib import Path
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import MediaType, Unreadable
 
-HEADER_WINDOW_BYTES = (
-    1024  # bytes; readers accept %PDF- anywhere in the first 1024 (ISO 32000-1, annex H)
-)
+# Readers accept %PDF- anywhere in the first 1024 bytes (ISO 32000-1, annex H).
+HEADER_WINDOW_BYTES = 1024
 
-ACCEPTED = {
+SUPPORTED_TYPES = {
     b"%PDF-": MediaType.PDF,
     b"\xff\xd8\xff": MediaType.JPEG,
     b"\x89PNG\r\n\x1a\n": MediaType.PNG,
     b"II*\x00": MediaType.TIFF,
     b"MM\x00*": MediaType.TIFF,
 }
-KNOWN = {
+UNSUPPORTED_TYPES = {
     b"\xd0\xcf\x11\xe0": "an old Office document",
     b"{\\rtf": "a rich text document",
     b"GIF8": "a GIF picture",
@@ -31,16 +30,18 @@ KNOWN = {
     b"Rar!": "a RAR archive",
     b"%!PS": "a PostScript file",
 }
-IN_ARCHIVES = {
+# Types of ZIP archives, by the start of the name of a member.
+ZIP_TYPES = {
     "word/": "a Word document",
     "xl/": "an Excel workbook",
     "ppt/": "a PowerPoint presentation",
     "mimetype": "an OpenDocument file",
 }
-WEB_PAGE = (b"<!doctype html", b"<html", b"<head", b"<body")
+WEB_PAGE_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body")
 
 
 def detect_media_type(path: Path, limits: ReadingLimits) -> MediaType | Unreadable:
+    """Return the type of a file, or why it cannot be read: by its size or its type."""
     size = path.stat().st_size
     if size == 0:
         return Unreadable("EMPTY_FILE")
@@ -49,44 +50,45 @@ def detect_media_type(path: Path, limits: ReadingLimits) -> MediaType | Unreadab
         return Unreadable("FILE_TOO_LARGE", megabytes)
     with path.open("rb") as file:
         head = file.read(HEADER_WINDOW_BYTES)
-    return match_media_type(head) or Unreadable("UNSUPPORTED_TYPE", {"found": _found(head, path)})
+    media_type = match_media_type(head)
+    return media_type or Unreadable("UNSUPPORTED_TYPE", {"found": _describe_type(head, path)})
 
 
 def match_media_type(head: bytes) -> MediaType | None:
-    for magic, media_type in ACCEPTED.items():
+    """Return the supported type of a file that begins with `head`, or None."""
+    for magic, media_type in SUPPORTED_TYPES.items():
         if head.startswith(magic):
             return media_type
-    # Some portals and mail gateways put a line or two before the header. A web
-    # page that shows a PDF's first line is still a web page.
+    # Some portals and mail gateways insert a line or two before the header. A web page that
+    # quotes the first line of a PDF is still a web page.
     return MediaType.PDF if b"%PDF-" in head and not is_web_page(head) else None
 
 
-def _found(head: bytes, path: Path) -> str:
+def is_web_page(head: bytes) -> bool:
+    """Return whether a file that begins with `head` is an HTML page."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(WEB_PAGE_STARTS)
+
+
+def _describe_type(head: bytes, path: Path) -> str:
+    """Return the type of an unsupported file in words, for the sentence of the finding."""
     if head.startswith(b"PK"):
-        return _in_archive(path)
+        return _describe_zip(path)
     if is_web_page(head):
         return "a web page"
-    for magic, name in KNOWN.items():
+    for magic, name in UNSUPPORTED_TYPES.items():
         if head.startswith(magic):
             return name
-    return "a text file" if _is_text(head) else "a file of an unknown kind"
+    is_text = all(byte >= 32 or byte in b"\t\r\n\f" for byte in head)
+    return "a text file" if is_text else "a file of an unknown kind"
 
 
-def is_web_page(head: bytes) -> bool:
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(WEB_PAGE)
-
-
-def _is_text(head: bytes) -> bool:
-    return all(byte >= 32 or byte in b"\t\r\n\f" for byte in head)
-
-
-def _in_archive(path: Path) -> str:
+def _describe_zip(path: Path) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return "a ZIP archive"
-    for start, found in IN_ARCHIVES.items():
+    for start, description in ZIP_TYPES.items():
         if any(name.startswith(start) for name in names):
-            return found
+            return description
     return "a ZIP archive"

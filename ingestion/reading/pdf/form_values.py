@@ -1,4 +1,7 @@
-"""The values of a form by name, as pypdf reads them. Imported where a document has a form."""
+"""The values of a form by field name, as pypdf reads them.
+
+This module is imported only for a document with a form.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,25 +9,30 @@ from typing import Any
 
 import pypdf
 
-SIGNATURE = "/Sig"  # the type of a signature field
+SIGNATURE_FIELD_TYPE = "/Sig"
 
 
 def form_values(path: Path) -> Mapping[str, str]:
-    """Every named field that has a value. pypdf's own limits bound the time and the memory."""
+    """Return the values of all named fields that have one. Return {} if pypdf fails.
+
+    pypdf's own limits bound the time and the memory.
+    """
     try:
         with pypdf.PdfReader(path, strict=False) as reader:
             if reader.is_encrypted:
                 reader.decrypt("")
             fields = reader.get_fields() or {}
-            # What stands in a signature field is validated (`digital_signatures`), not read.
+            # Signature fields are validated (`digital_signatures`) and not read as text.
             values = {
-                name: field.value for name, field in fields.items() if field.field_type != SIGNATURE
+                name: field.value
+                for name, field in fields.items()
+                if field.field_type != SIGNATURE_FIELD_TYPE
             }
     except Exception:  # noqa: BLE001 - pypdf raises eight unrelated types on hostile input
         return {}
-    # pypdf's names are a class of its own, which would be unpickled in the parent.
-    found = {str(name): _as_text(value) for name, value in values.items()}
-    return {name: value for name, value in found.items() if value}
+    # Names become plain strings, because pypdf's own class would be unpickled in the parent.
+    texts = {str(name): _as_text(value) for name, value in values.items()}
+    return {name: text for name, text in texts.items() if text}
 
 
 def _as_text(value: Any) -> str:

@@ -1,9 +1,9 @@
-"""What is looked for on a page when somebody asks, while its document is open: words and marks.
+"""Lazy sequences of words and marks, which are searched when they are first needed.
 
-Placing every word of a page takes twice as long as reading its text, and rendering it to look for a
-hand on it longer still; most pages are never asked where a word stands, or whether somebody signed
-there. A page that nobody asked about does not claim to have none: it has LateWords and LateMarks,
-which look when they are counted, listed or compared.
+To locate every word of a page takes twice as long as to read its text, and to render the page for
+the search of marks takes longer still. For most pages, no rule needs the place of a word or asks
+for a signature. The words and marks of such a page are LazyWords and LazyMarks, which search when
+they are counted, listed or compared, as long as their document is open.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,116 +13,124 @@ from typing import NoReturn, TypeVar, overload
 
 from ingestion.reading.results import Box, PageReading, Word
 
-Found = TypeVar("Found")
+Item = TypeVar("Item")
 
-PIXEL = 1.0  # points, rounded up: a mark may reach as far out of its area
+MAX_MARK_OVERHANG_POINTS = 1.0  # by which rounding to pixels moves a mark out of its area
 
 
 class LazyReadError(Exception):
-    """Page `number` fails when it is looked at again, so it cannot be read. Stays in the child."""
+    """Page `number` fails in a lazy search, so it cannot be read. Stays in the parser process."""
 
     def __init__(self, number: int, reason: str) -> None:
         super().__init__(number, reason)
         self.number, self.reason = number, reason
 
 
-class LazySequence(Sequence[Found]):
-    """As the tuple that it stands for. For the process that has the document open.
+class LazySequence(Sequence[Item]):
+    """A sequence that behaves like the tuple of its items, for the process with the open document.
 
-    `settled` before it travels. Looking may raise LateUnreadableError.
+    Each use may raise LazyReadError. `evaluate` a page before it is sent to another process.
     """
 
     @cached_property
-    def _all(self) -> tuple[Found, ...]:
+    def _items(self) -> tuple[Item, ...]:
         raise NotImplementedError
 
     def __len__(self) -> int:
-        return len(self._all)
+        return len(self._items)
 
-    def __iter__(self) -> Iterator[Found]:
-        return iter(self._all)
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._items)
 
     @overload
-    def __getitem__(self, at: int) -> Found: ...
+    def __getitem__(self, index: int) -> Item: ...
     @overload
-    def __getitem__(self, at: slice) -> tuple[Found, ...]: ...
-    def __getitem__(self, at: int | slice) -> Found | tuple[Found, ...]:
-        return self._all[at]
+    def __getitem__(self, index: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, index: int | slice) -> Item | tuple[Item, ...]:
+        return self._items[index]
 
     def __eq__(self, other: object) -> bool:
-        return tuple(other) == self._all if isinstance(other, LazySequence) else other == self._all
+        if isinstance(other, LazySequence):
+            return tuple(other) == self._items
+        return other == self._items
 
-    __hash__ = None  # type: ignore[assignment]  # equal to a tuple that it does not hash as
+    __hash__ = None  # type: ignore[assignment]  # it equals a tuple whose hash it does not have
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("words and marks are to be settled before a page is sent anywhere")
+        raise TypeError("evaluate the words and marks of a page before it is sent anywhere")
 
 
 class LazyWords(LazySequence[Word]):
-    """In reading order; all of them are found at once."""
+    """Words in reading order. All of them are searched at once, by `find`."""
 
     def __init__(self, find: Callable[[], Sequence[Word]]) -> None:
         self._find = find
 
     @cached_property
-    def _all(self) -> tuple[Word, ...]:
+    def _items(self) -> tuple[Word, ...]:
         return tuple(self._find())
 
 
 class LazySquares(LazySequence[Box]):
-    """From the top of the page down; the page is drawn for them."""
+    """Empty check boxes from top to bottom. `find` renders the page for them."""
 
     def __init__(self, find: Callable[[], Sequence[Box]]) -> None:
         self._find = find
 
     @cached_property
-    def _all(self) -> tuple[Box, ...]:
+    def _items(self) -> tuple[Box, ...]:
         return tuple(self._find())
 
 
 class LazyMarks(LazySequence[Box]):
-    """From the top of the page down.
+    """Marks from top to bottom.
 
-    `areas` says where on the page marks may be at all; each is looked at with `look`, once.
+    `find_areas` returns the areas of the page in which marks are possible. `find_marks` searches
+    one area, and is called at most once for each.
     """
 
     def __init__(
-        self, areas: Callable[[], Sequence[Box]], look: Callable[[Box], Sequence[Box]]
+        self,
+        find_areas: Callable[[], Sequence[Box]],
+        find_marks: Callable[[Box], Sequence[Box]],
     ) -> None:
-        self._find_areas, self._look = areas, look
-        self._seen: dict[Box, Sequence[Box]] = {}
+        self._find_areas, self._find_marks = find_areas, find_marks
+        self._searched: dict[Box, Sequence[Box]] = {}
 
     def near(self, place: Box) -> list[Box]:
-        """The marks of every area that touches the place."""
+        """Return the marks of every area that intersects the place. Other areas are skipped."""
         left, top, right, bottom = place
-        wider = Box(left - PIXEL, top - PIXEL, right + PIXEL, bottom + PIXEL)
+        overhang = MAX_MARK_OVERHANG_POINTS
+        wider = Box(left - overhang, top - overhang, right + overhang, bottom + overhang)
         near = [area for area in self._areas if area.intersects(wider)]
-        return [mark for area in near for mark in self._marks_of(area)]
+        return [mark for area in near for mark in self._marks_in(area)]
 
     @cached_property
     def _areas(self) -> Sequence[Box]:
         return self._find_areas()
 
     @cached_property
-    def _all(self) -> tuple[Box, ...]:
-        marks = (mark for area in self._areas for mark in self._marks_of(area))
+    def _items(self) -> tuple[Box, ...]:
+        marks = (mark for area in self._areas for mark in self._marks_in(area))
         return tuple(sorted(marks, key=lambda box: (box.top, box.left)))
 
-    def _marks_of(self, area: Box) -> Sequence[Box]:
-        if area not in self._seen:
-            self._seen[area] = self._look(area)
-        return self._seen[area]
+    def _marks_in(self, area: Box) -> Sequence[Box]:
+        if area not in self._searched:
+            self._searched[area] = self._find_marks(area)
+        return self._searched[area]
 
 
 def marks_near(page: PageReading, place: Box) -> Sequence[Box]:
-    """At least the marks that touch the place; where none were looked for yet, it looks there."""
+    """Return all marks that intersect the place, and possibly others.
+
+    Lazy marks are searched near the place only.
+    """
     return page.marks.near(place) if isinstance(page.marks, LazyMarks) else page.marks
 
 
 def evaluate(page: PageReading) -> PageReading:
-    """With its words, marks and squares as plain data."""
+    """Return the page with its words, marks and empty check boxes as plain tuples."""
     words, marks, squares = page.words, page.marks, page.empty_squares
-    if any(isinstance(found, LazySequence) for found in (words, marks, squares)):
-        plain = tuple(words), tuple(marks), tuple(squares)
-        return replace(page, words=plain[0], marks=plain[1], empty_squares=plain[2])
+    if any(isinstance(items, LazySequence) for items in (words, marks, squares)):
+        return replace(page, words=tuple(words), marks=tuple(marks), empty_squares=tuple(squares))
     return page

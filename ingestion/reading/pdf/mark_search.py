@@ -1,4 +1,4 @@
-"""Looking for marks on the pages of an open document, late: where and when somebody asks."""
+"""The lazy search for marks and check boxes on the pages of an open document."""
 
 from collections.abc import Sequence
 
@@ -18,52 +18,63 @@ from .lazy import LazyMarks, LazySquares
 from .pages import OpenPages, deferred_work
 from .unaccounted_ink import find_unaccounted_areas
 
-EDGE = (
-    MIN_RULE_PIXELS / 2 * POINTS_PER_INCH / ANALYSIS_DPI
-)  # points around an area: a rule shows where it goes on
+# Around a searched area, so that the raster shows whether a stroke belongs to a rule.
+AREA_BORDER_POINTS = MIN_RULE_PIXELS / 2 * POINTS_PER_INCH / ANALYSIS_DPI
 
 
 def lazy_marks(
-    pages: OpenPages, number: int, words: Sequence[Word], limits: ReadingLimits, *, askew: bool
+    pages: OpenPages,
+    number: int,
+    words: Sequence[Word],
+    limits: ReadingLimits,
+    *,
+    may_be_skewed: bool,
 ) -> LazyMarks:
-    """The same marks as in a picture of the whole page; only where one may be is it drawn."""
+    """Return the marks of a born-digital page, which are those of a raster of the whole page.
 
-    def areas() -> Sequence[Box]:
+    Only the areas in which a mark is possible are rendered. `words` are the printed words of the
+    page, and `may_be_skewed` says that it contains an image, which may be a scan.
+    """
+
+    def find_areas() -> Sequence[Box]:
         with deferred_work(number, limits):
             return find_unaccounted_areas(pages.load(number), words)
 
-    def look(area: Box) -> Sequence[Box]:
-        around = Box(area.left - EDGE, area.top - EDGE, area.right + EDGE, area.bottom + EDGE)
-        near = [word for word in words if word.box.intersects(around)]
+    def find(area: Box) -> Sequence[Box]:
+        left, top, right, bottom = area
+        border = AREA_BORDER_POINTS
+        wider = Box(left - border, top - border, right + border, bottom + border)
+        near = [word for word in words if word.box.intersects(wider)]
         with deferred_work(number, limits):
-            picture = render_page(pages.load(number), ANALYSIS_DPI, limits, around)
-            return find_marks_in_area(picture, area, near, askew=askew)
+            raster = render_page(pages.load(number), ANALYSIS_DPI, limits, wider)
+            return find_marks_in_area(raster, area, near, may_be_skewed=may_be_skewed)
 
-    return LazyMarks(areas, look)
+    return LazyMarks(find_areas, find)
 
 
 def lazy_empty_squares(pages: OpenPages, number: int, limits: ReadingLimits) -> LazySquares:
-    def look() -> Sequence[Box]:
+    """Return the empty check boxes of a page."""
+
+    def find() -> Sequence[Box]:
         with deferred_work(number, limits):
             return find_empty_squares(render_page(pages.load(number), SQUARES_DPI, limits))
 
-    return LazySquares(look)
+    return LazySquares(find)
 
 
 def lazy_scan_marks(
     pages: OpenPages, number: int, words: Sequence[Word], limits: ReadingLimits
 ) -> LazyMarks:
-    """Of a page that is one picture, which is looked at as a whole."""
+    """Return the marks of a page that is one image, which is searched as a whole."""
 
-    def areas() -> Sequence[Box]:
+    def find_areas() -> Sequence[Box]:
         with deferred_work(number, limits):
             return [Box(0.0, 0.0, *pages.load(number).get_size())]
 
-    def look(_: Box) -> Sequence[Box]:
+    def find(_: Box) -> Sequence[Box]:
         with deferred_work(number, limits):
-            picture = render_page(pages.load(number), ANALYSIS_DPI, limits)
-            return find_marks(
-                flatten_background(normalise_tone(picture, measure_tone(picture))), words
-            )
+            raster = render_page(pages.load(number), ANALYSIS_DPI, limits)
+            tone = measure_tone(raster)
+            return find_marks(flatten_background(normalise_tone(raster, tone)), words)
 
-    return LazyMarks(areas, look)
+    return LazyMarks(find_areas, find)

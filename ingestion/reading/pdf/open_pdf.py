@@ -1,8 +1,8 @@
-"""Opening a PDF, or saying why it cannot be opened.
+"""The opening of PDF files, with the reason if a file cannot be opened.
 
-pdfium first. Where it refuses, or had to rebuild the cross-reference table itself, the file
-is damaged: qpdf rewrites it to a temporary file (`repair`), which is read in its place. The
-original's bytes stay the record.
+pdfium opens the file. If pdfium refuses it, or had to rebuild the cross-reference table, the file
+is damaged. qpdf then rewrites it to a temporary file (`repair`), which is read instead. The
+original bytes remain the record.
 """
 
 from collections.abc import Iterator
@@ -19,48 +19,49 @@ from ingestion.reading.results import Unreadable
 
 @dataclass(frozen=True, slots=True)
 class OpenedPdf:
-    """`path` is the file to read from, the original or its repaired copy. Whoever has it closes."""
+    """An open document, which the receiver closes."""
 
-    path: Path
+    path: Path  # the file to read from: the original or its repaired copy
     pdf: pypdfium2.PdfDocument
     repaired: bool = False
 
 
 @contextmanager
 def open_document(path: Path, *, with_form: bool = True) -> Iterator[pypdfium2.PdfDocument]:
-    """An open document, with its form loaded unless told otherwise. Raises PdfiumError."""
-    with closing(_document(path, with_form=with_form)) as opened:
+    """Open a document for the block, with its form if `with_form`. Raises PdfiumError."""
+    with closing(_open(path, with_form=with_form)) as opened:
         yield opened
 
 
 def open_pdf(
     path: Path, rewritten: Path, limits: ReadingLimits, *, with_form: bool = True
 ) -> OpenedPdf | Unreadable:
-    """`rewritten` is where a repaired copy may be written; whoever calls removes it.
+    """Open a PDF, or a repaired copy of it.
 
-    `with_form` False leaves the document's form alone: its entries are neither drawn nor read.
+    A repaired copy is written to `rewritten`, which the caller removes. Without `with_form`, the
+    values of the document's form are neither drawn nor read.
     """
     try:
-        opened = _document(path, with_form=with_form)
+        opened = _open(path, with_form=with_form)
     except pypdfium2.PdfiumError:
-        return _repair(path, rewritten, limits, with_form=with_form)
-    pages, sound = len(opened), pdfium.FPDF_DocumentHasValidCrossReferenceTable(opened)
-    if sound and 0 < pages <= limits.max_pages:
+        return _open_repaired(path, rewritten, limits, with_form=with_form)
+    pages, is_sound = len(opened), pdfium.FPDF_DocumentHasValidCrossReferenceTable(opened)
+    if is_sound and 0 < pages <= limits.max_pages:
         return OpenedPdf(path, opened)
     opened.close()
     if pages > limits.max_pages:
         return too_many_pages(pages, limits)
-    return _repair(path, rewritten, limits, with_form=with_form)
+    return _open_repaired(path, rewritten, limits, with_form=with_form)
 
 
-def _document(path: Path, *, with_form: bool) -> pypdfium2.PdfDocument:
+def _open(path: Path, *, with_form: bool) -> pypdfium2.PdfDocument:
     opened = pypdfium2.PdfDocument(path, password="")
     if with_form:
-        opened.init_forms()  # before any page is loaded, or typed values are not drawn or read
+        opened.init_forms()  # before any page is loaded; otherwise form values are not drawn
     return opened
 
 
-def _repair(
+def _open_repaired(
     path: Path, rewritten: Path, limits: ReadingLimits, *, with_form: bool
 ) -> OpenedPdf | Unreadable:
     from .repair import repair  # noqa: PLC0415 - few files are damaged, and qpdf starts slowly
@@ -69,6 +70,6 @@ def _repair(
     if refused is not None:
         return refused
     try:
-        return OpenedPdf(rewritten, _document(rewritten, with_form=with_form), repaired=True)
+        return OpenedPdf(rewritten, _open(rewritten, with_form=with_form), repaired=True)
     except pypdfium2.PdfiumError:
         return Unreadable("CORRUPT_DOCUMENT")

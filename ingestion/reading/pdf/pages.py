@@ -1,4 +1,4 @@
-"""The pages of an open document."""
+"""The pages of an open document, and the limits of deferred work on them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,16 +12,14 @@ from ingestion.reading.process_limits import page_time_limit
 
 from .lazy import LazyReadError
 
-MAX_PAGES_LOADED = (
-    8  # more are not seen again before their marks are asked for, and fill the memory
-)
+MAX_LOADED_PAGES = 8  # more are seldom needed again before their marks are, and fill the memory
 
 
 class OpenPages:
-    """By their numbers, from 1. Those loaded last stay loaded, until their document is closed.
+    """The pages of an open document by number, from 1.
 
-    Loading is most of what a page costs, and its words and marks may be asked for after it was
-    read.
+    The pages that were loaded last remain loaded until the document is closed. Loading is most of
+    a page's cost, and its words and marks may be needed after its text was read.
     """
 
     def __init__(self, opened: pypdfium2.PdfDocument) -> None:
@@ -30,28 +28,32 @@ class OpenPages:
         self._layers: dict[int, pypdfium2.PdfTextPage] = {}
 
     def load(self, number: int) -> pypdfium2.PdfPage:
-        """Raises PdfiumError."""
+        """Return a page. Raises PdfiumError."""
         if number not in self._loaded:
-            if len(self._loaded) >= MAX_PAGES_LOADED:
+            if len(self._loaded) >= MAX_LOADED_PAGES:
                 self.unload(next(iter(self._loaded)))
             self._loaded[number] = self._opened.get_page(number - 1)
         return self._loaded[number]
 
     def text_layer(self, number: int) -> pypdfium2.PdfTextPage:
-        """Raises PdfiumError."""
+        """Return the text layer of a page. Raises PdfiumError."""
         page = self.load(number)
         if number not in self._layers:
             self._layers[number] = page.get_textpage()
         return self._layers[number]
 
     def has_annotations(self, number: int) -> bool:
-        """Return whether any is on the page, fields among them. True where it cannot be loaded."""
+        """Return whether a page has annotations, including form fields.
+
+        Return True for a page that cannot be loaded.
+        """
         try:
             return any(True for _ in annotations(self.load(number)))
         except pypdfium2.PdfiumError:
             return True
 
     def unload(self, number: int) -> None:
+        """Close a loaded page and its text layer."""
         if layer := self._layers.pop(number, None):
             layer.close()
         self._loaded.pop(number).close()
@@ -59,7 +61,10 @@ class OpenPages:
 
 @contextmanager
 def deferred_work(number: int, limits: ReadingLimits) -> Iterator[None]:
-    """Around a late look at a page: bounded as the first one was. Raises LateUnreadableError."""
+    """Apply the time limit of a page to work on page `number` after the probe.
+
+    Raises LazyReadError if the page fails.
+    """
     try:
         with page_time_limit(limits.page_seconds):
             yield

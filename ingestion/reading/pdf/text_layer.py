@@ -1,4 +1,4 @@
-"""The text layer of a page: its text, and its words with the boxes they fill, where asked for."""
+"""The text layer of a page: its text, and its words with their bounding boxes."""
 
 import re
 import unicodedata
@@ -19,24 +19,30 @@ from ingestion.reading.routing import MAX_GARBLED_SHARE
 from .lazy import LazyWords
 from .pages import OpenPages, deferred_work
 
-HYPHEN = "\x02"  # what pdfium gives for a hyphen at a line's end
-IS_TEXT = "\r\n\t" + HYPHEN
-UNCLEAN = re.compile("[\0\x02\ud800-\udfff]")  # what `clean` would change within a word
-ONE_BY_ONE = re.compile("\ufffe")
-NOT_ONE_TO_ONE = re.compile("[\0\ud800-\udfff]")  # nothing was written there, or half a character
+LINE_END_HYPHEN = "\x02"  # what pdfium returns for a hyphen at the end of a line
+READABLE_CONTROLS = "\r\n\t" + LINE_END_HYPHEN
+# Characters within a word that `clean_text` changes.
+UNCLEAN = re.compile("[\0\x02\ud800-\udfff]")
+# FPDFText_GetText returns U+FFFE for one character that FPDFText_GetUnicode returns as it is.
+NONCHARACTER = re.compile("\ufffe")
+# Text in which positions differ from pdfium's: a character is missing, or takes two UTF-16 units.
+MISALIGNED = re.compile("[\0\ud800-\udfff]")
 
 
 class PageWords(NamedTuple):
-    all: Sequence[Word]  # in reading order
-    printed: Sequence[Word]  # of these, those that are surely letters
+    """The words of a page in reading order, and those of them that are certainly print."""
+
+    all: Sequence[Word]
+    printed: Sequence[Word]
 
 
 def read_text(layer: pypdfium2.PdfTextPage) -> str:
-    return clean_text(_characters(layer))
+    """Return the text of a page, with lines separated by line feeds."""
+    return clean_text(_raw_text(layer))
 
 
 def lazy_words(pages: OpenPages, number: int, limits: ReadingLimits) -> PageWords:
-    """Found when somebody asks."""
+    """Return the words of page `number`, which are searched when they are needed."""
 
     @cache
     def found() -> PageWords:
@@ -47,95 +53,113 @@ def lazy_words(pages: OpenPages, number: int, limits: ReadingLimits) -> PageWord
 
 
 def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> PageWords:
-    raw = _characters(layer)
-    rect_of, upright = _measure(layer), point_transform(page)
-    tidy = clean_text if UNCLEAN.search(raw) else str
+    """Return the words of a text layer with their bounding boxes."""
+    raw = _raw_text(layer)
+    rect_of, to_box = _rect_finder(layer), point_transform(page)
+    clean = clean_text if UNCLEAN.search(raw) else str
     words, printed = [], []
     for match in re.finditer(r"\S+", raw):
         start, end = match.span()
         if (rect := rect_of(start, end - start)) is not None:
-            word = Word(tidy(match[0]), upright(rect), 100.0)
+            word = Word(clean(match[0]), to_box(rect), 100.0)
             words.append(word)
             if not pdfium.FPDFText_HasUnicodeMapError(layer.raw, start):
                 printed.append(word)
-    # A font without meanings is a signature's when it is the exception, and print when it
-    # is what the page is set in.
+    # A font without a mapping to Unicode may draw a signature if it is the exception. If most of
+    # the page is set in it, it is print.
     nearly_all = len(printed) > (1 - MAX_GARBLED_SHARE) * len(words)
     return PageWords(tuple(words), tuple(printed if nearly_all else words))
 
 
 def clean_text(raw: str) -> str:
-    """Plain text: line feeds only, half surrogates joined, nothing that cannot be stored."""
+    """Return plain text: with line feeds only, joined surrogates, and no NUL characters.
+
+    Half surrogates become U+FFFD, so that the text can be stored as UTF-8.
+    """
     if raw.isascii() and raw.isprintable():
         return raw.strip()
-    whole = raw.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    whole = whole.replace("\r\n", "\n").replace("\r", "\n").replace(HYPHEN, "-")
-    return whole.replace("\xa0", " ").replace("\0", "").strip()
+    text = raw.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace(LINE_END_HYPHEN, "-")
+    return text.replace("\xa0", " ").replace("\0", "").strip()
 
 
 def unreadable_share(text: str) -> float:
-    """The share of characters that mean nothing: control, private use, not a character."""
+    """Return the share, from 0 to 1, of characters without a meaning.
+
+    These are control characters, private use characters, unassigned ones and U+FFFD.
+    """
     if text.isascii() and text.replace("\n", "").isprintable():
         return 0.0
-    bad = sum(count for each, count in Counter(text).items() if _is_unreadable(each))
-    return bad / len(text) if text else 0.0
-
-
-def _is_unreadable(character: str) -> bool:
-    if character in IS_TEXT:
-        return False
-    return character == "\ufffd" or unicodedata.category(character) in {"Cc", "Co", "Cn"}
+    unreadable = sum(
+        count
+        for character, count in Counter(text).items()
+        if character == "\ufffd"
+        or (
+            character not in READABLE_CONTROLS
+            and unicodedata.category(character) in {"Cc", "Co", "Cn"}
+        )
+    )
+    return unreadable / len(text) if text else 0.0
 
 
 def point_transform(page: pypdfium2.PdfPage) -> Callable[[PdfRect], Box]:
-    """From PDF's coordinates to points from the top left, after the page's rotation."""
+    """Return a function from PDF coordinates to points from the top left corner of the page.
+
+    It takes the page's crop box and its rotation into account.
+    """
     left, bottom, right, top = page.get_bbox()
-    turns: dict[int, Callable[[PdfRect], Box]] = {
-        0: lambda at: Box(at[0] - left, top - at[3], at[2] - left, top - at[1]),
-        90: lambda at: Box(at[1] - bottom, at[0] - left, at[3] - bottom, at[2] - left),
-        180: lambda at: Box(right - at[2], at[1] - bottom, right - at[0], at[3] - bottom),
-        270: lambda at: Box(top - at[3], right - at[2], top - at[1], right - at[0]),
+    transforms: dict[int, Callable[[PdfRect], Box]] = {
+        0: lambda rect: Box(rect[0] - left, top - rect[3], rect[2] - left, top - rect[1]),
+        90: lambda rect: Box(rect[1] - bottom, rect[0] - left, rect[3] - bottom, rect[2] - left),
+        180: lambda rect: Box(right - rect[2], rect[1] - bottom, right - rect[0], rect[3] - bottom),
+        270: lambda rect: Box(top - rect[3], right - rect[2], top - rect[1], right - rect[0]),
     }
-    return turns[page.get_rotation()]
+    return transforms[page.get_rotation()]
 
 
-def _characters(layer: pypdfium2.PdfTextPage) -> str:
-    """One for each of pdfium's, so that its numbers hold for places in the text.
+def _raw_text(layer: pypdfium2.PdfTextPage) -> str:
+    """Return one character for each of pdfium's, so that pdfium's indexes are valid in the text.
 
-    All at once, if none was left out and none takes two units, as an emoji does; else one by one.
+    All characters are fetched at once unless one is missing or takes two UTF-16 units, as an
+    emoji does. Otherwise they are fetched one by one.
     """
     count = max(layer.count_chars(), 0)
-    units = (c_ushort * (2 * count + 2))()  # room for all, should each take two
+    units = (c_ushort * (2 * count + 2))()  # enough if each character takes two units
     pdfium.FPDFText_GetText(layer, 0, count, units)
-    whole = bytes(units)[: 2 * count].decode("utf-16-le", "surrogatepass")
-    if NOT_ONE_TO_ONE.search(whole):
-        return "".join(chr(pdfium.FPDFText_GetUnicode(layer, at)) for at in range(count))
-    # Both ways differ in one sign, which stands for a hyphen at a line's end.
-    return ONE_BY_ONE.sub(lambda at: chr(pdfium.FPDFText_GetUnicode(layer, at.start())), whole)
+    text = bytes(units)[: 2 * count].decode("utf-16-le", "surrogatepass")
+    if MISALIGNED.search(text):
+        return "".join(chr(pdfium.FPDFText_GetUnicode(layer, index)) for index in range(count))
+    # The two functions differ in one character, which stands for a hyphen at the end of a line.
+    return NONCHARACTER.sub(
+        lambda match: chr(pdfium.FPDFText_GetUnicode(layer, match.start())), text
+    )
 
 
-def _measure(layer: pypdfium2.PdfTextPage) -> Callable[[int, int], PdfRect | None]:
-    """A function from a word's place in the text to the box around its pieces.
+def _rect_finder(layer: pypdfium2.PdfTextPage) -> Callable[[int, int], PdfRect | None]:
+    """Return a function from a word's start and length in the text to its bounding box.
 
-    There is one piece per run of the same font. pdfium's functions are called directly, with the
-    same four numbers to write to: a page has hundreds of words.
+    The box surrounds one rectangle for each run of the same font; it is None without a rectangle.
+    pdfium's functions are called directly and write to the same four numbers each time, because a
+    page has hundreds of words.
     """
     numbers = (c_double * 4)()
-    left, top, right, bottom = (byref(c_double.from_buffer(numbers, 8 * at)) for at in range(4))
+    left, top, right, bottom = (
+        byref(c_double.from_buffer(numbers, 8 * index)) for index in range(4)
+    )
     text = layer.raw
 
-    def piece(at: int) -> PdfRect:
-        pdfium.FPDFText_GetRect(text, at, left, top, right, bottom)
+    def rect(index: int) -> PdfRect:
+        pdfium.FPDFText_GetRect(text, index, left, top, right, bottom)
         x1, y2, x2, y1 = numbers[:]
         return x1, y1, x2, y2
 
-    def around(start: int, length: int) -> PdfRect | None:
+    def bounding_rect(start: int, length: int) -> PdfRect | None:
         count = pdfium.FPDFText_CountRects(text, start, length)
         if count == 1:
-            return piece(0)
+            return rect(0)
         if count < 1:
             return None
-        lefts, bottoms, rights, tops = zip(*map(piece, range(count)), strict=True)
+        lefts, bottoms, rights, tops = zip(*map(rect, range(count)), strict=True)
         return min(lefts), min(bottoms), max(rights), max(tops)
 
-    return around
+    return bounding_rect

@@ -1,4 +1,4 @@
-"""The certificates that this installation trusts to vouch for the signers of PDFs."""
+"""The certificates of issuers that this installation trusts for the signers of PDFs."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -7,13 +7,13 @@ from asn1crypto import pem, x509
 
 
 class TrustedIssuersError(Exception):
-    """The file of trusted issuers cannot be read; the message names it and says why."""
+    """The file of trusted issuers cannot be read. The message has its name and the reason."""
 
 
 def issuers_in(path: Path) -> tuple[x509.Certificate, ...]:
-    """Return the certificates of a PEM file. Raises TrustedIssuersError.
+    """Return the certificates of a PEM file, which is read again after it has changed.
 
-    It is read again when it has changed.
+    Raises TrustedIssuersError.
     """
     try:
         modified = path.stat().st_mtime_ns
@@ -29,8 +29,8 @@ def _read(path: Path, _modified: int) -> tuple[x509.Certificate, ...]:
         certificates = tuple(
             x509.Certificate.load(der) for kind, _, der in blocks if "CERT" in kind
         )
-        for each in certificates:  # parsed only when asked for
-            _ = each.subject.native, each.public_key.bit_size
+        for certificate in certificates:  # asn1crypto parses a value when it is accessed
+            _ = certificate.subject.native, certificate.public_key.bit_size
     except OSError as error:
         raise TrustedIssuersError(f"{path}: {error.strerror}") from error
     except (ValueError, TypeError) as error:

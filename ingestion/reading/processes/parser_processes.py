@@ -1,13 +1,14 @@
-"""Child processes that read, and may die without harm.
+"""Parser processes: child processes that read files, and whose death does no harm.
 
-Pebble's pool with our walls around each child (`guards`). A call ends in its answer, in Killed
-when the child that ran it died or had to be stopped, or in ReadingFault when it is we who failed.
-Nothing is tried twice here but a call whose pool broke under it: that is nobody's fault.
+The pool is Pebble's, with the limits of `process_limits` in each process. A call ends with its
+result, with ProcessKilled if its process died or had to be stopped, or with ReadingFault if the
+reader itself failed. Only a call whose pool broke is repeated here, because that is not the fault
+of its file.
 
-Pebble's children share one pipe and two locks on it. A child that is killed in the instant in which
-it holds them takes them along: the others wait for a minute, then die of it, and their calls seem
-to have killed them. So we look whether the locks can still be had, and whether calls are lost in
-another way (`stalls`), and start the pool again if so.
+Pebble's processes share one pipe and two locks on it. A process that is killed while it holds the
+locks never releases them. The other processes then wait for a minute and exit, so that their calls
+seem to have killed them. This module therefore checks whether the locks can still be acquired, and
+whether calls are lost in another way (`pool_stalls`), and restarts the pool if so.
 """
 
 import asyncio
@@ -39,63 +40,72 @@ from .pool_stalls import StallDetector
 logger = logging.getLogger(__name__)
 
 Arguments = ParamSpec("Arguments")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-# What every child needs, imported once for all of them: pebble, of which a child is made, and what
-# every document passes through. Qpdf, forms and OCR are imported by the children that need them.
+# Modules that the forkserver imports once for all processes: Pebble's, and those that every
+# document needs. qpdf, forms and OCR are imported by the processes that need them.
 PRELOADED_MODULES = ["pebble", "ingestion.reading.tasks"]
 
-LOOK_SECONDS = 1.0  # between two looks at the locks and the calls
-LOCK_SECONDS = 5.0  # nobody holds one for longer: sending an answer takes less than a millisecond
+CHECK_SECONDS = 1.0  # between two checks of the locks and the calls
+# A process holds a lock for less than a millisecond, while it sends a result.
+LOCK_TIMEOUT_SECONDS = 5.0
 
 
 class ReadingFault(OurFault):
-    """The reader itself failed; the file is not to blame."""
+    """The reader itself failed, which is not the fault of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessKilled:
-    """A child died, or was stopped, over its task."""
+    """A parser process died or was stopped while it worked on a task."""
 
     reason: str
-    exit_code: int  # negative: the signal that ended it
+    exit_code: int  # if negative, the number of the signal that ended the process
 
     @property
     def is_page_timeout(self) -> bool:
-        """A page took more than its time (`guards.page_alarm`)."""
+        """Return whether a page exceeded its time (`process_limits.page_time_limit`)."""
         return self.exit_code == -signal.SIGPROF
 
     def as_unreadable(self) -> Unreadable:
+        """Return the result for the document of the task."""
         facts: dict[str, str | int] = {"reason": self.reason, "exit_code": self.exit_code}
         return Unreadable("PARSER_FAILURE", facts)
 
 
 class ParserProcesses:
-    """Started with the first call. Belongs to one event loop; `scratch` is theirs to write to."""
+    """A pool of parser processes, which starts with the first call and belongs to one event loop.
+
+    `scratch` is a folder in which the processes may write. It is removed when the pool is closed.
+    """
 
     def __init__(self, limits: ReadingLimits, preload: Sequence[str] = ()) -> None:
         self._limits = limits
         self._preload = preload
         self._pool: ProcessPool | None = None
-        self._watch: asyncio.Task[None] | None = None
-        self._starting = asyncio.Lock()
+        self._monitor: asyncio.Task[None] | None = None
+        self._pool_lock = asyncio.Lock()  # held while the pool is started or stopped
         self._in_flight: dict[Future[Any], None] = {}  # in the order in which they were scheduled
         self._closed = False
         self.scratch = Path(tempfile.mkdtemp(prefix="siteledger-reading-"))
 
     async def run(
         self,
-        task: Callable[Arguments, Answer],
+        task: Callable[Arguments, Result],
         /,
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
-    ) -> Answer | ProcessKilled:
-        """Raises ReadingFault. Cancelling it kills the child that is at it."""
+    ) -> Result | ProcessKilled:
+        """Run a task in a parser process and return its result.
+
+        Cancelling the call kills the process that runs the task. Raises ReadingFault.
+        """
         call = partial(task, *args, **kwargs)
         try:
             return await self._attempt(call)
         except BrokenProcessPool:
-            # A child died between two tasks, which Pebble gives up at, or with the locks or a task.
+            # A process died between two tasks, after which Pebble gives up, or it died with the
+            # locks or with a task.
             logger.warning("the reading pool broke and is started again")
         try:
             return await self._attempt(call)
@@ -103,104 +113,103 @@ class ParserProcesses:
             raise ReadingFault("the reading pool breaks as soon as it is started") from None
 
     async def close(self) -> None:
-        """Stop every child, also in the middle of its work. Whoever waits gets ReadingFault."""
+        """Stop every process, also during a task. Calls in progress raise ReadingFault."""
         self._closed = True
         for future in tuple(self._in_flight):
             future.cancel()
-        async with self._starting:  # not while the watch stops the pool itself
-            if self._watch is not None:
-                self._watch.cancel()
+        async with self._pool_lock:  # not while the monitor stops the pool itself
+            if self._monitor is not None:
+                self._monitor.cancel()
             await asyncio.to_thread(self._stop)
         await asyncio.to_thread(shutil.rmtree, self.scratch, ignore_errors=True)
 
-    async def _attempt(self, call: Callable[[], Answer]) -> Answer | ProcessKilled:
+    async def _attempt(self, call: Callable[[], Result]) -> Result | ProcessKilled:
         future = await self._schedule(call)
         try:
-            answer = await asyncio.wrap_future(future)
+            result = await asyncio.wrap_future(future)
         except ProcessExpired as error:
             process_limits.kill_orphans(error.pid)
             return ProcessKilled("the process that read it died", error.exitcode)
         except TimeoutError:
             return ProcessKilled(f"it took more than {self._limits.task_seconds:.0f} seconds", -9)
         except asyncio.CancelledError:
-            if self._closed and not _is_cancelled():
+            task = asyncio.current_task()
+            is_cancelled = task is not None and task.cancelling() > 0
+            if self._closed and not is_cancelled:
                 raise ReadingFault("the reader was closed") from None
             raise
         finally:
             self._in_flight.pop(future, None)
-        if isinstance(answer, tasks.TaskFault):
-            logger.error("reading failed in a child:\n%s", answer.traceback)
-            raise ReadingFault(answer.traceback.strip().splitlines()[-1])
-        return answer
+        if isinstance(result, tasks.TaskFault):
+            logger.error("reading failed in a child:\n%s", result.traceback)
+            raise ReadingFault(result.traceback.strip().splitlines()[-1])
+        return result
 
-    async def _schedule(self, call: Callable[[], Answer]) -> Future[Answer | tasks.TaskFault]:
-        async with self._starting:
+    async def _schedule(self, call: Callable[[], Result]) -> Future[Result | tasks.TaskFault]:
+        async with self._pool_lock:
             if self._closed:
                 raise ReadingFault("the reader is closed")
-            pool = await self._running()
-            future: Future[Answer | tasks.TaskFault] = pool.schedule(
+            if self._pool is None or not self._pool.active:
+                context = _RecordingContext(self._preload)
+                pool = await asyncio.to_thread(self._start, context)
+                self._pool = pool
+                self._monitor = asyncio.create_task(
+                    self._monitor_pool(pool, context.locks), name="pool-monitor"
+                )
+            future: Future[Result | tasks.TaskFault] = self._pool.schedule(
                 tasks.run_guarded, args=(call,), timeout=self._limits.task_seconds
             )
             self._in_flight[future] = None
             return future
 
-    async def _running(self) -> ProcessPool:
-        if self._pool is not None and self._pool.active:
-            return self._pool
-        context = _Context(self._preload)
-        pool = await asyncio.to_thread(self._start, context)
-        self._pool = pool
-        self._watch = asyncio.create_task(self._keep(pool, context.locks), name="pool-watch")
-        return pool
-
-    async def _keep(self, pool: ProcessPool, locks: Sequence[RLock]) -> None:
+    async def _monitor_pool(self, pool: ProcessPool, locks: Sequence[RLock]) -> None:
+        """Break the pool if its calls cannot end."""
         stalls = StallDetector()
         while self._pool == pool:
-            await asyncio.sleep(LOOK_SECONDS)
-            if not pool.active:  # where one of its threads died, nobody is told, and nothing ends
-                await self._give_up(pool, "the pool died")
+            await asyncio.sleep(CHECK_SECONDS)
+            if not pool.active:  # after one of its threads died, no call ends and no error is seen
+                await self._break_pool(pool, "the pool died")
             elif stalls.has_stalled(tuple(self._in_flight), time.monotonic()):
-                await self._give_up(pool, "the pool lost a call")
-            elif bool(self._in_flight) and await asyncio.to_thread(_is_any_lost, locks):
-                await self._give_up(pool, "a child was killed while it held the pool's locks")
+                await self._break_pool(pool, "the pool lost a call")
+            elif bool(self._in_flight) and await asyncio.to_thread(_is_any_lock_lost, locks):
+                await self._break_pool(pool, "a child was killed while it held the pool's locks")
 
-    async def _give_up(self, pool: ProcessPool, why: str) -> None:
-        logger.warning(why)
-        async with self._starting:
+    async def _break_pool(self, pool: ProcessPool, reason: str) -> None:
+        """Stop the pool. Its calls raise BrokenProcessPool and are then repeated."""
+        logger.warning(reason)
+        async with self._pool_lock:
             if self._pool is pool:
                 await asyncio.to_thread(self._stop)
-                for future in self._in_flight:  # none of a later pool: that waits for us
+                # None of these belongs to a later pool, which needs the lock to start.
+                for future in self._in_flight:
                     if not future.done():
-                        future.set_exception(BrokenProcessPool(why))
+                        future.set_exception(BrokenProcessPool(reason))
 
     def _start(self, context: ForkServerContext) -> ProcessPool:
         self._stop()
+        owner = process_limits.OwnerProcess.this_process()
         pool = ProcessPool(
             max_workers=self._limits.processes,
             max_tasks=self._limits.tasks_per_process,
             initializer=process_limits.initialise_child,
-            initargs=(
-                process_limits.OwnerProcess.this_process(),
-                self._limits.memory_bytes,
-                self.scratch,
-            ),
+            initargs=(owner, self._limits.memory_bytes, self.scratch),
             context=context,
         )
-        if not pool.active:  # asking is what starts it
+        if not pool.active:  # reading this property starts the pool
             pool.join()
             raise ReadingFault("the reading pool did not start")
         return pool
 
     def _stop(self) -> None:
-        """Children get SIGTERM, which their watch answers by killing their whole group."""
+        """Stop the pool. Its processes get SIGTERM, upon which each kills its process group."""
         if self._pool is not None:
             self._pool.stop()
             self._pool.join()
             self._pool = None
 
 
-class _Context(ForkServerContext):
-    """How children are started. It remembers the locks that it made for them."""
+class _RecordingContext(ForkServerContext):
+    """A forkserver context that keeps the locks that it creates for the pool's processes."""
 
     def __init__(self, preload: Sequence[str]) -> None:
         self.locks: list[RLock] = []
@@ -213,19 +222,14 @@ class _Context(ForkServerContext):
 
 
 def warm_up(preload: Sequence[str] = ()) -> None:
-    """Start what children are forked from: else this process's first document waits for imports."""
-    _Context(preload)
+    """Start the forkserver, so that the first document does not wait for its imports."""
+    _RecordingContext(preload)
     forkserver.ensure_running()
 
 
-def _is_any_lost(locks: Sequence[RLock]) -> bool:
+def _is_any_lock_lost(locks: Sequence[RLock]) -> bool:
     for lock in locks:
-        if not lock.acquire(timeout=LOCK_SECONDS):
+        if not lock.acquire(timeout=LOCK_TIMEOUT_SECONDS):
             return True
         lock.release()
     return False
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

@@ -1,15 +1,15 @@
-"""Reading documents, spread over child processes.
+"""The reading of documents, distributed over parser processes.
 
-A document is one first look, then tasks of one to four scanned pages, so that a long scan uses
-every core and leaves room between its tasks for others. A child that dies or is stopped is charged
-to the document it was reading, and to nobody else: its task is tried once more, page by page where
-it had several, and coarsely where its page took too long; what kills again is not read. A fault of
-ours is raised as ReadingFault, never blamed on the file.
+A document is one probe, and then tasks of one to four scanned pages. A long scan thereby uses
+every core, and other documents' tasks fit in between. A process that dies or is stopped is charged
+to the document that it read, and to no other. Its task is repeated once: page by page if it had
+several pages, and at a low resolution if its page took too long. A page that kills a process again
+is not read. A fault of ours is raised as ReadingFault and never blamed on the file.
 """
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -27,27 +27,36 @@ from .parser_processes import ParserProcesses, ProcessKilled, ReadingFault
 
 __all__ = ["Reader", "ReadingFault", "ReadingLimits"]
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-LONGEST_TASK = 4  # pages
-LONG = 2  # documents per child whose scans are read at a time: others' first looks go between
-LANES = 2  # tasks in flight per document and child: enough to keep children busy, and no queue
+MAX_PAGES_PER_TASK = 4
+# Documents for each process whose scans are read at the same time. Probes of other documents run
+# in between.
+MAX_SCANNED_DOCUMENTS_PER_PROCESS = 2
+# Tasks of one document in flight for each process: enough to keep the processes busy without a
+# queue.
+TASKS_IN_FLIGHT_PER_PROCESS = 2
 
 
 class Reader:
-    """Belongs to one event loop. Close it, or use it as a context manager: it owns processes."""
+    """Reads documents in parser processes, and belongs to one event loop.
+
+    It owns processes, so close it or use it as a context manager.
+    """
 
     def __init__(self, limits: ReadingLimits, *, preload: Sequence[str] = ()) -> None:
-        """`preload`: modules of what `read_then` is given, for the children to start with."""
+        """`preload` are modules of the functions for `read_then`, which processes import first."""
         self._limits = limits
-        self._children = ParserProcesses(limits, preload)
+        self._processes = ParserProcesses(limits, preload)
         self._numbers = count(1)
-        self._long = asyncio.Semaphore(LONG * limits.processes)
+        self._scanned_documents = asyncio.Semaphore(
+            MAX_SCANNED_DOCUMENTS_PER_PROCESS * limits.processes
+        )
 
     @property
     def scratch(self) -> Path:
-        """Where children write; gone once the reader is closed, or its process is."""
-        return self._children.scratch
+        """Return the folder of the processes. It is removed when the reader or its process ends."""
+        return self._processes.scratch
 
     async def __aenter__(self) -> Self:
         return self
@@ -61,110 +70,120 @@ class Reader:
         await self.close()
 
     async def read(self, path: Path, sha256: str) -> DocumentReading | Unreadable:
-        """What is in the file. Raises ReadingFault when it is we who cannot tell."""
-        return await self.read_then(_as_it_is, path, sha256)
+        """Return the reading of a file. Raises ReadingFault."""
+        return await self.read_then(_evaluated, path, sha256)
 
     async def read_then(
-        self, then: Callable[[DocumentReading | Unreadable], Answer], path: Path, sha256: str
-    ) -> Answer:
-        """`then` of what is in the file; raises as `read`.
+        self, conclude: Callable[[DocumentReading | Unreadable], Result], path: Path, sha256: str
+    ) -> Result:
+        """Return `conclude` of the reading of a file. Raises ReadingFault.
 
-        It goes to the child, so that a reading of thousands of words stays there: a function of a
-        module, or a partial of one. There its pages have late words and marks, which cannot be
-        sent back. Only what needed OCR comes back first, and meets it here.
+        `conclude` is a function of a module, or a partial of one. It is sent to the parser
+        process, so that a reading of thousands of words stays there. Its pages have lazy words and
+        marks, which cannot be sent back. Only the reading of a document with OCR is sent back, and
+        `conclude` is called with it in a thread of this process.
         """
         rewritten = self.scratch / f"{sha256[:16]}-{next(self._numbers)}.pdf"
-        look = await self._look(then, path, rewritten)
-        if isinstance(look, tasks.Conclusion):
-            return look.answer
+        probe = await self._probe(conclude, path, rewritten)
+        if isinstance(probe, tasks.Conclusion):
+            return probe.result
         try:
-            seen = (
-                look.as_unreadable() if isinstance(look, ProcessKilled) else await self._whole(look)
-            )
-            return await asyncio.to_thread(then, seen)
+            reading: DocumentReading | Unreadable
+            if isinstance(probe, ProcessKilled):
+                reading = probe.as_unreadable()
+            else:
+                async with self._scanned_documents:
+                    reading = merge(probe, await self._read_scans(probe))
+            return await asyncio.to_thread(conclude, reading)
         finally:
             await asyncio.to_thread(rewritten.unlink, missing_ok=True)
 
-    async def _whole(self, look: ProbedDocument) -> DocumentReading | Unreadable:
-        async with self._long:
-            return merge(look, await self._read_scans(look))
-
     async def close(self) -> None:
-        """Leave no child alive, also in the middle of its work. Who waits gets ReadingFault."""
-        await self._children.close()
+        """Stop every process, also during its work. Calls in progress raise ReadingFault."""
+        await self._processes.close()
 
-    async def _look(
-        self, then: Callable[[DocumentReading | Unreadable], Answer], path: Path, rewritten: Path
-    ) -> ProbedDocument | tasks.Conclusion[Answer] | ProcessKilled:
-        """Once more where the child died; without the document's form where that did not help."""
-        task = partial(tasks.probe_and_conclude, then, path, rewritten, self._limits)
-        look = await self._children.run(task)
-        if isinstance(look, ProcessKilled) and not look.is_page_timeout:
-            look = await self._children.run(task)
-        if isinstance(look, ProcessKilled):
-            look = await self._children.run(task, with_form=False)
-        return look
+    async def _probe(
+        self,
+        conclude: Callable[[DocumentReading | Unreadable], Result],
+        path: Path,
+        rewritten: Path,
+    ) -> ProbedDocument | tasks.Conclusion[Result] | ProcessKilled:
+        """Probe a document: again if the process died, and without its form if that fails too."""
+        task = partial(tasks.probe_and_conclude, conclude, path, rewritten, self._limits)
+        outcome = await self._processes.run(task)
+        if isinstance(outcome, ProcessKilled) and not outcome.is_page_timeout:
+            outcome = await self._processes.run(task)
+        if isinstance(outcome, ProcessKilled):
+            outcome = await self._processes.run(task, with_form=False)
+        return outcome
 
-    async def _read_scans(self, look: ProbedDocument) -> list[OcrPages]:
-        parts = _parts(look, self._limits.processes)
+    async def _read_scans(self, document: ProbedDocument) -> list[OcrPages]:
+        """Read the scanned pages by several tasks at the same time.
+
+        The first ReadingFault stops all of them and is raised.
+        """
+        parts = _split_scans(document, self._limits.processes)
         read: list[OcrPages] = []
 
-        async def lane() -> None:
+        async def work() -> None:
             for part in parts:
                 read.extend(await self._read_part(part))
 
-        lanes = min(LANES * self._limits.processes, len(look.scans))
-        await _all(lane for _ in range(lanes))
+        workers = min(TASKS_IN_FLIGHT_PER_PROCESS * self._limits.processes, len(document.scans))
+        fault: BaseException | None = None
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(workers):
+                    group.create_task(work(), name=f"reading-scans-{number:02d}")
+        except* ReadingFault as faults:
+            fault = faults.exceptions[0]
+        if fault is not None:
+            raise fault
         return read
 
     async def _read_part(self, part: ProbedDocument) -> list[OcrPages]:
-        outcome = await self._children.run(tasks.read_scans, part, self._limits)
+        """Read a part of a document, and page by page if that kills the process."""
+        outcome = await self._processes.run(tasks.read_scans, part, self._limits)
         if not isinstance(outcome, ProcessKilled):
             return [outcome]
         if len(part.pages) == 1:
-            return [await self._once_more(part, outcome)]
-        return [await self._read_alone(part.part([page.number])) for page in part.pages]
+            return [await self._retry_page(part, outcome)]
+        return [await self._read_single_page(part.part([page.number])) for page in part.pages]
 
-    async def _read_alone(self, part: ProbedDocument) -> OcrPages:
-        outcome = await self._children.run(tasks.read_scans, part, self._limits)
+    async def _read_single_page(self, part: ProbedDocument) -> OcrPages:
+        """Read one page of a part that killed its process, and once more if it takes too long."""
+        outcome = await self._processes.run(tasks.read_scans, part, self._limits)
         if isinstance(outcome, ProcessKilled) and outcome.is_page_timeout:
-            return await self._once_more(part, outcome)
-        return _not_read(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
+            return await self._retry_page(part, outcome)
+        return _failed_pages(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
 
-    async def _once_more(self, part: ProbedDocument, before: ProcessKilled) -> OcrPages:
-        """One page. What took too long is looked at coarsely; else the child had bad luck."""
-        outcome = await self._children.run(
+    async def _retry_page(self, part: ProbedDocument, before: ProcessKilled) -> OcrPages:
+        """Read a single page again: at a low resolution if it took too long, as before if not."""
+        outcome = await self._processes.run(
             tasks.read_scans, part, self._limits, low_resolution=before.is_page_timeout
         )
-        return _not_read(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
+        return _failed_pages(part, outcome) if isinstance(outcome, ProcessKilled) else outcome
 
 
-def _not_read(part: ProbedDocument, killed: ProcessKilled) -> OcrPages:
+def _failed_pages(part: ProbedDocument, killed: ProcessKilled) -> OcrPages:
     error = f"{killed.reason} (exit code {killed.exit_code})"
     return OcrPages(tuple(replace(page, error=error) for page in part.pages))
 
 
-def _as_it_is(seen: DocumentReading | Unreadable) -> DocumentReading | Unreadable:
-    if isinstance(seen, Unreadable):
-        return seen
-    return replace(seen, pages=tuple(map(evaluate, seen.pages)))
+def _evaluated(reading: DocumentReading | Unreadable) -> DocumentReading | Unreadable:
+    """Return the reading with plain words and marks, which can be sent to another process."""
+    if isinstance(reading, Unreadable):
+        return reading
+    return replace(reading, pages=tuple(map(evaluate, reading.pages)))
 
 
-def _parts(look: ProbedDocument, processes: int) -> Iterator[ProbedDocument]:
-    """Few pages at a time, so that all children have some; more of a long document."""
-    size = min(LONGEST_TASK, math.ceil(len(look.scans) / (LANES * processes)) or 1)
-    for start in range(0, len(look.scans), size):
-        yield look.part(look.scans[start : start + size])
+def _split_scans(document: ProbedDocument, processes: int) -> Iterator[ProbedDocument]:
+    """Yield the parts for OCR tasks.
 
-
-async def _all(lanes: Iterable[Callable[[], Coroutine[None, None, None]]]) -> None:
-    """Run them all; the first fault stops the others and is raised as itself."""
-    fault: BaseException | None = None
-    try:
-        async with asyncio.TaskGroup() as group:
-            for number, lane in enumerate(lanes):
-                group.create_task(lane(), name=f"reading-lane-{number:02d}")
-    except* ReadingFault as faults:
-        fault = faults.exceptions[0]
-    if fault is not None:
-        raise fault
+    A short document is divided so that all processes get pages, a long one into parts of
+    `MAX_PAGES_PER_TASK`.
+    """
+    tasks_in_flight = TASKS_IN_FLIGHT_PER_PROCESS * processes
+    size = min(MAX_PAGES_PER_TASK, math.ceil(len(document.scans) / tasks_in_flight) or 1)
+    for start in range(0, len(document.scans), size):
+        yield document.part(document.scans[start : start + size])

@@ -1,27 +1,36 @@
-"""Sees that a call in Pebble's pool will never begin, from outside: by what the futures say.
+"""The detection of calls in Pebble's pool that will never begin, by the state of their futures.
 
-A child acknowledges a task once it has taken it. One that dies in between, as without the memory to
-unpickle it, takes along a task of which Pebble knows no child: it waits for ever, and its timeout
-does not begin.
+A parser process acknowledges a task after it has taken it. If the process dies in between, for
+example because it has no memory to unpickle the task, the task is lost with it. Pebble does not
+know which process had it, so the task waits forever and its timeout does not begin.
 """
 
 from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
-GRACE_SECONDS = 60.0  # children start within seconds, on a busy machine within some more
+# Processes start within seconds, and within some more on a busy machine.
+GRACE_SECONDS = 60.0
 
 
 class StallDetector:
-    """Remembers since when calls wait and none runs. Times are monotonic seconds."""
+    """Detects lost calls. It remembers since when calls wait and none runs, in monotonic seconds.
+
+    A call is lost if a later one began before it, or if no call has run for `GRACE_SECONDS`.
+    """
 
     def __init__(self) -> None:
         self._idle_since: float | None = None
 
     def has_stalled(self, calls: Sequence[Future[Any]], now: float) -> bool:
-        """Is any of them lost? `calls` are in the order in which they were scheduled."""
+        """Return whether a call is lost.
+
+        `calls` are in the order in which they were scheduled. `now` is in monotonic seconds.
+        """
         runs = waits = is_overtaken = False
-        for call in reversed(calls):  # an earlier one, asked later, cannot have begun after it
+        # In reverse, an earlier call is examined later. It cannot begin after its examination
+        # without having begun before the later calls.
+        for call in reversed(calls):
             if call.running():
                 runs = True
             elif not call.done():

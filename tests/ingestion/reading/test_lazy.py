@@ -85,8 +85,8 @@ def looked_at(reading):
 def test_what_is_concluded_in_the_child_may_ask_for_marks(tmp_path):
     path, rewritten = save(tmp_path, typed(signed=True)), tmp_path / "rewritten.pdf"
     concluded = tasks.probe_and_conclude(marks_of, path, rewritten, LIMITS)
-    assert concluded.answer == tasks.probe_document(path, rewritten, LIMITS).pages[0].marks != ()
-    assert not tasks.probe_and_conclude(looked_at, path, rewritten, LIMITS).answer
+    assert concluded.result == tasks.probe_document(path, rewritten, LIMITS).pages[0].marks != ()
+    assert not tasks.probe_and_conclude(looked_at, path, rewritten, LIMITS).result
 
 
 def test_marks_of_a_long_document_are_found_on_pages_that_were_left_and_loaded_again(tmp_path):
@@ -113,7 +113,7 @@ def test_a_page_whose_marks_cannot_be_looked_for_cannot_be_read(tmp_path, monkey
 
     monkeypatch.setattr("ingestion.reading.pdf.page_probe.lazy_marks", fails_on_the_second)
     concluded = tasks.probe_and_conclude(errors_of, path, tmp_path / "rewritten.pdf", LIMITS)
-    assert concluded.answer == (["", "torn", ""], [(), (), ()])
+    assert concluded.result == (["", "torn", ""], [(), (), ()])
     look = tasks.probe_document(path, tmp_path / "rewritten.pdf", LIMITS)
     assert [page.error for page in look.pages] == ["", "torn", ""]
 
@@ -137,7 +137,7 @@ def test_the_verdict_on_asked_for_marks_is_the_verdict_on_all_of_them(
     look = tasks.probe_document(path, rewritten, LIMITS)
     concluded = tasks.probe_and_conclude(verdicts, path, rewritten, LIMITS)
     if isinstance(concluded, tasks.Conclusion):
-        assert concluded.answer == verdicts(
+        assert concluded.result == verdicts(
             look if isinstance(look, Unreadable) else merge(look, [])
         )
     else:

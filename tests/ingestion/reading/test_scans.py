@@ -22,7 +22,7 @@ from ingestion.reading.ocr.engines import (
     parse_tsv,
 )
 from ingestion.reading.ocr.page import read_page_image
-from ingestion.reading.ocr.second_pass import MAX_SUSPECT_LINES_PER_PAGE
+from ingestion.reading.ocr.second_pass import MAX_AREAS_PER_PAGE
 from ingestion.reading.results import (
     Box,
     MediaType,
@@ -131,8 +131,8 @@ def test_of_a_page_full_of_lines_passed_over_a_few_are_looked_at():
     hasty = Hasty("2026")
     read = read_page_image(picture, page, hasty, 30.0)
     assert (hasty.again, read.text.count("2026")) == (
-        MAX_SUSPECT_LINES_PER_PAGE,
-        MAX_SUSPECT_LINES_PER_PAGE,
+        MAX_AREAS_PER_PAGE,
+        MAX_AREAS_PER_PAGE,
     )
 
 
