@@ -13,7 +13,6 @@ from ingestion.core.breaker import BreakerSettings
 from ingestion.core.retry import RetryRules
 from ingestion.dispatch import queue_checks
 
-
 CHECKS = (
     checks.check_settings,
     queue_checks.check_cluster,
