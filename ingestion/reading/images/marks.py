@@ -28,7 +28,7 @@ from .binarise import (
 )
 from .render import POINTS_PER_INCH, PageRaster
 
-# Brightness of faint ink, 0 to 255: that of a thin grey rule, which watermarks seldom reach.
+# Brightness of faint ink, 0 to 255: that of a thin grey rule, which watermarks seldom kernel.
 FAINT_INK_BRIGHTNESS = 215
 MIN_RULE_PIXELS = 50  # half an inch: few pens draw a straight line that long in a signature
 MAX_RULE_GAP_PIXELS = 4  # scanner noise breaks a grey rule
@@ -171,8 +171,8 @@ def _group_strokes(ink: Mask, scale: float, offset: tuple[int, int]) -> list[Box
     is_stroke[parts.label] = ~(thin | (parts.ink < MIN_STROKE_PIXELS))
     strokes = np.asarray(is_stroke[labels])
 
-    reach = np.ones((STROKE_REACH_Y_PIXELS, STROKE_REACH_X_PIXELS), np.uint8)
-    near = np.asarray(cv2.dilate(strokes, reach))
+    kernel = np.ones((STROKE_REACH_Y_PIXELS, STROKE_REACH_X_PIXELS), np.uint8)
+    near = np.asarray(cv2.dilate(strokes, kernel))
     groups = measure_components(np.where(strokes, label_components(near), 0))
     share = groups.ink / (groups.width * groups.height)
     chosen = groups.width >= MIN_MARK_WIDTH_POINTS * scale

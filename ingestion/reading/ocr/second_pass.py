@@ -130,7 +130,7 @@ def _extend_lines(lines: Iterable[Box], raster: PageRaster, max_gap: float) -> l
     """
     extended: list[Box] = []
     scale = raster.dpi / POINTS_PER_INCH
-    reach, gap = int(MAX_LINE_EXTENSION_POINTS * scale), int(max_gap * scale)
+    max_columns, gap = int(MAX_LINE_EXTENSION_POINTS * scale), int(max_gap * scale)
     for line in lines:
         if any(other.contains_center_of(line) for other in extended):
             continue
@@ -138,8 +138,8 @@ def _extend_lines(lines: Iterable[Box], raster: PageRaster, max_gap: float) -> l
         ink = np.count_nonzero(rows < INK_THRESHOLD * np.median(rows), axis=0)
         has_stroke = ink >= MIN_STROKE_POINTS * scale
         left, right = int(line.left * scale), int(line.right * scale)
-        before = _run_length(has_stroke[max(left - reach, 0) : left][::-1], gap)
-        after = _run_length(has_stroke[right : right + reach], gap)
+        before = _run_length(has_stroke[max(left - max_columns, 0) : left][::-1], gap)
+        after = _run_length(has_stroke[right : right + max_columns], gap)
         extended.append(
             Box(line.left - before / scale, line.top, line.right + after / scale, line.bottom)
         )
