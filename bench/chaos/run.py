@@ -42,10 +42,10 @@ def run(asked: Namespace, folder: Path, server: Server, skipped: str) -> tuple[s
         codes, left = place.stop(), place.left()
     found = tally.count(offer, storm.sent, storm.spoilt, portal.violations.total())
     found.faults |= {
-        "did not come to rest": [] if is_at_rest else ["see the logs"],
+        "not settled in time": [] if is_at_rest else ["see the logs"],
         "hosts that did not drain": [f"exit code {code}" for code in codes if code],
         "processes left": [f"process {pid}" for pid in left],
-        "kills that did not come": ["time was up"] * (asked.kills - storm.kills.total()),
+        "kills that were not made": ["time was up"] * (asked.kills - storm.kills.total()),
     }
     weather = Weather(
         server.name, asked.seed, storm.kills, storm.killed, storm.harms, skipped, seconds

@@ -20,8 +20,8 @@ HARMS = (
     "portal refuses",
     "portal silent",
     "clock",
-    "upload spoilt",
-    "fetched file spoilt",
+    "upload damaged",
+    "download damaged",
 )
 KILLS_PER_HARM = 25  # each other harm comes once for so many kills
 LAST = 0.95  # of the work: then what is left has to come to rest

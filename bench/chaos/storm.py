@@ -194,8 +194,8 @@ class Storm:
         "portal refuses": lambda self, dice: self._cut(Mode.REFUSED, dice),
         "portal silent": lambda self, dice: self._cut(Mode.SILENT, dice),
         "clock": _move_clock,
-        "upload spoilt": _spoil_upload,
-        "fetched file spoilt": _spoil_fetched,
+        "upload damaged": _spoil_upload,
+        "download damaged": _spoil_fetched,
     }
 
 
