@@ -5,6 +5,7 @@ stands here. Administrators are superusers; coordinators are no staff and need n
 group, because membership of a site decides what they see.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
@@ -54,7 +55,7 @@ _QA = (
     _RECORDS | _PLACES | _TRAIL | _REVIEWS | _NEEDS | _WAIVES | _may("review", "ingestion.document")
 )
 
-_PERMISSIONS = "permissions__content_type"
+_NAME_FIELDS = ("content_type__app_label", "codename")
 
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -107,14 +108,21 @@ def roles_are_as_installed(_since: int = 0) -> Iterator[str]:
     For `audit.verification.verify`. A group that is none of the product's is a Notice: its
     permissions are not on record.
     """
-    groups = {group.name: group for group in Group.objects.prefetch_related(_PERMISSIONS)}
+    # Verification runs after every batch, so this reads names in two queries and no models.
+    existing = {
+        f"{app}.{codename}"
+        for app, codename in Permission.objects.order_by().values_list(*_NAME_FIELDS)
+    }
+    groups: defaultdict[str, set[str]] = defaultdict(set)
+    fields = (f"permissions__{field}" for field in _NAME_FIELDS)
+    for name, app, codename in Group.objects.order_by().values_list("name", *fields):
+        groups[name] |= {f"{app}.{codename}"} if codename else set()
     for name, permissions in ROLES.items():
         if name not in groups:
             yield f"The group {name} is gone."
             continue
-        given = set(_named(groups[name].permissions.all()))
-        wanted = set(_named(_existing(permissions)))
-        changes = [(given - wanted, "added"), (wanted - given, "removed")]
+        wanted = permissions & existing
+        changes = [(groups[name] - wanted, "added"), (wanted - groups[name], "removed")]
         said = [f"{', '.join(sorted(names))} was {verb}" for names, verb in changes if names]
         if said:
             yield f"The group {name} has other permissions than its role: {'; '.join(said)}."
