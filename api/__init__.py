@@ -1,9 +1,11 @@
-"""The HTTP interface `/api/v1` for programs, and the pages that machines watch us by.
+"""The HTTP interface `/api/v1` for programs, and the addresses for monitoring.
 
-`api` puts it together; `packets` and `open_packets`, `batches`, `sites`, `documents` are its
-resources, `content` gives bytes out; `tus` receives resumable uploads, also those of the upload
-form; `auth` and `visibility` say who asks and what there is for them; `schemas`, `request_bodies`,
-`files` and `keys` are what goes in and out; `problems`, `paging`, `query_times`, `ranges`,
-`waiting` are HTTP; `health` and `metrics` are for operations.
-Views look up, delegate and answer, like those of `web`.
+`api` builds the interface from its resources: `packets` and `open_packets`, `batches`, `sites` and
+`documents`. `content` sends the bytes of documents. `tus` receives resumable uploads, also those of
+the upload form for people. `auth` and `visibility` decide who may do what and which rows exist for
+a token. `schemas`, `request_bodies`, `files` and `keys` describe and read what is sent and
+returned. `problems`, `paging`, `query_times`, `ranges` and `waiting` implement HTTP standards.
+`health` and `metrics` are for operations.
+
+The views look up rows, delegate and respond. Rules about documents are in `ingestion`.
 """

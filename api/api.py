@@ -1,4 +1,4 @@
-"""`/api/v1`, put together: the resources, how errors are answered, and the OpenAPI document."""
+"""`/api/v1` as a whole: the resources, the responses to errors, and the OpenAPI document."""
 
 import logging
 from typing import Any
@@ -26,7 +26,7 @@ from api import (
     request_bodies,
     sites,
 )
-from api.problems import Problem
+from api.problems import Problem, problem_response
 from ingestion.intake.admission import AtCapacity
 from ingestion.intake.corrections import CorrectionRefused
 from ingestion.intake.manifest import SubmissionRefused
@@ -35,26 +35,33 @@ from ingestion.intake.submission import IdempotencyKeyReused
 
 logger = logging.getLogger(__name__)
 DESCRIPTION = (
-    "Send packets of regulatory documents, watch the work on them, and read what came of it. "
-    "Every error is a problem (RFC 9457). Another site's objects do not exist: 404."
+    "Submit packets of regulatory documents, follow their processing, and read the results. "
+    "Every error is a problem (RFC 9457). Objects of another site are reported as not found (404)."
 )
 
 
 class Interface(NinjaAPI):
+    """The interface, with corrections to the OpenAPI document that django-ninja generates."""
+
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
-        """Ninja says that errors are application/json, and repeats GET's operation for HEAD."""
+        """Return the OpenAPI document.
+
+        django-ninja declares errors as application/json, and repeats the operation of GET for HEAD.
+        """
         schema = super().get_openapi_schema(**options)
         schema["components"]["schemas"] |= request_bodies.COMPONENTS
         for operations in schema["paths"].values():
             operations.pop("head", None)
             for operation in operations.values():
-                for status, said in operation["responses"].items():
-                    if int(status) >= 400 and "content" in said:
-                        said["content"] = {problems.MEDIA_TYPE: said["content"]["application/json"]}
+                for status, described in operation["responses"].items():
+                    if int(status) >= 400 and "content" in described:
+                        error_schema = described["content"]["application/json"]
+                        described["content"] = {problems.MEDIA_TYPE: error_schema}
         return schema
 
 
 def build() -> Interface:
+    """Return the interface with all resources and error handlers."""
     interface = Interface(
         title="SiteLedger", version="1", description=DESCRIPTION, urls_namespace="api"
     )
@@ -66,99 +73,97 @@ def build() -> Interface:
         ("documents", documents.router),
     ):
         interface.add_router(f"/{name}", router, tags=[name])
-    for kind, handler in _HANDLERS.items():
+    for kind, handler in _ERROR_HANDLERS.items():
         interface.add_exception_handler(kind, handler)
     return interface
 
 
-def _problem(request: HttpRequest, error: Problem) -> HttpResponse:
-    return problems.answer(request, error)
+def _on_problem(request: HttpRequest, error: Problem) -> HttpResponse:
+    return problem_response(request, error)
 
 
-def _not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    return problems.answer(request, Problem(404, "There is nothing at this address."))
+def _on_not_found(request: HttpRequest, error: Http404) -> HttpResponse:
+    return problem_response(request, Problem(404, "There is nothing at this address."))
 
 
-def _unauthenticated(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    return problems.answer(request, auth.missing())
+def _on_missing_token(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    return problem_response(request, auth.missing_token())
 
 
-def _ninjas_own(request: HttpRequest, error: HttpError) -> HttpResponse:
-    return problems.answer(request, Problem(error.status_code, str(error)))
+def _on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return problem_response(request, Problem(error.status_code, str(error)))
 
 
-def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+def _on_invalid_value(request: HttpRequest, error: ValidationError) -> HttpResponse:
     errors = [
         {"field": ".".join(str(part) for part in fault["loc"]), "message": fault["msg"]}
         for fault in error.errors
     ]
-    said = Problem(422, "A value is not what this address takes.", errors=errors)
-    return problems.answer(request, said)
+    detail = "A value in the request is not valid. `errors` names each one."
+    return problem_response(request, Problem(422, detail, errors=errors))
 
 
-def _refused(request: HttpRequest, error: SubmissionRefused) -> HttpResponse:
-    return problems.answer(request, problems.refused(error.faults))
+def _on_submission_refused(request: HttpRequest, error: SubmissionRefused) -> HttpResponse:
+    return problem_response(request, problems.not_registrable(error.faults))
 
 
-def _key_reused(request: HttpRequest, error: IdempotencyKeyReused) -> HttpResponse:
-    detail = "The key was used for another submission. Send this one under a new key."
-    return problems.answer(request, Problem(422, detail, kind=problems.KEY_REUSED))
+def _on_key_reused(request: HttpRequest, error: IdempotencyKeyReused) -> HttpResponse:
+    detail = "The key was used for another submission. Send this one with a new key."
+    return problem_response(request, Problem(422, detail, type_uri=problems.KEY_REUSED))
 
 
-def _not_to_correct(request: HttpRequest, error: CorrectionRefused) -> HttpResponse:
-    return problems.answer(request, Problem(409, str(error)))
+def _on_correction_refused(request: HttpRequest, error: CorrectionRefused) -> HttpResponse:
+    return problem_response(request, Problem(409, str(error)))
 
 
-def _at_capacity(request: HttpRequest, error: AtCapacity) -> HttpResponse:
-    ceiling, seconds = settings.MAX_UNFINISHED_DOCUMENTS, error.retry_after
+def _on_at_capacity(request: HttpRequest, error: AtCapacity) -> HttpResponse:
+    limit, seconds = settings.MAX_UNFINISHED_DOCUMENTS, error.retry_after
     headers = {
         "Retry-After": str(seconds),
-        "RateLimit-Policy": f'"unfinished-documents";q={ceiling}',
+        "RateLimit-Policy": f'"unfinished-documents";q={limit}',
         "RateLimit": f'"unfinished-documents";r=0;t={seconds}',
     }
-    said = Problem(429, str(error), kind=problems.AT_CAPACITY, headers=headers)
-    return problems.answer(request, said)
+    problem = Problem(429, str(error), type_uri=problems.AT_CAPACITY, headers=headers)
+    return problem_response(request, problem)
 
 
-def _over_quota(request: HttpRequest, error: QuotaExceeded) -> HttpResponse:
+def _on_quota_exceeded(request: HttpRequest, error: QuotaExceeded) -> HttpResponse:
     status = 507 if isinstance(error, SpoolFull) else 429
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
-    said = Problem(status, str(error), kind=problems.OVER_QUOTA, headers=headers)
-    return problems.answer(request, said)
+    problem = Problem(status, str(error), type_uri=problems.OVER_QUOTA, headers=headers)
+    return problem_response(request, problem)
 
 
-def _too_large(request: HttpRequest, error: SuspiciousOperation) -> HttpResponse:
-    return problems.answer(request, Problem(413, "The request is larger than we take in."))
+def _on_too_large(request: HttpRequest, error: SuspiciousOperation) -> HttpResponse:
+    return problem_response(request, Problem(413, "The request is larger than the server accepts."))
 
 
-def _unreadable(request: HttpRequest, error: Exception) -> HttpResponse:
-    return problems.answer(request, Problem(400, "The request's body cannot be read to its end."))
+def _on_unreadable_body(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem_response(request, Problem(400, "The request body ended early or is malformed."))
 
 
-def _ours(request: HttpRequest, error: Exception) -> HttpResponse:
-    """The one place for what nobody foresaw. The client learns the request's id, no more."""
-    request_id = problems.request_id(request)
-    logger.error("an API request failed: %s", request_id, exc_info=error)
-    detail = "An error of ours. It is logged under this request_id."
-    return problems.answer(request, Problem(500, detail))
+def _on_unexpected_error(request: HttpRequest, error: Exception) -> HttpResponse:
+    """Log an unexpected error. The response contains the request's id and no details."""
+    logger.error("an API request failed: %s", problems.get_request_id(request), exc_info=error)
+    return problem_response(request, Problem(500, problems.INTERNAL_ERROR_DETAIL))
 
 
-_HANDLERS: dict[type[Exception], Any] = {
-    Problem: _problem,
-    SubmissionRefused: _refused,
-    IdempotencyKeyReused: _key_reused,
-    QuotaExceeded: _over_quota,
-    SpoolFull: _over_quota,
-    AtCapacity: _at_capacity,
-    CorrectionRefused: _not_to_correct,
-    Http404: _not_found,
-    AuthenticationError: _unauthenticated,
-    HttpError: _ninjas_own,
-    ValidationError: _invalid,
-    RequestDataTooBig: _too_large,
-    TooManyFieldsSent: _too_large,
-    TooManyFilesSent: _too_large,
-    MultiPartParserError: _unreadable,
-    UnreadablePostError: _unreadable,
-    Exception: _ours,
+_ERROR_HANDLERS: dict[type[Exception], Any] = {
+    Problem: _on_problem,
+    SubmissionRefused: _on_submission_refused,
+    IdempotencyKeyReused: _on_key_reused,
+    QuotaExceeded: _on_quota_exceeded,
+    SpoolFull: _on_quota_exceeded,
+    AtCapacity: _on_at_capacity,
+    CorrectionRefused: _on_correction_refused,
+    Http404: _on_not_found,
+    AuthenticationError: _on_missing_token,
+    HttpError: _on_http_error,
+    ValidationError: _on_invalid_value,
+    RequestDataTooBig: _on_too_large,
+    TooManyFieldsSent: _on_too_large,
+    TooManyFilesSent: _on_too_large,
+    MultiPartParserError: _on_unreadable_body,
+    UnreadablePostError: _on_unreadable_body,
+    Exception: _on_unexpected_error,
 }

@@ -1,4 +1,4 @@
-"""Who asks: bearer tokens and nothing else. Sessions are for people, and are not looked at."""
+"""Authentication with bearer tokens. Sessions are for people, and are ignored here."""
 
 import logging
 import threading
@@ -15,47 +15,53 @@ from sites.models import ApiToken, TokenScope
 
 logger = logging.getLogger(__name__)
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="siteledger"'}
-MINUTE = 60
+SECONDS_PER_MINUTE = 60
 
 
 class ApiRequest(HttpRequest):
-    """For type checking: behind a Bearer the token is there, and may do what it asks."""
+    """The type of a request that `Bearer` has authenticated, for type checking."""
 
     auth: ApiToken
 
 
 class Bearer(HttpBearer):
-    """`auth=Bearer(TokenScope.READ)`: a token that may be used, and has one of these scopes."""
+    """Requires a usable token that has at least one of the scopes.
+
+    An operation declares it as `auth=Bearer(TokenScope.READ)`. The name of this class is the name
+    of the security scheme in the OpenAPI document.
+    """
 
     def __init__(self, *scopes: TokenScope) -> None:
         super().__init__()
         self._scopes = scopes
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
+        """Return the token. Raises Problem 401, 403 or 429."""
         found = ApiToken.objects.presented(token.strip())
         if found is None:
-            raise _refusal(request)
+            raise _bad_token(request)
         if not any(found.may(scope) for scope in self._scopes):
-            named = " or ".join(f"'{scope.value}'" for scope in self._scopes)
-            raise Problem(403, f"The token has not the scope {named}.")
+            scopes = " or ".join(f"'{scope.value}'" for scope in self._scopes)
+            raise Problem(403, f"The token does not have the scope {scopes}.")
         found.note_use()
         return found
 
 
-def missing() -> Problem:
-    detail = "Send a token, as `Authorization: Bearer slt_...`."
+def missing_token() -> Problem:
+    detail = "Send a token in the header `Authorization: Bearer slt_...`."
     return Problem(401, detail, headers=CHALLENGE)
 
 
-class _BadTokens:
-    """How many each address sent in this minute, in this process."""
+class BadTokenCounter:
+    """Counts the bad tokens of each address during the current minute, in this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._minute, self._counts = 0, Counter[str]()  # guarded by _lock
 
-    def count(self, address: str) -> int:
-        minute = int(time.time()) // MINUTE
+    def increment(self, address: str) -> int:
+        """Count one bad token, and return the address's number in this minute."""
+        minute = int(time.time()) // SECONDS_PER_MINUTE
         with self._lock:
             if minute != self._minute:
                 self._minute, self._counts = minute, Counter()
@@ -63,23 +69,23 @@ class _BadTokens:
             return self._counts[address]
 
 
-_bad_tokens = _BadTokens()
+bad_tokens = BadTokenCounter()
 
 
-def _refusal(request: HttpRequest) -> Problem:
-    """401; or 429 to an address that keeps trying.
+def _bad_token(request: HttpRequest) -> Problem:
+    """Return problem 401, or 429 for an address that has sent too many bad tokens.
 
-    Guessing 256 random bits is hopeless; this keeps a program with an old token from filling the
-    log. One line in it per address and minute, and never an entry: nobody stalls the chain from
-    outside (decision 25).
+    Guessing 256 random bits is hopeless. The limit prevents a program with an old token from
+    filling the log: it has one line for each address and minute. Bad tokens never write a ledger
+    entry, so that outsiders cannot slow down the hash chain (decision 25).
     """
     address = client_address(request)
-    tried = _bad_tokens.count(address)
-    if tried == 1:
+    count = bad_tokens.increment(address)
+    if count == 1:
         logger.warning("a bad API token from %s", address)
-    if tried > settings.API_BAD_TOKENS_PER_MINUTE:
-        detail = "Too many bad tokens from this address. Wait, and send a good one."
-        return Problem(429, detail, headers={"Retry-After": str(MINUTE)})
+    if count > settings.API_BAD_TOKENS_PER_MINUTE:
+        detail = "Too many bad tokens from this address. Wait, then send a valid token."
+        return Problem(429, detail, headers={"Retry-After": str(SECONDS_PER_MINUTE)})
     detail = "The token is not known, not approved yet, revoked or expired."
     challenge = {"WWW-Authenticate": CHALLENGE["WWW-Authenticate"] + ', error="invalid_token"'}
     return Problem(401, detail, headers=challenge)

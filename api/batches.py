@@ -1,4 +1,4 @@
-"""What was submitted, and how far it is: `/batches`."""
+"""Submitted batches and their progress: `/batches`."""
 
 import hashlib
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from pydantic import Field
 
 from api import problems, visibility, waiting
 from api.auth import ApiRequest, Bearer
-from api.paging import Cursor, page
+from api.paging import Cursor, paginate
 from api.problems import Problem
 from api.schemas import (
     BatchLine,
@@ -21,7 +21,7 @@ from api.schemas import (
     ManifestOut,
     ProgressOut,
     ResultOut,
-    answers,
+    responses,
 )
 from ingestion.core.states import SETTLED_STATES, BatchState
 from ingestion.documents import batches, progress, results
@@ -32,7 +32,7 @@ from sites.models import ApiToken, TokenScope
 
 router = Router()
 Reference = Annotated[str, Field(max_length=40, pattern=r"^[^\x00]*$")]
-SHORTEST_POLL, LONGEST_POLL = 1, 30  # seconds
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 1, 30
 
 
 class BatchFilter(Cursor):
@@ -41,119 +41,158 @@ class BatchFilter(Cursor):
 
 
 @router.get(
-    "", response=answers(BatchList), auth=Bearer(TokenScope.READ), summary="Batches, newest first"
+    "",
+    response=responses(BatchList),
+    auth=Bearer(TokenScope.READ),
+    summary="List batches, newest first",
 )
 def list_batches(
-    request: ApiRequest, response: HttpResponse, asked: Query[BatchFilter]
+    request: ApiRequest, response: HttpResponse, query: Query[BatchFilter]
 ) -> BatchList:
     rows = visibility.batches(request.auth)
-    if asked.status:
-        rows = rows.filter(state=asked.status)
-    if asked.site:
-        rows = rows.filter(packets__site__site_id=asked.site).distinct()
-    shown = page(request, response, rows, asked)
-    return BatchList(items=_lines(request, shown.rows), next=shown.next)
+    if query.status:
+        rows = rows.filter(state=query.status)
+    if query.site:
+        rows = rows.filter(packets__site__site_id=query.site).distinct()
+    page = paginate(request, response, rows, query)
+    # One query counts the documents of all batches on the page.
+    settled = Count("documents", filter=Q(documents__state__in=SETTLED_STATES))
+    on_page = Batch.objects.filter(pk__in=[batch.pk for batch in page.rows]).order_by()
+    counts = {
+        key: (total, settled_count)
+        for key, total, settled_count in on_page.annotate(
+            total=Count("documents"), settled=settled
+        ).values_list("pk", "total", "settled")
+    }
+    items = []
+    for batch in page.rows:
+        total, settled_count = counts[batch.pk]
+        items.append(
+            BatchLine(
+                id=batch.reference,
+                status=BatchState(batch.state),
+                source=batch.source,
+                priority=batch.priority,
+                submitted_at=batch.created_at,
+                started_at=batch.started_at,
+                finished_at=batch.finished_at,
+                total=total,
+                settled=settled_count,
+                url=batch_url(request, batch),
+            )
+        )
+    return BatchList(items=items, next=page.next)
 
 
 @router.get(
     "/{reference}",
-    response=answers(BatchOut, 200, 202, errors=(404,)) | {304: None},
+    response=responses(BatchOut, 200, 202, errors=(404,)) | {304: None},
     auth=Bearer(TokenScope.READ),
-    summary="One batch: 202 while it is worked on, 200 when it is final",
-    openapi_extra={"parameters": [waiting.DESCRIBED]},
+    summary="Get one batch: 202 while it is being processed, 200 when it is final",
+    openapi_extra={"parameters": [waiting.OPENAPI_PARAMETER]},
 )
 def one_batch(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
-    """With `Prefer: wait=N` (at most 20) it is answered early when it becomes final."""
-    return standing(request, response, of(request.auth, reference))
+    """With `Prefer: wait=N` (at most 20 seconds), the response is sent when the batch is final."""
+    return batch_response(request, response, find_batch(request.auth, reference))
 
 
 @router.delete(
     "/{reference}",
-    response=answers(BatchOut, 200, 202, errors=(404, 409)),
+    response=responses(BatchOut, 200, 202, errors=(404, 409)),
     auth=Bearer(TokenScope.SUBMIT, TokenScope.OPERATE),
     summary="Cancel a batch",
 )
 def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
-    """What is on file stays. 202 until its last worker has let go; again and again is harmless."""
-    found = of(request.auth, reference)
-    if not _may_cancel(request.auth, found):
-        raise Problem(403, "A batch is cancelled by who submitted it, or by operations.")
-    if found.state != BatchState.CANCELLED:
+    """Filed documents stay on file.
+
+    The status is 202 until the last worker has stopped. The request can be repeated.
+    """
+    token = request.auth
+    batch = find_batch(token, reference)
+    # A token can cancel batches of its own owner. The batches of others need the scope `operate`
+    # and a person who has the permission.
+    can_cancel = batches.can_cancel(batch, actor=token.owner) or (
+        token.may(TokenScope.OPERATE) and batches.can_cancel(batch, user=token.user)
+    )
+    if not can_cancel:
+        raise Problem(403, "Only the submitter of a batch and operations can cancel it.")
+    if batch.state != BatchState.CANCELLED:
         try:
-            batches.cancel_batch(found, by=Actor(request.auth.actor, request.auth.role))
+            batches.cancel_batch(batch, by=Actor(token.actor, token.role))
         except batches.AlreadyFinal as error:
             raise Problem(409, f"There is nothing to cancel: {error}.") from None
-    return standing(request, response, found)
+    return batch_response(request, response, batch)
 
 
 @router.get(
     "/{reference}/manifest",
-    response=answers(ManifestOut, errors=(404, 409)) | {304: None},
+    response=responses(ManifestOut, errors=(404, 409)) | {304: None},
     auth=Bearer(TokenScope.READ),
-    summary="What became of each document",
+    summary="Get the result of each document of a final batch",
 )
 def batch_manifest(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
-    found = of(request.auth, reference)
-    now = progress.get_progress(found)
-    if not now.is_final:
-        headers = {"Retry-After": str(_poll_hint(now))}
+    batch = find_batch(request.auth, reference)
+    current = progress.get_progress(batch)
+    if not current.is_final:
+        headers = {"Retry-After": str(_poll_seconds(current))}
         raise Problem(409, "The batch is not final yet.", headers=headers)
-    said = [ResultOut.model_validate(each.as_json()) for each in results.list_results(found)]
-    manifest = ManifestOut(batch=found.reference, status=now.state, documents=said)
-    response["ETag"] = etag = _tag(manifest.model_dump_json())
-    return _unchanged(request, response, etag) or manifest
+    documents = [
+        ResultOut.model_validate(result.as_json()) for result in results.list_results(batch)
+    ]
+    manifest = ManifestOut(batch=batch.reference, status=current.state, documents=documents)
+    response["ETag"] = etag = _weak_etag(manifest.model_dump_json())
+    return _not_modified(request, response, etag) or manifest
 
 
-def _may_cancel(token: ApiToken, batch: Batch) -> bool:
-    """Its owner's own; anybody's only for who may operate, and with a token that may."""
-    if batches.can_cancel(batch, actor=token.owner):
-        return True
-    return token.may(TokenScope.OPERATE) and batches.can_cancel(batch, user=token.user)
-
-
-def of(token: ApiToken, reference: str) -> Batch:
-    found = visibility.batches(token).filter(reference=reference).first()
-    if found is None:
+def find_batch(token: ApiToken, reference: str) -> Batch:
+    """Return a batch that the token can see. Raises Problem 404."""
+    batch = visibility.batches(token).filter(reference=reference).first()
+    if batch is None:
         raise problems.not_found("batch")
-    return found
+    return batch
 
 
-def address(request: HttpRequest, batch: Batch) -> str:
+def batch_url(request: HttpRequest, batch: Batch) -> str:
     return request.build_absolute_uri(reverse("api:one_batch", args=[batch.reference]))
 
 
-def accepted(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
-    response["Location"] = address(request, batch)
-    return standing(request, response, batch)
+def accepted_response(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
+    """Return the response to a submission: the batch, with its address in `Location`."""
+    response["Location"] = batch_url(request, batch)
+    return batch_response(request, response, batch)
 
 
-def standing(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
-    """Where it stands, after the wait that the request prefers: 200 when it is final, else 202."""
-    now = _looked_at(request, response, batch)
+def batch_response(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
+    """Return the batch with status 200 if it is final, else 202.
+
+    Waits first if the request has `Prefer: wait=N` and a thread may wait. Otherwise the preference
+    is ignored, and `Preference-Applied` is missing in the response.
+    """
+    current = None
+    if seconds := waiting.parse_wait_seconds(request.headers.get("Prefer", "")):
+        with waiting.waiting_threads.reserve() as is_reserved:
+            if is_reserved:
+                response["Preference-Applied"] = f"wait={seconds}"
+                current = progress.wait_until_final(batch, seconds)
+    if current is None:
+        current = progress.get_progress(batch)
     patch_vary_headers(response, ["Prefer"])
-    response["Content-Location"] = address(request, batch)
-    response["X-Progress"] = f"{now.settled}/{now.total} documents"
-    if not now.is_final:
-        response["Retry-After"] = str(_poll_hint(now))
-    response["ETag"] = etag = _etag(now)
-    if request.method == "GET" and (unchanged := _unchanged(request, response, etag)):
-        return unchanged
-    return Status(200 if now.is_final else 202, _out(request, batch, now))
+    response["Content-Location"] = batch_url(request, batch)
+    response["X-Progress"] = f"{current.settled}/{current.total} documents"
+    if not current.is_final:
+        response["Retry-After"] = str(_poll_seconds(current))
+    # The tag changes with the results of the documents, and not with every second that passes.
+    # `states` and `codes` are sorted.
+    response["ETag"] = etag = _weak_etag(
+        repr((current.batch, current.state, current.step, current.states, current.codes))
+    )
+    if request.method == "GET" and (not_modified := _not_modified(request, response, etag)):
+        return not_modified
+    return Status(200 if current.is_final else 202, _describe_batch(request, batch, current))
 
 
-def _looked_at(request: ApiRequest, response: HttpResponse, batch: Batch) -> BatchProgress:
-    seconds = waiting.preferred(request.headers.get("Prefer", ""))
-    if not seconds:
-        return progress.get_progress(batch)
-    with waiting.seats.one() as seated:
-        if not seated:
-            return progress.get_progress(batch)
-        response["Preference-Applied"] = f"wait={seconds}"
-        return progress.wait_until_final(batch, seconds)
-
-
-def _unchanged(request: HttpRequest, response: HttpResponse, etag: str) -> HttpResponse | None:
-    """304, with the headers that the whole answer would have."""
+def _not_modified(request: HttpRequest, response: HttpResponse, etag: str) -> HttpResponse | None:
+    """Return a response 304 with the headers of the full response, or None if it has changed."""
     conditional = get_conditional_response(request, etag=etag)
     if conditional is not None:
         for name in ("Content-Location", "ETag", "Preference-Applied", "Retry-After", "X-Progress"):
@@ -163,74 +202,41 @@ def _unchanged(request: HttpRequest, response: HttpResponse, etag: str) -> HttpR
     return conditional
 
 
-def _poll_hint(now: BatchProgress) -> int:
-    """A tenth of its age, within bounds: seldom asked when it takes long. Whole seconds always.
+def _poll_seconds(current: BatchProgress) -> int:
+    """Return a tenth of the batch's age in whole seconds, within bounds.
 
-    Clients in use parse a date in Retry-After with parseInt, and then poll without a pause.
+    Long batches are polled less often. Retry-After is never a date: some clients parse a date with
+    parseInt, and then poll without a pause.
     """
-    return min(max(round(now.seconds / 10), SHORTEST_POLL), LONGEST_POLL)
+    return min(max(round(current.seconds / 10), MIN_POLL_SECONDS), MAX_POLL_SECONDS)
 
 
-def _etag(now: BatchProgress) -> str:
-    """Weak: it changes with what became of the documents, not with every second that passes.
-
-    `states` and `codes` are sorted.
-    """
-    return _tag(repr((now.batch, now.state, now.step, now.states, now.codes)))
+def _weak_etag(content: str) -> str:
+    return f'W/"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
 
 
-def _tag(said: str) -> str:
-    return f'W/"{hashlib.sha256(said.encode()).hexdigest()[:32]}"'
-
-
-def _out(request: HttpRequest, batch: Batch, now: BatchProgress) -> BatchOut:
-    url = address(request, batch)
+def _describe_batch(request: HttpRequest, batch: Batch, current: BatchProgress) -> BatchOut:
+    url = batch_url(request, batch)
     return BatchOut(
         id=batch.reference,
-        status=now.state,
+        status=current.state,
         source=batch.source,
         priority=batch.priority,
         submitted_at=batch.created_at,
         started_at=batch.started_at,
         finished_at=batch.finished_at,
         progress=ProgressOut(
-            step=now.step,
-            total=now.total,
-            settled=now.settled,
-            percentage=now.percentage,
-            estimated_seconds_remaining=now.estimated_seconds_remaining,
+            step=current.step,
+            total=current.total,
+            settled=current.settled,
+            percentage=current.percentage,
+            estimated_seconds_remaining=current.estimated_seconds_remaining,
         ),
-        states=now.states,
-        codes=now.codes,
+        states=current.states,
+        codes=current.codes,
         error_code=batch.error_code,
         cancel_requested_at=batch.cancel_requested_at,
         packets=list(batch.packets.order_by("pk").values_list("reference", flat=True)),
         url=url,
         manifest_url=f"{url}/manifest",
-    )
-
-
-def _lines(request: HttpRequest, rows: list[Batch]) -> list[BatchLine]:
-    """Counted for the whole page at once."""
-    settled = Count("documents", filter=Q(documents__state__in=SETTLED_STATES))
-    counted = Batch.objects.filter(pk__in=[batch.pk for batch in rows]).order_by()
-    counts = counted.annotate(total=Count("documents"), settled=settled).values_list(
-        "pk", "total", "settled"
-    )
-    by_batch = {key: (total, done) for key, total, done in counts}
-    return [_line(request, batch, *by_batch[batch.pk]) for batch in rows]
-
-
-def _line(request: HttpRequest, batch: Batch, total: int, settled: int) -> BatchLine:
-    return BatchLine(
-        id=batch.reference,
-        status=BatchState(batch.state),
-        source=batch.source,
-        priority=batch.priority,
-        submitted_at=batch.created_at,
-        started_at=batch.started_at,
-        finished_at=batch.finished_at,
-        total=total,
-        settled=settled,
-        url=address(request, batch),
     )

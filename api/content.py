@@ -1,7 +1,7 @@
-"""A document's original bytes over HTTP: whole or in part, with what proves them.
+"""The original bytes of a document over HTTP, whole or as a range.
 
-Strong ETag and Repr-Digest are the SHA-256 that the ledger knows (RFC 9530). There is never a
-Content-Encoding, so that a part is a part of the file itself.
+The strong ETag and Repr-Digest (RFC 9530) are the SHA-256 digest in the ledger. Responses have no
+Content-Encoding, so that a range is a range of the file itself.
 """
 
 import base64
@@ -17,103 +17,53 @@ from django.utils.http import content_disposition_header
 from api import problems
 from api.auth import ApiRequest
 from api.problems import Problem
-from api.ranges import NotSatisfiable, Part, asked_part
+from api.ranges import ByteRange, RangeNotSatisfiable, parse_range
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from ingestion.documents import downloads
 from ingestion.documents.transitions import Actor
 from ingestion.models import Document
 from ingestion.reading.results import SUFFIXES
 
-REASON = "X-Reason"  # the header in which a token of operations says why
-_BLOCK = 1 << 16  # bytes
+REASON_HEADER = "X-Reason"  # the reason for a download with a token of operations
+BLOCK_BYTES = 1 << 16
+_MEDIA_TYPES = sorted({*SUFFIXES.values(), downloads.DEFAULT_MEDIA_TYPE})
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
-_KINDS = sorted({*SUFFIXES.values(), downloads.DEFAULT_MEDIA_TYPE})
-_BYTES = {"content": dict.fromkeys(_KINDS, _BINARY)}
-DESCRIBED: dict[str, Any] = {"responses": {200: _BYTES, 206: _BYTES}}
+_BINARY_CONTENT = {"content": dict.fromkeys(_MEDIA_TYPES, _BINARY)}
+OPENAPI_EXTRA: dict[str, Any] = {"responses": {200: _BINARY_CONTENT, 206: _BINARY_CONTENT}}
 
 
-def given(request: ApiRequest, document: Document) -> HttpResponseBase:
+def content_response(request: ApiRequest, document: Document) -> HttpResponseBase:
+    """Return the document's bytes, and record the download in the ledger.
+
+    HEAD and 304 transfer no bytes and are not recorded. Raises Problem 403, 404, 412 or 416.
+    """
     try:
         content = downloads.open_original(document)
     except FileNotFoundError:
         raise problems.not_found("content") from None
-    with ExitStack() as refused:
-        refused.callback(content.close)
-        _refuse_without_reason(request)
-        refused.pop_all()
-    size = content.seek(0, 2)
-    etag = f'"{document.sha256}"'
-    if conditional := get_conditional_response(request, etag=etag):
-        content.close()
-        return _conditional(conditional, document)
-    try:
-        part = _asked(request, etag, size)
-    except NotSatisfiable:
-        content.close()
-        detail = f"The document has {size} bytes; the range begins behind them."
-        raise Problem(416, detail, headers={"Content-Range": f"bytes */{size}"}) from None
-    return _described(_answer(request, document, content, part, size), document)
-
-
-def _refuse_without_reason(request: ApiRequest) -> None:
-    """Raises Problem for a token of operations that does not say what the bytes are for."""
-    person = request.auth.user
-    if person is None or request.method != "GET" or not downloads.must_give_reason(person):
-        return
-    if len(_reason(request)) < MIN_REASON_CHARACTERS:
-        detail = (
-            f"Send your reason in the header {REASON}, in at least "
-            f"{MIN_REASON_CHARACTERS} characters."
-        )
-        raise Problem(403, detail)
-
-
-def _reason(request: ApiRequest) -> str:
-    return request.headers.get(REASON, "").strip()[:MAX_REASON_CHARACTERS]
-
-
-def _asked(request: ApiRequest, etag: str, size: int) -> Part | None:
-    if request.method != "GET":  # RFC 9110, 14.2: ranges are defined for GET alone
-        return None
-    asked = request.headers.get("Range", ""), request.headers.get("If-Range", "")
-    return asked_part(*asked, etag=etag, size=size)
-
-
-def _answer(
-    request: ApiRequest, document: Document, content: IO[bytes], part: Part | None, size: int
-) -> HttpResponseBase:
-    if request.method == "HEAD":
-        content.close()
-        return HttpResponse(headers={"Content-Length": str(size)})
-    _record(request, document, content, part)
-    content.seek(part.first if part else 0)
-    if part is None:
-        return FileResponse(content, headers={"Content-Length": str(size)})
-    response = StreamingHttpResponse(_blocks(content, part.length), status=206)
-    response["Content-Length"] = str(part.length)
-    response["Content-Range"] = part.content_range
+    with ExitStack() as on_exit:  # The file stays open only for a response that sends its bytes.
+        on_exit.callback(content.close)
+        reason = _read_reason(request)
+        size = content.seek(0, 2)
+        etag = f'"{document.sha256}"'
+        if conditional := get_conditional_response(request, etag=etag):
+            if conditional.status_code == 412:
+                raise Problem(412, "The document does not match the header If-Match.")
+            conditional["ETag"] = etag
+            return conditional
+        byte_range = _requested_range(request, etag, size)
+        if request.method == "HEAD":
+            response: HttpResponseBase = HttpResponse()
+        else:
+            response = _send(request, document, content, byte_range, reason)
+            on_exit.pop_all()
+    response["Content-Length"] = str(byte_range.length if byte_range else size)
+    _set_headers(response, document)
     return response
 
 
-def _record(request: ApiRequest, document: Document, content: IO[bytes], part: Part | None) -> None:
-    by = Actor(request.auth.actor, request.auth.role)
-    if part is None:
-        downloads.record_download(document, content, by=by, reason=_reason(request))
-    else:
-        said, goes_on = part.content_range, part.first > 0
-        downloads.record_download(
-            document, content, by=by, part=said, goes_on=goes_on, reason=_reason(request)
-        )
-
-
-def _blocks(content: IO[bytes], left: int) -> Iterator[bytes]:
-    with content:
-        while left > 0 and (block := content.read(min(_BLOCK, left))):
-            left -= len(block)
-            yield block
-
-
-def _described(response: HttpResponseBase, document: Document) -> HttpResponseBase:
+def _set_headers(response: HttpResponseBase, document: Document) -> None:
+    """Set the headers that describe the whole document, also in the response to a range."""
     name = downloads.get_filename(document)
     digest = base64.b64encode(bytes.fromhex(document.sha256)).decode()
     response["Content-Type"] = downloads.get_media_type(name)
@@ -121,11 +71,66 @@ def _described(response: HttpResponseBase, document: Document) -> HttpResponseBa
     response["Repr-Digest"] = f"sha-256=:{digest}:"
     response["Accept-Ranges"] = "bytes"
     response["ETag"] = f'"{document.sha256}"'
-    return response
 
 
-def _conditional(response: HttpResponse, document: Document) -> HttpResponseBase:
-    if response.status_code == 412:
-        raise Problem(412, "The document is not what If-Match names.")
-    response["ETag"] = f'"{document.sha256}"'
+def _read_reason(request: ApiRequest) -> str:
+    """Return the reason for the download. Raises Problem 403 if one is required and missing."""
+    reason = request.headers.get(REASON_HEADER, "").strip()[:MAX_REASON_CHARACTERS]
+    person = request.auth.user
+    is_required = (
+        person is not None and request.method == "GET" and downloads.must_give_reason(person)
+    )
+    if is_required and len(reason) < MIN_REASON_CHARACTERS:
+        detail = (
+            f"Send your reason in the header {REASON_HEADER}, in at least "
+            f"{MIN_REASON_CHARACTERS} characters."
+        )
+        raise Problem(403, detail)
+    return reason
+
+
+def _requested_range(request: ApiRequest, etag: str, size: int) -> ByteRange | None:
+    """Return the requested range, or None for the whole document. Raises Problem 416."""
+    if request.method != "GET":  # RFC 9110, 14.2: ranges are defined for GET only
+        return None
+    range_, if_range = request.headers.get("Range", ""), request.headers.get("If-Range", "")
+    try:
+        return parse_range(range_, if_range, etag=etag, size=size)
+    except RangeNotSatisfiable:
+        detail = f"The document has {size} bytes. The range begins after its end."
+        raise Problem(416, detail, headers={"Content-Range": f"bytes */{size}"}) from None
+
+
+def _send(
+    request: ApiRequest,
+    document: Document,
+    content: IO[bytes],
+    byte_range: ByteRange | None,
+    reason: str,
+) -> HttpResponseBase:
+    """Record the download, then return a response that streams the bytes and closes the file."""
+    by = Actor(request.auth.actor, request.auth.role)
+    if byte_range is None:
+        downloads.record_download(document, content, by=by, reason=reason)
+        content.seek(0)
+        return FileResponse(content)
+    downloads.record_download(
+        document,
+        content,
+        by=by,
+        part=byte_range.content_range,
+        goes_on=byte_range.first > 0,
+        reason=reason,
+    )
+    content.seek(byte_range.first)
+
+    def blocks() -> Iterator[bytes]:
+        remaining = byte_range.length
+        with content:
+            while remaining > 0 and (block := content.read(min(BLOCK_BYTES, remaining))):
+                remaining -= len(block)
+                yield block
+
+    response = StreamingHttpResponse(blocks(), status=206)
+    response["Content-Range"] = byte_range.content_range
     return response

@@ -1,8 +1,8 @@
-"""Documents and what came of them: `/documents`. Their bytes are `content`'s business."""
+"""Documents and their outcomes: `/documents`. `api.content` sends their bytes."""
 
 from typing import Annotated, Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from ninja import Path, Query, Router
@@ -15,16 +15,16 @@ from api import (
     visibility,
 )
 from api.auth import ApiRequest, Bearer
-from api.paging import ROW_NUMBERS, Cursor, page
+from api.paging import MAX_ROW_NUMBER, Cursor, paginate
 from api.problems import Problem
-from api.query_times import Moment
+from api.query_times import QueryTime
 from api.schemas import (
     DeclarationIn,
     DocumentLine,
     DocumentList,
     DocumentOut,
     FindingOut,
-    answers,
+    responses,
 )
 from ingestion.core.states import DocumentState
 from ingestion.documents import downloads
@@ -37,13 +37,13 @@ from ingestion.rules.finding_texts import sentences
 from sites.models import ApiToken, TokenScope
 
 router = Router()
-DESCRIBED: dict[str, Any] = {
+DECLARATION_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "content": {"application/json": {"schema": request_bodies.described(DeclarationIn)}},
+        "content": {"application/json": {"schema": request_bodies.schema_reference(DeclarationIn)}},
     }
 }
-Number = Annotated[int, Field(ge=1, le=ROW_NUMBERS)]
+Number = Annotated[int, Field(ge=1, le=MAX_ROW_NUMBER)]
 Text = Annotated[str, Field(max_length=120, pattern=r"^[^\x00]*$")]
 
 
@@ -55,105 +55,113 @@ class DocumentFilter(Cursor):
     batch: Text = ""
     sha256: Text = ""
     state: DocumentState | None = None
-    since: Annotated[Moment | None, Field(description="Received or settled since then.")] = None
+    since: Annotated[
+        QueryTime | None, Field(description="Only documents received or settled since this time.")
+    ] = None
 
 
 @router.get(
     "",
-    response=answers(DocumentList),
+    response=responses(DocumentList),
     auth=Bearer(TokenScope.READ),
-    summary="Documents, newest first",
+    summary="List documents, newest first",
 )
 def list_documents(
-    request: ApiRequest, response: HttpResponse, asked: Query[DocumentFilter]
+    request: ApiRequest, response: HttpResponse, query: Query[DocumentFilter]
 ) -> DocumentList:
-    shown = page(request, response, _asked_for(visibility.documents(request.auth), asked), asked)
-    return DocumentList(
-        items=[DocumentLine(**_line(request, each)) for each in shown.rows], next=shown.next
-    )
+    values = {
+        "site__site_id": query.site,
+        "site__study__protocol_number": query.study,
+        "doc_id": query.doc_id,
+        "document_type": query.document_type,
+        "batch__reference": query.batch,
+        "sha256": query.sha256,
+        "state": query.state,
+    }
+    rows = visibility.documents(request.auth)
+    rows = rows.filter(**{name: value for name, value in values.items() if value})
+    if query.since:
+        rows = rows.filter(Q(received_at__gte=query.since) | Q(settled_at__gte=query.since))
+    page = paginate(request, response, rows, query)
+    items = [DocumentLine(**_describe_document(request, document)) for document in page.rows]
+    return DocumentList(items=items, next=page.next)
 
 
 @router.get(
     "/{document_id}",
-    response=answers(DocumentOut, errors=(404,)),
+    response=responses(DocumentOut, errors=(404,)),
     auth=Bearer(TokenScope.READ),
-    summary="One document, with its findings in words",
+    summary="Get one document with its findings",
 )
 def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
-    document = _of(request.auth, document_id)
-    twin = document.duplicate_of
+    document = _find_document(request.auth, document_id)
+    duplicate_of = document.duplicate_of
+    findings = []
+    for finding in document.current_findings:
+        text = sentences(finding.code, finding.facts, type_name=document.type_name)
+        findings.append(
+            FindingOut(
+                code=finding.code, page=finding.page, what=text.what, why=text.why, do=text.do
+            )
+        )
     return DocumentOut(
-        **_line(request, document),
-        findings=[_finding(document, finding) for finding in document.current_findings],
-        duplicate_of=_address(request, twin) if twin else None,
+        **_describe_document(request, document),
+        findings=findings,
+        duplicate_of=_document_url(request, duplicate_of) if duplicate_of else None,
     )
 
 
 @router.patch(
     "/{document_id}",
-    response=answers(DocumentOut, errors=(400, 404, 409, 411, 413)),
+    response=responses(DocumentOut, errors=(400, 404, 409, 411, 413)),
     auth=Bearer(TokenScope.SUBMIT),
-    summary="Correct what a document was sent as, while it is not decided",
-    openapi_extra=DESCRIBED,
+    summary="Correct the type and the person of a document that is not decided yet",
+    openapi_extra=DECLARATION_BODY,
 )
 def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
-    """Its checks run again on the same bytes. The change is on record, with its reason."""
-    document = _of(request.auth, document_id)
-    asked = request_bodies.shaped(DeclarationIn, request_bodies.sent_json(request))
-    declared = Declaration(asked.document_type, asked.person)
-    if why := declarations.explain_refusal(document):
-        raise Problem(409, why)
+    """The checks run again on the same bytes. The ledger records the change with its reason."""
+    document = _find_document(request.auth, document_id)
+    body = request_bodies.validate(DeclarationIn, request_bodies.read_json(request))
+    declared = Declaration(body.document_type, body.person)
+    if refusal := declarations.explain_refusal(document):
+        raise Problem(409, refusal)
     field, sentence = declarations.find_fault(document, declared)
     if sentence:
         raise SubmissionRefused([SubmissionFault(0, field, sentence)])
     by = Actor(request.auth.actor, request.auth.role)
     try:
-        declarations.correct_declaration(document, declared, asked.reason, by=by)
-    except declarations.RedeclarationRefused as refused:
-        raise Problem(409, str(refused)) from refused
+        declarations.correct_declaration(document, declared, body.reason, by=by)
+    except declarations.RedeclarationRefused as error:
+        raise Problem(409, str(error)) from error
     return one_document(request, document_id)
 
 
 @router.api_operation(
     ["GET", "HEAD"],
     "/{document_id}/content",
-    response=answers(None, 200, 206, 304, errors=(403, 404, 412, 416)),
+    response=responses(None, 200, 206, 304, errors=(403, 404, 412, 416)),
     auth=Bearer(TokenScope.DOWNLOAD),
-    summary="The bytes as they were sent",
-    openapi_extra=content.DESCRIBED,
+    summary="Download the original bytes of a document",
+    openapi_extra=content.OPENAPI_EXTRA,
 )
 def document_content(request: ApiRequest, document_id: Path[Number]) -> Any:
-    return content.given(request, _of(request.auth, document_id))
+    return content.content_response(request, _find_document(request.auth, document_id))
 
 
-def _of(token: ApiToken, number: int) -> Document:
-    found = visibility.documents(token).filter(pk=number).prefetch_related("findings").first()
-    if found is None:
+def _find_document(token: ApiToken, number: int) -> Document:
+    """Return a document that the token can see. Raises Problem 404."""
+    rows = visibility.documents(token).filter(pk=number).prefetch_related("findings")
+    document = rows.first()
+    if document is None:
         raise problems.not_found("document")
-    return found
+    return document
 
 
-def _asked_for(rows: "QuerySet[Document]", asked: DocumentFilter) -> "QuerySet[Document]":
-    same = {
-        "site__site_id": asked.site,
-        "site__study__protocol_number": asked.study,
-        "doc_id": asked.doc_id,
-        "document_type": asked.document_type,
-        "batch__reference": asked.batch,
-        "sha256": asked.sha256,
-        "state": asked.state,
-    }
-    rows = rows.filter(**{name: value for name, value in same.items() if value})
-    if asked.since:
-        rows = rows.filter(Q(received_at__gte=asked.since) | Q(settled_at__gte=asked.since))
-    return rows
-
-
-def _address(request: HttpRequest, document: Document, view: str = "one_document") -> str:
+def _document_url(request: HttpRequest, document: Document, view: str = "one_document") -> str:
     return request.build_absolute_uri(reverse(f"api:{view}", args=[document.pk]))
 
 
-def _line(request: HttpRequest, document: Document) -> dict[str, Any]:
+def _describe_document(request: HttpRequest, document: Document) -> dict[str, Any]:
     is_open = downloads.is_file_open(document)
     return {
         "id": document.pk,
@@ -170,13 +178,6 @@ def _line(request: HttpRequest, document: Document) -> dict[str, Any]:
         "packet": document.packet.reference,
         "received_at": document.received_at,
         "settled_at": document.settled_at,
-        "url": _address(request, document),
-        "content_url": _address(request, document, "document_content") if is_open else None,
+        "url": _document_url(request, document),
+        "content_url": _document_url(request, document, "document_content") if is_open else None,
     }
-
-
-def _finding(document: Document, finding: Any) -> FindingOut:
-    said = sentences(finding.code, finding.facts, type_name=document.type_name)
-    return FindingOut(
-        code=finding.code, page=finding.page, what=said.what, why=said.why, do=said.do
-    )

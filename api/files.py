@@ -1,4 +1,4 @@
-"""A multipart submission: its part `packet` says what each file of its parts `files` is."""
+"""A multipart submission: the part `packet` describes each file of the parts `files`."""
 
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -10,106 +10,105 @@ from django.http import HttpRequest
 from api import visibility
 from api.auth import ApiRequest
 from api.problems import Problem
+from api.request_bodies import BYTES_PER_MEGABYTE
 from api.schemas import FilesIn
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.registration import UploadedDocument
-from ingestion.models import Document
 from ingestion.reading.results import SUFFIXES
 from sites.models import ApiToken, Site
 
-PACKET, FILES = "packet", "files"  # the names of the parts
-Sent = dict[str, list["UploadedFile[bytes]"]]  # the files of one request by their names
+PACKET_PART, FILES_PART = "packet", "files"
+FilesByName = dict[str, list["UploadedFile[bytes]"]]  # several files of one name are a fault
 
 
-def described(request: HttpRequest) -> bytes:
-    """The part `packet`; curl sends it as a field or, from a file, as a file."""
-    sent = request.FILES.get(PACKET)
-    if isinstance(sent, UploadedFile):
-        if (sent.size or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-            raise Problem(413, f"The part `{PACKET}` is too large.")
-        return bytes(sent.read())
-    if PACKET not in request.POST:
-        raise Problem(422, f"There is no part `{PACKET}`: it says what each file is.")
-    return request.POST[PACKET].encode(errors="surrogatepass")
+def read_packet_part(request: HttpRequest) -> bytes:
+    """Return the part `packet`, which curl sends as a field or, from a file, as a file.
+
+    Raises Problem 413 or 422.
+    """
+    part = request.FILES.get(PACKET_PART)
+    if isinstance(part, UploadedFile):
+        if (part.size or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            raise Problem(413, f"The part `{PACKET_PART}` is too large.")
+        return bytes(part.read())
+    if PACKET_PART not in request.POST:
+        detail = f"The part `{PACKET_PART}` is missing. It describes each file."
+        raise Problem(422, detail)
+    return request.POST[PACKET_PART].encode(errors="surrogatepass")
 
 
-def site_of(token: ApiToken, site_id: str) -> Site:
-    """The one that it names; a site's token need not name it."""
+def find_site(token: ApiToken, site_id: str) -> Site:
+    """Return the site of a submission. A site's token may leave it out.
+
+    Raises SubmissionRefused.
+    """
     if token.site and not site_id:
         return token.site
-    found = visibility.sites(token).filter(site_id=site_id).first() if "\0" not in site_id else None
-    if found is None:
+    site = visibility.sites(token).filter(site_id=site_id).first() if "\0" not in site_id else None
+    if site is None:
         message = f"there is no site {site_id!r}" if site_id else "is missing"
         raise SubmissionRefused([SubmissionFault(0, "site_id", message)])
-    return found
+    return site
 
 
-def named(request: ApiRequest, packet: FilesIn, site: Site) -> list[UploadedDocument]:
-    """Every file with what it is. Raises SubmissionRefused; nothing is dropped without a word."""
-    sent = _by_name(request)
-    corrected = _corrected(packet, site, request.auth)
-    faults = [*_faults(packet, sent), *_not_described(request, packet, sent)]
-    if faults := [*faults, *_not_there(packet, corrected)]:
+def match_files(request: ApiRequest, packet: FilesIn, site: Site) -> list[UploadedDocument]:
+    """Return the files with their descriptions.
+
+    Raises Problem 413 for a file that is too large, and SubmissionRefused with all other faults:
+    no file is left out silently.
+    """
+    files: FilesByName = {}
+    for file in request.FILES.getlist(FILES_PART):
+        if (file.size or 0) > settings.MAX_DOCUMENT_MB * BYTES_PER_MEGABYTE:
+            raise Problem(413, f"{file.name} is larger than {settings.MAX_DOCUMENT_MB} MB.")
+        files.setdefault(file.name or "", []).append(file)
+    numbers = {line.corrects for line in packet.documents if line.corrects}
+    own = visibility.documents(request.auth).filter(site=site)
+    corrected = own.in_bulk(numbers) if numbers else {}
+    faults = [*_find_faults(packet, files), *_find_undescribed(request, packet, files)]
+    for line_number, line in enumerate(packet.documents, start=1):
+        if line.corrects and line.corrects not in corrected:
+            message = f"the site has no document {line.corrects}"
+            faults.append(SubmissionFault(line_number, "corrects", message))
+    if faults:
         raise SubmissionRefused(faults)
     return [
         UploadedDocument(
             line.file,
             line.document_type,
             line.person,
-            sent[line.file][0],
+            files[line.file][0],
             corrected.get(line.corrects or 0),
         )
         for line in packet.documents
     ]
 
 
-def _corrected(packet: FilesIn, site: Site, token: ApiToken) -> dict[int, Document]:
-    """The documents in whose place files come, by their numbers."""
-    numbers = {line.corrects for line in packet.documents if line.corrects}
-    return visibility.documents(token).filter(site=site).in_bulk(numbers) if numbers else {}
-
-
-def _not_there(packet: FilesIn, corrected: dict[int, Document]) -> Iterator[SubmissionFault]:
-    for number, line in enumerate(packet.documents, start=1):
-        if line.corrects and line.corrects not in corrected:
-            yield SubmissionFault(number, "corrects", f"the site has no document {line.corrects}")
-
-
-def _by_name(request: HttpRequest) -> Sent:
-    sent: Sent = {}
-    for content in request.FILES.getlist(FILES):
-        if (content.size or 0) > settings.MAX_DOCUMENT_MB * 1_000_000:
-            detail = f"{content.name} is larger than {settings.MAX_DOCUMENT_MB} MB."
-            raise Problem(413, detail)
-        sent.setdefault(content.name or "", []).append(content)
-    return sent
-
-
-def _faults(packet: FilesIn, sent: Sent) -> Iterator[SubmissionFault]:
+def _find_faults(packet: FilesIn, files: FilesByName) -> Iterator[SubmissionFault]:
+    """Yield the faults of the described files."""
     if len(packet.documents) > settings.MAX_UPLOAD_FILES:
-        yield SubmissionFault(
-            0, "documents", f"are more than {settings.MAX_UPLOAD_FILES} in one packet"
-        )
-    for number, line in enumerate(packet.documents, start=1):
-        if message := _unacceptable(line.file, sent.get(line.file, [])):
-            yield SubmissionFault(number, "file", message)
+        message = f"are more than {settings.MAX_UPLOAD_FILES} in one packet"
+        yield SubmissionFault(0, "documents", message)
+    for line_number, line in enumerate(packet.documents, start=1):
+        message, named = "", files.get(line.file, [])
+        if not named:
+            message = "is the name of no file in this request"
+        elif len(named) > 1:
+            message = "is the name of several files in this request"
+        elif PurePath(line.file).suffix.lower() not in SUFFIXES:
+            message = "does not have the file name extension of a PDF or a scan"
+        elif not named[0].size:
+            message = "is empty"
+        if message:
+            yield SubmissionFault(line_number, "file", message)
 
 
-def _unacceptable(name: str, sent: list["UploadedFile[bytes]"]) -> str:
-    if not sent:
-        return "is the name of no file in this request"
-    if len(sent) > 1:
-        return "is the name of several files in this request"
-    if PurePath(name).suffix.lower() not in SUFFIXES:
-        return "is not a PDF or a scan by its name"
-    return "" if sent[0].size else "is empty"
-
-
-def _not_described(request: HttpRequest, packet: FilesIn, sent: Sent) -> Iterator[SubmissionFault]:
-    described = {line.file for line in packet.documents}
-    for name in sent.keys() - described:
-        yield SubmissionFault(0, FILES, f"{name} is a file that `documents` does not name")
-    for part in request.FILES.keys() - {PACKET, FILES}:
-        yield SubmissionFault(
-            0, part, f"is no part that is known here; files are parts named `{FILES}`"
-        )
+def _find_undescribed(
+    request: HttpRequest, packet: FilesIn, files: FilesByName
+) -> Iterator[SubmissionFault]:
+    """Yield a fault for each part of the request that the part `packet` does not describe."""
+    for name in files.keys() - {line.file for line in packet.documents}:
+        yield SubmissionFault(0, FILES_PART, f"{name} is not described in `documents`")
+    for part in request.FILES.keys() - {PACKET_PART, FILES_PART}:
+        message = f"is not a known part; send files in parts named `{FILES_PART}`"
+        yield SubmissionFault(0, part, message)

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: a submission is repeated without harm, and nobody meets another's key."""
+"""The header `Idempotency-Key`: a client can repeat a submission without registering it twice."""
 
 import re
 from typing import Any
@@ -12,43 +12,45 @@ from ingestion.models import BatchSource
 from sites.models import ApiToken
 
 _VISIBLE = r"[!#-\[\]-~]{1,128}"
-# A string of RFC 9651, or the same without its quotes, as many clients send it.
+# A string of RFC 9651, or the same without quotes, as many clients send it.
 _KEY = re.compile(rf'("?)({_VISIBLE})\1').fullmatch
-DESCRIBED: dict[str, Any] = {
+OPENAPI_PARAMETER: dict[str, Any] = {
     "in": "header",
     "name": "Idempotency-Key",
     "required": True,
-    "description": "Yours for this submission: the same key gives the same batch.",
+    "description": "A key of your own for this submission. The same key returns the same batch.",
     "schema": {"type": "string", "pattern": f'^("{_VISIBLE}"|{_VISIBLE})$'},
 }
 
 
-def sent_key(request: HttpRequest) -> str:
+def read_key(request: HttpRequest) -> str:
+    """Return the key of the request, without quotes. Raises Problem 400 if there is none."""
     header = request.headers.get("Idempotency-Key", "").strip()
     if found := _KEY(header):
         return found[2]
     detail = (
-        "Send an Idempotency-Key of 1 to 128 visible characters: yours for this submission, "
-        "so that repeating it cannot register anything twice."
+        "Send an Idempotency-Key of 1 to 128 visible characters. Choose a new key for each "
+        "submission, so that a repeated request does not register it twice."
     )
-    raise Problem(400, detail, kind=problems.KEY_MISSING)
+    raise Problem(400, detail, type_uri=problems.KEY_MISSING)
 
 
-def of_owner(token: ApiToken, key: str) -> str:
-    """As the register keeps it: one site can neither see nor take another's key."""
+def key_of_owner(token: ApiToken, key: str) -> str:
+    """Return the key as it is stored: qualified by owner, so that keys of owners never collide."""
     return f"api:{token.owner}:{key}"
 
 
-def submission(
+def make_submission(
     token: ApiToken, source: BatchSource, *, key: str, priority: int = 5, asks_for: str = ""
 ) -> Submission:
+    """Return who submits and how; `priority` is 1 (most urgent) to 10."""
     return Submission(
         source,
         token.actor,
         token.role,
         user=token.user,
         priority=priority,
-        idempotency_key=of_owner(token, key),
+        idempotency_key=key_of_owner(token, key),
         owner=token.owner,
         asks_for=asks_for,
     )

@@ -1,6 +1,7 @@
-"""`/metrics` for Prometheus, counted from the rows when it is asked.
+"""`/metrics` for Prometheus, counted from the rows of the database at each scrape.
 
-Nothing is counted in memory: there are several processes, and each is forgotten when it ends.
+Nothing is counted in memory, because there are several processes, and a counter in memory would be
+lost when its process ends.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,9 +20,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from api import problems
-from api.auth import Bearer, missing
-from api.problems import Problem
+from api.auth import Bearer, missing_token
+from api.problems import Problem, problem_response
 from audit.ledger import queries
 from audit.verification.ledger_status import current_verdict
 from ingestion.core.states import BatchState, ChunkState, DocumentState
@@ -36,18 +36,22 @@ from sites.models import TokenScope
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
+    """Respond to requests from this machine, and to tokens with the scope `operate`."""
     try:
         if not (_is_local(request) or Bearer(TokenScope.OPERATE)(request)):
-            raise missing()
+            raise missing_token()
     except Problem as problem:
-        return problems.answer(request, problem)
+        return problem_response(request, problem)
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Rows())
+    registry.register(_DatabaseCollector())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
 def _is_local(request: HttpRequest) -> bool:
-    """Asked from this very machine. Behind a proxy everybody seems to be, and nobody is."""
+    """Return whether the request comes from this machine.
+
+    Behind a proxy all requests have a local address, so none counts as local there.
+    """
     forwarded = {"HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED"} & set(request.META)
     if settings.BEHIND_PROXY or forwarded:
         return False
@@ -57,12 +61,18 @@ def _is_local(request: HttpRequest) -> bool:
         return False
 
 
-class _Rows(Collector):
+class _DatabaseCollector(Collector):
     def collect(self) -> Iterator[Metric]:
-        yield _by_state("documents", "Documents by state.", DocumentState, Document.objects.all())
-        yield _by_state("batches", "Batches by state.", BatchState, Batch.objects.all())
-        yield _by_state("chunks", "Chunks by state.", ChunkState, Chunk.objects.all())
-        yield _held()
+        yield _count_by_state(
+            "documents", "Documents by state.", DocumentState, Document.objects.all()
+        )
+        yield _count_by_state("batches", "Batches by state.", BatchState, Batch.objects.all())
+        yield _count_by_state("chunks", "Chunks by state.", ChunkState, Chunk.objects.all())
+        held = GaugeMetricFamily("siteledger_held", "Held documents by code.", labels=["code"])
+        held_by_code = Document.objects.held().order_by("code").values_list("code")
+        for code, count in held_by_code.annotate(Count("pk")):
+            held.add_metric([code], count)
+        yield held
         yield _gauge(
             "oldest_due_seconds",
             "How long the oldest due chunk has been waiting for a worker.",
@@ -70,7 +80,7 @@ class _Rows(Collector):
         )
         yield _gauge(
             "portals_down",
-            "Portals that are only probed now and then.",
+            "Portals whose circuit breaker is open, so that they are only probed.",
             PortalLimitState.objects.down().count(),
         )
         entries, _ = queries.last_entry() or (0, "")
@@ -80,51 +90,43 @@ class _Rows(Collector):
         verdict = current_verdict()
         yield _gauge(
             "ledger_verdict",
-            "The ledger's verdict, as verify_audit's exit code: 0 intact and vouched for from "
-            "outside, 1 broken, 2 never checked, 3 consistent by this installation's own word.",
+            "The verdict about the ledger, as the exit code of verify_audit: 0 intact and "
+            "confirmed by an independent anchor, 1 broken, 2 never verified, 3 consistent, but "
+            "not confirmed independently.",
             verdict.exit_code,
         )
         yield _gauge(
             "ledger_vouched_entries",
-            "Entries that an independent anchor vouches for, as last read back.",
+            "Entries that an independent anchor confirmed in the last verification.",
             verdict.vouched_to,
         )
-        yield _free()
-        yield _silence()
+        disk_free = GaugeMetricFamily(
+            "siteledger_disk_free_bytes",
+            "Free bytes on the disk of each folder.",
+            labels=["folder"],
+        )
+        for folder, setting in disk_space.list_folders().items():
+            disk_free.add_metric([folder], disk_space.get_free_bytes(setting))
+        yield disk_free
+        # No sample without a heartbeat: alert on the absence of the metric as well.
+        worker_silence = GaugeMetricFamily(
+            "siteledger_worker_silent_seconds", "Seconds since the last worker host heartbeat."
+        )
+        if heartbeat_at := host_heartbeat.last_heartbeat_at():
+            worker_silence.add_metric([], (timezone.now() - heartbeat_at).total_seconds())
+        yield worker_silence
 
 
-def _gauge(name: str, said: str, value: float) -> Metric:
-    return GaugeMetricFamily(f"siteledger_{name}", said, value=float(value))
+def _gauge(name: str, help_text: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"siteledger_{name}", help_text, value=float(value))
 
 
-def _by_state(name: str, said: str, states: Iterable[str], rows: "QuerySet[Any]") -> Metric:
+def _count_by_state(
+    name: str, help_text: str, states: Iterable[str], rows: "QuerySet[Any]"
+) -> Metric:
+    """Return a gauge with a sample for each state, also for those without rows."""
     counts = dict(rows.order_by().values_list("state").annotate(Count("pk")))
-    family = GaugeMetricFamily(f"siteledger_{name}", said, labels=["state"])
+    family = GaugeMetricFamily(f"siteledger_{name}", help_text, labels=["state"])
     for state in states:
         family.add_metric([str(state)], counts.get(str(state), 0))
-    return family
-
-
-def _held() -> Metric:
-    held = Document.objects.held().order_by("code")
-    family = GaugeMetricFamily("siteledger_held", "Held documents by code.", labels=["code"])
-    for code, count in held.values_list("code").annotate(Count("pk")):
-        family.add_metric([code], count)
-    return family
-
-
-def _free() -> Metric:
-    said = "Bytes left on the disk of each folder."
-    family = GaugeMetricFamily("siteledger_disk_free_bytes", said, labels=["folder"])
-    for folder, setting in disk_space.list_folders().items():
-        family.add_metric([folder], disk_space.get_free_bytes(setting))
-    return family
-
-
-def _silence() -> Metric:
-    """Without a host ever there is no number: an alert on its absence is the right one."""
-    said = "How long ago any worker host gave a sign."
-    family = GaugeMetricFamily("siteledger_worker_silent_seconds", said)
-    if seen := host_heartbeat.last_heartbeat_at():
-        family.add_metric([], (timezone.now() - seen).total_seconds())
     return family

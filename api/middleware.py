@@ -1,7 +1,8 @@
-"""Under /api, the promise that each error is a problem.
+"""Makes every error under /api a problem (RFC 9457).
 
-Before all middlewares but that of the request's id, so that it sees what Django itself answers
-too: no such address, no such method, a host that is not ours, an error of ours.
+This middleware comes before all others except the one that sets the request's id. It therefore
+also sees the errors that Django itself returns: an unknown address, a wrong method, a foreign Host
+header, an internal error.
 """
 
 from collections.abc import Callable
@@ -10,17 +11,17 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from api import problems
-from api.problems import Problem
+from api.problems import INTERNAL_ERROR_DETAIL, Problem, problem_response
 from web.shell.response_headers import FILE_POLICY
 
 PREFIX = "/api/"  # and /api itself
-_OF_THE_PAGE = ("content-type", "content-length")  # of what is put in its place
-_SAID = {
-    400: "The request cannot be understood.",
+_BODY_HEADERS = ("content-type", "content-length")  # of the body that a problem replaces
+_DETAILS = {
+    400: "The server cannot understand the request.",
     403: "This is not allowed.",
     404: "There is nothing at this address.",
-    405: "This address does not know that method; the header Allow names those that it knows.",
-    500: "An error of ours. It is logged under this request_id.",
+    405: "This address does not support that method. The header Allow lists the methods.",
+    500: INTERNAL_ERROR_DETAIL,
 }
 
 
@@ -30,27 +31,24 @@ class ApiMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self._get_response(request)
-        is_api = f"{request.path}/".startswith(PREFIX)
-        return _as_api(request, response) if is_api else response
+        if not f"{request.path}/".startswith(PREFIX):
+            return response
+        if response.status_code >= 400 and response["Content-Type"] != problems.MEDIA_TYPE:
+            response = _replace_by_problem(request, response)
+        response.headers.setdefault("Cache-Control", "no-store")
+        if request.method == "HEAD" and isinstance(response, HttpResponse):
+            # Not every WSGI server leaves out the body. Content-Length stays that of GET.
+            length = response.headers.get("Content-Length", str(len(response.content)))
+            response.content = b""
+            response["Content-Length"] = length
+        return response
 
 
-def _as_api(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    if response.status_code >= 400 and response["Content-Type"] != problems.MEDIA_TYPE:
-        response = _as_problem(request, response)
-    response.headers.setdefault("Cache-Control", "no-store")
-    if request.method == "HEAD" and isinstance(response, HttpResponse):
-        # As long as it would be, and without it: not every WSGI server leaves the body out.
-        length = response.headers.get("Content-Length", str(len(response.content)))
-        response.content = b""
-        response["Content-Length"] = length
-    return response
-
-
-def _as_problem(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
+def _replace_by_problem(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
     status = response.status_code
-    headers = {name: value for name, value in response.items() if name.lower() not in _OF_THE_PAGE}
+    headers = {name: value for name, value in response.items() if name.lower() not in _BODY_HEADERS}
     headers["Content-Security-Policy"] = FILE_POLICY
-    if "Allow" in headers:  # ninja has them in the order of a set
+    if "Allow" in headers:  # django-ninja writes the methods of a set, in no fixed order
         headers["Allow"] = ", ".join(sorted(headers["Allow"].split(", ")))
-    said = _SAID.get(status, "The request cannot be answered.")
-    return problems.answer(request, Problem(status, said, headers=headers))
+    detail = _DETAILS.get(status, "The server cannot process the request.")
+    return problem_response(request, Problem(status, detail, headers=headers))

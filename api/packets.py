@@ -1,4 +1,4 @@
-"""Submitting: `POST /packets`. A manifest, or files at once, or files that come one by one."""
+"""Submissions: `POST /packets` accepts a manifest, files, or a list of files to upload later."""
 
 from typing import Any
 
@@ -24,24 +24,24 @@ from api.schemas import (
     OpenIn,
     OpenPacketOut,
     PacketIn,
-    answers,
+    responses,
 )
 from ingestion.intake import manifest
 from ingestion.intake.registration import register_files, register_manifest
-from ingestion.models import Batch, BatchSource
+from ingestion.models import BatchSource
 from sites.models import TokenScope
 
 router = Router()
 JSON, MULTIPART = "application/json", "multipart/form-data"
-_NAMED = {  # a file is known by its name, so every part has to have one
+_CONTENT_DISPOSITION = {  # Each part needs a filename, because a file is identified by its name.
     "schema": {"type": "string"},
     "example": 'form-data; name="files"; filename="IRB.pdf"',
 }
-_PARTS: dict[str, Any] = {
+_MULTIPART_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["packet", "files"],
     "properties": {
-        "packet": request_bodies.described(FilesIn),
+        "packet": request_bodies.schema_reference(FilesIn),
         "files": {
             "type": "array",
             "minItems": 1,
@@ -49,82 +49,84 @@ _PARTS: dict[str, Any] = {
         },
     },
 }
-DESCRIBED: dict[str, Any] = {
-    "parameters": [keys.DESCRIBED, waiting.DESCRIBED],
+SUBMISSION_BODY: dict[str, Any] = {
+    "parameters": [keys.OPENAPI_PARAMETER, waiting.OPENAPI_PARAMETER],
     "requestBody": {
         "required": True,
         "content": {
             JSON: {
                 "schema": {
-                    "oneOf": [request_bodies.described(PacketIn), request_bodies.described(OpenIn)]
+                    "oneOf": [
+                        request_bodies.schema_reference(PacketIn),
+                        request_bodies.schema_reference(OpenIn),
+                    ]
                 }
             },
             MULTIPART: {
-                "schema": _PARTS,
+                "schema": _MULTIPART_SCHEMA,
                 "encoding": {
                     "packet": {"contentType": JSON},
-                    "files": {"headers": {"Content-Disposition": _NAMED}},
+                    "files": {"headers": {"Content-Disposition": _CONTENT_DISPOSITION}},
                 },
             },
         },
     },
 }
+# Takes the place of the lines of a manifest while the rest of the body is validated.
+_PLACEHOLDER_LINE = {"site_id": "-", "doc_id": "-", "url": "-", "schema_version": "-"}
 
 
 @router.post(
     "",
-    response=answers(BatchOut, 200, 202, errors=(400, 409, 411, 413, 415)) | {201: OpenPacketOut},
+    response=responses(BatchOut, 200, 202, errors=(400, 409, 411, 413, 415)) | {201: OpenPacketOut},
     auth=Bearer(TokenScope.SUBMIT),
     summary="Submit a packet",
-    openapi_extra=DESCRIBED,
+    openapi_extra=SUBMISSION_BODY,
 )
 def submit(request: ApiRequest, response: HttpResponse) -> Any:
-    """202 with the batch to watch; 200 when it was final within `Prefer: wait=N`.
+    """202 with the batch, or 200 if it is final within `Prefer: wait=N`.
 
-    With `files` instead of `documents` the packet is opened only (201): its files come one by one.
+    With `files` instead of `documents`, the request only opens a packet (201). Upload its files
+    one by one, then submit it.
     """
-    key = keys.sent_key(request)
+    key = keys.read_key(request)
     match request.content_type:
         case "application/json":
-            return _of_json(request, response, key)
+            body = request_bodies.read_json(request)
+            if isinstance(body, dict) and "files" in body:
+                declared = request_bodies.validate(OpenIn, body)
+                return open_packets.open_declared_packet(request, response, declared, key)
+            return _submit_manifest(request, response, body, key)
         case "multipart/form-data":
-            return batches.accepted(request, response, _of_files(request, key))
+            return _submit_files(request, response, key)
     detail = f"Send {JSON} (a manifest) or {MULTIPART} (files)."
     raise Problem(415, detail, headers={"Accept": f"{JSON}, {MULTIPART}"})
 
 
-def _of_json(request: ApiRequest, response: HttpResponse, key: str) -> Any:
-    body = request_bodies.sent_json(request)
-    if isinstance(body, dict) and "files" in body:
-        return open_packets.opened(request, response, request_bodies.shaped(OpenIn, body), key)
-    return batches.accepted(request, response, _of_lines(request, body, key))
-
-
-def _of_lines(request: ApiRequest, body: Any, key: str) -> Batch:
+def _submit_manifest(request: ApiRequest, response: HttpResponse, body: Any, key: str) -> Any:
     documents = body.pop("documents", None) if isinstance(body, dict) else None
     if not isinstance(documents, list):
         raise Problem(422, "The body has to be an object with a list of `documents`.")
-    # The lines go to the reader of manifests as they are: it names all their faults at once.
-    envelope = request_bodies.shaped(PacketIn, {**body, "documents": [_A_LINE]})
+    # The manifest reader gets the lines unchanged, because it reports all faults at once.
+    packet = request_bodies.validate(PacketIn, {**body, "documents": [_PLACEHOLDER_LINE]})
     lines = manifest.read_manifest(
         orjson.dumps(documents).decode(), sites=visibility.sites(request.auth)
     )
-    submission = keys.submission(
-        request.auth, BatchSource.MANIFEST, priority=envelope.priority, key=key
+    submission = keys.make_submission(
+        request.auth, BatchSource.MANIFEST, priority=packet.priority, key=key
     )
-    return register_manifest(lines, submission)
+    return batches.accepted_response(request, response, register_manifest(lines, submission))
 
 
-_A_LINE = {"site_id": "-", "doc_id": "-", "url": "-", "schema_version": "-"}
-
-
-def _of_files(request: ApiRequest, key: str) -> Batch:
-    request_bodies.length(
-        request, megabytes=settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1
-    )
-    packet = request_bodies.shaped(FilesIn, request_bodies.parsed(files.described(request)))
-    site = files.site_of(request.auth, packet.site_id)
-    submission = keys.submission(
+def _submit_files(request: ApiRequest, response: HttpResponse, key: str) -> Any:
+    # One megabyte more, for the part `packet` and the boundaries.
+    max_megabytes = settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1
+    request_bodies.check_length(request, max_megabytes=max_megabytes)
+    described = request_bodies.parse_json(files.read_packet_part(request))
+    packet = request_bodies.validate(FilesIn, described)
+    site = files.find_site(request.auth, packet.site_id)
+    submission = keys.make_submission(
         request.auth, BatchSource.UPLOAD, priority=packet.priority, key=key
     )
-    return register_files(site, files.named(request, packet, site), submission).batch
+    registered = register_files(site, files.match_files(request, packet, site), submission)
+    return batches.accepted_response(request, response, registered.batch)

@@ -1,7 +1,7 @@
-"""Lists, a page at a time.
+"""Lists in pages, newest first.
 
-The cursor is the last item's own number: nothing is missed or repeated while new items come in at
-the other end.
+The cursor is the primary key of the last item. No item is missed or repeated while new items are
+added at the other end.
 """
 
 from dataclasses import dataclass
@@ -12,35 +12,40 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Schema
 from pydantic import Field
 
-ROW_NUMBERS = 2**63 - 1  # what a BigAutoField holds; SQLite breaks on more
-AT_MOST = 200
+MAX_ROW_NUMBER = 2**63 - 1  # of a BigAutoField; SQLite fails with larger numbers
+MAX_ITEMS_PER_PAGE = 200
 
 Row = TypeVar("Row", bound=Model)
 
 
 class Cursor(Schema):
-    after: Annotated[int, Field(ge=0, le=ROW_NUMBERS)] | None = None
-    limit: Annotated[int, Field(ge=1, le=AT_MOST)] = 50
+    """The query parameters that all lists have in common."""
+
+    after: Annotated[int, Field(ge=0, le=MAX_ROW_NUMBER)] | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_ITEMS_PER_PAGE)] = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[Row]):
+class ListPage(Generic[Row]):
     rows: list[Row]
-    next: str | None  # the address of the next page, absolute
+    next: str | None  # the absolute URL of the next page
 
 
-def page(
-    request: HttpRequest, response: HttpResponse, rows: "QuerySet[Row]", asked: Cursor
-) -> Page[Row]:
-    """The newest first. Sets `Link: rel=next` (RFC 8288) where there is more."""
-    if asked.after is not None:
-        rows = rows.filter(pk__lt=asked.after)
-    found = list(rows.order_by("-pk")[: asked.limit + 1])
-    shown = found[: asked.limit]
-    if len(found) == len(shown):
-        return Page(shown, None)
-    query = request.GET.copy()
-    query["after"] = str(shown[-1].pk)
-    address = request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
-    response["Link"] = f'<{address}>; rel="next"'
-    return Page(shown, address)
+def paginate(
+    request: HttpRequest, response: HttpResponse, rows: "QuerySet[Row]", query: Cursor
+) -> ListPage[Row]:
+    """Return one page of the rows, newest first.
+
+    Sets the header `Link: rel="next"` (RFC 8288) if there is a next page.
+    """
+    if query.after is not None:
+        rows = rows.filter(pk__lt=query.after)
+    with_next = list(rows.order_by("-pk")[: query.limit + 1])
+    on_page = with_next[: query.limit]
+    if len(with_next) == len(on_page):
+        return ListPage(on_page, None)
+    parameters = request.GET.copy()
+    parameters["after"] = str(on_page[-1].pk)
+    url = request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
+    response["Link"] = f'<{url}>; rel="next"'
+    return ListPage(on_page, url)

@@ -1,4 +1,4 @@
-"""What went wrong, as RFC 9457 says it: `application/problem+json`, for every error under /api."""
+"""Errors as `application/problem+json` (RFC 9457), for every response under /api."""
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
@@ -9,74 +9,77 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from ingestion.intake.manifest import SubmissionFault
 
 MEDIA_TYPE = "application/problem+json"
-# Kinds that a program may want to tell apart beyond the status. The rest are "about:blank".
+# Problem types for errors that a program may want to distinguish beyond the status code.
+# All other problems have the type "about:blank".
 KEY_REUSED = "urn:siteledger:idempotency-key-reused"
 KEY_MISSING = "urn:siteledger:idempotency-key-missing"
 AT_CAPACITY = "urn:siteledger:at-capacity"
 OVER_QUOTA = "urn:siteledger:over-quota"
 NOT_REGISTRABLE = "urn:siteledger:not-registrable"
+INTERNAL_ERROR_DETAIL = "The server has an internal error. It is logged under this request_id."
 
 
 class Problem(Exception):
-    """Raised by a view; the interface answers with it."""
+    """An error that a view raises and that the interface sends as a problem.
+
+    `type_uri` is the `type` of RFC 9457, and `errors` are the faults of single lines and fields.
+    """
 
     def __init__(
         self,
         status: int,
         detail: str,
         *,
-        kind: str = "about:blank",
+        type_uri: str = "about:blank",
         errors: Iterable[Mapping[str, Any]] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(f"{status} {detail}")
         self.status = status
         self.detail = detail
-        self.kind = kind
+        self.type_uri = type_uri
         self.errors = [dict(error) for error in errors]
         self.headers = dict(headers or {})
 
 
-def not_found(what: str) -> Problem:
-    """The same for what there is not and for what there is for others only."""
-    return Problem(404, f"There is no such {what}.")
+def not_found(noun: str) -> Problem:
+    """Return the same problem for a missing object and for one that the token cannot see."""
+    return Problem(404, f"There is no such {noun}.")
 
 
-def refused(faults: Iterable[SubmissionFault]) -> Problem:
-    """Every fault of a submission, with its line and field. Nothing was registered."""
+def not_registrable(faults: Iterable[SubmissionFault]) -> Problem:
+    """Return a problem that lists every fault of a submission with its line and field."""
     errors = [
         {"line": fault.line, "field": fault.field, "message": fault.message} for fault in faults
     ]
-    detail = "Nothing was registered. Mend what `errors` names and send it again."
-    return Problem(422, detail, kind=NOT_REGISTRABLE, errors=errors)
+    detail = "Nothing was registered. Correct the faults in `errors` and send the submission again."
+    return Problem(422, detail, type_uri=NOT_REGISTRABLE, errors=errors)
 
 
-def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
+def problem_response(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Return the HTTP response for a problem."""
+    try:
+        title = HTTPStatus(problem.status).phrase
+    except ValueError:  # 460, which tus defines, is not registered at IANA.
+        title = "Checksum Mismatch"
     body: dict[str, Any] = {
-        "type": problem.kind,
-        "title": _title(problem.status),
+        "type": problem.type_uri,
+        "title": title,
         "status": problem.status,
         "detail": problem.detail,
         "instance": request.path,
-        "request_id": request_id(request),
+        "request_id": get_request_id(request),
     }
     if problem.errors:
         body["errors"] = problem.errors
     response = JsonResponse(
         body, status=problem.status, headers=problem.headers, content_type=MEDIA_TYPE
     )
-    # CommonMiddleware would; but this may be the answer that takes the place of its own.
+    # CommonMiddleware sets the length, but this response may replace one that has passed it.
     response["Content-Length"] = str(len(response.content))
     return response
 
 
-def _title(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:  # 460 of tus is not registered
-        return "Checksum Mismatch"
-
-
-def request_id(request: HttpRequest) -> str:
-    """Given by the middleware; a test's bare request has none."""
-    return str(vars(request).get("request_id", ""))
+def get_request_id(request: HttpRequest) -> str:
+    """Return the request's id, which a middleware sets, or "" without that middleware."""
+    return str(getattr(request, "request_id", ""))

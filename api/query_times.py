@@ -1,4 +1,4 @@
-"""Points in time as clients write them in a query."""
+"""Date and time values in query parameters."""
 
 import re
 from datetime import UTC, datetime
@@ -6,22 +6,22 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 
-# A raw + in a query is a space when it arrives: 2026-11-01T00:00:00 02:00.
+# An unencoded + in a query arrives as a space: 2026-11-01T00:00:00 02:00.
 _LOST_PLUS = re.compile(r" (\d\d:?\d\d)$")
-_WRITTEN = re.compile(r"\d{4}-\d\d-\d\d[Tt ]").match  # pydantic would take a bare number too
+_ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]").match  # pydantic would accept a bare number too
 
 
-def _as_written(value: object) -> object:
-    if not isinstance(value, str) or not _WRITTEN(value):
+def _restore_plus(value: object) -> object:
+    if not isinstance(value, str) or not _ISO_8601(value):
         raise ValueError("is written as 2026-11-01T00:00:00Z")
     return _LOST_PLUS.sub(r"+\1", value)
 
 
-def _in_utc(value: datetime) -> datetime:
+def _to_utc(value: datetime) -> datetime:
     try:
         return value.astimezone(UTC)
     except OverflowError:
         raise ValueError("is outside the calendar") from None
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_as_written), AfterValidator(_in_utc)]
+QueryTime = Annotated[AwareDatetime, BeforeValidator(_restore_plus), AfterValidator(_to_utc)]

@@ -1,4 +1,4 @@
-"""A part of a representation: `Range` and `If-Range` (RFC 9110, 13.1.5 and 14). Pure."""
+"""The request headers `Range` and `If-Range` (RFC 9110, 13.1.5 and 14). Pure functions."""
 
 import re
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ _ONE_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ByteRange:
     first: int
-    last: int  # inclusive, as the header has it
-    size: int  # of the whole
+    last: int  # inclusive, as in the header
+    size: int  # bytes of the whole representation
 
     @property
     def length(self) -> int:
@@ -21,33 +21,29 @@ class Part:
         return f"bytes {self.first}-{self.last}/{self.size}"
 
 
-class NotSatisfiable(Exception):
-    """The range begins behind the end: 416."""
+class RangeNotSatisfiable(Exception):
+    """The range begins after the end of the representation (status 416)."""
 
 
-def asked_part(range_: str, if_range: str, *, etag: str, size: int) -> Part | None:
-    """None: send the whole. Raises NotSatisfiable.
+def parse_range(range_: str, if_range: str, *, etag: str, size: int) -> ByteRange | None:
+    """Return the requested range, or None if the whole representation has to be sent.
 
-    What we do not understand is passed over, as the RFC asks; of several ranges at once too,
-    which we need not serve.
+    A header that is not understood is ignored, as the RFC requires. A request for several ranges
+    is ignored too, because a server need not support it. Raises RangeNotSatisfiable.
     """
     if if_range and if_range != etag:
-        return None  # a date, a weak or another tag: the client's part is of something else
-    asked = _ONE_RANGE(range_.replace(" ", ""))
-    if asked is None or asked[0] == "bytes=-":
+        return None  # The client has part of another version, or sent a date or a weak tag.
+    found = _ONE_RANGE(range_.replace(" ", ""))
+    if found is None or found[0] == "bytes=-":
         return None
-    first, last = asked[1], asked[2]
-    if not first:
-        return _tail(int(last), size)
+    first, last = found[1], found[2]
+    if not first:  # `bytes=-N`: the last N bytes
+        length = int(last)
+        if not length or not size:
+            raise RangeNotSatisfiable
+        return ByteRange(max(0, size - length), size - 1, size)
     if last and int(last) < int(first):
         return None
     if int(first) >= size:
-        raise NotSatisfiable
-    end = min(int(last), size - 1) if last else size - 1
-    return Part(int(first), end, size)
-
-
-def _tail(length: int, size: int) -> Part:
-    if not length or not size:
-        raise NotSatisfiable
-    return Part(max(0, size - length), size - 1, size)
+        raise RangeNotSatisfiable
+    return ByteRange(int(first), min(int(last), size - 1) if last else size - 1, size)

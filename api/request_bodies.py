@@ -1,4 +1,4 @@
-"""What a request brings: how long it may be, its JSON, and the faults of its shape."""
+"""Request bodies: their length, their JSON, and the faults that validation finds in them."""
 
 from typing import Any, TypeVar
 
@@ -13,34 +13,41 @@ from audit.files.strict_json import InvalidJSON
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from web.shell.request_limits import whole_number
 
-Shape = TypeVar("Shape", bound=BaseModel)
-COMPONENTS: dict[str, Any] = {}  # ninja collects those of what it parses itself, and no others
+BodyModel = TypeVar("BodyModel", bound=BaseModel)
+BYTES_PER_MEGABYTE = 1_000_000
+# Schemas for the OpenAPI document. django-ninja adds only those of bodies that it parses itself.
+COMPONENTS: dict[str, Any] = {}
 
 
-def described(model: type[BaseModel]) -> dict[str, Any]:
-    """A reference to its JSON schema, for the OpenAPI document."""
+def schema_reference(model: type[BaseModel]) -> dict[str, Any]:
+    """Add the JSON schema of a model to the OpenAPI document, and return a reference to it."""
     schema = model.model_json_schema(ref_template=REF_TEMPLATE)
     COMPONENTS.update(schema.pop("$defs", {}), **{model.__name__: schema})
     return {"$ref": REF_TEMPLATE.format(model=model.__name__)}
 
 
-def length(request: HttpRequest, *, megabytes: int) -> int:
-    """As declared, in bytes: 411 without, because a body could be endless, and 413 beyond."""
+def check_length(request: HttpRequest, *, max_megabytes: int) -> int:
+    """Return the declared length of the body in bytes.
+
+    Raises Problem 411 without a length, because such a body could be endless, and 413 if the body
+    is too large.
+    """
     declared = request.META.get("CONTENT_LENGTH") or ""
     if not declared.isdecimal():
-        raise Problem(411, "Say how long the body is: Content-Length.")
+        raise Problem(411, "Send the length of the body in the header Content-Length.")
     size = whole_number(declared)
-    if size is None or size > megabytes * 1_000_000:
-        raise Problem(413, f"The body is larger than {megabytes} MB, the most that is accepted.")
+    if size is None or size > max_megabytes * BYTES_PER_MEGABYTE:
+        raise Problem(413, f"The body is larger than {max_megabytes} MB, which is the limit.")
     return size
 
 
-def sent_json(request: HttpRequest) -> Any:
-    return parsed(request.read(length(request, megabytes=settings.MAX_MANIFEST_MB)))
+def read_json(request: HttpRequest) -> Any:
+    """Return the value of the JSON body. Raises Problem 400, 411 or 413."""
+    return parse_json(request.read(check_length(request, max_megabytes=settings.MAX_MANIFEST_MB)))
 
 
-def parsed(text: bytes) -> Any:
-    """Return the value of a JSON body. Raises Problem 400, which names the line."""
+def parse_json(text: bytes) -> Any:
+    """Return the value of a JSON text. Raises Problem 400, which names the line."""
     try:
         return strict_json.loads(text.decode())
     except UnicodeDecodeError:
@@ -50,17 +57,16 @@ def parsed(text: bytes) -> Any:
         raise Problem(400, f"The body is not valid JSON: {error.message}{where}.") from None
 
 
-def shaped(model: type[Shape], value: Any) -> Shape:
-    """Raises SubmissionRefused with every fault."""
+def validate(model: type[BodyModel], value: Any) -> BodyModel:
+    """Return the value as a model. Raises SubmissionRefused with all faults."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise SubmissionRefused([_fault(detail) for detail in error.errors()]) from None
-
-
-def _fault(detail: Any) -> SubmissionFault:
-    """Of ("documents", 3, "person") the fourth line's person."""
-    where = [str(part) for part in detail["loc"]]
-    if len(where) > 1 and where[0] in {"documents", "files"} and where[1].isdecimal():
-        return SubmissionFault(int(where[1]) + 1, ".".join(where[2:]), detail["msg"])
-    return SubmissionFault(0, ".".join(where), detail["msg"])
+        faults = []
+        for detail in error.errors():
+            line, path = 0, [str(part) for part in detail["loc"]]
+            # ("documents", 3, "person") is the field `person` of line 4.
+            if len(path) > 1 and path[0] in {"documents", "files"} and path[1].isdecimal():
+                line, path = int(path[1]) + 1, path[2:]
+            faults.append(SubmissionFault(line, ".".join(path), detail["msg"]))
+        raise SubmissionRefused(faults) from None

@@ -1,4 +1,8 @@
-"""What goes in and out, as OpenAPI describes it. Fields are named as in a manifest."""
+"""The schemas of requests and responses in the OpenAPI document.
+
+The names of these classes are public: clients are generated from them. Fields have the same names
+as in a manifest.
+"""
 
 from datetime import date, datetime
 from typing import Annotated, Any
@@ -6,7 +10,7 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from api.paging import ROW_NUMBERS
+from api.paging import MAX_ROW_NUMBER
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake.manifest import PRINTABLE_PATTERN, ManifestLine
@@ -14,7 +18,7 @@ from ingestion.rules.site_file.requirements import RequirementStatus
 
 
 class ErrorOut(Schema):
-    """One thing to mend. `line` counts from 1; 0 is the submission as a whole."""
+    """One fault to correct. `line` counts from 1, and is 0 for the submission as a whole."""
 
     line: int | None = None
     field: str
@@ -22,7 +26,7 @@ class ErrorOut(Schema):
 
 
 class ProblemOut(Schema):
-    """RFC 9457."""
+    """An error response (RFC 9457)."""
 
     type: str
     title: str
@@ -34,14 +38,16 @@ class ProblemOut(Schema):
 
 
 Priority = Annotated[int, Field(ge=1, le=10, description="1 is the most urgent.")]
-SiteNumber = Annotated[str, Field(max_length=60, description="Not needed with a site's token.")]
-NO_NUL = r"^[^\x00]*$"  # PostgreSQL keeps none
+SiteNumber = Annotated[
+    str, Field(max_length=60, description="Can be left out with a site's token.")
+]
+NO_NUL = r"^[^\x00]*$"  # PostgreSQL cannot store the character NUL
 TypeSlug = Annotated[str, Field(max_length=40)]
 PersonName = Annotated[str, Field(max_length=120, pattern=PRINTABLE_PATTERN)]
 
 
 class PacketIn(Schema):
-    """Documents that a portal has: the lines of a manifest."""
+    """Documents to download from portals: the lines of a manifest."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -54,22 +60,22 @@ class FileLine(Schema):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    file: Annotated[str, Field(min_length=1, max_length=255, description="Its name, as sent.")]
+    file: Annotated[str, Field(min_length=1, max_length=255, description="Its filename.")]
     document_type: TypeSlug = ""
     person: PersonName = ""
     corrects: Annotated[
         int | None,
         Field(
             ge=1,
-            le=ROW_NUMBERS,
-            description="The `id` of the document in whose place it comes: rejected, returned or "
-            "in review, and of the same site.",
+            le=MAX_ROW_NUMBER,
+            description="The `id` of the document that this file replaces. That document belongs "
+            "to the same site and is rejected, returned or in review.",
         ),
     ] = None
 
 
 class DeclarationIn(Schema):
-    """What a document is and whose it is, where it was sent as something else."""
+    """The correct type and person of a document that was submitted with others."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
@@ -81,13 +87,13 @@ class DeclarationIn(Schema):
             min_length=MIN_REASON_CHARACTERS,
             max_length=500,
             pattern=NO_NUL,
-            description="For the record.",
+            description="Recorded in the ledger.",
         ),
     ]
 
 
 class FilesIn(Schema):
-    """The part `packet` of a multipart request; its parts `files` are what it names."""
+    """The part `packet` of a multipart request. It describes the parts `files`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -97,7 +103,7 @@ class FilesIn(Schema):
 
 
 class FileToCome(Schema):
-    """A file that will be put on its own."""
+    """A file that is uploaded later."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
@@ -109,7 +115,7 @@ class FileToCome(Schema):
 
 
 class OpenIn(Schema):
-    """A packet whose files come one by one."""
+    """A packet whose files are uploaded one by one."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -123,19 +129,19 @@ class FileOut(Schema):
     filename: str
     sha256: str
     received: bool
-    received_bytes: int  # from the beginning of the file on
+    received_bytes: int  # from the beginning of the file
     url: str
 
 
 class OpenPacketOut(Schema):
-    """An open packet: upload what is not received, then submit it."""
+    """An open packet. Upload the files that are not received, then submit it."""
 
     id: str
     site_id: str
     priority: int
     files: list[FileOut]
     url: str
-    uploads_url: str  # where resumable uploads (tus 1.0) of its files begin
+    uploads_url: str  # creates resumable uploads (tus 1.0) of its files
     submit_url: str
 
 
@@ -173,7 +179,7 @@ class BatchOut(Schema):
     progress: ProgressOut
     states: dict[str, int]
     codes: dict[str, int]
-    error_code: Annotated[str, Field(description="Why it ended with work undone.")]
+    error_code: Annotated[str, Field(description="The reason why a batch ended early.")]
     cancel_requested_at: datetime | None
     packets: list[str]
     url: str
@@ -186,7 +192,7 @@ class BatchList(Schema):
 
 
 class ResultOut(Schema):
-    """What became of one document."""
+    """The result of one document."""
 
     site: str
     doc_id: str
@@ -196,7 +202,7 @@ class ResultOut(Schema):
     what: str
     why: str
     do: str
-    url: Annotated[str, Field(description='At its portal; "" for a file that was sent.')]
+    url: Annotated[str, Field(description='The address at its portal, or "" for an uploaded file.')]
 
 
 class ManifestOut(Schema):
@@ -211,7 +217,7 @@ class SiteOut(Schema):
     country: str
     study: str
     portal_answers: Annotated[
-        bool, Field(description="False: its portal is down, and is only probed now and then.")
+        bool, Field(description="False while the portal does not respond and is only probed.")
     ]
     next_probe_at: datetime | None
     url: str
@@ -225,15 +231,15 @@ class SiteList(Schema):
 class RequirementOut(Schema):
     document_type: str
     name: str
-    whose: Annotated[str, Field(description='A person or a laboratory; "" for the site.')]
+    whose: Annotated[str, Field(description='A person or a laboratory, or "" for the site.')]
     standing: RequirementStatus
-    counts_until: Annotated[date | None, Field(description="The last day of what is on file.")]
-    reason: Annotated[str, Field(description="Of a waiver.")]
-    document: Annotated[int | None, Field(description="The one that decided its standing.")]
+    counts_until: Annotated[date | None, Field(description="The last valid day.")]
+    reason: Annotated[str, Field(description="The reason of a waiver.")]
+    document: Annotated[int | None, Field(description="The document that determines `standing`.")]
 
 
 class GapOut(Schema):
-    """Where documents do not fit together, or one names what is not there."""
+    """A conflict between two documents, or a document that another names and that is missing."""
 
     code: str
     what: str
@@ -252,7 +258,7 @@ class ReadinessOut(Schema):
 
 class FindingOut(Schema):
     code: str
-    page: Annotated[int, Field(description="0: the document as a whole.")]
+    page: Annotated[int, Field(description="0 for the document as a whole.")]
     what: str
     why: str
     do: str
@@ -274,7 +280,7 @@ class DocumentLine(Schema):
     received_at: datetime
     settled_at: datetime | None
     url: str
-    content_url: Annotated[str | None, Field(description="Null while the bytes are withheld.")]
+    content_url: Annotated[str | None, Field(description="Null if the bytes cannot be downloaded.")]
 
 
 class DocumentOut(DocumentLine):
@@ -287,8 +293,12 @@ class DocumentList(Schema):
     next: str | None
 
 
-def answers(schema: Any, *success: int, errors: tuple[int, ...] = ()) -> dict[Any, Any]:
-    """The `response=` of an operation: its schema, and a problem for all that can go wrong."""
+def responses(schema: Any, *success: int, errors: tuple[int, ...] = ()) -> dict[Any, Any]:
+    """Return the `response=` of an operation: the schema for success, a problem for each error.
+
+    `success` are status codes, by default 200. `errors` are those beyond the errors that every
+    operation can return.
+    """
     always = (401, 403, 422, 429, 500)
     return {
         **dict.fromkeys(success or (200,), schema),

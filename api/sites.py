@@ -1,4 +1,4 @@
-"""The sites that a token sees, whether their portals answer, and asking them again: `/sites`."""
+"""The sites that a token can see, their portals and required documents: `/sites`."""
 
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from api import (
     waiting,
 )
 from api.auth import ApiRequest, Bearer
-from api.paging import Cursor, page
+from api.paging import Cursor, paginate
 from api.problems import Problem
 from api.schemas import (
     BatchOut,
@@ -24,7 +24,7 @@ from api.schemas import (
     RequirementOut,
     SiteList,
     SiteOut,
-    answers,
+    responses,
 )
 from ingestion.core.breaker import BreakerState
 from ingestion.documents.site_readiness import get_readiness
@@ -33,97 +33,98 @@ from ingestion.intake.portal_pull import NothingToPull, PortalUnavailable
 from ingestion.models import BatchSource
 from ingestion.models.requirements import type_name
 from ingestion.rules.finding_texts import sentences
-from ingestion.rules.site_file.cross_checks import Gap
-from ingestion.rules.site_file.requirements import DocumentRequirement
 from sites.models import Site, TokenScope
 
 router = Router()
 SiteId = Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")]
 
 
-@router.get("", response=answers(SiteList), auth=Bearer(TokenScope.READ), summary="Sites")
-def list_sites(request: ApiRequest, response: HttpResponse, asked: Query[Cursor]) -> SiteList:
-    shown = page(request, response, visibility.sites(request.auth), asked)
-    return SiteList(items=[_out(request, site) for site in shown.rows], next=shown.next)
+@router.get("", response=responses(SiteList), auth=Bearer(TokenScope.READ), summary="List sites")
+def list_sites(request: ApiRequest, response: HttpResponse, query: Query[Cursor]) -> SiteList:
+    page = paginate(request, response, visibility.sites(request.auth), query)
+    return SiteList(items=[_describe_site(request, site) for site in page.rows], next=page.next)
 
 
 @router.get(
     "/{site_id}",
-    response=answers(SiteOut, errors=(404,)),
+    response=responses(SiteOut, errors=(404,)),
     auth=Bearer(TokenScope.READ),
-    summary="One site",
+    summary="Get one site",
 )
 def one_site(request: ApiRequest, site_id: Path[SiteId]) -> SiteOut:
-    return _out(request, _site(request, site_id))
+    return _describe_site(request, _find_site(request, site_id))
 
 
 @router.get(
     "/{site_id}/required",
-    response=answers(ReadinessOut, errors=(404,)),
+    response=responses(ReadinessOut, errors=(404,)),
     auth=Bearer(TokenScope.READ),
-    summary="What a site needs, and where its documents do not fit together",
+    summary="Get the required documents of a site, and conflicts between its documents",
 )
 def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut:
-    """As it is now: nothing of it is stored."""
-    stand = get_readiness(_site(request, site_id))
+    """The response is computed for each request. Nothing of it is stored."""
+    readiness = get_readiness(_find_site(request, site_id))
+    required = [
+        RequirementOut(
+            document_type=requirement.kind,
+            name=type_name(requirement.kind),
+            whose=requirement.whose,
+            standing=requirement.standing,
+            counts_until=requirement.paper.expires if requirement.paper else None,
+            reason=requirement.reason,
+            document=requirement.paper.key if requirement.paper else None,
+        )
+        for requirement in readiness.required
+    ]
+    gaps = []
+    for gap in readiness.gaps:
+        text = sentences(gap.code, gap.facts)
+        documents = [gap.one.key, gap.other.key] if gap.other else [gap.one.key]
+        gaps.append(
+            GapOut(code=gap.code, what=text.what, why=text.why, do=text.do, documents=documents)
+        )
     return ReadinessOut(
         site_id=site_id,
-        complete=stand.is_complete,
-        met=stand.met,
-        required=[_requirement(each) for each in stand.required],
-        gaps=[_gap(gap) for gap in stand.gaps],
+        complete=readiness.is_complete,
+        met=readiness.met,
+        required=required,
+        gaps=gaps,
     )
 
 
 @router.post(
     "/{site_id}/pulls",
-    response=answers(BatchOut, 200, 202, errors=(400, 404, 409)),
+    response=responses(BatchOut, 200, 202, errors=(400, 404, 409)),
     auth=Bearer(TokenScope.OPERATE),
-    summary="Ask a site's portal again for what it gave us",
-    openapi_extra={"parameters": [keys.DESCRIBED, waiting.DESCRIBED]},
+    summary="Download the documents of a site's portal again",
+    openapi_extra={"parameters": [keys.OPENAPI_PARAMETER, waiting.OPENAPI_PARAMETER]},
 )
 def pull_site(request: ApiRequest, response: HttpResponse, site_id: Path[SiteId]) -> Any:
-    """202 with the batch to watch. What the portal says is unchanged ends as already on file."""
-    site, key = _site(request, site_id), keys.sent_key(request)
-    submission = keys.submission(request.auth, BatchSource.PULL, key=key, asks_for=site.site_id)
+    """202 with the batch. Documents that the portal reports as unchanged end as already on file."""
+    site, key = _find_site(request, site_id), keys.read_key(request)
+    submission = keys.make_submission(
+        request.auth, BatchSource.PULL, key=key, asks_for=site.site_id
+    )
     try:
         batch = portal_pull.pull_site(site, submission)
     except PortalUnavailable as error:
-        detail, headers = str(error), {"Retry-After": str(error.seconds)}
-        raise Problem(409, f"Nothing was registered: {detail}.", headers=headers) from None
+        headers = {"Retry-After": str(error.seconds)}
+        raise Problem(409, f"Nothing was registered: {error}.", headers=headers) from None
     except NothingToPull as error:
         raise Problem(409, f"Nothing was registered: {error}.") from None
-    return batches.accepted(request, response, batch)
+    return batches.accepted_response(request, response, batch)
 
 
-def _site(request: ApiRequest, site_id: str) -> Site:
+def _find_site(request: ApiRequest, site_id: str) -> Site:
+    """Return a site that the token can see. Raises Problem 404."""
     site = visibility.sites(request.auth).filter(site_id=site_id).first()
     if site is None:
         raise problems.not_found("site")
     return site
 
 
-def _requirement(each: DocumentRequirement) -> RequirementOut:
-    return RequirementOut(
-        document_type=each.kind,
-        name=type_name(each.kind),
-        whose=each.whose,
-        standing=each.standing,
-        counts_until=each.paper.expires if each.paper else None,
-        reason=each.reason,
-        document=each.paper.key if each.paper else None,
-    )
-
-
-def _gap(gap: Gap) -> GapOut:
-    said = sentences(gap.code, gap.facts)
-    papers = [gap.one, gap.other] if gap.other else [gap.one]
-    keys = [paper.key for paper in papers]
-    return GapOut(code=gap.code, what=said.what, why=said.why, do=said.do, documents=keys)
-
-
-def _out(request: HttpRequest, site: Site) -> SiteOut:
-    # The row is created when the portal is asked for the first time.
+def _describe_site(request: HttpRequest, site: Site) -> SiteOut:
+    # The row of a portal's limits is created with the first request to the portal.
     limit_state = getattr(site.portal, "limit_state", None)
     is_down = limit_state is not None and limit_state.breaker != BreakerState.CLOSED
     return SiteOut(

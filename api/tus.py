@@ -1,9 +1,9 @@
 """Resumable uploads over tus 1.0.0 (https://tus.io/protocols/resumable-upload).
 
-The same view serves programs at `/api/v1/uploads`, with a token, and the upload form at
-`/uploads/`, with a session and its CSRF token (header `X-CSRFToken`). What an upload is for stands
-in `Upload-Metadata`: the file of an open packet (`packet`, `number`), or a new file of the person's
-draft (`filename`, `token`, `corrects`). The bytes are `ingestion.intake.upload_sessions`' matter.
+Programs use `/api/v1/uploads` with a token. The upload form uses `/uploads/` with a session and its
+CSRF token in the header `X-CSRFToken`. `Upload-Metadata` states the purpose of an upload: a file of
+an open packet (`packet`, `number`), or a new file of the person's draft (`filename`, `token`,
+`corrects`). `ingestion.intake.upload_sessions` stores the bytes.
 
 Extensions: creation, creation-with-upload, checksum (SHA-1, SHA-256), expiration, termination.
 """
@@ -24,9 +24,9 @@ from django.utils.http import http_date
 from django.utils.translation import gettext as _
 from django.views import View
 
-from api import auth, problems
+from api import auth
 from api.auth import Bearer
-from api.problems import Problem
+from api.problems import Problem, problem_response
 from audit.change_tracking import form_errors
 from ingestion.intake import drafts, open_packets, upload_sessions
 from ingestion.intake.quotas import BYTES_PER_MEGABYTE, QuotaExceeded, SpoolFull
@@ -41,188 +41,223 @@ from web.shell.request_limits import whole_number
 VERSION = "1.0.0"
 EXTENSIONS = "creation,creation-with-upload,checksum,expiration,termination"
 MEDIA_TYPE = "application/offset+octet-stream"
-WRONG_CHECKSUM = 460  # of the extension checksum; not registered at IANA
-MAX_METADATA = 4_096  # characters
-_BLOCK = 1 << 16  # bytes
-_OF_ALL = {"OPTIONS", "POST"}
-_OF_ONE = {"OPTIONS", "GET", "HEAD", "PATCH", "DELETE"}  # GET says what HEAD says
+CHECKSUM_MISMATCH = 460  # status of the extension checksum; not registered at IANA
+MAX_METADATA_CHARACTERS = 4_096
+BLOCK_BYTES = 1 << 16
+COLLECTION_METHODS = {"OPTIONS", "POST"}
+UPLOAD_METHODS = {"OPTIONS", "GET", "HEAD", "PATCH", "DELETE"}  # GET answers like HEAD
 
 
 class Refusal(Exception):
-    """A request that is not carried out, with the answer's status, sentence and headers."""
+    """A refused request, with the status, the sentence and the headers of the response."""
 
-    def __init__(self, status: int, message: str, **headers: str) -> None:
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.headers = dict(headers or {})
 
 
-class Uploads(View):
-    """The protocol. Sub-classes know who asks, which uploads are theirs, and how errors look."""
+class TusUploads(View):
+    """The protocol, for the collection of uploads and for one upload.
 
-    def dispatch(self, request: HttpRequest, *args: Any, **named: Any) -> HttpResponseBase:
+    Sub-classes authenticate the request, find and create uploads, and format errors.
+    """
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
-            response = self._answer(request, named.get("upload_id"))
+            response = self._respond(request, kwargs.get("upload_id"))
         except (Refusal, UploadError, QuotaExceeded) as error:
-            response = self.refused(_refusal_of(error))
+            response = self.refusal_response(_as_refusal(error))
         response["Tus-Resumable"] = VERSION
         patch_cache_control(response, no_store=True)
         return response
 
-    def _answer(self, request: HttpRequest, upload_id: uuid.UUID | None) -> HttpResponse:
+    def _respond(self, request: HttpRequest, upload_id: uuid.UUID | None) -> HttpResponse:
         method = request.method or ""
-        if method == "POST":  # for networks that let no PATCH and DELETE pass
+        if method == "POST":  # for networks that block PATCH and DELETE
             method = request.headers.get("X-HTTP-Method-Override", method).upper()
-        allowed = _OF_ALL if upload_id is None else _OF_ONE
+        allowed = COLLECTION_METHODS if upload_id is None else UPLOAD_METHODS
         if method not in allowed:
-            methods = ", ".join(sorted(allowed))
-            raise Refusal(405, "This address does not know that method.", Allow=methods)
-        self.identify()
+            headers = {"Allow": ", ".join(sorted(allowed))}
+            raise Refusal(405, "This address does not support that method.", headers)
+        self.authenticate()
         if method == "OPTIONS":
-            return _abilities()
-        upload = self._found(upload_id) if upload_id else None
+            return self._describe_server()
+        upload = None
+        if upload_id:
+            upload = self.find_upload(upload_id)
+            if upload is None:
+                raise Refusal(404, "There is no such upload.")
+            upload_sessions.check_not_expired(upload)
         if request.headers.get("Tus-Resumable") != VERSION:
             message = f"Send the header Tus-Resumable: {VERSION}."
-            raise Refusal(412, message, Tus_Version=VERSION)
-        if upload is None:
-            return self._create()
-        match method:
-            case "PATCH":
-                return self._continue(upload)
-            case "DELETE":
-                return self._terminate(upload)
-        return self._tell(upload)
+            raise Refusal(412, message, {"Tus-Version": VERSION})
+        return self._create() if upload is None else self._work_on(upload, method)
 
-    def _found(self, upload_id: uuid.UUID) -> Upload:
-        upload = self.find(upload_id)
-        if upload is None:
-            raise Refusal(404, "There is no such upload.")
-        upload_sessions.check_not_expired(upload)
-        return upload
+    def _describe_server(self) -> HttpResponse:
+        return HttpResponse(
+            status=204,
+            headers={
+                "Tus-Version": VERSION,
+                "Tus-Extension": EXTENSIONS,
+                "Tus-Max-Size": str(settings.MAX_DOCUMENT_MB * BYTES_PER_MEGABYTE),
+                "Tus-Checksum-Algorithm": ",".join(upload_sessions.CHECKSUM_ALGORITHMS),
+            },
+        )
 
     def _create(self) -> HttpResponse:
-        length = _number(self.request, "Upload-Length")
+        length = self._read_number("Upload-Length")
         if length > settings.MAX_DOCUMENT_MB * BYTES_PER_MEGABYTE:
             message = _("A file can have at most {limit} MB.")
             raise Refusal(413, message.format(limit=settings.MAX_DOCUMENT_MB))
+        has_body = self._read_body_length() > 0
+        if has_body:
+            self._check_media_type()
         header = self.request.headers.get("Upload-Metadata", "")
-        brings_bytes = self._body_length() > 0
-        if brings_bytes and self.request.content_type != MEDIA_TYPE:
-            raise Refusal(415, f"The bytes of a file are sent as {MEDIA_TYPE}.")
         try:
-            upload = self.begin(length, _metadata(header), header)
+            upload = self.create_upload(length, _parse_metadata(header), header)
         except IntegrityError:
             raise Refusal(409, "This file has been received already.") from None
-        if brings_bytes or not length:
+        if has_body or not length:
             upload = self._append(upload, 0)
-        return HttpResponse(
-            status=201, headers={"Location": self.address(upload), **_state_of(upload)}
-        )
+        headers = {"Location": self.upload_url(upload), **_state_headers(upload)}
+        return HttpResponse(status=201, headers=headers)
 
-    def _tell(self, upload: Upload) -> HttpResponse:
-        more = {"Upload-Length": str(upload.length)}
+    def _work_on(self, upload: Upload, method: str) -> HttpResponse:
+        match method:
+            case "PATCH":
+                self._check_media_type()
+                upload = self._append(upload, self._read_number("Upload-Offset"))
+                return HttpResponse(status=204, headers=_state_headers(upload))
+            case "DELETE":
+                upload_sessions.terminate_upload(upload)
+                return HttpResponse(status=204)
+        headers = _state_headers(upload) | {"Upload-Length": str(upload.length)}
         if upload.metadata:
-            more["Upload-Metadata"] = upload.metadata
-        return HttpResponse(headers=_state_of(upload) | more)
-
-    def _continue(self, upload: Upload) -> HttpResponse:
-        if self.request.content_type != MEDIA_TYPE:
-            raise Refusal(415, f"The bytes of a file are sent as {MEDIA_TYPE}.")
-        upload = self._append(upload, _number(self.request, "Upload-Offset"))
-        return HttpResponse(status=204, headers=_state_of(upload))
-
-    def _terminate(self, upload: Upload) -> HttpResponse:
-        upload_sessions.terminate_upload(upload)
-        return HttpResponse(status=204)
+            headers["Upload-Metadata"] = upload.metadata
+        return HttpResponse(headers=headers)
 
     def _append(self, upload: Upload, offset: int) -> Upload:
-        size = self._body_length()
+        """Store the body as the part that begins at byte `offset`."""
+        size = self._read_body_length()
         if upload.offset == offset == upload.length and not size:
-            # All bytes have come. If the server died before it joined them, that is done now.
+            # All bytes have been received. Join them if the server stopped before it did.
             return upload_sessions.finish_upload(upload)
         if upload.offset == offset and size > upload.length - offset:
             raise upload_sessions.PartTooLong
-        blocks, checksum = _blocks(self.request), _checksum(self.request)
-        return upload_sessions.append_part(upload, offset, blocks, checksum=checksum)
+        header, checksum = self.request.headers.get("Upload-Checksum", ""), None
+        if header:
+            try:
+                checksum = PartChecksum.parse(header)
+            except ValueError:
+                algorithms = " or ".join(upload_sessions.CHECKSUM_ALGORITHMS)
+                message = f"Upload-Checksum has to be {algorithms} and base64."
+                raise Refusal(400, message) from None
+        return upload_sessions.append_part(upload, offset, self._read_blocks(), checksum=checksum)
 
-    def _body_length(self) -> int:
-        """Return the declared length in bytes. A body without one is not read (WSGI)."""
+    def _check_media_type(self) -> None:
+        if self.request.content_type != MEDIA_TYPE:
+            raise Refusal(415, f"Send the bytes of a file with Content-Type: {MEDIA_TYPE}.")
+
+    def _read_number(self, header: str) -> int:
+        """Return the number in a header. Raises Refusal 400."""
+        number = whole_number(self.request.headers.get(header, ""))
+        if number is None:
+            raise Refusal(400, f"The header {header} has to be a whole number.")
+        return number
+
+    def _read_body_length(self) -> int:
+        """Return the declared length in bytes. WSGI cannot read a body without a length."""
         declared = self.request.META.get("CONTENT_LENGTH") or "0"
         length = whole_number(declared)
         if length is None or "Transfer-Encoding" in self.request.headers:
-            raise Refusal(411, "Send the length of the body: Content-Length.")
+            raise Refusal(411, "Send the length of the body in the header Content-Length.")
         return length
 
-    def identify(self) -> None:
-        """Find out who asks. Raises Refusal."""
+    def _read_blocks(self) -> Iterator[bytes]:
+        """Yield the body while it arrives.
+
+        A lost connection ends it without an error, so that the received bytes are kept.
+        """
+        try:
+            while block := self.request.read(BLOCK_BYTES):
+                yield block
+        except UnreadablePostError:
+            return
+
+    def authenticate(self) -> None:
+        """Identify the client. Raises Refusal 401, 403 or 429."""
         raise NotImplementedError
 
-    def find(self, upload_id: uuid.UUID) -> Upload | None:
-        """Return an upload of whoever asks; another's does not exist."""
+    def find_upload(self, upload_id: uuid.UUID) -> Upload | None:
+        """Return an upload of this client, or None if there is none with this id."""
         raise NotImplementedError
 
-    def begin(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
-        """Begin what the metadata describes. Raises Refusal and OverQuota."""
+    def create_upload(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
+        """Create the upload that the metadata describes.
+
+        `length` is in bytes, and `header` is the metadata as it was sent. Raises Refusal,
+        QuotaExceeded, and IntegrityError if the file has been received already.
+        """
         raise NotImplementedError
 
-    def address(self, upload: Upload) -> str:
+    def upload_url(self, upload: Upload) -> str:
         raise NotImplementedError
 
-    def refused(self, refusal: Refusal) -> HttpResponse:
+    def refusal_response(self, refusal: Refusal) -> HttpResponse:
         raise NotImplementedError
 
 
-class UploadsOfPrograms(Uploads):
+class OpenPacketUploads(TusUploads):
     """`/api/v1/uploads`: files of the open packets of a token's owner. Errors are problems."""
 
     token: ApiToken
 
-    def identify(self) -> None:
+    def authenticate(self) -> None:
         try:
             token = Bearer(TokenScope.SUBMIT)(self.request)
+            if token is None:
+                raise auth.missing_token()
         except Problem as problem:
-            raise _as_refusal(problem) from None
-        if token is None:
-            raise _as_refusal(auth.missing())
+            raise Refusal(problem.status, problem.detail, problem.headers) from None
         self.token = token
 
-    def find(self, upload_id: uuid.UUID) -> Upload | None:
+    def find_upload(self, upload_id: uuid.UUID) -> Upload | None:
         own = Upload.objects.filter(packet__owner=self.token.owner)
         return own.select_related("packet").filter(pk=upload_id).first()
 
-    def begin(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
+    def create_upload(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
         number = whole_number(metadata.get("number", ""))
         try:
             packet_id = uuid.UUID(metadata.get("packet", ""))
             packet = open_packets.find_open_packet(packet_id, owner=self.token.owner)
         except (ValueError, open_packets.OpenPacketNotFound):
-            message = "Upload-Metadata names no open packet. `packet` is the id of one."
+            message = "`packet` in Upload-Metadata is not the id of an open packet."
             raise Refusal(404, message) from None
         files = open_packets.list_declared_files(packet)
         if number is None or number >= len(files):
-            raise Refusal(
-                404, "Upload-Metadata names no file of the packet. `number` is 0 or more."
-            )
+            message = "`number` in Upload-Metadata is not the number of a file, counted from 0."
+            raise Refusal(404, message)
         if files[number].size != length:
             message = f"The file was declared with {files[number].size} bytes, not {length}."
             raise Refusal(422, message)
         return open_packets.begin_upload(packet, number, metadata=header)
 
-    def address(self, upload: Upload) -> str:
+    def upload_url(self, upload: Upload) -> str:
         return self.request.build_absolute_uri(reverse("api_upload", args=[upload.pk]))
 
-    def refused(self, refusal: Refusal) -> HttpResponse:
+    def refusal_response(self, refusal: Refusal) -> HttpResponse:
         problem = Problem(refusal.status, refusal.message, headers=refusal.headers)
-        return problems.answer(self.request, problem)
+        return problem_response(self.request, problem)
 
 
-class UploadsOfPeople(Uploads):
-    """`/uploads/`: files of the draft of whoever is signed in. Errors are JSON with a sentence."""
+class DraftUploads(TusUploads):
+    """`/uploads/`: files of the signed-in person's draft. Errors are JSON with a sentence."""
 
     person: User
 
-    def identify(self) -> None:
+    def authenticate(self) -> None:
         if not isinstance(self.request.user, User):
             raise Refusal(401, _("You were signed out. Sign in again."))
         self.person = self.request.user
@@ -231,14 +266,14 @@ class UploadsOfPeople(Uploads):
         ):
             raise Refusal(403, missing[0].sentence)
 
-    def find(self, upload_id: uuid.UUID) -> Upload | None:
+    def find_upload(self, upload_id: uuid.UUID) -> Upload | None:
         own = Upload.objects.filter(draft__user=self.person, draft__packet=None)
         return own.select_related("draft").filter(pk=upload_id).first()
 
-    def begin(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
-        name = metadata.get("filename", "")
-        if fault := explain_unacceptable(name, length):
-            self._refuse(name, fault, "unacceptable")
+    def create_upload(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
+        filename = metadata.get("filename", "")
+        if fault := explain_unacceptable(filename, length):
+            self._refuse_file(filename, fault, "unacceptable")
         number = whole_number(metadata.get("corrects", ""))
         try:
             corrected = None if number is None else get_own_document(self.person, number)
@@ -246,62 +281,44 @@ class UploadsOfPeople(Uploads):
             raise Refusal(404, "There is no such document.") from None
         draft = drafts.begin_draft(self.person, metadata.get("token", ""), corrected)
         try:
-            return drafts.begin_upload(draft, name, length, metadata=header)
+            return drafts.begin_upload(draft, filename, length, metadata=header)
         except drafts.DraftFull:
-            self._refuse(name, explain_left_out(drafts.get_max_files(corrected)), "too_many")
+            message = explain_left_out(drafts.get_max_files(corrected))
+            self._refuse_file(filename, message, "too_many")
         except SpoolFull:
             raise
         except QuotaExceeded as error:
-            self._refuse(name, str(error), "over_quota")
+            self._refuse_file(filename, str(error), "over_quota")
 
-    def _refuse(self, name: str, message: str, code: str) -> NoReturn:
-        """Raise Refusal 422. That the file was not taken is on record, as for the form (R08)."""
+    def _refuse_file(self, filename: str, message: str, code: str) -> NoReturn:
+        """Record that the file was refused, as for the upload form (R08), and raise Refusal 422."""
         by = (self.person.actor, self.person.role)
         form_errors.record_form_errors(
-            "packet", wrong={"file": [code]}, typed={"file": name}, by=by
+            "packet", wrong={"file": [code]}, typed={"file": filename}, by=by
         )
         raise Refusal(422, message)
 
-    def address(self, upload: Upload) -> str:
+    def upload_url(self, upload: Upload) -> str:
         return reverse("resumable_upload", args=[upload.pk])
 
-    def refused(self, refusal: Refusal) -> HttpResponse:
-        said = {"message": refusal.message}
-        return JsonResponse(said, status=refusal.status, headers=refusal.headers)
+    def refusal_response(self, refusal: Refusal) -> HttpResponse:
+        body = {"message": refusal.message}
+        return JsonResponse(body, status=refusal.status, headers=refusal.headers)
 
 
-def _abilities() -> HttpResponse:
-    return HttpResponse(
-        status=204,
-        headers={
-            "Tus-Version": VERSION,
-            "Tus-Extension": EXTENSIONS,
-            "Tus-Max-Size": str(settings.MAX_DOCUMENT_MB * BYTES_PER_MEGABYTE),
-            "Tus-Checksum-Algorithm": ",".join(upload_sessions.CHECKSUM_ALGORITHMS),
-        },
-    )
-
-
-def _state_of(upload: Upload) -> dict[str, str]:
+def _state_headers(upload: Upload) -> dict[str, str]:
     return {
         "Upload-Offset": str(upload.offset),
         "Upload-Expires": http_date(upload.holder.expires_at.timestamp()),
     }
 
 
-def _number(request: HttpRequest, header: str) -> int:
-    """Return the number in a header. Raises Refusal 400."""
-    number = whole_number(request.headers.get(header, ""))
-    if number is None:
-        raise Refusal(400, f"The header {header} has to be a whole number.")
-    return number
-
-
-def _metadata(header: str) -> dict[str, str]:
-    """Return what `Upload-Metadata` says: `key base64,key base64`. Raises Refusal 400."""
+def _parse_metadata(header: str) -> dict[str, str]:
+    """Return the values of `Upload-Metadata`: `key base64,key base64`. Raises Refusal 400."""
+    if len(header) > MAX_METADATA_CHARACTERS:
+        message = f"Upload-Metadata can have at most {MAX_METADATA_CHARACTERS} characters."
+        raise Refusal(400, message)
     pairs = [pair.strip().partition(" ") for pair in header.split(",") if pair.strip()]
-    if len(header) > MAX_METADATA:
-        raise Refusal(400, f"Upload-Metadata has {MAX_METADATA} characters at most.")
     try:
         return {key: base64.b64decode(value, validate=True).decode() for key, _sep, value in pairs}
     except (binascii.Error, ValueError):
@@ -309,51 +326,32 @@ def _metadata(header: str) -> dict[str, str]:
         raise Refusal(400, message) from None
 
 
-def _checksum(request: HttpRequest) -> PartChecksum | None:
-    header = request.headers.get("Upload-Checksum", "")
-    try:
-        return PartChecksum.parse(header) if header else None
-    except ValueError:
-        algorithms = " or ".join(upload_sessions.CHECKSUM_ALGORITHMS)
-        raise Refusal(400, f"Upload-Checksum has to be {algorithms} and base64.") from None
-
-
-def _blocks(request: HttpRequest) -> Iterator[bytes]:
-    """Yield the body as it comes. It ends where the connection breaks off: what came is kept."""
-    try:
-        while block := request.read(_BLOCK):
-            yield block
-    except UnreadablePostError:
-        return
-
-
-def _refusal_of(error: Refusal | UploadError | QuotaExceeded) -> Refusal:
-    """Return the answer to what went wrong."""
+def _as_refusal(error: Refusal | UploadError | QuotaExceeded) -> Refusal:
     match error:
         case Refusal():
             return error
         case upload_sessions.OffsetConflict(received=received):
             message = f"{received} bytes have been received. Continue there."
-            return Refusal(409, message, Upload_Offset=str(received))
+            return Refusal(409, message, {"Upload-Offset": str(received)})
         case QuotaExceeded(retry_after=seconds):
-            # 507 and not 429: clients of tus try 5xx again, and give up at 4xx.
-            headers = {"Retry_After": str(seconds)} if seconds else {}
-            return Refusal(507, str(error), **headers)
-    return Refusal(*_ANSWERS[type(error)])
+            # 507 and not 429: tus clients retry after 5xx, and give up after 4xx.
+            return Refusal(507, str(error), {"Retry-After": str(seconds)} if seconds else {})
+    return Refusal(*_UPLOAD_ERRORS[type(error)])
 
 
-_ANSWERS: dict[type[Exception], tuple[int, str]] = {
-    upload_sessions.UploadNotFound: (410, "The upload has expired or was ended. Start it again."),
+_UPLOAD_ERRORS: dict[type[Exception], tuple[int, str]] = {
+    upload_sessions.UploadNotFound: (
+        410,
+        "The upload has expired or was terminated. Start it again.",
+    ),
     upload_sessions.UploadIncomplete: (409, "Not all bytes of the file have been received."),
-    upload_sessions.PartTooLong: (413, "There are more bytes than the upload has room for."),
-    upload_sessions.PartChecksumMismatch: (WRONG_CHECKSUM, "The bytes do not have that checksum."),
+    upload_sessions.PartTooLong: (413, "The part is longer than the rest of the file."),
+    upload_sessions.PartChecksumMismatch: (
+        CHECKSUM_MISMATCH,
+        "The part does not have the checksum that was sent with it.",
+    ),
     upload_sessions.DigestMismatch: (
         422,
-        "It is not the file that was declared; that one has another SHA-256.",
+        "This is not the declared file. The declared file has another SHA-256.",
     ),
 }
-
-
-def _as_refusal(problem: Problem) -> Refusal:
-    headers = {name.replace("-", "_"): value for name, value in problem.headers.items()}
-    return Refusal(problem.status, problem.detail, **headers)

@@ -1,4 +1,4 @@
-"""What there is for a token. The rest does not exist: it is answered 404, never 403."""
+"""The rows that a token can see. All others are reported as not found (404), never as 403."""
 
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -17,7 +17,11 @@ def documents(token: ApiToken) -> "QuerySet[Document]":
 
 
 def batches(token: ApiToken) -> "QuerySet[Batch]":
-    """For a site, those of its documents alone: the counts of others would tell of other sites."""
+    """Return the batches that the token can see.
+
+    A site's token sees batches that contain only its own documents, because the counts of a shared
+    batch would reveal information about other sites.
+    """
     rows = Batch.objects.all()
     if token.site_id is None:
         return rows

@@ -1,7 +1,7 @@
-"""`Prefer: wait=N` (RFC 7240): answer early when the batch is final, else after N seconds.
+"""`Prefer: wait=N` (RFC 7240): respond when the batch is final, or after N seconds.
 
-A waiter holds a thread of the web server, so only a quarter of them may wait; beyond that the
-preference is passed over, as the RFC allows. Waiting looks at a row and can touch nothing.
+A waiting request occupies a thread of the web server, so only a quarter of the threads may wait.
+Beyond that the preference is ignored, as the RFC allows. Waiting only reads rows.
 """
 
 import re
@@ -11,44 +11,46 @@ from contextlib import contextmanager
 
 from django.conf import settings
 
-LONGEST = 20  # seconds
-DESCRIBED = {
+MAX_WAIT_SECONDS = 20
+OPENAPI_PARAMETER = {
     "in": "header",
     "name": "Prefer",
-    "description": f"wait=N: wait up to N seconds (at most {LONGEST}) for the batch to be final.",
+    "description": (
+        f"wait=N: wait up to N seconds (at most {MAX_WAIT_SECONDS}) for the batch to be final."
+    ),
     "schema": {"type": "string", "examples": ["wait=0"]},
 }
 _WAIT = re.compile(r'\s*wait\s*=\s*"?(\d{1,9})"?\s*(;.*)?', re.IGNORECASE).fullmatch
 
 
-def preferred(header: str) -> int:
-    """The N of the first `wait=N`, at most LONGEST; 0 when there is none."""
+def parse_wait_seconds(header: str) -> int:
+    """Return the N of the first `wait=N`, at most MAX_WAIT_SECONDS, or 0 if there is none."""
     for preference in header.split(","):
         if re.match(r"\s*wait\b", preference, re.IGNORECASE):
-            # The first of several counts, even when it says nothing (RFC 7240, 2).
+            # The first of several preferences counts, even if it is not valid (RFC 7240, 2).
             found = _WAIT(preference)
-            return min(int(found[1]), LONGEST) if found else 0
+            return min(int(found[1]), MAX_WAIT_SECONDS) if found else 0
     return 0
 
 
-class _Seats:
-    """How many threads of this process wait just now."""
+class WaitingThreads:
+    """Counts the threads of this process that are waiting, and limits their number."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._taken = 0  # guarded by _lock
+        self._waiting = 0  # guarded by _lock
 
     @contextmanager
-    def one(self) -> Iterator[bool]:
-        """Whether there was a seat; it is given back on the way out."""
+    def reserve(self) -> Iterator[bool]:
+        """Yield whether the calling thread may wait. Its place is free again afterwards."""
         with self._lock:
-            free = self._taken < max(1, settings.WEB_THREADS // 4)
-            self._taken += free
+            may_wait = self._waiting < max(1, settings.WEB_THREADS // 4)
+            self._waiting += may_wait
         try:
-            yield free
+            yield may_wait
         finally:
             with self._lock:
-                self._taken -= free
+                self._waiting -= may_wait
 
 
-seats = _Seats()
+waiting_threads = WaitingThreads()

@@ -1,4 +1,4 @@
-"""A site with a token, another one with its own, and somebody from operations with theirs."""
+"""Fixtures: programs with tokens of two sites and of operations."""
 
 import json
 import uuid
@@ -13,14 +13,14 @@ from tests.ledger_check import _the_ledger_holds  # noqa: F401 - an autouse fixt
 
 
 @pytest.fixture(autouse=True)
-def _folders(settings, tmp_path):
+def _storage(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
-    settings.STATIC_ROOT = tmp_path / "static"  # WhiteNoise walks through it, and warns without it
+    settings.STATIC_ROOT = tmp_path / "static"  # WhiteNoise warns if it is missing
     settings.STATIC_ROOT.mkdir()
 
 
 def make_token(*scopes, **columns):
-    """The token and its secret."""
+    """Return a new token and its secret."""
     token = ApiToken(
         approved_at=timezone.now(),
         name="the site's document system",
@@ -33,31 +33,32 @@ def make_token(*scopes, **columns):
 
 
 class Program:
-    """A client as programs are: a token, no cookies, and CSRF checks that would stop it."""
+    """A client with a token and without cookies. CSRF checks are enforced."""
 
     def __init__(self, token, secret):
         self.token, self.secret = token, secret
         self._client = Client(enforce_csrf_checks=True)
 
-    def ask(self, method, path, **options):
+    def request(self, method, path, **options):
         headers = {"authorization": f"Bearer {self.secret}"} | options.pop("headers", {})
         address = path if path.startswith("/") else f"/api/v1/{path}"
         return self._client.generic(method, address, headers=headers, **options)
 
     def get(self, path, **headers):
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.ask("GET", path, headers=headers)
+        return self.request("GET", path, headers=headers)
 
-    def send(self, body, *, key="", **headers):
+    def submit(self, body, *, key="", **headers):
         """POST /packets with a manifest."""
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         headers = {"idempotency-key": key or uuid.uuid4().hex} | headers
         data = body if isinstance(body, bytes | str) else json.dumps(body)
-        return self.ask(
+        return self.request(
             "POST", "packets", data=data, content_type="application/json", headers=headers
         )
 
-    def send_files(self, packet, *, key="", **parts):
+    def submit_files(self, packet, *, key="", **parts):
+        """POST /packets with files."""
         data = {"packet": json.dumps(packet), **parts}
         headers = {"idempotency-key": key or uuid.uuid4().hex}
         headers["authorization"] = f"Bearer {self.secret}"
@@ -75,8 +76,8 @@ def program(site):
 
 
 @pytest.fixture
-def stranger(site):
-    """The program of another site."""
+def other_program(site):
+    """A program with a token of another site."""
     return Program(
         *make_token(TokenScope.READ, TokenScope.DOWNLOAD, TokenScope.SUBMIT, site=make_site("0999"))
     )
@@ -89,7 +90,7 @@ def ops(db):
 
 
 def line(site, **changes):
-    """A line of a manifest."""
+    """Return a line of a manifest."""
     doc_id = changes.get("doc_id", "cv-1")
     return {
         "site_id": site.site_id,

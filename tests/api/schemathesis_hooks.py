@@ -1,8 +1,8 @@
-"""What a JSON schema cannot say about a submission, said to schemathesis.
+"""Completes the requests of schemathesis with what a JSON schema cannot express.
 
-A valid packet names a site that there is, an address of its portal, each document once, and, when
-it brings files, the names of these files. Every submission has a key of its own: the same key with
-another body is 422 by contract, which a schema cannot say either. Invalid cases stay as they are.
+A valid packet names an existing site and an address of its portal, contains each document once, and
+names the files of the request. Each submission gets a new key, because the same key with another
+body is refused with 422. Invalid requests are not changed.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ SITE, PORTAL = os.environ["SITELEDGER_KNOWN"].split()
 
 @schemathesis.hook
 def filter_query(context, query):
-    """A longer request line is gunicorn's to refuse (414): it never reaches the interface."""
+    """Leave out long queries. gunicorn refuses them (414) before they reach the interface."""
     return not query or len(urlencode(query, doseq=True)) < 3000
 
 
@@ -30,19 +30,19 @@ def before_call(context, case, kwargs):
         case.body = CONTENT
     elif case.operation.label == "POST /api/v1/packets":
         case.headers["Idempotency-Key"] = str(uuid.uuid4())
-        make_acceptable(case)
+        make_valid(case)
 
 
-def make_acceptable(case):
+def make_valid(case):
     if case.media_type != "application/json":
-        with_its_file(case.body)
+        make_valid_multipart(case.body)
     elif "files" in case.body:
-        make_openable(case.body)
+        make_valid_open_packet(case.body)
     else:
-        make_registrable(case.body["documents"])
+        make_valid_manifest(case.body["documents"])
 
 
-def make_openable(body):
+def make_valid_open_packet(body):
     body["site_id"] = SITE
     sha256 = hashlib.sha256(CONTENT).hexdigest()
     declared = {"document_type": "cv", "sha256": sha256, "size": len(CONTENT)}
@@ -50,15 +50,15 @@ def make_openable(body):
         each.update(declared, filename=f"{number}.pdf", person=f"Person {number}")
 
 
-def make_registrable(lines):
+def make_valid_manifest(lines):
     for number, line in enumerate(lines):
         line["site_id"], line["doc_id"] = SITE, f"{number}-{uuid.uuid4()}"
         line["url"], line["schema_version"] = f"{PORTAL}{number}.pdf", "v2.1"
         line["document_type"] = "cv"
 
 
-def with_its_file(body):
-    body["files"] = [CONTENT.decode()]  # named as the document's example has it
+def make_valid_multipart(body):
+    body["files"] = [CONTENT.decode()]  # has the name in the example of the OpenAPI document
     body["packet"]["site_id"] = SITE
     body["packet"]["documents"] = [
         {"file": "IRB.pdf", "document_type": "irb-approval", "person": ""}

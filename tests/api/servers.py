@@ -1,4 +1,4 @@
-"""The interface under its real web server: gunicorn with threads, on the tests' own database."""
+"""Runs the real web server, gunicorn with threads, on the database of the tests."""
 
 import http.client
 import re
@@ -13,12 +13,12 @@ from tests.ingestion.hosts import environment, eventually
 
 @contextmanager
 def web_server(settings, **changes):
-    """Yields its address, http://127.0.0.1:<port>. Stopped on the way out."""
+    """Start a web server, yield its address http://127.0.0.1:<port>, and stop it afterwards."""
     command = [
         sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", "127.0.0.1:0",
         "--worker-class", "gthread", "--threads", "8", "--log-level", "info",
     ]  # fmt: skip
-    # Into a file: a pipe that nobody reads is full one day, and then every thread waits to log.
+    # The log goes to a file. A pipe that is not read would fill up and block all threads.
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
             command, cwd=settings.BASE_DIR, env=environment(settings, **changes), stderr=log
@@ -32,29 +32,29 @@ def web_server(settings, **changes):
 
 def _address(log, process):
     log.seek(0)
-    said = log.read()
-    assert process.poll() is None, said
-    found = re.search(r"Listening at: (\S+)", said)
+    output = log.read()
+    assert process.poll() is None, output
+    found = re.search(r"Listening at: (\S+)", output)
     return found and found[1]
 
 
-class Asked:
-    """An answer as it came over the wire."""
+class WireResponse:
+    """A response as it was received over the network."""
 
     def __init__(self, response):
         self.status, self.headers = response.status, response.headers
         self.body = response.read()
 
 
-def ask(address, method, path, *, body=None, hang_up=False, **headers):
-    """One request on a connection of its own; nothing follows redirects or repairs a thing.
+def send_request(address, method, path, *, body=None, hang_up=False, **headers):
+    """Send one request on its own connection, without redirects and retries.
 
-    `hang_up`: gone when the body is sent, without waiting for an answer.
+    With `hang_up`, close the connection after the body is sent, and return None.
     """
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     try:
         connection.request(method, path, body=body, headers=names)
-        return None if hang_up else Asked(connection.getresponse())
+        return None if hang_up else WireResponse(connection.getresponse())
     finally:
         connection.close()

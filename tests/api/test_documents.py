@@ -1,11 +1,11 @@
-"""Documents and sites: what a token sees of them, and in which words."""
+"""Documents and sites as a token sees them."""
 
 import pytest
 
 from ingestion.core.breaker import BreakerState
 from ingestion.models import Document, PortalLimitState
 from ingestion.rules.findings import RuleFinding
-from tests.api.test_problems import problem
+from tests.api.test_problems import check_problem
 from tests.factories import make_batch, make_user, verdict
 from tests.web.scenes import (
     FILED,
@@ -24,15 +24,15 @@ def states(response):
     return [each["state"] for each in response.json()["items"]]
 
 
-def test_a_document_tells_what_was_found_and_what_to_do(program, packet):
+def test_a_document_has_its_findings_with_instructions(program, packet):
     document = packet.documents.get(state="REJECTED")
-    said = program.get(f"documents/{document.pk}").json()
-    assert (said["state"], said["code"]) == ("REJECTED", "SIGNATURE_MISSING")
-    (finding,) = said["findings"]
+    body = program.get(f"documents/{document.pk}").json()
+    assert (body["state"], body["code"]) == ("REJECTED", "SIGNATURE_MISSING")
+    (finding,) = body["findings"]
     assert finding["code"] == "SIGNATURE_MISSING"
     assert all(finding[part] for part in ("what", "why", "do"))
-    assert said["content_url"] is None
-    assert said["packet"] == packet.reference
+    assert body["content_url"] is None
+    assert body["packet"] == packet.reference
 
 
 def test_the_findings_of_several_pages_are_listed_one_by_one(program, site):
@@ -48,7 +48,7 @@ def test_the_findings_of_several_pages_are_listed_one_by_one(program, site):
     ]
 
 
-def test_documents_are_found_by_what_they_are(program, packet):
+def test_documents_can_be_filtered(program, packet):
     filed = packet.documents.get(state="ARCHIVED")
     assert states(program.get("documents")) == ["IN_REVIEW", "REJECTED", "ARCHIVED"]
     assert states(program.get("documents?state=REJECTED")) == ["REJECTED"]
@@ -70,7 +70,7 @@ def test_documents_are_found_by_what_they_are(program, packet):
         ("2100-01-01T00:00:00Z", 0),
     ],
 )
-def test_documents_are_found_since_a_moment_whatever_became_of_the_plus(
+def test_documents_can_be_filtered_by_time_with_or_without_an_encoded_plus(
     program, packet, since, found
 ):
     assert len(states(program.get(f"documents?since={since}"))) == found
@@ -79,39 +79,39 @@ def test_documents_are_found_since_a_moment_whatever_became_of_the_plus(
 @pytest.mark.parametrize(
     "since", ["yesterday", "2026-11-01T00:00:00", "0001-01-01T00:00:00%2B14:00"]
 )
-def test_a_moment_without_a_zone_or_a_calendar_is_refused(program, since):
-    problem(program.get(f"documents?since={since}"), 422)
+def test_a_time_without_a_zone_or_outside_the_calendar_is_refused(program, since):
+    check_problem(program.get(f"documents?since={since}"), 422)
 
 
-def test_another_sites_documents_do_not_exist(stranger, packet):
+def test_another_sites_documents_are_not_found(other_program, packet):
     document = packet.documents.first()
     for path in (f"documents/{document.pk}", f"documents/{document.pk}/content"):
-        problem(stranger.get(path), 404)
-    assert states(stranger.get("documents")) == []
-    assert states(stranger.get("documents?site=0203")) == []
+        check_problem(other_program.get(path), 404)
+    assert states(other_program.get("documents")) == []
+    assert states(other_program.get("documents?site=0203")) == []
 
 
-def test_operations_see_every_site(ops, packet, stranger):
-    make_batch(stranger.token.site)
+def test_operations_see_all_sites(ops, packet, other_program):
+    make_batch(other_program.token.site)
     assert len(states(ops.get("documents"))) == 4
     assert {each["site_id"] for each in ops.get("sites").json()["items"]} == {"0203", "0999"}
 
 
-def test_a_twin_is_named_by_its_address(program, packet):
+def test_a_duplicate_has_the_address_of_the_original(program, packet):
     first, second = packet.documents.order_by("pk")[:2]
     Document.objects.filter(pk=second.pk).update(duplicate_of=first)
-    said = program.get(f"documents/{second.pk}").json()
-    assert said["duplicate_of"] == f"http://testserver/api/v1/documents/{first.pk}"
+    body = program.get(f"documents/{second.pk}").json()
+    assert body["duplicate_of"] == f"http://testserver/api/v1/documents/{first.pk}"
 
 
-def test_a_site_is_listed_with_how_its_portal_does(program, stranger, site):
-    (said,) = program.get("sites").json()["items"]
-    assert (said["site_id"], said["study"], said["portal_answers"]) == ("0203", "SLX-301", True)
+def test_a_site_has_the_status_of_its_portal(program, other_program, site):
+    (body,) = program.get("sites").json()["items"]
+    assert (body["site_id"], body["study"], body["portal_answers"]) == ("0203", "SLX-301", True)
     PortalLimitState.objects.create(
         portal=site.portal, breaker=BreakerState.OPEN, shut_until=1_900_000_000_000_000
     )
-    said = program.get("sites/0203").json()
-    assert said["portal_answers"] is False
-    assert said["next_probe_at"].startswith("2030-")
-    problem(program.get("sites/0999"), 404)
-    problem(program.get("sites/nobody"), 404)
+    body = program.get("sites/0203").json()
+    assert body["portal_answers"] is False
+    assert body["next_probe_at"].startswith("2030-")
+    check_problem(program.get("sites/0999"), 404)
+    check_problem(program.get("sites/nobody"), 404)

@@ -1,4 +1,4 @@
-"""What machines watch us by: alive, ready, and the numbers."""
+"""Probes and metrics for monitoring."""
 
 from datetime import timedelta
 
@@ -14,16 +14,16 @@ from audit.verification.start import Mode
 from ingestion.models import Chunk
 from sites.models import TokenScope
 from tests.api.conftest import Program, make_token
-from tests.api.test_problems import problem
+from tests.api.test_problems import check_problem
 from tests.audit.signers import Notary
 from tests.audit.support import guards_down, sql, write_many
 from tests.factories import make_batch, make_user
 from tests.web.scenes import FILED, make_packet
 
-ELSEWHERE = {"REMOTE_ADDR": "10.1.2.3"}
+OTHER_MACHINE = {"REMOTE_ADDR": "10.1.2.3"}
 
 
-def numbers(response):
+def parse_metrics(response):
     families = text_string_to_metric_families(response.content.decode())
     return {
         (sample.name, *sample.labels.values()): sample.value
@@ -32,51 +32,51 @@ def numbers(response):
     }
 
 
-def test_it_is_alive_without_a_database(client):
+def test_healthz_needs_no_database(client):
     # No `db` fixture: pytest-django refuses every query.
     assert client.get("/healthz").json() == {"status": "ok"}
 
 
-def test_it_is_ready_when_nothing_is_wrong(client, db):
+def test_readyz_returns_200_if_all_checks_pass(client, db):
     response = client.get("/readyz")
     assert response.status_code == 200
     assert response.json()["checks"] == ["database", "disk", "queue"]
 
 
-def test_it_is_not_ready_without_its_database(client, db):
-    def gone(*query):
+def test_readyz_returns_503_without_a_database(client, db):
+    def fail(*query):
         raise OperationalError("no such host db.internal")
 
-    with connection.execute_wrapper(gone):
-        said = problem(client.get("/readyz"), 503)
-    assert [each["field"] for each in said["errors"]] == ["database", "queue"]
-    assert "db.internal" not in str(said), "the page is public"
+    with connection.execute_wrapper(fail):
+        body = check_problem(client.get("/readyz"), 503)
+    assert [each["field"] for each in body["errors"]] == ["database", "queue"]
+    assert "db.internal" not in str(body), "the page is public"
 
 
-def test_it_is_not_ready_while_work_lies_about(client, site):
+def test_readyz_returns_503_while_due_work_is_not_claimed(client, site):
     make_batch(site)
     assert client.get("/readyz").status_code == 200
     Chunk.objects.update(next_dispatch_at=timezone.now() - timedelta(hours=1))
     response = client.get("/readyz")
-    assert problem(response, 503)["errors"][0]["field"] == "queue"
+    assert check_problem(response, 503)["errors"][0]["field"] == "queue"
     assert response["Retry-After"] == "5"
 
 
-def test_it_is_not_ready_without_room_for_documents(client, db, settings):
+def test_readyz_returns_503_without_free_disk_space(client, db, settings):
     settings.READY_FREE_MB = 10**9
-    assert problem(client.get("/readyz"), 503)["errors"][0]["field"] == "disk"
+    assert check_problem(client.get("/readyz"), 503)["errors"][0]["field"] == "disk"
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
-def test_probes_are_not_sent_to_https(path, db, settings):
+def test_probes_are_not_redirected_to_https(path, db, settings):
     settings.SECURE_SSL_REDIRECT = True
     assert Client().get(path).status_code == 200
     assert Client().get("/login/").status_code == 301
 
 
-def test_the_numbers_are_those_of_the_rows(client, site):
+def test_metrics_are_counted_from_the_rows(client, site):
     make_packet(site, make_user(), FILED, None)
-    seen = numbers(client.get("/metrics"))
+    seen = parse_metrics(client.get("/metrics"))
     assert seen["siteledger_documents", "ARCHIVED"] == 1
     assert seen["siteledger_documents", "RECEIVED"] == 1
     assert seen["siteledger_documents", "HELD"] == 0
@@ -87,9 +87,9 @@ def test_the_numbers_are_those_of_the_rows(client, site):
     assert seen["siteledger_disk_free_bytes", "archive"] > 0
 
 
-def test_the_ledgers_verdict_is_the_exit_code_of_verify_audit(client, db, monkeypatch):
+def test_the_verdict_metric_is_the_exit_code_of_verify_audit(client, db, monkeypatch):
     def verdict():
-        seen = numbers(client.get("/metrics"))
+        seen = parse_metrics(client.get("/metrics"))
         return seen["siteledger_ledger_verdict",], seen["siteledger_ledger_vouched_entries",]
 
     assert verdict() == (2, 0)
@@ -107,21 +107,21 @@ def test_the_ledgers_verdict_is_the_exit_code_of_verify_audit(client, db, monkey
     assert verdict() == (1, 0)
 
 
-def test_the_oldest_due_work_has_an_age(client, site):
+def test_the_age_of_the_oldest_due_work_is_a_metric(client, site):
     make_batch(site)
     Chunk.objects.update(next_dispatch_at=timezone.now() - timedelta(seconds=100))
-    assert 100 <= numbers(client.get("/metrics"))["siteledger_oldest_due_seconds",] < 200
+    assert 100 <= parse_metrics(client.get("/metrics"))["siteledger_oldest_due_seconds",] < 200
 
 
-def test_the_numbers_are_for_this_machine_and_for_operations(client, ops, site):
+def test_metrics_are_for_this_machine_and_for_operations(client, ops, site):
     assert client.get("/metrics").status_code == 200
-    problem(client.get("/metrics", **ELSEWHERE), 401)
-    assert ops.ask("GET", "/metrics", **ELSEWHERE).status_code == 200
+    check_problem(client.get("/metrics", **OTHER_MACHINE), 401)
+    assert ops.request("GET", "/metrics", **OTHER_MACHINE).status_code == 200
     program = Program(*make_token(TokenScope.READ, site=site))
-    problem(program.ask("GET", "/metrics", **ELSEWHERE), 403)
+    check_problem(program.request("GET", "/metrics", **OTHER_MACHINE), 403)
 
 
-def test_behind_a_proxy_nobody_is_on_this_machine(client, db, settings):
-    problem(client.get("/metrics", headers={"x-forwarded-for": "127.0.0.1"}), 401)
+def test_behind_a_proxy_no_request_counts_as_local(client, db, settings):
+    check_problem(client.get("/metrics", headers={"x-forwarded-for": "127.0.0.1"}), 401)
     settings.BEHIND_PROXY = True
-    problem(client.get("/metrics"), 401)
+    check_problem(client.get("/metrics"), 401)

@@ -1,4 +1,4 @@
-"""A site's program does what its pages offer: another file, another type or person."""
+"""Corrections of documents in review through the interface, as on the pages."""
 
 import json
 
@@ -10,8 +10,8 @@ from tests.factories import make_user
 from tests.ingestion.review.scenes import decide, lead, sender
 from tests.web.scenes import IN_REVIEW, pdf
 
-WHY = "It was sent as a letter by mistake."
-AS_CV = {"document_type": "cv", "person": "Ana Ruiz", "reason": WHY}
+REASON = "It was sent as a letter by mistake."
+AS_CV = {"document_type": "cv", "person": "Ana Ruiz", "reason": REASON}
 
 
 @pytest.fixture
@@ -19,12 +19,12 @@ def document(site, tmp_path):
     return sender(site, make_user(sites=(site,)), tmp_path)(IN_REVIEW)
 
 
-def fresh(document):
+def reload(document):
     return Document.objects.get(pk=document.pk)
 
 
 def correct(program, document, **fields):
-    return program.ask(
+    return program.request(
         "PATCH",
         f"documents/{document.pk}",
         data=json.dumps(AS_CV | fields),
@@ -34,19 +34,19 @@ def correct(program, document, **fields):
 
 def replace(program, document, **fields):
     line = {"file": "letter.pdf", "document_type": "irb-approval", "corrects": document.pk}
-    return program.send_files({"documents": [line | fields]}, files=pdf("letter.pdf"))
+    return program.submit_files({"documents": [line | fields]}, files=pdf("letter.pdf"))
 
 
-def test_type_and_person_are_corrected_and_the_document_is_checked_again(program, document):
+def test_a_corrected_type_and_person_cause_a_new_check(program, document):
     answer = correct(program, document)
     assert answer.status_code == 200, answer.content
-    told = answer.json()
-    assert (told["state"], told["document_type"], told["doc_id"]) == (
+    body = answer.json()
+    assert (body["state"], body["document_type"], body["doc_id"]) == (
         "RECEIVED", "cv", "cv.ana-ruiz",
     )  # fmt: skip
     entry = timeline(document.subject)[-1]
     assert (entry.event, entry.actor) == ("document.redeclared", program.token.actor)
-    assert entry.detail["reason"] == WHY
+    assert entry.detail["reason"] == REASON
 
 
 @pytest.mark.parametrize(
@@ -59,22 +59,22 @@ def test_type_and_person_are_corrected_and_the_document_is_checked_again(program
         ({"document_type": "irb-approval"}, "document_type"),
     ],
 )
-def test_what_is_wrong_is_named(program, document, fields, field):
+def test_faults_of_a_correction_are_named_by_field(program, document, fields, field):
     answer = correct(program, document, **fields)
     assert answer.status_code == 422
     assert [error["field"] for error in answer.json()["errors"]] == [field]
-    assert fresh(document).state == "IN_REVIEW"
+    assert reload(document).state == "IN_REVIEW"
 
 
-def test_a_file_in_its_place_ends_the_review(program, document):
+def test_a_replacement_file_ends_the_review(program, document):
     answer = replace(program, document)
     assert answer.status_code == 202, answer.content
     new = Document.objects.latest("pk")
-    assert (fresh(document).state, new.corrects) == ("WITHDRAWN", document)
+    assert (reload(document).state, new.corrects) == ("WITHDRAWN", document)
     assert timeline(document.subject)[-1].event == "document.replaced"
 
 
-def test_what_is_decided_is_neither_corrected_nor_replaced(program, document):
+def test_a_decided_document_can_be_neither_corrected_nor_replaced(program, document):
     decide(document, Action.RELEASE, lead("ines", "Inês Duarte"))
     for answer in (correct(program, document), replace(program, document)):
         assert answer.status_code == 409
@@ -82,18 +82,18 @@ def test_what_is_decided_is_neither_corrected_nor_replaced(program, document):
     assert Document.objects.count() == 1
 
 
-def test_the_documents_of_another_site_do_not_exist(stranger, document):
-    assert correct(stranger, document).status_code == 404
-    answer = replace(stranger, document)
+def test_another_sites_document_can_be_neither_corrected_nor_replaced(other_program, document):
+    assert correct(other_program, document).status_code == 404
+    answer = replace(other_program, document)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["field"] == "corrects"
-    assert fresh(document).state == "IN_REVIEW"
+    assert reload(document).state == "IN_REVIEW"
 
 
-def test_sending_a_replacement_twice_is_one(program, document):
+def test_a_replacement_submitted_twice_is_registered_once(program, document):
     line = {"file": "letter.pdf", "document_type": "irb-approval", "corrects": document.pk}
     first, second = (
-        program.send_files({"documents": [line]}, key="k-1", files=pdf("letter.pdf"))
+        program.submit_files({"documents": [line]}, key="k-1", files=pdf("letter.pdf"))
         for _ in range(2)
     )
     assert first.json()["id"] == second.json()["id"]

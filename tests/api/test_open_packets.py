@@ -1,4 +1,4 @@
-"""A packet whose files come one by one: over a bad line each is tried again until it is there."""
+"""Open packets: files are uploaded one by one, and can be repeated after a lost connection."""
 
 import base64
 import hashlib
@@ -16,10 +16,10 @@ from ingestion.intake import upload_sessions
 from ingestion.models import Batch, Document, OpenPacket, ReceivedPart, Upload
 from ingestion.storage import spool
 from tests.api.conftest import Program
-from tests.api.servers import ask, web_server
-from tests.api.test_problems import problem
+from tests.api.servers import send_request, web_server
+from tests.api.test_problems import check_problem
 
-LETTER, LIFE = b"%PDF-1.7 a letter", b"%PDF-1.7 a life"
+LETTER, CURRICULUM = b"%PDF-1.7 a letter", b"%PDF-1.7 a CV"
 
 
 def declared(content, filename="IRB.pdf", document_type="irb-approval", **more):
@@ -35,7 +35,7 @@ def declared(content, filename="IRB.pdf", document_type="irb-approval", **more):
 BOTH = {
     "files": [
         declared(LETTER),
-        declared(LIFE, "CV.pdf", "cv", person="Mara Lind"),
+        declared(CURRICULUM, "CV.pdf", "cv", person="Mara Lind"),
     ]
 }
 
@@ -46,15 +46,15 @@ def path_of(address):
 
 @pytest.fixture
 def opened(program):
-    """The packet as the interface describes it."""
-    response = program.send(BOTH, key="k")
+    """The description of an open packet with two files."""
+    response = program.submit(BOTH, key="k")
     assert response.status_code == 201, response.content
     return response.json()
 
 
 def put(program, opened, number, content, **headers):
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
-    return program.ask(
+    return program.request(
         "PUT",
         path_of(opened["files"][number]["url"]),
         data=content,
@@ -63,21 +63,21 @@ def put(program, opened, number, content, **headers):
     )
 
 
-def spooled():
+def spooled_files():
     folder = spool.get_path("uploads")
     return {f"uploads/{path.name}" for path in folder.iterdir()} if folder.exists() else set()
 
 
 def submit(program, opened):
-    return program.ask("POST", path_of(opened["submit_url"]))
+    return program.request("POST", path_of(opened["submit_url"]))
 
 
-def test_files_are_put_one_by_one_and_submitted_together(program, opened, site):
+def test_files_are_uploaded_one_by_one_and_submitted_together(program, opened, site):
     assert [each["received"] for each in opened["files"]] == [False, False]
     first = put(program, opened, 0, LETTER)
     assert (first.status_code, first.json()["received"]) == (201, True)
     assert first["ETag"] == f'"{hashlib.sha256(LETTER).hexdigest()}"'
-    assert put(program, opened, 1, LIFE).status_code == 201
+    assert put(program, opened, 1, CURRICULUM).status_code == 201
     response = submit(program, opened)
     assert response.status_code == 202, response.content
     batch = Batch.objects.get()
@@ -86,81 +86,83 @@ def test_files_are_put_one_by_one_and_submitted_together(program, opened, site):
     assert documents.keys() == {"irb-approval", "cv.mara-lind"}
     assert {each.site for each in documents.values()} == {site}
     assert spool.get_path(documents["irb-approval"].spooled).read_bytes() == LETTER
-    assert spooled() == {each.spooled for each in documents.values()}, "nothing is kept twice"
+    assert spooled_files() == {each.spooled for each in documents.values()}, (
+        "no file is stored twice"
+    )
     assert not OpenPacket.objects.exists()
 
 
-def test_nothing_is_registered_before_it_is_complete(program, opened):
-    put(program, opened, 1, LIFE)
-    said = problem(submit(program, opened), 409)
-    assert [each["line"] for each in said["errors"]] == [1]
+def test_an_incomplete_packet_cannot_be_submitted(program, opened):
+    put(program, opened, 1, CURRICULUM)
+    body = check_problem(submit(program, opened), 409)
+    assert [each["line"] for each in body["errors"]] == [1]
     assert not Batch.objects.exists()
 
 
-def test_a_file_that_came_already_is_200(program, opened):
+def test_a_file_that_was_received_before_has_status_200(program, opened):
     put(program, opened, 0, LETTER)
     assert put(program, opened, 0, LETTER).status_code == 200
     now = program.get(path_of(opened["url"])).json()
     assert [each["received"] for each in now["files"]] == [True, False]
 
 
-def test_opening_again_finds_what_has_come(program, opened):
+def test_opening_a_packet_again_returns_the_received_files(program, opened):
     put(program, opened, 0, LETTER)
-    again = program.send(BOTH, key="k")
-    assert (again.status_code, again.json()["id"]) == (201, opened["id"])
-    assert again["Location"] == opened["url"]
-    assert [each["received"] for each in again.json()["files"]] == [True, False]
-    other = program.send({"files": BOTH["files"][:1]}, key="k")
-    assert problem(other, 422)["type"].endswith("key-reused")
+    repeated = program.submit(BOTH, key="k")
+    assert (repeated.status_code, repeated.json()["id"]) == (201, opened["id"])
+    assert repeated["Location"] == opened["url"]
+    assert [each["received"] for each in repeated.json()["files"]] == [True, False]
+    other = program.submit({"files": BOTH["files"][:1]}, key="k")
+    assert check_problem(other, 422)["type"].endswith("key-reused")
 
 
-def test_submitting_again_is_the_same_batch(program, opened):
+def test_submitting_again_returns_the_same_batch(program, opened):
     put(program, opened, 0, LETTER)
-    put(program, opened, 1, LIFE)
+    put(program, opened, 1, CURRICULUM)
     first, second = submit(program, opened), submit(program, opened)
     assert (first.status_code, second.status_code) == (202, 202)
     assert first["Location"] == second["Location"]
     by_its_batch = path_of(first["Location"]).replace("batches", "packets")
-    assert program.ask("POST", f"{by_its_batch}:submit")["Location"] == first["Location"]
-    late = put(program, opened, 0, LETTER)
-    problem(late, 409)
-    assert late["Location"] == first["Location"]
-    assert program.send(BOTH, key="k")["Location"] == first["Location"]
+    assert program.request("POST", f"{by_its_batch}:submit")["Location"] == first["Location"]
+    after = put(program, opened, 0, LETTER)
+    check_problem(after, 409)
+    assert after["Location"] == first["Location"]
+    assert program.submit(BOTH, key="k")["Location"] == first["Location"]
     assert Document.objects.count() == 2
 
 
-def test_what_is_not_as_declared_is_not_kept(program, opened):
+def test_a_file_that_differs_from_its_declaration_is_not_stored(program, opened):
     for content in (LETTER[:-1], LETTER + b"x", LETTER[:-1] + b"x"):
-        problem(put(program, opened, 0, content), 422)
+        check_problem(put(program, opened, 0, content), 422)
     assert not program.get(path_of(opened["url"])).json()["files"][0]["received"]
-    assert spooled() == set()
+    assert spooled_files() == set()
 
 
-def test_a_digest_in_the_header_is_believed_before_a_byte_is_read(program, opened):
+def test_a_wrong_digest_in_the_header_is_refused_before_the_body_is_read(program, opened):
     def digest(content):
         return base64.b64encode(hashlib.sha256(content).digest()).decode()
 
-    other = put(program, opened, 0, LETTER, content_digest=f"sha-256=:{digest(LIFE)}:")
-    problem(other, 422)
+    other = put(program, opened, 0, LETTER, content_digest=f"sha-256=:{digest(CURRICULUM)}:")
+    check_problem(other, 422)
     for broken in ("sha-256=abc", "sha-256=:a:"):
-        problem(put(program, opened, 0, LETTER, content_digest=broken), 400)
+        check_problem(put(program, opened, 0, LETTER, content_digest=broken), 400)
     unknown = f"md5=:AAAA:, sha-256=:{digest(LETTER)}:"
     assert put(program, opened, 0, LETTER, content_digest=unknown).status_code == 201
 
 
-def test_another_site_can_neither_see_nor_fill_nor_submit_it(program, stranger, opened):
-    problem(stranger.get(path_of(opened["url"])), 404)
-    problem(put(stranger, opened, 0, LETTER), 404)
-    problem(submit(stranger, opened), 404)
-    theirs = stranger.send(BOTH, key="k").json()
+def test_another_site_cannot_see_fill_or_submit_an_open_packet(program, other_program, opened):
+    check_problem(other_program.get(path_of(opened["url"])), 404)
+    check_problem(put(other_program, opened, 0, LETTER), 404)
+    check_problem(submit(other_program, opened), 404)
+    theirs = other_program.submit(BOTH, key="k").json()
     assert theirs["id"] != opened["id"]
 
 
-def test_what_there_is_not_is_404(program, opened):
-    for nowhere in (f"packets/{uuid.uuid4()}", "packets/BAT-2026-0001"):
-        problem(program.get(nowhere), 404)
-        problem(program.ask("POST", f"{nowhere}:submit"), 404)
-    problem(program.ask("PUT", f"{path_of(opened['url'])}/documents/2", data=b"x"), 404)
+def test_unknown_packets_and_files_are_not_found(program, opened):
+    for path in (f"packets/{uuid.uuid4()}", "packets/BAT-2026-0001"):
+        check_problem(program.get(path), 404)
+        check_problem(program.request("POST", f"{path}:submit"), 404)
+    check_problem(program.request("PUT", f"{path_of(opened['url'])}/documents/2", data=b"x"), 404)
 
 
 @pytest.mark.parametrize(
@@ -174,26 +176,26 @@ def test_what_there_is_not_is_404(program, opened):
         ({"colour": "red"}, "colour"),
     ],
 )
-def test_what_could_never_be_registered_is_not_opened(program, change, field):
-    said = problem(program.send({"files": [declared(LETTER, **change)]}), 422)
-    assert (said["errors"][0]["line"], said["errors"][0]["field"]) == (1, field)
+def test_a_packet_with_faults_is_not_opened(program, change, field):
+    body = check_problem(program.submit({"files": [declared(LETTER, **change)]}), 422)
+    assert (body["errors"][0]["line"], body["errors"][0]["field"]) == (1, field)
     assert not OpenPacket.objects.exists()
 
 
-def test_a_packet_for_which_nothing_came_for_a_day_is_dropped(program, opened):
+def test_an_open_packet_without_activity_for_a_day_is_deleted(program, opened):
     put(program, opened, 0, LETTER)
     OpenPacket.objects.update(touched_at=timezone.now() - OpenPacket.KEPT - timedelta(minutes=1))
-    said = problem(program.get(path_of(opened["url"])), 404)
-    assert "open it again under the same key" in said["detail"]
-    program.send({"files": [declared(LETTER)]}, key="other")
+    body = check_problem(program.get(path_of(opened["url"])), 404)
+    assert "open it again with the same key" in body["detail"]
+    program.submit({"files": [declared(LETTER)]}, key="other")
     assert OpenPacket.objects.count() == 1
-    assert spooled() == set()
+    assert spooled_files() == set()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_ten_who_submit_at_once_get_one_batch(program, opened):
+def test_ten_concurrent_submissions_of_a_packet_make_one_batch(program, opened):
     put(program, opened, 0, LETTER)
-    put(program, opened, 1, LIFE)
+    put(program, opened, 1, CURRICULUM)
 
     def once(_):
         try:
@@ -208,38 +210,38 @@ def test_ten_who_submit_at_once_get_one_batch(program, opened):
     assert Document.objects.count() == 2
 
 
-def test_who_submits_while_it_is_being_put_away_gets_the_same_batch(program, opened, monkeypatch):
+def test_a_submission_during_another_one_returns_the_same_batch(program, opened, monkeypatch):
     put(program, opened, 0, LETTER)
-    put(program, opened, 1, LIFE)
+    put(program, opened, 1, CURRICULUM)
     first = submit(program, opened)
-    look, not_yet = open_packets._submitted, [True]
+    find, is_first_call = open_packets.find_submitted_batch, [True]
 
-    def look_once_in_vain(*whose):
-        return None if not_yet and not_yet.pop() else look(*whose)
+    def find_nothing_at_first(*args):
+        return None if is_first_call and is_first_call.pop() else find(*args)
 
-    monkeypatch.setattr(open_packets, "_submitted", look_once_in_vain)
+    monkeypatch.setattr(open_packets, "find_submitted_batch", find_nothing_at_first)
     second = submit(program, opened)
-    assert not not_yet
+    assert not is_first_call
     assert (second.status_code, second["Location"]) == (first.status_code, first["Location"])
 
 
 @pytest.mark.django_db(transaction=True)
-def test_over_the_wire_a_file_that_breaks_off_is_not_kept(program, site, settings):
+def test_a_real_server_does_not_store_a_truncated_file(program, site, settings):
     large = b"%PDF-1.7" + bytes(3_000_000)
-    opened = program.send({"files": [declared(large)]}).json()
+    opened = program.submit({"files": [declared(large)]}).json()
     with web_server(settings) as address:
         where = path_of(opened["files"][0]["url"])
         token = f"Bearer {program.secret}"
         length = str(len(large))
-        cut = ask(
+        cut = send_request(
             address, "PUT", where, body=large[:1_000_000], authorization=token,
             content_length=length, hang_up=True,
         )  # fmt: skip
         assert cut is None
-        whole = ask(address, "PUT", where, body=large, authorization=token)
+        whole = send_request(address, "PUT", where, body=large, authorization=token)
     assert whole.status == 201, whole.body
     assert Upload.objects.get().is_complete
-    assert spooled() == {Upload.objects.get().spooled}
+    assert spooled_files() == {Upload.objects.get().spooled}
     assert not ReceivedPart.objects.exists()
 
 
@@ -248,7 +250,7 @@ LARGE = b"%PDF-1.7 " + bytes(range(256)) * 100
 
 @pytest.fixture
 def large(program):
-    return program.send({"files": [declared(LARGE)]}, key="large").json()
+    return program.submit({"files": [declared(LARGE)]}, key="large").json()
 
 
 def put_part(program, opened, first, last, content=LARGE):
@@ -256,13 +258,13 @@ def put_part(program, opened, first, last, content=LARGE):
     return put(program, opened, 0, content[first:last], content_range=where)
 
 
-def test_a_file_comes_in_parts_and_a_lost_connection_costs_one(program, large):
+def test_a_file_is_uploaded_in_parts_and_only_a_lost_part_is_repeated(program, large):
     first = put_part(program, large, 0, 10_000)
     assert (first.status_code, first["Upload-Offset"]) == (202, "10000")
     assert first.json()["received_bytes"] == 10_000
-    again = put_part(program, large, 0, 10_000)  # its answer was lost
-    assert (again.status_code, again["Upload-Offset"]) == (409, "10000")
-    assert "Send the part that begins there" in again.json()["detail"]
+    repeated = put_part(program, large, 0, 10_000)  # as if its response was lost
+    assert (repeated.status_code, repeated["Upload-Offset"]) == (409, "10000")
+    assert "Send the part that begins there" in repeated.json()["detail"]
     assert put_part(program, large, 20_000, 25_000).status_code == 409
     assert program.get(path_of(large["url"])).json()["files"][0]["received_bytes"] == 10_000
     assert put_part(program, large, 10_000, 20_000).status_code == 202
@@ -274,27 +276,27 @@ def test_a_file_comes_in_parts_and_a_lost_connection_costs_one(program, large):
     assert spool.get_path(document.spooled).read_bytes() == LARGE
 
 
-class Killed(Exception):
-    """Stands for the end of the web server's process."""
+class ServerStopped(Exception):
+    """Represents the end of the web server process."""
 
 
-def die(*_):
-    raise Killed
+def stop_server(*_):
+    raise ServerStopped
 
 
-def test_a_file_whose_parts_all_came_before_the_server_died_is_joined_when_it_is_asked_again(
+def test_parts_that_a_stopped_server_did_not_join_are_joined_by_the_next_request(
     program, large, monkeypatch
 ):
     put_part(program, large, 0, 10_000)
-    with monkeypatch.context() as dying:
-        dying.setattr(upload_sessions, "finish_upload", die)
+    with monkeypatch.context() as context:
+        context.setattr(upload_sessions, "finish_upload", stop_server)
         assert put_part(program, large, 10_000, len(LARGE)).status_code == 500
     last = put_part(program, large, 10_000, len(LARGE))
     assert (last.status_code, last.json()["received"]) == (201, True)
     assert submit(program, large).status_code == 202
 
 
-def test_parts_that_make_another_file_are_dropped_and_it_begins_anew(program, large):
+def test_parts_of_another_file_are_deleted_and_the_upload_starts_again(program, large):
     other = LARGE[:-1] + b"?"
     assert put_part(program, large, 0, 20_000, other).status_code == 202
     answer = put_part(program, large, 20_000, len(LARGE), other)
@@ -315,44 +317,44 @@ def test_parts_that_make_another_file_are_dropped_and_it_begins_anew(program, la
         ("bytes 0-" + "9" * 40 + "/{size}", 400),
     ],
 )
-def test_a_part_that_is_described_wrongly_is_refused(program, large, header, status):
-    said = header.format(size=len(LARGE))
-    assert put(program, large, 0, LARGE[:10], content_range=said).status_code == status
+def test_a_part_with_a_wrong_content_range_is_refused(program, large, header, status):
+    content_range = header.format(size=len(LARGE))
+    assert put(program, large, 0, LARGE[:10], content_range=content_range).status_code == status
 
 
-def test_a_part_has_eight_mebibytes_at_most(program, settings):
+def test_a_part_has_at_most_eight_mebibytes(program, settings):
     content = b"%PDF-1.7 " + bytes(9 * 1024 * 1024)
-    opened = program.send({"files": [declared(content)]}, key="huge").json()
+    opened = program.submit({"files": [declared(content)]}, key="huge").json()
     assert put_part(program, opened, 0, len(content), content).status_code == 413
-    assert put(program, opened, 0, content).status_code == 201  # whole, as before
+    assert put(program, opened, 0, content).status_code == 201  # the whole file in one request
 
 
-def test_more_open_packets_than_the_quota_are_refused_until_one_is_dropped(program, settings):
+def test_open_packets_beyond_the_quota_are_refused_until_one_is_deleted(program, settings):
     settings.OPEN_UPLOADS = 2
-    first, _second = (program.send(BOTH, key=f"k{number}").json() for number in range(2))
-    refused = program.send(BOTH, key="k2")
+    first, _second = (program.submit(BOTH, key=f"k{number}").json() for number in range(2))
+    refused = program.submit(BOTH, key="k2")
     assert refused.status_code == 429
     assert refused.json()["type"] == "urn:siteledger:over-quota"
-    dropped = program.ask("DELETE", path_of(first["url"]))
+    dropped = program.request("DELETE", path_of(first["url"]))
     assert dropped.status_code == 204
     assert program.get(path_of(first["url"])).status_code == 404
-    assert program.send(BOTH, key="k2").status_code == 201
+    assert program.submit(BOTH, key="k2").status_code == 201
 
 
-def test_a_full_disk_is_said_with_the_time_to_come_back(program, opened, settings):
+def test_a_full_disk_has_status_507_with_a_time_to_retry(program, opened, settings):
     settings.READY_FREE_MB = 10**9
     answer = put(program, opened, 0, LETTER)
     assert (answer.status_code, answer["Retry-After"]) == (507, "600")
     assert "no room" in answer.json()["detail"]
 
 
-def test_another_sites_token_drops_nothing(opened, stranger, program):
-    assert stranger.ask("DELETE", path_of(opened["url"])).status_code == 404
+def test_another_site_cannot_delete_an_open_packet(opened, other_program, program):
+    assert other_program.request("DELETE", path_of(opened["url"])).status_code == 404
     assert program.get(path_of(opened["url"])).status_code == 200
 
 
-def test_a_request_that_broke_off_does_not_disturb_the_one_that_follows(opened):
-    """Both were begun at the same moment: the broken one ends while the other is received."""
+def test_a_truncated_request_does_not_disturb_a_concurrent_one(opened):
+    """The truncated request ends while the other one is being received."""
     packet = OpenPacket.objects.get()
     first, second = intake.get_or_begin_upload(packet, 0), intake.get_or_begin_upload(packet, 0)
     assert first.pk == second.pk
@@ -364,4 +366,4 @@ def test_a_request_that_broke_off_does_not_disturb_the_one_that_follows(opened):
         yield LETTER[3:]
 
     assert upload_sessions.receive_whole_file(second, received()).is_complete
-    assert spooled() == {Upload.objects.get().spooled}
+    assert spooled_files() == {Upload.objects.get().spooled}

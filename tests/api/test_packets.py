@@ -1,4 +1,4 @@
-"""Submitting: what is registered, what is refused, and that repeating is harmless."""
+"""Submissions: what is registered, what is refused, and repeated requests."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +11,8 @@ from audit.ledger.queries import timeline
 from ingestion.models import Batch, Document
 from ingestion.storage import spool
 from tests.api.conftest import Program, make_token
-from tests.api.servers import ask, web_server
-from tests.api.test_problems import problem
+from tests.api.servers import send_request, web_server
+from tests.api.test_problems import check_problem
 from tests.ingestion.hosts import worker_host
 
 CV = {"document_type": "irb-approval", "file": "IRB.pdf"}
@@ -22,42 +22,42 @@ def pdf(name="IRB.pdf", content=b"%PDF-1.7 a letter"):
     return SimpleUploadedFile(name, content, "application/pdf")
 
 
-def test_a_manifest_is_accepted_and_says_where_to_look(program, site, make_line):
-    response = program.send({"priority": 3, "documents": [make_line(site)]})
+def test_an_accepted_manifest_returns_the_address_of_its_batch(program, site, make_line):
+    response = program.submit({"priority": 3, "documents": [make_line(site)]})
     assert response.status_code == 202
     batch = Batch.objects.get()
     address = f"http://testserver/api/v1/batches/{batch.reference}"
     assert response["Location"] == response["Content-Location"] == address
     assert int(response["Retry-After"]) >= 1
     assert response["X-Progress"] == "0/1 documents"
-    said = response.json()
-    assert (said["id"], said["status"], said["priority"]) == (batch.reference, "QUEUED", 3)
-    assert said["url"] == address
+    body = response.json()
+    assert (body["id"], body["status"], body["priority"]) == (batch.reference, "QUEUED", 3)
+    assert body["url"] == address
     assert batch.documents.get().doc_id == "cv-1"
 
 
-def test_what_a_program_submits_is_on_record_as_its_tokens_doing(program, site, make_line):
-    program.send({"documents": [make_line(site)]})
+def test_a_submission_is_recorded_with_the_token_as_actor(program, site, make_line):
+    program.submit({"documents": [make_line(site)]})
     batch = Batch.objects.get()
     for subject in (batch.subject, batch.documents.get().subject):
         entry = timeline(subject)[0]
         assert (entry.actor, entry.role) == (program.token.actor, "site system")
 
 
-def test_files_come_with_what_each_of_them_is(program, site):
+def test_files_are_registered_with_their_descriptions(program, site):
     packet = {
         "documents": [CV, {"file": "CV Lind.pdf", "document_type": "cv", "person": "Mara Lind"}]
     }
-    response = program.send_files(packet, files=[pdf(), pdf("CV Lind.pdf", b"%PDF-1.7 a life")])
+    response = program.submit_files(packet, files=[pdf(), pdf("CV Lind.pdf", b"%PDF-1.7 a CV")])
     assert response.status_code == 202, response.content
     documents = {each.doc_id: each for each in Document.objects.all()}
     assert documents.keys() == {"irb-approval", "cv.mara-lind"}
     cv = documents["cv.mara-lind"]
     assert (cv.filename, cv.site) == ("CV Lind.pdf", site)
-    assert spool.get_path(cv.spooled).read_bytes() == b"%PDF-1.7 a life"
+    assert spool.get_path(cv.spooled).read_bytes() == b"%PDF-1.7 a CV"
 
 
-def test_the_part_that_describes_the_files_may_be_a_file_itself(program, site):
+def test_the_part_that_describes_the_files_may_be_a_file(program, site):
     described = SimpleUploadedFile("packet.json", json.dumps({"documents": [CV]}).encode())
     headers = {"idempotency-key": "k", "authorization": f"Bearer {program.secret}"}
     parts = {"packet": described, "files": pdf()}
@@ -66,77 +66,81 @@ def test_the_part_that_describes_the_files_may_be_a_file_itself(program, site):
 
 
 @pytest.mark.parametrize("key", ["", '""', '"a', "a b", "x" * 129, '"a","b"'])
-def test_without_a_key_nothing_is_registered(program, site, make_line, key):
+def test_a_submission_without_a_valid_key_is_refused(program, site, make_line, key):
     body = json.dumps({"documents": [make_line(site)]})
     headers = {"idempotency-key": key} if key else {}
-    response = program.ask(
+    response = program.request(
         "POST", "packets", data=body, content_type="application/json", headers=headers
     )
-    assert problem(response, 400)["type"].endswith("key-missing")
+    assert check_problem(response, 400)["type"].endswith("key-missing")
     assert not Batch.objects.exists()
 
 
-def test_the_same_key_gives_the_same_batch_quoted_or_not(program, site, make_line):
+def test_the_same_key_returns_the_same_batch_with_or_without_quotes(program, site, make_line):
     body = {"documents": [make_line(site)]}
-    first, second = program.send(body, key="k-1"), program.send(body, key='"k-1"')
+    first, second = program.submit(body, key="k-1"), program.submit(body, key='"k-1"')
     assert second.status_code == 202
     assert first["Location"] == second["Location"]
     assert Batch.objects.count() == Document.objects.count() == 1
 
 
-def test_files_sent_again_are_not_kept_twice(program, site):
+def test_files_that_are_submitted_again_are_stored_once(program, site):
     for _ in range(2):
-        response = program.send_files({"documents": [CV]}, key="k", files=pdf())
+        response = program.submit_files({"documents": [CV]}, key="k", files=pdf())
         assert response.status_code == 202
     assert Document.objects.count() == 1
     assert len(list(spool.get_path("uploads").iterdir())) == 1
 
 
-def test_two_sites_may_use_the_same_key(program, stranger, site, make_line):
-    mine = program.send({"documents": [make_line(site)]}, key="k-1")
-    theirs = stranger.send({"documents": [make_line(stranger.token.site)]}, key="k-1")
+def test_two_sites_can_use_the_same_key(program, other_program, site, make_line):
+    mine = program.submit({"documents": [make_line(site)]}, key="k-1")
+    theirs = other_program.submit({"documents": [make_line(other_program.token.site)]}, key="k-1")
     assert {mine.status_code, theirs.status_code} == {202}
     assert mine["Location"] != theirs["Location"]
-    assert stranger.get(mine.json()["url"].removeprefix("http://testserver")).status_code == 404
+    assert (
+        other_program.get(mine.json()["url"].removeprefix("http://testserver")).status_code == 404
+    )
 
 
-def test_a_sites_tokens_stand_for_each_other(program, site, make_line):
+def test_the_tokens_of_one_site_share_their_keys(program, site, make_line):
     body = {"documents": [make_line(site)]}
     newer = Program(*make_token(site=site))
-    assert program.send(body, key="k")["Location"] == newer.send(body, key="k")["Location"]
+    assert program.submit(body, key="k")["Location"] == newer.submit(body, key="k")["Location"]
 
 
-def test_every_fault_of_a_manifest_is_named_with_its_line_and_field(
-    program, stranger, site, make_line
+def test_all_faults_of_a_manifest_are_reported_with_line_and_field(
+    program, other_program, site, make_line
 ):
     lines = [
         make_line(site),
-        make_line(stranger.token.site, doc_id="a"),
+        make_line(other_program.token.site, doc_id="a"),
         make_line(site, doc_id="b", schema_version="v9"),
         "no object",
         make_line(site),
         make_line(site, doc_id="c", filename="a\0b"),
     ]
-    said = problem(program.send({"documents": lines}), 422)
-    assert [(each["line"], each["field"]) for each in said["errors"]] == [
+    body = check_problem(program.submit({"documents": lines}), 422)
+    assert [(each["line"], each["field"]) for each in body["errors"]] == [
         (2, "site_id"),
         (3, "schema_version"),
         (4, ""),
         (5, "doc_id"),
         (6, "filename"),
     ]
-    assert said["errors"][0]["message"].startswith("there is no site '0999'")
+    assert body["errors"][0]["message"].startswith("there is no site '0999'")
     assert not Batch.objects.exists()
 
 
-def test_another_site_and_none_at_all_are_refused_in_the_same_words(
-    program, stranger, site, make_line
+def test_another_site_and_an_unknown_site_are_refused_with_the_same_message(
+    program, other_program, site, make_line
 ):
-    said = []
+    messages = []
     for number in ("0999", "7777"):
         lines = [make_line(site, site_id=number)]
-        said.append(problem(program.send({"documents": lines}), 422)["errors"][0]["message"])
-    assert said[0].replace("0999", "7777") == said[1]
+        messages.append(
+            check_problem(program.submit({"documents": lines}), 422)["errors"][0]["message"]
+        )
+    assert messages[0].replace("0999", "7777") == messages[1]
 
 
 @pytest.mark.parametrize(
@@ -155,43 +159,45 @@ def test_another_site_and_none_at_all_are_refused_in_the_same_words(
     ],
     ids=str,
 )
-def test_a_body_that_is_no_manifest_is_refused(program, body, status):
-    response = program.send(body)
-    problem(response, status)
+def test_a_body_that_is_not_a_manifest_is_refused(program, body, status):
+    response = program.submit(body)
+    check_problem(response, status)
     assert not Batch.objects.exists()
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "application/pdf", ""])
-def test_another_content_type_is_415_and_told_the_right_ones(program, kind):
+def test_another_content_type_is_refused_with_the_accepted_ones(program, kind):
     headers = {"idempotency-key": "k"}
-    response = program.ask("POST", "packets", data="x", content_type=kind, headers=headers)
-    problem(response, 415)
+    response = program.request("POST", "packets", data="x", content_type=kind, headers=headers)
+    check_problem(response, 415)
     assert response["Accept"] == "application/json, multipart/form-data"
 
 
-def test_a_manifest_that_is_too_large_is_413_unread(program, settings):
+def test_a_manifest_that_is_too_large_has_status_413(program, settings):
     settings.MAX_MANIFEST_MB = 1
-    problem(program.send(b" " * 1_000_001), 413)
+    check_problem(program.submit(b" " * 1_000_001), 413)
 
 
-def test_a_file_that_is_too_large_is_413(program, settings):
+def test_a_file_that_is_too_large_has_status_413(program, settings):
     settings.MAX_DOCUMENT_MB = 1
-    said = problem(
-        program.send_files({"documents": [CV]}, files=pdf(content=b"x" * 1_000_001)), 413
+    body = check_problem(
+        program.submit_files({"documents": [CV]}, files=pdf(content=b"x" * 1_000_001)), 413
     )
-    assert "IRB.pdf" in said["detail"]
+    assert "IRB.pdf" in body["detail"]
 
 
-def test_more_parts_than_we_take_are_413(program, settings):
+def test_too_many_parts_have_status_413(program, settings):
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 2
     parts = {f"part-{number}": pdf() for number in range(3)}
-    problem(program.send_files({"documents": [CV]}, **parts), 413)
+    check_problem(program.submit_files({"documents": [CV]}, **parts), 413)
 
 
-def test_a_multipart_body_that_breaks_off_is_400(program):
+def test_a_truncated_multipart_body_has_status_400(program):
     headers = {"idempotency-key": "k"}
     kind = "multipart/form-data"
-    problem(program.ask("POST", "packets", data="x", content_type=kind, headers=headers), 400)
+    check_problem(
+        program.request("POST", "packets", data="x", content_type=kind, headers=headers), 400
+    )
 
 
 @pytest.mark.parametrize(
@@ -211,39 +217,41 @@ def test_a_multipart_body_that_breaks_off_is_400(program):
         ({"documents": []}, {}, (0, "documents")),
     ],
     ids=[
-        "no such file", "no type that we take", "empty", "two of a name", "not described",
-        "no part", "no such type", "nobody's", "twice the same", "a number", "another site",
-        "nothing",
+        "unknown file", "unsupported file type", "empty file", "two files of one name",
+        "undescribed file", "unknown part", "unknown document type", "no person", "duplicate line",
+        "number as name", "another site", "no documents",
     ],
 )  # fmt: skip
-def test_every_fault_of_files_is_named(program, stranger, packet, parts, where):
-    said = problem(program.send_files(packet, **parts), 422)
-    assert (said["errors"][0]["line"], said["errors"][0]["field"]) == where
+def test_faults_of_files_are_reported_with_line_and_field(
+    program, other_program, packet, parts, where
+):
+    body = check_problem(program.submit_files(packet, **parts), 422)
+    assert (body["errors"][0]["line"], body["errors"][0]["field"]) == where
     assert not Batch.objects.exists()
-    assert not spool.get_path("uploads").exists(), "nothing is left in the spool"
+    assert not spool.get_path("uploads").exists(), "the spool is empty"
 
 
 def test_files_without_their_description_are_refused(program):
     headers = {"idempotency-key": "k", "authorization": f"Bearer {program.secret}"}
     response = program._client.post("/api/v1/packets", {"files": pdf()}, headers=headers)
-    assert "packet" in problem(response, 422)["detail"]
+    assert "packet" in check_problem(response, 422)["detail"]
 
 
-def test_operations_say_which_site_their_files_are_for(ops, site):
-    said = problem(ops.send_files({"documents": [CV]}, files=pdf()), 422)
-    assert said["errors"][0]["field"] == "site_id"
-    response = ops.send_files({"documents": [CV], "site_id": "0203"}, files=pdf())
+def test_operations_have_to_name_the_site_of_their_files(ops, site):
+    body = check_problem(ops.submit_files({"documents": [CV]}, files=pdf()), 422)
+    assert body["errors"][0]["field"] == "site_id"
+    response = ops.submit_files({"documents": [CV], "site_id": "0203"}, files=pdf())
     assert response.status_code == 202
     assert Batch.objects.get().submitted_by == ops.token.user
 
 
 @pytest.mark.django_db(transaction=True)
-def test_twenty_equal_submissions_at_once_make_one_batch(program, site, make_line):
+def test_twenty_equal_concurrent_submissions_make_one_batch(program, site, make_line):
     body = {"documents": [make_line(site)]}
 
     def send(_):
         try:
-            response = Program(program.token, program.secret).send(body, key="k-1")
+            response = Program(program.token, program.secret).submit(body, key="k-1")
             return response.status_code, response.headers.get("Location")
         finally:
             connection.close()
@@ -255,43 +263,49 @@ def test_twenty_equal_submissions_at_once_make_one_batch(program, site, make_lin
     assert Batch.objects.count() == Document.objects.count() == 1
 
 
-def test_the_same_key_for_something_else_is_refused(program, site, make_line):
-    program.send({"documents": [make_line(site)]}, key="k")
-    other = program.send({"documents": [make_line(site, doc_id="other")]}, key="k")
-    assert problem(other, 422)["type"].endswith("key-reused")
-    urgent = program.send({"documents": [make_line(site)], "priority": 1}, key="k")
-    problem(urgent, 422)
+def test_the_same_key_with_other_content_is_refused(program, site, make_line):
+    program.submit({"documents": [make_line(site)]}, key="k")
+    other = program.submit({"documents": [make_line(site, doc_id="other")]}, key="k")
+    assert check_problem(other, 422)["type"].endswith("key-reused")
+    urgent = program.submit({"documents": [make_line(site)], "priority": 1}, key="k")
+    check_problem(urgent, 422)
     assert Document.objects.count() == 1
 
 
-def test_more_than_can_be_kept_up_with_is_429_and_says_when(program, site, make_line, settings):
+def test_a_submission_at_capacity_has_status_429_with_a_time_to_retry(
+    program, site, make_line, settings
+):
     settings.MAX_UNFINISHED_DOCUMENTS = 2
     body = {"documents": [make_line(site), make_line(site, doc_id="b")]}
-    assert program.send(body, key="k").status_code == 202
-    full = program.send({"documents": [make_line(site, doc_id="c")]})
-    assert problem(full, 429)["type"].endswith("at-capacity")
+    assert program.submit(body, key="k").status_code == 202
+    full = program.submit({"documents": [make_line(site, doc_id="c")]})
+    assert check_problem(full, 429)["type"].endswith("at-capacity")
     assert int(full["Retry-After"]) >= 1
     assert full["RateLimit"] == f'"unfinished-documents";r=0;t={full["Retry-After"]}'
     assert full["RateLimit-Policy"] == '"unfinished-documents";q=2'
-    assert program.send(body, key="k").status_code == 202, "what is on record attaches"
+    assert program.submit(body, key="k").status_code == 202, "a registered submission is returned"
 
 
-def test_what_can_never_be_worked_is_refused_for_good(program, site, make_line, settings):
+def test_a_submission_that_is_larger_than_the_capacity_is_refused(
+    program, site, make_line, settings
+):
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     lines = [make_line(site), make_line(site, doc_id="b")]
-    said = problem(program.send({"documents": lines}), 422)
-    assert "split it" in said["errors"][0]["message"]
+    body = check_problem(program.submit({"documents": lines}), 422)
+    assert "split it" in body["errors"][0]["message"]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_flood_is_answered_with_202_and_429_alone(program, site, make_line, settings):
+def test_concurrent_submissions_beyond_the_capacity_have_status_429(
+    program, site, make_line, settings
+):
     settings.MAX_UNFINISHED_DOCUMENTS = 5
 
     def send(number):
         try:
             lines = [make_line(site, doc_id=f"doc-{number}")]
             own = Program(program.token, program.secret)
-            return own.send({"documents": lines}).status_code
+            return own.submit({"documents": lines}).status_code
         finally:
             connection.close()
 
@@ -302,34 +316,34 @@ def test_a_flood_is_answered_with_202_and_429_alone(program, site, make_line, se
 
 
 @pytest.mark.django_db(transaction=True)
-def test_over_the_wire_a_body_without_a_length_is_411_and_a_stranger_401(program, site, settings):
+def test_a_real_server_returns_411_without_a_length_and_401_without_a_token(
+    program, site, settings
+):
     with web_server(settings) as address:
         headers = {"authorization": f"Bearer {program.secret}", "idempotency_key": "k"}
         headers |= {"content_type": "application/json"}
-        chunked = ask(address, "POST", "/api/v1/packets", body=iter([b"{}"]), **headers)
+        chunked = send_request(address, "POST", "/api/v1/packets", body=iter([b"{}"]), **headers)
         assert chunked.status == 411
-        stranger = ask(address, "POST", "/api/v1/packets", body=b"x" * 1_000_000)
-        assert stranger.status == 401
-        unknown = ask(address, "POST", "/api/v1/nothing", body=b"{}")
+        without_token = send_request(address, "POST", "/api/v1/packets", body=b"x" * 1_000_000)
+        assert without_token.status == 401
+        unknown = send_request(address, "POST", "/api/v1/nothing", body=b"{}")
         assert unknown.status == 404
         assert int(unknown.headers["Content-Length"]) == len(unknown.body)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_over_the_wire_a_submission_is_waited_for_until_it_is_done(
-    program, site, make_line, settings
-):
-    """The portal refuses the connection: a worker finds that out, and holds the document."""
-    impatient = {"FETCH_TRIES": "1", "DOCUMENT_DEADLINE_SECONDS": "0"}
-    with worker_host(settings, **impatient), web_server(settings) as address:
+def test_a_real_server_waits_for_the_batch_of_a_submission(program, site, make_line, settings):
+    """The portal refuses the connection, so a worker holds the document."""
+    one_attempt = {"FETCH_TRIES": "1", "DOCUMENT_DEADLINE_SECONDS": "0"}
+    with worker_host(settings, **one_attempt), web_server(settings) as address:
         body = json.dumps({"documents": [make_line(site)]})
         headers = {"authorization": f"Bearer {program.secret}", "idempotency_key": "k"}
         headers |= {"content_type": "application/json", "prefer": "wait=20"}
-        answer = ask(address, "POST", "/api/v1/packets", body=body, **headers)
+        answer = send_request(address, "POST", "/api/v1/packets", body=body, **headers)
     assert answer.status == 200, answer.body
     assert answer.headers["Preference-Applied"] == "wait=20"
-    said = json.loads(answer.body)
-    assert (said["status"], said["states"]) == ("COMPLETED", {"HELD": 1})
+    batch = json.loads(answer.body)
+    assert (batch["status"], batch["states"]) == ("COMPLETED", {"HELD": 1})
 
 
 @pytest.mark.parametrize(
@@ -342,7 +356,7 @@ def test_over_the_wire_a_submission_is_waited_for_until_it_is_done(
     ],
     ids=["twice", "long", "nan", "bytes"],
 )
-def test_json_that_can_be_read_in_two_ways_is_refused(program, body, why):
-    answer = program.send(body)
+def test_ambiguous_or_invalid_json_is_refused(program, body, why):
+    answer = program.submit(body)
     assert answer.status_code == 400
     assert why in answer.json()["detail"]

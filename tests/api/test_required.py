@@ -1,9 +1,9 @@
-"""A program asks what its site needs, and where its documents do not fit together."""
+"""The required documents of a site, and conflicts between its documents."""
 
 from tests.factories import make_read
 
 
-def test_a_program_sees_what_its_site_needs(program, site):
+def test_a_program_sees_the_required_documents_of_its_site(program, site):
     licence = make_read(site, "medical-licence", expiry_date="2099-01-01")
     answer = program.get("sites/0203/required").json()
     assert (answer["complete"], answer["met"], answer["gaps"]) == (False, 1, [])
@@ -20,7 +20,7 @@ def test_a_program_sees_what_its_site_needs(program, site):
     assert rows["cv"]["standing"] == "missing"
 
 
-def test_a_gap_names_both_documents_and_what_resolves_it(program, site):
+def test_a_gap_names_both_documents_and_its_resolution(program, site):
     page = make_read(site, "protocol-signature-page", protocol_version="3.0")
     letter = make_read(site, "irb-approval", protocol_version="2.0")
     (gap,) = program.get("sites/0203/required").json()["gaps"]
@@ -30,5 +30,5 @@ def test_a_gap_names_both_documents_and_what_resolves_it(program, site):
     )
 
 
-def test_another_sites_needs_do_not_exist(stranger, site):
-    assert stranger.get("sites/0203/required").status_code == 404
+def test_the_required_documents_of_another_site_are_not_found(other_program, site):
+    assert other_program.get("sites/0203/required").status_code == 404

@@ -1,4 +1,4 @@
-"""Who may come in, and for how long: tokens, their scopes, and how they are made and revoked."""
+"""Tokens: their scopes and validity, and how they are created and revoked in the admin."""
 
 import re
 from datetime import timedelta
@@ -24,15 +24,15 @@ def admin(client, db):
 
 
 @pytest.fixture(autouse=True)
-def _no_bad_tokens_yet(monkeypatch):
-    monkeypatch.setattr(auth, "_bad_tokens", auth._BadTokens())
+def _reset_bad_tokens(monkeypatch):
+    monkeypatch.setattr(auth, "bad_tokens", auth.BadTokenCounter())
 
 
 def form(**fields):
     return {"name": "eISF", "scopes": ["read", "submit"], "days": "30"} | fields
 
 
-def test_only_a_hash_of_the_secret_is_kept(site):
+def test_only_a_hash_of_the_secret_is_stored(site):
     token, secret = make_token(site=site)
     row = ApiToken.objects.filter(pk=token.pk).values().get()
     assert secret not in str(row)
@@ -41,7 +41,7 @@ def test_only_a_hash_of_the_secret_is_kept(site):
     assert ApiToken.objects.presented(secret) == token
 
 
-def test_a_secret_that_differs_opens_nothing(site):
+def test_a_different_secret_matches_no_token(site):
     _, secret = make_token(site=site)
     last = "B" if secret.endswith("A") else "A"
     for other in (secret[:-1] + last, secret + "x", secret.upper(), secret[:-1]):
@@ -52,13 +52,13 @@ def test_a_secret_that_differs_opens_nothing(site):
     "sent",
     ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer slt_0000_x", "Bearer x y", "bearer \u00e9"],
 )
-def test_what_is_no_token_is_401(program, sent):
+def test_an_invalid_authorization_header_has_status_401(program, sent):
     response = program.get("sites", authorization=sent)
     assert response.status_code == 401
     assert response["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_the_scheme_is_written_in_any_case(program):
+def test_the_authentication_scheme_is_not_case_sensitive(program):
     assert program.get("sites", authorization=f"bearer {program.secret}").status_code == 200
 
 
@@ -67,7 +67,7 @@ def test_the_scheme_is_written_in_any_case(program):
     [{"revoked_at": timezone.now()}, {"expires_at": timezone.now()}, {"digest": "0" * 64}],
     ids=["revoked", "expired", "of another secret"],
 )
-def test_a_token_ends(program, change):
+def test_a_revoked_expired_or_changed_token_is_refused(program, change):
     ApiToken.objects.filter(pk=program.token.pk).update(**change)
     response = program.get("sites")
     assert response.status_code == 401
@@ -75,37 +75,41 @@ def test_a_token_ends(program, change):
 
 
 @pytest.mark.parametrize("column", ["is_active", "is_staff"])
-def test_the_token_of_a_person_ends_when_the_person_leaves(ops, column):
+def test_a_persons_token_ends_with_the_persons_access(ops, column):
     person = ops.token.user
     type(person).objects.filter(pk=person.pk).update(**{column: False})
     assert ops.get("sites").status_code == 401
 
 
-def test_a_token_does_what_its_scopes_say_and_no_more(site, make_line):
+def test_a_token_permits_only_its_scopes(site, make_line):
     program = Program(*make_token(TokenScope.READ, site=site))
     assert program.get("documents").status_code == 200
-    response = program.send({"documents": [make_line(site)]})
+    response = program.submit({"documents": [make_line(site)]})
     assert response.status_code == 403
     assert "'submit'" in response.json()["detail"]
     assert program.get("documents/1/content").status_code == 403
 
 
-def test_an_address_that_keeps_trying_is_told_to_wait(program, settings, caplog):
+def test_an_address_with_many_bad_tokens_gets_429_and_one_log_line_per_minute(
+    program, settings, caplog
+):
     settings.API_BAD_TOKENS_PER_MINUTE = 3
     bad = Program(program.token, token_secrets.new_secret().text)
     answers = [bad.get("sites") for _ in range(12)]
     assert {answer.status_code for answer in answers} == {401, 429}
-    told = [answer["Retry-After"] for answer in answers if answer.status_code == 429]
-    assert set(told) == {"60"}
-    assert program.get("sites").status_code == 200, "a good token still opens"
+    waits = [answer["Retry-After"] for answer in answers if answer.status_code == 429]
+    assert set(waits) == {"60"}
+    assert program.get("sites").status_code == 200, "a valid token still works"
     lines = [each for each in caplog.messages if "bad API token" in each]
-    assert 1 <= len(lines) <= 2  # one in each minute that the test touches
+    assert 1 <= len(lines) <= 2  # one for each minute in which the test runs
 
 
-def test_its_use_is_noted_but_not_with_every_request(program, django_assert_num_queries):
+def test_the_last_use_of_a_token_is_not_written_with_every_request(
+    program, django_assert_num_queries
+):
     assert program.get("sites").status_code == 200
-    noted = ApiToken.objects.get(pk=program.token.pk).last_used_at
-    assert noted is not None
+    used_at = ApiToken.objects.get(pk=program.token.pk).last_used_at
+    assert used_at is not None
     with django_assert_num_queries(2):  # the token and the sites; nothing is written
         program.get("sites")
     old = timezone.now() - timedelta(minutes=11)
@@ -134,18 +138,18 @@ def test_the_admin_shows_a_token_once_and_records_it_without_its_secret(admin, s
         assert token.digest not in page
 
 
-def test_a_token_is_revoked_in_the_admin_on_record(admin, program):
+def test_revoking_a_token_in_the_admin_is_recorded(admin, program):
     token = program.token
     chosen = {"action": "revoke", "_selected_action": [token.pk]}
-    why = "The program was replaced."
-    admin.post("/admin/clinical_sites/apitoken/", chosen | {"reason_for_change": why})
+    reason = "The program was replaced."
+    admin.post("/admin/clinical_sites/apitoken/", chosen | {"reason_for_change": reason})
     assert program.get("sites").status_code == 401
     entry = timeline(f"apitoken:{token.pk}")[-1]
     assert entry.event == "apitoken.changed"
     assert entry.detail["changes"]["revoked_at"]["old"] is None
 
 
-def test_a_token_is_neither_changed_nor_deleted(admin, program):
+def test_a_token_can_be_neither_changed_nor_deleted(admin, program):
     address = f"/admin/clinical_sites/apitoken/{program.token.pk}"
     admin.post(f"{address}/change/", form(name="other", scopes=["operate"]))
     assert admin.post(f"{address}/delete/", {"post": "yes"}).status_code == 403
@@ -153,7 +157,7 @@ def test_a_token_is_neither_changed_nor_deleted(admin, program):
     assert (unchanged.name, unchanged.scopes) == (program.token.name, program.token.scopes)
 
 
-def test_operations_make_tokens_for_sites_and_for_themselves_alone(client, site):
+def test_operations_can_create_tokens_for_staff_only_for_themselves(client, site):
     person, other = make_user("omar", is_staff=True), make_user("ada", is_staff=True)
     person.groups.set(Group.objects.filter(name="Operations"))
     client.force_login(person)
@@ -166,8 +170,8 @@ def test_operations_make_tokens_for_sites_and_for_themselves_alone(client, site)
     assert client.get(address).status_code == 403
 
 
-@pytest.mark.parametrize("fields", [(), ("site", "user")], ids=["of nobody", "of both"])
-def test_a_token_belongs_to_one_site_or_one_person(site, fields):
+@pytest.mark.parametrize("fields", [(), ("site", "user")], ids=["no owner", "two owners"])
+def test_a_token_belongs_to_exactly_one_site_or_person(site, fields):
     owners = {"site": site, "user": make_user(is_staff=True)}
     token = ApiToken(name="x", **{name: owners[name] for name in fields})
     with pytest.raises(ValidationError):
@@ -176,7 +180,7 @@ def test_a_token_belongs_to_one_site_or_one_person(site, fields):
         token.save()
 
 
-def test_a_token_of_a_coordinator_or_an_operating_site_is_refused(site):
+def test_coordinators_get_no_tokens_and_sites_no_scope_operate(site):
     with pytest.raises(ValidationError, match="staff"):
         ApiToken(name="x", user=make_user(sites=(make_site("0001"),))).clean()
     with pytest.raises(ValidationError, match="operate"):

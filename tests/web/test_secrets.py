@@ -42,7 +42,7 @@ def go_the_whole_way(site):
 
 def test_no_secret_is_logged_or_shown(site, mara, everything, settings, monkeypatch):
     # Only the first bad token of a minute is logged.
-    monkeypatch.setattr(auth, "_bad_tokens", auth._BadTokens())
+    monkeypatch.setattr(auth, "bad_tokens", auth.BadTokenCounter())
     pages, sessions = go_the_whole_way(site)
     token, secret = make_token(site=site)
     almost = secret[:-2]
