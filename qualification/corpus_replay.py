@@ -1,14 +1,14 @@
-"""Read and check the same files again and compare the results.
+"""Read and check the same files several times, and compare the results.
 
-Each run has a pool of its own, and every other one takes the files in the opposite order: what
-depends on the process, the neighbour or the clock shows. The day and the site are pinned. Plain
-Python; nothing is registered, and no database asked.
+Each run has its own pool of parser processes, and every second run takes the files in the opposite
+order. Results that depend on the process, on other files or on the clock therefore differ. The day
+and the site are fixed. This module is plain Python: it registers nothing and uses no database.
 """
 
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import partial
@@ -29,7 +29,9 @@ from ingestion.rules.document_types import RULES_VERSION
 DAY = date(2026, 11, 20)
 SITE = SiteFacts("1001", "SLX-301")
 
-Record = Mapping[str, Any]  # plain JSON: state, type, findings, fields; of what was read also text
+# The result of one file as plain JSON: state, type, findings and fields, and for a readable file
+# also the digests of the text of its pages, its form fields and its flags.
+FileRecord = Mapping[str, Any]
 
 
 class UnusableRecord(Exception):
@@ -41,7 +43,7 @@ class ReplayRun:
     """The result of each file, by name. Two runs can be compared if their day is the same."""
 
     day: date
-    files: Mapping[str, Record]
+    files: Mapping[str, FileRecord]
     rules: str = RULES_VERSION
 
     def as_json(self) -> str:
@@ -49,12 +51,12 @@ class ReplayRun:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Raises Unusable."""
+        """Return the run that `as_json` wrote. Raises UnusableRecord."""
         try:
-            told = json.loads(text)
-            return cls(date.fromisoformat(told["day"]), dict(told["files"]), str(told["rules"]))
+            run = json.loads(text)
+            return cls(date.fromisoformat(run["day"]), dict(run["files"]), str(run["rules"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise UnusableRecord(f"it is not what --write wrote ({error!r})") from error
+            raise UnusableRecord(f"it was not written by --write ({error!r})") from error
 
 
 def replay_files(
@@ -62,12 +64,25 @@ def replay_files(
 ) -> ReplayRun:
     """Read and check the files. Raises ReadingFault if the software fails to read one."""
     names = sorted(files, reverse=backwards)
-    records = asyncio.run(_read_all([files[name] for name in names], limits, day))
-    return ReplayRun(day, dict(sorted(zip(names, records, strict=True))))
+
+    async def read_all() -> list[FileRecord]:
+        async with Reader(limits) as reader:
+            return await asyncio.gather(
+                *(
+                    reader.read_then(
+                        partial(_check_file, day=day),
+                        files[name],
+                        hashlib.sha256(files[name].read_bytes()).hexdigest(),
+                    )
+                    for name in names
+                )
+            )
+
+    return ReplayRun(day, dict(sorted(zip(names, asyncio.run(read_all()), strict=True))))
 
 
-def record_digest(record: Record) -> str:
-    return hashlib.sha256(_canonical(record)).hexdigest()
+def record_digest(record: FileRecord) -> str:
+    return hashlib.sha256(_canonical_json(record)).hexdigest()
 
 
 def differences(before: ReplayRun, after: ReplayRun) -> Iterator[tuple[str, str]]:
@@ -75,60 +90,51 @@ def differences(before: ReplayRun, after: ReplayRun) -> Iterator[tuple[str, str]
     for name in sorted({*before.files, *after.files}):
         old, new = before.files.get(name), after.files.get(name)
         if old is None or new is None:
-            yield name, "is not in both"
+            yield name, "is not in both runs"
         elif record_digest(old) != record_digest(new):
             for key in sorted({*old, *new}):
-                yield from ((name, said) for said in _told(key, old.get(key), new.get(key)))
+                for sentence in _describe_difference(key, old.get(key), new.get(key)):
+                    yield name, sentence
 
 
-async def _read_all(paths: Sequence[Path], limits: ReadingLimits, day: date) -> list[Record]:
-    async with Reader(limits) as reader:
-        reads = (reader.read_then(partial(_record, day=day), path, _sha256(path)) for path in paths)
-        return await asyncio.gather(*reads)
-
-
-def _record(seen: DocumentReading | Unreadable, *, day: date) -> Record:
+def _check_file(reading: DocumentReading | Unreadable, *, day: date) -> FileRecord:
     """Return the record of a file. Runs in the parser process if no page needed OCR."""
-    verdict = check_whatever(seen, Sent(SCHEMA_VERSIONS[-1]), site=SITE, today=day).verdict
+    verdict = check_whatever(reading, Sent(SCHEMA_VERSIONS[-1]), site=SITE, today=day).verdict
     record = {
         "state": verdict.state.value,
         "type": verdict.document_type,
         "findings": [[found.code, found.page, dict(found.facts)] for found in verdict.findings],
         "fields": {
-            each.name: [each.value, each.page, str(each.source), float(each.confidence)]
-            for each in verdict.fields
+            field.name: [field.value, field.page, str(field.source), float(field.confidence)]
+            for field in verdict.fields
         },
     }
-    if isinstance(seen, Unreadable):
+    if isinstance(reading, Unreadable):
         return record
     text = [
-        [str(page.source), hashlib.sha256(page.text.encode()).hexdigest()] for page in seen.pages
+        [str(page.source), hashlib.sha256(page.text.encode()).hexdigest()] for page in reading.pages
     ]
-    return {**record, "text": text, "form": dict(seen.fields), "flags": sorted(seen.flags)}
+    return {**record, "text": text, "form": dict(reading.fields), "flags": sorted(reading.flags)}
 
 
-def _told(key: str, old: Any, new: Any) -> Iterator[str]:
+def _describe_difference(key: str, old: Any, new: Any) -> Iterator[str]:
     if old == new:
         return
     if key == "text" and old and new and len(old) == len(new):
-        pages = (str(at) for at, (a, b) in enumerate(zip(old, new, strict=True), 1) if a != b)
-        yield f"the text of page {', '.join(pages)} reads otherwise"
+        pages = (str(page) for page, (a, b) in enumerate(zip(old, new, strict=True), 1) if a != b)
+        yield f"the text differs on page {', '.join(pages)}"
     elif key == "fields":
         for name in sorted({*old, *new}):
             if old.get(name) != new.get(name):
-                yield f"{name} was {_shown(old.get(name))}, is {_shown(new.get(name))}"
+                yield f"{name} was {_show_value(old.get(name))}, is {_show_value(new.get(name))}"
     else:
-        yield f"{key} was {_shown(old)}, is {_shown(new)}"
+        yield f"{key} was {_show_value(old)}, is {_show_value(new)}"
 
 
-def _shown(value: Any) -> str:
-    return "nothing" if value is None else _canonical(value).decode()
+def _show_value(value: Any) -> str:
+    return "nothing" if value is None else _canonical_json(value).decode()
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical_json(value: Any) -> bytes:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace")
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

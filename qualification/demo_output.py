@@ -11,16 +11,18 @@ from ingestion.models import Batch, Document, Finding
 from ingestion.rules.finding_texts import sentences
 from samples.portal import SamplePortal
 
-SHOWN = {
+# Short labels, so that the table fits 80 columns.
+STATE_LABELS = {
     DocumentState.ARCHIVED: "Filed",
     DocumentState.DEDUPED: "On file",
     DocumentState.IN_REVIEW: "Review",
     DocumentState.REJECTED: "Rejected",
     DocumentState.HELD: "Held",
-}  # short words: the table fits 80 columns
+}
 
 
-def count_states(states: Mapping[str, int]) -> str:
+def format_states(states: Mapping[str, int]) -> str:
+    """Return the number of documents in each state, as in "3 filed, 1 rejected"."""
     return ", ".join(f"{n} {DocumentState(name).word.lower()}" for name, n in states.items())
 
 
@@ -35,26 +37,26 @@ def print_sites(console: Console, batches: Iterable[Batch]) -> None:
     counts: dict[tuple[str, str], dict[str, int]] = {}
     for site_id, name, country, state, n in rows:
         counts.setdefault((site_id, f"{name}, {country}"), {})[state] = n
-    table = Table(title="What became of the documents", title_justify="left")
+    table = Table(title="Outcomes", title_justify="left")
     table.add_column("Site", no_wrap=True)
     table.add_column("", overflow="ellipsis", no_wrap=True, max_width=22)
-    for word in SHOWN.values():
-        table.add_column(word, justify="right", min_width=len(word))
+    for label in STATE_LABELS.values():
+        table.add_column(label, justify="right", min_width=len(label))
     for (site_id, name), states in counts.items():
-        table.add_row(site_id, name, *(str(states.get(state, "")) for state in SHOWN))
+        table.add_row(site_id, name, *(str(states.get(state, "")) for state in STATE_LABELS))
     table.add_section()
-    totals = [sum(states.get(state, 0) for states in counts.values()) for state in SHOWN]
+    totals = [sum(states.get(state, 0) for states in counts.values()) for state in STATE_LABELS]
     table.add_row("All", "", *map(str, totals))
     console.print(table)
 
 
 def print_reasons(console: Console, batch: Batch) -> None:
     """Print each document that is not filed, with the reason that its site sees."""
-    table = Table(title="What needs somebody, and why", title_justify="left", show_lines=True)
+    table = Table(title="Documents that are not filed", title_justify="left", show_lines=True)
     table.add_column("Site", no_wrap=True)
     table.add_column("Document")
     table.add_column("State")
-    table.add_column("Why, and what to do", overflow="fold", ratio=1)
+    table.add_column("Reason, and what to do", overflow="fold", ratio=1)
     findings = (
         Finding.objects.filter(document__batch=batch, is_primary=True)
         .exclude(document__state=DocumentState.ARCHIVED)
@@ -63,18 +65,18 @@ def print_reasons(console: Console, batch: Batch) -> None:
     )
     for finding in findings:
         document = finding.document
-        said = sentences(finding.code, finding.facts, type_name=document.type_name)
+        text = sentences(finding.code, finding.facts, type_name=document.type_name)
         state = DocumentState(document.state)
-        words = f"{said.what} {said.do} [dim]{finding.code}[/dim]"
-        table.add_row(document.site.site_id, document.type_name, state.word, words)
+        reason = f"{text.what} {text.do} [dim]{finding.code}[/dim]"
+        table.add_row(document.site.site_id, document.type_name, state.word, reason)
     console.print(table)
 
 
-def print_portal(console: Console, asked: SamplePortal) -> None:
+def print_portal(console: Console, portal: SamplePortal) -> None:
     """Print the requests that the portal counted, and how many exceeded its limits."""
-    troubled = sum(1 for request in asked.requests if request.fault)
+    with_fault = sum(1 for request in portal.requests if request.fault)
     console.print(
-        f"The portal answered {len(asked.requests)} requests, {troubled} of them with a fault on "
-        f"purpose; {asked.violations.total()} broke its rate limits.",
+        f"The portal answered {len(portal.requests)} requests, {with_fault} of them with an "
+        f"injected fault. {portal.violations.total()} requests exceeded its rate limits.",
         soft_wrap=True,
     )

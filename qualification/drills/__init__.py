@@ -1,9 +1,9 @@
-"""Drills: what the software promises, tried in a sandbox that is thrown away afterwards.
+"""Drills: commands that show one promise of the product each, in a temporary sandbox.
 
-scene           a sample portal, a submitted packet, worker hosts
-replay          the same 500 documents come to the same, to the byte
-backpressure    more than there is room for is sent away, and comes in later
-rate_limit      two hosts together never ask a portal more often than it allows
-shutdown        what a stopped host had in hand is finished or goes back, and nothing is done twice
-reconstruction  states and files from the export alone, the database being gone
+setup           a sample portal, a submitted packet, worker hosts
+replay          the same 500 documents have the same results, to the byte
+backpressure    submissions beyond the limit are refused, and accepted later
+rate_limit      two hosts together never exceed the rate limit of a portal
+shutdown        a stopped host finishes or returns its work, and no document is filed twice
+reconstruction  states and files can be reconstructed from an export alone, without the database
 """

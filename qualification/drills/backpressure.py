@@ -1,45 +1,40 @@
-"""More than there is room for: sent away with a time to come back, nothing of it registered."""
+"""More documents than the limit: they are refused with a time to retry, and not registered."""
 
 from pathlib import Path
 
 from ingestion.intake.admission import AtCapacity
 from ingestion.models import Batch, Document
-from qualification.drills.scene import (
-    Say,
-    demand,
-    host,
+from qualification.drills.setup import (
+    Print,
     is_completed,
-    offered,
-    submit,
-    until,
+    require,
+    sample_portal,
+    submit_manifest,
+    wait_until,
+    worker_host,
 )
 
-ROOM = 10  # as MAX_UNFINISHED_DOCUMENTS; `manage.py drill` sets it
-CHANGES = {"MAX_UNFINISHED_DOCUMENTS": str(ROOM)}
+LIMIT = 10  # unfinished documents
+SETTINGS = {"MAX_UNFINISHED_DOCUMENTS": str(LIMIT)}  # set by `manage.py drill`
 
 
-def run(folder: Path, say: Say) -> None:
-    with offered(folder, documents=2 * ROOM) as (portal, frozen):
-        lines = frozen.manifest.splitlines()
-        first = submit("\n".join(lines[:ROOM]))
-        say(f"There is room for {ROOM} unfinished documents, and so many were taken in.")
-        refused = _refused("\n".join(lines[ROOM:]))
-        demand(refused, f"{ROOM} documents more were taken in, though there is no room")
+def run(folder: Path, report: Print) -> None:
+    with sample_portal(folder, documents=2 * LIMIT) as (portal, corpus):
+        lines = corpus.manifest.splitlines()
+        first = submit_manifest("\n".join(lines[:LIMIT]))
+        report(f"The limit is {LIMIT} unfinished documents. {LIMIT} documents were accepted.")
+        retry_after = 0
+        try:
+            submit_manifest("\n".join(lines[LIMIT:]))
+        except AtCapacity as error:
+            retry_after = error.retry_after
+        require(retry_after, f"{LIMIT} more documents were accepted beyond the limit")
         registered = Document.objects.count(), Batch.objects.count()
-        demand(registered == (ROOM, 1), f"of what was sent away something was kept: {registered}")
-        demand(not portal.requests, "a portal was asked, though nobody works")
-        say(f"{ROOM} more were sent away, and told to come back in {refused} s; nothing was kept.")
-        with host(folder):
-            until(lambda: is_completed(first), "the first documents are settled")
-            second = submit("\n".join(lines[ROOM:]))
-            until(lambda: is_completed(second), "the second documents are settled")
-    say("Once there was room they were taken in, and all are settled.")
-
-
-def _refused(text: str) -> int:
-    """Seconds after which to come back; 0 if it was taken in."""
-    try:
-        submit(text)
-    except AtCapacity as full:
-        return full.retry_after
-    return 0
+        require(registered == (LIMIT, 1), f"the refused submission left rows: {registered}")
+        require(not portal.requests, "the portal received requests although no worker runs")
+        report(f"{LIMIT} more were refused with Retry-After {retry_after} s. Nothing was stored.")
+        with worker_host(folder):
+            wait_until(lambda: is_completed(first), "the first documents are settled")
+            second = submit_manifest("\n".join(lines[LIMIT:]))
+            wait_until(lambda: is_completed(second), "the second documents are settled")
+    report("After the first documents were settled, the others were accepted and settled too.")

@@ -1,85 +1,81 @@
-"""The same documents, ingested anew into an empty installation: each comes to the same.
+"""Ingest the same documents several times into empty installations, and compare the results.
 
-Of each document its final state and every entry that tells its way are compared. Times, processes,
-numbers and hashes of the chain differ from run to run, and the order in which documents come to
-their turn.
+The comparison covers each document's final state and the entries of its ledger timeline. It leaves
+out what differs between runs: times, processes, numbers and hashes of the chain, and the order in
+which documents are processed.
 """
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from audit.ledger.actors import without_process
-from audit.ledger.queries import Recorded, timeline
+from audit.ledger.queries import timeline
 from ingestion.models import Document
-from qualification.drills.scene import (
+from qualification.drills.setup import (
     DrillFailed,
-    Say,
-    demand,
-    host,
+    Print,
     is_completed,
-    offered,
-    submit,
-    until,
+    require,
+    sample_portal,
+    submit_manifest,
+    wait_until,
+    worker_host,
 )
-from samples import fixed_corpus as samples
+from samples import fixed_corpus
 
-RECORD = "record.json"
+RECORD_FILE = "record.json"
 
 
-def run(folder: Path, say: Say, *, documents: int) -> None:
-    with offered(folder, documents=documents) as (_, frozen), host(folder):
-        whole = documents == samples.DOCUMENTS
-        demand(
-            not whole or frozen.sha256 == samples.SHA256,
-            f"these are not the frozen documents: {frozen.sha256} and not {samples.SHA256}. A "
-            "library that draws them has another version (requirements.txt pins them all).",
+def run(folder: Path, report: Print, *, documents: int) -> None:
+    """Ingest the first `documents` documents, and write their results into RECORD_FILE."""
+    with sample_portal(folder, documents=documents) as (_, corpus), worker_host(folder):
+        is_whole = documents == fixed_corpus.DOCUMENTS
+        require(
+            not is_whole or corpus.sha256 == fixed_corpus.SHA256,
+            f"the generated documents have the digest {corpus.sha256} instead of "
+            f"{fixed_corpus.SHA256}. A library that draws them has another version than "
+            "requirements.txt pins.",
         )
-        batch = submit(frozen.manifest)
-        until(lambda: is_completed(batch), "every document is settled")
-    record = json.dumps({"documents": frozen.sha256, "came to": _came_to()}, indent=1)
-    (folder / RECORD).write_text(record)
-    came_to = ", ".join(f"{n} {state}" for state, n in sorted(batch.counts().items()))
-    say(f"{documents} documents ({frozen.sha256[:16]}): {came_to}")
+        batch = submit_manifest(corpus.manifest)
+        wait_until(lambda: is_completed(batch), "all documents are settled")
+    record = {"documents": corpus.sha256, "results": _results()}
+    (folder / RECORD_FILE).write_text(json.dumps(record, indent=1))
+    states = ", ".join(f"{n} {state}" for state, n in sorted(batch.counts().items()))
+    report(f"{documents} documents ({corpus.sha256[:16]}): {states}")
 
 
 def compare(folders: Sequence[Path]) -> None:
-    """Raises DrillFailed that names what came to something else than the first time."""
-    first, *others = ((folder / RECORD).read_text() for folder in folders)
+    """Raise DrillFailed, naming the documents, if a run differs from the first one."""
+    first, *others = (json.loads((folder / RECORD_FILE).read_text()) for folder in folders)
     for number, other in enumerate(others, start=2):
-        if other != first:
-            names = ", ".join(_differing(json.loads(first), json.loads(other)))
-            raise DrillFailed(f"run {number} came to something else than the first: {names}")
+        if other["documents"] != first["documents"]:
+            raise DrillFailed(f"run {number} did not ingest the same documents as the first run")
+        before, after = first["results"], other["results"]
+        if names := [name for name in before | after if before.get(name) != after.get(name)]:
+            listed = ", ".join(sorted(names))
+            raise DrillFailed(f"run {number} has other results than the first run: {listed}")
 
 
-def _differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    if one["documents"] != other["documents"]:
-        return ["they are other documents"]
-    before, after = one["came to"], other["came to"]
-    return sorted(name for name in before | after if before.get(name) != after.get(name))
-
-
-def _came_to() -> dict[str, object]:
-    rows = Document.objects.select_related("site").order_by("site__site_id", "doc_id")
-    return {
-        f"{row.site.site_id}/{row.doc_id}": [row.state, row.code, row.sha256, _way(row)]
-        for row in rows
-    }
-
-
-def _way(document: Document) -> list[object]:
-    return [_entry(entry) for entry in timeline(document.subject)]
-
-
-def _entry(entry: Recorded) -> list[object]:
-    findings = entry.detail.get("findings", []) if entry.detail else []
-    moved = [entry.event, entry.from_state, entry.to_state, entry.code, entry.sha256]
-    return [
-        *moved,
-        without_process(entry.actor),
-        entry.role,
-        entry.rules,
-        entry.schema_version,
-        findings,
-    ]
+def _results() -> dict[str, list[object]]:
+    """Return the state and the timeline of each document, by site and doc_id."""
+    results: dict[str, list[object]] = {}
+    for row in Document.objects.select_related("site").order_by("site__site_id", "doc_id"):
+        entries = [
+            [
+                entry.event,
+                entry.from_state,
+                entry.to_state,
+                entry.code,
+                entry.sha256,
+                without_process(entry.actor),
+                entry.role,
+                entry.rules,
+                entry.schema_version,
+                entry.detail.get("findings", []) if entry.detail else [],
+            ]
+            for entry in timeline(row.subject)
+        ]
+        name = f"{row.site.site_id}/{row.doc_id}"
+        results[name] = [row.state, row.code, row.sha256, entries]
+    return results

@@ -1,4 +1,4 @@
-"""SIGTERM in the middle: what was in hand is finished or goes back, and another host goes on."""
+"""SIGTERM during work: the host finishes or returns its documents, and another host continues."""
 
 from pathlib import Path
 
@@ -6,43 +6,50 @@ from audit.ledger.queries import timeline
 from ingestion.core.states import DocumentState
 from ingestion.models import Chunk, Document
 from ingestion.storage.spool import list_attempts
-from qualification.drills.scene import (
-    Say,
-    demand,
-    host,
+from qualification.drills.setup import (
+    Print,
+    count_settled,
     is_completed,
-    offered,
-    settled,
-    submit,
-    until,
+    require,
+    sample_portal,
+    submit_manifest,
+    wait_until,
+    worker_host,
 )
 from samples.portal import SiteLimit
 
-DOCUMENTS, MIDDLE = 14, 3
-SLOW = SiteLimit(2.0, 1)  # so that there is a middle
+DOCUMENTS = 14
+STOP_AFTER = 3  # settled documents
+SLOW = SiteLimit(2.0, 1)  # so that the host is stopped before it has settled all documents
 
 
-def run(folder: Path, say: Say) -> None:
-    with offered(folder, documents=DOCUMENTS, limit=SLOW) as (portal, frozen):
-        batch = submit(frozen.manifest)
-        with host(folder) as stop:
-            until(lambda: settled() >= MIDDLE, f"{MIDDLE} documents are settled")
-            code = stop()
-        done, asked = settled(), len(portal.requests)
-        demand(code == 0, f"the host ended with exit code {code}, and not with 0")
-        demand(done < DOCUMENTS, "all was done before the host was stopped: nothing was tried")
-        demand(not Chunk.objects.running().exists(), "a lease was left")
-        half = Document.objects.filter(state=DocumentState.VALIDATING).count()
-        demand(not list_attempts(), "files of an attempt were left in the spool")
-        say(f"Stopped after {done} of {DOCUMENTS}: exit code 0, no lease and no file left behind.")
-        say(f"{half} were being checked when time was up; they begin afresh.")
-        with host(folder):
-            until(lambda: is_completed(batch), "another host has done the rest")
-    filed = [row.subject for row in Document.objects.on_file()]
-    twice = [each for each in filed if _events(each).count("document.filed") != 1]
-    demand(not twice, f"not filed once: {', '.join(twice)}")
-    say(f"Another host did the rest: {len(filed)} filed, each once, {asked} requests before.")
-
-
-def _events(subject: str) -> list[str]:
-    return [entry.event for entry in timeline(subject)]
+def run(folder: Path, report: Print) -> None:
+    with sample_portal(folder, documents=DOCUMENTS, limit=SLOW) as (portal, corpus):
+        batch = submit_manifest(corpus.manifest)
+        with worker_host(folder) as stop:
+            wait_until(lambda: count_settled() >= STOP_AFTER, f"{STOP_AFTER} documents are settled")
+            exit_code = stop()
+        settled, requests = count_settled(), len(portal.requests)
+        require(exit_code == 0, f"the host ended with exit code {exit_code} instead of 0")
+        require(settled < DOCUMENTS, "all documents were settled before the host was stopped")
+        require(not Chunk.objects.running().exists(), "the stopped host left a lease")
+        interrupted = Document.objects.filter(state=DocumentState.VALIDATING).count()
+        require(not list_attempts(), "the stopped host left files of an attempt in the spool")
+        report(
+            f"The host was stopped after {settled} of {DOCUMENTS} documents: exit code 0, no "
+            "leases and no files left."
+        )
+        report(f"{interrupted} documents were interrupted during their checks and start again.")
+        with worker_host(folder):
+            wait_until(lambda: is_completed(batch), "another host has settled the rest")
+    filed = [document.subject for document in Document.objects.on_file()]
+    wrong = []
+    for subject in filed:
+        events = [entry.event for entry in timeline(subject)]
+        if events.count("document.filed") != 1:
+            wrong.append(subject)
+    require(not wrong, f"not filed exactly once: {', '.join(wrong)}")
+    report(
+        f"Another host settled the rest. {len(filed)} documents are filed, each once. The first "
+        f"host made {requests} requests."
+    )

@@ -1,4 +1,4 @@
-"""The environment of a sandbox: this process's without anything that leads outside."""
+"""The environment variables of a sandbox: those of this process, without external services."""
 
 import os
 import re
@@ -6,36 +6,36 @@ from pathlib import Path
 
 from django.conf import settings
 
-# Settings that name a folder of the installation, or a service outside of it.
-PLACE = re.compile(r"_(DIR|ROOT|FILE)$")
-OUTSIDE = re.compile(
+# The names of settings for a file or folder, and for a service or person outside.
+PATH_SETTING = re.compile(r"_(DIR|ROOT|FILE)$")
+EXTERNAL_SETTING = re.compile(
     r"_(URL|BUCKET|ENDPOINT|TSA|CERTIFICATES|EMAILS|WEBHOOK|SERVER|ROLES)$|^CLAMD$"
 )
-_PORTALS = ("PORTAL_SECRET", "PORTAL_CA_", "PORTAL_CERT_")
-_NAMED = re.compile(r"^#? ?([A-Z][A-Z0-9_]*)=", re.MULTILINE)  # in `.env.example`
+_PORTAL_VARIABLES = ("PORTAL_SECRET", "PORTAL_CA_", "PORTAL_CERT_")
+_DOCUMENTED = re.compile(r"^#? ?([A-Z][A-Z0-9_]*)=", re.MULTILINE)  # in `.env.example`
 
 
-def known() -> list[str]:
+def documented_settings() -> list[str]:
     """Return the names of all settings that `.env.example` documents."""
-    return _NAMED.findall((settings.BASE_DIR / ".env.example").read_text(encoding="utf-8"))
+    return _DOCUMENTED.findall((settings.BASE_DIR / ".env.example").read_text(encoding="utf-8"))
 
 
 def environment(folder: Path) -> dict[str, str]:
     """Return the environment with which programs of a sandbox in `folder` are started."""
-    kept = {name: v for name, v in os.environ.items() if not name.startswith(_PORTALS)}
-    names = known()
-    used = [name for name in names if getattr(settings, name, "") and PLACE.search(name)]
-    places = {name: str(folder / name.lower()) for name in used}
+    kept = {name: v for name, v in os.environ.items() if not name.startswith(_PORTAL_VARIABLES)}
+    names = documented_settings()
+    in_use = [name for name in names if getattr(settings, name, "") and PATH_SETTING.search(name)]
+    paths = {name: str(folder / name.lower()) for name in in_use}
     # A secret in a file would override the value below (config.environment).
     secrets = [name for name in names if name.removesuffix("_FILE") in {*names} - {name}]
-    outside = [name for name in names if OUTSIDE.search(name)]
+    external = [name for name in names if EXTERNAL_SETTING.search(name)]
     return (
         kept
-        | places
-        | dict.fromkeys([*secrets, *outside], "")
+        | paths
+        | dict.fromkeys([*secrets, *external], "")
         | {
             "DJANGO_SETTINGS_MODULE": "config.settings",
-            "DEBUG": "True",  # plain HTTP and demo users, on this machine alone
+            "DEBUG": "True",  # allows plain HTTP and demo users; only this machine has access
             "HTTPS_ONLY": "False",
             "BEHIND_PROXY": "False",
             "SECRET_KEY": "of-a-sandbox",

@@ -1,4 +1,4 @@
-"""Start programs of SiteLedger beside this one, and stop them in every case."""
+"""Start programs of SiteLedger as child processes, and stop them in every case."""
 
 import signal
 import socket
@@ -24,7 +24,7 @@ def running(
 ) -> Iterator["subprocess.Popen[str]"]:
     """Run a program until the block ends. `streams` are arguments of Popen.
 
-    The program has a session of its own: Ctrl-C reaches only this process, which stops it.
+    The program has its own session, so that Ctrl-C reaches only this process, which stops it.
     """
     program = subprocess.Popen(  # noqa: S603 - our own program
         command, env=dict(environment), text=True, start_new_session=True, **streams
@@ -37,7 +37,7 @@ def running(
             program.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             program.kill()
-        program.communicate()  # closes its pipe
+        program.communicate()  # closes the pipe
 
 
 def free_port() -> int:
@@ -50,8 +50,8 @@ def free_port() -> int:
 
 def stop_on_sigterm() -> None:
     """Handle SIGTERM like Ctrl-C, so that started programs are stopped."""
-    signal.signal(signal.SIGTERM, _interrupt)
 
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
 
-def _interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
+    signal.signal(signal.SIGTERM, interrupt)

@@ -16,18 +16,21 @@ import httpx2
 from django.conf import settings
 
 from qualification.sandbox.browser import Browser
-from qualification.sandbox.isolation import OUTSIDE, PLACE, environment
+from qualification.sandbox.isolation import EXTERNAL_SETTING, PATH_SETTING, environment
 from qualification.sandbox.programs import free_port, manage, running
 
 COMMAND_SECONDS = 300  # timeout of one command
 START_SECONDS = 40  # timeout for the start of the web server
-_PATH = re.compile(r"'(/[^']*)'")
-_NOT_OURS = {"BASE_DIR", "STATIC_URL", "MEDIA_URL", "LOGIN_URL", "LOGOUT_URL"}  # of the code
-_NOT_OURS |= {"LOGIN_REDIRECT_URL", "LOGOUT_REDIRECT_URL", "STATICFILES_DIRS"}
+_PATHS = re.compile(r"'(/[^']*)'")
+# Settings that the code defines and no installation changes.
+_CODE_SETTINGS = {
+    "BASE_DIR", "STATIC_URL", "MEDIA_URL", "LOGIN_URL", "LOGOUT_URL", "LOGIN_REDIRECT_URL",
+    "LOGOUT_REDIRECT_URL", "STATICFILES_DIRS",
+}  # fmt: skip
 
 
 class SandboxError(Exception):
-    """A program of a sandbox did not start, or failed. The message says which."""
+    """A program of a sandbox did not start or failed. The message names it."""
 
 
 class Sandbox:
@@ -44,56 +47,60 @@ class Sandbox:
         """Stop all programs that were started."""
         self._running.close()
 
-    def manage(self, *arguments: str, **changes: str) -> "subprocess.CompletedProcess[str]":
-        """Run `manage.py` with these arguments and return its result, whatever its exit code."""
+    def manage(self, *arguments: str, **overrides: str) -> "subprocess.CompletedProcess[str]":
+        """Run `manage.py` and return its result, also if it fails.
+
+        `overrides` are environment variables.
+        """
         return subprocess.run(  # noqa: S603 - our own program
             manage(*arguments),
-            env=self.environment | changes,
+            env=self.environment | overrides,
             capture_output=True,
             text=True,
             check=False,
             timeout=COMMAND_SECONDS,
         )
 
-    def done(self, *arguments: str) -> str:
+    def run(self, *arguments: str) -> str:
         """Run `manage.py` and return its output. Raises SandboxError unless it exits with 0."""
-        told = self.manage(*arguments)
-        if told.returncode:
+        result = self.manage(*arguments)
+        if result.returncode:
             raise SandboxError(
-                f"{arguments[0]} ended with {told.returncode}: {told.stderr.strip()}"
+                f"{arguments[0]} ended with {result.returncode}: {result.stderr.strip()}"
             )
-        return told.stdout
+        return result.stdout
 
-    def is_ours(self) -> bool:
-        """Return whether this process itself works on the sandbox."""
+    def is_current_installation(self) -> bool:
+        """Return whether the settings of this process itself name the sandbox."""
         name = settings.DATABASES["default"]["NAME"]
         return Path(name) == self.database and Path(settings.DATA_DIR) == self.folder
 
-    def strays(self) -> list[str]:
+    def find_external_settings(self) -> list[str]:
         """Return the settings of the sandbox that name something outside. There should be none."""
-        lines = self.done("diffsettings", "--all").splitlines()
-        bare = (line.removeprefix("### ").removesuffix("  ###") for line in lines)  # Django's marks
-        told = dict(line.split(" = ", 1) for line in bare if " = " in line)
-        return [name for name, value in told.items() if self._strays(name, value)]
+        lines = self.run("diffsettings", "--all").splitlines()
+        # Django marks settings that have their default value.
+        unmarked = (line.removeprefix("### ").removesuffix("  ###") for line in lines)
+        values = dict(line.split(" = ", 1) for line in unmarked if " = " in line)
+        return [name for name, value in values.items() if self._is_external(name, value)]
 
-    def _strays(self, name: str, value: str) -> bool:
-        if name in _NOT_OURS:
+    def _is_external(self, name: str, value: str) -> bool:
+        if name in _CODE_SETTINGS:
             return False
         if name == "DATABASES" and str(self.database) not in value:
             return True
-        if OUTSIDE.search(name):
+        if EXTERNAL_SETTING.search(name):
             return value not in {"''", "[]", "None"}
-        if PLACE.search(name) or name in {"DATABASES", "CACHES"}:
-            return any(not path.startswith(str(self.folder)) for path in _PATH.findall(value))
+        if PATH_SETTING.search(name) or name in {"DATABASES", "CACHES"}:
+            return any(not path.startswith(str(self.folder)) for path in _PATHS.findall(value))
         if name == "STORAGES":
             return "Bucket" in value
         return name == "DATABASE_OWNER" and value != "{}"
 
     @contextmanager
-    def workers(self, **changes: str) -> Iterator["subprocess.Popen[str]"]:
+    def workers(self, **overrides: str) -> Iterator["subprocess.Popen[str]"]:
         """Run a worker host until the block ends. Raises SandboxError if it does not start."""
-        settled = self.environment | changes
-        with running(manage("workers"), settled, stdout=subprocess.PIPE) as host:
+        environment = self.environment | overrides
+        with running(manage("workers"), environment, stdout=subprocess.PIPE) as host:
             if host.stdout is None or "Working" not in host.stdout.readline():
                 raise SandboxError("the worker host did not start")
             yield host
@@ -102,29 +109,25 @@ class Sandbox:
         """Start a worker host, which runs until `close`."""
         self._running.enter_context(self.workers())
 
-    def start_pages(self) -> None:
+    def start_web_server(self) -> None:
         """Start the web server of production on a free local port. It runs until `close`."""
-        place = f"127.0.0.1:{free_port()}"
-        command = [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", place]
+        host = f"127.0.0.1:{free_port()}"
+        command = [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", host]
         command += ["--chdir", str(settings.BASE_DIR)]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self._running.enter_context(running(command, self.environment, **quiet))
-        self.address = f"http://{place}"
-        _wait_for(f"{self.address}/healthz")
+        discarded = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self._running.enter_context(running(command, self.environment, **discarded))
+        self.address = f"http://{host}"
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                httpx2.get(f"{self.address}/healthz")
+            except httpx2.TransportError:
+                time.sleep(0.2)
+            else:
+                return
+        raise SandboxError(f"the web server did not answer within {START_SECONDS} s")
 
     @contextmanager
     def browser(self) -> Iterator[Browser]:
         with httpx2.Client(base_url=self.address, timeout=60.0) as client:
             yield Browser(client)
-
-
-def _wait_for(address: str) -> None:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until:
-        try:
-            httpx2.get(address)
-        except httpx2.TransportError:
-            time.sleep(0.2)
-        else:
-            return
-    raise SandboxError(f"the web server did not answer within {START_SECONDS} s")

@@ -1,6 +1,6 @@
-"""Raw material for the user's own validation: requirements with their tests, scripts, results.
+"""The validation pack: material for the validation of an installation by its user.
 
-`requirements` is the table; `marks` and `results` say which tests prove a row and how they ended;
-`installation` (IQ) looks at what is installed here, `operation` (OQ) works on a copy of its own;
-`pack` writes it all down.
+`requirements` is the table of requirements. `marks` finds the tests of each requirement, and
+`results` reads their outcomes. `installation` (IQ) checks what is installed, without changes.
+`operation` (OQ) runs the software in a sandbox. `pack` writes all of it.
 """

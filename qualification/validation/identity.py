@@ -3,11 +3,10 @@
 import hashlib
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-# The folders of the code that runs.
-CODE = (
+# The folders and files of the code that an installation runs.
+CODE_FOLDERS = (
     "api",
     "audit",
     "config",
@@ -19,24 +18,20 @@ CODE = (
     "templates",
     "static",
 )
-FILES = ("manage.py", "requirements.txt")
+CODE_FILES = ("manage.py", "requirements.txt")
 
 
 def code_digest(base: Path) -> str:
     """Return the SHA-256 over the output of `sha256sum` for all code, sorted by path."""
+    paths = [base / name for name in CODE_FILES]
+    for name in CODE_FOLDERS:
+        paths += (base / name).rglob("*")
     lines = (
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(base).as_posix()}\n"
-        for path in sorted(_files(base))
+        for path in sorted(paths)
+        if path.is_file() and "__pycache__" not in path.parts
     )
     return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _files(base: Path) -> Iterator[Path]:
-    for name in CODE:
-        for path in (base / name).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield path
-    yield from (base / name for name in FILES if (base / name).is_file())
 
 
 def commit_id(base: Path) -> str:
@@ -44,6 +39,8 @@ def commit_id(base: Path) -> str:
     git = shutil.which("git")
     if git is None or not (base / ".git").exists():
         return ""
-    asked = [git, "-C", str(base), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603 - our words
-    return told.stdout.strip()
+    options = ["describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
+    result = subprocess.run(  # noqa: S603 - a fixed command
+        [git, "-C", str(base), *options], capture_output=True, text=True, check=False
+    )
+    return result.stdout.strip()

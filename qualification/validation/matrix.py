@@ -17,58 +17,66 @@ from qualification.validation.results import (
 class TestEvidence:
     test: str
     outcome: str  # passed, failed, skipped, or NOT_RUN
-    times: Counter[str]  # number of each outcome over all parameters and runs
+    counts: Counter[str]  # of each outcome, over all parameters and runs
 
     def __str__(self) -> str:
-        return ", ".join(f"{n} {how}" for how, n in sorted(self.times.items())) or NOT_RUN
+        return _format_counts(self.counts) or NOT_RUN
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
     requirement: ValidationRequirement
-    proofs: tuple[TestEvidence, ...]
+    evidence: tuple[TestEvidence, ...]
 
     @property
     def verdict(self) -> str:
-        if not self.requirement.wants_a_test:
+        """One of: the user's, OPEN, FAILED, passed, passed in part, not run here."""
+        if not self.requirement.needs_test:
             return "the user's"
-        if not self.proofs:
+        if not self.evidence:
             return "OPEN"
-        ended = Counter(proof.outcome for proof in self.proofs)
-        if ended["failed"]:
+        counts = self.outcome_counts
+        if counts["failed"]:
             return "FAILED"
-        if ended["passed"] == len(self.proofs):
+        if counts["passed"] == len(self.evidence):
             return "passed"
-        return "passed in part" if ended["passed"] else NOT_RUN
+        return "passed in part" if counts["passed"] else NOT_RUN
 
     @property
-    def told(self) -> str:
-        """The number of tests for each outcome, as a sentence."""
-        ended = Counter(proof.outcome for proof in self.proofs)
-        return ", ".join(f"{n} {how}" for how, n in sorted(ended.items()))
+    def outcome_counts(self) -> Counter[str]:
+        """The number of tests with each outcome."""
+        return Counter(test.outcome for test in self.evidence)
+
+    @property
+    def summary(self) -> str:
+        """The number of tests with each outcome, as in "1 failed, 3 passed"."""
+        return _format_counts(self.outcome_counts)
 
 
 def matrix_rows(
     marked: Mapping[str, frozenset[str]], runs: Iterable[RecordedRun]
 ) -> list[MatrixRow]:
     """Return a row for each requirement, with the tests marked here and those recorded in runs."""
-    times: dict[str, Counter[str]] = defaultdict(Counter)
-    proving: dict[str, set[str]] = defaultdict(set)
-    for test, named in marked.items():
-        for row in named:
-            proving[row].add(test)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    tests: dict[str, set[str]] = defaultdict(set)  # by requirement
+    for test, ids in marked.items():
+        for requirement_id in ids:
+            tests[requirement_id].add(test)
     for case in all_cases(runs):
-        times[case.test][case.outcome] += 1
-        for row in case.requirements:
-            proving[row].add(case.test)
+        counts[case.test][case.outcome] += 1
+        for requirement_id in case.requirements:
+            tests[requirement_id].add(case.test)
     return [
         MatrixRow(
             requirement,
-            tuple(_proof(test, times[test]) for test in sorted(proving[requirement.id])),
+            tuple(
+                TestEvidence(test, combined_outcome(counts[test]), counts[test])
+                for test in sorted(tests[requirement.id])
+            ),
         )
         for requirement in REQUIREMENTS.values()
     ]
 
 
-def _proof(test: str, times: Counter[str]) -> TestEvidence:
-    return TestEvidence(test, combined_outcome(times), times)
+def _format_counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))

@@ -36,65 +36,63 @@ class Pack:
     @property
     def shortcomings(self) -> list[str]:
         """Sentences on failed steps and on requirements without passed tests, unless not run."""
-        steps = [f"{step.id} failed: {step.done}" for step in (*self.iq, *self.oq) if _failed(step)]
+        steps = [
+            f"{step.id} failed: {step.action}"
+            for step in (*self.iq, *self.oq)
+            if step.outcome is StepOutcome.FAIL
+        ]
         rows = [
             f"{row.requirement.id} is {row.verdict}: {row.requirement.asks}"
             for row in self.rows
             if row.verdict in {"OPEN", "FAILED"}
         ]
-        return [
-            *steps,
-            *rows,
-            *(f"{each.name}: exit code {each.run.exit_code}" for each in self.failed_runs),
+        runs = [
+            f"{recorded.name}: exit code {recorded.run.exit_code}"
+            for recorded in self.runs
+            if recorded.run.exit_code
         ]
-
-    @property
-    def failed_runs(self) -> list[RecordedRun]:
-        return [each for each in self.runs if each.run.exit_code]
+        return [*steps, *rows, *runs]
 
     def write(self, folder: Path) -> None:
         """Write the pack into a folder that is empty or does not exist. Raises OSError."""
-        shown = values.displayed_settings()
+        displayed = values.displayed_settings()
         files = {
             "matrix.csv": tables.matrix_csv(self.rows),
             "iq.csv": tables.script_csv(self.iq, self.by),
             "oq.csv": tables.script_csv(self.oq, self.by),
-            "settings.csv": tables.settings_csv(shown.items()),
+            "settings.csv": tables.settings_csv(displayed.items()),
         }
         scripts = {IQ: self.iq, OQ: self.oq}
-        files[PDF] = report.draw_report(self._facts(files), self.rows, scripts, self.runs, shown)
+        files[PDF] = report.draw_report(
+            self._facts(files), self.rows, scripts, self.runs, displayed
+        )
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_bytes(content)
 
     def _facts(self, files: Mapping[str, bytes]) -> dict[str, str]:
+        """Return what the first page of the report and its footer state."""
         now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
         code = identity.code_digest(settings.BASE_DIR)
-        sums = "\n".join(f"{_sha256(content)}  {name}" for name, content in files.items())
+        digests = "\n".join(
+            f"{hashlib.sha256(content).hexdigest()}  {name}" for name, content in files.items()
+        )
+        other_code = [recorded.name for recorded in self.runs if recorded.run.code != code]
+        if not self.runs:
+            tested = "no results were given"
+        elif other_code:
+            tested = f"OTHER CODE than is installed here: {', '.join(other_code)}"
+        else:
+            tested = "the code that is installed here"
         return {
             "Software": f"SiteLedger {settings.SOFTWARE_VERSION}",
             "Code": "\n".join(filter(None, (code, identity.commit_id(settings.BASE_DIR)))),
-            "Tests ran on": self._ran_on(code),
+            "Tests ran on": tested,
             "Rules": RULES_VERSION,
             "Trail": settings.AUDIT_TRAIL,
             "Host": f"{socket.gethostname()}, {platform.platform()}, Python "
             f"{platform.python_version()}",
             "Made": f"{now}, by {self.by}",
-            "Tables": f"{sums}\n(`sha256sum *.csv` prints the same sums)",
+            "Tables": f"{digests}\n(`sha256sum *.csv` prints the same digests)",
             "Footer": f"{report.NAME}, trail {settings.AUDIT_TRAIL}, made {now}",
         }
-
-    def _ran_on(self, code: str) -> str:
-        if not self.runs:
-            return "no results were given"
-        if other := [each.name for each in self.runs if each.run.code != code]:
-            return f"OTHER CODE than is installed here: {', '.join(other)}"
-        return "the very code that is installed here"
-
-
-def _failed(step: StepResult) -> bool:
-    return step.result is StepOutcome.FAIL
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

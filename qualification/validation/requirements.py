@@ -19,26 +19,29 @@ class Responsible(StrEnum):
 class ValidationRequirement:
     id: str
     asks: str
-    sources: tuple[str, ...]  # where regulations ask it
+    sources: tuple[str, ...]  # the regulations that ask for it
     by: Responsible
-    note: str = ""  # the user's part
-    open: str = ""  # why no test proves it yet
+    note: str = ""  # what the user has to do
+    open: str = ""  # the reason why no test proves it yet
 
     @property
-    def wants_a_test(self) -> bool:
+    def needs_test(self) -> bool:
         return self.by is not Responsible.USER
 
 
-def _read() -> dict[str, ValidationRequirement]:
+def _read_requirements() -> dict[str, ValidationRequirement]:
     text = Path(__file__).with_name("requirements.toml").read_text(encoding="utf-8")
-    return {name: _requirement(name, **row) for name, row in tomllib.loads(text).items()}
+    return {
+        name: ValidationRequirement(
+            name,
+            row["asks"],
+            tuple(row["from"]),
+            Responsible(row["by"]),
+            note=row.get("note", ""),
+            open=row.get("open", ""),
+        )
+        for name, row in tomllib.loads(text).items()
+    }
 
 
-def _requirement(name: str, *, asks: str, by: str, **more: object) -> ValidationRequirement:
-    sources = more.pop("from")
-    assert isinstance(sources, list)  # noqa: S101 - the file is ours, and a test reads it
-    told = {key: str(value) for key, value in more.items()}
-    return ValidationRequirement(name, asks, tuple(sources), Responsible(by), **told)
-
-
-REQUIREMENTS: Mapping[str, ValidationRequirement] = _read()
+REQUIREMENTS: Mapping[str, ValidationRequirement] = _read_requirements()

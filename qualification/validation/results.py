@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +32,7 @@ class TestCase(BaseModel):
 
 class TestRun(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    started: str  # UTC, as 2026-08-14T09:31:07Z
+    started: str  # UTC, in the format 2026-08-14T09:31:07Z
     ended: str
     host: str
     user: str
@@ -40,7 +40,7 @@ class TestRun(BaseModel):
     database: str
     software: str
     commit: str
-    code: str  # `identity.digest`
+    code: str  # `identity.code_digest`
     arguments: list[str]
     exit_code: int
     tests: list[TestCase]
@@ -61,18 +61,16 @@ class RecordedRun:
 
 def read_runs(paths: Iterable[Path]) -> list[RecordedRun]:
     """Read records from files, and from all `*.json` in folders. Raises UnusableTestRecord."""
-    return [_read(file) for path in paths for file in _files(path)]
+    files: list[Path] = []
+    for path in paths:
+        in_path = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        if not in_path:
+            raise UnusableTestRecord(f"there are no results (*.json) in {path}")
+        files += in_path
+    return [_read_run(file) for file in files]
 
 
-def _files(path: Path) -> Sequence[Path]:
-    if not path.is_dir():
-        return [path]
-    if files := sorted(path.glob("*.json")):
-        return files
-    raise UnusableTestRecord(f"there are no results (*.json) in {path}")
-
-
-def _read(file: Path) -> RecordedRun:
+def _read_run(file: Path) -> RecordedRun:
     try:
         content = file.read_bytes()
         run = TestRun.model_validate_json(content)
@@ -82,7 +80,7 @@ def _read(file: Path) -> RecordedRun:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise UnusableTestRecord(
-            f"{file} is no record of a run: {where}: {first['msg']}"
+            f"{file} is not the record of a test run: {where}: {first['msg']}"
         ) from error
     return RecordedRun(file.name, hashlib.sha256(content).hexdigest(), run)
 
@@ -96,5 +94,5 @@ def combined_outcome(outcomes: Counter[str]) -> str:
 
 
 def all_cases(runs: Iterable[RecordedRun]) -> Iterator[TestCase]:
-    for each in runs:
-        yield from each.run.tests
+    for recorded in runs:
+        yield from recorded.run.tests

@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from qualification.sandbox import SandboxError
 
-_Look = TypeVar("_Look", bound=Callable[..., str])
+StepFunction = TypeVar("StepFunction", bound=Callable[..., str])
 
 
 class StepOutcome(StrEnum):
-    PASS = "pass"  # noqa: S105 - no password
+    PASS = "pass"  # noqa: S105 - not a password
     NOTE = "note"  #: neither passed nor failed: a person has to judge it
     FAIL = "FAIL"
     NOT_RUN = "not run"
@@ -31,10 +31,10 @@ class NeedsJudgement(Exception):
 @dataclass(frozen=True, slots=True)
 class ScriptStep:
     id: str
-    done: str
+    action: str
     expected: str
-    look: Callable[[], str]  # answers what was observed; raises Differs, Noted
-    is_needed: bool = False  # when it fails, the rest is not run
+    run: Callable[[], str]  # returns what was observed; raises StepFailed or NeedsJudgement
+    is_needed: bool = False  # if it fails, later steps are not run
 
 
 class Script:
@@ -42,24 +42,26 @@ class Script:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._written: list[tuple[str, str, Callable[..., str], bool]] = []
+        self._defined: list[tuple[str, str, Callable[..., str], bool]] = []
 
     def step(
-        self, done: str, expected: str, *, is_needed: bool = False
-    ) -> Callable[[_Look], _Look]:
-        """Decorator."""
+        self, action: str, expected: str, *, is_needed: bool = False
+    ) -> Callable[[StepFunction], StepFunction]:
+        """Return a decorator that adds a function to the script as its next step."""
 
-        def keep(look: _Look) -> _Look:
-            self._written.append((done, expected, look, is_needed))
-            return look
+        def add(function: StepFunction) -> StepFunction:
+            self._defined.append((action, expected, function, is_needed))
+            return function
 
-        return keep
+        return add
 
-    def steps(self, *given: object) -> list[ScriptStep]:
-        """`given`: what each is called with."""
+    def steps(self, *arguments: object) -> list[ScriptStep]:
+        """Return the steps. Each function is called with these arguments, such as `self`."""
         return [
-            ScriptStep(f"{self._name}-{n:02}", done, expected, partial(look, *given), is_needed)
-            for n, (done, expected, look, is_needed) in enumerate(self._written, start=1)
+            ScriptStep(
+                f"{self._name}-{n:02}", action, expected, partial(function, *arguments), is_needed
+            )
+            for n, (action, expected, function, is_needed) in enumerate(self._defined, start=1)
         ]
 
 
@@ -68,10 +70,10 @@ class StepResult:
     """The result of a step that was run or skipped."""
 
     id: str
-    done: str
+    action: str
     expected: str
     observed: str
-    result: StepOutcome
+    outcome: StepOutcome
     at: datetime
     seconds: float
 
@@ -80,41 +82,39 @@ def run_steps(
     steps: Iterable[ScriptStep], progress: Callable[[StepResult], None]
 ) -> Iterator[StepResult]:
     """Run the steps in order and yield their results. `progress` is called with each."""
-    stopped_by = ""
+    failed_id = ""
     for step in steps:
-        taken = (
-            _left_out(step, f"{stopped_by} failed, which this needs") if stopped_by else _take(step)
-        )
-        if step.is_needed and taken.result is StepOutcome.FAIL:
-            stopped_by = step.id
-        progress(taken)
-        yield taken
+        if failed_id:
+            result = _skip(step, f"not run because step {failed_id} failed")
+        else:
+            started, started_at = time.monotonic(), datetime.now(UTC)
+            observed, outcome = _observe(step)
+            seconds = time.monotonic() - started
+            result = StepResult(
+                step.id, step.action, step.expected, observed, outcome, started_at, seconds
+            )
+        if step.is_needed and result.outcome is StepOutcome.FAIL:
+            failed_id = step.id
+        progress(result)
+        yield result
 
 
-def skip_steps(steps: Iterable[ScriptStep], why: str) -> list[StepResult]:
-    return [_left_out(step, why) for step in steps]
+def skip_steps(steps: Iterable[ScriptStep], reason: str) -> list[StepResult]:
+    return [_skip(step, reason) for step in steps]
 
 
-def _take(step: ScriptStep) -> StepResult:
-    at, started = datetime.now(UTC), time.monotonic()
-    observed, result = _observed(step)
+def _skip(step: ScriptStep, reason: str) -> StepResult:
     return StepResult(
-        step.id, step.done, step.expected, observed, result, at, time.monotonic() - started
+        step.id, step.action, step.expected, reason, StepOutcome.NOT_RUN, datetime.now(UTC), 0.0
     )
 
 
-def _observed(step: ScriptStep) -> tuple[str, StepOutcome]:
+def _observe(step: ScriptStep) -> tuple[str, StepOutcome]:
     try:
-        return step.look(), StepOutcome.PASS
+        return step.run(), StepOutcome.PASS
     except (StepFailed, SandboxError) as difference:
         return str(difference), StepOutcome.FAIL
     except NeedsJudgement as note:
         return str(note), StepOutcome.NOTE
-    except Exception as error:  # noqa: BLE001 - a step that breaks has failed, and the next ones tell more
-        return f"The step broke: {type(error).__name__}: {error}", StepOutcome.FAIL
-
-
-def _left_out(step: ScriptStep, why: str) -> StepResult:
-    return StepResult(
-        step.id, step.done, step.expected, why, StepOutcome.NOT_RUN, datetime.now(UTC), 0.0
-    )
+    except Exception as error:  # noqa: BLE001 - the step has failed, and later steps still run
+        return f"The step raised {type(error).__name__}: {error}", StepOutcome.FAIL

@@ -8,51 +8,53 @@ from audit.files.csv_export import escape_formula
 from qualification.validation.matrix import MatrixRow
 from qualification.validation.steps import StepResult
 
-MATRIX = (
+# The headings are part of the export format: do not translate or rename them.
+MATRIX_HEADINGS = (
     "requirement", "asks", "sources", "by", "note", "verdict", "test", "outcome", "times",
 )  # fmt: skip
-SCRIPT = (
+SCRIPT_HEADINGS = (
     "step", "done", "expected", "observed", "result", "at (UTC)", "seconds", "by",
 )  # fmt: skip
-SETTINGS = ("setting", "value")
+SETTINGS_HEADINGS = ("setting", "value")
 
 
 def matrix_csv(rows: Iterable[MatrixRow]) -> bytes:
     """Return a line for each test of a requirement, and one for a requirement without tests."""
-    return _csv(MATRIX, (line for row in rows for line in _lines(row)))
+    lines = []
+    for row in rows:
+        requirement = row.requirement
+        columns = (
+            requirement.id,
+            requirement.asks,
+            "; ".join(requirement.sources),
+            str(requirement.by),
+            requirement.note or requirement.open,
+            row.verdict,
+        )
+        tests = [(test.test, test.outcome, str(test)) for test in row.evidence]
+        lines += [(*columns, *test) for test in tests or [("", "", "")]]
+    return _write_csv(MATRIX_HEADINGS, lines)
 
 
-def _lines(row: MatrixRow) -> list[Sequence[str]]:
-    asked = row.requirement
-    asked_columns = (
-        asked.id,
-        asked.asks,
-        "; ".join(asked.sources),
-        str(asked.by),
-        asked.note or asked.open,
-    )
-    proofs = [(proof.test, proof.outcome, str(proof)) for proof in row.proofs]
-    return [(*asked_columns, row.verdict, *proof) for proof in proofs or [("", "", "")]]
-
-
-def script_csv(taken: Iterable[StepResult], by: str) -> bytes:
-    return _csv(SCRIPT, ((*step_columns(each), f"{each.seconds:.1f}", by) for each in taken))
+def script_csv(results: Iterable[StepResult], by: str) -> bytes:
+    rows = ((*step_columns(result), f"{result.seconds:.1f}", by) for result in results)
+    return _write_csv(SCRIPT_HEADINGS, rows)
 
 
 def step_columns(step: StepResult) -> tuple[str, ...]:
     """Return the columns that show a step. Times are in UTC."""
     at = f"{step.at:%Y-%m-%d %H:%M:%S}"
-    return step.id, step.done, step.expected, step.observed, step.result.value, at
+    return step.id, step.action, step.expected, step.observed, step.outcome.value, at
 
 
 def settings_csv(values: Iterable[tuple[str, str]]) -> bytes:
-    return _csv(SETTINGS, values)
+    return _write_csv(SETTINGS_HEADINGS, values)
 
 
-def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+def _write_csv(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """Return the file with a byte order mark, without which Excel does not detect UTF-8."""
     target = io.StringIO(newline="")
     writer = csv.writer(target)
-    writer.writerow(header)
+    writer.writerow(headings)
     writer.writerows(map(escape_formula, row) for row in rows)
     return target.getvalue().encode("utf-8-sig")

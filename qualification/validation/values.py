@@ -6,38 +6,37 @@ from typing import Any
 
 from django.conf import settings
 
-from qualification.sandbox.isolation import known
+from qualification.sandbox.isolation import documented_settings
 
 HIDDEN = "set, not shown"
-_CREDENTIALS = re.compile(r"//[^/@\s]*@")  # of an address: user:password@
+_CREDENTIALS = re.compile(r"//[^/@\s]*@")  # user:password@ in a URL
 _SECRET = re.compile(r"SECRET(?!.*_(FILE|DIR)$)|PASSWORD|TOKEN|WEBHOOK$")
-# Where the setting is an attribute of another name, or of something larger.
-_ELSEWHERE: Mapping[str, Callable[[], Any]] = {
+# Variables whose value is in a setting of another name, or is part of a larger setting.
+_OTHER_ATTRIBUTES: Mapping[str, Callable[[], Any]] = {
     "DATABASE_URL": lambda: settings.DATABASES["default"],
     "DATABASE_OWNER_URL": lambda: settings.DATABASE_OWNER,
     "OCR_ENGINE": lambda: settings.READING_LIMITS.engine,
     "OCR_LANGUAGES": lambda: settings.READING_LIMITS.languages,
     "PARSER_PROCESSES": lambda: settings.READING_LIMITS.processes,
 }
-_SHOWN_OF_A_DATABASE = ("ENGINE", "HOST", "PORT", "NAME", "USER")
+_DATABASE_KEYS = ("ENGINE", "HOST", "PORT", "NAME", "USER")
 
 
 def displayed_settings() -> dict[str, str]:
     """Return the settings in effect, except those that are part of a larger setting."""
-    return {name: _shown(name, value) for name, value in _values(known())}
+    displayed = {}
+    for name in documented_settings():
+        if name in _OTHER_ATTRIBUTES:
+            displayed[name] = _display(name, _OTHER_ATTRIBUTES[name]())
+        elif hasattr(settings, name):
+            displayed[name] = _display(name, getattr(settings, name))
+    return displayed
 
 
-def _values(names: list[str]) -> list[tuple[str, Any]]:
-    missing = object()
-    found = [
-        (n, _ELSEWHERE[n]() if n in _ELSEWHERE else getattr(settings, n, missing)) for n in names
-    ]
-    return [(name, value) for name, value in found if value is not missing]
-
-
-def _shown(name: str, value: Any) -> str:
+def _display(name: str, value: Any) -> str:
+    """Return the value as text, without passwords and other secrets."""
     if isinstance(value, Mapping):
-        parts = (f"{key} {value[key]}" for key in _SHOWN_OF_A_DATABASE if value.get(key))
+        parts = (f"{key} {value[key]}" for key in _DATABASE_KEYS if value.get(key))
         return ", ".join(parts) or "none"
     if value and isinstance(value, str) and _SECRET.search(name):
         return HIDDEN

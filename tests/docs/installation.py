@@ -59,10 +59,10 @@ def installation(folder):
     with portal, closing(sandbox):
         shutil.copy(corpus.sites, home)
         for command in (["migrate"], ["audit_keys", "create"], ["load_sites", str(corpus.sites)]):
-            sandbox.done(*command, "--verbosity", "0")
-        sandbox.done("demo_users")
+            sandbox.run(*command, "--verbosity", "0")
+        sandbox.run("demo_users")
         sandbox.start_workers()
-        sandbox.start_pages()
+        sandbox.start_web_server()
         environment = sandbox.environment | {"PATH": f"{_programs(folder)}:/usr/bin:/bin"}
         made = Home(home, environment, sandbox.address)
         _write_files(made, corpus)

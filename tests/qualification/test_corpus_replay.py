@@ -1,4 +1,4 @@
-"""Is it noticed when the same files come to something else?"""
+"""The comparison of results of the same files."""
 
 import json
 from datetime import date
@@ -25,9 +25,9 @@ SAMPLES = {
 }
 
 
-def make(kind, rendition=Rendition.BORN_DIGITAL, fault=None, where="1001"):
-    content = {"rendition": rendition, "fault": fault, "site": sample_site(where)}
-    return make_sample(kind, today=corpus_replay.DAY, **content)
+def make(kind, rendition=Rendition.BORN_DIGITAL, fault=None, site="1001"):
+    options = {"rendition": rendition, "fault": fault, "site": sample_site(site)}
+    return make_sample(kind, today=corpus_replay.DAY, **options)
 
 
 @pytest.fixture
@@ -40,18 +40,20 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def few(tmp_path):
-    folder = tmp_path / "few"
+def one_file(tmp_path):
+    folder = tmp_path / "one-file"
     folder.mkdir()
     (folder / "cv.pdf").write_bytes(make("cv"))
     return folder
 
 
-def run(folder, **how):
-    return corpus_replay.replay_files({path.name: path for path in folder.iterdir()}, LIMITS, **how)
+def run(folder, **options):
+    return corpus_replay.replay_files(
+        {path.name: path for path in folder.iterdir()}, LIMITS, **options
+    )
 
 
-def test_the_same_files_come_to_the_same_and_each_has_its_line(folder, capsys):
+def test_equal_results_are_printed_with_a_line_for_each_file(folder, capsys):
     call_command("replay_corpus", folder)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert {name: (state, *codes) for _, state, name, *codes in lines} == {
@@ -65,67 +67,67 @@ def test_the_same_files_come_to_the_same_and_each_has_its_line(folder, capsys):
     assert len({digest for digest, *_ in lines}) == len(lines)
 
 
-def test_two_runs_that_differ_end_with_what_differs(few, monkeypatch):
-    once = corpus_replay.replay_files
+def test_two_runs_with_different_results_end_with_the_differences(one_file, monkeypatch):
+    replay = corpus_replay.replay_files
 
-    def run_and_change(files, limits, **how):
-        found = once(files, limits, **how)
-        files["cv.pdf"].write_bytes(make("cv", where="1002"))
+    def run_and_change(files, limits, **options):
+        found = replay(files, limits, **options)
+        files["cv.pdf"].write_bytes(make("cv", site="1002"))
         return found
 
     monkeypatch.setattr(corpus_replay, "replay_files", run_and_change)
     with pytest.raises(CommandError) as differing:
-        call_command("replay_corpus", few)
-    assert "cv.pdf, run 2: the text of page 1, 2 reads otherwise" in str(differing.value)
+        call_command("replay_corpus", one_file)
+    assert "cv.pdf, run 2: the text differs on page 1, 2" in str(differing.value)
     assert 'site_number was ["1001"' in str(differing.value)
     assert differing.value.returncode == 1
 
 
-def test_what_was_recorded_is_compared_with_on_the_day_it_was_recorded_for(few, tmp_path, capsys):
+def test_a_record_is_compared_with_a_run_for_the_same_day(one_file, tmp_path, capsys):
     record = tmp_path / "record.json"
     day = date(2027, 1, 4)
-    call_command("replay_corpus", few, times=1, day=day, write=record)
+    call_command("replay_corpus", one_file, times=1, day=day, write=record)
     assert corpus_replay.ReplayRun.from_json(record.read_text()).day == day
     before = capsys.readouterr().out
-    call_command("replay_corpus", few, times=1, against=record)
+    call_command("replay_corpus", one_file, times=1, against=record)
     assert capsys.readouterr().out == before
     with pytest.raises(CommandError, match="leave out --day"):
-        call_command("replay_corpus", few, times=1, against=record, day=date(2027, 1, 5))
+        call_command("replay_corpus", one_file, times=1, against=record, day=date(2027, 1, 5))
 
 
-def test_a_rule_that_came_to_something_else_is_shown_with_what_it_changes(few, tmp_path):
+def test_a_changed_result_is_reported_with_the_version_of_the_rules(one_file, tmp_path):
     record = tmp_path / "record.json"
-    call_command("replay_corpus", few, times=1, write=record)
-    told = json.loads(record.read_text())
-    told["rules"] = "2026.1.1"
-    told["files"]["cv.pdf"] |= {"state": "REJECTED", "findings": [["STALE_DOCUMENT", 1, {}]]}
-    told["files"]["gone.pdf"] = told["files"]["cv.pdf"]
-    record.write_text(json.dumps(told))
+    call_command("replay_corpus", one_file, times=1, write=record)
+    record_json = json.loads(record.read_text())
+    record_json["rules"] = "2026.1.1"
+    record_json["files"]["cv.pdf"] |= {"state": "REJECTED", "findings": [["STALE_DOCUMENT", 1, {}]]}
+    record_json["files"]["deleted.pdf"] = record_json["files"]["cv.pdf"]
+    record.write_text(json.dumps(record_json))
     with pytest.raises(CommandError) as differing:
-        call_command("replay_corpus", few, times=1, against=record)
+        call_command("replay_corpus", one_file, times=1, against=record)
     assert str(differing.value).splitlines() == [
-        "These differ:",
+        "These results differ:",
         'cv.pdf, since rules 2026.1.1: findings was [["STALE_DOCUMENT",1,{}]], is []',
         'cv.pdf, since rules 2026.1.1: state was "REJECTED", is "ARCHIVED"',
-        "gone.pdf, since rules 2026.1.1: is not in both",
+        "deleted.pdf, since rules 2026.1.1: is not in both runs",
     ]
 
 
-def test_the_day_decides_what_has_run_out(few):
-    today, later = run(few), run(few, day=date(2030, 1, 1))
-    said = dict(corpus_replay.differences(today, later))
-    assert 'state was "ARCHIVED", is "REJECTED"' in said["cv.pdf"]
+def test_the_day_of_the_checks_decides_what_has_expired(one_file):
+    today, in_years = run(one_file), run(one_file, day=date(2030, 1, 1))
+    sentences = dict(corpus_replay.differences(today, in_years))
+    assert 'state was "ARCHIVED", is "REJECTED"' in sentences["cv.pdf"]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"day": "soon", "files": {}, "rules": ""}'])
-def test_what_was_never_recorded_cannot_be_compared_with(few, tmp_path, content):
+def test_a_file_that_is_not_a_record_is_refused(one_file, tmp_path, content):
     file = tmp_path / "record.json"
     file.write_text(content)
     with pytest.raises(CommandError, match="cannot be compared with"):
-        call_command("replay_corpus", few, against=file)
+        call_command("replay_corpus", one_file, against=file)
 
 
-def test_nothing_to_replay_is_a_sentence_and_no_traceback(tmp_path):
+def test_missing_files_and_invalid_options_are_refused_with_a_message(tmp_path):
     with pytest.raises(CommandError, match="there are no files"):
         call_command("replay_corpus", tmp_path)
     with pytest.raises(CommandError, match="at least 1"):
@@ -136,7 +138,7 @@ def test_nothing_to_replay_is_a_sentence_and_no_traceback(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_packets_of_three_sample_sites_come_to_the_same_twice(tmp_path, capsys):
+def test_the_packets_of_three_sample_sites_have_the_same_results_twice(tmp_path, capsys):
     packets = write_corpus(tmp_path, base_url="http://samples", today=corpus_replay.DAY, sites=3)
     call_command("replay_corpus", packets.files)
     assert len(capsys.readouterr().out.splitlines()) == packets.documents

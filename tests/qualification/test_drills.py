@@ -1,4 +1,4 @@
-"""Drills hold here; what does not hold is told; and no drill works where work is done."""
+"""The drills pass, report what differs, and never run in a real installation."""
 
 import json
 
@@ -7,80 +7,80 @@ from django.core.management import CommandError, call_command
 
 from ingestion.models import Batch
 from qualification.drills import rate_limit, reconstruction, replay
-from qualification.drills.scene import DrillFailed
+from qualification.drills.setup import DrillFailed
 from qualification.sandbox import Sandbox
 from samples import fixed_corpus
 from tests.factories import make_batch
 
 
 @pytest.fixture
-def written(tmp_path):
-    """Runs of a replay, of which each came to so much."""
+def write_runs(tmp_path):
+    """A function that writes the records of replay runs with these results."""
 
-    def written(*came_to, documents="ab"):
-        folders = [tmp_path / str(number) for number in range(len(came_to))]
-        for folder, each in zip(folders, came_to, strict=True):
+    def write(*runs):
+        folders = [tmp_path / str(number) for number in range(len(runs))]
+        for folder, results in zip(folders, runs, strict=True):
             folder.mkdir()
-            record = {"documents": documents, "came to": each}
-            (folder / replay.RECORD).write_text(json.dumps(record))
+            record = {"documents": "ab", "results": results}
+            (folder / replay.RECORD_FILE).write_text(json.dumps(record))
         return folders
 
-    return written
+    return write
 
 
 @pytest.mark.slow
 @pytest.mark.storm
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("drill", ["backpressure", "rate-limit", "shutdown", "reconstruction"])
-def test_what_is_promised_holds(drill, capsys):
+def test_the_drill_passes(drill, capsys):
     call_command("drill", drill)
-    assert capsys.readouterr().out.splitlines()[-1] == f"{drill}: it holds."
+    assert capsys.readouterr().out.splitlines()[-1] == f"{drill}: passed."
 
 
 @pytest.mark.slow
 @pytest.mark.storm
 @pytest.mark.timeout(900)
-def test_the_same_documents_ingested_anew_come_to_the_same(capsys):
+def test_the_same_documents_have_the_same_results_in_two_runs(capsys):
     call_command("drill", "replay", documents=5, times=2)
     *runs, last = capsys.readouterr().out.splitlines()
     assert runs[0] == runs[1]
-    assert last == "replay: it holds."
+    assert last == "replay: passed."
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("drill", ["replay", "backpressure", "shutdown"])
-def test_a_drill_does_nothing_where_work_is_done(drill, tmp_path):
+def test_a_drill_refuses_to_run_in_a_real_installation(drill, tmp_path):
     make_batch()
     with pytest.raises(CommandError, match="nothing was done"):
         call_command("drill", drill, inside=tmp_path)
     assert Batch.objects.count() == 1
 
 
-def test_the_programs_of_a_drill_know_nobody_outside(tmp_path, monkeypatch):
+def test_the_environment_of_a_drill_names_no_external_services(tmp_path, monkeypatch):
     monkeypatch.setenv("ARCHIVE_S3_BUCKET", "the-real-one")
     monkeypatch.setenv("SPOOL_DIR", "/srv/spool")
-    told = Sandbox(tmp_path).environment
-    assert told["ARCHIVE_S3_BUCKET"] == ""
-    assert told["SPOOL_DIR"].startswith(str(tmp_path))
+    environment = Sandbox(tmp_path).environment
+    assert environment["ARCHIVE_S3_BUCKET"] == ""
+    assert environment["SPOOL_DIR"].startswith(str(tmp_path))
 
 
-def test_runs_that_came_to_the_same_are_the_same(written):
-    replay.compare(written({"1001/cv": ["ARCHIVED"]}, {"1001/cv": ["ARCHIVED"]}))
+def test_runs_with_equal_results_do_not_differ(write_runs):
+    replay.compare(write_runs({"1001/cv": ["ARCHIVED"]}, {"1001/cv": ["ARCHIVED"]}))
 
 
-def test_what_came_to_something_else_is_named(written):
-    folders = written({"1001/cv": ["ARCHIVED"]}, {"1001/cv": ["REJECTED"]})
-    with pytest.raises(DrillFailed, match="run 2 came to something else than the first: 1001/cv"):
+def test_documents_with_other_results_are_named(write_runs):
+    folders = write_runs({"1001/cv": ["ARCHIVED"]}, {"1001/cv": ["REJECTED"]})
+    with pytest.raises(DrillFailed, match="run 2 has other results than the first run: 1001/cv"):
         replay.compare(folders)
 
 
-def test_requests_beyond_the_rate_are_those_that_came_at_once():
-    asked = rate_limit.LIMIT.rate_per_second
-    assert rate_limit._most_beyond([0.0, 1 / asked, 2 / asked]) == pytest.approx(1.0)
-    assert rate_limit._most_beyond([0.0, 0.0, 0.0, 0.0, 9.0]) == pytest.approx(4.0)
+def test_the_largest_burst_is_counted_beyond_the_rate():
+    rate = rate_limit.LIMIT.rate_per_second
+    assert rate_limit.largest_burst([0.0, 1 / rate, 2 / rate]) == pytest.approx(1.0)
+    assert rate_limit.largest_burst([0.0, 0.0, 0.0, 0.0, 9.0]) == pytest.approx(4.0)
 
 
-def test_the_last_entry_of_a_document_says_what_became_of_it(tmp_path):
+def test_the_state_is_reconstructed_from_the_last_entry_with_a_state(tmp_path):
     entries = [
         {"subject": "document:1", "to": "VALIDATING", "sha256": "ab"},
         {"subject": "document:1", "to": "ARCHIVED", "sha256": "ab"},
@@ -89,10 +89,10 @@ def test_the_last_entry_of_a_document_says_what_became_of_it(tmp_path):
     ]
     lines = "".join(json.dumps(entry) + "\n" for entry in entries)
     (tmp_path / "entries.ndjson").write_text(lines)
-    assert reconstruction.reconstructed(tmp_path) == {"document:1": ("ARCHIVED", "ab")}
+    assert reconstruction.reconstruct_states(tmp_path) == {"document:1": ("ARCHIVED", "ab")}
 
 
-def test_frozen_documents_are_the_same_each_time(tmp_path):
+def test_the_fixed_corpus_is_the_same_each_time(tmp_path):
     one, other = (
         fixed_corpus.write_fixed_corpus(tmp_path / name, "http://127.0.0.1:1", documents=3)
         for name in ("a", "b")
@@ -101,7 +101,7 @@ def test_frozen_documents_are_the_same_each_time(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_frozen_documents_are_those_of_the_repository(tmp_path):
+def test_the_fixed_corpus_has_the_digest_in_the_code(tmp_path):
     assert (
         fixed_corpus.write_fixed_corpus(tmp_path, "http://127.0.0.1:1").sha256
         == fixed_corpus.SHA256

@@ -1,10 +1,9 @@
-"""The main job on sample sites, end to end: what a newcomer watches after `make demo`."""
+"""Process the packets of sample sites from end to end. `make demo` runs this command."""
 
 import argparse
 import os
 import sys
 from contextlib import ExitStack
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,15 @@ from qualification.sandbox.programs import (
     running,
     stop_on_sigterm,
 )
-from samples.corpus import Corpus, write_corpus
+from samples.corpus import write_corpus
 from samples.portal import SamplePortal, read_limits
 
 
 class Command(BaseCommand):
-    help = "Fetches, reads, checks and files the packets of twelve sample sites, and proves it."
+    help = (
+        "Downloads, reads, checks and files the packets of twelve sample sites, and verifies the "
+        "ledger."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--sites", type=int, default=12, choices=range(1, 13), metavar="1-12")
@@ -46,25 +48,32 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0)
         if Batch.objects.exists():
             raise CommandError(
-                f"{settings.DATA_DIR} holds work already; the demo needs a folder of its own.\n"
-                "Start it with `make demo`, or set DATA_DIR to an empty folder."
+                f"{settings.DATA_DIR} already contains documents. The demo needs its own folder.\n"
+                "Start the demo with `make demo`, or set DATA_DIR to an empty folder."
             )
         try:
             with ExitStack() as stack:
                 self._demonstrate(stack, console, sites, seed, faults)
         except KeyboardInterrupt:
-            console.print("Stopped; nothing is left running.")
+            console.print("Stopped. All programs of the demo have ended.")
             sys.exit(130)
 
     def _demonstrate(
         self, stack: ExitStack, console: Console, sites: int, seed: int, faults: float
     ) -> None:
-        port = free_port()  # the documents' addresses name it
-        with console.status("Making the sample packets ..."):
-            corpus = _corpus(sites, seed, f"http://127.0.0.1:{port}")
+        """Run the demo. The programs that it starts end with `stack`."""
+        port = free_port()  # The addresses of the documents contain it.
+        with console.status("Creating the sample packets ..."):
+            corpus = write_corpus(
+                Path(settings.DATA_DIR) / "samples",
+                base_url=f"http://127.0.0.1:{port}",
+                seed=seed,
+                today=timezone.now().date(),
+                sites=sites,
+            )
         console.print(
             f"{corpus.documents} documents of {sites} sites, {corpus.scanned_pages} scanned pages, "
-            f"offered by a sample portal with rate limits and {faults:.0%} transient faults.",
+            f"served by a sample portal with rate limits and {faults:.0%} transient faults.",
             soft_wrap=True,
         )
         if not keys.has_private_key():
@@ -77,45 +86,39 @@ class Command(BaseCommand):
         environment = os.environ | {"LOG_LEVEL": "WARNING", "DATA_DIR": str(settings.DATA_DIR)}
         stack.enter_context(running(manage("workers", "--verbosity", "0"), environment))
         first = _ingest(console, "Packets", corpus.manifest)
-        again = _ingest(console, "Once more", corpus.manifest_again)
-        demo_output.print_sites(console, [first, again])
+        repeated = _ingest(console, "Repeated", corpus.manifest_again)
+        demo_output.print_sites(console, [first, repeated])
         demo_output.print_reasons(console, first)
         demo_output.print_portal(console, portal)
-        _verify_the_ledger(console)
+        _verify_ledger(console)
         console.print(
             f"The archive, the ledger and the database of this demo are in {settings.DATA_DIR}.",
             soft_wrap=True,
         )
 
 
-def _verify_the_ledger(console: Console) -> None:
-    """Show the verdict, and say why it is 3 here. Ends the command if it is another one."""
+def _verify_ledger(console: Console) -> None:
+    """Print the verdict, and explain why it is 3 here. Any other verdict ends the command."""
     try:
         call_command("checkpoint", verbosity=0)
         call_command("verify_audit", "--full")
-    except SystemExit as ended:
-        if ended.code != EXIT_CODES[Result.UNANCHORED]:
+    except SystemExit as error:
+        if error.code != EXIT_CODES[Result.UNANCHORED]:
             raise
         console.print(
-            "This is verdict 3 of verify_audit, as it should be for this demo: its checkpoints lie "
-            "on the same disk as its database, so anybody who can write to that disk could rewrite "
-            "both. With an anchor elsewhere (ANCHOR_S3_BUCKET, docs/operations.md) the verdict is "
-            "0: intact, and vouched for from outside.",
+            "This is verdict 3 of verify_audit, which is expected for this demo. Its checkpoints "
+            "and its database are on the same disk, so a person who can write to that disk could "
+            "change both. With an independent anchor (ANCHOR_S3_BUCKET, docs/operations.md) the "
+            "verdict is 0: intact and confirmed independently.",
             soft_wrap=True,
         )
 
 
-def _corpus(sites: int, seed: int, base_url: str) -> Corpus:
-    today: date = timezone.now().date()
-    folder = Path(settings.DATA_DIR) / "samples"
-    return write_corpus(folder, base_url=base_url, seed=seed, today=today, sites=sites)
-
-
 def _ingest(console: Console, title: str, file: Path) -> Batch:
     """Register a manifest and show the batch's progress until it is final."""
-    descriptors = manifest.read_manifest(file.read_text(encoding="utf-8"))
+    lines = manifest.read_manifest(file.read_text(encoding="utf-8"))
     batch = registration.register_manifest(
-        descriptors, submission.Submission(BatchSource.MANIFEST, "system:demo", OPERATIONS)
+        lines, submission.Submission(BatchSource.MANIFEST, "system:demo", OPERATIONS)
     )
     columns = (
         TextColumn("{task.description:<10}"),
@@ -125,7 +128,8 @@ def _ingest(console: Console, title: str, file: Path) -> Batch:
         TextColumn("{task.fields[states]}"),
     )
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task(title, total=len(descriptors), states="")
-        for now in progress.follow_until_final(batch, poll_seconds=0.3):
-            bar.update(task, completed=now.settled, states=demo_output.count_states(now.states))
+        task = bar.add_task(title, total=len(lines), states="")
+        for current in progress.follow_until_final(batch, poll_seconds=0.3):
+            states = demo_output.format_states(current.states)
+            bar.update(task, completed=current.settled, states=states)
     return batch

@@ -1,7 +1,7 @@
-"""Demo users for each role, with a password that everybody knows. For `make run` and the tour.
+"""Create demo users for each role with a public password, for `make run` and the tour.
 
-Refuses where DEBUG is off, so that it can never open a real system. Idempotent:
-run again, it puts passwords, roles and sites back as they stand here.
+The command refuses to run if DEBUG is off, so that it cannot give access to a real system. It is
+idempotent: if you run it again, it restores the passwords, roles and sites defined here.
 """
 
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ from sites.roles import (
     REGULATORY_AFFAIRS,
 )
 
-AUDIT = timedelta(days=90)  # how long the demo's auditor has access
-PASSWORD = "try-siteledger"  # noqa: S105 - known on purpose, and refused outside DEBUG
+AUDITOR_ACCESS = timedelta(days=90)
+PASSWORD = "try-siteledger"  # noqa: S105 - public on purpose, and refused outside DEBUG
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class DemoPerson:
     username: str
     printed_name: str
     group: str = ""  # of ingestion.roles; "" for coordinators and the administrator
-    sites: int = 0  # how many of all sites, by number
+    sites: int = 0  # the number of sites, counted from the first one
     is_superuser: bool = False
 
     @property
@@ -57,31 +57,27 @@ PEOPLE = (
 )
 
 
-def _make_fit(user: User) -> None:
-    """Trained, verified, with the policy read: so that the tour can begin at once."""
-    now = timezone.now()
-    user.training_acknowledged_at = user.training_acknowledged_at or now
-    user.policy_acknowledged_at = user.policy_acknowledged_at or now
-    user.identity_verified_at = user.identity_verified_at or now
-    user.identity_evidence = "A demo user: nobody."
-    user.password_changed_at = user.password_changed_at or now
-
-
 class Command(BaseCommand):
-    help = "Creates a demo user for each role, and prints how to sign in. Only where DEBUG is on."
+    help = "Creates a demo user for each role, and prints how to sign in. Needs DEBUG."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:
-            raise CommandError("demo users have known passwords: they are made where DEBUG is on")
+            raise CommandError("Demo users have public passwords. Create them only if DEBUG is on.")
         sites = list(Site.objects.order_by("site_id")[: max(person.sites for person in PEOPLE)])
         with ledger():
             roles.install()
-            rows = [self._row(person, sites[: person.sites]) for person in PEOPLE]
-        self._print([("user name", "password", "role", "sites"), *rows])
+            rows = [self._save(person, sites[: person.sites]) for person in PEOPLE]
+        table = [("user name", "password", "role", "sites"), *rows]
+        widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
+        for row in table:
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            self.stdout.write("  ".join(cells).rstrip())
         if not sites:
-            self.stdout.write("There are no sites yet: load some, then run this again.")
+            self.stdout.write("There are no sites yet. Load sites, then run this command again.")
 
-    def _row(self, person: DemoPerson, sites: list[Site]) -> tuple[str, ...]:
+    def _save(self, person: DemoPerson, sites: list[Site]) -> tuple[str, ...]:
+        """Create or restore a demo user, and return their line of the printed table."""
+        now = timezone.now()
         user = User.objects.filter(username=person.username).first()
         user = user or User(username=person.username)
         with account_changes.on_record(user):
@@ -90,9 +86,14 @@ class Command(BaseCommand):
             user.is_superuser = person.is_superuser
             if not user.check_password(PASSWORD):
                 user.set_password(PASSWORD)
-            _make_fit(user)
+            # Everything that is needed before the person can upload or sign.
+            user.training_acknowledged_at = user.training_acknowledged_at or now
+            user.policy_acknowledged_at = user.policy_acknowledged_at or now
+            user.identity_verified_at = user.identity_verified_at or now
+            user.identity_evidence = "Demo user, not a real person."
+            user.password_changed_at = user.password_changed_at or now
             if person.group == AUDITORS:
-                user.access_until = user.access_until or timezone.now().date() + AUDIT
+                user.access_until = user.access_until or now.date() + AUDITOR_ACCESS
             user.save()
             user.groups.set(Group.objects.filter(name=person.group))
             for site in sites:
@@ -104,9 +105,3 @@ class Command(BaseCommand):
             person.role,
             numbers or ("all" if user.is_staff else "none"),
         )
-
-    def _print(self, rows: list[tuple[str, ...]]) -> None:
-        widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-        for row in rows:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            self.stdout.write("  ".join(cells).rstrip())

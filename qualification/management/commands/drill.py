@@ -1,6 +1,6 @@
-"""A promise of the software, tried in an installation of its own: no other is touched.
+"""Run a drill in a sandbox, without touching this installation.
 
-Exit code 0: it held; 1: it did not, and the last line says what.
+Exit code 0: the promise was kept. Exit code 1: it was not, and the last line states the reason.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from qualification.drills import (
     replay,
     shutdown,
 )
-from qualification.drills.scene import DrillFailed
+from qualification.drills.setup import DrillFailed
 from qualification.sandbox import Sandbox, SandboxError
 from qualification.sandbox.programs import manage, running, stop_on_sigterm
 from samples import fixed_corpus
@@ -33,24 +33,24 @@ DRILLS = {
     "reconstruction": reconstruction.run,
 }
 REPLAY = "replay"
-CHANGES = {"backpressure": backpressure.CHANGES}
+SETTINGS = {"backpressure": backpressure.SETTINGS}  # of the process that runs the drill
 
 
 class Command(BaseCommand):
     help = (
-        "Tries what is promised, on sample documents in a temporary folder: replay (the same 500 "
-        "documents come to the same, three times), backpressure, rate-limit, shutdown (SIGTERM in "
-        "the middle), reconstruction (states and files from an export alone)."
+        "Runs a drill on sample documents in a temporary folder: replay (the same 500 documents "
+        "have the same results, three times), backpressure, rate-limit, shutdown (SIGTERM during "
+        "work), reconstruction (states and files from an export alone)."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("drill", choices=[REPLAY, *DRILLS])
-        parser.add_argument("--times", type=int, default=3, help="of a replay")
+        parser.add_argument("--times", type=int, default=3, help="number of runs of a replay")
         parser.add_argument(
             "--documents",
             type=int,
             default=fixed_corpus.DOCUMENTS,
-            help="of a replay; the first ones",
+            help="number of documents of a replay",
         )
         parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
 
@@ -58,50 +58,52 @@ class Command(BaseCommand):
         stop_on_sigterm()
         try:
             if inside:
-                self._work(drill, inside, options["documents"])
+                self._run_inside(drill, inside, options["documents"])
             else:
-                self._send(drill, options)
-        except (DrillFailed, SandboxError) as failed:
-            raise CommandError(f"{drill}: {failed}") from failed
+                self._run_in_sandboxes(drill, options)
+        except (DrillFailed, SandboxError) as error:
+            raise CommandError(f"{drill}: {error}") from error
 
-    def _send(self, drill: str, options: dict[str, Any]) -> None:
-        """Have it done by processes that know only its own folder."""
+    def _run_in_sandboxes(self, drill: str, options: dict[str, Any]) -> None:
+        """Run the drill in child processes, each of which knows only its own folder."""
         with tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True) as name:
             times = options["times"] if drill == REPLAY else 1
             folders = [Path(name) / str(number) for number in range(1, times + 1)]
             for folder in folders:
-                self._done(drill, folder, str(options["documents"]))
+                self._run_in_sandbox(drill, folder, str(options["documents"]))
             if drill == REPLAY:
                 replay.compare(folders)
-        self.stdout.write(f"{drill}: it holds.")
+        self.stdout.write(f"{drill}: passed.")
 
-    def _done(self, drill: str, folder: Path, documents: str) -> None:
+    def _run_in_sandbox(self, drill: str, folder: Path, documents: str) -> None:
         folder.mkdir()
         command = manage("drill", drill, "--inside", str(folder), "--documents", documents)
         with (
-            # Sockets are made in it, whose paths are short: not below the drill's own folder.
+            # The paths of sockets have to be short, so these are not below the drill's folder.
             tempfile.TemporaryDirectory(prefix="sl-", ignore_cleanup_errors=True) as temporary,
             running(
                 command,
-                Sandbox(folder).environment | {"TMPDIR": temporary, **CHANGES.get(drill, {})},
+                Sandbox(folder).environment | {"TMPDIR": temporary, **SETTINGS.get(drill, {})},
                 stdout=subprocess.PIPE,
             ) as process,
         ):
             for line in process.stdout or ():
                 self.stdout.write(line, ending="")
             if process.wait():
-                sys.exit(process.returncode)  # it has said why
+                sys.exit(process.returncode)  # The child process has printed the reason.
 
-    def _work(self, drill: str, folder: Path, documents: int) -> None:
-        if not Sandbox(folder).is_ours():
-            raise DrillFailed(f"a drill works in {folder} alone; nothing was done")
+    def _run_inside(self, drill: str, folder: Path, documents: int) -> None:
+        """Run the drill in this process, whose settings name the sandbox in `folder`."""
+        if not Sandbox(folder).is_current_installation():
+            raise DrillFailed(f"this process does not use the sandbox {folder}; nothing was done")
         call_command("migrate", verbosity=0)
         key_rotation.create_key(by="system:drill")
-        if drill == REPLAY:
-            replay.run(folder, self._say, documents=documents)
-        else:
-            DRILLS[drill](folder, self._say)
 
-    def _say(self, line: str) -> None:
-        self.stdout.write(line)
-        self.stdout.flush()
+        def report(line: str) -> None:
+            self.stdout.write(line)
+            self.stdout.flush()
+
+        if drill == REPLAY:
+            replay.run(folder, report, documents=documents)
+        else:
+            DRILLS[drill](folder, report)

@@ -1,7 +1,7 @@
-"""Raw material for the user's own validation, in a folder: docs/validation.md.
+"""Write the validation pack, the raw material for the user's own validation (docs/validation.md).
 
-Exit codes: 0 made, and nothing failed or is open; 1 made, and something is, which is named; 2 not
-made.
+Exit codes: 0 the pack was written, and nothing failed or is open; 1 it was written, and what failed
+or is open is listed; 2 it was not written.
 """
 
 import argparse
@@ -26,16 +26,16 @@ from qualification.validation import (
 from qualification.validation.operation import Operation
 from qualification.validation.steps import StepResult
 
-TESTS = "tests"
+TESTS_FOLDER = "tests"
 
 
 class Command(BaseCommand):
     help = (
-        "Writes what a validation can start from: requirements and the tests that prove them, and "
-        "scripts of installation and operational qualification with their results (PDF, CSV). It "
-        "changes nothing here; the operations are done in a temporary folder."
+        "Writes a folder with the requirements and the tests that prove them, and the scripts of "
+        "installation and operational qualification with their results (PDF, CSV). It changes "
+        "nothing in this installation: the operations run in a temporary folder."
     )
-    # What is wrong with an installation is a finding of this command, not a reason not to run it.
+    # Faults of an installation are results of this command, and must not prevent it from running.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -46,43 +46,51 @@ class Command(BaseCommand):
             nargs="+",
             default=[],
             metavar="FILE|DIR",
-            help="of runs of the tests: scripts/test -p tests.evidence --evidence DIR",
+            help="results of test runs: scripts/test -p tests.evidence --evidence DIR",
         )
-        parser.add_argument("--by", default=settings.OS_USER, help="who makes it")
         parser.add_argument(
-            "--without-oq", action="store_true", help="do no operations: they take a minute"
+            "--by", default=settings.OS_USER, help="the person who requests the pack"
+        )
+        parser.add_argument(
+            "--without-oq", action="store_true", help="leave out the operations (about a minute)"
         )
 
     def handle(self, *_args: Any, target: Path, **options: Any) -> None:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise CommandError(f"{target} is not an empty folder. Nothing was made.", returncode=2)
+            raise CommandError(
+                f"{target} is not an empty folder. Nothing was written.", returncode=2
+            )
         try:
             runs = results.read_runs(options["results"])
         except results.UnusableTestRecord as error:
-            raise CommandError(f"{error}. Nothing was made.", returncode=2) from error
-        made = pack.Pack(
-            rows=matrix.matrix_rows(self._marked(), runs),
+            raise CommandError(f"{error}. Nothing was written.", returncode=2) from error
+        tests = settings.BASE_DIR / TESTS_FOLDER
+        if not tests.is_dir():
+            self.stderr.write(
+                f"The tests are not installed here ({tests}). The matrix contains only the tests "
+                "in the given results. Use a checkout of this release to include all tests."
+            )
+        written = pack.Pack(
+            rows=matrix.matrix_rows(marks.requirements_of_tests(tests), runs),
             runs=runs,
-            iq=list(steps.run_steps(installation.SCRIPT.steps(), self._tell)),
-            oq=self._operated(is_left_out=options["without_oq"]),
+            iq=list(steps.run_steps(installation.SCRIPT.steps(), self._print_step)),
+            oq=self._run_operations(is_left_out=options["without_oq"]),
             by=options["by"],
         )
         try:
-            made.write(target)
+            written.write(target)
         except OSError as error:
             raise CommandError(f"{target} could not be written: {error}", returncode=2) from error
-        self._conclude(made, target)
+        if not runs:
+            self.stderr.write("No results of tests were given: see --results.")
+        self.stdout.write(
+            f"{target / pack.PDF}: raw material for your validation. It is not a validation."
+        )
+        if written.shortcomings:
+            self.stdout.write("\n".join(["Failed or open:", *written.shortcomings]))
+            sys.exit(1)
 
-    def _marked(self) -> dict[str, frozenset[str]]:
-        folder = settings.BASE_DIR / TESTS
-        if not folder.is_dir():
-            self.stderr.write(
-                f"The tests are not installed here ({folder}): the matrix has those that the "
-                "results name, and no others. Take a checkout of this release to have all."
-            )
-        return marks.requirements_of_tests(folder)
-
-    def _operated(self, *, is_left_out: bool) -> list[StepResult]:
+    def _run_operations(self, *, is_left_out: bool) -> list[StepResult]:
         with tempfile.TemporaryDirectory(prefix="sl-oq-") as folder:
             sandbox = Sandbox(Path(folder))
             script = Operation(sandbox).steps()
@@ -90,23 +98,13 @@ class Command(BaseCommand):
                 return steps.skip_steps(script, "left out: --without-oq")
             stop_on_sigterm()
             try:
-                return list(steps.run_steps(script, self._tell))
+                return list(steps.run_steps(script, self._print_step))
             except KeyboardInterrupt:
-                self.stderr.write("Stopped; nothing was made, and nothing is left running.")
+                self.stderr.write("Stopped. Nothing was written, and all programs have ended.")
                 sys.exit(130)
             finally:
                 sandbox.close()
 
-    def _tell(self, taken: StepResult) -> None:
-        self.stdout.write(f"{taken.result.value:<8} {taken.id}  {taken.done}")
+    def _print_step(self, result: StepResult) -> None:
+        self.stdout.write(f"{result.outcome.value:<8} {result.id}  {result.action}")
         self.stdout.flush()
-
-    def _conclude(self, made: pack.Pack, target: Path) -> None:
-        if not made.runs:
-            self.stderr.write("No results of tests were given: see --results.")
-        self.stdout.write(
-            f"{target / pack.PDF}: raw material for your validation, and not your validation."
-        )
-        if made.shortcomings:
-            self.stdout.write("\n".join(["Failed or open:", *made.shortcomings]))
-            sys.exit(1)

@@ -1,4 +1,4 @@
-"""Runs of tests, as files tell of them."""
+"""Factories for records of test runs."""
 
 from qualification.validation.results import RecordedRun, TestCase, TestRun
 
@@ -8,7 +8,7 @@ def case(name, outcome="passed", *rows):
 
 
 def run(*cases, **columns):
-    told = {
+    defaults = {
         "started": "2026-08-14T09:00:00Z",
         "ended": "2026-08-14T09:31:07Z",
         "host": "builder",
@@ -21,8 +21,8 @@ def run(*cases, **columns):
         "arguments": [],
         "exit_code": 0,
     }
-    return TestRun(tests=list(cases), **told | columns)
+    return TestRun(tests=list(cases), **defaults | columns)
 
 
-def read(*cases, **columns):
+def recorded(*cases, **columns):
     return RecordedRun("run.json", "1" * 64, run(*cases, **columns))

@@ -1,4 +1,4 @@
-"""What the matrix says of a requirement, from the tests that were run and those that were not."""
+"""The traceability matrix: the verdict on a requirement from the outcomes of its tests."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from django.conf import settings
 
 from qualification.validation import identity, matrix, results
 from qualification.validation.results import NOT_RUN, UnusableTestRecord
-from tests.qualification.validation.runs import case, read, run
+from tests.qualification.validation.runs import case, recorded, run
 
 pytestmark = pytest.mark.requirement("R39")
 ONE, OTHER = "tests/test_a.py::test_one", "tests/test_a.py::test_other"
@@ -31,26 +31,26 @@ def row(name, *runs, marked=MARKED):
     ],
     ids=["none-run", "one-run", "both", "one-skipped", "one-parameter-failed"],
 )
-def test_a_requirement_is_as_good_as_all_its_tests(cases, verdict):
-    assert row("R01", read(*cases)).verdict == verdict
+def test_the_verdict_on_a_requirement_needs_all_its_tests(cases, verdict):
+    assert row("R01", recorded(*cases)).verdict == verdict
 
 
-def test_what_failed_on_one_database_has_failed():
-    proof = row("R01", read(case(ONE)), read(case(ONE, "failed"))).proofs[0]
-    assert (proof.outcome, str(proof)) == ("failed", "1 failed, 1 passed")
+def test_a_test_that_failed_in_one_run_has_failed():
+    evidence = row("R01", recorded(case(ONE)), recorded(case(ONE, "failed"))).evidence[0]
+    assert (evidence.outcome, str(evidence)) == ("failed", "1 failed, 1 passed")
 
 
-def test_a_requirement_without_a_test_is_open_and_the_users_is_theirs():
+def test_a_requirement_without_a_test_is_open_unless_the_user_is_responsible():
     assert row("R01", marked={}).verdict == "OPEN"
     assert row("R28", marked={}).verdict == "the user's"
 
 
-def test_without_tests_installed_the_results_name_them():
-    proofs = row("R05", read(case(f"{ONE}[a]", "passed", "R05")), marked={}).proofs
-    assert [proof.test for proof in proofs] == [ONE]
+def test_without_installed_tests_the_matrix_uses_the_results():
+    evidence = row("R05", recorded(case(f"{ONE}[a]", "passed", "R05")), marked={}).evidence
+    assert [each.test for each in evidence] == [ONE]
 
 
-def test_results_are_read_from_a_folder_with_their_sums(tmp_path):
+def test_results_are_read_from_a_folder_with_their_digests(tmp_path):
     (tmp_path / "a.json").write_text(run(case(ONE)).model_dump_json())
     [found] = results.read_runs([tmp_path])
     assert found.run.tests[0].test == ONE
@@ -58,19 +58,19 @@ def test_results_are_read_from_a_folder_with_their_sums(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "reason"),
     [("{}", "started"), ("no JSON", "the file"), (None, "cannot be read")],
     ids=["other-json", "no-json", "no-file"],
 )
-def test_a_file_that_is_no_record_of_a_run_is_named(tmp_path, content, why):
+def test_a_file_that_is_not_a_record_is_named(tmp_path, content, reason):
     file = tmp_path / "run.json"
     if content is not None:
         file.write_text(content)
-    with pytest.raises(UnusableTestRecord, match=rf"run\.json.*{why}"):
+    with pytest.raises(UnusableTestRecord, match=rf"run\.json.*{reason}"):
         results.read_runs([file])
 
 
-def test_a_folder_without_results_is_named(tmp_path):
+def test_a_folder_without_results_is_refused(tmp_path):
     with pytest.raises(UnusableTestRecord, match="no results"):
         results.read_runs([tmp_path])
 
@@ -79,7 +79,7 @@ SMALL = """
 import pytest
 
 @pytest.fixture
-def falls():
+def fails_at_teardown():
     yield
     raise ValueError
 
@@ -88,33 +88,33 @@ def falls():
 def test_one(n): ...
 
 @pytest.mark.requirement("R02")
-def test_that_falls_at_its_end(falls): ...
+def test_that_fails_at_teardown(fails_at_teardown): ...
 
-def test_that_is_left_out():
+def test_that_is_skipped():
     pytest.skip()
 """
 
 
-def test_a_real_run_writes_what_the_matrix_reads(tmp_path):
+def test_a_real_run_writes_a_record_for_the_matrix(tmp_path):
     (tmp_path / "test_small.py").write_text(SMALL)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = requirement(id): a row\n")
-    asked = ["-p", "tests.evidence", "--evidence", str(tmp_path / "new"), str(tmp_path)]
+    options = ["-p", "tests.evidence", "--evidence", str(tmp_path / "new"), str(tmp_path)]
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
-    command = [sys.executable, "-m", "pytest", "-q", "-c", str(tmp_path / "pytest.ini"), *asked]
+    command = [sys.executable, "-m", "pytest", "-q", "-c", str(tmp_path / "pytest.ini"), *options]
     subprocess.run(command, cwd=settings.BASE_DIR, env=environment, check=False, timeout=60)
     [found] = results.read_runs([tmp_path / "new"])
-    ended = {each.id: (each.outcome, *each.requirements) for each in found.run.tests}
-    assert {name.partition("::")[2]: told for name, told in ended.items()} == {
+    outcomes = {each.id: (each.outcome, *each.requirements) for each in found.run.tests}
+    assert {name.partition("::")[2]: outcome for name, outcome in outcomes.items()} == {
         "test_one[1]": ("passed", "R01"),
         "test_one[2]": ("passed", "R01"),
-        "test_that_falls_at_its_end": ("failed", "R02"),
-        "test_that_is_left_out": ("skipped",),
+        "test_that_fails_at_teardown": ("failed", "R02"),
+        "test_that_is_skipped": ("skipped",),
     }
     assert found.run.exit_code == 1
     assert found.run.code == identity.code_digest(settings.BASE_DIR)
 
 
-def test_one_byte_of_the_code_makes_it_another(tmp_path):
+def test_a_change_of_one_byte_changes_the_digest_of_the_code(tmp_path):
     (tmp_path / "audit").mkdir()
     file = tmp_path / "audit" / "log.py"
     file.write_text("a")

@@ -1,4 +1,4 @@
-"""Does each requirement have its proof, and each mark its requirement?"""
+"""The table of requirements, and the marks of tests that name them."""
 
 from pathlib import Path
 
@@ -16,27 +16,25 @@ def named():
     return requirements_of_tests(TESTS)
 
 
-def test_the_table_is_whole_and_in_order():
+def test_the_table_is_complete_and_in_order():
     assert list(REQUIREMENTS) == [f"R{number:02}" for number in range(1, 41)]
     assert all(row.asks.endswith(".") and row.sources for row in REQUIREMENTS.values())
 
 
-def test_every_mark_names_a_row_of_the_table(named):
-    strangers = {
+def test_each_mark_names_a_requirement_of_the_table(named):
+    unknown = {
         test: rows - set(REQUIREMENTS) for test, rows in named.items() if rows - set(REQUIREMENTS)
     }
-    assert strangers == {}
+    assert unknown == {}
 
 
-def test_a_row_that_is_ours_has_a_test_or_says_why_there_is_none(named):
+def test_a_requirement_of_the_product_has_a_test_or_a_reason_for_having_none(named):
     proved = frozenset().union(*named.values())
-    wanting = {
-        name for name, row in REQUIREMENTS.items() if row.wants_a_test and name not in proved
-    }
-    assert wanting == {name for name, row in REQUIREMENTS.items() if row.open}
+    unproved = {name for name, row in REQUIREMENTS.items() if row.needs_test and name not in proved}
+    assert unproved == {name for name, row in REQUIREMENTS.items() if row.open}
 
 
-def test_what_is_not_the_products_alone_says_what_the_user_does():
+def test_a_requirement_of_the_user_states_what_the_user_does():
     assert [
         name
         for name, row in REQUIREMENTS.items()
@@ -44,7 +42,7 @@ def test_what_is_not_the_products_alone_says_what_the_user_does():
     ] == []
 
 
-def test_marks_of_functions_classes_and_modules_are_seen(tmp_path):
+def test_marks_of_functions_classes_and_modules_are_found(tmp_path):
     folder = tmp_path / "tests" / "deep"
     folder.mkdir(parents=True)
     (folder / "test_it.py").write_text(
@@ -64,5 +62,5 @@ def test_marks_of_functions_classes_and_modules_are_seen(tmp_path):
     }
 
 
-def test_where_no_tests_are_installed_none_are_named(tmp_path):
+def test_without_installed_tests_no_marks_are_found(tmp_path):
     assert requirements_of_tests(tmp_path / "tests") == {}
