@@ -198,7 +198,7 @@ def _portals() -> Iterator[CheckMessage]:
     if folder and not Path(folder).is_dir():
         yield Error(f"PORTAL_SECRETS_DIR={folder} is not a folder.", id="ingestion.E031")
     for name, value in settings.PORTAL_SECRETS.items():
-        if not name.startswith("PORTAL_SECRET_") and not Path(value).is_file():
+        if name.startswith(("PORTAL_CA_", "PORTAL_CERT_")) and not Path(value).is_file():
             yield Error(
                 f"{name}={value} is not a file.",
                 hint="Give the path of a PEM file that the workers may read.",

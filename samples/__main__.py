@@ -8,10 +8,14 @@ from pathlib import Path
 from samples.corpus import write_corpus
 
 
-def _arguments() -> argparse.Namespace:
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m samples", description=__doc__)
     parser.add_argument("directory", type=Path)
-    parser.add_argument("--base-url", required=True, help="where the sample portal will listen")
+    parser.add_argument(
+        "--base-url",
+        required=True,
+        help="the address at which the sample portal will serve the files",
+    )
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--sites", type=int, default=12, help="1 to 12")
     parser.add_argument(
@@ -20,17 +24,13 @@ def _arguments() -> argparse.Namespace:
         default=datetime.now(UTC).date(),
         help="the day on which all documents without a fault are valid",
     )
-    return parser.parse_args()
-
-
-def main() -> None:
-    asked = _arguments()
+    arguments = parser.parse_args()
     corpus = write_corpus(
-        asked.directory,
-        base_url=asked.base_url.rstrip("/"),
-        today=asked.today,
-        seed=asked.seed,
-        sites=asked.sites,
+        arguments.directory,
+        base_url=arguments.base_url.rstrip("/"),
+        today=arguments.today,
+        seed=arguments.seed,
+        sites=arguments.sites,
     )
     sys.stdout.write(
         f"{corpus.documents} documents, {corpus.scanned_pages} scanned pages: {corpus.directory}\n"

@@ -1,4 +1,4 @@
-"""Several documents in one file, as when a whole pile is scanned at once."""
+"""Several documents in one file, as when a pile of paper is scanned at once."""
 
 import io
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ def make_binder(documents: Sequence[bytes], *, turned: Sequence[int] = ()) -> by
 
     `turned` lists the pages (counted from 1) that are rotated by 90 degrees.
     """
-    with pikepdf.new() as together:
+    with pikepdf.new() as binder:
         for content in documents:
             with pikepdf.open(io.BytesIO(content)) as document:
-                together.pages.extend(document.pages)
+                binder.pages.extend(document.pages)
         for number in turned:
-            together.pages[number - 1].rotate(90, relative=True)
-        return _saved(together)
+            binder.pages[number - 1].rotate(90, relative=True)
+        return _save(binder)
 
 
 def side_by_side(left: bytes, right: bytes) -> bytes:
     """Return one landscape sheet with the first pages of two documents, as a copier produces."""
-    wide, high = LETTER
-    return _on_one_sheet(left, right, (high, wide), ((0, 0), (high / 2, 0)))
+    width, height = LETTER
+    return _on_one_sheet(left, right, (height, width), ((0, 0), (height / 2, 0)))
 
 
 def one_above_the_other(upper: bytes, lower: bytes) -> bytes:
@@ -37,18 +37,18 @@ def _on_one_sheet(
     one: bytes, other: bytes, size: tuple[float, float], corners: Sequence[tuple[float, float]]
 ) -> bytes:
     """Return one sheet with both pages. `corners`: their lower left corners, in points."""
-    wide, high = size
-    area = (wide / 2, high) if wide > high else (wide, high / 2)
+    width, height = size
+    area = (width / 2, height) if width > height else (width, height / 2)
     with pikepdf.new() as sheet:
         page = sheet.add_blank_page(page_size=size)
         for content, (left, bottom) in zip((one, other), corners, strict=True):
             with pikepdf.open(io.BytesIO(content)) as document:
                 placed = pikepdf.Rectangle(left, bottom, left + area[0], bottom + area[1])
                 page.add_overlay(document.pages[0], placed)
-        return _saved(sheet)
+        return _save(sheet)
 
 
-def _saved(document: pikepdf.Pdf) -> bytes:
+def _save(document: pikepdf.Pdf) -> bytes:
     output = io.BytesIO()
     document.save(output, deterministic_id=True)
     return output.getvalue()

@@ -10,7 +10,7 @@ expected-again.json             the same for the second manifest, after the firs
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -31,8 +31,8 @@ from samples.plan import PlannedDocument, plan_corpus
 from samples.renditions import Rendition
 
 SCHEMA_VERSION = "v2.1"
-_REDELIVERED = 6  # documents that the second manifest delivers again
-_HASHED = 3  # every third line of a manifest contains the SHA-256 of the document
+_REDELIVERED_DOCUMENTS = 6  # documents that the second manifest delivers again
+_HASH_INTERVAL = 3  # every third line of a manifest contains the SHA-256 of the document
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +74,24 @@ def write_corpus(
             fault=document.fault,
             seed=seed,
         )
-        scanned += _scanned_pages(document, content)
+        scanned += _count_scanned_pages(document, content)
         _write(directory / "files" / document.site.site_id / f"{document.doc_id}.pdf", content)
-        digest = "" if number % _HASHED else hashlib.sha256(content).hexdigest()
-        lines.append(_line(document, base_url, digest))
-    return _finish(directory, base_url, planned, lines, scanned)
+        digest = "" if number % _HASH_INTERVAL else hashlib.sha256(content).hexdigest()
+        lines.append(_manifest_line(document, base_url, digest))
+    return _write_lists(directory, base_url, planned, lines, scanned)
 
 
-def _finish(
+def _write_lists(
     directory: Path,
     base_url: str,
     planned: Sequence[PlannedDocument],
     lines: Sequence[Mapping[str, str]],
     scanned: int,
 ) -> Corpus:
-    again = list(_redelivered(planned))
+    # Only a filed document can have a duplicate.
+    without_fault = [place for place, document in enumerate(planned) if document.fault is None]
+    step = max(1, len(without_fault) // _REDELIVERED_DOCUMENTS)
+    redelivered = without_fault[::step][:_REDELIVERED_DOCUMENTS]
     corpus = Corpus(
         directory=directory,
         files=directory / "files",
@@ -98,47 +101,42 @@ def _finish(
         documents=len(planned),
         scanned_pages=scanned,
         expectations=tuple(_expectation(entry, expected_outcome(entry.fault)) for entry in planned),
-        expectations_again=tuple(_expectation(planned[place], DELIVERED_AGAIN) for place in again),
+        expectations_again=tuple(
+            _expectation(planned[place], DELIVERED_AGAIN) for place in redelivered
+        ),
     )
     present = dict.fromkeys(document.site.site_id for document in planned)
-    entries = [_site(entry, base_url) for entry in SITES if entry.site_id in present]
+    entries = [_site_entry(entry, base_url) for entry in SITES if entry.site_id in present]
     _write(corpus.sites, _json(entries))
     _write(corpus.manifest, _ndjson(lines))
-    _write(corpus.manifest_again, _ndjson(lines[place] for place in again))
+    _write(corpus.manifest_again, _ndjson(lines[place] for place in redelivered))
     _write(directory / "expected.json", _json(map(asdict, corpus.expectations)))
     _write(directory / "expected-again.json", _json(map(asdict, corpus.expectations_again)))
     return corpus
 
 
-def _redelivered(planned: Sequence[PlannedDocument]) -> Iterator[int]:
-    """Yield indexes of documents without a fault: only a filed document can have a duplicate."""
-    sound = [place for place, document in enumerate(planned) if document.fault is None]
-    step = max(1, len(sound) // _REDELIVERED)
-    yield from sound[::step][:_REDELIVERED]
-
-
-def _scanned_pages(document: PlannedDocument, content: bytes) -> int:
+def _count_scanned_pages(document: PlannedDocument, content: bytes) -> int:
     """Return how many scanned pages the file has; 0 if it cannot be opened."""
-    spoilt = {
+    unreadable = {
         DocumentFault.TRUNCATED,
         DocumentFault.ENCRYPTED,
         DocumentFault.A_WORD_FILE,
         DocumentFault.A_WEB_PAGE,
     }
-    if document.rendition is not Rendition.SCAN or document.fault in spoilt:
+    if document.rendition is not Rendition.SCAN or document.fault in unreadable:
         return 0
-    opened = pdfium.PdfDocument(content)
+    pdf = pdfium.PdfDocument(content)
     try:
-        return len(opened)
+        return len(pdf)
     finally:
-        opened.close()
+        pdf.close()
 
 
 def _expectation(document: PlannedDocument, outcome: ExpectedOutcome) -> Expectation:
     return Expectation(document.site.site_id, document.doc_id, outcome.state, outcome.code)
 
 
-def _line(document: PlannedDocument, base_url: str, digest: str) -> dict[str, str]:
+def _manifest_line(document: PlannedDocument, base_url: str, digest: str) -> dict[str, str]:
     site, doc_id = document.site, document.doc_id
     line = {
         "site_id": site.site_id,
@@ -152,7 +150,7 @@ def _line(document: PlannedDocument, base_url: str, digest: str) -> dict[str, st
     return {**line, "sha256": digest} if digest else line
 
 
-def _site(site: SampleSite, base_url: str) -> dict[str, Any]:
+def _site_entry(site: SampleSite, base_url: str) -> dict[str, Any]:
     return {
         "study": site.study.protocol_number,
         "protocol_version": site.study.version,

@@ -61,9 +61,8 @@ class PacketDates:
         def before(least: int, most: int) -> date:
             return today - timedelta(days=rng.randint(least, most))
 
-        lapse = (
-            2 if expired else 0
-        )  # years by which documents that are valid for two years are older
+        # Documents that are valid for two years are two years older if they have to be expired.
+        lapse = 2 if expired else 0
         meeting = anniversary(before(60, 160), -1 if expired else 0)
         licence, gcp, clia = before(120, 480), before(90, 600), before(100, 420)
         return cls(
@@ -85,7 +84,7 @@ class PacketDates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFacts:
-    """What one document says. `seed` determines all random content, such as careers and values."""
+    """The content of one document. `seed` determines random content, such as careers and values."""
 
     site: SampleSite
     dates: PacketDates
@@ -94,6 +93,11 @@ class DocumentFacts:
     fillable: bool = False  # whether answers are in form fields instead of printed
     # For Form FDA 1572, by number of the box: its content; "" for empty, BY_HAND for handwriting.
     boxes: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def signature_seed(self) -> str | None:
+        """The seed of the signature, or None for an unsigned document."""
+        return self.seed if self.signed else None
 
     @property
     def rng(self) -> random.Random:

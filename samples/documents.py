@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date, timedelta
 
 from samples.document_facts import DocumentFacts, PacketDates
@@ -12,7 +11,7 @@ from samples.people_and_sites import SITES, SampleSite
 from samples.renditions import SCANS, Rendition, make_scan
 
 
-def make_sample(  # noqa: PLR0913 - each is named where it is called
+def make_sample(  # noqa: PLR0913 - keyword arguments
     document_type: str,
     *,
     today: date,
@@ -32,29 +31,27 @@ def make_sample(  # noqa: PLR0913 - each is named where it is called
         raise ValueError(f"{document_type} is not made as a fillable form")
     if fault is DocumentFault.EXPIRED and document_type not in EXPIRING:
         raise ValueError(f"{document_type} does not expire")
-    chance = f"{seed} {site.site_id} {document_type}"
-    facts = _facts_of(site, rendition, fault, today=today, chance=chance)
-    content = PAGES[document_type](replace(facts, boxes=boxes or {}))
+    document_seed = f"{seed} {site.site_id} {document_type}"
+    named_site = neighbour(site) if fault is DocumentFault.WRONG_SITE else site
+    facts = DocumentFacts(
+        site=named_site,
+        dates=PacketDates.around(
+            today,
+            today - timedelta(days=named_site.study.version_age_days),
+            random.Random(f"{document_seed} dates"),
+            expired=fault is DocumentFault.EXPIRED,
+        ),
+        seed=document_seed,
+        signed=fault is not DocumentFault.UNSIGNED,
+        fillable=rendition is Rendition.FILLABLE_FORM,
+        boxes=boxes or {},
+    )
+    content = PAGES[document_type](facts)
     if fault is DocumentFault.BLANK_PAGE:
         content = with_blank_page(content)
     if rendition in SCANS:
-        content = make_scan(content, seed=chance, rendition=rendition)
+        content = make_scan(content, seed=document_seed, rendition=rendition)
     return spoil_file(content, fault)
-
-
-def _facts_of(
-    site: SampleSite, rendition: Rendition, fault: DocumentFault | None, *, today: date, chance: str
-) -> DocumentFacts:
-    named = neighbour(site) if fault is DocumentFault.WRONG_SITE else site
-    protocol = today - timedelta(days=named.study.version_age_days)
-    rng = random.Random(f"{chance} dates")
-    return DocumentFacts(
-        site=named,
-        dates=PacketDates.around(today, protocol, rng, expired=fault is DocumentFault.EXPIRED),
-        seed=chance,
-        signed=fault is not DocumentFault.UNSIGNED,
-        fillable=rendition is Rendition.FILLABLE_FORM,
-    )
 
 
 def neighbour(site: SampleSite) -> SampleSite:

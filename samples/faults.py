@@ -19,7 +19,7 @@ from ingestion.core.states import DocumentState
 class DocumentFault(StrEnum):
     UNSIGNED = "unsigned"
     EXPIRED = "expired"  #: an approval, a licence, a CLIA certificate
-    WRONG_SITE = "wrong site"  #: a neighbour's document among this site's
+    WRONG_SITE = "wrong site"  #: a document of another site of the same study
     BLANK_PAGE = "blank page"
     TRUNCATED = "truncated"
     ENCRYPTED = "encrypted"
@@ -35,7 +35,7 @@ class ExpectedOutcome:
     code: str
 
 
-SOUND = ExpectedOutcome(DocumentState.ARCHIVED, "")
+WITHOUT_FAULT = ExpectedOutcome(DocumentState.ARCHIVED, "")
 DELIVERED_AGAIN = ExpectedOutcome(DocumentState.DEDUPED, "DUPLICATE_CONTENT")
 OUTCOMES: Mapping[DocumentFault, ExpectedOutcome] = MappingProxyType(
     {
@@ -54,11 +54,11 @@ _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
 _WORDS = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
-PASSWORD = "site-only"  # noqa: S105 - of a sample; tests open it to check the rest of the file
+PASSWORD = "site-only"  # noqa: S105 - of sample files; tests open them with it
 
 
 def expected_outcome(fault: DocumentFault | None) -> ExpectedOutcome:
-    return OUTCOMES[fault] if fault else SOUND
+    return OUTCOMES[fault] if fault else WITHOUT_FAULT
 
 
 def with_blank_page(content: bytes) -> bytes:
@@ -68,32 +68,34 @@ def with_blank_page(content: bytes) -> bytes:
         document.add_blank_page(page_size=(float(size[2]), float(size[3])))
         document.pages.insert(1, document.pages[-1])
         del document.pages[-1]
-        return _saved(document)
+        output = io.BytesIO()
+        document.save(output, deterministic_id=True)
+        return output.getvalue()
 
 
 def spoil_file(content: bytes, fault: DocumentFault | None) -> bytes:
     """Return the bytes as they are delivered. Only faults of the file change them."""
-    spoil = _OF_THE_FILE.get(fault) if fault else None
+    spoil = _FILE_FAULTS.get(fault) if fault else None
     return spoil(content) if spoil else content
 
 
-def _truncated(content: bytes) -> bytes:
+def _truncate(content: bytes) -> bytes:
     """Cut the file before its first page is complete, so that nothing can be repaired."""
     return content[: len(content) // 4]
 
 
-def _encrypted(content: bytes) -> bytes:
+def _encrypt(content: bytes) -> bytes:
     # RC4, because AES uses a random vector, so that the bytes would differ in each run.
-    lock = pikepdf.Encryption(
+    encryption = pikepdf.Encryption(
         user=PASSWORD, owner=f"{PASSWORD}-owner", R=3, aes=False, metadata=False
     )
     with pikepdf.open(io.BytesIO(content)) as document:
         output = io.BytesIO()
-        document.save(output, encryption=lock, static_id=True)
+        document.save(output, encryption=encryption, static_id=True)
         return output.getvalue()
 
 
-def _word_file(_: bytes) -> bytes:
+def _make_word_file(_: bytes) -> bytes:
     """Return the smallest package that a word processor opens."""
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
@@ -114,7 +116,7 @@ def _word_file(_: bytes) -> bytes:
     return output.getvalue()
 
 
-def _web_page(_: bytes) -> bytes:
+def _make_web_page(_: bytes) -> bytes:
     """Return the sign-in page that a portal serves after a session has ended."""
     return (
         b"<!DOCTYPE html>\n<html><head><title>Sign in (SPECIMEN)</title></head>\n"
@@ -123,17 +125,11 @@ def _web_page(_: bytes) -> bytes:
     )
 
 
-_OF_THE_FILE: Mapping[DocumentFault, Callable[[bytes], bytes]] = MappingProxyType(
+_FILE_FAULTS: Mapping[DocumentFault, Callable[[bytes], bytes]] = MappingProxyType(
     {
-        DocumentFault.TRUNCATED: _truncated,
-        DocumentFault.ENCRYPTED: _encrypted,
-        DocumentFault.A_WORD_FILE: _word_file,
-        DocumentFault.A_WEB_PAGE: _web_page,
+        DocumentFault.TRUNCATED: _truncate,
+        DocumentFault.ENCRYPTED: _encrypt,
+        DocumentFault.A_WORD_FILE: _make_word_file,
+        DocumentFault.A_WEB_PAGE: _make_web_page,
     }
 )
-
-
-def _saved(document: pikepdf.Pdf) -> bytes:
-    output = io.BytesIO()
-    document.save(output, deterministic_id=True)
-    return output.getvalue()

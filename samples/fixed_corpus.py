@@ -41,20 +41,23 @@ def write_fixed_corpus(
     sites = min(len(SITES), math.ceil(documents / len(PAGES)))
     corpus = write_corpus(directory, base_url=base_url, today=DAY, seed=SEED, sites=sites)
     lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
-    kept = [*lines, *_copies(lines, corpus.files, documents - len(lines))][:documents]
-    listed = (f"{line['site_id']} {line['doc_id']} {_hash(corpus.files, line)}\n" for line in kept)
+    selected = [*lines, *_make_copies(lines, corpus.files, documents - len(lines))][:documents]
+    listed = (
+        f"{line['site_id']} {line['doc_id']} {_hash_file(corpus.files, line)}\n"
+        for line in selected
+    )
     return FixedCorpus(
         json.loads(corpus.sites.read_text()),
-        "".join(json.dumps(line) + "\n" for line in kept),
+        "".join(json.dumps(line) + "\n" for line in selected),
         hashlib.sha256("".join(listed).encode()).hexdigest(),
     )
 
 
-def _copies(lines: list[dict[str, str]], files: Path, wanted: int) -> Iterator[dict[str, str]]:
+def _make_copies(lines: list[dict[str, str]], files: Path, count: int) -> Iterator[dict[str, str]]:
     """Yield lines of copies. Each copy has a comment after the end, which PDF readers ignore."""
     planned = zip(lines, plan_corpus(len(lines) // len(PAGES)), strict=True)
     quick = [line for line, document in planned if document.rendition is not Rendition.SCAN]
-    for copy, line in enumerate(islice(cycle(quick), max(0, wanted))):
+    for copy, line in enumerate(islice(cycle(quick), max(0, count))):
         doc_id = f"{line['doc_id']}-{copy}"
         content = (files / line["site_id"] / f"{line['doc_id']}.pdf").read_bytes()
         (files / line["site_id"] / f"{doc_id}.pdf").write_bytes(content + b"%%%d\n" % copy)
@@ -63,6 +66,6 @@ def _copies(lines: list[dict[str, str]], files: Path, wanted: int) -> Iterator[d
         yield {**kept, "doc_id": doc_id, "url": url}
 
 
-def _hash(files: Path, line: dict[str, str]) -> str:
+def _hash_file(files: Path, line: dict[str, str]) -> str:
     content = (files / line["site_id"] / f"{line['doc_id']}.pdf").read_bytes()
     return hashlib.sha256(content).hexdigest()

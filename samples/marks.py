@@ -11,7 +11,7 @@ from reportlab.platypus import Flowable
 from samples.blocks import PLAIN, markup_paragraph
 from samples.ink import draw_signature
 
-_INK = (0.06, 0.09, 0.36)
+_INK_COLOUR = (0.06, 0.09, 0.36)
 
 
 class HandwrittenSignature(Flowable):  # type: ignore[misc] # reportlab has no types
@@ -54,15 +54,12 @@ class SignatureLine(Flowable):  # type: ignore[misc] # reportlab has no types
         canvas.drawString(line_at, 4, self.name)
         canvas.drawString(0, *((32, f"{self.label}:") if self.beside else (15, self.label)))
         canvas.drawString(date_at, 32, "Date:")
-        self._fill_in(line_at, line_to, date_at)
-
-    def _fill_in(self, line_at: float, line_to: float, date_at: float) -> None:
-        self.canv.setFillColorRGB(*_INK)
-        self.canv.setFont("Helvetica-Oblique", 10.5)
-        self.canv.drawString(date_at + 30, 33.5, self.dated)
+        canvas.setFillColorRGB(*_INK_COLOUR)
+        canvas.setFont("Helvetica-Oblique", 10.5)
+        canvas.drawString(date_at + 30, 33.5, self.dated)
         if self.seed is not None:
             box = (line_at + 10, 35, min(170.0, line_to - line_at - 16), 38)
-            draw_signature(self.canv, self.name.split(",")[0], box, self.seed)
+            draw_signature(canvas, self.name.split(",")[0], box, self.seed)
 
 
 class Seal(Flowable):  # type: ignore[misc] # reportlab has no types
@@ -124,9 +121,15 @@ class FormField(Flowable):  # type: ignore[misc] # reportlab has no types
         return width, self.height
 
     def draw(self) -> None:
+        # reportlab does not wrap the text of form fields.
+        lines = [
+            line
+            for typed in self.value.split("\n")
+            for line in simpleSplit(typed, "Helvetica", 9, self.width - 8)
+        ]
         self.canv.acroForm.textfield(
             name=self.name,
-            value="\n".join(self._lines()),
+            value="\n".join(lines),
             width=self.width,
             height=self.height,
             relative=True,
@@ -137,14 +140,6 @@ class FormField(Flowable):  # type: ignore[misc] # reportlab has no types
             fontSize=9,
             maxlen=2000,
         )
-
-    def _lines(self) -> list[str]:
-        """Return the wrapped lines of the value: reportlab does not wrap text in form fields."""
-        return [
-            line
-            for typed in self.value.split("\n")
-            for line in simpleSplit(typed, "Helvetica", 9, self.width - 8)
-        ]
 
 
 def form_answer(name: str, value: str, *, height: float, fillable: bool) -> Any:

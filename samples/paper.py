@@ -19,7 +19,10 @@ _NOTICE_GREY = 0.35
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFormat:
-    """The format of a document. `label`: a sticker for documents that do not name the study."""
+    """The format of a document.
+
+    `label` is the text of a sticker on documents that do not name the study.
+    """
 
     title: str
     size: tuple[float, float]  # points
@@ -38,25 +41,27 @@ def page_format(
 ) -> PageFormat:
     """Return the format for a site: Letter in the United States, A4 elsewhere."""
     size = LETTER if site.is_american else A4
-    sticker = f"Study {site.study.protocol_number}   Site number: {site.site_id}" if label else ""
-    return PageFormat(title=title, size=landscape(size) if wide else size, label=sticker, **rest)
+    label_text = (
+        f"Study {site.study.protocol_number}   Site number: {site.site_id}" if label else ""
+    )
+    return PageFormat(title=title, size=landscape(size) if wide else size, label=label_text, **rest)
 
 
 def typeset(sheet: PageFormat, story: Callable[[], Story]) -> bytes:
-    """Return the PDF. It is set twice, because each page shows the number of pages."""
+    """Return the PDF. It is typeset twice, because each page shows the number of pages."""
     pages = _build(sheet, story(), pages=0)[1]
     return _build(sheet, story(), pages)[0]
 
 
 def _build(sheet: PageFormat, story: Story, pages: int) -> tuple[bytes, int]:
-    def furnish(canvas: Any, _: Any) -> None:
+    def draw_furniture(canvas: Any, _: Any) -> None:
         canvas.saveState()
-        _mark_as_specimen(canvas, sheet)
-        _number(canvas, sheet, pages)
+        _draw_watermark(canvas, sheet)
+        _draw_footer(canvas, sheet, pages)
         if sheet.framed:
-            _frame(canvas, sheet)
+            _draw_frame(canvas, sheet)
         if sheet.label and canvas.getPageNumber() == 1:
-            _stick(canvas, sheet)
+            _draw_label(canvas, sheet)
         canvas.restoreState()
 
     output = io.BytesIO()
@@ -71,11 +76,11 @@ def _build(sheet: PageFormat, story: Story, pages: int) -> tuple[bytes, int]:
         author="SiteLedger sample generator",
         invariant=1,
     )
-    template.build(story, onFirstPage=furnish, onLaterPages=furnish)
+    template.build(story, onFirstPage=draw_furniture, onLaterPages=draw_furniture)
     return output.getvalue(), template.page
 
 
-def _mark_as_specimen(canvas: Any, sheet: PageFormat) -> None:
+def _draw_watermark(canvas: Any, sheet: PageFormat) -> None:
     """Draw the watermark away from signature lines, where it could be read as a signature."""
     width, height = sheet.size
     canvas.setFillGray(_WATERMARK_GREY)
@@ -90,7 +95,7 @@ def _mark_as_specimen(canvas: Any, sheet: PageFormat) -> None:
     canvas.drawCentredString(width / 2, height - 26, _NOTICE)
 
 
-def _frame(canvas: Any, sheet: PageFormat) -> None:
+def _draw_frame(canvas: Any, sheet: PageFormat) -> None:
     width, height = sheet.size
     canvas.setStrokeColorRGB(0.45, 0.33, 0.1)
     for inset, line in ((40, 1.6), (44, 0.5)):
@@ -98,14 +103,14 @@ def _frame(canvas: Any, sheet: PageFormat) -> None:
         canvas.rect(inset, inset + 5, width - 2 * inset, height - 2 * inset - 20)
 
 
-def _number(canvas: Any, sheet: PageFormat, pages: int) -> None:
+def _draw_footer(canvas: Any, sheet: PageFormat, pages: int) -> None:
     canvas.setFont("Helvetica", 8)
     canvas.drawString(sheet.margin, 30, sheet.footer or sheet.title)
     page = f"Page {canvas.getPageNumber()} of {pages}"
     canvas.drawRightString(sheet.size[0] - sheet.margin, 30, page)
 
 
-def _stick(canvas: Any, sheet: PageFormat) -> None:
+def _draw_label(canvas: Any, sheet: PageFormat) -> None:
     width, height = sheet.size
     canvas.setFillGray(0)
     canvas.setStrokeGray(0.4)

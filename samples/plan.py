@@ -57,14 +57,17 @@ def plan_corpus(sites: int) -> list[PlannedDocument]:
         raise ValueError(f"there are 1 to {len(SITES)} sample sites, not {sites}")
     return [
         PlannedDocument(
-            site, document_type, _rendition(row, place), FAULTS.get((site.site_id, document_type))
+            site,
+            document_type,
+            _choose_rendition(row, place),
+            FAULTS.get((site.site_id, document_type)),
         )
         for row, site in enumerate(SITES[:sites])
         for place, document_type in enumerate(PAGES)
     ]
 
 
-def _rendition(row: int, place: int) -> Rendition:
+def _choose_rendition(row: int, place: int) -> Rendition:
     if (3 * row + place) % 10 in _SCANNED:
         return Rendition.SCAN
     if list(PAGES)[place] in FILLABLE and row % 2 == 0:

@@ -22,7 +22,7 @@ class Rendition(StrEnum):
 
 
 SCANS = frozenset({Rendition.SCAN, Rendition.FAINT_SCAN, Rendition.INVERTED_SCAN})
-FAINT = 0.28  # of full contrast
+FAINT_CONTRAST = 0.28  # of full contrast
 
 
 def make_scan(content: bytes, *, seed: str, rendition: Rendition = Rendition.SCAN) -> bytes:
@@ -30,7 +30,9 @@ def make_scan(content: bytes, *, seed: str, rendition: Rendition = Rendition.SCA
     rng = random.Random(f"scan {seed}")
     dpi = rng.choice((200, 200, 200, 240, 300))
     quality = rng.randint(58, 72)
-    pages = [_toned(_scanned(page, rng), rendition) for page in _rendered(content, dpi)]
+    pages = [
+        _apply_tone(_simulate_scan(page, rng), rendition) for page in _render_pages(content, dpi)
+    ]
     output = io.BytesIO()
     pages[0].save(
         output,
@@ -46,15 +48,15 @@ def make_scan(content: bytes, *, seed: str, rendition: Rendition = Rendition.SCA
     return output.getvalue()
 
 
-def _toned(page: Image.Image, rendition: Rendition) -> Image.Image:
+def _apply_tone(page: Image.Image, rendition: Rendition) -> Image.Image:
     if rendition is Rendition.INVERTED_SCAN:
         return page.point(lambda level: 255 - level)
     if rendition is Rendition.FAINT_SCAN:
-        return page.point(lambda level: round(255 - (255 - level) * FAINT))
+        return page.point(lambda level: round(255 - (255 - level) * FAINT_CONTRAST))
     return page
 
 
-def _rendered(content: bytes, dpi: int) -> list[Image.Image]:
+def _render_pages(content: bytes, dpi: int) -> list[Image.Image]:
     document = pdfium.PdfDocument(content)
     try:
         document.init_forms()
@@ -65,15 +67,15 @@ def _rendered(content: bytes, dpi: int) -> list[Image.Image]:
         document.close()
 
 
-def _scanned(page: Image.Image, rng: random.Random) -> Image.Image:
+def _simulate_scan(page: Image.Image, rng: random.Random) -> Image.Image:
     """Return the page skewed, slightly blurred, on off-white paper, under uneven light."""
     angle = rng.uniform(0.3, 1.5) * rng.choice((-1, 1))
-    askew = page.rotate(angle, Image.Resampling.BICUBIC, fillcolor=255)
-    soft = askew.filter(ImageFilter.GaussianBlur(rng.uniform(0.4, 0.8)))
-    return Image.fromarray(_grain(np.asarray(soft), rng))
+    skewed = page.rotate(angle, Image.Resampling.BICUBIC, fillcolor=255)
+    blurred = skewed.filter(ImageFilter.GaussianBlur(rng.uniform(0.4, 0.8)))
+    return Image.fromarray(_add_noise(np.asarray(blurred), rng))
 
 
-def _grain(pixels: npt.NDArray[np.uint8], rng: random.Random) -> npt.NDArray[np.uint8]:
+def _add_noise(pixels: npt.NDArray[np.uint8], rng: random.Random) -> npt.NDArray[np.uint8]:
     """Return the page with noise. Integer arithmetic gives the same image on every processor."""
     noise = np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
     paper = rng.randint(242, 249)

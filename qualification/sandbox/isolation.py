@@ -11,7 +11,6 @@ PATH_SETTING = re.compile(r"_(DIR|ROOT|FILE)$")
 EXTERNAL_SETTING = re.compile(
     r"_(URL|BUCKET|ENDPOINT|TSA|CERTIFICATES|EMAILS|WEBHOOK|SERVER|ROLES)$|^CLAMD$"
 )
-_PORTAL_VARIABLES = ("PORTAL_SECRET", "PORTAL_CA_", "PORTAL_CERT_")
 _DOCUMENTED = re.compile(r"^#? ?([A-Z][A-Z0-9_]*)=", re.MULTILINE)  # in `.env.example`
 
 
@@ -22,8 +21,13 @@ def documented_settings() -> list[str]:
 
 def environment(folder: Path) -> dict[str, str]:
     """Return the environment with which programs of a sandbox in `folder` are started."""
-    kept = {name: v for name, v in os.environ.items() if not name.startswith(_PORTAL_VARIABLES)}
     names = documented_settings()
+    # Other variables with this prefix are credentials of portals.
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in names or not name.startswith("PORTAL_")
+    }
     in_use = [name for name in names if getattr(settings, name, "") and PATH_SETTING.search(name)]
     paths = {name: str(folder / name.lower()) for name in in_use}
     # A secret in a file would override the value below (config.environment).

@@ -1,4 +1,4 @@
-"""What shows that the investigator may practise, and knows Good Clinical Practice."""
+"""The medical licence and the certificate of Good Clinical Practice of the investigator."""
 
 from samples import blocks, marks
 from samples.document_facts import DocumentFacts, short_date
@@ -14,22 +14,28 @@ _MODULES = (
 
 
 def medical_licence(facts: DocumentFacts) -> bytes:
-    sheet = page_format(facts.site, f"Medical {_spelling(facts)}", label=True, framed=True)
-    return typeset(sheet, lambda: _licence_story(facts))
+    noun = "License" if facts.site.is_american else "Licence"
+    sheet = page_format(facts.site, f"Medical {noun}", label=True, framed=True)
+    return typeset(sheet, lambda: _licence_story(facts, noun))
 
 
-def _spelling(facts: DocumentFacts) -> str:
-    return "License" if facts.site.is_american else "Licence"
-
-
-def _licence_story(facts: DocumentFacts) -> Story:
-    licence, person = facts.site.licence, facts.site.investigator
+def _licence_story(facts: DocumentFacts, noun: str) -> Story:
+    site, licence, person = facts.site, facts.site.licence, facts.site.investigator
+    particulars = [
+        (f"{noun} Number:", licence.number),
+        (f"{noun} Type:", "Physician and Surgeon, full registration"),
+        ("Specialty:", "Gastroenterology"),
+        ("Status:", "Active, no restrictions on record"),
+        ("Issue Date:", facts.day(facts.dates.licence_issued)),
+        ("Expiration Date:", facts.day(facts.dates.licence_ends)),
+        ("Practice address:", f"{site.hospital}, {site.address}"),
+    ]
     return [
         blocks.vertical_space(16),
         marks.Seal("".join(word[0] for word in licence.authority.split() if word.istitle())),
         blocks.vertical_space(8),
         blocks.paragraph(licence.authority, blocks.TITLE),
-        blocks.paragraph(f"MEDICAL {_spelling(facts).upper()}", blocks.TITLE),
+        blocks.paragraph(f"MEDICAL {noun.upper()}", blocks.TITLE),
         blocks.vertical_space(12),
         blocks.paragraph("This is to certify that", blocks.CENTRED),
         blocks.paragraph(person.printed, blocks.TITLE),
@@ -40,29 +46,15 @@ def _licence_story(facts: DocumentFacts) -> Story:
             blocks.CENTRED,
         ),
         blocks.vertical_space(18),
-        _licence_particulars(facts),
+        blocks.captioned_lines(particulars),
         blocks.FillRemainingHeight(130),
         marks.SignatureLine(
             "Signature of Registrar",
             licence.registrar,
             short_date(facts.dates.licence_issued),
-            seed=facts.seed if facts.signed else None,
+            seed=facts.signature_seed,
         ),
     ]
-
-
-def _licence_particulars(facts: DocumentFacts) -> object:
-    site, dates, word = facts.site, facts.dates, _spelling(facts)
-    rows = [
-        (f"{word} Number:", site.licence.number),
-        (f"{word} Type:", "Physician and Surgeon, full registration"),
-        ("Specialty:", "Gastroenterology"),
-        ("Status:", "Active, no restrictions on record"),
-        ("Issue Date:", facts.day(dates.licence_issued)),
-        ("Expiration Date:", facts.day(dates.licence_ends)),
-        ("Practice address:", f"{site.hospital}, {site.address}"),
-    ]
-    return blocks.captioned_lines(rows)
 
 
 def gcp_certificate(facts: DocumentFacts) -> bytes:
@@ -72,6 +64,14 @@ def gcp_certificate(facts: DocumentFacts) -> bytes:
 
 def _gcp_story(facts: DocumentFacts) -> Story:
     person = facts.site.investigator
+    results = [("Module", "Result"), *((module, "Passed") for module in _MODULES)]
+    cells = [[blocks.paragraph(cell, blocks.PLAIN) for cell in row] for row in results]
+    record = [
+        ("Completion Date:", facts.day(facts.dates.gcp_completed)),
+        ("Expiration Date:", facts.day(facts.dates.gcp_ends)),
+        ("Record ID:", f"MRTC-{facts.rng.randint(10_000_000, 99_999_999)}"),
+        ("Course version:", "5.1, basic course, English"),
+    ]
     return [
         blocks.vertical_space(10),
         marks.Seal("MRTC"),
@@ -88,30 +88,14 @@ def _gcp_story(facts: DocumentFacts) -> Story:
             " of investigator site personnel of the TransCelerate mutual recognition programme.",
             blocks.CENTRED,
         ),
-        _modules(),
+        blocks.ruled_table(cells, widths=(360, 80)),
         blocks.vertical_space(12),
-        _gcp_record(facts),
+        blocks.captioned_lines(record),
         blocks.FillRemainingHeight(110),
         marks.SignatureLine(
             "Signature of Course Director",
             "Nadine Ferrer, PhD",
             short_date(facts.dates.gcp_completed),
-            seed=facts.seed if facts.signed else None,
+            seed=facts.signature_seed,
         ),
     ]
-
-
-def _gcp_record(facts: DocumentFacts) -> object:
-    rows = [
-        ("Completion Date:", facts.day(facts.dates.gcp_completed)),
-        ("Expiration Date:", facts.day(facts.dates.gcp_ends)),
-        ("Record ID:", f"MRTC-{facts.rng.randint(10_000_000, 99_999_999)}"),
-        ("Course version:", "5.1, basic course, English"),
-    ]
-    return blocks.captioned_lines(rows)
-
-
-def _modules() -> object:
-    rows = [("Module", "Result"), *((module, "Passed") for module in _MODULES)]
-    cells = [[blocks.paragraph(cell, blocks.PLAIN) for cell in row] for row in rows]
-    return blocks.ruled_table(cells, widths=(360, 80))

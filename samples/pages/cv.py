@@ -1,4 +1,4 @@
-"""A curriculum vitae of two pages, signed and dated at its end."""
+"""A curriculum vitae of two pages that is signed and dated at the end."""
 
 import random
 
@@ -35,95 +35,91 @@ def page(facts: DocumentFacts) -> bytes:
 
 
 def _story(facts: DocumentFacts) -> Story:
-    rng, start = facts.rng, facts.dates.signature.year - 24
-    return [
-        blocks.paragraph("CURRICULUM VITAE", blocks.TITLE),
-        _personal(facts),
-        *_section("Education", _education(rng, start)),
-        *_section("Postgraduate Training", _training(rng, start)),
-        *_section("Professional Appointments", _appointments(facts, rng, start)),
-        *_section("Licensure and Certification", _licensure(facts)),
-        *_section("Clinical Research Experience", _research(rng, start)),
-        PageBreak(),
-        *_section("Publications (selected)", _publications(facts, rng, start)),
-        *_section("Training in Good Clinical Practice", _gcp(facts)),
-        blocks.FillRemainingHeight(150),
-        blocks.paragraph(
-            "I certify that this curriculum vitae is accurate and current as of the date below.",
-            blocks.BODY,
-        ),
-        _signature(facts),
-    ]
-
-
-def _personal(facts: DocumentFacts) -> object:
     site, person = facts.site, facts.site.investigator
-    rows = [
+    # All sections share one generator, so their order determines their content.
+    rng, graduation = facts.rng, facts.dates.signature.year - 24
+    personal = [
         ("Name:", person.printed),
         ("Position:", f"{person.role}, {site.department}"),
         ("Institution:", f"{site.hospital}, {site.address}"),
         ("Study site:", f"Site number: {site.site_id} (protocol {site.study.protocol_number})"),
         ("E-mail:", f"{person.family_name.lower()}@hospital.example.org"),
     ]
-    return blocks.captioned_lines(rows)
-
-
-def _section(heading: str, rows: list[tuple[str, str]]) -> Story:
+    training = [
+        (
+            short_date(facts.dates.gcp_completed),
+            "ICH E6 refresher for investigators, online course",
+        ),
+        ("Languages", "English; working knowledge of one further language"),
+    ]
     return [
-        blocks.paragraph(heading.upper(), blocks.HEADING),
-        blocks.dated_lines(rows, widths=(90, 400)),
+        blocks.paragraph("CURRICULUM VITAE", blocks.TITLE),
+        blocks.captioned_lines(personal),
+        *_career(facts, rng, graduation),
+        PageBreak(),
+        *_section("Publications (selected)", _publications(facts, rng, graduation)),
+        *_section("Training in Good Clinical Practice", training),
+        blocks.FillRemainingHeight(150),
+        blocks.paragraph(
+            "I certify that this curriculum vitae is accurate and current as of the date below.",
+            blocks.BODY,
+        ),
+        marks.SignatureLine(
+            "Signature",
+            person.printed,
+            short_date(facts.dates.signature),
+            seed=facts.signature_seed,
+            beside=True,
+        ),
     ]
 
 
-def _education(rng: random.Random, start: int) -> list[tuple[str, str]]:
+def _career(facts: DocumentFacts, rng: random.Random, graduation: int) -> Story:
+    site, licence = facts.site, facts.site.licence
     school, college = rng.sample(_SCHOOLS, 2)
-    return [
-        (f"{start - 8} - {start - 4}", f"Bachelor of Science, Biology, {college}"),
-        (f"{start - 4} - {start}", f"Doctor of Medicine, {school}"),
+    education = [
+        (f"{graduation - 8} - {graduation - 4}", f"Bachelor of Science, Biology, {college}"),
+        (f"{graduation - 4} - {graduation}", f"Doctor of Medicine, {school}"),
     ]
-
-
-def _training(rng: random.Random, start: int) -> list[tuple[str, str]]:
-    first, second = rng.sample(_HOSPITALS, 2)
-    return [
-        (f"{start} - {start + 3}", f"Residency, Internal Medicine, {first}"),
-        (f"{start + 3} - {start + 6}", f"Fellowship, Gastroenterology, {second}"),
+    residency, fellowship = rng.sample(_HOSPITALS, 2)
+    training = [
+        (f"{graduation} - {graduation + 3}", f"Residency, Internal Medicine, {residency}"),
+        (f"{graduation + 3} - {graduation + 6}", f"Fellowship, Gastroenterology, {fellowship}"),
     ]
-
-
-def _appointments(facts: DocumentFacts, rng: random.Random, start: int) -> list[tuple[str, str]]:
-    site, earlier = facts.site, rng.choice(_HOSPITALS)
-    return [
-        (f"{start + 15} - present", f"Consultant and Head of Trials, {site.hospital}"),
-        (f"{start + 10} - {start + 15}", f"Attending Physician, {site.department}"),
-        (f"{start + 6} - {start + 10}", f"Staff Gastroenterologist, {earlier}"),
+    earlier = rng.choice(_HOSPITALS)
+    appointments = [
+        (f"{graduation + 15} - present", f"Consultant and Head of Trials, {site.hospital}"),
+        (f"{graduation + 10} - {graduation + 15}", f"Attending Physician, {site.department}"),
+        (f"{graduation + 6} - {graduation + 10}", f"Staff Gastroenterologist, {earlier}"),
     ]
-
-
-def _licensure(facts: DocumentFacts) -> list[tuple[str, str]]:
-    licence = facts.site.licence
-    return [
+    licensure = [
         ("Licence", f"{licence.authority}, No. {licence.number}, active"),
         ("Certification", "Board certified in Internal Medicine and in Gastroenterology"),
         ("Membership", "International Society for the Study of Colitis"),
     ]
-
-
-def _research(rng: random.Random, start: int) -> list[tuple[str, str]]:
-    return [
+    research = [
         (
-            f"{start + 9 + 3 * place} - {start + 12 + 3 * place}",
+            f"{graduation + 9 + 3 * place} - {graduation + 12 + 3 * place}",
             f"{rng.choice(('Principal Investigator', 'Sub-Investigator'))}: {trial}",
         )
         for place, trial in enumerate(rng.sample(_TRIALS, 4))
     ]
+    return [
+        *_section("Education", education),
+        *_section("Postgraduate Training", training),
+        *_section("Professional Appointments", appointments),
+        *_section("Licensure and Certification", licensure),
+        *_section("Clinical Research Experience", research),
+    ]
 
 
-def _publications(facts: DocumentFacts, rng: random.Random, start: int) -> list[tuple[str, str]]:
+def _publications(
+    facts: DocumentFacts, rng: random.Random, graduation: int
+) -> list[tuple[str, str]]:
     author = f"{facts.site.investigator.family_name} {facts.site.investigator.name[0]}"
     return [
         (
-            str(start + 11 + 2 * place),
+            str(graduation + 11 + 2 * place),
             (
                 f"{author}, et al. {paper}. {rng.choice(_JOURNALS)}"
                 f" {rng.randint(8, 60)}({rng.randint(1, 12)}): {rng.randint(20, 900)}."
@@ -133,21 +129,8 @@ def _publications(facts: DocumentFacts, rng: random.Random, start: int) -> list[
     ]
 
 
-def _gcp(facts: DocumentFacts) -> list[tuple[str, str]]:
+def _section(heading: str, rows: list[tuple[str, str]]) -> Story:
     return [
-        (
-            short_date(facts.dates.gcp_completed),
-            "ICH E6 refresher for investigators, online course",
-        ),
-        ("Languages", "English; working knowledge of one further language"),
+        blocks.paragraph(heading.upper(), blocks.HEADING),
+        blocks.dated_lines(rows, widths=(90, 400)),
     ]
-
-
-def _signature(facts: DocumentFacts) -> object:
-    return marks.SignatureLine(
-        "Signature",
-        facts.site.investigator.printed,
-        short_date(facts.dates.signature),
-        seed=facts.seed if facts.signed else None,
-        beside=True,
-    )

@@ -1,11 +1,10 @@
-"""The log of who signs how, and which tasks the investigator has delegated to whom."""
+"""The site signature log and the log of the tasks that the investigator has delegated."""
 
 from datetime import timedelta
 
 from samples import blocks, marks
 from samples.document_facts import DocumentFacts, short_date
 from samples.paper import Story, page_format, typeset
-from samples.people_and_sites import SamplePerson
 
 _TASKS = (
     "1 Informed consent",
@@ -18,14 +17,14 @@ _TASKS = (
     "8 Case report forms and queries",
     "9 Regulatory documents",
 )
-_USUAL = {
+_TASKS_OF_ROLE = {
     "Principal Investigator": "1, 2, 3, 4",
     "Sub-Investigator": "1, 2, 3, 4",
     "Study Coordinator": "7, 8, 9",
     "Study Pharmacist": "5, 6",
 }
-_HEADS = ("Name", "Role", "Signature", "Initials", "Tasks", "Start date", "Stop date")
-_LINES = 8  # of the printed form, with its header
+_HEADINGS = ("Name", "Role", "Signature", "Initials", "Tasks", "Start date", "Stop date")
+_ROWS = 8  # rows of the printed form with its header
 _WIDTHS = (140, 110, 150, 60, 70, 80, 70)
 
 
@@ -37,14 +36,14 @@ def page(facts: DocumentFacts) -> bytes:
 
 def _story(facts: DocumentFacts) -> Story:
     site, study = facts.site, facts.site.study
-    named = f"Protocol number: {study.protocol_number} | Site number: {site.site_id}"
+    numbers = f"Protocol number: {study.protocol_number} | Site number: {site.site_id}"
     return [
         blocks.paragraph("SITE SIGNATURE LOG / DELEGATION OF AUTHORITY LOG", blocks.TITLE),
-        blocks.paragraph(f"{named} | Sponsor: {study.sponsor}", blocks.CENTRED),
+        blocks.paragraph(f"{numbers} | Sponsor: {study.sponsor}", blocks.CENTRED),
         blocks.paragraph(
             f"Principal Investigator: {site.investigator.printed} | {site.hospital}", blocks.CENTRED
         ),
-        _table(facts),
+        _delegation_table(facts),
         blocks.vertical_space(6),
         blocks.paragraph(f"Tasks: {'; '.join(_TASKS)}.", blocks.SMALL),
         blocks.paragraph(
@@ -57,27 +56,26 @@ def _story(facts: DocumentFacts) -> Story:
             "Signature of Principal Investigator",
             site.investigator.printed,
             short_date(facts.dates.signature),
-            seed=facts.seed if facts.signed else None,
+            seed=facts.signature_seed,
         ),
     ]
 
 
-def _table(facts: DocumentFacts) -> object:
-    rows: list[list[object]] = [[blocks.paragraph(head, blocks.PLAIN) for head in _HEADS]]
-    rows += [_row(person, facts) for person in (facts.site.investigator, *facts.site.team)]
-    rows += [[""] * len(_HEADS)] * (_LINES - len(rows))
-    return blocks.ruled_table(rows, widths=_WIDTHS)
-
-
-def _row(person: SamplePerson, facts: DocumentFacts) -> list[object]:
-    initials = "".join(part[0] for part in person.name.split())
+def _delegation_table(facts: DocumentFacts) -> object:
+    rows: list[list[object]] = [[blocks.paragraph(heading, blocks.PLAIN) for heading in _HEADINGS]]
     start = facts.dates.signature - timedelta(days=facts.rng.randint(0, 4))
-    return [
-        blocks.paragraph(person.printed, blocks.PLAIN),
-        blocks.paragraph(person.role, blocks.PLAIN),
-        marks.HandwrittenSignature(person.name, facts.seed, (110, 24)),
-        blocks.paragraph(initials, blocks.PLAIN),
-        blocks.paragraph(_USUAL[person.role], blocks.PLAIN),
-        blocks.paragraph(short_date(start), blocks.PLAIN),
-        "",
-    ]
+    for person in (facts.site.investigator, *facts.site.team):
+        initials = "".join(part[0] for part in person.name.split())
+        rows.append(
+            [
+                blocks.paragraph(person.printed, blocks.PLAIN),
+                blocks.paragraph(person.role, blocks.PLAIN),
+                marks.HandwrittenSignature(person.name, facts.seed, (110, 24)),
+                blocks.paragraph(initials, blocks.PLAIN),
+                blocks.paragraph(_TASKS_OF_ROLE[person.role], blocks.PLAIN),
+                blocks.paragraph(short_date(start), blocks.PLAIN),
+                "",
+            ]
+        )
+    rows += [[""] * len(_HEADINGS)] * (_ROWS - len(rows))
+    return blocks.ruled_table(rows, widths=_WIDTHS)

@@ -33,6 +33,16 @@ def page(facts: DocumentFacts) -> bytes:
 
 
 def _story(facts: DocumentFacts) -> Story:
+    questions: Story = []
+    for number, question in enumerate(_QUESTIONS, start=1):
+        questions += [
+            blocks.paragraph(f"{number}. {question}", blocks.SMALL),
+            marks.TickBox(
+                "Yes, I hold such an interest (describe on a separate sheet)", ticked=False
+            ),
+            marks.TickBox("No", ticked=True),
+            blocks.vertical_space(3),
+        ]
     return [
         blocks.paragraph("FINANCIAL DISCLOSURE FORM", blocks.TITLE),
         blocks.paragraph("Clinical Investigator - 21 CFR Part 54", blocks.CENTRED),
@@ -44,7 +54,7 @@ def _story(facts: DocumentFacts) -> Story:
             " question for the period of the study and one year after its completion.",
             blocks.SMALL,
         ),
-        *(item for number in range(len(_QUESTIONS)) for item in _question(number)),
+        *questions,
         blocks.vertical_space(6),
         blocks.paragraph(
             "I declare that this information is complete and correct to the best of my knowledge."
@@ -53,7 +63,12 @@ def _story(facts: DocumentFacts) -> Story:
             blocks.SMALL,
         ),
         blocks.FillRemainingHeight(100),
-        _signature(facts),
+        marks.SignatureLine(
+            "Signature of Investigator",
+            facts.site.investigator.printed,
+            short_date(facts.dates.signature),
+            seed=facts.signature_seed,
+        ),
     ]
 
 
@@ -75,21 +90,3 @@ def _identification(facts: DocumentFacts) -> object:
         for name, caption, value in rows
     ]
     return blocks.ruled_table(cells, widths=(140, 350), heads=0)
-
-
-def _question(number: int) -> Story:
-    return [
-        blocks.paragraph(f"{number + 1}. {_QUESTIONS[number]}", blocks.SMALL),
-        marks.TickBox("Yes, I hold such an interest (describe on a separate sheet)", ticked=False),
-        marks.TickBox("No", ticked=True),
-        blocks.vertical_space(3),
-    ]
-
-
-def _signature(facts: DocumentFacts) -> object:
-    return marks.SignatureLine(
-        "Signature of Investigator",
-        facts.site.investigator.printed,
-        short_date(facts.dates.signature),
-        seed=facts.seed if facts.signed else None,
-    )

@@ -1,4 +1,4 @@
-"""A specimen like Form FDA 1572: two pages of numbered boxes, printed or as a fillable form."""
+"""A specimen of Form FDA 1572: two pages of numbered boxes, printed or as a fillable form."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -87,12 +87,21 @@ def page(facts: DocumentFacts) -> bytes:
 
 
 def _story(facts: DocumentFacts, width: float) -> Story:
+    commitments: Story = [blocks.paragraph("9. COMMITMENTS", _SMALL), blocks.vertical_space(4)]
+    for line in _COMMITMENTS:
+        commitments += [blocks.paragraph(line, _SMALL), blocks.vertical_space(9)]
+    instructions = [
+        blocks.paragraph("INSTRUCTIONS FOR COMPLETING FORM FDA 1572", _TITLE),
+        blocks.paragraph("STATEMENT OF INVESTIGATOR", _TITLE),
+        *(blocks.paragraph(line, blocks.PLAIN) for line in _INSTRUCTIONS),
+        blocks.vertical_space(4),
+    ]
     return [
-        _head(width),
-        _boxes(_answers(facts), width),
+        _heading(width),
+        _boxes(_boxes_1_to_7(facts), width),
         PageBreak(),
-        _boxes([_outline(facts), _commitments(), _instructions()], width),
-        _signing(facts, width),
+        _boxes([_protocol_outline(facts), commitments, instructions], width),
+        _date_and_signature(facts, width),
     ]
 
 
@@ -102,7 +111,7 @@ def _boxes(contents: Sequence[Story], width: float) -> Any:
     return table
 
 
-def _head(width: float) -> Any:
+def _heading(width: float) -> Any:
     left = [
         blocks.paragraph("DEPARTMENT OF HEALTH AND HUMAN SERVICES", _TITLE),
         blocks.paragraph("FOOD AND DRUG ADMINISTRATION", blocks.CENTRED),
@@ -126,50 +135,45 @@ def _head(width: float) -> Any:
     return table
 
 
-def _answers(facts: DocumentFacts) -> list[Story]:
-    """Boxes 1 to 7."""
+def _boxes_1_to_7(facts: DocumentFacts) -> list[Story]:
     site, study = facts.site, facts.site.study
     place = f"{site.hospital}, {site.department}\n{site.address}"
-    helpers = "\n".join(person.printed for person in site.subinvestigators)
+    subinvestigators = "\n".join(person.printed for person in site.subinvestigators)
     protocol = f"{study.protocol_number}, {study.ind}. Site number: {site.site_id}\n{study.title}"
     person = (("investigator_name", site.investigator.printed), ("investigator_address", place))
-    lab = f"{site.laboratory.name}, CLIA {site.laboratory.clia}\n{site.address}"
+    laboratory = f"{site.laboratory.name}, CLIA {site.laboratory.clia}\n{site.address}"
     board = f"{site.board.name} ({site.board.registration})\n{site.address}"
     return [
         _box(facts, 1, *person),
-        _qualification(ticked=facts.boxes.get(2) != ""),
+        [
+            blocks.paragraph(_CAPTIONS[2], _SMALL),
+            marks.TickBox("CURRICULUM VITAE", ticked=facts.boxes.get(2) != ""),
+            marks.TickBox("OTHER STATEMENT OF QUALIFICATIONS", ticked=False),
+        ],
         _box(facts, 3, ("facility", place)),
-        _box(facts, 4, ("laboratory", lab)),
+        _box(facts, 4, ("laboratory", laboratory)),
         _box(facts, 5, ("irb", board)),
-        _box(facts, 6, ("subinvestigators", helpers)),
+        _box(facts, 6, ("subinvestigators", subinvestigators)),
         _box(facts, 7, ("protocol", protocol)),
     ]
 
 
-def _qualification(*, ticked: bool) -> Story:
-    return [
-        blocks.paragraph(_CAPTIONS[2], _SMALL),
-        marks.TickBox("CURRICULUM VITAE", ticked=ticked),
-        marks.TickBox("OTHER STATEMENT OF QUALIFICATIONS", ticked=False),
-    ]
-
-
 def _box(facts: DocumentFacts, number: int, *answers: tuple[str, str]) -> Story:
-    caption, instead = _CAPTIONS[number], facts.boxes.get(number)
-    if instead == BY_HAND:
+    caption, content = _CAPTIONS[number], facts.boxes.get(number)
+    if content == BY_HAND:
         size = (230, 22)
-        hand = [
+        handwriting = [
             marks.HandwrittenSignature(value, f"{facts.seed} {name}", size)
             for name, value in answers
         ]
         return [
             blocks.paragraph(caption, _SMALL),
             blocks.vertical_space(4),
-            *hand,
+            *handwriting,
             blocks.vertical_space(10),
         ]
-    if instead is not None:
-        answers = ((answers[0][0], instead), *((name, "") for name, _ in answers[1:]))
+    if content is not None:  # replaces the answer; further fields stay empty
+        answers = ((answers[0][0], content), *((name, "") for name, _ in answers[1:]))
     filled = [
         marks.form_answer(
             name,
@@ -187,40 +191,23 @@ def _box(facts: DocumentFacts, number: int, *answers: tuple[str, str]) -> Story:
     ]
 
 
-def _outline(facts: DocumentFacts) -> Story:
-    first, ticked = facts.site.study.phase == 1, facts.boxes.get(8) != ""
+def _protocol_outline(facts: DocumentFacts) -> Story:
+    is_phase_1, ticked = facts.site.study.phase == 1, facts.boxes.get(8) != ""
     return [
         blocks.paragraph("8. PROVIDE THE FOLLOWING CLINICAL PROTOCOL INFORMATION", _SMALL),
         blocks.vertical_space(2),
         marks.TickBox(
-            "FOR PHASE 1 INVESTIGATIONS, A GENERAL OUTLINE OF THE PLAN", ticked=ticked and first
+            "FOR PHASE 1 INVESTIGATIONS, A GENERAL OUTLINE OF THE PLAN",
+            ticked=ticked and is_phase_1,
         ),
         marks.TickBox(
             "FOR PHASE 2 OR 3 INVESTIGATIONS, AN OUTLINE OF THE STUDY PROTOCOL",
-            ticked=ticked and not first,
+            ticked=ticked and not is_phase_1,
         ),
     ]
 
 
-def _commitments() -> Story:
-    statements = [
-        item
-        for line in _COMMITMENTS
-        for item in (blocks.paragraph(line, _SMALL), blocks.vertical_space(9))
-    ]
-    return [blocks.paragraph("9. COMMITMENTS", _SMALL), blocks.vertical_space(4), *statements]
-
-
-def _instructions() -> Story:
-    return [
-        blocks.paragraph("INSTRUCTIONS FOR COMPLETING FORM FDA 1572", _TITLE),
-        blocks.paragraph("STATEMENT OF INVESTIGATOR", _TITLE),
-        *(blocks.paragraph(line, blocks.PLAIN) for line in _INSTRUCTIONS),
-        blocks.vertical_space(4),
-    ]
-
-
-def _signing(facts: DocumentFacts, width: float) -> Any:
+def _date_and_signature(facts: DocumentFacts, width: float) -> Any:
     dated = marks.form_answer(
         "date", numeric_date(facts.dates.signature), height=16, fillable=facts.fillable
     )

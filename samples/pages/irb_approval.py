@@ -1,4 +1,4 @@
-"""The letter by which an ethics board approves the study at the site."""
+"""The letter with which an institutional review board approves the study at the site."""
 
 from samples import blocks, marks
 from samples.document_facts import DocumentFacts, short_date
@@ -15,13 +15,18 @@ def page(facts: DocumentFacts) -> bytes:
 
 
 def _story(facts: DocumentFacts) -> Story:
-    board, dates = facts.site.board, facts.dates
+    site, board, dates = facts.site, facts.site.board, facts.dates
+    registration = (
+        f"DHHS Registration # {board.registration} | Federalwide Assurance # {board.assurance}"
+    )
     return [
-        *_letterhead(facts),
+        blocks.paragraph(board.name, blocks.TITLE),
+        blocks.paragraph(f"{site.hospital}, {site.address}", blocks.CENTRED),
+        blocks.paragraph(registration, blocks.CENTRED),
         blocks.paragraph("NOTICE OF INITIAL APPROVAL", blocks.TITLE),
         _reference(facts),
         blocks.vertical_space(8),
-        blocks.paragraph(f"Dear {facts.site.investigator.printed}:"),
+        blocks.paragraph(f"Dear {site.investigator.printed}:"),
         blocks.paragraph(
             f"The {board.name}, acting as Institutional Review Board (IRB) for this research, has"
             " approved the study named above. Convened review at the meeting of"
@@ -29,7 +34,7 @@ def _story(facts: DocumentFacts) -> Story:
             " that the research satisfies the criteria for approval at 21 CFR 56.111."
         ),
         blocks.paragraph("Documents reviewed and approved:", blocks.HEADING),
-        _documents(facts),
+        _documents_table(facts),
         blocks.vertical_space(6),
         blocks.paragraph(
             "Approval is for one year. No research activity may continue past the expiration date"
@@ -39,19 +44,12 @@ def _story(facts: DocumentFacts) -> Story:
             blocks.SMALL,
         ),
         blocks.FillRemainingHeight(86),
-        _signature(facts),
-    ]
-
-
-def _letterhead(facts: DocumentFacts) -> Story:
-    board, site = facts.site.board, facts.site
-    numbers = (
-        f"DHHS Registration # {board.registration} | Federalwide Assurance # {board.assurance}"
-    )
-    return [
-        blocks.paragraph(board.name, blocks.TITLE),
-        blocks.paragraph(f"{site.hospital}, {site.address}", blocks.CENTRED),
-        blocks.paragraph(numbers, blocks.CENTRED),
+        marks.SignatureLine(
+            "Signature of IRB Chair",
+            board.chair.printed,
+            short_date(dates.approval),
+            seed=facts.signature_seed,
+        ),
     ]
 
 
@@ -73,7 +71,7 @@ def _reference(facts: DocumentFacts) -> object:
     return blocks.captioned_lines(rows)
 
 
-def _documents(facts: DocumentFacts) -> object:
+def _documents_table(facts: DocumentFacts) -> object:
     study, dates = facts.site.study, facts.dates
     rows = [
         ("Document", "Version", "Date"),
@@ -87,13 +85,3 @@ def _documents(facts: DocumentFacts) -> object:
     ]
     cells = [[blocks.paragraph(cell, blocks.PLAIN) for cell in row] for row in rows]
     return blocks.ruled_table(cells, widths=(270, 80, 120))
-
-
-def _signature(facts: DocumentFacts) -> object:
-    chair = facts.site.board.chair
-    return marks.SignatureLine(
-        "Signature of IRB Chair",
-        chair.printed,
-        short_date(facts.dates.approval),
-        seed=facts.seed if facts.signed else None,
-    )

@@ -1,4 +1,4 @@
-"""What shows that the local laboratory is fit for use: its CLIA certificate, its normal ranges."""
+"""The CLIA certificate and the normal ranges of the local laboratory."""
 
 import random
 
@@ -6,7 +6,7 @@ from samples import blocks, marks
 from samples.document_facts import DocumentFacts, short_date
 from samples.paper import Story, page_format, typeset
 
-# Analyte, unit, lower and upper limit of adults, decimals. Ordinary textbook intervals.
+# Analyte, unit, lower and upper limit for adults, decimals. The intervals are from textbooks.
 _ANALYTES = (
     ("Haemoglobin (male)", "g/dL", 13.5, 17.5, 1),
     ("Haemoglobin (female)", "g/dL", 12.0, 15.5, 1),
@@ -32,17 +32,26 @@ _ANALYTES = (
 
 def certification(facts: DocumentFacts) -> bytes:
     sheet = page_format(facts.site, "CLIA Certificate of Accreditation", label=True)
-    return typeset(sheet, lambda: _certificate(facts))
+    return typeset(sheet, lambda: _certificate_story(facts))
 
 
-def _certificate(facts: DocumentFacts) -> Story:
+def _certificate_story(facts: DocumentFacts) -> Story:
+    site, dates = facts.site, facts.dates
+    particulars = [
+        ("LABORATORY NAME:", f"{site.laboratory.name}, {site.hospital}"),
+        ("ADDRESS:", site.address),
+        ("CLIA ID NUMBER:", site.laboratory.clia),
+        ("EFFECTIVE DATE:", facts.day(dates.clia_effective)),
+        ("EXPIRATION DATE:", facts.day(dates.clia_ends)),
+        ("LABORATORY DIRECTOR:", site.laboratory.director.printed),
+    ]
     return [
         blocks.vertical_space(18),
         blocks.paragraph("CENTERS FOR MEDICARE & MEDICAID SERVICES", blocks.CENTRED),
         blocks.paragraph("CLINICAL LABORATORY IMPROVEMENT AMENDMENTS", blocks.TITLE),
         blocks.paragraph("CERTIFICATE OF ACCREDITATION", blocks.TITLE),
         blocks.vertical_space(12),
-        _particulars(facts),
+        blocks.captioned_lines(particulars),
         blocks.vertical_space(16),
         blocks.paragraph(
             "Pursuant to Section 353 of the Public Health Service Act (42 U.S.C. 263a) and 42 CFR"
@@ -60,32 +69,19 @@ def _certificate(facts: DocumentFacts) -> Story:
         marks.SignatureLine(
             "Signature of Director, Division of Laboratory Quality",
             "Theodore K. Lambert",
-            short_date(facts.dates.clia_effective),
-            seed=facts.seed if facts.signed else None,
+            short_date(dates.clia_effective),
+            seed=facts.signature_seed,
         ),
     ]
-
-
-def _particulars(facts: DocumentFacts) -> object:
-    site, dates = facts.site, facts.dates
-    rows = [
-        ("LABORATORY NAME:", f"{site.laboratory.name}, {site.hospital}"),
-        ("ADDRESS:", site.address),
-        ("CLIA ID NUMBER:", site.laboratory.clia),
-        ("EFFECTIVE DATE:", facts.day(dates.clia_effective)),
-        ("EXPIRATION DATE:", facts.day(dates.clia_ends)),
-        ("LABORATORY DIRECTOR:", site.laboratory.director.printed),
-    ]
-    return blocks.captioned_lines(rows)
 
 
 def normal_ranges(facts: DocumentFacts) -> bytes:
     footer = f"{facts.site.laboratory.name} - Normal Ranges, version 4"
     sheet = page_format(facts.site, "Laboratory Normal Ranges", footer=footer)
-    return typeset(sheet, lambda: _ranges(facts))
+    return typeset(sheet, lambda: _ranges_story(facts))
 
 
-def _ranges(facts: DocumentFacts) -> Story:
+def _ranges_story(facts: DocumentFacts) -> Story:
     site, dates = facts.site, facts.dates
     heading = [
         ("Laboratory:", f"{site.laboratory.name} (CLIA {site.laboratory.clia})"),
@@ -99,7 +95,7 @@ def _ranges(facts: DocumentFacts) -> Story:
         blocks.paragraph("Reference intervals, adults 18 years and older", blocks.CENTRED),
         blocks.captioned_lines(heading),
         blocks.vertical_space(6),
-        _table(facts.rng),
+        _ranges_table(facts.rng),
         blocks.vertical_space(6),
         blocks.paragraph("Earlier versions are kept on file by the laboratory.", blocks.SMALL),
         blocks.FillRemainingHeight(80),
@@ -107,13 +103,13 @@ def _ranges(facts: DocumentFacts) -> Story:
             "Signature of Laboratory Director",
             site.laboratory.director.printed,
             short_date(dates.signature),
-            seed=facts.seed if facts.signed else None,
+            seed=facts.signature_seed,
         ),
     ]
 
 
-def _table(rng: random.Random) -> object:
-    """Each laboratory has its own limits, a few per cent off the textbook."""
+def _ranges_table(rng: random.Random) -> object:
+    """Return a table of limits that differ from the textbook by up to three per cent."""
     rows: list[tuple[str, ...]] = [("Analyte", "Lower limit", "Upper limit", "Unit", "Method")]
     for name, unit, low, high, decimals in _ANALYTES:
         shift = rng.uniform(0.97, 1.03)

@@ -32,26 +32,8 @@ def page(facts: DocumentFacts) -> bytes:
 
 
 def _story(facts: DocumentFacts) -> Story:
-    return [
-        blocks.paragraph(facts.site.study.sponsor, blocks.CENTRED),
-        blocks.paragraph("PROTOCOL SIGNATURE PAGE", blocks.TITLE),
-        blocks.paragraph("Investigator Agreement", blocks.CENTRED),
-        blocks.vertical_space(10),
-        _identification(facts),
-        blocks.vertical_space(14),
-        *(blocks.paragraph(statement) for statement in _STATEMENTS),
-        blocks.FillRemainingHeight(200),
-        _signature(facts),
-        blocks.vertical_space(14),
-        blocks.paragraph(
-            "Return the signed page to the sponsor; keep a copy on site.", blocks.SMALL
-        ),
-    ]
-
-
-def _identification(facts: DocumentFacts) -> object:
     site, study = facts.site, facts.site.study
-    rows = [
+    identification = [
         ("Protocol title:", study.title),
         ("Protocol number:", study.protocol_number),
         (
@@ -64,13 +46,23 @@ def _identification(facts: DocumentFacts) -> object:
         ("Site name and address:", f"{site.hospital}, {site.department}, {site.address}"),
         ("Principal Investigator:", site.investigator.printed),
     ]
-    return blocks.captioned_lines(rows)
-
-
-def _signature(facts: DocumentFacts) -> object:
-    return marks.SignatureLine(
-        "Signature of Principal Investigator",
-        facts.site.investigator.printed,
-        short_date(facts.dates.signature),
-        seed=facts.seed if facts.signed else None,
-    )
+    return [
+        blocks.paragraph(study.sponsor, blocks.CENTRED),
+        blocks.paragraph("PROTOCOL SIGNATURE PAGE", blocks.TITLE),
+        blocks.paragraph("Investigator Agreement", blocks.CENTRED),
+        blocks.vertical_space(10),
+        blocks.captioned_lines(identification),
+        blocks.vertical_space(14),
+        *(blocks.paragraph(statement) for statement in _STATEMENTS),
+        blocks.FillRemainingHeight(200),
+        marks.SignatureLine(
+            "Signature of Principal Investigator",
+            site.investigator.printed,
+            short_date(facts.dates.signature),
+            seed=facts.signature_seed,
+        ),
+        blocks.vertical_space(14),
+        blocks.paragraph(
+            "Return the signed page to the sponsor; keep a copy on site.", blocks.SMALL
+        ),
+    ]

@@ -15,32 +15,32 @@ from pathlib import Path
 from samples.portal import SamplePortal, read_limits
 
 
-def _arguments() -> argparse.Namespace:
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m samples.portal", description=__doc__)
-    parser.add_argument("directory", type=Path, help="what `python -m samples` wrote")
-    parser.add_argument("--port", type=int, default=0, help="0: a free one")
+    parser.add_argument("directory", type=Path, help="the folder that `python -m samples` wrote")
+    parser.add_argument("--port", type=int, default=0, help="0 selects a free port")
     parser.add_argument(
         "--faults", type=float, default=0.08, help="share of documents with an injected fault"
     )
     parser.add_argument("--seed", type=int, default=2026)
-    return parser.parse_args()
-
-
-def main() -> None:
-    asked = _arguments()
-    done = threading.Event()
+    arguments = parser.parse_args()
+    is_stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: done.set())
-    limits = read_limits(asked.directory / "sites.json")
+        signal.signal(number, lambda *_: is_stopped.set())
+    limits = read_limits(arguments.directory / "sites.json")
     portal = SamplePortal(
-        asked.directory, limits, faults=asked.faults, seed=asked.seed, port=asked.port
+        arguments.directory,
+        limits,
+        faults=arguments.faults,
+        seed=arguments.seed,
+        port=arguments.port,
     )
     with portal:
         sys.stdout.write(f"{portal.base_url}\n")
         sys.stdout.flush()
-        done.wait()
-    answers = Counter(str(int(request.status)) for request in portal.requests)
-    sys.stdout.write(f"{json.dumps(answers)}\n")
+        is_stopped.wait()
+    statuses = Counter(str(int(request.status)) for request in portal.requests)
+    sys.stdout.write(f"{json.dumps(statuses)}\n")
 
 
 if __name__ == "__main__":

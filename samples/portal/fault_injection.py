@@ -27,16 +27,16 @@ class FaultInjection:
         if not 0.0 <= share <= 1.0:
             raise ValueError(f"the share of faults must be between 0 and 1, not {share}")
         self.share, self.seed = share, seed
-        self._asked: Counter[str] = Counter()
-        self._lock = threading.Lock()  # guards _asked
+        self._requests: Counter[str] = Counter()
+        self._lock = threading.Lock()  # guards _requests
 
     def on(self, path: str) -> PortalFault | None:
         """Count the request and return its fault, or None."""
         with self._lock:
-            self._asked[path] += 1
-            tries = self._asked[path]
-        fault, lasts = self.forecast(path)
-        return fault if tries <= lasts else None
+            self._requests[path] += 1
+            count = self._requests[path]
+        fault, affected = self.forecast(path)
+        return fault if count <= affected else None
 
     def forecast(self, path: str) -> tuple[PortalFault | None, int]:
         """Return the fault of a path and the number of requests it affects. Counts nothing."""

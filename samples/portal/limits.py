@@ -24,13 +24,13 @@ class TokenBucket:
     """A token bucket of `burst` tokens that is full at first. Not safe for several threads."""
 
     def __init__(self, limit: SiteLimit) -> None:
-        self._limit, self._tokens, self._seen = limit, float(limit.burst), -math.inf
+        self._limit, self._tokens, self._updated_at = limit, float(limit.burst), -math.inf
 
     def take(self, now: float) -> float:
         """Take a token and return 0, or return the seconds until one is available."""
-        gained = (now - self._seen) * self._limit.rate_per_second
+        gained = (now - self._updated_at) * self._limit.rate_per_second
         self._tokens = min(float(self._limit.burst), self._tokens + gained)
-        self._seen = now
+        self._updated_at = now
         if self._tokens < 1.0:
             return (1.0 - self._tokens) / self._limit.rate_per_second
         self._tokens -= 1.0

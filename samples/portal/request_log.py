@@ -45,28 +45,25 @@ class RequestLog:
         return Counter(entry.site_id for entry in self.log if entry.status == 429)
 
     def admit(
-        self, site_id: str, path: str, *, found: bool, held: bool = False
+        self, site_id: str, path: str, *, exists: bool, has_version: bool = False
     ) -> tuple[LoggedRequest, float]:
         """Return the logged request and, for status 429, the seconds to wait (else 0).
 
-        `held`: the client already has this version of the document.
+        `has_version`: the client already has this version of the document.
         """
         # One lock for buckets and log, so that the log has the same times as the buckets.
         with self._lock:
             now, bucket = self._clock(), self._buckets.get(site_id)
             wait = bucket.take(now) if bucket else 0.0
-            fault = self._fault_injection.on(path) if found and not wait else None
-            status = _status(found=found, throttled=wait > 0.0, fault=fault)
-            if held and status is HTTPStatus.OK:
-                status = HTTPStatus.NOT_MODIFIED
+            fault = self._fault_injection.on(path) if exists and not wait else None
+            if wait:
+                status = HTTPStatus.TOO_MANY_REQUESTS
+            elif not exists:
+                status = HTTPStatus.NOT_FOUND
+            elif fault is PortalFault.UNAVAILABLE:
+                status = HTTPStatus.SERVICE_UNAVAILABLE
+            else:
+                status = HTTPStatus.NOT_MODIFIED if has_version else HTTPStatus.OK
             request = LoggedRequest(now, site_id, path, status, fault)
             self._log.append(request)
         return request, wait
-
-
-def _status(*, found: bool, throttled: bool, fault: PortalFault | None) -> HTTPStatus:
-    if throttled:
-        return HTTPStatus.TOO_MANY_REQUESTS
-    if not found:
-        return HTTPStatus.NOT_FOUND
-    return HTTPStatus.SERVICE_UNAVAILABLE if fault is PortalFault.UNAVAILABLE else HTTPStatus.OK

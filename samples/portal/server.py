@@ -90,7 +90,7 @@ class _Server(ThreadingHTTPServer):
         self.closing = threading.Event()
         self._connections: set[socket.socket] = set()
         self._lock = threading.Lock()  # guards _connections
-        super().__init__(address, _Answer)
+        super().__init__(address, _RequestHandler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
@@ -107,7 +107,7 @@ class _Server(ThreadingHTTPServer):
         self.closing.set()
         with self._lock:
             for connection in self._connections:
-                with contextlib.suppress(OSError):  # the client, or a reset of ours, was faster
+                with contextlib.suppress(OSError):  # closed before by the client or a reset
                     connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -116,11 +116,7 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def _etag(content: bytes) -> str:
-    return f'"{hashlib.sha256(content).hexdigest()}"'
-
-
-class _Answer(BaseHTTPRequestHandler):
+class _RequestHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "SamplePortal/1"
     disable_nagle_algorithm = True
@@ -130,66 +126,55 @@ class _Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
         match = _PATH.fullmatch(path)
-        content = self._content(path) if match else None
-        site_id = match["site_id"] if match else ""
-        etag = _etag(content or b"")
-        held = self.headers.get("If-None-Match") == etag
-        found = content is not None
-        request, wait = self.server.log.admit(site_id, path, found=found, held=held)
-        if request.status == HTTPStatus.NOT_MODIFIED:
-            self._unchanged(etag)
-        elif content is None or request.status != HTTPStatus.OK:
-            self._refuse(HTTPStatus(request.status), wait)
-        else:
-            self._serve(content, etag, request.fault)
-
-    def _content(self, path: str) -> bytes | None:
         file = self.server.files / path.lstrip("/")
-        return file.read_bytes() if file.is_file() else None
-
-    def _refuse(self, status: HTTPStatus, wait: float) -> None:
-        body = f"{status.value} {status.phrase}\n".encode()
+        content = file.read_bytes() if match and file.is_file() else None
+        site_id = match["site_id"] if match else ""
+        digest = hashlib.sha256(content or b"").hexdigest()
+        etag = f'"{digest}"'
+        request, wait = self.server.log.admit(
+            site_id,
+            path,
+            exists=content is not None,
+            has_version=self.headers.get("If-None-Match") == etag,
+        )
+        status = HTTPStatus(request.status)
         self.send_response(status)
-        if wait:
-            # Whole seconds (RFC 9110, 10.2.3), rounded up: a retry then is admitted.
-            self.send_header("Retry-After", str(math.ceil(wait)))
-        self._head("text/plain", len(body))
-        self.wfile.write(body)
-
-    def _unchanged(self, etag: str) -> None:
-        self.send_response(HTTPStatus.NOT_MODIFIED)
-        self.send_header("ETag", etag)
-        self.end_headers()
-
-    def _serve(self, content: bytes, etag: str, fault: PortalFault | None) -> None:
-        self.send_response(HTTPStatus.OK)
-        self.send_header("ETag", etag)
-        self._head("application/pdf", len(content))
-        if fault is PortalFault.SLOW:
-            self._send_slowly(content)
-        elif fault in {PortalFault.RESET, PortalFault.TRUNCATED}:
-            self._send_half(content, reset=fault is PortalFault.RESET)
+        if status is HTTPStatus.NOT_MODIFIED:
+            self.send_header("ETag", etag)
+            self.end_headers()
+        elif content is None or status is not HTTPStatus.OK:
+            body = f"{status.value} {status.phrase}\n".encode()
+            if wait:
+                # Whole seconds (RFC 9110, 10.2.3), rounded up: a retry then is admitted.
+                self.send_header("Retry-After", str(math.ceil(wait)))
+            self._end_headers("text/plain", len(body))
+            self.wfile.write(body)
         else:
-            self.wfile.write(content)
+            self.send_header("ETag", etag)
+            self._end_headers("application/pdf", len(content))
+            self._send_content(content, request.fault)
 
-    def _head(self, media_type: str, length: int) -> None:
+    def _end_headers(self, media_type: str, length: int) -> None:
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(length))
         self.end_headers()
 
-    def _send_slowly(self, content: bytes) -> None:
-        part = math.ceil(len(content) / _SLOW_PARTS)
-        for start in range(0, len(content), part):
-            if self.server.closing.wait(_SLOW_PART_SECONDS):
-                return
-            self.wfile.write(content[start : start + part])
-
-    def _send_half(self, content: bytes, *, reset: bool) -> None:
-        self.wfile.write(content[: len(content) // 2])
-        self.close_connection = True
-        if reset:
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)
-            self.connection.close()
+    def _send_content(self, content: bytes, fault: PortalFault | None) -> None:
+        match fault:
+            case PortalFault.SLOW:
+                part = math.ceil(len(content) / _SLOW_PARTS)
+                for start in range(0, len(content), part):
+                    if self.server.closing.wait(_SLOW_PART_SECONDS):
+                        return
+                    self.wfile.write(content[start : start + part])
+            case PortalFault.RESET | PortalFault.TRUNCATED:
+                self.wfile.write(content[: len(content) // 2])
+                self.close_connection = True
+                if fault is PortalFault.RESET:
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)
+                    self.connection.close()
+            case _:
+                self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
         """Log nothing: the request log of the portal has more detail."""

@@ -1,4 +1,4 @@
-"""A corpus on disk: complete, consistent, and the same whenever it is written."""
+"""The sample corpus: complete, consistent, and the same each time it is written."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ import pytest
 
 from ingestion.core.states import DocumentState
 from samples.corpus import write_corpus
-from samples.faults import OUTCOMES, SOUND, expected_outcome
+from samples.faults import OUTCOMES, WITHOUT_FAULT, expected_outcome
 from samples.pages import PAGES
 from samples.plan import plan_corpus
 from samples.renditions import Rendition
@@ -34,31 +34,33 @@ def identities(entries):
     return [(entry["site_id"], entry["doc_id"]) for entry in entries]
 
 
-def test_twelve_sites_send_every_type_of_document_once():
+def test_twelve_sites_have_each_document_type_once():
     sent = Counter((entry.site.site_id, entry.document_type) for entry in plan_corpus(12))
 
     assert len(sent) == 12 * len(PAGES) == 120
     assert set(sent.values()) == {1}
 
 
-def test_every_fault_occurs_and_most_documents_have_none():
+def test_each_fault_occurs_and_most_documents_have_none():
     faults = [entry.fault for entry in plan_corpus(12) if entry.fault]
 
     assert 12 <= len(faults) <= 16
     assert set(faults) == set(OUTCOMES)
 
 
-def test_every_type_is_scanned_somewhere_and_some_forms_are_fillable():
-    shapes = {
-        shape: {entry.document_type for entry in plan_corpus(12) if entry.rendition is shape}
-        for shape in Rendition
+def test_each_document_type_is_scanned_at_some_site_and_some_forms_are_fillable():
+    types_by_rendition = {
+        rendition: {
+            entry.document_type for entry in plan_corpus(12) if entry.rendition is rendition
+        }
+        for rendition in Rendition
     }
 
-    assert shapes[Rendition.SCAN] == set(PAGES)
-    assert "form-fda-1572" in shapes[Rendition.FILLABLE_FORM]
+    assert types_by_rendition[Rendition.SCAN] == set(PAGES)
+    assert "form-fda-1572" in types_by_rendition[Rendition.FILLABLE_FORM]
 
 
-def test_readable_scans_make_up_at_least_36_pages_in_a_full_corpus():
+def test_a_full_corpus_has_at_least_36_pages_of_readable_scans():
     two_pages = {"cv", "form-fda-1572"}
     scans = [entry for entry in plan_corpus(12) if entry.rendition is Rendition.SCAN]
     readable = [
@@ -69,12 +71,12 @@ def test_readable_scans_make_up_at_least_36_pages_in_a_full_corpus():
 
 
 @pytest.mark.parametrize("sites", [0, 13])
-def test_there_are_one_to_twelve_sites(sites):
+def test_the_number_of_sites_is_one_to_twelve(sites):
     with pytest.raises(ValueError, match="1 to 12"):
         plan_corpus(sites)
 
 
-def test_each_line_of_the_manifest_has_its_file_and_the_file_its_announced_hash(corpus):
+def test_each_line_of_the_manifest_has_a_file_with_the_announced_digest(corpus):
     lines = lines_of(corpus.manifest)
     announced = [line for line in lines if "sha256" in line]
 
@@ -90,7 +92,7 @@ def file_of(corpus, line):
     return corpus.files / line["site_id"] / f"{line['doc_id']}.pdf"
 
 
-def test_each_document_of_a_manifest_has_an_expectation_and_no_identity_repeats(corpus):
+def test_each_document_of_a_manifest_is_unique_and_has_an_expectation(corpus):
     for manifest, name in (
         (corpus.manifest, "expected.json"),
         (corpus.manifest_again, "expected-again.json"),
@@ -100,7 +102,7 @@ def test_each_document_of_a_manifest_has_an_expectation_and_no_identity_repeats(
         assert len(named) == len(set(named))
 
 
-def test_only_documents_that_are_filed_are_delivered_again(corpus):
+def test_only_filed_documents_are_delivered_again(corpus):
     filed = {
         (entry.site_id, entry.doc_id)
         for entry in corpus.expectations
@@ -112,7 +114,7 @@ def test_only_documents_that_are_filed_are_delivered_again(corpus):
     assert {entry.code for entry in corpus.expectations_again} == {"DUPLICATE_CONTENT"}
 
 
-def test_the_sites_file_has_what_load_sites_asks_for(corpus):
+def test_the_sites_file_has_the_fields_that_load_sites_needs(corpus):
     sites = json.loads(corpus.sites.read_text())
 
     assert [entry["site_id"] for entry in sites] == ["1001", "1002"]
@@ -121,15 +123,25 @@ def test_the_sites_file_has_what_load_sites_asks_for(corpus):
     assert sites[0]["portal"]["allow_http"] is True
 
 
-def test_a_sound_document_is_expected_to_be_filed_without_a_code():
-    assert expected_outcome(None) == SOUND
+def test_a_document_without_a_fault_is_expected_to_be_filed_without_a_code():
+    assert expected_outcome(None) == WITHOUT_FAULT
     assert all(outcome.code for outcome in OUTCOMES.values())
 
 
 @pytest.mark.slow
 def test_the_command_writes_the_same_corpus_byte_for_byte(corpus, tmp_path):
-    asked = [str(tmp_path), "--base-url", f"{BASE_URL}/", "--today", "2026-11-20", "--sites", "2"]
-    run = subprocess.run([sys.executable, "-m", "samples", *asked], capture_output=True, check=True)
+    arguments = [
+        str(tmp_path),
+        "--base-url",
+        f"{BASE_URL}/",
+        "--today",
+        "2026-11-20",
+        "--sites",
+        "2",
+    ]
+    run = subprocess.run(
+        [sys.executable, "-m", "samples", *arguments], capture_output=True, check=True
+    )
 
     assert b"20 documents" in run.stdout
     assert contents(tmp_path) == contents(corpus.directory)

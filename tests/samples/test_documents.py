@@ -1,4 +1,4 @@
-"""A single sample document: what it says, how it is signed, and that it is always the same."""
+"""Single sample documents: their text, signatures, renditions, faults and reproducibility."""
 
 import ctypes
 import io
@@ -26,8 +26,8 @@ from samples.renditions import Rendition
 from tests.marks import slower
 
 TODAY = date(2026, 11, 20)
-INK = [15, 23, 92]  # red, green, blue of the pen
-LANDMARKS = {
+INK = [15, 23, 92]  # red, green, blue
+TYPICAL_TEXTS = {
     "protocol-signature-page": ["PROTOCOL SIGNATURE PAGE", "Version 3.0"],
     "irb-approval": ["NOTICE OF INITIAL APPROVAL", "IRB99000103", "FWA99000203", "Approval Date"],
     "form-fda-1572": ["STATEMENT OF INVESTIGATOR", "FORM FDA 1572 (3/19)", "OMB No. 0910-0014"],
@@ -46,14 +46,14 @@ def make(document_type="cv", **rest):
 
 
 def pages_of(content, password=None):
-    """The words of each page."""
+    """Return the text of each page."""
     with closing(pdfium.PdfDocument(content, password=password)) as document:
         texts = [page.get_textpage().get_text_range() for page in document]
     return [" ".join(text.split()) for text in texts]
 
 
 def strokes_of(content):
-    """How often the pen was set down in the whole document."""
+    """Return the number of pen strokes in the whole document."""
     with closing(pdfium.PdfDocument(content)) as document:
         return sum(_is_ink(item) for page in document for item in page.get_objects())
 
@@ -67,39 +67,39 @@ def _is_ink(item):
 
 
 def read_by_ocr(content):
-    """The words of the first page."""
+    """Return the text of the first page."""
     with closing(pdfium.PdfDocument(content)) as document:
-        picture = document[0].render(scale=200 / 72, grayscale=True).to_pil()
-    return " ".join(pytesseract.image_to_string(picture).split())
+        image = document[0].render(scale=200 / 72, grayscale=True).to_pil()
+    return " ".join(pytesseract.image_to_string(image).split())
 
 
 @pytest.mark.parametrize("document_type", PAGES)
-def test_a_document_names_its_site_and_carries_the_landmarks_of_its_type(document_type):
+def test_a_document_names_its_site_and_has_the_texts_of_its_type(document_type):
     pages = pages_of(make(document_type))
 
     assert all("SPECIMEN" in page for page in pages)
     assert "Site number: 1003" in " ".join(pages)
-    assert [mark for mark in LANDMARKS[document_type] if mark not in " ".join(pages)] == []
+    assert [text for text in TYPICAL_TEXTS[document_type] if text not in " ".join(pages)] == []
 
 
 @pytest.mark.parametrize("document_type", PAGES)
-def test_a_signature_is_drawn_with_a_pen_and_missing_from_an_unsigned_document(document_type):
+def test_a_signature_is_drawn_with_strokes_and_missing_from_an_unsigned_document(document_type):
     signed = strokes_of(make(document_type))
     unsigned = strokes_of(make(document_type, fault=DocumentFault.UNSIGNED))
 
     assert signed - unsigned >= 2
-    assert unsigned == 0 or document_type == "delegation-log"  # where the staff have signed
+    assert unsigned == 0 or document_type == "delegation-log"  # which the staff have signed
 
 
-def test_two_people_sign_differently_and_one_person_never_quite_the_same():
-    hands = {
+def test_people_sign_differently_and_two_signatures_of_one_person_differ():
+    strokes = {
         entry.investigator.name: strokes_of(make("protocol-signature-page", site=entry))
         for entry in SITES
     }
-    again = make("protocol-signature-page", seed=2027)
+    other = make("protocol-signature-page", seed=2027)
 
-    assert len(set(hands.values())) > 1
-    assert again != make("protocol-signature-page")
+    assert len(set(strokes.values())) > 1
+    assert other != make("protocol-signature-page")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_the_same_seed_and_day_give_the_same_bytes_in_every_process(rendition):
 
 
 @pytest.mark.parametrize("document_type", sorted(FILLABLE))
-def test_the_answers_of_a_fillable_form_stand_in_its_fields_alone(document_type):
+def test_the_answers_of_a_fillable_form_are_only_in_its_fields(document_type):
     content = make(document_type, rendition=Rendition.FILLABLE_FORM)
     answers = " ".join(PdfReader(io.BytesIO(content)).get_form_text_fields().values())
 
@@ -144,18 +144,18 @@ def test_a_scan_has_no_text_layer_and_is_read_by_ocr(document_type, monkeypatch)
 
     assert "".join(pages_of(content)) == ""
     assert "Site number: 1003" in text
-    assert LANDMARKS[document_type][0] in text
+    assert TYPICAL_TEXTS[document_type][0] in text
 
 
 @pytest.mark.parametrize("document_type", sorted(EXPIRING))
-def test_an_expired_document_differs_from_a_valid_one_in_its_dates_only(document_type):
+def test_an_expired_document_differs_from_a_valid_one_only_in_its_dates(document_type):
     valid, expired = make(document_type), make(document_type, fault=DocumentFault.EXPIRED)
 
     assert pages_of(valid) != pages_of(expired)
     assert strokes_of(valid) == strokes_of(expired)
 
 
-def test_a_document_of_the_wrong_site_names_the_neighbour_and_never_its_own_site():
+def test_a_document_of_the_wrong_site_names_only_the_neighbour():
     text = " ".join(pages_of(make("cv", fault=DocumentFault.WRONG_SITE)))
 
     assert "Site number: 1004" in text
@@ -163,13 +163,13 @@ def test_a_document_of_the_wrong_site_names_the_neighbour_and_never_its_own_site
 
 
 @given(st.sampled_from(SITES))
-def test_every_site_has_a_neighbour_in_its_own_study(place):
-    assert neighbour(place) != place
-    assert neighbour(place).study == place.study
+def test_each_site_has_a_neighbour_in_its_study(site):
+    assert neighbour(site) != site
+    assert neighbour(site).study == site.study
 
 
 @pytest.mark.parametrize("rendition", [Rendition.BORN_DIGITAL, Rendition.SCAN])
-def test_nothing_can_be_repaired_of_a_truncated_file(rendition):
+def test_a_truncated_file_cannot_be_repaired(rendition):
     content = make("irb-approval", fault=DocumentFault.TRUNCATED, rendition=rendition)
 
     with pytest.raises(pdfium.PdfiumError):
@@ -178,7 +178,7 @@ def test_nothing_can_be_repaired_of_a_truncated_file(rendition):
 
 
 def contents_after_repair(content):
-    """The contents of the pages that can be brought back."""
+    """Return the contents of the pages that can be repaired."""
     try:
         with pikepdf.open(io.BytesIO(content)) as repaired:
             contents = [page.get("/Contents") for page in repaired.pages]
@@ -187,7 +187,7 @@ def contents_after_repair(content):
         return []
 
 
-def test_an_encrypted_document_opens_with_its_password_alone():
+def test_an_encrypted_document_opens_only_with_its_password():
     content = make("irb-approval", fault=DocumentFault.ENCRYPTED)
 
     with pytest.raises(pdfium.PdfiumError, match="password"):
@@ -199,11 +199,11 @@ def test_an_encrypted_document_opens_with_its_password_alone():
     ("fault", "head"),
     [(DocumentFault.A_WORD_FILE, b"PK\x03\x04"), (DocumentFault.A_WEB_PAGE, b"<!DOCTYPE html>")],
 )
-def test_what_is_not_a_pdf_says_so_in_its_first_bytes(fault, head):
+def test_a_file_that_is_not_a_pdf_has_the_first_bytes_of_its_real_type(fault, head):
     assert make(fault=fault).startswith(head)
 
 
-def test_a_blank_page_is_put_between_the_others_and_bears_nothing():
+def test_a_blank_page_without_text_is_inserted_between_the_others():
     pages = pages_of(make("cv", fault=DocumentFault.BLANK_PAGE))
 
     assert [bool(page) for page in pages] == [True, False, True]
@@ -218,7 +218,7 @@ def test_a_rendition_or_fault_that_a_type_cannot_have_is_refused():
 
 
 @given(st.dates(date(2001, 1, 1), date(2090, 1, 1)), st.randoms(use_true_random=False))
-def test_on_any_day_the_dates_are_in_order_and_in_force(today, rng):
+def test_on_any_day_the_dates_are_in_order_and_valid(today, rng):
     dates = PacketDates.around(today, today - timedelta(days=566), rng)
 
     assert dates.protocol < dates.board_meeting < dates.approval < dates.signature < today
@@ -227,7 +227,7 @@ def test_on_any_day_the_dates_are_in_order_and_in_force(today, rng):
 
 
 @given(st.dates(date(2001, 1, 1), date(2090, 1, 1)), st.integers())
-def test_on_any_day_what_is_to_be_expired_has_run_out(today, seed):
+def test_on_any_day_expired_documents_have_expired(today, seed):
     protocol = today - timedelta(days=566)
     dates = PacketDates.around(today, protocol, random.Random(seed), expired=True)
 

@@ -1,4 +1,4 @@
-"""The sample portal, asked over real HTTP."""
+"""The sample portal, with requests over real HTTP."""
 
 import http.client
 import json
@@ -37,54 +37,54 @@ def connect(portal):
     return closing(http.client.HTTPConnection(portal.base_url.removeprefix("http://"), timeout=20))
 
 
-def ask(connection, path=PATH, **headers):
+def get(connection, path=PATH, **headers):
     connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    return answer.status, answer.read(), answer.headers
+    response = connection.getresponse()
+    return response.status, response.read(), response.headers
 
 
 def seed_of(fault):
-    """A seed under which this path has this fault, once."""
+    """Return a seed with which this path has this fault once."""
     return next(seed for seed in range(999) if FaultInjection(1, seed).forecast(PATH) == (fault, 1))
 
 
-def test_documents_are_served_over_one_kept_connection(folder):
+def test_documents_are_served_over_a_persistent_connection(folder):
     with SamplePortal(folder, {}, faults=0) as portal, connect(portal) as connection:
-        answers = [ask(connection) for _ in range(3)]
+        responses = [get(connection) for _ in range(3)]
 
-    assert [(status, body) for status, body, _ in answers] == [(200, CONTENT)] * 3
-    assert answers[0][2]["Content-Type"] == "application/pdf"
+    assert [(status, body) for status, body, _ in responses] == [(200, CONTENT)] * 3
+    assert responses[0][2]["Content-Type"] == "application/pdf"
 
 
-def test_who_has_a_document_already_is_told_so_and_pays_for_the_question(folder):
+def test_an_unchanged_document_has_status_304_and_counts_towards_the_limit(folder):
     limits = {"1001": SiteLimit(0.5, 2)}
     with SamplePortal(folder, limits, faults=0) as portal, connect(portal) as connection:
-        _, _, headers = ask(connection)
-        unchanged = ask(connection, **{"If-None-Match": headers["ETag"]})
-        refused, *_ = ask(connection, **{"If-None-Match": headers["ETag"]})
+        _, _, headers = get(connection)
+        unchanged = get(connection, **{"If-None-Match": headers["ETag"]})
+        refused, *_ = get(connection, **{"If-None-Match": headers["ETag"]})
 
     assert unchanged[:2] == (304, b"")
     assert unchanged[2]["ETag"] == headers["ETag"]
     assert refused == 429
 
 
-def test_beyond_its_burst_a_site_is_told_to_wait_while_another_is_served(folder):
+def test_a_site_beyond_its_burst_is_refused_while_another_is_served(folder):
     limits = {"1001": SiteLimit(0.5, 2), "1002": SiteLimit(0.5, 2)}
     with (
         SamplePortal(folder, limits, faults=0, clock=lambda: 100.0) as portal,
         connect(portal) as connection,
     ):
-        statuses = [ask(connection)[0] for _ in range(2)]
-        refused, _, headers = ask(connection)
-        elsewhere, _, _ = ask(connection, "/1002/cv.pdf")
+        statuses = [get(connection)[0] for _ in range(2)]
+        refused, _, headers = get(connection)
+        other, _, _ = get(connection, "/1002/cv.pdf")
 
-    assert (statuses, refused, elsewhere) == ([200, 200], 429, 200)
+    assert (statuses, refused, other) == ([200, 200], 429, 200)
     assert headers["Retry-After"] == "2"
     assert portal.violations == {"1001": 1}
 
 
 @given(LIMITS, st.lists(st.floats(0, 5), max_size=60))
-def test_no_span_of_time_holds_more_than_the_burst_and_the_rate(limit, pauses):
+def test_no_period_has_more_requests_than_the_burst_and_the_rate_allow(limit, pauses):
     bucket, now, taken = TokenBucket(limit), 0.0, []
     for pause in pauses:
         now += pause
@@ -98,9 +98,9 @@ def test_no_span_of_time_holds_more_than_the_burst_and_the_rate(limit, pauses):
 
 
 @given(LIMITS, st.integers(1, 30))
-def test_after_the_wait_that_was_asked_for_there_is_a_token(limit, asked):
+def test_a_token_is_available_after_the_returned_wait(limit, count):
     bucket = TokenBucket(limit)
-    waits = [bucket.take(0.0) for _ in range(asked + limit.burst)]
+    waits = [bucket.take(0.0) for _ in range(count + limit.burst)]
 
     assert bucket.take(max(waits) + 1e-9) == 0.0
 
@@ -108,51 +108,51 @@ def test_after_the_wait_that_was_asked_for_there_is_a_token(limit, asked):
 @pytest.mark.parametrize(
     "path", ["/1001/other.pdf", "/9999/cv.pdf", "/1001/../1002/cv.pdf", "/sites.json", "/%2e%2e/x"]
 )
-def test_what_is_no_document_of_a_site_is_not_found(folder, path):
+def test_a_path_that_is_not_a_document_is_not_found(folder, path):
     with SamplePortal(folder, {}, faults=1) as portal, connect(portal) as connection:
-        assert ask(connection, path)[0] == 404
+        assert get(connection, path)[0] == 404
 
 
-def test_an_unavailable_document_is_had_at_the_next_try(folder):
+def test_an_unavailable_document_is_served_at_the_next_request(folder):
     seed = seed_of(PortalFault.UNAVAILABLE)
     with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
-        answers = [ask(connection)[:2] for _ in range(2)]
+        responses = [get(connection)[:2] for _ in range(2)]
 
-    assert answers == [(503, b"503 Service Unavailable\n"), (200, CONTENT)]
+    assert responses == [(503, b"503 Service Unavailable\n"), (200, CONTENT)]
 
 
 def test_a_truncated_body_ends_before_its_announced_length(folder):
     seed = seed_of(PortalFault.TRUNCATED)
     with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
-        with pytest.raises(http.client.IncompleteRead) as broken:
-            ask(connection)
+        with pytest.raises(http.client.IncompleteRead) as error:
+            get(connection)
         connection.close()
-        assert ask(connection)[1] == CONTENT
+        assert get(connection)[1] == CONTENT
 
-    assert broken.value.partial == CONTENT[: len(CONTENT) // 2]
+    assert error.value.partial == CONTENT[: len(CONTENT) // 2]
 
 
-def test_a_reset_connection_breaks_in_mid_body(folder):
+def test_a_reset_closes_the_connection_during_the_body(folder):
     seed = seed_of(PortalFault.RESET)
     with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
         with pytest.raises(ConnectionResetError):
-            ask(connection)
+            get(connection)
         connection.close()
-        assert ask(connection)[1] == CONTENT
+        assert get(connection)[1] == CONTENT
 
 
-def test_a_slow_document_arrives_whole(folder):
+def test_a_slow_document_arrives_completely(folder):
     seed = seed_of(PortalFault.SLOW)
     with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
-        assert ask(connection)[:2] == (200, CONTENT)
+        assert get(connection)[:2] == (200, CONTENT)
 
     assert [entry.fault for entry in portal.requests] == [PortalFault.SLOW]
 
 
-def test_every_request_is_on_record_with_its_answer(folder):
+def test_each_request_is_logged_with_its_status(folder):
     with SamplePortal(folder, {}, faults=0) as portal, connect(portal) as connection:
-        ask(connection)
-        ask(connection, "/1001/none.pdf")
+        get(connection)
+        get(connection, "/1001/none.pdf")
 
     assert [(entry.site_id, entry.path, entry.status) for entry in portal.requests] == [
         ("1001", PATH, 200),
@@ -160,26 +160,26 @@ def test_every_request_is_on_record_with_its_answer(folder):
     ]
 
 
-def test_a_closed_portal_leaves_no_thread_though_a_client_keeps_its_connection(folder):
+def test_a_stopped_portal_leaves_no_thread_even_if_a_client_keeps_its_connection(folder):
     before = set(threading.enumerate())
     portal = SamplePortal(folder, {}, faults=0)
     with connect(portal) as connection:
         with portal:
-            ask(connection)
+            get(connection)
         assert set(threading.enumerate()) == before
 
 
 @given(st.text("abcdef0123456789", min_size=1, max_size=8), st.integers())
-def test_trouble_is_the_same_for_the_same_path_and_over_after_two_tries(name, seed):
+def test_a_path_has_the_same_fault_each_time_and_none_after_two_requests(name, seed):
     injection = FaultInjection(1, seed)
     faults = [injection.on(name) for _ in range(4)]
-    expected, lasts = FaultInjection(1, seed).forecast(name)
+    expected, affected = FaultInjection(1, seed).forecast(name)
 
-    assert faults == [expected] * lasts + [None] * (4 - lasts)
-    assert lasts in {1, 2}
+    assert faults == [expected] * affected + [None] * (4 - affected)
+    assert affected in {1, 2}
 
 
-def test_the_share_of_paths_in_trouble_is_about_what_was_asked_for():
+def test_the_share_of_paths_with_faults_is_about_the_requested_one():
     injection = FaultInjection(0.08, 2026)
     failing = [path for path in range(5000) if injection.forecast(f"/1001/{path}.pdf")[0]]
 
@@ -187,19 +187,19 @@ def test_the_share_of_paths_in_trouble_is_about_what_was_asked_for():
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1])
-def test_a_share_of_faults_lies_between_nothing_and_everything(share):
+def test_the_share_of_faults_is_between_0_and_1(share):
     with pytest.raises(ValueError, match="between 0 and 1"):
         FaultInjection(share, 1)
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_the_program_names_its_address_first_and_stops_when_told(folder, stop):
+def test_the_program_prints_its_address_first_and_stops_on_a_signal(folder, stop):
     portal = {"rate_per_second": 5, "burst": 5}
     (folder / "sites.json").write_text(json.dumps([{"site_id": "1001", "portal": portal}]))
     command = [sys.executable, "-m", "samples.portal", str(folder), "--faults", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         address = program.stdout.readline().strip().removeprefix("http://")
         with closing(http.client.HTTPConnection(address, timeout=20)) as connection:
-            assert ask(connection)[:2] == (200, CONTENT)
+            assert get(connection)[:2] == (200, CONTENT)
             program.send_signal(stop)
             assert program.wait(timeout=20) == 0
