@@ -197,15 +197,23 @@ def _probe_pdf(
     has_form = opened.pdf.get_formtype() != pdfium.FORMTYPE_NONE  # before pages are flattened
     with page_time_limit(limits.page_seconds):
         # The flags are those of the filed bytes. A repaired copy may have lost a part of them.
-        flags = _find_flags(original)
+        flags: frozenset[str] = frozenset()
+        if not is_static(original):
+            from .pdf.active_content import find_active_content  # noqa: PLC0415 - seldom needed
+
+            flags = find_active_content(original)
     if "xfa-dynamic" in flags:
         # Its pages only say "please wait", because Adobe Reader replaces them with the form.
         return Unreadable("DYNAMIC_XFA_FORM")
     for number in range(1, len(opened.pdf) + 1):
         with page_time_limit(min(limits.probe_seconds, limits.page_seconds)):
             probes.append(_probe_page(pages, number, limits, with_form=with_form))
-    with page_time_limit(limits.page_seconds):
-        values = _read_form_values(opened.path) if has_form and with_form else {}
+    values: Mapping[str, str] = {}
+    if has_form and with_form:
+        with page_time_limit(limits.page_seconds):
+            from .pdf.form_values import form_values  # noqa: PLC0415 - most have no form
+
+            values = form_values(opened.path)
     if not with_form and (has_form or any(map(pages.has_annotations, range(1, len(probes) + 1)))):
         flags |= {"unread-form"}
     signatures: tuple[DigitalSignature, ...] = ()
@@ -225,14 +233,6 @@ def _probe_pdf(
     )
 
 
-def _find_flags(path: Path) -> frozenset[str]:
-    if is_static(path):
-        return frozenset()
-    from .pdf.active_content import find_active_content  # noqa: PLC0415 - most files are static
-
-    return find_active_content(path)
-
-
 def _probe_page(
     pages: OpenPages, number: int, limits: ReadingLimits, *, with_form: bool
 ) -> PageProbe:
@@ -240,12 +240,6 @@ def _probe_page(
         return probe_page(pages, number, limits, with_form=with_form)
     except PAGE_ERRORS as error:
         return PageProbe(unreadable_page(number, error_text(error)))
-
-
-def _read_form_values(path: Path) -> Mapping[str, str]:
-    from .pdf.form_values import form_values  # noqa: PLC0415 - most documents have no form
-
-    return form_values(path)
 
 
 def _read_signatures(

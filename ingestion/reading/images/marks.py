@@ -28,7 +28,7 @@ from .binarise import (
 )
 from .render import POINTS_PER_INCH, PageRaster
 
-# Brightness of faint ink, 0 to 255: that of a thin grey rule, which watermarks seldom kernel.
+# Brightness of faint ink, 0 to 255: that of a thin grey rule, which watermarks seldom have.
 FAINT_INK_BRIGHTNESS = 215
 MIN_RULE_PIXELS = 50  # half an inch: few pens draw a straight line that long in a signature
 MAX_RULE_GAP_PIXELS = 4  # scanner noise breaks a grey rule
@@ -36,7 +36,7 @@ RULE_WIDTH_PIXELS = 5  # removed together with a rule
 MIN_SOLID_PIXELS = 5  # sides of a square of ink that is no part of a rule
 MAX_RULE_SLOPE = 0.06  # of a rule on a page that was scanned askew: 3.4 degrees
 # Strokes whose distance is smaller than this, across and down, belong to one mark.
-STROKE_REACH_X_PIXELS, STROKE_REACH_Y_PIXELS = 13, 7
+MAX_STROKE_GAP_X_PIXELS, MAX_STROKE_GAP_Y_PIXELS = 13, 7
 MIN_STROKE_PIXELS = 6  # of ink
 MIN_PRINT_CONFIDENCE = 60.0  # 0 to 100; words below it may be a signature that OCR read
 TEXT_LAYER_CONFIDENCE = 100.0  # of words of a text layer, which are print at any size
@@ -171,7 +171,7 @@ def _group_strokes(ink: Mask, scale: float, offset: tuple[int, int]) -> list[Box
     is_stroke[parts.label] = ~(thin | (parts.ink < MIN_STROKE_PIXELS))
     strokes = np.asarray(is_stroke[labels])
 
-    kernel = np.ones((STROKE_REACH_Y_PIXELS, STROKE_REACH_X_PIXELS), np.uint8)
+    kernel = np.ones((MAX_STROKE_GAP_Y_PIXELS, MAX_STROKE_GAP_X_PIXELS), np.uint8)
     near = np.asarray(cv2.dilate(strokes, kernel))
     groups = measure_components(np.where(strokes, label_components(near), 0))
     share = groups.ink / (groups.width * groups.height)

@@ -146,7 +146,14 @@ def render_page(
     width, height = page.get_size()
     max_dpi = POINTS_PER_INCH * (limits.max_render_pixels / (width * height)) ** 0.5
     scale = min(dpi, max_dpi) / POINTS_PER_INCH
-    crop = _crop_margins(area, width, height, scale) if area else (0, 0, 0, 0)
+    crop = (0, 0, 0, 0)  # pixels to cut off on the left, at the bottom, on the right, at the top
+    if area:
+        crop = (
+            max(floor(area.left * scale), 0),
+            max(ceil(height * scale) - ceil(area.bottom * scale), 0),
+            max(ceil(width * scale) - ceil(area.right * scale), 0),
+            max(floor(area.top * scale), 0),
+        )
     # pypdfium2 takes points and rounds the pixels up.
     points = tuple(max(0.0, pixels - 0.5) / scale for pixels in crop)
     bitmap = page.render(scale=scale, grayscale=True, crop=points)
@@ -155,16 +162,6 @@ def render_page(
         return PageRaster(grey, scale * POINTS_PER_INCH, (crop[0], crop[3]))
     finally:
         bitmap.close()
-
-
-def _crop_margins(
-    area: Box, width: float, height: float, scale: float
-) -> tuple[int, int, int, int]:
-    """Return the pixels to cut off on the left, at the bottom, on the right and at the top."""
-    left, top = floor(area.left * scale), floor(area.top * scale)
-    right = ceil(width * scale) - ceil(area.right * scale)
-    bottom = ceil(height * scale) - ceil(area.bottom * scale)
-    return max(left, 0), max(bottom, 0), max(right, 0), max(top, 0)
 
 
 def count_frames(path: Path, limits: ReadingLimits) -> int | Unreadable:

@@ -72,6 +72,38 @@ class OcrPass:
         """Return whether no other pass is needed."""
         return self.confidence >= MIN_PAGE_CONFIDENCE and self.uncovered <= MAX_UNCOVERED_SHARE
 
+    @property
+    def certain_long_words(self) -> int:
+        """Return the number of words of three letters or more that were read with certainty."""
+        return sum(
+            word.confidence >= MIN_WORD_CONFIDENCE
+            and len(word.text) >= MIN_COUNTED_WORD_LETTERS
+            and word.text.isalpha()
+            for word in self.words
+        )
+
+    def upright(self) -> "OcrPass":
+        """Return the pass with its page upright.
+
+        Tesseract also reads a page that lies on its right side, but does not rotate the boxes.
+        """
+        long_words = [word for word in self.words if len(word.text) >= MIN_ORIENTED_WORD_CHARACTERS]
+        sideways = sum(word.height > MIN_SIDEWAYS_RATIO * word.width for word in long_words)
+        if not long_words or sideways < len(long_words) / 2:
+            return self
+        raster_width = self.variant.raster.grey.shape[1]
+        words = [
+            replace(
+                word,
+                left=word.top,
+                top=raster_width - word.left - word.width,
+                width=word.height,
+                height=word.width,
+            )
+            for word in self.words
+        ]
+        return replace(self, variant=self.variant.rotated(270), words=words)
+
 
 def read_page_image(
     raster: PageRaster, page: PageReading, engine: Engine, seconds: float
@@ -90,10 +122,10 @@ def read_page_image(
     deadline = time.monotonic() + seconds
     page = replace(page, source=TextSource.OCR, dpi=round(raster.dpi))
     try:
-        best = _turned_upright(_best_pass(variant, engine, seconds))
+        best = _best_pass(variant, engine, seconds).upright()
     except OcrFailed as error:
         return replace(page, marks=find_marks(variant.flat, page.words), error=str(error))
-    if tone.is_faint and _count_long_words(best.words) < MIN_FAINT_PAGE_WORDS:
+    if tone.is_faint and best.certain_long_words < MIN_FAINT_PAGE_WORDS:
         return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
     variant = best.variant
     dpi = variant.raster.dpi
@@ -113,16 +145,6 @@ def read_page_image(
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
         dpi=round(dpi),
-    )
-
-
-def _count_long_words(words: Sequence[OcrWord]) -> int:
-    """Return the number of words of three letters or more that were read with certainty."""
-    return sum(
-        word.confidence >= MIN_WORD_CONFIDENCE
-        and len(word.text) >= MIN_COUNTED_WORD_LETTERS
-        and word.text.isalpha()
-        for word in words
     )
 
 
@@ -172,29 +194,6 @@ def _run_pass(variant: PageVariant, engine: Engine, seconds: float) -> OcrPass:
     ocr_words = engine.recognise(smooth_bilevel(raster.grey), round(raster.dpi), seconds)
     words = (*variant.page.words, *(word.to_word(raster.dpi) for word in ocr_words))
     return OcrPass(variant, ocr_words, uncovered_share(variant.flat, words))
-
-
-def _turned_upright(result: OcrPass) -> OcrPass:
-    """Return the pass with its page upright.
-
-    Tesseract also reads a page that lies on its right side, but does not rotate the boxes.
-    """
-    long_words = [word for word in result.words if len(word.text) >= MIN_ORIENTED_WORD_CHARACTERS]
-    sideways = sum(word.height > MIN_SIDEWAYS_RATIO * word.width for word in long_words)
-    if not long_words or sideways < len(long_words) / 2:
-        return result
-    raster_width = result.variant.raster.grey.shape[1]
-    words = [
-        replace(
-            word,
-            left=word.top,
-            top=raster_width - word.left - word.width,
-            width=word.height,
-            height=word.width,
-        )
-        for word in result.words
-    ]
-    return replace(result, variant=result.variant.rotated(270), words=words)
 
 
 def _add_words(

@@ -29,7 +29,8 @@ def repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Unreadable | N
             # qpdf does not count entries of the page tree that lead nowhere, and only warns of
             # them. Its warnings can be read once.
             lost = sum(LOST_PAGE_WARNING in warning for warning in damaged.get_warnings())
-            if lost or not _is_complete(damaged):
+            is_complete = not lost and 0 < pages == damaged.Root.Pages.get("/Count")
+            if not is_complete or not all(_has_content(page.obj) for page in damaged.pages):
                 return Unreadable("CORRUPT_DOCUMENT", _last_readable_page(damaged, lost))
             damaged.save(rewritten, encryption=False)
     except pikepdf.PasswordError:
@@ -37,13 +38,6 @@ def repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Unreadable | N
     except QPDF_ERRORS:
         return Unreadable("CORRUPT_DOCUMENT")
     return None
-
-
-def _is_complete(damaged: pikepdf.Pdf) -> bool:
-    """Return whether the file has as many pages as it states, with their content and images."""
-    pages = list(damaged.pages)
-    stated = damaged.Root.Pages.get("/Count")
-    return 0 < len(pages) == stated and all(_has_content(page.obj) for page in pages)
 
 
 def _last_readable_page(damaged: pikepdf.Pdf, lost: int) -> dict[str, int]:

@@ -12,7 +12,6 @@ from ctypes import addressof, byref, c_float, c_int, c_size_t
 from enum import Enum
 from itertools import islice
 from math import ceil, inf
-from typing import Any
 
 import cv2
 import numpy as np
@@ -95,30 +94,26 @@ def find_unaccounted_areas(page: pypdfium2.PdfPage, words: Sequence[Word]) -> li
 def _texts_by_font_source(objects: Iterable[PageObject]) -> dict[FontSource, list[PageObject]]:
     """Return the page's text objects by the source of their font.
 
-    Each font is examined once.
+    Each font is examined once. pdfium reports a font of type 3 as embedded, and has no font file
+    of it.
     """
     sources: dict[int, FontSource] = {}
     found: dict[FontSource, list[PageObject]] = {}
     for text in objects:
-        if text.kind == pdfium.FPDF_PAGEOBJ_TEXT:
-            font = pdfium.FPDFTextObj_GetFont(text.raw)
-            key = addressof(font.contents) if font else 0
-            if key not in sources:
-                sources[key] = _font_source(font)
-            found.setdefault(sources[key], []).append(text)
+        if text.kind != pdfium.FPDF_PAGEOBJ_TEXT:
+            continue
+        font = pdfium.FPDFTextObj_GetFont(text.raw)
+        key = addressof(font.contents) if font else 0
+        if key not in sources:
+            size = c_size_t()
+            if not font or not pdfium.FPDFFont_GetIsEmbedded(font):
+                sources[key] = FontSource.SUBSTITUTE
+            elif pdfium.FPDFFont_GetFontData(font, None, 0, byref(size)) and size.value:
+                sources[key] = FontSource.EMBEDDED
+            else:
+                sources[key] = FontSource.TYPE_3
+        found.setdefault(sources[key], []).append(text)
     return found
-
-
-def _font_source(font: Any) -> FontSource:
-    """Return the source of a font.
-
-    pdfium reports a font of type 3 as embedded, and has no font file of it.
-    """
-    if not font or not pdfium.FPDFFont_GetIsEmbedded(font):
-        return FontSource.SUBSTITUTE
-    length = c_size_t()
-    is_known = pdfium.FPDFFont_GetFontData(font, None, 0, byref(length))
-    return FontSource.EMBEDDED if is_known and length.value else FontSource.TYPE_3
 
 
 def _may_be_handwriting(item: PageObject, page: pypdfium2.PdfPage) -> bool:
