@@ -17,7 +17,7 @@ from ingestion.rules.fields.extraction import FieldValue
 from ingestion.storage.archive import get_archive
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_site, make_user
-from tests.ingestion.reading.documents import typed
+from tests.ingestion.reading.documents import make_pdf
 from tests.ingestion.review.scenes import decide, lead, reviewer
 from tests.web.scenes import (
     FILED,
@@ -49,7 +49,7 @@ def sent(tmp_path):
     mara = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
 
     def send(*verdicts, content=b""):
-        content = content or typed(pages=2)
+        content = content or make_pdf(pages=2)
         packet = make_packet(site, mara, *verdicts, content=content)
         document = packet.documents.order_by("pk").first()
         (tmp_path / "incoming").write_bytes(content)
@@ -66,7 +66,7 @@ def ines():
 
 @pytest.fixture
 def two(sent):
-    return sent(DOUBTED)[0], sent(DOUBTED, content=typed(pages=3))[0]
+    return sent(DOUBTED)[0], sent(DOUBTED, content=make_pdf(pages=3))[0]
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_what_was_filed_in_error_is_withdrawn_from_its_page(signed_in, sent, ine
 
 def test_many_of_one_reason_are_returned_with_one_note(signed_in, sent, ines):
     sent(DOUBTED)
-    sent(DOUBTED, content=typed(pages=3))
+    sent(DOUBTED, content=make_pdf(pages=3))
     page = signed_in(ines, viewport={"width": 320, "height": 900})
     page.goto("/admin/review/?code=SITE_MISMATCH")
     for box in page.get_by_role("checkbox").all():

@@ -35,7 +35,7 @@ from sites import password_links, portal_approval
 from sites.models import ApiToken, Study, User
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user
-from tests.ingestion.reading.documents import typed
+from tests.ingestion.reading.documents import make_pdf
 from tests.ingestion.review.scenes import decide
 from tests.web.operations.conftest import hold
 from tests.web.scenes import (
@@ -107,7 +107,7 @@ class World:
         return client
 
     def _packet(self, name: str, *verdicts, content: bytes = b"") -> Document:
-        content = content or typed(pages=2) + uuid.uuid4().bytes
+        content = content or make_pdf(pages=2) + uuid.uuid4().bytes
         packet = make_packet(self.site, self.people["mara"], *verdicts, content=content)
         document = packet.documents.order_by("pk").first()
         if document.sha256:

@@ -35,7 +35,7 @@ from sites import portal_approval
 from sites.models import ApiToken, LegalHold, TokenScope
 from tests.config import doors
 from tests.factories import make_site, make_staff, make_user, verdict
-from tests.ingestion.reading.documents import typed
+from tests.ingestion.reading.documents import make_pdf
 from tests.ingestion.review.scenes import REASON, decide, sender
 from tests.web.scenes import IN_REVIEW
 
@@ -124,7 +124,7 @@ def _asked(site, ops):
 
 def _filed(site, mara):
     """A document that is on file, with a remark and its bytes."""
-    document = sender(site, mara, settings.SPOOL_DIR)(REMARKED, typed())
+    document = sender(site, mara, settings.SPOOL_DIR)(REMARKED, make_pdf())
     Document.objects.filter(pk=document.pk).update(filename=f"{FILE}.pdf")
     document.refresh_from_db()
     return document

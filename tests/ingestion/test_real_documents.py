@@ -12,7 +12,7 @@ import pytest
 from ingestion.reading.results import TextSource, Unreadable
 from ingestion.rules.classification.classify import classify
 from tests.ingestion.reading.documents import read
-from tests.ingestion.reading.test_corpus import filled
+from tests.ingestion.reading.test_corpus import fill_in
 from tests.ingestion.rules.pages import checked, codes
 
 DOCUMENTS = Path(__file__).parents[1] / "documents"
@@ -29,7 +29,7 @@ def scan():
 @pytest.mark.parametrize("appearances", [True, False], ids=["drawn", "to be drawn"])
 def test_what_was_typed_into_a_real_form_is_read(tmp_path, appearances):
     path = tmp_path / "form.pdf"
-    values = filled(FORM, path, appearances=appearances)
+    values = fill_in(FORM, path, appearances=appearances)
     reading = read(path)
     assert len(values) == 7
     assert values.items() <= reading.fields.items()

@@ -14,7 +14,7 @@ from ingestion.rules.fields.extraction import FieldValue
 from ingestion.rules.findings import RuleFinding
 from ingestion.storage.archive import get_archive
 from tests.factories import make_staff, verdict
-from tests.ingestion.reading.documents import typed
+from tests.ingestion.reading.documents import make_pdf
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,
@@ -31,7 +31,7 @@ def sent(site, mara, tmp_path):
     """`sent(verdict)`: a document of Mara's, two pages long."""
 
     def send(decided):
-        content = typed(pages=2)
+        content = make_pdf(pages=2)
         document = make_packet(site, mara, decided, content=content).documents.get()
         (tmp_path / "incoming").write_bytes(content)
         get_archive().put(tmp_path / "incoming", document.sha256)

@@ -14,7 +14,7 @@ from ingestion.models import Document
 from ingestion.reading.preview_images import PREVIEW_WIDTH
 from ingestion.storage.archive import get_archive
 from tests.factories import make_filed, make_site
-from tests.ingestion.reading.documents import typed
+from tests.ingestion.reading.documents import make_pdf
 
 pytestmark = pytest.mark.django_db
 
@@ -50,14 +50,14 @@ def written(picture, **options):
 
 
 def test_a_page_is_drawn_in_colour_and_of_one_width(kept):
-    picture = page_previews.get_preview(kept(typed(pages=2)), 2)
+    picture = page_previews.get_preview(kept(make_pdf(pages=2)), 2)
     wide, high = size_of(picture)
     assert wide == PREVIEW_WIDTH
     assert high == pytest.approx(PREVIEW_WIDTH * 11 / 8.5, abs=1)
 
 
 def test_a_page_is_drawn_once_and_kept_while_people_look(kept, tmp_path):
-    document = kept(typed())
+    document = kept(make_pdf())
     first = page_previews.get_preview(document, 1)
     (file,) = (tmp_path / "previews").glob("*/*/*")
     assert file.read_bytes() == first
@@ -80,7 +80,7 @@ def test_a_photograph_is_a_page(kept):
 
 
 def test_a_page_that_lay_on_its_side_stands_as_ocr_turned_it(kept):
-    document = kept(typed())
+    document = kept(make_pdf())
     last = document.extractions.last()
     last.pages[0]["turned"] = 90
     last.save()
@@ -99,7 +99,7 @@ def test_what_cannot_be_drawn_is_no_picture_and_no_error(kept, content, tmp_path
 
 
 def test_there_is_no_page_behind_the_last(kept):
-    document = kept(typed())
+    document = kept(make_pdf())
     assert page_previews.get_preview(document, 2) is None
     assert page_previews.get_preview(document, 0) is None
 
@@ -110,7 +110,7 @@ def test_a_page_as_long_as_a_till_receipt_is_no_mountain_of_pixels(kept):
 
 
 def test_bytes_that_are_nowhere_are_told_apart(kept):
-    document = kept(typed())
+    document = kept(make_pdf())
     document.sha256 = "f" * 64
     with pytest.raises(FileNotFoundError):
         page_previews.get_preview(document, 1)
@@ -118,12 +118,12 @@ def test_bytes_that_are_nowhere_are_told_apart(kept):
 
 def test_a_child_that_is_killed_by_a_page_is_no_error_of_ours(kept, settings):
     settings.READING_LIMITS = replace(settings.READING_LIMITS, page_seconds=0.000_1)
-    assert page_previews.get_preview(kept(typed()), 1) is None
+    assert page_previews.get_preview(kept(make_pdf()), 1) is None
 
 
 def test_pages_that_take_long_do_not_take_all_threads(kept, monkeypatch):
     monkeypatch.setattr(page_previews, "WAIT_SECONDS", 0)
-    document = kept(typed())
+    document = kept(make_pdf())
     with page_previews._drawing, page_previews._drawing:
         assert page_previews.get_preview(document, 1) is None
     assert page_previews.get_preview(document, 1)

@@ -3,5 +3,5 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _one_thread(monkeypatch):
-    """As in a child: tesseract's threads cost more than they gain."""
+    """Limit Tesseract to one thread, as in a parser process: more cost more than they gain."""
     monkeypatch.setenv("OMP_THREAD_LIMIT", "1")

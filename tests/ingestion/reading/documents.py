@@ -1,4 +1,4 @@
-"""Papers for the tests of reading: small, and each about one thing."""
+"""Small documents for the tests of reading, and functions that read and change them."""
 
 import io
 import zipfile
@@ -31,11 +31,11 @@ LABEL = (72, 192)  # points from the bottom left: where "Signature of Investigat
 
 
 def read(path: Path, limits: ReadingLimits = LIMITS) -> DocumentReading | Unreadable:
-    """The whole way in this process: what the pool does, without its walls."""
-    look = tasks.probe_document(path, path.with_suffix(".rewritten"), limits)
-    if isinstance(look, Unreadable):
-        return look
-    return merge(look, [tasks.read_scans(look.part(look.scans), limits)] if look.scans else [])
+    """Read a file in this process: as the pool does, but without its limits."""
+    probe = tasks.probe_document(path, path.with_suffix(".rewritten"), limits)
+    if isinstance(probe, Unreadable):
+        return probe
+    return merge(probe, [tasks.read_scans(probe.part(probe.scans), limits)] if probe.scans else [])
 
 
 def save(folder: Path, content: bytes, name: str = "paper.pdf") -> Path:
@@ -44,8 +44,8 @@ def save(folder: Path, content: bytes, name: str = "paper.pdf") -> Path:
     return path
 
 
-def typed(*, lines=LINES, signed=False, pages=1) -> bytes:
-    """A born-digital page with a signature line."""
+def make_pdf(*, lines=LINES, signed=False, pages=1) -> bytes:
+    """Return a born-digital PDF whose pages have a signature line."""
     output = io.BytesIO()
     canvas = Canvas(output, letter)
     for _ in range(pages):
@@ -55,14 +55,14 @@ def typed(*, lines=LINES, signed=False, pages=1) -> bytes:
         canvas.line(72, 210, 320, 210)
         canvas.drawString(*LABEL, "Signature of Investigator")
         if signed:
-            scribble(canvas, 90, 214)
+            draw_signature(canvas, 90, 214)
         canvas.showPage()
     canvas.save()
     return output.getvalue()
 
 
-def headed(*, small: tuple[str, ...]) -> bytes:
-    """A form whose heading has small print beside it, two lines of which are as high as one."""
+def make_form_with_small_print(*, small: tuple[str, ...]) -> bytes:
+    """Return a form with small print beside its heading, of which two lines are as high as one."""
     output = io.BytesIO()
     canvas = Canvas(output, letter)
     canvas.setFont("Helvetica-Bold", 13)
@@ -78,7 +78,7 @@ def headed(*, small: tuple[str, ...]) -> bytes:
     return output.getvalue()
 
 
-def scribble(canvas: Canvas, x: float, y: float) -> None:
+def draw_signature(canvas: Canvas, x: float, y: float) -> None:
     canvas.setLineWidth(1.3)
     path = canvas.beginPath()
     path.moveTo(x, y)
@@ -89,27 +89,27 @@ def scribble(canvas: Canvas, x: float, y: float) -> None:
     canvas.drawPath(path)
 
 
-def picture_of(content: bytes, dpi: int = 200, turn: int = 0) -> Image.Image:
-    """A page as a scanner sees it, turned counterclockwise."""
+def render(content: bytes, dpi: int = 200, turn: int = 0) -> Image.Image:
+    """Return the first page as a scanner sees it, turned counterclockwise."""
     with pypdfium2.PdfDocument(content) as document:
         grey = document[0].render(scale=dpi / 72, grayscale=True).to_pil().convert("L")
     return grey.rotate(turn, expand=True)
 
 
-def shaded(picture: Image.Image) -> Image.Image:
-    """As photographed by a lamp at its foot: the head has a quarter of the light."""
+def shade(picture: Image.Image) -> Image.Image:
+    """Return the page as photographed with a lamp at its foot: the head is four times darker."""
     light = np.linspace(0.25, 1, picture.height)[:, np.newaxis]
     pixels = (30 + np.asarray(picture, np.float64) * 0.8) * light
     return Image.fromarray(pixels.astype(np.uint8))
 
 
-def askew(picture: Image.Image, degrees: float) -> Image.Image:
-    """Clockwise, on a scanner's glass that shows all of it."""
+def skew(picture: Image.Image, degrees: float) -> Image.Image:
+    """Return the page turned clockwise, on a larger sheet that shows all of it."""
     return picture.rotate(-degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
 
 
-def pictured(picture: Image.Image, stamp: str = "", dpi: int = 200) -> bytes:
-    """A PDF whose only page is a picture, with a stamp of real text on it."""
+def make_scan(picture: Image.Image, stamp: str = "", dpi: int = 200) -> bytes:
+    """Return a PDF whose only page is an image, with a stamp of real text on it."""
     wide, high = picture.width * 72 / dpi, picture.height * 72 / dpi
     output = io.BytesIO()
     canvas = Canvas(output, (wide, high))
@@ -119,8 +119,8 @@ def pictured(picture: Image.Image, stamp: str = "", dpi: int = 200) -> bytes:
     return output.getvalue()
 
 
-def form(values: dict[str, str], *, appearances: bool) -> bytes:
-    """A fillable form with its fields filled by pypdf."""
+def make_form(values: dict[str, str], *, appearances: bool) -> bytes:
+    """Return a fillable form whose fields pypdf filled in."""
     output = io.BytesIO()
     canvas = Canvas(output, letter)
     for number, name in enumerate(values):
@@ -137,8 +137,8 @@ def form(values: dict[str, str], *, appearances: bool) -> bytes:
     return filled.getvalue()
 
 
-def rewritten(content: bytes, change) -> bytes:
-    """The document after `change(pdf)`."""
+def rewrite(content: bytes, change) -> bytes:
+    """Return the document after `change(pdf)`."""
     output = io.BytesIO()
     with pikepdf.open(io.BytesIO(content)) as document:
         change(document)
@@ -146,22 +146,22 @@ def rewritten(content: bytes, change) -> bytes:
     return output.getvalue()
 
 
-def encrypted(content: bytes, *, user: str) -> bytes:
+def encrypt(content: bytes, *, user: str) -> bytes:
     output = io.BytesIO()
     with pikepdf.open(io.BytesIO(content)) as document:
         document.save(output, encryption=pikepdf.Encryption(owner="owner", user=user))
     return output.getvalue()
 
 
-def with_script(content: bytes) -> bytes:
+def add_script(content: bytes) -> bytes:
     def add(document: pikepdf.Pdf) -> None:
         action = pikepdf.Dictionary(S=pikepdf.Name.JavaScript, JS="app.alert('hello')")
         document.Root.OpenAction = document.make_indirect(action)
 
-    return rewritten(content, add)
+    return rewrite(content, add)
 
 
-def docx() -> bytes:
+def make_docx() -> bytes:
     output = io.BytesIO()
     with zipfile.ZipFile(output, "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
@@ -169,8 +169,8 @@ def docx() -> bytes:
     return output.getvalue()
 
 
-def bound(papers: list[bytes]) -> bytes:
-    """Several papers in one."""
+def concatenate(papers: list[bytes]) -> bytes:
+    """Return several documents as one."""
     output = io.BytesIO()
     with pikepdf.new() as together:
         for paper in papers:

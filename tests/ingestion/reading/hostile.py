@@ -1,16 +1,18 @@
-"""Files that are made to do harm: each is small, and each does one thing."""
+"""Files that are made to do harm. Each is small and has one harmful property."""
 
 import struct
 import zlib
 
-from tests.ingestion.reading.documents import docx
+from tests.ingestion.reading.documents import make_docx
 
 MEGABYTE, GIGABYTE = 1 << 20, 1 << 30
 UPRIGHT = b"[0 0 612 792]"
 
 
-def pdf(*objects: bytes, trailer: bytes = b"", prev: bytes = b"", start: int = -1) -> bytes:
-    """Objects numbered from 1, of which the first is the catalogue, and the table of them."""
+def make_pdf_file(
+    *objects: bytes, trailer: bytes = b"", prev: bytes = b"", start: int = -1
+) -> bytes:
+    """Return a file of objects, numbered from 1, and their table. The first is the catalogue."""
     content, places = b"%PDF-1.7\n", []
     for number, body in enumerate(objects, start=1):
         places.append(len(content))
@@ -30,16 +32,16 @@ def stream(content: bytes, entries: bytes = b"") -> bytes:
     return b"<<%b /Length %d>>\nstream\n%b\nendstream" % (entries, len(content), content)
 
 
-def squeezed(content: bytes, entries: bytes = b"") -> bytes:
+def compressed_stream(content: bytes, entries: bytes = b"") -> bytes:
     return stream(zlib.compress(content, 1), entries + b" /Filter /FlateDecode")
 
 
 HELVETICA = b"/H <</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>"
-WORDS = "An innocent line of text"
-SOMETHING = stream(b"BT /H 12 Tf 90 90 Td (%b) Tj ET" % WORDS.encode())
+INNOCENT_TEXT = "An innocent line of text"
+INNOCENT_CONTENT = stream(b"BT /H 12 Tf 90 90 Td (%b) Tj ET" % INNOCENT_TEXT.encode())
 
 
-def sheet(
+def one_page_pdf(
     contents: bytes,
     *more: bytes,
     resources: bytes = b"",
@@ -48,8 +50,8 @@ def sheet(
     page: bytes = b"",
     catalogue: bytes = b"",
 ) -> bytes:
-    """A document of one page. Its contents are object 4; `more` are numbered from 5."""
-    return pdf(
+    """Return a document of one page. Its contents are object 4; `more` are numbered from 5."""
+    return make_pdf_file(
         b"<</Type /Catalog /Pages 2 0 R %b>>" % catalogue,
         b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
         b"<</Type /Page /Parent 2 0 R /MediaBox %b /Contents 4 0 R" % box
@@ -60,9 +62,10 @@ def sheet(
 
 
 def zeros(size: int, head: bytes = b"") -> bytes:
-    """What becomes `head` and so many zeros, without having had them: a thousandth of the size.
+    """Return the compressed form of `head` and `size` zeros, which has a thousandth of their size.
 
-    Deflate begins anew at each full flush, so that one megabyte is squeezed once and repeated.
+    The zeros are never in memory. Deflate restarts at each full flush, so that one megabyte is
+    compressed once and repeated.
     """
     squeezer = zlib.compressobj(9)
     first = squeezer.compress(head) + squeezer.flush(zlib.Z_FULL_FLUSH)
@@ -74,13 +77,13 @@ def zeros(size: int, head: bytes = b"") -> bytes:
 
 
 def fields_of_fields(depth: int = 30, contents: bytes | None = None) -> bytes:
-    """Fields that list their only child twice, many levels deep: 2 to the 30th are to be drawn."""
+    """Return a form whose fields list their only child twice, so that 2^30 fields are drawn."""
     fields = [
         b"<</Kids [%d 0 R %d 0 R]>>" % (number + 1, number + 1) for number in range(6, 6 + depth)
     ]
     last = b"<</FT /Tx /T (last) /V (typed) /Type /Annot /Subtype /Widget /Rect [72 600 300 620]>>"
-    return sheet(
-        SOMETHING if contents is None else stream(contents),
+    return one_page_pdf(
+        INNOCENT_CONTENT if contents is None else stream(contents),
         b"<</Fields [6 0 R] /NeedAppearances true>>",
         *fields,
         last,
@@ -90,16 +93,16 @@ def fields_of_fields(depth: int = 30, contents: bytes | None = None) -> bytes:
 
 
 def flate_bomb() -> bytes:
-    return sheet(stream(zeros(GIGABYTE), b"/Filter /FlateDecode"))
+    return one_page_pdf(stream(zeros(GIGABYTE), b"/Filter /FlateDecode"))
 
 
 def double_flate_bomb() -> bytes:
     twice = zlib.compress(zeros(10 * GIGABYTE), 9)
-    return sheet(stream(twice, b"/Filter [/FlateDecode /FlateDecode]"))
+    return one_page_pdf(stream(twice, b"/Filter [/FlateDecode /FlateDecode]"))
 
 
 def object_stream_bomb() -> bytes:
-    """The catalogue and the page are in an object stream that has half a gigabyte to come."""
+    """Return a file whose catalogue and page are in an object stream of half a gigabyte."""
     bodies = (
         b"<</Type /Catalog /Pages 2 0 R>>",
         b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
@@ -118,21 +121,21 @@ def object_stream_bomb() -> bytes:
     return content + b"startxref\n%d\n%%%%EOF\n" % place
 
 
-def picture(entries: bytes, content: bytes = b"\0") -> bytes:
-    """A page that is one picture."""
+def page_image(entries: bytes, content: bytes = b"\0") -> bytes:
+    """Return a page that is one image."""
     image = stream(content, b"/Type /XObject /Subtype /Image " + entries)
     resources = b"/XObject <</I 5 0 R>>"
-    return sheet(stream(b"612 0 0 792 0 0 cm /I Do"), image, resources=resources)
+    return one_page_pdf(stream(b"612 0 0 792 0 0 cm /I Do"), image, resources=resources)
 
 
 def picture_of_a_gigapixel() -> bytes:
     grey = b"/Width 32000 /Height 32000 /BitsPerComponent 8 /ColorSpace /DeviceGray"
-    return picture(grey + b" /Filter /FlateDecode", zeros(1_000 * MEGABYTE))
+    return page_image(grey + b" /Filter /FlateDecode", zeros(1_000 * MEGABYTE))
 
 
 def picture_of_ten_gigapixels() -> bytes:
     bilevel = b"/Width 100000 /Height 100000 /BitsPerComponent 1 /ColorSpace /DeviceGray"
-    return picture(bilevel + b" /Filter /FlateDecode", zeros(1_200 * MEGABYTE))
+    return page_image(bilevel + b" /Filter /FlateDecode", zeros(1_200 * MEGABYTE))
 
 
 GREY = b"/Type /XObject /Subtype /Image /BitsPerComponent 8 /ColorSpace /DeviceGray"
@@ -142,7 +145,7 @@ SMALL = GREY + b" /Width 1 /Height 1"
 
 def mask_of_a_gigapixel() -> bytes:
     image = stream(b"\0", SMALL + b" /SMask 6 0 R")
-    return sheet(
+    return one_page_pdf(
         stream(b"612 0 0 792 0 0 cm /I Do"),
         image,
         stream(zeros(1_000 * MEGABYTE), LARGE),
@@ -151,13 +154,15 @@ def mask_of_a_gigapixel() -> bytes:
 
 
 def stamp_of_a_gigapixel() -> bytes:
-    """The picture is in the look of an annotation."""
+    """Return a page with an annotation whose appearance is an image of a gigapixel."""
     note = b"<</Type /Annot /Subtype /Stamp /Rect %b /F 4 /AP <</N 6 0 R>>>>" % UPRIGHT
-    look = b"/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources <</XObject <</I 7 0 R>>>>"
-    return sheet(
-        SOMETHING,
+    appearance = (
+        b"/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources <</XObject <</I 7 0 R>>>>"
+    )
+    return one_page_pdf(
+        INNOCENT_CONTENT,
         note,
-        stream(b"/I Do", look),
+        stream(b"/I Do", appearance),
         stream(zeros(1_000 * MEGABYTE), LARGE),
         page=b"/Annots [5 0 R]",
     )
@@ -166,7 +171,7 @@ def stamp_of_a_gigapixel() -> bytes:
 def pattern_of_a_gigapixel() -> bytes:
     tile = b"/Type /Pattern /PatternType 1 /PaintType 1 /TilingType 1 /BBox [0 0 612 792]"
     tile += b" /XStep 612 /YStep 792 /Resources <</XObject <</I 6 0 R>>>>"
-    return sheet(
+    return one_page_pdf(
         stream(b"/Pattern cs /P scn 0 0 612 792 re f"),
         stream(b"612 0 0 792 0 0 cm /I Do", tile),
         stream(zeros(1_000 * MEGABYTE), LARGE),
@@ -180,7 +185,7 @@ def letter_of_a_gigapixel() -> bytes:
         b" /CharProcs <</a 6 0 R>> /Encoding <</Type /Encoding /Differences [97 /a]>>"
         b" /FirstChar 97 /LastChar 97 /Widths [1] /Resources <</XObject <</I 7 0 R>>>>>>"
     )
-    return sheet(
+    return one_page_pdf(
         stream(b"BT /F 600 Tf (a) Tj ET"),
         font,
         stream(b"1 0 d0 /I Do"),
@@ -190,7 +195,7 @@ def letter_of_a_gigapixel() -> bytes:
 
 
 def inline_picture_of_a_gigapixel() -> bytes:
-    return sheet(
+    return one_page_pdf(
         stream(
             b"q 612 0 0 792 0 0 cm BI /W 32000 /H 32000 /BPC 8 /CS /G /F /Fl ID "
             + zeros(1_000 * MEGABYTE)
@@ -200,105 +205,107 @@ def inline_picture_of_a_gigapixel() -> bytes:
 
 
 def jbig2_bomb() -> bytes:
-    """A picture of moderate size, of which only the coded data say how large they are."""
+    """Return an image of moderate size whose encoded data state a much larger one."""
     side = 60_000
     size = struct.pack(">IIIIBH", side, side, 0, 0, 0, 0)
     region = struct.pack(">IIIIBB", side, side, 0, 0, 0, 0) + b"\x03\xff\xfd\xff\x02\xfe\xfe\xfe"
     coded = struct.pack(">IBBBI", 0, 48, 0, 1, len(size)) + size
     coded += struct.pack(">IBBBI", 1, 38, 0, 1, len(region) + 64) + region + bytes(64)
     bilevel = b"/Width 600 /Height 800 /BitsPerComponent 1 /ColorSpace /DeviceGray"
-    return picture(bilevel + b" /Filter /JBIG2Decode", coded)
+    return page_image(bilevel + b" /Filter /JBIG2Decode", coded)
 
 
 def page_of_200_inches() -> bytes:
-    return sheet(SOMETHING, box=b"[0 0 14400 14400]")
+    return one_page_pdf(INNOCENT_CONTENT, box=b"[0 0 14400 14400]")
 
 
 def page_of_a_billion_points() -> bytes:
-    return sheet(SOMETHING, box=b"[0 0 1000000000 1000000000]")
+    return one_page_pdf(INNOCENT_CONTENT, box=b"[0 0 1000000000 1000000000]")
 
 
 def billion_laughs() -> bytes:
-    """Forms of ten forms each, nine levels deep."""
+    """Return a page with form XObjects of ten others each, nine levels deep."""
     form = b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources <</XObject <</F %d 0 R>>>>"
     forms = [stream(b"/F Do " * 10, form % number) for number in range(6, 15)]
     last = stream(b"0 0 1 1 re f", b"/Type /XObject /Subtype /Form /BBox [0 0 9 9]")
-    return sheet(stream(b"/F Do"), *forms, last, resources=b"/XObject <</F 5 0 R>>")
+    return one_page_pdf(stream(b"/F Do"), *forms, last, resources=b"/XObject <</F 5 0 R>>")
 
 
 def two_million_texts() -> bytes:
-    return sheet(squeezed(b"BT /H 1 Tf " + b"(a) Tj " * 2_000_000 + b"ET"))
+    return one_page_pdf(compressed_stream(b"BT /H 1 Tf " + b"(a) Tj " * 2_000_000 + b"ET"))
 
 
 def path_of_millions() -> bytes:
-    return sheet(squeezed(b"0 0 m " + b"612 792 l 0 9 l " * 1_250_000 + b"S"))
+    return one_page_pdf(compressed_stream(b"0 0 m " + b"612 792 l 0 9 l " * 1_250_000 + b"S"))
 
 
 def tiling(step: float = 0.001) -> bytes:
-    """A page that no renderer finishes."""
+    """Return a page that no renderer finishes."""
     tile = b"/Type /Pattern /PatternType 1 /PaintType 1 /TilingType 1 /BBox [0 0 1 1]"
     steps = b" /XStep %f /YStep %f /Resources <<>>" % (step, step)
     contents = stream(b"/Pattern cs /P scn 0 0 612 792 re f")
-    return sheet(
+    return one_page_pdf(
         contents, stream(b"0 0 1 1 re f", tile + steps), resources=b"/Pattern <</P 5 0 R>>"
     )
 
 
 def metadata_bomb() -> bytes:
     xmp = b"/Type /Metadata /Subtype /XML /Filter /FlateDecode"
-    return sheet(SOMETHING, stream(zeros(GIGABYTE), xmp), catalogue=b"/Metadata 5 0 R")
+    return one_page_pdf(
+        INNOCENT_CONTENT, stream(zeros(GIGABYTE), xmp), catalogue=b"/Metadata 5 0 R"
+    )
 
 
 def page_tree_loop() -> bytes:
     tree = b"<</Type /Pages /Kids [2 0 R 2 0 R] /Count 1000000>>"
-    return pdf(b"<</Type /Catalog /Pages 2 0 R>>", tree)
+    return make_pdf_file(b"<</Type /Catalog /Pages 2 0 R>>", tree)
 
 
 def one_page_200_000_times() -> bytes:
-    return pdf(
+    return make_pdf_file(
         b"<</Type /Catalog /Pages 2 0 R>>",
         b"<</Type /Pages /Kids [%b] /Count 200000>>" % (b"3 0 R " * 200_000),
         b"<</Type /Page /Parent 2 0 R /MediaBox %b>>" % UPRIGHT,
     )
 
 
-def nested(opening: bytes, closing: bytes, levels: int = 150_000) -> bytes:
-    return sheet(SOMETHING, page=b"/X " + opening * levels + closing * levels)
+def nested_objects(opening: bytes, closing: bytes, levels: int = 150_000) -> bytes:
+    return one_page_pdf(INNOCENT_CONTENT, page=b"/X " + opening * levels + closing * levels)
 
 
 def nested_arrays() -> bytes:
-    return nested(b"[", b"]")
+    return nested_objects(b"[", b"]")
 
 
 def nested_dictionaries() -> bytes:
-    return nested(b"<</A", b" 1" + b">>")
+    return nested_objects(b"<</A", b" 1" + b">>")
 
 
 def table_after_itself() -> bytes:
-    whole = sheet(SOMETHING)
-    return sheet_after(whole.rindex(b"xref\n0"))
+    whole = one_page_pdf(INNOCENT_CONTENT)
+    return with_previous_table(whole.rindex(b"xref\n0"))
 
 
-def sheet_after(place: int) -> bytes:
-    """A page whose table claims that another one came before, at this place."""
-    return sheet(SOMETHING).replace(b"/Size 5", b"/Prev %d /Size 5" % place)
+def with_previous_table(place: int) -> bytes:
+    """Return a page whose cross-reference table refers to a previous one at this place."""
+    return one_page_pdf(INNOCENT_CONTENT).replace(b"/Size 5", b"/Prev %d /Size 5" % place)
 
 
 def tables_in_a_circle() -> bytes:
-    first = sheet(SOMETHING)
+    first = one_page_pdf(INNOCENT_CONTENT)
     place = first.rindex(b"xref\n0", 0, first.rindex(b"startxref"))
     later = b"xref\n0 0\ntrailer <</Root 1 0 R /Size 5 /Prev %d>>\n" % place
-    start = len(sheet_after(0)) + 9  # nine more digits than /Prev 0 has
+    start = len(with_previous_table(0)) + 9  # nine more digits than /Prev 0 has
     first = first.replace(b"/Size 5", b"/Prev %010d /Size 5" % start)
     return first + later + b"startxref\n%d\n%%%%EOF\n" % start
 
 
 def table_of_two_billion() -> bytes:
-    return sheet(SOMETHING).replace(b"xref\n0 5\n", b"xref\n0 2147483648\n")
+    return one_page_pdf(INNOCENT_CONTENT).replace(b"xref\n0 5\n", b"xref\n0 2147483648\n")
 
 
 def opens_with(action: bytes) -> bytes:
-    return sheet(SOMETHING, catalogue=b"/OpenAction <<%b>>" % action)
+    return one_page_pdf(INNOCENT_CONTENT, catalogue=b"/OpenAction <<%b>>" % action)
 
 
 def script() -> bytes:
@@ -314,32 +321,32 @@ def remote_file() -> bytes:
 
 
 def contents_elsewhere() -> bytes:
-    return sheet(stream(b"", b"/F (http://203.0.113.9/page)"))
+    return one_page_pdf(stream(b"", b"/F (http://203.0.113.9/page)"))
 
 
-def chunk(kind: bytes, content: bytes) -> bytes:
+def png_chunk(kind: bytes, content: bytes) -> bytes:
     body = kind + content
     return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
 
 
-def png(side: int) -> bytes:
+def make_png(side: int) -> bytes:
     rows = zeros(-(-(side // 8 + 1) * side // MEGABYTE) * MEGABYTE)
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
-    chunks = chunk(b"IHDR", header), chunk(b"IDAT", rows), chunk(b"IEND", b"")
+    chunks = png_chunk(b"IHDR", header), png_chunk(b"IDAT", rows), png_chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 def png_of_60_000_squared() -> bytes:
-    return png(60_000)
+    return make_png(60_000)
 
 
 def png_of_13_000_squared() -> bytes:
-    """More than the budget, and less than Pillow refuses by itself."""
-    return png(13_000)
+    """Return an image with more pixels than the limit, and fewer than Pillow itself refuses."""
+    return make_png(13_000)
 
 
 def word_file() -> bytes:
-    return docx()
+    return make_docx()
 
 
 def program() -> bytes:

@@ -1,4 +1,4 @@
-"""Which processes a pool has, and whether any outlives it."""
+"""The processes of a pool, and whether any of them outlives it."""
 
 import asyncio
 import multiprocessing
@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 
-def children() -> set[int]:
+def child_pids() -> set[int]:
     return {child.pid for child in multiprocessing.active_children() if child.pid}
 
 
-def groups(leaders: set[int]) -> list[int]:
-    """The processes that run in these groups, zombies left out."""
+def group_members(leaders: set[int]) -> list[int]:
+    """Return the processes that run in these process groups, without zombies."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -24,21 +24,21 @@ def groups(leaders: set[int]) -> list[int]:
     return found
 
 
-async def until(condition):
-    """Wait for what must happen; the test's own timeout is the only clock."""
+async def wait_until(condition):
+    """Wait until the condition holds. Only the test's own timeout limits the wait."""
     while not (answer := condition()):  # noqa: ASYNC110 - other processes set no event here
         await asyncio.sleep(0.02)
     return answer
 
 
 @asynccontextmanager
-async def noted():
-    """Every child that there ever is within the block; one that dies is replaced."""
+async def record_children():
+    """Record every child process that exists at any time within the block."""
     leaders: set[int] = set()
 
     async def note():
         while True:
-            leaders.update(children())
+            leaders.update(child_pids())
             await asyncio.sleep(0.02)
 
     noting = asyncio.create_task(note())

@@ -1,4 +1,4 @@
-"""Signed PDFs: people with certificates, what they sign, and what others make of it afterwards."""
+"""Signed PDFs: persons with certificates, their signatures, and changes after signing."""
 
 import asyncio
 import hashlib
@@ -22,7 +22,7 @@ from pyhanko.sign import fields, signers
 from pyhanko.sign.timestamps.dummy_client import DummyTimeStamper
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
-from tests.ingestion.reading.documents import typed
+from tests.ingestion.reading.documents import make_pdf
 
 PROTOCOL_PAGE = (
     "PROTOCOL SIGNATURE PAGE",
@@ -45,7 +45,7 @@ KEYS = {
 
 @dataclass(frozen=True)
 class Identity:
-    """Somebody with a key and the certificates that say whose it is, their own first."""
+    """A person or an authority with a key and a chain of certificates, the own one first."""
 
     key: object
     certificates: tuple[x509.Certificate, ...]
@@ -72,14 +72,14 @@ def key(kind: str, _owner: str = ""):
 
 
 @cache
-def authority(
+def make_authority(
     name: str = "Selanex Signing CA", *, issuer: str = "", kind: str = "p-256"
 ) -> Identity:
-    return _certified(name, authority(issuer) if issuer else None, kind, is_authority=True)
+    return _certified(name, make_authority(issuer) if issuer else None, kind, is_authority=True)
 
 
 @cache
-def person(  # noqa: PLR0913 - each is about the certificate
+def make_person(  # noqa: PLR0913 - each is about the certificate
     name: str = "Margaret Whitfield",
     *,
     issuer: str = "Selanex Signing CA",
@@ -89,8 +89,11 @@ def person(  # noqa: PLR0913 - each is about the certificate
     purpose: str = "",
     weak_issuer: bool = False,
 ) -> Identity:
-    """Issued by an authority, or self-signed where `issuer` is ""; valid in days from now."""
-    made_by = authority(issuer, issuer=above, kind="rsa-1024" if weak_issuer else "p-256")
+    """Return a person whose certificate an authority issued.
+
+    It is self-signed if `issuer` is "". `days` is its validity in days from now.
+    """
+    made_by = make_authority(issuer, issuer=above, kind="rsa-1024" if weak_issuer else "p-256")
     return _certified(name, made_by if issuer else None, kind, days=days, purpose=purpose)
 
 
@@ -131,18 +134,18 @@ def _asn1(certificate: x509.Certificate) -> asn1_x509.Certificate:
     return asn1_x509.Certificate.load(certificate.public_bytes(serialization.Encoding.DER))
 
 
-def trusting(folder: Path, *identities: Identity) -> Path:
-    """A file of trusted issuers."""
+def write_trusted_issuers(folder: Path, *identities: Identity) -> Path:
+    """Write a file of trusted issuers and return its path."""
     path = folder / "issuers.pem"
     path.write_bytes(b"".join(each.pem for each in identities))
     return path
 
 
-def page(**more) -> bytes:
-    return typed(lines=PROTOCOL_PAGE, **more)
+def make_protocol_page(**more) -> bytes:
+    return make_pdf(lines=PROTOCOL_PAGE, **more)
 
 
-def signed(  # noqa: PLR0913 - each is about the signature
+def sign(  # noqa: PLR0913 - each is about the signature
     content: bytes,
     who: Identity | None = None,
     *,
@@ -154,9 +157,9 @@ def signed(  # noqa: PLR0913 - each is about the signature
     is_there: bool = False,
     **metadata,
 ) -> bytes:
-    """The file with a signature in a field of its own, unless that `is_there` already.
+    """Return the file with a signature, in a new field unless the field `is_there` already.
 
-    With `box` None nobody sees it.
+    With `box` None, the signature is invisible.
     """
     writer = IncrementalPdfFileWriter(io.BytesIO(content), strict=False)
     if writer.prev.encrypted:
@@ -169,7 +172,7 @@ def signed(  # noqa: PLR0913 - each is about the signature
     )
     signer = signers.PdfSigner(
         meta,
-        signer=(who or person()).signer(),
+        signer=(who or make_person()).signer(),
         timestamper=stamper,
         new_field_spec=None if is_there else fields.SigFieldSpec(field, on_page=on_page, box=box),
     )
@@ -181,29 +184,31 @@ def signed(  # noqa: PLR0913 - each is about the signature
 BYTE_RANGE = re.compile(rb"/ByteRange \[(\d+) (\d+) (\d+) (\d+) *\]")
 
 
-def gap(content: bytes) -> tuple[int, int]:
-    """Where the last signature stands, with the signs around its digits."""
+def signature_gap(content: bytes) -> tuple[int, int]:
+    """Return start and end of the last signature, including the brackets around its digits."""
     last = list(BYTE_RANGE.finditer(content))[-1]
     return int(last[2]), int(last[3])
 
 
-def resigned(content: bytes, change, who: Identity | None = None) -> bytes:
-    """Signed soundly over other bytes: `change(start, length, start, length)` says which."""
+def sign_other_ranges(content: bytes, change, who: Identity | None = None) -> bytes:
+    """Return the file with a sound signature over the byte ranges `change(*ranges)`."""
     at = list(BYTE_RANGE.finditer(content))[-1]
-    first, end = gap(content)
+    first, end = signature_gap(content)
     ranges = change(*map(int, at.groups()))
     text = b"/ByteRange [%d %d %d %d" % ranges
     assert len(text) < len(at[0])
     content = content[: at.start()] + text.ljust(len(at[0]) - 1) + b"]" + content[at.end() :]
     starts = zip(ranges[::2], ranges[1::2], strict=True)
     digest = hashlib.sha256(b"".join(content[start : start + size] for start, size in starts))
-    value = asyncio.run((who or person()).signer().async_sign(digest.digest(), "sha256")).dump()
+    value = asyncio.run(
+        (who or make_person()).signer().async_sign(digest.digest(), "sha256")
+    ).dump()
     digits = value.hex().encode().ljust(end - first - 2, b"0")
     return content[: first + 1] + digits + content[end - 1 :]
 
 
-def updated(content: bytes, change) -> bytes:
-    """The file with an incremental update: `change(writer)`."""
+def update(content: bytes, change) -> bytes:
+    """Return the file with an incremental update by `change(writer)`."""
     writer = IncrementalPdfFileWriter(io.BytesIO(content), strict=False)
     change(writer)
     output = io.BytesIO()
@@ -211,10 +216,10 @@ def updated(content: bytes, change) -> bytes:
     return output.getvalue()
 
 
-def form_page(value: str = "", **more) -> bytes:
-    """A page with a field for text, and the signature line."""
+def make_form_page(value: str = "", **more) -> bytes:
+    """Return a page with a text field and the signature line."""
     output = io.BytesIO()
-    with pikepdf.open(io.BytesIO(page(**more))) as pdf:
+    with pikepdf.open(io.BytesIO(make_protocol_page(**more))) as pdf:
         field = pdf.make_indirect(
             pikepdf.Dictionary(
                 Type=pikepdf.Name.Annot,
@@ -242,8 +247,8 @@ def form_page(value: str = "", **more) -> bytes:
     return output.getvalue()
 
 
-def filled(content: bytes, value: str) -> bytes:
-    """Its field for text is filled in by an incremental update."""
+def fill_in(content: bytes, value: str) -> bytes:
+    """Return the file with its text field filled in by an incremental update."""
 
     def fill(writer: IncrementalPdfFileWriter) -> None:
         for reference in writer.root["/AcroForm"]["/Fields"]:
@@ -252,15 +257,15 @@ def filled(content: bytes, value: str) -> bytes:
                 field["/V"] = generic.pdf_string(value)
                 writer.update_container(field)
 
-    return updated(content, fill)
+    return update(content, fill)
 
 
-def pretending(
+def add_false_signature(
     value: bytes, *, content: bytes | None = None, more: bytes = b"", at=PLACE, on_page: int = 0
 ) -> bytes:
-    """The page with a signature field at the place for it, whose value is this object."""
+    """Return a page with a signature field in its place, whose value is the given object."""
     output = io.BytesIO()
-    with pikepdf.open(io.BytesIO(content or page())) as pdf:
+    with pikepdf.open(io.BytesIO(content or make_protocol_page())) as pdf:
         field = pikepdf.Object.parse(
             b"<</Type /Annot /Subtype /Widget /FT /Sig /T (Signature1) /F 4"
             b" /Rect [%d %d %d %d] %b>>" % (*at, more)

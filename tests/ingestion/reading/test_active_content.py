@@ -1,4 +1,4 @@
-"""The places where a script hides, and that it is found in each."""
+"""Scripts and other active content in all places of a PDF."""
 
 import io
 
@@ -9,7 +9,7 @@ from ingestion.reading.pdf import active_content
 from ingestion.reading.pdf.active_content import find_active_content
 from ingestion.reading.pdf.static_pdf import is_static
 from tests.ingestion.reading import hostile
-from tests.ingestion.reading.documents import read, rewritten, save, typed
+from tests.ingestion.reading.documents import make_pdf, read, rewrite, save
 
 
 def script(**more):
@@ -72,7 +72,7 @@ def under_a_name_that_is_elsewhere(pdf):
 
 
 def where_nothing_leads(pdf):
-    """Another reader's repair may find its way there."""
+    """Add a script that nothing refers to. The repair of another reader may find it."""
     pdf.Root.PieceInfo = pikepdf.Dictionary(X=pikepdf.Array([pikepdf.Array([script()])]))
 
 
@@ -110,9 +110,9 @@ WRITTEN = {
 
 @pytest.mark.parametrize("how", WRITTEN)
 @pytest.mark.parametrize("hide", HIDDEN, ids=lambda hide: hide.__name__)
-def test_a_script_is_found_wherever_it_hides(tmp_path, hide, how):
+def test_a_script_is_found_in_every_place(tmp_path, hide, how):
     path = tmp_path / "paper.pdf"
-    with pikepdf.open(io.BytesIO(typed())) as pdf:
+    with pikepdf.open(io.BytesIO(make_pdf())) as pdf:
         hide(pdf)
         pdf.save(path, **WRITTEN[how])
     assert not is_static(path)
@@ -120,7 +120,7 @@ def test_a_script_is_found_wherever_it_hides(tmp_path, hide, how):
 
 
 def test_a_script_that_was_added_later_is_found(tmp_path):
-    content = hostile.sheet(hostile.SOMETHING)
+    content = hostile.one_page_pdf(hostile.INNOCENT_CONTENT)
     place, table = len(content), content.rindex(b"xref\n0")
     content += b"1 0 obj\n<</Type /Catalog /Pages 2 0 R /OpenAction <</S /JavaScript /JS (x)>>>>\n"
     content += b"endobj\n"
@@ -132,7 +132,7 @@ def test_a_script_that_was_added_later_is_found(tmp_path):
     content += b"startxref\n%d\n%%%%EOF\n" % start
     reading = read(save(tmp_path, content))
     assert (reading.text, reading.flags, reading.repaired) == (
-        hostile.WORDS,
+        hostile.INNOCENT_TEXT,
         {"javascript"},
         False,
     )
@@ -140,34 +140,34 @@ def test_a_script_that_was_added_later_is_found(tmp_path):
 
 def test_a_script_behind_many_other_objects_is_found(tmp_path):
     others = [b"<</A %d 0 R>>" % at for at in range(5, 25_005)]
-    content = hostile.sheet(hostile.SOMETHING, *others, b"<</S /JavaScript /JS (x)>>")
+    content = hostile.one_page_pdf(hostile.INNOCENT_CONTENT, *others, b"<</S /JavaScript /JS (x)>>")
     assert find_active_content(save(tmp_path, content)) == {"javascript"}
 
 
-def test_what_has_more_objects_than_are_looked_at_says_so(tmp_path, monkeypatch):
+def test_a_file_with_more_objects_than_the_limit_is_flagged_as_unsearched(tmp_path, monkeypatch):
     monkeypatch.setattr(active_content, "MAX_OBJECTS_PER_FILE", 3)
     assert find_active_content(save(tmp_path, hostile.script())) == {"unsearched"}
 
 
-def test_what_pdfium_shows_and_qpdf_gives_up_is_not_taken_for_searched(tmp_path):
+def test_a_file_that_pdfium_shows_and_qpdf_gives_up_on_is_flagged_as_unsearched(tmp_path):
     deep = b"/X " + b"[" * 600 + b"]" * 600 + b" /AA <</O <</S /JavaScript /JS (x)>>>>"
-    reading = read(save(tmp_path, hostile.sheet(hostile.SOMETHING, page=deep)))
-    assert (reading.text, reading.flags) == (hostile.WORDS, {"unsearched"})
+    reading = read(save(tmp_path, hostile.one_page_pdf(hostile.INNOCENT_CONTENT, page=deep)))
+    assert (reading.text, reading.flags) == (hostile.INNOCENT_TEXT, {"unsearched"})
 
 
-def test_what_qpdf_does_not_open_is_not_taken_for_searched(tmp_path):
+def test_a_file_that_qpdf_does_not_open_is_flagged_as_unsearched(tmp_path):
     assert find_active_content(save(tmp_path, b"%PDF-1.7 /JavaScript")) == {"unsearched"}
 
 
-def test_a_script_that_repair_leaves_out_is_found_in_what_was_sent(tmp_path):
-    content = hostile.sheet(hostile.SOMETHING, b"<</S /JavaScript /JS (x)>>")
+def test_a_script_that_the_repair_removes_is_found_in_the_original(tmp_path):
+    content = hostile.one_page_pdf(hostile.INNOCENT_CONTENT, b"<</S /JavaScript /JS (x)>>")
     reading = read(save(tmp_path, content[: content.rindex(b"xref\n0")] + b"%%EOF"))
     assert reading.repaired
     assert reading.flags == {"javascript"}
 
 
-def test_an_object_that_is_referred_to_and_not_there_hides_nothing(tmp_path):
-    content = hostile.sheet(hostile.SOMETHING, page=b"/X 99 0 R /AA <</Sig 1>>")
+def test_a_reference_to_a_missing_object_sets_no_flag(tmp_path):
+    content = hostile.one_page_pdf(hostile.INNOCENT_CONTENT, page=b"/X 99 0 R /AA <</Sig 1>>")
     assert not is_static(path := save(tmp_path, content))
     assert find_active_content(path) == frozenset()
 
@@ -176,27 +176,27 @@ def test_an_object_that_is_referred_to_and_not_there_hides_nothing(tmp_path):
     "text",
     ["/S /JavaScript", "see /Launch and /EmbeddedFiles", "<< /AF [] >>"],
 )
-def test_words_about_a_script_are_no_script(tmp_path, text):
+def test_text_about_a_script_sets_no_flag(tmp_path, text):
     def write(pdf):
         pdf.Root.Note = pikepdf.Dictionary(Text=text)
 
-    assert find_active_content(save(tmp_path, rewritten(typed(), write))) == frozenset()
+    assert find_active_content(save(tmp_path, rewrite(make_pdf(), write))) == frozenset()
 
 
-def test_a_letter_of_a_font_may_have_the_name_of_an_attachment(tmp_path):
+def test_a_glyph_with_the_name_of_an_attachment_key_sets_no_flag(tmp_path):
     def write(pdf):
         letters = pikepdf.Dictionary({"/AF": pdf.make_stream(b""), "/EF": pdf.make_stream(b"")})
         pdf.Root.Font = pikepdf.Dictionary(Subtype=pikepdf.Name.Type3, CharProcs=letters)
 
-    assert find_active_content(save(tmp_path, rewritten(typed(), write))) == frozenset()
+    assert find_active_content(save(tmp_path, rewrite(make_pdf(), write))) == frozenset()
 
 
-def test_a_signature_that_no_form_has_signs_nothing(tmp_path):
+def test_a_signature_that_belongs_to_no_form_sets_no_flag(tmp_path):
     def write(pdf):
         left = pikepdf.Dictionary(FT=pikepdf.Name.Sig, V=pikepdf.Dictionary())
         pdf.Root.PieceInfo = pikepdf.Dictionary(X=pdf.make_indirect(left))
 
-    assert find_active_content(save(tmp_path, rewritten(typed(), write))) == frozenset()
+    assert find_active_content(save(tmp_path, rewrite(make_pdf(), write))) == frozenset()
 
 
 def link_to(address):
@@ -223,7 +223,7 @@ def link_to(address):
 )
 def test_a_link_that_runs_a_script_is_found(tmp_path, address, how):
     path = tmp_path / "paper.pdf"
-    with pikepdf.open(io.BytesIO(typed())) as pdf:
+    with pikepdf.open(io.BytesIO(make_pdf())) as pdf:
         link_to(address)(pdf)
         pdf.save(path, **WRITTEN[how])
     assert not is_static(path)
@@ -233,17 +233,17 @@ def test_a_link_that_runs_a_script_is_found(tmp_path, address, how):
 @pytest.mark.parametrize(
     "escape", [rb"(\152avascript:alert\(1\))", b"<6a6176617363726970743a782829>"]
 )
-def test_a_link_that_hides_its_script_behind_escapes_is_found(tmp_path, escape):
+def test_a_link_with_an_escaped_script_is_found(tmp_path, escape):
     link = b"<</Type /Annot /Subtype /Link /Rect [0 0 9 9] /A <</S /URI /URI %b>>>>" % escape
-    content = hostile.sheet(hostile.SOMETHING, link, page=b"/Annots [5 0 R]")
+    content = hostile.one_page_pdf(hostile.INNOCENT_CONTENT, link, page=b"/Annots [5 0 R]")
     assert not is_static(path := save(tmp_path, content))
     assert find_active_content(path) == {"javascript"}
 
 
-def test_a_link_whose_script_is_an_object_of_its_own_is_found(tmp_path):
+def test_a_link_whose_script_is_an_indirect_object_is_found(tmp_path):
     link = b"<</Type /Annot /Subtype /Link /Rect [0 0 9 9] /A <</S /URI /URI 6 0 R>>>>"
-    content = hostile.sheet(
-        hostile.SOMETHING, link, b"(javascript:alert\\(1\\))", page=b"/Annots [5 0 R]"
+    content = hostile.one_page_pdf(
+        hostile.INNOCENT_CONTENT, link, b"(javascript:alert\\(1\\))", page=b"/Annots [5 0 R]"
     )
     assert not is_static(path := save(tmp_path, content))
     assert find_active_content(path) == {"javascript"}
@@ -252,8 +252,8 @@ def test_a_link_whose_script_is_an_object_of_its_own_is_found(tmp_path):
 @pytest.mark.parametrize(
     "address", ["https://www.fda.gov/", "http://example.org/javascript:x", "mailto:irb@example.org"]
 )
-def test_a_link_to_the_web_does_nothing_and_needs_no_search(tmp_path, address):
-    path = save(tmp_path, rewritten(typed(), link_to(address)))
+def test_a_link_to_the_web_sets_no_flag_and_needs_no_search(tmp_path, address):
+    path = save(tmp_path, rewrite(make_pdf(), link_to(address)))
     assert is_static(path)
     assert find_active_content(path) == frozenset()
 
@@ -266,9 +266,9 @@ def launches(**action):
 
 
 @pytest.mark.parametrize("name", ["protocol.pdf", "../annex/Table 1.DOCX", "site/labs.xlsx"])
-def test_a_link_to_a_document_beside_it_starts_no_program(tmp_path, name):
+def test_a_launch_of_a_relative_document_is_flagged_as_a_file_link(tmp_path, name):
     for target in (name, pikepdf.Dictionary(Type=pikepdf.Name.Filespec, F=name, UF=name)):
-        path = save(tmp_path, rewritten(typed(), launches(F=target)))
+        path = save(tmp_path, rewrite(make_pdf(), launches(F=target)))
         assert find_active_content(path) == {"file-link"}
 
 
@@ -288,8 +288,8 @@ def test_a_link_to_a_document_beside_it_starts_no_program(tmp_path, name):
         {},
     ],
 )
-def test_any_other_launch_may_start_a_program(tmp_path, action):
-    path = save(tmp_path, rewritten(typed(), launches(**action)))
+def test_any_other_launch_is_flagged_as_a_launch(tmp_path, action):
+    path = save(tmp_path, rewrite(make_pdf(), launches(**action)))
     assert find_active_content(path) == {"launch"}
 
 
@@ -328,9 +328,9 @@ FORMATS = (
 
 
 @pytest.mark.parametrize("how", WRITTEN)
-def test_a_blank_form_that_formats_its_fields_is_not_active(tmp_path, how):
+def test_a_form_that_only_formats_its_fields_sets_no_flag(tmp_path, how):
     path = tmp_path / "form.pdf"
-    with pikepdf.open(io.BytesIO(typed())) as pdf:
+    with pikepdf.open(io.BytesIO(make_pdf())) as pdf:
         formatted(*FORMATS)(pdf)
         pdf.save(path, **WRITTEN[how])
     assert find_active_content(path) == frozenset()
@@ -354,23 +354,23 @@ def test_a_blank_form_that_formats_its_fields_is_not_active(tmp_path, how):
         "AFNumber_Format(1) " * 100 + "!",
     ],
 )
-def test_any_other_script_of_a_field_is_active(tmp_path, text):
-    assert find_active_content(save(tmp_path, rewritten(typed(), formatted(text)))) == {
+def test_any_other_script_of_a_field_is_flagged(tmp_path, text):
+    assert find_active_content(save(tmp_path, rewrite(make_pdf(), formatted(text)))) == {
         "javascript"
     }
 
 
-def test_what_follows_a_format_is_looked_at(tmp_path):
+def test_an_action_that_follows_a_format_is_examined(tmp_path):
     def add(pdf):
         first = action(FORMATS[0])
         first.Next = pikepdf.Array([action(FORMATS[1]), script()])
         pdf.Root.OpenAction = first
 
-    assert find_active_content(save(tmp_path, rewritten(typed(), add))) == {"javascript"}
+    assert find_active_content(save(tmp_path, rewrite(make_pdf(), add))) == {"javascript"}
 
 
-def test_a_format_in_a_stream_is_looked_at_by_a_person(tmp_path):
+def test_a_format_in_a_stream_is_flagged(tmp_path):
     def add(pdf):
         pdf.Root.OpenAction = action(pdf.make_stream(FORMATS[0].encode()))
 
-    assert find_active_content(save(tmp_path, rewritten(typed(), add))) == {"javascript"}
+    assert find_active_content(save(tmp_path, rewrite(make_pdf(), add))) == {"javascript"}

@@ -1,4 +1,4 @@
-"""Print that no word accounts for tells that OCR passed something over."""
+"""Print outside of all words, which shows that OCR omitted something."""
 
 import cv2
 import numpy as np
@@ -9,7 +9,7 @@ from ingestion.reading.images.coverage import uncovered_share
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.ocr.page import MAX_UNCOVERED_SHARE
 from ingestion.reading.results import Box, Word
-from tests.ingestion.reading.documents import LINES, picture_of, pictured, read, save, shaded, typed
+from tests.ingestion.reading.documents import LINES, make_pdf, make_scan, read, render, save, shade
 
 TEXT = (*LINES, *(f"{number}. {line}" for number, line in enumerate(LINES, start=1)))
 
@@ -20,24 +20,24 @@ def seen(picture, dpi=200):
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory):
-    """Of the typed page: each where it is printed."""
-    path = save(tmp_path_factory.mktemp("typed"), typed(lines=TEXT))
+    """Return the words of the born-digital page with their places."""
+    path = save(tmp_path_factory.mktemp("typed"), make_pdf(lines=TEXT))
     return read(path).pages[0].words
 
 
 @pytest.mark.parametrize("signed", [True, False])
-def test_of_a_page_whose_words_are_known_nothing_is_uncovered(words, signed):
-    assert uncovered_share(seen(picture_of(typed(lines=TEXT, signed=signed))), words) < 0.01
+def test_nothing_is_uncovered_on_a_page_whose_words_are_known(words, signed):
+    assert uncovered_share(seen(render(make_pdf(lines=TEXT, signed=signed))), words) < 0.01
 
 
-def test_what_no_word_stands_for_is_its_share_of_the_print(words):
+def test_print_without_words_is_uncovered_in_proportion_to_its_ink(words):
     half = words[: len(words) // 2]
-    assert 0.4 < uncovered_share(seen(picture_of(typed(lines=TEXT))), half) < 0.6
-    assert uncovered_share(seen(picture_of(typed(lines=TEXT))), ()) == 1.0
+    assert 0.4 < uncovered_share(seen(render(make_pdf(lines=TEXT))), half) < 0.6
+    assert uncovered_share(seen(render(make_pdf(lines=TEXT))), ()) == 1.0
 
 
-def test_rules_boxes_blots_and_the_scanners_edge_are_no_letters(words):
-    grey = np.array(picture_of(typed(lines=TEXT)))
+def test_rules_boxes_blots_and_the_scanners_edge_are_not_letters(words):
+    grey = np.array(render(make_pdf(lines=TEXT)))
     cv2.rectangle(grey, (120, 1200), (1580, 1700), 100, 2)
     for x in range(120, 1580, 120):
         cv2.line(grey, (x, 1200), (x, 1700), 100, 2)
@@ -46,17 +46,17 @@ def test_rules_boxes_blots_and_the_scanners_edge_are_no_letters(words):
     assert uncovered_share(seen(grey), words) < 0.01
 
 
-def test_on_a_page_with_hardly_any_print_one_word_is_no_share():
-    page = seen(picture_of(typed(lines=("Divider",))))
+def test_one_missing_word_on_a_page_with_little_print_is_a_small_share():
+    page = seen(render(make_pdf(lines=("Divider",))))
     heading_only = Word("Divider", Box(60, 70, 130, 100), 96.0)
     rest = Word("Signature of Investigator", Box(60, 580, 240, 610), 96.0)
     assert uncovered_share(page, [rest]) < MAX_UNCOVERED_SHARE
     assert uncovered_share(page, [heading_only, rest]) == 0.0
 
 
-def test_half_a_page_in_the_shade_is_read_after_all(tmp_path):
-    picture = shaded(picture_of(typed(lines=TEXT, signed=True)))
-    page = read(save(tmp_path, pictured(picture))).pages[0]
+def test_a_page_whose_half_is_in_the_shade_is_read_completely(tmp_path):
+    picture = shade(render(make_pdf(lines=TEXT, signed=True)))
+    page = read(save(tmp_path, make_scan(picture))).pages[0]
     assert "and with the principles of Good Clinical Practice." in page.text.splitlines()
     assert "SLX-301" in page.text
     assert page.uncovered < 0.02

@@ -1,4 +1,4 @@
-"""What digital signatures are worth: files made by signing, and what others do to them after that.
+"""The validation of digital signatures: sound ones, and files that were changed after signing.
 
 Each is read and checked as a protocol signature page, in this process.
 """
@@ -27,30 +27,30 @@ from samples.faults import DocumentFault
 from samples.people_and_sites import sample_site
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.documents import (
-    encrypted,
-    picture_of,
-    pictured,
+    encrypt,
+    make_pdf,
+    make_scan,
     read,
-    rewritten,
+    render,
+    rewrite,
     save,
-    typed,
 )
 from tests.ingestion.reading.signing import (
     BYTE_RANGE,
     ELSEWHERE,
     PLACE,
     PROTOCOL_PAGE,
-    authority,
-    filled,
-    form_page,
-    gap,
-    page,
-    person,
-    pretending,
-    resigned,
-    signed,
-    trusting,
-    updated,
+    add_false_signature,
+    fill_in,
+    make_authority,
+    make_form_page,
+    make_person,
+    make_protocol_page,
+    sign,
+    sign_other_ranges,
+    signature_gap,
+    update,
+    write_trusted_issuers,
 )
 
 SITE = SiteFacts("0203", protocol_number="SLX-301", protocol_version="3.0")
@@ -59,19 +59,19 @@ EMPTY, UNCHECKED, BROKEN, PARTIAL, CHANGED, WEAK, OUT_OF_DATE, UNKNOWN, TRUSTED 
 
 @pytest.fixture
 def limits(tmp_path):
-    return ReadingLimits(trusted_issuers=trusting(tmp_path, authority()))
+    return ReadingLimits(trusted_issuers=write_trusted_issuers(tmp_path, make_authority()))
 
 
 @pytest.fixture
-def judged(tmp_path, limits):
-    """The reading of a file, and the verdict on it."""
+def read_and_check(tmp_path, limits):
+    """Return a function from a file to its reading and the verdict on it."""
 
-    def judge(content, *, slug="protocol-signature-page", today=None, limits=limits):
+    def read_and_check(content, *, slug="protocol-signature-page", today=None, limits=limits):
         reading = read(save(tmp_path, content), limits)
         day = today or datetime.now(UTC).date()
         return reading, check(reading, Sent("v2.1", slug), site=SITE, today=day)
 
-    return judge
+    return read_and_check
 
 
 def results(reading):
@@ -82,50 +82,54 @@ def codes(verdict):
     return sorted({finding.code for finding in verdict.findings})
 
 
-# Sound
+# Sound signatures.
 
 
 def by_the_investigator():
-    return signed(page())
+    return sign(make_protocol_page())
 
 
 def through_an_intermediate_authority():
-    return signed(page(), person(issuer="Selanex Staff CA", above="Selanex Signing CA"))
+    return sign(
+        make_protocol_page(), make_person(issuer="Selanex Staff CA", above="Selanex Signing CA")
+    )
 
 
 def in_an_encrypted_file():
-    return signed(encrypted(page(), user=""))
+    return sign(encrypt(make_protocol_page(), user=""))
 
 
 def twice_each_in_its_place():
-    return signed(signed(page()), person("Lena Hoff"), field="Sponsor", box=ELSEWHERE)
+    return sign(
+        sign(make_protocol_page()), make_person("Lena Hoff"), field="Sponsor", box=ELSEWHERE
+    )
 
 
 def stamps(**more):
-    return person("Time Stamps", kind="rsa-2048", purpose="TIME_STAMPING", **more)
+    return make_person("Time Stamps", kind="rsa-2048", purpose="TIME_STAMPING", **more)
 
 
 def with_a_time_stamp_on_it():
-    return signed(page(), stamped_by=stamps())
+    return sign(make_protocol_page(), stamped_by=stamps())
 
 
 def with_compressed_objects():
     output = io.BytesIO()
-    with pikepdf.open(io.BytesIO(page())) as pdf:
+    with pikepdf.open(io.BytesIO(make_protocol_page())) as pdf:
         pdf.save(output, object_stream_mode=pikepdf.ObjectStreamMode.generate)
-    return signed(output.getvalue())
+    return sign(output.getvalue())
 
 
 def certified_and_left_alone():
-    return signed(page(), certify=True, docmdp_permissions=MDPPerm.NO_CHANGES)
+    return sign(make_protocol_page(), certify=True, docmdp_permissions=MDPPerm.NO_CHANGES)
 
 
 def certified_blank_then_filled_and_signed():
-    """As a sponsor sends its forms out: with a place to sign, which is allowed to be used."""
-    blank = updated(form_page(), add_place)
-    sponsor = person("Selanex Therapeutics")
-    certified = signed(blank, sponsor, field="Form", box=None, certify=True)
-    return signed(filled(certified, "Cedar Ridge Core Laboratory"), is_there=True)
+    """Return a form as sponsors send it out: certified, with a place that may be signed."""
+    blank = update(make_form_page(), add_place)
+    sponsor = make_person("Selanex Therapeutics")
+    certified = sign(blank, sponsor, field="Form", box=None, certify=True)
+    return sign(fill_in(certified, "Cedar Ridge Core Laboratory"), is_there=True)
 
 
 def add_place(writer):
@@ -133,15 +137,15 @@ def add_place(writer):
 
 
 def with_a_line_end_behind_it():
-    return signed(page()) + b"\r\n"
+    return sign(make_protocol_page()) + b"\r\n"
 
 
 def with_an_rsa_key():
-    return signed(page(), person(kind="rsa-2048"))
+    return sign(make_protocol_page(), make_person(kind="rsa-2048"))
 
 
 def in_another_order_of_names():
-    return signed(page(), person("WHITFIELD.MARGARET.A.1234567890"))
+    return sign(make_protocol_page(), make_person("WHITFIELD.MARGARET.A.1234567890"))
 
 
 SOUND = [
@@ -160,29 +164,29 @@ SOUND = [
 
 
 @pytest.mark.parametrize("make", SOUND, ids=lambda make: make.__name__)
-def test_a_sound_signature_of_the_right_person_files_the_document(judged, make):
-    reading, verdict = judged(make())
+def test_a_sound_signature_of_the_right_person_files_the_document(read_and_check, make):
+    reading, verdict = read_and_check(make())
     assert set(results(reading)) == {TRUSTED}
     assert (verdict.state, codes(verdict)) == (DocumentState.ARCHIVED, [])
     assert verdict.dated == datetime.now(UTC).date()
     assert verdict.signature.digital.signer
 
 
-# Damaged, or doubtful
+# Damaged or doubtful signatures.
 
 
 def one_byte_changed():
-    content = signed(page())
+    content = sign(make_protocol_page())
     return content.replace(b"612 792", b"612 793", 1)
 
 
 def one_byte_of_the_signature_changed():
-    return with_another_last_digit(signed(page()))
+    return with_another_last_digit(sign(make_protocol_page()))
 
 
 def with_another_last_digit(content):
-    """The last digits of a signature are those of the number that the key has made."""
-    start, end = gap(content)
+    """Change the last digits of the signature, which belong to the number that the key made."""
+    start, end = signature_gap(content)
     digits = content[start + 1 : end - 1].rstrip(b"0")
     other = digits[:-2] + (b"11" if digits[-2:] != b"11" else b"22")
     return content[: start + 1] + other.ljust(end - start - 2, b"0") + content[end - 1 :]
@@ -200,15 +204,15 @@ def a_page_appended():
         writer.update_container(pages["/Kids"])
         writer.update_container(pages)
 
-    return updated(signed(page()), append)
+    return update(sign(make_protocol_page()), append)
 
 
 def another_file_appended():
-    return signed(page()) + typed(lines=PROTOCOL_PAGE)
+    return sign(make_protocol_page()) + make_pdf(lines=PROTOCOL_PAGE)
 
 
 def contents_replaced():
-    """A shadow attack: the page has other contents than those that were signed."""
+    """Return a shadow attack: the page has other contents than those that were signed."""
 
     def change(writer):
         sheet = writer.root["/Pages"]["/Kids"][0]
@@ -216,11 +220,11 @@ def contents_replaced():
         sheet["/Contents"] = writer.add_object(generic.StreamObject(stream_data=text))
         writer.update_container(sheet)
 
-    return updated(signed(page()), change)
+    return update(sign(make_protocol_page()), change)
 
 
 def contents_hidden_by_what_was_signed():
-    """A shadow attack: a picture that hid a part of the page is taken away after signing."""
+    """Return a shadow attack: a cover over a part of the page is removed after signing."""
 
     def hide(pdf):
         cover = pdf.make_stream(b"1 g 60 300 500 100 re f")
@@ -230,14 +234,14 @@ def contents_hidden_by_what_was_signed():
         cover = writer.root["/Pages"]["/Kids"][0]["/Contents"].raw_get(1)
         writer.objects[(cover.generation, cover.idnum)] = generic.StreamObject(stream_data=b"")
 
-    return updated(signed(rewritten(page(), hide)), uncover)
+    return update(sign(rewrite(make_protocol_page(), hide)), uncover)
 
 
 def hidden_and_replaced():
-    """A shadow attack: the file holds two documents, and another catalogue shows the other one."""
+    """Return a shadow attack: the file has two documents, and a new catalogue shows the other."""
 
     def prepare(pdf):
-        other = pikepdf.open(io.BytesIO(typed(lines=("PROTOCOL SIGNATURE PAGE", "Protocol: X"))))
+        other = pikepdf.open(io.BytesIO(make_pdf(lines=("PROTOCOL SIGNATURE PAGE", "Protocol: X"))))
         copied = pdf.copy_foreign(other.pages[0].obj)
         pdf.Root.Hidden = pdf.make_indirect(
             pikepdf.Dictionary(Type=pikepdf.Name.Pages, Kids=[copied], Count=1)
@@ -247,11 +251,11 @@ def hidden_and_replaced():
         writer.root["/Pages"] = writer.root.raw_get("/Hidden")
         writer.update_root()
 
-    return updated(signed(rewritten(page(), prepare)), switch)
+    return update(sign(rewrite(make_protocol_page(), prepare)), switch)
 
 
 def a_font_replaced():
-    """A shadow attack: the same codes show other letters."""
+    """Return a shadow attack: the same character codes show other letters."""
 
     def change(writer):
         fonts = writer.root["/Pages"]["/Kids"][0]["/Resources"]["/Font"]
@@ -260,23 +264,23 @@ def a_font_replaced():
         font["/BaseFont"] = generic.NameObject("/ZapfDingbats")
         writer.update_container(font)
 
-    return updated(signed(page()), change)
+    return update(sign(make_protocol_page()), change)
 
 
 def a_field_filled_in_later():
-    return filled(signed(form_page("Cedar Ridge Core Laboratory")), "Another Laboratory")
+    return fill_in(sign(make_form_page("Cedar Ridge Core Laboratory")), "Another Laboratory")
 
 
 def the_look_of_a_field_replaced():
     def change(writer):
         field = writer.root["/AcroForm"]["/Fields"][0].get_object()
-        look = generic.StreamObject(stream_data=b"0 g 0 0 50 20 re f")
-        look["/Subtype"] = generic.NameObject("/Form")
-        look["/BBox"] = generic.ArrayObject(map(generic.NumberObject, (0, 0, 230, 20)))
-        field["/AP"] = generic.DictionaryObject({"/N": writer.add_object(look)})
+        appearance = generic.StreamObject(stream_data=b"0 g 0 0 50 20 re f")
+        appearance["/Subtype"] = generic.NameObject("/Form")
+        appearance["/BBox"] = generic.ArrayObject(map(generic.NumberObject, (0, 0, 230, 20)))
+        field["/AP"] = generic.DictionaryObject({"/N": writer.add_object(appearance)})
         writer.update_container(field)
 
-    return updated(signed(form_page("Laboratory")), change)
+    return update(sign(make_form_page("Laboratory")), change)
 
 
 def a_note_added():
@@ -293,28 +297,30 @@ def a_note_added():
         sheet["/Annots"].append(writer.add_object(note))
         writer.update_container(sheet["/Annots"])
 
-    return updated(signed(page()), add)
+    return update(sign(make_protocol_page()), add)
 
 
 def an_unsigned_field_laid_over_it():
     def add(writer):
         append_signature_field(writer, SigFieldSpec("Over", box=(60, 540, 560, 720)))
 
-    return updated(signed(page()), add)
+    return update(sign(make_protocol_page()), add)
 
 
 def a_signed_field_laid_over_it():
-    return signed(signed(page()), person("Lena Hoff"), field="Over", box=(0, 0, 612, 792))
+    return sign(
+        sign(make_protocol_page()), make_person("Lena Hoff"), field="Over", box=(0, 0, 612, 792)
+    )
 
 
 def certified_against_changes_and_filled():
-    certified = signed(form_page(), certify=True, docmdp_permissions=MDPPerm.NO_CHANGES)
-    return filled(certified, "A Laboratory")
+    certified = sign(make_form_page(), certify=True, docmdp_permissions=MDPPerm.NO_CHANGES)
+    return fill_in(certified, "A Laboratory")
 
 
 def certified_by_its_signer_and_filled_later():
-    certified = signed(form_page(), certify=True, docmdp_permissions=MDPPerm.FILL_FORMS)
-    return filled(certified, "A Laboratory")
+    certified = sign(make_form_page(), certify=True, docmdp_permissions=MDPPerm.FILL_FORMS)
+    return fill_in(certified, "A Laboratory")
 
 
 def two_of_which_one_is_broken():
@@ -322,28 +328,37 @@ def two_of_which_one_is_broken():
 
 
 def covering_a_part_by_its_byte_range():
-    return resigned(signed(page()), lambda at, size, again, rest: (at, size, again, rest - 100))
+    return sign_other_ranges(
+        sign(make_protocol_page()),
+        lambda start, size, next_start, rest: (start, size, next_start, rest - 100),
+    )
 
 
 def with_a_wider_gap_than_the_signature_needs():
-    return resigned(signed(page()), lambda at, size, again, rest: (at, size - 200, again, rest))
+    return sign_other_ranges(
+        sign(make_protocol_page()),
+        lambda start, size, next_start, rest: (start, size - 200, next_start, rest),
+    )
 
 
 def not_covering_its_beginning():
-    return resigned(signed(page()), lambda at, size, again, rest: (9, size - 9, again, rest))
+    return sign_other_ranges(
+        sign(make_protocol_page()),
+        lambda start, size, next_start, rest: (9, size - 9, next_start, rest),
+    )
 
 
 def with_a_byte_range_of_another_file():
-    content = signed(page())
+    content = sign(make_protocol_page())
     at = BYTE_RANGE.search(content)
     other = b"/ByteRange [0 10 20 30".ljust(len(at[0]) - 1) + b"]"
     return content[: at.start()] + other + content[at.end() :]
 
 
 def with_room_beside_it():
-    """Half as long as in hexadecimal, and so are the lengths that it states: the rest is free."""
-    content = signed(page())
-    start, end = gap(content)
+    """Return a signature as a literal string, which leaves half of its gap free for other bytes."""
+    content = sign(make_protocol_page())
+    start, end = signature_gap(content)
     value = bytes.fromhex(content[start + 1 : end - 1].decode())
     written = re.sub(rb"[()\\]", rb"\\\g<0>", value).replace(b"\r", b"\\r")
     assert len(written) < end - start - 100
@@ -351,120 +366,123 @@ def with_room_beside_it():
 
 
 def with_an_empty_value():
-    return pretending(b"<<>>")
+    return add_false_signature(b"<<>>")
 
 
 def with_an_empty_value_that_says_it_is_a_signature():
-    return pretending(
+    return add_false_signature(
         b"<</Type /Sig /Filter /Adobe.PPKLite /Contents <0000> /ByteRange [0 1 2 3]>>"
     )
 
 
 def with_a_value_that_is_text():
-    return pretending(b"(/s/ Margaret Whitfield)")
+    return add_false_signature(b"(/s/ Margaret Whitfield)")
 
 
 def with_a_look_and_an_empty_value():
     stamp = b"/AP <</N null>> /MK <</CA (Digitally signed by Margaret Whitfield)>>"
-    return pretending(b"<</Name (Margaret Whitfield) /M (D:20261120)>>", more=stamp)
+    return add_false_signature(b"<</Name (Margaret Whitfield) /M (D:20261120)>>", more=stamp)
 
 
 def with_contents_that_mean_nothing():
-    return pretending(
+    return add_false_signature(
         b"<</Type /Sig /Filter /Adobe.PPKLite /SubFilter /adbe.pkcs7.detached"
         b" /Contents <deadbeefdeadbeef> /ByteRange [0 100 200 300]>>"
     )
 
 
 def with_huge_contents():
-    return pretending(
+    return add_false_signature(
         b"<</Type /Sig /Filter /Adobe.PPKLite /SubFilter /adbe.pkcs7.detached"
         b" /Contents <%b> /ByteRange [0 100 200 300]>>" % (b"30" * 2_000_000)
     )
 
 
 def of_an_unknown_kind():
-    return pretending(
+    return add_false_signature(
         b"<</Type /Sig /Filter /Our.Own /SubFilter /our.own /Contents <01> /ByteRange [0 1 2 3]>>"
     )
 
 
 def of_the_signature_of_another_file():
-    """A sound value, copied into a page that nobody signed."""
-    with pikepdf.open(io.BytesIO(signed(page()))) as pdf:
+    """Return a page that nobody signed, with the sound value of another signature."""
+    with pikepdf.open(io.BytesIO(sign(make_protocol_page()))) as pdf:
         value = pdf.Root.AcroForm.Fields[0].V.unparse(resolved=True)
-    return pretending(value)
+    return add_false_signature(value)
 
 
 def of_a_person_who_is_not_expected():
-    return signed(page(), person("Mallory Intruder"))
+    return sign(make_protocol_page(), make_person("Mallory Intruder"))
 
 
 def of_a_person_with_the_same_surname():
-    return signed(page(), person("Robert Whitfield"))
+    return sign(make_protocol_page(), make_person("Robert Whitfield"))
 
 
 def of_a_first_name_alone():
-    return signed(page(), person("Margaret"))
+    return sign(make_protocol_page(), make_person("Margaret"))
 
 
 def of_nobody_by_name():
-    """The file names somebody; the certificate does not."""
-    return signed(page(), person(""), name="Margaret Whitfield", box=None)
+    """Return a file that names a signer, while the certificate names none."""
+    return sign(make_protocol_page(), make_person(""), name="Margaret Whitfield", box=None)
 
 
 def with_an_expired_certificate():
-    return signed(page(), person(days=(-800, -30)))
+    return sign(make_protocol_page(), make_person(days=(-800, -30)))
 
 
 def with_a_certificate_that_is_not_valid_yet():
-    return signed(page(), person(days=(30, 400)))
+    return sign(make_protocol_page(), make_person(days=(30, 400)))
 
 
 def with_a_short_key():
-    return signed(page(), person(kind="rsa-1024"))
+    return sign(make_protocol_page(), make_person(kind="rsa-1024"))
 
 
 def with_a_short_curve():
-    return signed(page(), person(kind="p-192"))
+    return sign(make_protocol_page(), make_person(kind="p-192"))
 
 
 def with_a_digest_of_sha1():
-    return signed(page(), md_algorithm="sha1")
+    return sign(make_protocol_page(), md_algorithm="sha1")
 
 
 def with_a_digest_of_md5():
-    return signed(page(), person(kind="rsa-2048"), md_algorithm="md5")
+    return sign(make_protocol_page(), make_person(kind="rsa-2048"), md_algorithm="md5")
 
 
 def self_signed():
-    return signed(page(), person(issuer=""))
+    return sign(make_protocol_page(), make_person(issuer=""))
 
 
 def of_an_unknown_issuer():
-    return signed(page(), person(issuer="Some Other CA"))
+    return sign(make_protocol_page(), make_person(issuer="Some Other CA"))
 
 
 def of_an_issuer_with_a_short_key():
-    return signed(page(), person(issuer="Weak CA", weak_issuer=True, above="Selanex Signing CA"))
+    return sign(
+        make_protocol_page(),
+        make_person(issuer="Weak CA", weak_issuer=True, above="Selanex Signing CA"),
+    )
 
 
 def of_an_issuer_that_only_has_its_name():
-    """Another key under the name of the trusted issuer."""
-    return signed(page(), person(issuer="Selanex Signing CA", weak_issuer=True))
+    """Return a signature whose issuer has the name of the trusted one and another key."""
+    return sign(make_protocol_page(), make_person(issuer="Selanex Signing CA", weak_issuer=True))
 
 
 def with_the_certificate_of_a_server():
-    return signed(page(), person(purpose="SERVER_AUTH"))
+    return sign(make_protocol_page(), make_person(purpose="SERVER_AUTH"))
 
 
 def with_two_tables_of_its_objects():
-    """A hybrid file: old readers and new ones find other objects."""
-    return updated_hybrid(signed(page()))
+    """Return a hybrid file, in which old and new readers find different objects."""
+    return updated_hybrid(sign(make_protocol_page()))
 
 
 def updated_hybrid(content: bytes) -> bytes:
-    """With an incremental update whose table names a stream of further objects."""
+    """Return the file with an update whose table refers to a stream of further objects."""
     start = int(re.findall(rb"startxref\s+(\d+)", content)[-1])
     size = int(re.findall(rb"/Size (\d+)", content)[-1])
     root = re.findall(rb"/Root (\d+ \d+ R)", content)[-1]
@@ -483,7 +501,7 @@ def updated_hybrid(content: bytes) -> bytes:
 
 
 def on_another_page():
-    """The place for the signature is on the second page; the first one is signed."""
+    """Return a document whose first page is signed, while the signature line is on the second."""
     output = io.BytesIO()
     canvas = Canvas(output, (612, 792))
     for row, line in enumerate(PROTOCOL_PAGE):
@@ -494,15 +512,15 @@ def on_another_page():
     canvas.drawString(72, 192, "Signature of Investigator")
     canvas.drawString(72, 60, "Page 2 of 2")
     canvas.save()
-    return signed(output.getvalue(), on_page=0, box=ELSEWHERE)
+    return sign(output.getvalue(), on_page=0, box=ELSEWHERE)
 
 
 def elsewhere_on_the_page():
-    return signed(page(), box=ELSEWHERE)
+    return sign(make_protocol_page(), box=ELSEWHERE)
 
 
 def that_nobody_sees():
-    return signed(page(), box=None)
+    return sign(make_protocol_page(), box=None)
 
 
 def shown_at_two_places():
@@ -510,12 +528,12 @@ def shown_at_two_places():
         field = pdf.Root.AcroForm.Fields[0]
         pdf.pages[0].Annots.append(field)
 
-    return rewritten(pretending(b"<</Contents <30> /ByteRange [0 1 2 3]>>"), show_again)
+    return rewrite(add_false_signature(b"<</Contents <30> /ByteRange [0 1 2 3]>>"), show_again)
 
 
 def with_ink_and_a_broken_signature():
     lines = (*PROTOCOL_PAGE, "Date: 23 November 2026")
-    content = signed(typed(lines=lines, signed=True), box=ELSEWHERE)
+    content = sign(make_pdf(lines=lines, signed=True), box=ELSEWHERE)
     return content.replace(b"612 792", b"612 793", 1)
 
 
@@ -579,9 +597,9 @@ UNSOUND = {
 
 
 @pytest.mark.parametrize("make", UNSOUND, ids=lambda make: make.__name__)
-def test_what_is_wrong_with_a_signature_is_found_and_the_document_is_not_filed(judged, make):
+def test_an_unsound_signature_is_found_and_its_document_is_not_filed(read_and_check, make):
     expected, state, found = UNSOUND[make]
-    reading, verdict = judged(make())
+    reading, verdict = read_and_check(make())
     assert verdict.state in {REJECT, REVIEW}
     if expected is not None:
         assert set(results(reading)) <= expected
@@ -591,49 +609,51 @@ def test_what_is_wrong_with_a_signature_is_found_and_the_document_is_not_filed(j
         assert found <= set(codes(verdict))
 
 
-def test_a_time_stamp_keeps_a_signature_beyond_its_certificate(judged):
+def test_a_time_stamp_keeps_a_signature_valid_after_its_certificate_expires(read_and_check):
     later = datetime.now(UTC).date() + timedelta(days=400)
-    _, plain = judged(by_the_investigator(), today=later)
+    _, plain = read_and_check(by_the_investigator(), today=later)
     assert (plain.state, codes(plain)) == (REVIEW, ["SIGNATURE_UNVERIFIED"])
     finding = plain.primary
-    said = sentences(finding.code, finding.facts, type_name="Signed protocol page")
-    assert said.what.startswith("The certificate of Margaret Whitfield expired on ")
-    reading, stamped = judged(with_a_time_stamp_on_it(), today=later)
+    texts = sentences(finding.code, finding.facts, type_name="Signed protocol page")
+    assert texts.what.startswith("The certificate of Margaret Whitfield expired on ")
+    reading, stamped = read_and_check(with_a_time_stamp_on_it(), today=later)
     assert reading.signatures[0].is_timestamped
     assert codes(stamped) == []
 
 
-def test_a_time_stamp_of_an_unknown_authority_proves_nothing(judged):
+def test_a_time_stamp_of_an_unknown_authority_proves_nothing(read_and_check):
     later = datetime.now(UTC).date() + timedelta(days=400)
-    reading, verdict = judged(signed(page(), stamped_by=stamps(issuer="")), today=later)
+    reading, verdict = read_and_check(
+        sign(make_protocol_page(), stamped_by=stamps(issuer="")), today=later
+    )
     assert not reading.signatures[0].is_timestamped
     assert codes(verdict) == ["SIGNATURE_UNVERIFIED"]
 
 
-def test_without_a_file_of_trusted_issuers_a_person_looks_at_every_signature(judged):
+def test_without_trusted_issuers_every_signature_goes_to_review(read_and_check):
     for make in SOUND:
-        reading, verdict = judged(make(), limits=ReadingLimits())
+        reading, verdict = read_and_check(make(), limits=ReadingLimits())
         assert set(results(reading)) == {UNKNOWN}, make.__name__
         assert verdict.state is REVIEW
         assert set(codes(verdict)) == {"SIGNATURE_ISSUER_UNKNOWN"}
 
 
-def test_a_self_signed_certificate_that_is_trusted_itself_vouches_for_its_holder(judged, tmp_path):
-    trusted = ReadingLimits(trusted_issuers=trusting(tmp_path, person(issuer="")))
-    reading, verdict = judged(self_signed(), limits=trusted)
+def test_a_self_signed_certificate_that_is_trusted_itself_is_accepted(read_and_check, tmp_path):
+    trusted = ReadingLimits(trusted_issuers=write_trusted_issuers(tmp_path, make_person(issuer="")))
+    reading, verdict = read_and_check(self_signed(), limits=trusted)
     assert results(reading) == [TRUSTED]
     assert verdict.state is DocumentState.ARCHIVED
 
 
 @pytest.mark.parametrize("trigger", ["/V", "/AP"])
-def test_a_signature_field_that_waits_for_a_signature_says_nothing(judged, trigger):
+def test_an_empty_signature_field_is_not_a_signature(read_and_check, trigger):
     more = b"/AP <</N null>>" if trigger == "/AP" else b""
-    reading, verdict = judged(pretending(b"", more=more))
+    reading, verdict = read_and_check(add_false_signature(b"", more=more))
     assert reading.signatures == ()
     assert codes(verdict) == ["SIGNATURE_MISSING"]
 
 
-def test_a_field_of_a_kind_that_its_parent_says_is_looked_at_too(judged):
+def test_a_field_that_inherits_its_type_is_validated(read_and_check):
     def inherit(pdf):
         field = pdf.Root.AcroForm.Fields[0]
         del field.FT
@@ -643,47 +663,47 @@ def test_a_field_of_a_kind_that_its_parent_says_is_looked_at_too(judged):
         field.Parent = parent
         pdf.Root.AcroForm.Fields = pikepdf.Array([parent])
 
-    reading, verdict = judged(rewritten(pretending(b"<<>>"), inherit))
+    reading, verdict = read_and_check(rewrite(add_false_signature(b"<<>>"), inherit))
     assert [(each.result, each.field) for each in reading.signatures] == [
         (EMPTY, "parent.Signature1")
     ]
     assert "SIGNATURE_EMPTY" in codes(verdict)
 
 
-def test_a_value_of_text_in_a_signature_field_of_a_1572_signs_nothing(tmp_path):
-    reading = read(save(tmp_path, pretending(b"(/s/ Margaret Whitfield)")))
+def test_text_in_a_signature_field_is_not_read_as_a_form_value(tmp_path):
+    reading = read(save(tmp_path, add_false_signature(b"(/s/ Margaret Whitfield)")))
     assert reading.fields == {}
 
 
-def test_what_a_file_says_of_its_signer_is_not_believed(judged):
-    _, verdict = judged(of_nobody_by_name())
-    said = sentences(verdict.primary.code, verdict.primary.facts)
-    assert "Whitfield" not in said.what
+def test_the_signer_is_named_by_the_certificate_and_not_by_the_file(read_and_check):
+    _, verdict = read_and_check(of_nobody_by_name())
+    texts = sentences(verdict.primary.code, verdict.primary.facts)
+    assert "Whitfield" not in texts.what
 
 
 @pytest.mark.parametrize("slug", ["protocol-signature-page", "form-fda-1572", "cv"])
-def test_words_about_a_digital_signature_are_none(judged, slug):
+def test_text_about_a_digital_signature_is_not_a_signature(read_and_check, slug):
     heads = {
         "protocol-signature-page": PROTOCOL_PAGE,
         "form-fda-1572": ("STATEMENT OF INVESTIGATOR", "FORM FDA 1572", "OMB No. 0910-0014"),
         "cv": ("CURRICULUM VITAE", "Name: Margaret Whitfield, MD", "EDUCATION", "EMPLOYMENT"),
     }
     lines = (*heads[slug], "Digitally signed by Margaret Whitfield", "Date: 23 November 2026")
-    _, verdict = judged(typed(lines=lines), slug=slug)
+    _, verdict = read_and_check(make_pdf(lines=lines), slug=slug)
     found = next(each for each in verdict.findings if each.code == "SIGNATURE_UNVERIFIED")
     assert sentences(found.code, found.facts).what == (
         "Page 1 says that it is digitally signed; the file holds no such signature."
     )
 
 
-def test_a_document_that_needs_no_signature_may_bear_the_seal_of_anybody(judged):
+def test_a_document_that_needs_no_signature_may_have_one_of_an_unknown_issuer(read_and_check):
     lines = ("MEDICAL LICENSE", "Board of Medical Examiners", "License Number: OH-35.990142")
-    sealed = signed(typed(lines=lines), person("A Board", issuer=""))
-    reading, verdict = judged(sealed, slug="medical-licence")
+    sealed = sign(make_pdf(lines=lines), make_person("A Board", issuer=""))
+    reading, verdict = read_and_check(sealed, slug="medical-licence")
     assert results(reading) == [UNKNOWN]
     assert not [code for code in codes(verdict) if code.startswith("SIGN")]
     broken = sealed.replace(b"612 792", b"612 793", 1)
-    assert "SIGNATURE_BROKEN" in codes(judged(broken, slug="medical-licence")[1])
+    assert "SIGNATURE_BROKEN" in codes(read_and_check(broken, slug="medical-licence")[1])
 
 
 def many_fields(count, value):
@@ -695,12 +715,12 @@ def many_fields(count, value):
         ]
         pdf.Root.AcroForm = pikepdf.Dictionary(Fields=pikepdf.Array(fields))
 
-    return rewritten(page(), add)
+    return rewrite(make_protocol_page(), add)
 
 
-def test_of_hundreds_of_signatures_a_bounded_number_is_validated(judged):
+def test_a_bounded_number_of_hundreds_of_signatures_is_validated(read_and_check):
     value = b"<</Type /Sig /SubFilter /adbe.pkcs7.detached /Contents <3001> /ByteRange [0 9 9 9]>>"
-    reading, verdict = judged(many_fields(600, value))
+    reading, verdict = read_and_check(many_fields(600, value))
     assert results(reading) == [UNCHECKED] * 600
     details = [each.detail for each in reading.signatures]
     assert details.count("the file has too many signatures") >= 600 - MAX_SIGNATURES
@@ -710,10 +730,10 @@ def test_of_hundreds_of_signatures_a_bounded_number_is_validated(judged):
 
 @pytest.fixture
 def signed_file(tmp_path):
-    return save(tmp_path, signed(page()))
+    return save(tmp_path, sign(make_protocol_page()))
 
 
-async def test_a_file_of_trusted_issuers_that_is_not_there_is_our_fault(tmp_path, signed_file):
+async def test_a_missing_file_of_trusted_issuers_is_a_reading_fault(tmp_path, signed_file):
     missing = ReadingLimits(processes=1, trusted_issuers=tmp_path / "nowhere.pem")
     async with Reader(missing) as reader:
         with pytest.raises(ReadingFault, match=r"nowhere\.pem"):
@@ -723,20 +743,20 @@ async def test_a_file_of_trusted_issuers_that_is_not_there_is_our_fault(tmp_path
 @pytest.mark.parametrize(
     "content", [b"", b"no certificate", b"-----BEGIN CERTIFICATE-----\nAAAA\n"]
 )
-def test_a_file_of_trusted_issuers_without_one_is_refused(tmp_path, content):
+def test_a_file_of_trusted_issuers_without_certificates_is_refused(tmp_path, content):
     path = tmp_path / "issuers.pem"
     path.write_bytes(content)
     with pytest.raises(TrustedIssuersError, match=r"issuers\.pem"):
         issuers_in(path)
 
 
-async def test_a_child_validates_signatures_as_well(signed_file, limits):
+async def test_a_parser_process_validates_signatures(signed_file, limits):
     async with Reader(replace(limits, processes=1)) as reader:
         reading = await reader.read(signed_file, "0" * 64)
     assert results(reading) == [TRUSTED]
 
 
-async def test_a_file_that_takes_too_long_to_be_drawn_is_not_said_to_be_signed(tmp_path, limits):
+async def test_signatures_of_a_file_that_takes_too_long_to_draw_are_unchecked(tmp_path, limits):
     endless = hostile.fields_of_fields()
     signature = b"<</FT /Sig /T (last) /V <</Contents <01> /ByteRange [0 1 2 3]>>"
     path = save(tmp_path, endless.replace(b"<</FT /Tx /T (last) /V (typed)", signature))
@@ -761,10 +781,10 @@ TODAY = datetime.now(UTC).date()
 
 @pytest.fixture(params=SAMPLES)
 def unsigned_sample(request, tmp_path):
-    """An unsigned document of the type, where its signature belongs, and who is named in it."""
+    """Return an unsigned document, the place of its signature, and the person that it names."""
     slug = request.param
     content = make_sample(slug, today=TODAY, site=HERE, fault=DocumentFault.UNSIGNED)
-    verdict = judge_sample(tmp_path, content, slug)
+    verdict = check_sample(tmp_path, content, slug)
     assert "SIGNATURE_MISSING" in codes(verdict)
     named = {value.name: value.value for value in verdict.fields}
     area, number = verdict.signature.area, verdict.signature.page
@@ -775,50 +795,50 @@ def unsigned_sample(request, tmp_path):
     return slug, content, number - 1, (*place, place[1] + 40), who.split(",")[0]
 
 
-def judge_sample(folder, content, slug, limits=None):
+def check_sample(folder, content, slug, limits=None):
     reading = read(save(folder, content), limits or ReadingLimits())
     return check(reading, Sent("v2.1", slug), site=SENT_BY, today=TODAY)
 
 
 @pytest.mark.parametrize("value", [b"<<>>", b"(/s/ Margaret Whitfield)", b"[1 2 3]"])
-def test_no_unsigned_document_of_ours_is_signed_by_an_empty_field(unsigned_sample, tmp_path, value):
+def test_an_empty_signature_field_does_not_sign_a_sample_document(unsigned_sample, tmp_path, value):
     slug, content, number, place, _ = unsigned_sample
-    forged = pretending(value, content=content, at=place, on_page=number)
-    verdict = judge_sample(tmp_path, forged, slug)
+    forged = add_false_signature(value, content=content, at=place, on_page=number)
+    verdict = check_sample(tmp_path, forged, slug)
     assert verdict.state is REJECT
     assert "SIGNATURE_MISSING" in codes(verdict)
 
 
-def test_a_document_of_ours_is_signed_digitally_by_the_person_whom_it_names(
+def test_a_sample_document_is_signed_digitally_by_the_person_it_names(
     unsigned_sample, tmp_path, limits
 ):
     slug, content, number, place, who = unsigned_sample
-    mine = signed(content, person(who or "Nobody Named"), on_page=number, box=place)
-    verdict = judge_sample(tmp_path, mine, slug, limits)
+    mine = sign(content, make_person(who or "Nobody Named"), on_page=number, box=place)
+    verdict = check_sample(tmp_path, mine, slug, limits)
     remarks = {"FORM_EDITION_OUTDATED", "EXPIRES_SOON"}
     if slug in {"irb-approval", "lab-normal-ranges"}:  # signed by a chair, a director
         assert verdict.signature.digital
         return
     assert set(codes(verdict)) <= remarks
-    theirs = signed(content, person("Mallory Intruder"), on_page=number, box=place)
-    assert "SIGNER_MISMATCH" in codes(judge_sample(tmp_path, theirs, slug, limits))
+    theirs = sign(content, make_person("Mallory Intruder"), on_page=number, box=place)
+    assert "SIGNER_MISMATCH" in codes(check_sample(tmp_path, theirs, slug, limits))
 
 
-def test_a_scan_is_signed_digitally_as_well(judged):
-    scan = pictured(picture_of(page(), dpi=200))
-    reading, verdict = judged(signed(scan))
+def test_a_scan_can_be_signed_digitally(read_and_check):
+    scan = make_scan(render(make_protocol_page(), dpi=200))
+    reading, verdict = read_and_check(sign(scan))
     assert reading.used_ocr
     assert results(reading) == [TRUSTED]
     assert (verdict.state, codes(verdict)) == (DocumentState.ARCHIVED, [])
-    assert "SIGNATURE_EMPTY" in codes(judged(pretending(b"<<>>", content=scan))[1])
+    assert "SIGNATURE_EMPTY" in codes(read_and_check(add_false_signature(b"<<>>", content=scan))[1])
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
-def test_on_a_page_that_is_turned_a_signature_is_where_it_is_shown(judged, turn):
+def test_a_signature_on_a_rotated_page_has_the_box_where_it_is_shown(read_and_check, turn):
     def turned(pdf):
         pdf.pages[0].Rotate = turn
 
-    reading, _ = judged(signed(rewritten(page(), turned)))
+    reading, _ = read_and_check(sign(rewrite(make_protocol_page(), turned)))
     [found] = reading.signatures
     wide, high = reading.pages[0].width, reading.pages[0].height
     assert found.result is TRUSTED

@@ -3,7 +3,7 @@ import pytest
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.file_type import detect_media_type
 from ingestion.reading.results import MediaType, Unreadable
-from tests.ingestion.reading.documents import LIMITS, docx, save, typed
+from tests.ingestion.reading.documents import LIMITS, make_docx, make_pdf, save
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_a_file_is_known_by_its_first_bytes(tmp_path, head, media_type):
 @pytest.mark.parametrize(
     ("content", "found"),
     [
-        (docx(), "a Word document"),
+        (make_docx(), "a Word document"),
         (b"PK\x03\x04 broken", "a ZIP archive"),
         (b"\n<!DOCTYPE html><p>404</p>", "a web page"),
         (b"<html>it begins with %PDF-1.4</html>", "a web page"),
@@ -33,19 +33,19 @@ def test_a_file_is_known_by_its_first_bytes(tmp_path, head, media_type):
         (b"\x00\x01\x02\x03", "a file of an unknown kind"),
     ],
 )
-def test_what_is_not_taken_is_called_by_its_name(tmp_path, content, found):
+def test_an_unsupported_type_is_named(tmp_path, content, found):
     assert detect_media_type(save(tmp_path, content), LIMITS) == Unreadable(
         "UNSUPPORTED_TYPE", {"found": found}
     )
 
 
-def test_an_empty_file_is_told_as_such(tmp_path):
+def test_an_empty_file_is_reported_as_empty(tmp_path):
     assert detect_media_type(save(tmp_path, b""), LIMITS) == Unreadable("EMPTY_FILE")
 
 
-def test_a_file_over_the_limit_is_told_its_size(tmp_path):
+def test_a_file_over_the_limit_is_reported_with_its_size(tmp_path):
     limits = ReadingLimits(max_bytes=1_000_000)
-    path = save(tmp_path, typed() + b" " * 1_500_000)
+    path = save(tmp_path, make_pdf() + b" " * 1_500_000)
     assert detect_media_type(path, limits) == Unreadable(
         "FILE_TOO_LARGE", {"size_mb": 2, "limit_mb": 1}
     )

@@ -1,6 +1,6 @@
-"""The table of hostile input (reading.md, section 6), a test for each of its rows.
+"""Hostile files: a test for each row of the table in reading.md, section 6.
 
-All are read in one queue, with innocent files between them.
+All of them are read in one queue, with an innocent file after each.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading, Unreadable
 from tests.ingestion.reading import hostile
-from tests.ingestion.reading.documents import LIMITS, save, typed
-from tests.ingestion.reading.processes import groups, noted, until
+from tests.ingestion.reading.documents import LIMITS, make_pdf, save
+from tests.ingestion.reading.processes import group_members, record_children, wait_until
 from tests.marks import slower
 
 SHA256 = "0" * 64
@@ -42,7 +42,7 @@ REFUSED = {
 READ = {
     hostile.page_of_200_inches: set(),
     hostile.nested_arrays: set(),
-    hostile.nested_dictionaries: {"unsearched"},  # too large to be seen through at a glance
+    hostile.nested_dictionaries: {"unsearched"},  # too large to be searched
     hostile.table_after_itself: set(),
     hostile.tables_in_a_circle: set(),
     hostile.table_of_two_billion: set(),
@@ -72,18 +72,18 @@ def by_name(makers):
 
 
 def queue(makers, limits):
-    """What became of each file, of an innocent one after each, and of the processes."""
+    """Return the outcome of each file by its maker, and those of an innocent file after each."""
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         return asyncio.run(_read_all(Path(folder), makers, limits))
 
 
 async def _read_all(folder, makers, limits):
-    innocent = save(folder, typed(), "innocent.pdf")
+    innocent = save(folder, make_pdf(), "innocent.pdf")
     paths = [save(folder, make(), make.__name__) for make in makers]
-    async with Reader(limits) as reader, noted() as leaders:
+    async with Reader(limits) as reader, record_children() as leaders:
         reads = [reader.read(path, SHA256) for each in paths for path in (each, innocent)]
         outcomes = await asyncio.gather(*reads)
-    await until(lambda: not groups(leaders))
+    await wait_until(lambda: not group_members(leaders))
     assert leaders
     return dict(zip(makers, outcomes[::2], strict=True)), outcomes[1::2]
 
@@ -95,7 +95,7 @@ def outcomes():
 
 @pytest.fixture(scope="module")
 def outlasting():
-    """Their pages end soon, so that nobody has to wait for what would not end at all."""
+    """Return outcomes with a short limit for each page, because these pages never finish."""
     return queue(ENDLESS, SOON)
 
 
@@ -105,7 +105,7 @@ def outlasting_too():
 
 
 @by_name(REFUSED)
-def test_what_is_too_much_is_refused_and_says_why(make, outcomes):
+def test_a_file_that_exceeds_a_limit_is_refused_with_the_reason(make, outcomes):
     outcome = outcomes[0][make]
     code, why = REFUSED[make]
     assert isinstance(outcome, Unreadable)
@@ -114,27 +114,27 @@ def test_what_is_too_much_is_refused_and_says_why(make, outcomes):
 
 
 @by_name(READ)
-def test_what_does_no_harm_is_read_and_what_it_would_do_is_told(make, outcomes):
+def test_a_harmless_file_is_read_and_its_active_content_is_flagged(make, outcomes):
     reading = outcomes[0][make]
     assert isinstance(reading, DocumentReading)
-    assert (reading.text, reading.flags) == (hostile.WORDS, READ[make])
+    assert (reading.text, reading.flags) == (hostile.INNOCENT_TEXT, READ[make])
 
 
 @by_name(WITHOUT_WORDS)
-def test_what_shows_nothing_is_read_as_such(make, outcomes):
+def test_a_file_without_visible_content_is_read_as_empty(make, outcomes):
     reading = outcomes[0][make]
     assert isinstance(reading, DocumentReading)
     assert (reading.text, reading.flags) == ("", WITHOUT_WORDS[make])
 
 
 @by_name(ENDLESS)
-def test_what_never_ends_is_ended(make, outlasting):
+def test_a_file_whose_reading_never_ends_is_stopped(make, outlasting):
     is_ended(outlasting[0][make])
 
 
 @pytest.mark.slow
 @by_name(AS_ENDLESS)
-def test_so_is_what_else_never_ends(make, outlasting_too):
+def test_other_files_whose_reading_never_ends_are_stopped(make, outlasting_too):
     is_ended(outlasting_too[0][make])
 
 
@@ -145,7 +145,7 @@ def is_ended(outcome):
 
 
 @pytest.mark.parametrize("queued", ["outcomes", "outlasting", slower("outlasting_too")])
-def test_every_innocent_file_in_the_queue_is_read(queued, request):
+def test_every_innocent_file_between_hostile_ones_is_read(queued, request):
     _, innocents = request.getfixturevalue(queued)
     assert all(isinstance(reading, DocumentReading) for reading in innocents)
     assert all(INNOCENT in reading.text for reading in innocents)
@@ -153,7 +153,7 @@ def test_every_innocent_file_in_the_queue_is_read(queued, request):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_within_the_products_own_limits_they_end_too():
+def test_files_whose_reading_never_ends_are_stopped_within_the_default_limits():
     ended, innocents = queue([*ENDLESS, *AS_ENDLESS], LIMITS)
     codes = {make.__name__: getattr(outcome, "code", "read") for make, outcome in ended.items()}
     assert set(codes.values()) <= {"PARSER_FAILURE", "read"}, codes

@@ -1,4 +1,4 @@
-"""Marks are looked for where somebody asks, and come to the same as all of them."""
+"""Lazy marks: they are searched where they are needed, with the same result."""
 
 import pickle
 from datetime import date
@@ -26,10 +26,10 @@ from samples.faults import DocumentFault
 from samples.pages import EXPIRING, FILLABLE, PAGES
 from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
-from tests.ingestion.reading.documents import LIMITS, save, typed
+from tests.ingestion.reading.documents import LIMITS, make_pdf, save
 
 TODAY = date(2026, 11, 20)
-HIGH, LOW = Box(50, 100, 150, 140), Box(50, 600, 150, 640)
+UPPER_AREA, LOWER_AREA = Box(50, 100, 150, 140), Box(50, 600, 150, 640)
 LOGO, SIGNED = Box(60, 105, 140, 135), Box(60, 605, 140, 635)
 FAULTS = [fault for fault in DocumentFault if fault is not DocumentFault.EXPIRED]
 CASES = [(slug, Rendition.BORN_DIGITAL, fault) for slug in PAGES for fault in (None, *FAULTS)]
@@ -37,37 +37,42 @@ CASES += [(slug, Rendition.FILLABLE_FORM, None) for slug in sorted(FILLABLE)]
 CASES += [(slug, Rendition.BORN_DIGITAL, DocumentFault.EXPIRED) for slug in sorted(EXPIRING)]
 
 
-def a_page(looked_at):
-    """With ink in two areas; notes where it is looked for."""
+def make_page(searched):
+    """Return a page with ink in two areas, which records the areas that are searched."""
 
-    def look(area):
-        looked_at.append(area)
-        return [{HIGH: LOGO, LOW: SIGNED}[area]]
+    def search(area):
+        searched.append(area)
+        return [{UPPER_AREA: LOGO, LOWER_AREA: SIGNED}[area]]
 
     return PageReading(
-        1, 612, 792, "", TextSource.NATIVE, marks=LazyMarks(lambda: [LOW, HIGH], look)
+        1,
+        612,
+        792,
+        "",
+        TextSource.NATIVE,
+        marks=LazyMarks(lambda: [LOWER_AREA, UPPER_AREA], search),
     )
 
 
-def test_only_the_areas_near_the_place_are_looked_at_and_each_once():
-    looked_at = []
-    page = a_page(looked_at)
+def test_only_areas_near_the_place_are_searched_and_each_once():
+    searched = []
+    page = make_page(searched)
     assert marks_near(page, Box(0, 590, 300, 700)) == [SIGNED]
     assert marks_near(page, Box(0, 620, 300, 700)) == [SIGNED]
     assert marks_near(page, Box(0, 300, 300, 400)) == []
-    assert looked_at == [LOW]
+    assert searched == [LOWER_AREA]
 
 
-def test_counted_listed_or_compared_they_are_all_looked_for_from_the_top_down():
-    assert len(a_page([]).marks) == 2
-    assert list(a_page([]).marks) == [LOGO, SIGNED]
-    assert a_page([]).marks == (LOGO, SIGNED)
-    assert a_page([]).marks == a_page([]).marks
-    assert a_page([]).marks[:1] == (LOGO,)
+def test_all_marks_are_searched_when_they_are_counted_listed_or_compared():
+    assert len(make_page([]).marks) == 2
+    assert list(make_page([]).marks) == [LOGO, SIGNED]
+    assert make_page([]).marks == (LOGO, SIGNED)
+    assert make_page([]).marks == make_page([]).marks
+    assert make_page([]).marks[:1] == (LOGO,)
 
 
-def test_only_settled_marks_travel():
-    page = a_page([])
+def test_only_evaluated_marks_can_be_pickled():
+    page = make_page([])
     with pytest.raises(TypeError, match="settled"):
         pickle.dumps(page)
     assert pickle.loads(pickle.dumps(evaluate(page))).marks == (LOGO, SIGNED)  # noqa: S301
@@ -77,22 +82,22 @@ def marks_of(reading):
     return tuple(reading.pages[0].marks)
 
 
-def looked_at(reading):
-    """Whether the marks of its first page are there without another look."""
+def has_evaluated_marks(reading):
+    """Return whether the marks of the first page are evaluated."""
     return not isinstance(reading.pages[0].marks, LazyMarks)
 
 
-def test_what_is_concluded_in_the_child_may_ask_for_marks(tmp_path):
-    path, rewritten = save(tmp_path, typed(signed=True)), tmp_path / "rewritten.pdf"
-    concluded = tasks.probe_and_conclude(marks_of, path, rewritten, LIMITS)
-    assert concluded.result == tasks.probe_document(path, rewritten, LIMITS).pages[0].marks != ()
-    assert not tasks.probe_and_conclude(looked_at, path, rewritten, LIMITS).result
+def test_the_conclusion_in_the_parser_process_can_search_marks(tmp_path):
+    path, rewritten = save(tmp_path, make_pdf(signed=True)), tmp_path / "rewritten.pdf"
+    conclusion = tasks.probe_and_conclude(marks_of, path, rewritten, LIMITS)
+    assert conclusion.result == tasks.probe_document(path, rewritten, LIMITS).pages[0].marks != ()
+    assert not tasks.probe_and_conclude(has_evaluated_marks, path, rewritten, LIMITS).result
 
 
-def test_marks_of_a_long_document_are_found_on_pages_that_were_left_and_loaded_again(tmp_path):
-    path = save(tmp_path, typed(signed=True, pages=20))
-    look = tasks.probe_document(path, tmp_path / "rewritten.pdf", LIMITS)
-    assert [len(page.marks) for page in look.pages] == [1] * 20
+def test_marks_are_found_on_pages_that_were_unloaded_and_loaded_again(tmp_path):
+    path = save(tmp_path, make_pdf(signed=True, pages=20))
+    probe = tasks.probe_document(path, tmp_path / "rewritten.pdf", LIMITS)
+    assert [len(page.marks) for page in probe.pages] == [1] * 20
 
 
 def errors_of(reading):
@@ -100,8 +105,8 @@ def errors_of(reading):
     return [page.error for page in reading.pages], marks
 
 
-def test_a_page_whose_marks_cannot_be_looked_for_cannot_be_read(tmp_path, monkeypatch):
-    path = save(tmp_path, typed(signed=True, pages=3))
+def test_a_page_whose_marks_cannot_be_searched_is_unreadable(tmp_path, monkeypatch):
+    path = save(tmp_path, make_pdf(signed=True, pages=3))
 
     def fails_on_the_second(pages, number, *args, **kwargs):
         def areas():
@@ -112,14 +117,14 @@ def test_a_page_whose_marks_cannot_be_looked_for_cannot_be_read(tmp_path, monkey
         return LazyMarks(areas, lambda _: [])
 
     monkeypatch.setattr("ingestion.reading.pdf.page_probe.lazy_marks", fails_on_the_second)
-    concluded = tasks.probe_and_conclude(errors_of, path, tmp_path / "rewritten.pdf", LIMITS)
-    assert concluded.result == (["", "torn", ""], [(), (), ()])
-    look = tasks.probe_document(path, tmp_path / "rewritten.pdf", LIMITS)
-    assert [page.error for page in look.pages] == ["", "torn", ""]
+    conclusion = tasks.probe_and_conclude(errors_of, path, tmp_path / "rewritten.pdf", LIMITS)
+    assert conclusion.result == (["", "torn", ""], [(), (), ()])
+    probe = tasks.probe_document(path, tmp_path / "rewritten.pdf", LIMITS)
+    assert [page.error for page in probe.pages] == ["", "torn", ""]
 
 
 def verdicts(seen):
-    """As each type that it may be declared to be."""
+    """Return the verdicts on a document for each type that may be declared."""
     sent_by = SiteFacts("1001", sample_site("1001").study.protocol_number)
     return [
         check_whatever(seen, Sent("v2.1", slug), site=sent_by, today=TODAY) for slug in ("", *TYPES)
@@ -127,18 +132,18 @@ def verdicts(seen):
 
 
 @pytest.mark.parametrize(("slug", "rendition", "fault"), CASES)
-def test_the_verdict_on_asked_for_marks_is_the_verdict_on_all_of_them(
+def test_the_verdict_is_the_same_with_lazy_and_with_evaluated_marks(
     slug, rendition, fault, tmp_path
 ):
     content = make_sample(
         slug, today=TODAY, site=sample_site("1001"), rendition=rendition, fault=fault
     )
     path, rewritten = save(tmp_path, content), tmp_path / "rewritten.pdf"
-    look = tasks.probe_document(path, rewritten, LIMITS)
-    concluded = tasks.probe_and_conclude(verdicts, path, rewritten, LIMITS)
-    if isinstance(concluded, tasks.Conclusion):
-        assert concluded.result == verdicts(
-            look if isinstance(look, Unreadable) else merge(look, [])
+    probe = tasks.probe_document(path, rewritten, LIMITS)
+    conclusion = tasks.probe_and_conclude(verdicts, path, rewritten, LIMITS)
+    if isinstance(conclusion, tasks.Conclusion):
+        assert conclusion.result == verdicts(
+            probe if isinstance(probe, Unreadable) else merge(probe, [])
         )
     else:
-        assert concluded == look  # a page needs OCR: all its marks travel
+        assert conclusion == probe  # a page needs OCR, so all marks are evaluated

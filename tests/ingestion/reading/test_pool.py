@@ -1,4 +1,4 @@
-"""The children may die in any way; what is asked here is whom it costs what."""
+"""Parser processes that die in all ways, and the documents that this affects."""
 
 import asyncio
 import os
@@ -31,52 +31,52 @@ from ingestion.reading.results import (
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.documents import (
     LIMITS,
-    bound,
-    docx,
-    picture_of,
-    pictured,
+    concatenate,
+    make_docx,
+    make_pdf,
+    make_scan,
     read,
+    render,
     save,
-    typed,
 )
-from tests.ingestion.reading.processes import children, groups, until
+from tests.ingestion.reading.processes import child_pids, group_members, wait_until
 
 SHA256 = "0" * 64
-A_PROGRAM = ReadingLimits(engine="pytesseract")  # seen at work among the processes
+A_PROGRAM = ReadingLimits(engine="pytesseract")  # Tesseract is a process that the tests can find
 
 
 @pytest.fixture(scope="module")
 def scanned():
-    return pictured(picture_of(typed(signed=True), dpi=300), dpi=300)
+    return make_scan(render(make_pdf(signed=True), dpi=300), dpi=300)
 
 
 def reading_tesseract() -> int:
-    """The child whose tesseract is at work, or 0."""
-    leaders = children()
-    for pid in groups(leaders):
+    """Return the parser process whose Tesseract program runs, or 0."""
+    leaders = child_pids()
+    for pid in group_members(leaders):
         if pid not in leaders:
             with suppress(ProcessLookupError):  # it has just ended
                 return os.getpgid(pid)
     return 0
 
 
-async def test_a_document_is_read_in_the_pool_as_in_this_process(tmp_path, scanned):
+async def test_the_pool_reads_a_document_as_this_process_does(tmp_path, scanned):
     path = save(tmp_path, scanned)
     async with Reader(LIMITS) as reader:
         assert await reader.read(path, SHA256) == read(path)
 
 
-async def test_pages_are_given_in_their_order_whoever_read_them(tmp_path):
-    pages = [pictured(picture_of(typed(lines=(f"This is sheet {n} of 5",)))) for n in range(1, 6)]
+async def test_pages_are_in_order_regardless_of_the_process_that_read_them(tmp_path):
+    pages = [make_scan(render(make_pdf(lines=(f"This is sheet {n} of 5",)))) for n in range(1, 6)]
     async with Reader(LIMITS) as reader:
-        reading = await reader.read(save(tmp_path, bound(pages)), SHA256)
+        reading = await reader.read(save(tmp_path, concatenate(pages)), SHA256)
     assert [page.text.splitlines()[0] for page in reading.pages] == [
         f"This is sheet {n} of 5" for n in range(1, 6)
     ]
 
 
-async def test_a_page_that_never_ends_costs_only_its_own_document(tmp_path):
-    sound = save(tmp_path, typed(), "sound.pdf")
+async def test_a_page_that_never_finishes_affects_only_its_own_document(tmp_path):
+    sound = save(tmp_path, make_pdf(), "sound.pdf")
     bomb = save(tmp_path, hostile.tiling(), "bomb.pdf")
     async with Reader(ReadingLimits(page_seconds=2)) as reader:
         paths = [sound, bomb, sound, sound]
@@ -86,24 +86,24 @@ async def test_a_page_that_never_ends_costs_only_its_own_document(tmp_path):
     assert all(isinstance(reading, DocumentReading) for reading in (first, *others))
 
 
-async def test_a_form_that_takes_too_long_to_draw_is_left_out_and_said_to_be(tmp_path):
+async def test_a_form_that_takes_too_long_to_draw_is_left_out_and_flagged(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
     async with Reader(ReadingLimits(probe_seconds=1)) as reader:
         reading = await reader.read(path, SHA256)
     assert isinstance(reading, DocumentReading)
-    assert (reading.text, reading.flags) == (hostile.WORDS, {"unread-form"})
+    assert (reading.text, reading.flags) == (hostile.INNOCENT_TEXT, {"unread-form"})
 
 
-async def test_nothing_is_said_of_a_page_whose_form_was_not_drawn(tmp_path):
+async def test_a_page_whose_form_was_not_drawn_is_not_called_blank(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields(contents=b""))
     async with Reader(ReadingLimits(probe_seconds=1)) as reader:
         reading = await reader.read(path, SHA256)
     assert [(page.text, page.is_blank) for page in reading.pages] == [("", False)]
 
 
-async def test_a_child_that_takes_too_much_memory_costs_only_its_own_document(tmp_path):
+async def test_a_process_that_needs_too_much_memory_affects_only_its_own_document(tmp_path):
     sound, bomb = (
-        save(tmp_path, typed(), "sound.pdf"),
+        save(tmp_path, make_pdf(), "sound.pdf"),
         save(tmp_path, hostile.flate_bomb(), "bomb.pdf"),
     )
     async with Reader(ReadingLimits(memory_bytes=900_000_000)) as reader:
@@ -122,26 +122,28 @@ async def test_a_task_over_its_time_is_stopped_and_charged_to_its_document(tmp_p
     assert "more than 1 seconds" in outcome.facts["reason"]
 
 
-async def test_a_child_killed_at_work_loses_nothing_and_leaves_no_tesseract(tmp_path, scanned):
+async def test_a_process_killed_at_work_loses_no_document_and_leaves_no_tesseract(
+    tmp_path, scanned
+):
     async with Reader(A_PROGRAM) as reader:
         reading = asyncio.create_task(reader.read(save(tmp_path, scanned), SHA256))
-        child = await until(reading_tesseract)
+        child = await wait_until(reading_tesseract)
         os.kill(child, signal.SIGKILL)
         assert "SLX-301" in (await reading).text
-        await until(lambda: not groups({child}))
+        await wait_until(lambda: not group_members({child}))
 
 
-async def test_children_killed_while_idle_are_replaced(tmp_path):
-    path = save(tmp_path, typed())
+async def test_processes_killed_while_idle_are_replaced(tmp_path):
+    path = save(tmp_path, make_pdf())
     async with Reader(LIMITS) as reader:
         before = await reader.read(path, SHA256)
-        for child in children():
+        for child in child_pids():
             os.kill(child, signal.SIGKILL)
         assert await reader.read(path, SHA256) == before
 
 
 def die_with_the_locks() -> None:
-    """As a child that is killed between taking the locks and giving them back."""
+    """Die like a process that is killed while it holds the locks of the pool."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and "channel" not in frame.f_locals:
         frame = frame.f_back
@@ -151,7 +153,7 @@ def die_with_the_locks() -> None:
 
 
 @pytest.mark.timeout(110)  # without our looking, Pebble's children take two minutes to give up
-async def test_a_child_killed_with_the_locks_costs_the_others_nothing():
+async def test_a_process_killed_with_the_locks_does_not_affect_the_others():
     pool = ParserProcesses(LIMITS)
     try:
         assert isinstance(await pool.run(die_with_the_locks), ProcessKilled)
@@ -161,7 +163,7 @@ async def test_a_child_killed_with_the_locks_costs_the_others_nothing():
 
 
 class DiesOfItsFirstReader:
-    """What the first child that unpickles it has no memory for."""
+    """An argument for which the first process that unpickles it has no memory."""
 
     def __init__(self, seen: Path) -> None:
         self._seen = seen
@@ -177,7 +179,7 @@ def _unpickled(seen: Path) -> str:
     return "unpickled"
 
 
-async def test_a_task_that_died_with_its_child_before_it_began_is_done_all_the_same(tmp_path):
+async def test_a_task_whose_process_died_before_it_began_is_repeated(tmp_path):
     pool = ParserProcesses(LIMITS)
     try:
         others = [asyncio.create_task(pool.run(time.sleep, 2)) for _ in range(4)]
@@ -190,7 +192,7 @@ async def test_a_task_that_died_with_its_child_before_it_began_is_done_all_the_s
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-async def test_a_pool_whose_own_thread_died_is_started_again(monkeypatch):
+async def test_a_pool_whose_own_thread_died_is_restarted(monkeypatch):
     update, died = PoolManager.update_tasks, []
 
     def die_once(manager: PoolManager) -> None:
@@ -210,37 +212,37 @@ async def test_a_pool_whose_own_thread_died_is_started_again(monkeypatch):
         await pool.close()
 
 
-async def test_closing_in_the_middle_of_work_leaves_nothing_behind(tmp_path, scanned):
+async def test_closing_during_a_task_leaves_no_process_and_no_file(tmp_path, scanned):
     reader = Reader(A_PROGRAM)
     reading = asyncio.create_task(reader.read(save(tmp_path, scanned), SHA256))
-    await until(reading_tesseract)
-    leaders, scratch = children(), reader.scratch
+    await wait_until(reading_tesseract)
+    leaders, scratch = child_pids(), reader.scratch
     await reader.close()
     with pytest.raises(ReadingFault, match="closed"):
         await reading
-    await until(lambda: not groups(leaders))  # killed: a busy machine takes a moment to bury them
+    await wait_until(lambda: not group_members(leaders))  # a busy machine needs a moment
     assert not scratch.exists()
 
 
-async def test_a_reading_that_is_cancelled_frees_its_child(tmp_path, scanned):
+async def test_a_cancelled_reading_frees_its_process(tmp_path, scanned):
     async with Reader(replace(A_PROGRAM, processes=1)) as reader:
         reading = asyncio.create_task(reader.read(save(tmp_path, scanned), SHA256))
-        child = await until(reading_tesseract)
+        child = await wait_until(reading_tesseract)
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading
-        assert isinstance(await reader.read(save(tmp_path, typed()), SHA256), DocumentReading)
-        await until(lambda: not groups({child}))
+        assert isinstance(await reader.read(save(tmp_path, make_pdf()), SHA256), DocumentReading)
+        await wait_until(lambda: not group_members({child}))
 
 
-async def test_a_closed_reader_reads_nothing(tmp_path):
+async def test_a_closed_reader_refuses_to_read(tmp_path):
     reader = Reader(LIMITS)
     await reader.close()
     with pytest.raises(ReadingFault, match="closed"):
-        await reader.read(save(tmp_path, typed()), SHA256)
+        await reader.read(save(tmp_path, make_pdf()), SHA256)
 
 
-async def test_a_fault_of_ours_is_never_blamed_on_the_file(tmp_path, scanned):
+async def test_a_fault_of_the_reader_is_not_blamed_on_the_file(tmp_path, scanned):
     async with Reader(ReadingLimits(languages="tlh")) as reader:
         with pytest.raises(ReadingFault, match="tlh"):
             await reader.read(save(tmp_path, scanned), SHA256)
@@ -248,20 +250,20 @@ async def test_a_fault_of_ours_is_never_blamed_on_the_file(tmp_path, scanned):
             await reader.read(tmp_path / "nowhere.pdf", SHA256)
 
 
-async def test_what_cannot_be_read_is_a_value(tmp_path):
+async def test_an_unreadable_file_is_returned_as_a_value(tmp_path):
     async with Reader(LIMITS) as reader:
-        outcome = await reader.read(save(tmp_path, docx()), SHA256)
+        outcome = await reader.read(save(tmp_path, make_docx()), SHA256)
     assert outcome == Unreadable("UNSUPPORTED_TYPE", {"found": "a Word document"})
 
 
 @pytest.fixture
 def short_folder():
-    """For a killed owner's temporary files: the path of a socket may have 107 characters."""
+    """Return a folder with a short path, because that of a socket may have 107 characters."""
     with tempfile.TemporaryDirectory(prefix="owner-") as folder:
         yield folder
 
 
-async def test_when_the_owner_is_killed_nothing_of_it_survives(tmp_path, scanned, short_folder):
+async def test_no_process_and_no_file_survives_a_killed_owner(tmp_path, scanned, short_folder):
     program = textwrap.dedent("""
         import asyncio, sys
         from pathlib import Path
@@ -286,14 +288,14 @@ async def test_when_the_owner_is_killed_nothing_of_it_survives(tmp_path, scanned
         text=True,
     ) as owner:
         scratch = Path(owner.stdout.readline().strip())
-        leaders = await until(lambda: leaders_with_a_tesseract(owner.pid))
+        leaders = await wait_until(lambda: leaders_with_a_tesseract(owner.pid))
         owner.kill()
-    await until(lambda: not groups(leaders))
-    await until(lambda: not scratch.exists())
+    await wait_until(lambda: not group_members(leaders))
+    await wait_until(lambda: not scratch.exists())
 
 
 def leaders_with_a_tesseract(owner: int) -> set[int]:
-    """The groups of the children of an owner, once one of them has started a tesseract."""
+    """Return the owner's parser processes once one of them has started Tesseract."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -308,8 +310,8 @@ def leaders_with_a_tesseract(owner: int) -> set[int]:
 
 def test_a_page_that_failed_does_not_fail_its_document():
     pages = tuple(PageReading(number, 612, 792, "text", TextSource.NATIVE) for number in (1, 2))
-    look = ProbedDocument(MediaType.PDF, Path("x.pdf"), pages, scans=(2,))
+    probe = ProbedDocument(MediaType.PDF, Path("x.pdf"), pages, scans=(2,))
     failed = OcrPages((PageReading(2, 612, 792, "", TextSource.OCR, error="no"),), "tesseract")
-    reading = merge(look, [failed])
+    reading = merge(probe, [failed])
     assert [page.error for page in reading.pages] == ["", "no"]
     assert reading.engine == "tesseract"

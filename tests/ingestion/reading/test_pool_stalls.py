@@ -1,4 +1,4 @@
-"""Calls that will never end are told from those that only wait."""
+"""Calls that will never begin are distinguished from those that only wait."""
 
 from concurrent.futures import Future
 
@@ -34,28 +34,28 @@ def cancelled():
     return call
 
 
-def test_a_queue_may_wait_for_as_long_as_others_are_at_work(stalls):
+def test_calls_may_wait_as_long_as_others_run(stalls):
     queue = [waiting() for _ in range(9)]
     for now in range(0, 36_000, 100):
         assert not stalls.has_stalled([running(), *queue], now)
 
 
-def test_a_call_that_a_later_one_overtook_is_lost(stalls):
+def test_a_call_is_lost_if_a_later_one_began_before_it(stalls):
     assert stalls.has_stalled([ended(), waiting(), running()], 0.0)
 
 
-def test_who_ended_or_was_cancelled_is_not_lost(stalls):
+def test_a_call_that_ended_or_was_cancelled_is_not_lost(stalls):
     assert not stalls.has_stalled([ended(), cancelled(), running(), waiting()], 0.0)
 
 
-def test_calls_are_lost_when_nobody_begins_any(stalls):
+def test_calls_are_lost_if_none_begins_within_the_grace_period(stalls):
     queue = [waiting(), waiting()]
     assert not stalls.has_stalled(queue, 0.0)
     assert not stalls.has_stalled(queue, GRACE_SECONDS)
     assert stalls.has_stalled(queue, GRACE_SECONDS + 1)
 
 
-def test_a_pause_between_two_calls_is_no_stall(stalls):
+def test_a_pause_between_two_calls_is_not_a_stall(stalls):
     queue = [waiting()]
     assert not stalls.has_stalled(queue, 0.0)
     assert not stalls.has_stalled([], 50.0)

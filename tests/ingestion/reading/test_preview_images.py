@@ -1,4 +1,4 @@
-"""Pages as people look at them, drawn here and not in a child: what comes out, and why nothing."""
+"""Page previews, rendered in this process instead of a parser process."""
 
 import dataclasses
 from io import BytesIO
@@ -16,7 +16,7 @@ from ingestion.reading.preview_images import (
     render_webp,
 )
 from tests.ingestion.reading import hostile
-from tests.ingestion.reading.documents import save, typed
+from tests.ingestion.reading.documents import make_pdf, save
 
 LIMITS = ReadingLimits()
 
@@ -41,8 +41,8 @@ def picture(size, *, kind="PNG", frames=1):
     return out.getvalue()
 
 
-def test_each_page_is_as_wide_as_the_other_and_twice_as_wide_when_enlarged(draw):
-    content = typed(pages=2)
+def test_all_pages_have_the_same_width_and_twice_that_when_zoomed(draw):
+    content = make_pdf(pages=2)
     assert (
         draw(content, PreviewRequest(1)).width
         == draw(content, PreviewRequest(2)).width
@@ -52,21 +52,21 @@ def test_each_page_is_as_wide_as_the_other_and_twice_as_wide_when_enlarged(draw)
 
 
 @pytest.mark.parametrize("turned", [90, 270])
-def test_a_page_that_lies_on_its_side_is_turned_and_as_wide(draw, turned):
+def test_a_rotated_page_has_the_same_width(draw, turned):
     upright, lying = (
-        draw(typed(), PreviewRequest(1)),
-        draw(typed(), PreviewRequest(1, rotation=turned)),
+        draw(make_pdf(), PreviewRequest(1)),
+        draw(make_pdf(), PreviewRequest(1, rotation=turned)),
     )
     assert upright.height > upright.width
     assert lying.width == PREVIEW_WIDTH
     assert lying.height < lying.width
 
 
-def test_a_tills_receipt_is_not_drawn_taller_than_a_browser_takes(draw):
+def test_the_height_of_a_long_receipt_is_limited(draw):
     assert draw(picture((200, 9_000)), PreviewRequest(1)).height <= MAX_PREVIEW_HEIGHT
 
 
-def test_a_fax_of_two_pages_has_both(draw):
+def test_both_pages_of_a_fax_are_rendered(draw):
     fax = picture((1728, 2200), kind="TIFF", frames=2)
     assert draw(fax, PreviewRequest(2)).width == PREVIEW_WIDTH
     assert draw(fax, PreviewRequest(3)) == PreviewFailed("the picture cannot be decoded")
@@ -74,21 +74,21 @@ def test_a_fax_of_two_pages_has_both(draw):
 
 
 @pytest.mark.parametrize("page", [0, 2])
-def test_a_page_that_is_not_there_is_said_to_be_so(draw, page):
-    assert draw(typed(), PreviewRequest(page)) == PreviewFailed(f"there is no page {page}")
+def test_a_page_that_does_not_exist_is_reported(draw, page):
+    assert draw(make_pdf(), PreviewRequest(page)) == PreviewFailed(f"there is no page {page}")
 
 
-def test_a_picture_of_too_many_pixels_is_not_decoded(draw):
+def test_an_image_with_too_many_pixels_is_not_decoded(draw):
     answer = draw(picture((400, 400)), PreviewRequest(1), max_image_pixels=100 * 100)
     assert answer == PreviewFailed("the picture has too many pixels")
 
 
-def test_what_is_no_document_or_cannot_be_opened_is_told_by_its_code(draw):
+def test_a_file_that_cannot_be_opened_is_reported_with_its_code(draw):
     assert draw(b"MZ, a program", PreviewRequest(1)).reason.isupper()
     assert draw(b"%PDF-1.7\n and then nothing", PreviewRequest(1)).reason.isupper()
 
 
-async def test_a_page_whose_form_takes_too_long_is_drawn_without_it(tmp_path):
+async def test_a_page_whose_form_takes_too_long_to_draw_is_rendered_without_it(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
     answer = await render_preview(
         path, PreviewRequest(1), dataclasses.replace(LIMITS, probe_seconds=1)

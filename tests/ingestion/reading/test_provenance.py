@@ -1,14 +1,14 @@
-"""What is kept of how a document was read."""
+"""The provenance of a reading."""
 
 import dataclasses
 import pickle
 
 from ingestion.reading.provenance import describe_provenance, unpack_words
-from tests.ingestion.reading.documents import picture_of, pictured, read, save, typed
+from tests.ingestion.reading.documents import make_pdf, make_scan, read, render, save
 
 
-def test_of_a_text_layer_its_source_is_kept_and_no_words(tmp_path):
-    reading = read(save(tmp_path, typed(pages=2)))
+def test_a_page_with_a_text_layer_has_its_source_and_no_words(tmp_path):
+    reading = read(save(tmp_path, make_pdf(pages=2)))
     kept = describe_provenance(reading)
     assert [(page["number"], page["source"]) for page in kept.pages] == [
         (1, "native"),
@@ -18,8 +18,8 @@ def test_of_a_text_layer_its_source_is_kept_and_no_words(tmp_path):
     assert (kept.words, kept.engine, kept.repaired) == (b"", "", False)
 
 
-def test_of_a_scan_dpi_confidence_engine_and_every_word_are_kept(tmp_path):
-    reading = read(save(tmp_path, pictured(picture_of(typed()))))
+def test_a_scan_has_resolution_confidence_engine_and_every_word(tmp_path):
+    reading = read(save(tmp_path, make_scan(render(make_pdf()))))
     kept = describe_provenance(reading)
     [page] = kept.pages
     assert (page["source"], page["dpi"]) == ("ocr", 200)
@@ -33,17 +33,17 @@ def test_of_a_scan_dpi_confidence_engine_and_every_word_are_kept(tmp_path):
         assert abs(confidence - word.confidence) <= 0.05
 
 
-def test_a_page_that_could_not_be_read_says_why(tmp_path):
-    reading = read(save(tmp_path, typed()))
+def test_an_unreadable_page_has_its_error(tmp_path):
+    reading = read(save(tmp_path, make_pdf()))
     broken = dataclasses.replace(reading.pages[0], error="timeout")
     kept = describe_provenance(dataclasses.replace(reading, pages=(broken,)))
     assert kept.pages[0]["error"] == "timeout"
 
 
-def test_nothing_packed_is_no_words():
+def test_empty_bytes_unpack_to_no_words():
     assert unpack_words(b"") == {}
 
 
-def test_it_travels_from_a_child_without_the_words_of_text_layers(tmp_path):
-    kept = describe_provenance(read(save(tmp_path, typed(lines=["word " * 12] * 40))))
+def test_the_provenance_of_a_text_layer_is_small_when_pickled(tmp_path):
+    kept = describe_provenance(read(save(tmp_path, make_pdf(lines=["word " * 12] * 40))))
     assert len(pickle.dumps(kept)) < 1_000

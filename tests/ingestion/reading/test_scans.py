@@ -35,12 +35,12 @@ from tests.ingestion.reading.documents import (
     HEADING,
     LABEL,
     LINES,
-    headed,
-    picture_of,
-    pictured,
+    make_form_with_small_print,
+    make_pdf,
+    make_scan,
     read,
+    render,
     save,
-    typed,
 )
 from tests.marks import slower
 
@@ -53,7 +53,7 @@ COLUMNS = (
 
 @pytest.fixture(scope="module")
 def scan():
-    return picture_of(typed(signed=True))
+    return render(make_pdf(signed=True))
 
 
 def as_file(picture, kind, **options):
@@ -62,8 +62,8 @@ def as_file(picture, kind, **options):
     return output.getvalue()
 
 
-def test_a_scan_is_read_with_words_where_they_are(tmp_path, scan):
-    reading = read(save(tmp_path, pictured(scan)))
+def test_a_scan_is_read_with_the_places_of_its_words(tmp_path, scan):
+    reading = read(save(tmp_path, make_scan(scan)))
     page = reading.pages[0]
     assert "Protocol number SLX-301, version 3.0 dated 12 August 2024" in page.text.splitlines()
     assert (page.source, page.dpi, page.rotation) == (TextSource.OCR, 200, 0)
@@ -74,18 +74,18 @@ def test_a_scan_is_read_with_words_where_they_are(tmp_path, scan):
     assert reading.engine.endswith("eng")
 
 
-class Hasty:
-    """Passes over every line with this word on it, until it is shown some lines alone."""
+class OmittingEngine:
+    """An engine that omits every line with a certain word, unless it gets lines by themselves."""
 
-    version = "hasty"
+    version = "omitting"
 
     def __init__(self, word):
         self._word, self._engine = word, get_engine("pytesseract", "eng")
-        self.again = 0
+        self.second_passes = 0
 
     def recognise(self, grey, dpi, seconds, mode=SegmentationMode.AUTO):
         alone = mode is not SegmentationMode.AUTO
-        self.again += alone
+        self.second_passes += alone
         tokens = self._engine.recognise(grey, dpi, seconds, mode)
         passed_over = {token.line for token in tokens if token.text == self._word}
         return [token for token in tokens if alone or token.line not in passed_over]
@@ -97,40 +97,38 @@ def page_of(picture, dpi=200):
 
 
 @pytest.mark.parametrize("turn", [0, slower(180)])
-def test_a_short_line_that_the_engine_passes_over_is_looked_at_by_itself(turn):
-    page, picture = page_of(picture_of(typed(lines=[*LINES, "12 Oct 2026"]), turn=turn))
-    hasty = Hasty("2026")
-    read = read_page_image(picture, page, hasty, 30.0)
+def test_a_short_line_that_the_omittingomits_is_read_again_by_itself(turn):
+    page, picture = page_of(render(make_pdf(lines=[*LINES, "12 Oct 2026"]), turn=turn))
+    omitting = OmittingEngine("2026")
+    read = read_page_image(picture, page, omitting, 30.0)
     assert "12 Oct 2026" in read.text.splitlines()
     year = next(word for word in read.words if word.text == "2026")
-    (line,) = [
-        mark for mark in read.marks if mark.intersects(year.box)
-    ]  # in doubt it may be a hand
+    (line,) = [mark for mark in read.marks if mark.intersects(year.box)]  # it may be handwriting
     assert line.left - 2 < year.box.left < year.box.right < line.right + 2
     assert year.box.top == pytest.approx(line.top, abs=4)
 
 
-def test_a_signature_is_not_taken_for_a_line_and_nothing_is_looked_at_twice(scan):
+def test_a_signature_is_not_taken_for_a_line_and_read_again(scan):
     page, picture = page_of(scan)
-    hasty = Hasty("nowhere")
-    assert read_page_image(picture, page, hasty, 30.0).marks
-    assert hasty.again == 0
+    omitting = OmittingEngine("nowhere")
+    assert read_page_image(picture, page, omitting, 30.0).marks
+    assert omitting.second_passes == 0
 
 
-def test_each_line_that_was_passed_over_is_looked_at_by_itself():
+def test_each_omitted_line_is_read_again_by_itself():
     days = ["12 Oct 2026", "3 Nov 2026", "28 Feb 2026"]
-    page, picture = page_of(picture_of(typed(lines=[*LINES, *days])))
-    hasty = Hasty("2026")
-    read = read_page_image(picture, page, hasty, 30.0)
+    page, picture = page_of(render(make_pdf(lines=[*LINES, *days])))
+    omitting = OmittingEngine("2026")
+    read = read_page_image(picture, page, omitting, 30.0)
     assert read.text.splitlines()[-len(days) :] == days
-    assert hasty.again == len(days)
+    assert omitting.second_passes == len(days)
 
 
-def test_of_a_page_full_of_lines_passed_over_a_few_are_looked_at():
-    page, picture = page_of(picture_of(typed(lines=["12 Oct 2026"] * 18)))
-    hasty = Hasty("2026")
-    read = read_page_image(picture, page, hasty, 30.0)
-    assert (hasty.again, read.text.count("2026")) == (
+def test_the_number_of_lines_that_are_read_again_is_limited():
+    page, picture = page_of(render(make_pdf(lines=["12 Oct 2026"] * 18)))
+    omitting = OmittingEngine("2026")
+    read = read_page_image(picture, page, omitting, 30.0)
+    assert (omitting.second_passes, read.text.count("2026")) == (
         MAX_AREAS_PER_PAGE,
         MAX_AREAS_PER_PAGE,
     )
@@ -139,60 +137,60 @@ def test_of_a_page_full_of_lines_passed_over_a_few_are_looked_at():
 SMALL = ("Form Approved: OMB No. 0910-0014", "Expiration Date: March 31, 2022")
 
 
-def test_small_print_that_was_misread_beside_a_heading_is_read_where_it_stands():
-    page, picture = page_of(picture_of(headed(small=SMALL), dpi=300), dpi=300)
-    hasty = Hasty("nowhere")
+def test_misread_small_print_beside_a_heading_is_replaced_in_its_place():
+    page, picture = page_of(render(make_form_with_small_print(small=SMALL), dpi=300), dpi=300)
+    omitting = OmittingEngine("nowhere")
     garbage = {
         token.text
-        for token in hasty.recognise(picture.grey, 300, 30.0)
+        for token in omitting.recognise(picture.grey, 300, 30.0)
         if Box(390, 50, 540, 80).contains_center_of(token.to_word(300).box)
     }
-    read = read_page_image(picture, page, hasty, 30.0)
+    read = read_page_image(picture, page, omitting, 30.0)
     above, below = HEADING
     assert read.text.splitlines()[:4] == [above, *SMALL, below]
     assert garbage
     assert not garbage & set(read.text.split())
     small = [word for word in read.words if word.text in {"OMB", "2022"}]
     assert all(word.box.left > 390 for word in small)
-    assert hasty.again == 1
+    assert omitting.second_passes == 1
 
 
 SIGNATURE = Box(80, 535, 225, 585)
 
 
-class Fanciful:
-    """Reads four words, of which it is unsure, where the signature is."""
+class MisreadingEngine:
+    """An engine that reads four words of low confidence in place of the signature."""
 
-    version = "fanciful"
+    version = "misreading"
 
     def __init__(self):
         self._engine = get_engine("pytesseract", "eng")
-        self.again = 0
+        self.second_passes = 0
 
     def recognise(self, grey, dpi, seconds, mode=SegmentationMode.AUTO):
         tokens = self._engine.recognise(grey, dpi, seconds, mode)
         if mode is SegmentationMode.SINGLE_BLOCK:
-            self.again += 1
+            self.second_passes += 1
             return tokens
         printed = [
             token for token in tokens if not SIGNATURE.contains_center_of(token.to_word(dpi).box)
         ]
-        fancied = [OcrWord("pee", 20, 255 + 80 * n, 1510, 70, 100, (9, 1, 1)) for n in range(4)]
-        return [*printed, *fancied]
+        misread = [OcrWord("pee", 20, 255 + 80 * n, 1510, 70, 100, (9, 1, 1)) for n in range(4)]
+        return [*printed, *misread]
 
 
-def test_a_signature_that_was_read_as_garbage_stays_a_mark(scan):
+def test_a_signature_that_was_misread_remains_a_mark(scan):
     page, picture = page_of(scan)
-    fanciful = Fanciful()
-    read = read_page_image(picture, page, fanciful, 30.0)
-    assert fanciful.again == 1
+    misreading = MisreadingEngine()
+    read = read_page_image(picture, page, misreading, 30.0)
+    assert misreading.second_passes == 1
     assert any(mark.intersects(SIGNATURE) for mark in read.marks)
     assert read.text.count("pee") == 4  # nothing better was found
 
 
 @pytest.mark.parametrize("turn", [90, slower(180), slower(270)])
-def test_a_page_scanned_the_wrong_way_round_is_read_upright(tmp_path, turn):
-    page = read(save(tmp_path, pictured(picture_of(typed(signed=True), turn=turn)))).pages[0]
+def test_a_page_that_was_scanned_rotated_is_read_upright(tmp_path, turn):
+    page = read(save(tmp_path, make_scan(render(make_pdf(signed=True), turn=turn)))).pages[0]
     assert page.rotation == turn
     assert page.text.startswith("INVESTIGATOR AGREEMENT")
     assert (round(page.width), round(page.height)) == (612, 792)
@@ -201,7 +199,7 @@ def test_a_page_scanned_the_wrong_way_round_is_read_upright(tmp_path, turn):
 
 
 def test_a_stamp_on_a_scan_does_not_hide_the_scan(tmp_path, scan):
-    page = read(save(tmp_path, pictured(scan, stamp="RECEIVED 12 MAR 2026"))).pages[0]
+    page = read(save(tmp_path, make_scan(scan, stamp="RECEIVED 12 MAR 2026"))).pages[0]
     assert page.text.startswith("RECEIVED 12 MAR 2026\n")
     assert page.text.count("RECEIVED") == 1
     assert "Good Clinical Practice" in page.text
@@ -211,15 +209,15 @@ def test_a_stamp_on_a_scan_does_not_hide_the_scan(tmp_path, scan):
     ("kind", "media_type"),
     [("JPEG", MediaType.JPEG), ("PNG", MediaType.PNG), ("TIFF", MediaType.TIFF)],
 )
-def test_a_picture_file_is_a_scan(tmp_path, scan, kind, media_type):
+def test_an_image_file_is_read_as_a_scan(tmp_path, scan, kind, media_type):
     reading = read(save(tmp_path, as_file(scan, kind, dpi=(200, 200))))
     assert reading.media_type is media_type
     assert "SLX-301" in reading.text
     assert round(reading.pages[0].width) == 612
 
 
-def test_a_blank_page_does_not_count_as_read_by_ocr(tmp_path):
-    reading = read(save(tmp_path, pictured(Image.new("L", (1700, 2200), 250))))
+def test_a_blank_page_is_not_read_by_ocr(tmp_path):
+    reading = read(save(tmp_path, make_scan(Image.new("L", (1700, 2200), 250))))
     assert (reading.pages[0].is_blank, reading.used_ocr, reading.engine) == (True, False, "")
 
 
@@ -231,7 +229,7 @@ def test_every_page_of_a_fax_is_read(tmp_path, scan):
     assert "SLX-301" in reading.pages[0].text
 
 
-def test_a_photograph_lying_on_its_side_is_turned_as_its_camera_noted(tmp_path, scan):
+def test_a_photograph_is_rotated_by_its_exif_orientation(tmp_path, scan):
     turned = Image.Exif()
     turned[0x0112] = 6
     photo = as_file(scan.rotate(90, expand=True), "JPEG", exif=turned)
@@ -240,19 +238,19 @@ def test_a_photograph_lying_on_its_side_is_turned_as_its_camera_noted(tmp_path, 
     assert page.rotation == 0
 
 
-def test_a_picture_file_cut_short_is_corrupt(tmp_path, scan):
+def test_a_truncated_image_file_is_corrupt(tmp_path, scan):
     content = as_file(scan, "PNG")
     reading = read(save(tmp_path, content[: len(content) // 2]))
     assert reading == Unreadable("CORRUPT_DOCUMENT")
 
 
-def test_a_picture_file_over_the_pixel_budget_is_not_read(tmp_path, scan):
+def test_an_image_file_with_too_many_pixels_is_not_read(tmp_path, scan):
     reading = read(save(tmp_path, as_file(scan, "PNG")), ReadingLimits(max_image_pixels=1_000_000))
     assert reading == Unreadable("PARSER_FAILURE", {"reason": "the picture has 3 megapixels"})
 
 
-class Slow:
-    """Takes too long over what is finer than this; fails at everything when it is 0."""
+class SlowEngine:
+    """An engine that fails above a resolution: at everything if that is 0."""
 
     version = "slow"
 
@@ -266,43 +264,43 @@ class Slow:
         return self._engine.recognise(grey, dpi, seconds, mode)
 
 
-def test_a_page_that_takes_too_long_is_read_coarsely(scan):
+def test_a_page_that_takes_too_long_is_read_at_low_resolution(scan):
     page, picture = page_of(scan)
-    read = read_page_image(picture, page, Slow(150), 30.0)
+    read = read_page_image(picture, page, SlowEngine(150), 30.0)
     assert (read.dpi, read.error) == (150, "")
     assert "SLX-301," in read.text.split()
     assert (round(read.width), round(read.height)) == (612, 792)
 
 
 @pytest.mark.parametrize("error", [OcrTimeout(), OcrFailed("OCR failed")], ids=str)
-def test_a_page_that_ocr_fails_at_keeps_its_text_layer_and_all_its_ink_as_marks(scan, error):
+def test_a_page_on_which_ocr_fails_keeps_its_text_layer_and_all_its_ink_as_marks(scan, error):
     page, picture = page_of(scan)
-    read = read_page_image(picture, replace(page, text="RECEIVED"), Slow(0, error), 30.0)
+    read = read_page_image(picture, replace(page, text="RECEIVED"), SlowEngine(0, error), 30.0)
     assert (read.text, read.error, read.dpi) == ("RECEIVED", str(error), 200)
     assert any(mark.intersects(Box(90, 540, 200, 580)) for mark in read.marks)  # the signature
 
 
-def test_a_scan_that_ocr_failed_at_is_a_document_that_a_person_can_read(scan):
+def test_a_scan_on_which_ocr_failed_is_not_unreadable(scan):
     page, picture = page_of(scan)
-    failed = read_page_image(picture, page, Slow(0), 30.0)
-    look = ProbedDocument(MediaType.PDF, Path("scan.pdf"), (page,), scans=(1,))
-    assert merge(look, [OcrPages((failed,), "slow")]).pages == (failed,)
+    failed = read_page_image(picture, page, SlowEngine(0), 30.0)
+    probe = ProbedDocument(MediaType.PDF, Path("scan.pdf"), (page,), scans=(1,))
+    assert merge(probe, [OcrPages((failed,), "slow")]).pages == (failed,)
 
 
 def grainy(dpi=300):
-    """A letter page full of black grains: tesseract looks for letters in it for minutes."""
+    """Return a page full of black grains, in which Tesseract searches letters for minutes."""
     grains = np.random.default_rng(7).random((11 * dpi, 17 * dpi // 2)) < 0.1
     return np.where(grains, 0, 255).astype(np.uint8)
 
 
 @each_engine
-def test_an_engine_says_when_a_page_takes_too_long(name):
+def test_an_omittingreports_a_timeout(name):
     with pytest.raises(OcrFailed, match="OCR"):
         get_engine(name, "eng").recognise(grainy(100), 100, 0.01)
 
 
 @each_engine
-def test_a_language_that_is_not_installed_is_not_the_files_fault(name):
+def test_a_language_that_is_not_installed_raises_lookup_error(name):
     with pytest.raises(LookupError, match="tlh"):
         get_engine(name, "eng+tlh")
 
@@ -326,7 +324,7 @@ def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi
 
 
 @each_engine
-def test_an_engine_reads_a_page_the_same_whatever_it_read_before(name, scan):
+def test_the_result_of_an_omittingdoes_not_depend_on_earlier_pages(name, scan):
     reader, grey = get_engine(name, "eng"), np.asarray(scan)
     before = reader.recognise(grey, 200, 30)
     line = reader.recognise(
@@ -337,8 +335,8 @@ def test_an_engine_reads_a_page_the_same_whatever_it_read_before(name, scan):
 
 
 def test_both_engines_read_the_same_words_in_the_same_places():
-    """Of print: what they take a signature for differs with tesseract's version."""
-    grey = np.asarray(picture_of(typed()))
+    """Compare print only. What is read in place of a signature depends on Tesseract's version."""
+    grey = np.asarray(render(make_pdf()))
     one, other = (get_engine(name, "eng").recognise(grey, 200, 30) for name in ENGINES)
     assert [token.text for token in one] == [token.text for token in other]
     for mine, theirs in zip(one, other, strict=True):
@@ -346,13 +344,13 @@ def test_both_engines_read_the_same_words_in_the_same_places():
         assert mine.confidence == pytest.approx(theirs.confidence, abs=5)
 
 
-def test_tesserocr_reads_the_data_in_the_folder_that_is_named(tmp_path, monkeypatch):
+def test_tesserocr_uses_the_folder_that_the_environment_names(tmp_path, monkeypatch):
     monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
     with pytest.raises(LookupError, match="eng"):
         Tesserocr("eng")
 
 
-def test_of_tesseracts_table_the_words_are_kept():
+def test_the_words_of_tesseracts_table_are_parsed():
     word = '5\t1\t2\t1\t3\t1\t10\t20\t30\t8\t91.5\t"Site'
     line = "4\t1\t2\t1\t3\t0\t10\t20\t30\t8\t-1\t"
     nothing = "5\t1\t2\t1\t3\t2\t10\t20\t30\t8\t95\t "
@@ -360,7 +358,7 @@ def test_of_tesseracts_table_the_words_are_kept():
     assert list(parse_tsv(table)) == [OcrWord('"Site', 91.5, 10, 20, 30, 8, (2, 1, 3))]
 
 
-def test_only_a_page_without_greys_is_smoothed():
+def test_only_a_bilevel_page_is_smoothed():
     fax = np.full((100, 100), 255, np.uint8)
     fax[50:60, 10:90] = 0
     grey = np.full((100, 100), 240, np.uint8)

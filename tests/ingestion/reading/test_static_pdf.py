@@ -1,4 +1,4 @@
-"""Which PDFs need no walk through their objects, and that none is passed over which does."""
+"""PDFs whose objects need no search, and that no other PDF passes as one."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 from ingestion.reading.pdf.active_content import find_active_content
 from ingestion.reading.pdf.static_pdf import is_static
-from tests.ingestion.reading.documents import save, typed
+from tests.ingestion.reading.documents import make_pdf, save
 
 
 def script(pdf):
@@ -115,7 +115,7 @@ ACTIVE = [
 
 @pytest.fixture
 def paper(tmp_path):
-    return save(tmp_path, typed())
+    return save(tmp_path, make_pdf())
 
 
 def written(paper, change, **how):
@@ -127,7 +127,7 @@ def written(paper, change, **how):
 
 
 def escaped(content: bytes) -> bytes:
-    """The second letter of each telling name as a number: PDF reads it as the same name."""
+    """Return the content with one character of each active name as an escape."""
     for name in (b"JavaScript", b"Launch", b"GoTo", b"Rendition", b"EmbeddedFiles", b"AF", b"EF"):
         content = content.replace(b"/" + name, b"/%c#%02x%b" % (name[0], name[1], name[2:]))
     for name in (b"FileAttachment", b"XFA", b"NeedsRendering", b"Sig", b"F ", b"RichMedia"):
@@ -137,38 +137,38 @@ def escaped(content: bytes) -> bytes:
     return content
 
 
-def test_a_paper_that_shows_only_pages_is_inert(paper):
+def test_a_pdf_that_only_shows_pages_is_static(paper):
     assert is_static(paper)
     assert find_active_content(paper) == frozenset()
 
 
 @pytest.mark.parametrize("change", ACTIVE)
-def test_what_could_do_more_is_not_inert(change, paper):
+def test_a_pdf_with_active_content_is_not_static(change, paper):
     path = written(paper, change)
     assert find_active_content(path)
     assert not is_static(path)
 
 
 @pytest.mark.parametrize("change", ACTIVE)
-def test_nor_is_it_with_its_names_spelt_in_numbers(change, paper):
+def test_active_content_with_escaped_names_is_not_static(change, paper):
     path = written(paper, change)
     path.write_bytes(escaped(path.read_bytes()))
-    assert find_active_content(path)  # qpdf finds its way where the table of places is now wrong
+    assert find_active_content(path)  # qpdf rebuilds the cross-reference table, which is wrong now
     assert not is_static(path)
 
 
 @pytest.mark.parametrize("change", ACTIVE)
-def test_nor_is_it_with_its_dictionaries_compressed(change, paper):
+def test_active_content_in_object_streams_is_not_static(change, paper):
     how = {"object_stream_mode": pikepdf.ObjectStreamMode.generate, "compress_streams": True}
     assert not is_static(written(paper, change, **how))
 
 
-def test_a_number_that_spells_no_telling_name_changes_nothing(paper):
+def test_escapes_in_other_names_do_not_matter(paper):
     path: Path = paper
     path.write_bytes(path.read_bytes() + b"% /F#6fnt /A#42C")
     assert is_static(path)
 
 
-def test_a_large_file_is_not_read_through(paper):
+def test_a_large_file_is_not_scanned(paper):
     paper.write_bytes(paper.read_bytes() + b"%" * 1_000_001)
     assert not is_static(paper)

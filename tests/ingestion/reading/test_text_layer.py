@@ -9,12 +9,12 @@ from ingestion.reading.routing import PageFacts, Route, choose_route
 from tests.ingestion.reading.documents import (
     LABEL,
     LINES,
-    form,
+    add_script,
+    make_form,
+    make_pdf,
     read,
-    rewritten,
+    rewrite,
     save,
-    typed,
-    with_script,
 )
 
 VALUES = {"investigator": "Margaret Whitfield", "phone": "614 555 0101"}
@@ -24,14 +24,14 @@ def word(page, text):
     return next(each for each in page.words if each.text == text)
 
 
-def test_a_typed_page_is_read_line_by_line(tmp_path):
-    page = read(save(tmp_path, typed())).pages[0]
+def test_a_born_digital_page_is_read_line_by_line(tmp_path):
+    page = read(save(tmp_path, make_pdf())).pages[0]
     assert page.text.splitlines() == [*LINES, "Signature of Investigator"]
     assert (page.source, page.confidence, page.dpi) == (TextSource.NATIVE, 100.0, 0)
 
 
-def test_a_word_stands_where_it_was_drawn(tmp_path):
-    box = word(read(save(tmp_path, typed())).pages[0], "Signature").box
+def test_a_word_has_the_box_where_it_was_drawn(tmp_path):
+    box = word(read(save(tmp_path, make_pdf())).pages[0], "Signature").box
     left, baseline = LABEL[0], 792 - LABEL[1]
     assert box.left == pytest.approx(left, abs=1)
     assert box.top < baseline <= box.bottom < baseline + 4
@@ -39,44 +39,44 @@ def test_a_word_stands_where_it_was_drawn(tmp_path):
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
-def test_boxes_are_those_of_the_page_as_it_is_shown(tmp_path, turn):
+def test_boxes_are_those_of_the_rotated_page(tmp_path, turn):
     def rotate(document: pikepdf.Pdf) -> None:
         document.pages[0].rotate(turn, relative=False)
 
-    page = read(save(tmp_path, rewritten(typed(), rotate))).pages[0]
+    page = read(save(tmp_path, rewrite(make_pdf(), rotate))).pages[0]
     box = word(page, "INVESTIGATOR").box
     middle = (box.left + box.right) / 2 / page.width, (box.top + box.bottom) / 2 / page.height
     corner = {90: (1, 0), 180: (1, 1), 270: (0, 1)}[turn]  # where the top left corner went
     assert (round(middle[0]), round(middle[1])) == corner
 
 
-def test_a_cropped_page_has_its_own_corner(tmp_path):
+def test_boxes_of_a_cropped_page_start_at_its_crop_box(tmp_path):
     def crop(document: pikepdf.Pdf) -> None:
         document.pages[0].obj.CropBox = [50, 100, 562, 742]
 
-    page = read(save(tmp_path, rewritten(typed(), crop))).pages[0]
+    page = read(save(tmp_path, rewrite(make_pdf(), crop))).pages[0]
     assert (page.width, page.height) == (512, 642)
     assert word(page, "Signature").box.left == pytest.approx(LABEL[0] - 50, abs=1)
 
 
 @pytest.mark.parametrize("appearances", [True, False], ids=["drawn", "not drawn"])
-def test_values_typed_into_a_form_are_in_the_text_and_in_the_fields(tmp_path, appearances):
-    reading = read(save(tmp_path, form(VALUES, appearances=appearances)))
+def test_form_values_are_in_the_text_and_in_the_fields(tmp_path, appearances):
+    reading = read(save(tmp_path, make_form(VALUES, appearances=appearances)))
     assert all(value in reading.text for value in VALUES.values())
     assert reading.fields == VALUES
     assert reading.pages[0].source is TextSource.FORM
     assert word(reading.pages[0], "Whitfield").box.top == pytest.approx(82, abs=12)
 
 
-def test_a_form_that_nobody_filled_is_a_native_page(tmp_path):
-    reading = read(save(tmp_path, form({"investigator": ""}, appearances=True)))
+def test_a_form_without_values_is_a_native_page(tmp_path):
+    reading = read(save(tmp_path, make_form({"investigator": ""}, appearances=True)))
     assert reading.pages[0].source is TextSource.NATIVE
     assert reading.fields == {}
 
 
 def test_a_script_is_flagged(tmp_path):
-    assert read(save(tmp_path, with_script(typed()))).flags == {"javascript"}
-    assert read(save(tmp_path, typed())).flags == frozenset()
+    assert read(save(tmp_path, add_script(make_pdf()))).flags == {"javascript"}
+    assert read(save(tmp_path, make_pdf())).flags == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_a_script_is_flagged(tmp_path):
         (PageFacts(0, 0.0, 0.0, hidden_text=False), Route.OCR),
     ],
 )
-def test_a_page_goes_the_way_its_facts_point(facts, way):
+def test_the_route_of_a_page_follows_from_its_facts(facts, way):
     assert choose_route(facts) is way
 
 
 @given(st.integers(0, 400), st.floats(0, 1), st.booleans())
-def test_a_page_full_of_picture_is_never_taken_for_its_short_text(characters, share, hidden):
+def test_a_page_covered_by_an_image_is_not_read_by_its_short_text_alone(characters, share, hidden):
     facts = PageFacts(characters, share, 0.9, hidden_text=hidden and characters < 32)
     assert choose_route(facts) is not Route.TEXT or characters >= 400
 
@@ -109,7 +109,7 @@ def test_cleaned_text_can_be_stored(raw):
     assert "\r" not in text
 
 
-def test_what_has_no_meaning_is_counted():
+def test_characters_without_a_meaning_are_counted():
     assert unreadable_share("") == 0
     assert unreadable_share("Good\nClinical\tPractice") == 0
     assert unreadable_share("\ue001\ue002ab") == 0.5

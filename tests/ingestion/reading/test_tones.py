@@ -1,4 +1,4 @@
-"""Pages whose ink and paper are not as usual: faint, inverted, on dark paper; and blank ones."""
+"""Pages of unusual tone: faint, inverted or on dark paper; and blank pages."""
 
 import io
 
@@ -14,12 +14,12 @@ from ingestion.reading.images.render import PageRaster
 from ingestion.reading.ocr.engines import get_engine
 from ingestion.reading.ocr.page import read_page_image
 from ingestion.reading.results import Box, PageReading, TextSource
-from tests.ingestion.reading.documents import LINES, picture_of, read, save, typed
+from tests.ingestion.reading.documents import LINES, make_pdf, read, render, save
 from tests.marks import slower
 
 DPI = 200
 SIGNED_AT = Box(80, 535, 225, 585)  # points
-HIGH, WIDE = 2200, 1700  # pixels of a letter page
+HEIGHT, WIDTH = 2200, 1700  # pixels of a letter page
 
 
 def with_contrast(share, paper=240):
@@ -31,7 +31,7 @@ def inverted(grey):
 
 
 def shaded(grey):
-    """As by the hand that holds the telephone: half the light on the right."""
+    """Return the page with half of the light on the right, as under a shadow."""
     return grey * np.linspace(1, 0.5, grey.shape[1])
 
 
@@ -53,7 +53,7 @@ def noisy(pixels, deviation=3.0):
 
 
 def paper_of_tone(tone, **what):
-    pixels = TONES[tone](np.asarray(picture_of(typed(**what), dpi=DPI), np.float64))
+    pixels = TONES[tone](np.asarray(render(make_pdf(**what), dpi=DPI), np.float64))
     return pixels.astype(np.uint8) if tone == "fax in negative" else noisy(pixels)
 
 
@@ -67,7 +67,7 @@ every_tone = pytest.mark.parametrize("tone", TONES)
 
 
 @every_tone
-def test_a_page_is_read_and_its_signature_seen_whatever_its_tone(tone):
+def test_a_page_of_any_tone_is_read_and_its_signature_is_found(tone):
     page = read_pixels(paper_of_tone(tone, signed=True))
     assert not page.is_blank
     assert "Protocol number SLX-301, version 3.0 dated 12 August 2024" in page.text.splitlines()
@@ -75,14 +75,14 @@ def test_a_page_is_read_and_its_signature_seen_whatever_its_tone(tone):
 
 
 @every_tone
-def test_no_signature_is_seen_where_there_is_none_whatever_the_tone(tone):
+def test_no_signature_is_found_on_an_unsigned_page_of_any_tone(tone):
     page = read_pixels(paper_of_tone(tone))
     assert "Site number 1001" in page.text
     assert not any(mark.intersects(SIGNED_AT) for mark in page.marks)
 
 
 def with_hidden_text(picture):
-    """A PDF of one picture, and the words that somebody's OCR read from it in invisible ink."""
+    """Return a PDF of one image, with the text of another OCR engine in invisible mode."""
     output = io.BytesIO()
     canvas = Canvas(output, (612, 792))
     canvas.drawImage(ImageReader(picture), 0, 0, 612, 792)
@@ -98,7 +98,7 @@ def with_hidden_text(picture):
 
 
 @pytest.mark.parametrize("tone", ["28 % contrast", "inverted"])
-def test_a_signature_is_seen_on_a_scan_that_somebody_else_has_read(tmp_path, tone):
+def test_a_signature_is_found_on_a_scan_with_an_ocr_layer(tmp_path, tone):
     pages = [
         read(save(tmp_path, with_hidden_text(Image.fromarray(paper_of_tone(tone, signed=signed)))))
         for signed in (True, False)
@@ -108,18 +108,18 @@ def test_a_signature_is_seen_on_a_scan_that_somebody_else_has_read(tmp_path, ton
     assert seen == [True, False]
 
 
-def test_a_usual_page_is_looked_at_as_it_is():
-    picture = PageRaster(np.asarray(picture_of(typed(signed=True), dpi=DPI)), DPI)
+def test_a_page_of_usual_tone_is_not_changed():
+    picture = PageRaster(np.asarray(render(make_pdf(signed=True), dpi=DPI)), DPI)
     assert normalise_tone(picture, measure_tone(picture)) is picture
 
 
 def sheet_of(level):
-    return np.full((HIGH, WIDE), level, np.float64)
+    return np.full((HEIGHT, WIDTH), level, np.float64)
 
 
 def with_holes(pixels):
     for y in (0.3, 0.7):
-        cv2.circle(pixels, (int(WIDE * 0.03), int(HIGH * y)), 20, 30.0, -1)
+        cv2.circle(pixels, (int(WIDTH * 0.03), int(HEIGHT * y)), 20, 30.0, -1)
     return pixels
 
 
@@ -130,15 +130,15 @@ def with_edge(pixels):
 
 
 def with_dust(pixels):
-    places = np.random.default_rng(3).integers(0, (HIGH, WIDE), (60, 2))
+    places = np.random.default_rng(3).integers(0, (HEIGHT, WIDTH), (60, 2))
     for y, x in places:
         pixels[y : y + 3, x : x + 3] = 60
     return pixels
 
 
 def shining_through(contrast):
-    """The other side of a sheet: blurred, and mirrored."""
-    printed = np.asarray(picture_of(typed(signed=True), dpi=DPI), np.float64)[:, ::-1]
+    """Return a page with print that shines through from the back: blurred and mirrored."""
+    printed = np.asarray(render(make_pdf(signed=True), dpi=DPI), np.float64)[:, ::-1]
     return cv2.GaussianBlur(with_contrast(contrast, paper=245)(printed), (0, 0), 2.2)
 
 
@@ -163,32 +163,32 @@ def test_a_page_without_ink_of_its_own_is_blank(kind):
 
 
 @pytest.mark.parametrize("deviation", [8.0, slower(12.0)])
-def test_a_coarse_grain_is_no_ink(deviation):
+def test_a_page_with_coarse_grain_is_blank(deviation):
     assert read_pixels(noisy(sheet_of(230), deviation)).is_blank
 
 
 def dark_cover():
-    pixels = np.full((HIGH, WIDE), 40, np.uint8)
+    pixels = np.full((HEIGHT, WIDTH), 40, np.uint8)
     cv2.rectangle(pixels, (100, 1400), (1500, 1900), 210, -1)
     return pixels
 
 
 def photograph():
     tiles = np.random.default_rng(5).integers(20, 150, (22, 17), np.uint8)
-    return cv2.resize(tiles, (WIDE, HIGH), interpolation=cv2.INTER_NEAREST)
+    return cv2.resize(tiles, (WIDTH, HEIGHT), interpolation=cv2.INTER_NEAREST)
 
 
 def half_in_negative():
-    pixels = np.full((HIGH, WIDE), 245, np.uint8)
-    pixels[: HIGH // 2] = 30
+    pixels = np.full((HEIGHT, WIDTH), 245, np.uint8)
+    pixels[: HEIGHT // 2] = 30
     cv2.putText(pixels, "white on black", (200, 500), cv2.FONT_HERSHEY_SIMPLEX, 4, 240, 9)
     return pixels
 
 
 def footer_only():
-    pixels = np.full((HIGH, WIDE), 250, np.uint8)
+    pixels = np.full((HEIGHT, WIDTH), 250, np.uint8)
     text = "A form of nine sections, page 11 of 11"
-    cv2.putText(pixels, text, (400, HIGH - 40), cv2.FONT_HERSHEY_SIMPLEX, 0.9, 20, 2)
+    cv2.putText(pixels, text, (400, HEIGHT - 40), cv2.FONT_HERSHEY_SIMPLEX, 0.9, 20, 2)
     return pixels
 
 

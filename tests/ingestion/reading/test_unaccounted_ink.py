@@ -1,4 +1,4 @@
-"""What a hand may have left on a born-digital page, however a program put it there."""
+"""Signatures on born-digital pages, in all ways in which a program may draw them."""
 
 from datetime import date
 
@@ -17,13 +17,13 @@ from samples.documents import make_sample
 from samples.faults import DocumentFault
 from samples.pages import FILLABLE, PAGES
 from samples.renditions import Rendition
-from tests.ingestion.reading.documents import LIMITS, read, rewritten, save, typed
+from tests.ingestion.reading.documents import LIMITS, make_pdf, read, rewrite, save
 
 BOX = (85, 200, 225, 255)  # points from the bottom left: where the signature is
 
 
 def strokes(steps=6, wide=120, high=40):
-    """A signature's contents, from the origin on, as PDF draws it."""
+    """Return the content stream of a signature that starts at the origin."""
     each = wide / steps
     curves = [
         f"{at} 8 m {at + 4} {high} {at + 16} {high - 4} {at + 12} 6 c "
@@ -41,7 +41,7 @@ def stream(pdf, contents, **entries):
 
 
 def drawn(pdf, contents, **resources):
-    """`contents` at the end of the page, with what they name."""
+    """Append `contents` to the page, with the resources that they name."""
     page = pdf.pages[0]
     for kind, named in resources.items():
         page.obj.Resources[f"/{kind}"] = pikepdf.Dictionary(
@@ -66,7 +66,7 @@ def a_path_of_many_short_lines(pdf):
 
 
 def squares(pdf):
-    """As a tablet's pixels: nothing but small upright squares."""
+    """Draw small upright squares only, like the pixels of a tablet."""
     points = {(90 + step // 2, round(214 + 14 * np.sin(step / 14))) for step in range(240)}
     drawn(pdf, " ".join(f"{x} {y} 1.4 1.4 re" for x, y in sorted(points)).encode() + b" f")
 
@@ -116,7 +116,7 @@ def a_pattern(pdf):
 
 
 def a_clip(pdf):
-    """A plain rectangle, filled through a clip that has a signature's shape."""
+    """Draw a plain rectangle through a clip path with the shape of a signature."""
     loops = " ".join(
         f"{x} 210 m {x + 4} 250 {x + 16} 246 {x + 12} 208 c {x + 9} 212 l"
         f" {x + 12} 240 {x + 6} 244 {x + 2} 210 c h"
@@ -126,7 +126,7 @@ def a_clip(pdf):
 
 
 def a_mask(pdf):
-    """A plain rectangle that shows through a mask in a signature's shape."""
+    """Draw a plain rectangle through a mask with the shape of a signature."""
     shape = form(
         pdf,
         b"1 G 1 0 0 1 90 206 cm " + strokes(),
@@ -144,8 +144,8 @@ def annotation(pdf, subtype, *, appearance, **entries):
         Type=pikepdf.Name.Annot, Subtype=subtype, Rect=[left, bottom, right, top], F=4, **entries
     )
     if appearance:
-        look = form(pdf, strokes(), BBox=[0, 0, right - left, top - bottom])
-        made.AP = pikepdf.Dictionary(N=look)
+        appearance = form(pdf, strokes(), BBox=[0, 0, right - left, top - bottom])
+        made.AP = pikepdf.Dictionary(N=appearance)
     pdf.pages[0].obj.Annots = pdf.make_indirect(pikepdf.Array([pdf.make_indirect(made)]))
 
 
@@ -174,7 +174,7 @@ def a_link_with_a_look(pdf):
 
 
 def letters(pdf, *, means=None, contents=b"/F 40 Tf 90 214 Td (a) Tj"):
-    """A font of type 3 whose only letter is a signature."""
+    """Draw with a font of type 3 whose only glyph is a signature."""
     font = pikepdf.Dictionary(
         Type=pikepdf.Name.Font,
         Subtype=pikepdf.Name.Type3,
@@ -231,21 +231,21 @@ def marks(folder, content):
 
 
 @pytest.mark.parametrize("hand", HANDS, ids=lambda hand: hand.__name__)
-def test_a_signature_is_seen_however_it_was_put_on_the_page(tmp_path, hand):
-    (mark,) = marks(tmp_path, rewritten(typed(), hand))
+def test_a_signature_is_found_regardless_of_how_it_was_drawn(tmp_path, hand):
+    (mark,) = marks(tmp_path, rewrite(make_pdf(), hand))
     assert BOX[0] - 3 < mark.left < mark.right < BOX[2] + 3
     assert 792 - BOX[3] - 3 < mark.top < mark.bottom < 792 - BOX[1] + 3
 
 
-def test_a_blank_in_letters_of_its_own_font_is_no_signature(tmp_path):
+def test_a_space_in_a_type_3_font_is_not_a_signature(tmp_path):
     def blanks(pdf):
         letters(pdf, contents=b"/F 40 Tf 90 214 Td ( ) Tj")
 
-    assert marks(tmp_path, rewritten(typed(), blanks)) == ()
+    assert marks(tmp_path, rewrite(make_pdf(), blanks)) == ()
 
 
 def table(pdf):
-    """Rules, cells, tinted and dark, a dashed line, and boxes to tick."""
+    """Draw rules, tinted and dark cells, a dashed line, and check boxes."""
     rows = " ".join(f"72 {y} m 540 {y} l S 72 {y} m 72 {y + 20} l S" for y in range(300, 420, 20))
     fills = "0.9 g 72 420 468 20 re f 0.2 g 72 440 468 20 re f"
     ticks = " ".join(f"{x} 260 8 8 re S" for x in range(72, 400, 60))
@@ -258,28 +258,28 @@ def areas(content):
         return find_unaccounted_areas(page, find_words(page, page.get_textpage()).printed)
 
 
-def test_of_print_and_rules_nothing_has_to_be_drawn():
-    assert areas(typed()) == []
-    assert areas(rewritten(typed(), table)) == []
+def test_print_and_rules_leave_no_area_to_render():
+    assert areas(make_pdf()) == []
+    assert areas(rewrite(make_pdf(), table)) == []
 
 
-def test_only_the_place_of_a_signature_is_drawn():
-    (area,) = areas(rewritten(rewritten(typed(), table), a_path))
+def test_only_the_place_of_a_signature_is_rendered():
+    (area,) = areas(rewrite(rewrite(make_pdf(), table), a_path))
     assert BOX[0] - 20 < area.left < area.right < BOX[2] + 20
     assert 792 - BOX[3] - 20 < area.top < area.bottom < 792 - BOX[1] + 20
 
 
-def test_areas_do_not_touch():
+def test_areas_do_not_overlap():
     def scattered(pdf):
         lines = (f"{x} {y} m {x + 30} {y + 15} l S" for x, y in [(90, 214), (128, 214), (400, 600)])
         drawn(pdf, " ".join(lines).encode())
 
-    first, second = areas(rewritten(typed(), scattered))
+    first, second = areas(rewrite(make_pdf(), scattered))
     assert not first.intersects(second)
 
 
 def whole(path):
-    """What a picture of each page shows when nothing is known of its objects."""
+    """Yield the marks in a raster of each page, without knowledge of its objects."""
     with pypdfium2.PdfDocument(path) as document:
         document.init_forms()
         for page in document:
@@ -291,7 +291,7 @@ def whole(path):
 
 @pytest.mark.parametrize("fault", [None, DocumentFault.UNSIGNED], ids=["signed", "unsigned"])
 @pytest.mark.parametrize("kind", PAGES)
-def test_the_same_marks_are_found_as_in_a_picture_of_the_whole_page(tmp_path, kind, fault):
+def test_the_same_marks_are_found_as_in_a_raster_of_the_whole_page(tmp_path, kind, fault):
     renditions = [Rendition.BORN_DIGITAL, *[Rendition.FILLABLE_FORM] * (kind in FILLABLE)]
     for rendition in renditions:
         content = make_sample(kind, today=date(2026, 11, 20), rendition=rendition, fault=fault)
@@ -301,9 +301,9 @@ def test_the_same_marks_are_found_as_in_a_picture_of_the_whole_page(tmp_path, ki
             assert all(any(mark.intersects(other) for other in seen) for mark in page.marks)
 
 
-def test_what_is_small_is_looked_at_only_where_the_edge_may_have_cut_it_off():
+def test_a_small_area_is_searched_only_at_the_edge_of_the_page():
     def cross(x):
         return lambda pdf: drawn(pdf, f"{x} 400 m {x + 8} 408 l S".encode())
 
-    assert areas(rewritten(typed(), cross(300))) == []
-    assert len(areas(rewritten(typed(), cross(2)))) == 1
+    assert areas(rewrite(make_pdf(), cross(300))) == []
+    assert len(areas(rewrite(make_pdf(), cross(2)))) == 1

@@ -1,4 +1,4 @@
-"""A page that was not read well is looked at in another way, and what was read is where it says."""
+"""Variants of a page, and the places of words and marks in them."""
 
 import numpy as np
 import pytest
@@ -13,14 +13,14 @@ from ingestion.reading.results import (
     Word,
 )
 from ingestion.rules.checks.signature_areas import has_marks_in
-from tests.ingestion.reading.documents import LINES, askew, picture_of, pictured, read, save, typed
+from tests.ingestion.reading.documents import LINES, make_pdf, make_scan, read, render, save, skew
 
 TEXT = (*LINES, *(f"{number}. {line}" for number, line in enumerate(LINES, start=1)))
 
 
 @pytest.fixture(scope="module")
 def scan():
-    return picture_of(typed(lines=TEXT, signed=True))
+    return render(make_pdf(lines=TEXT, signed=True))
 
 
 def picture(image):
@@ -28,30 +28,28 @@ def picture(image):
 
 
 @pytest.mark.parametrize("degrees", [-14.0, -6.0, 2.5, 9.0])
-def test_a_page_far_askew_is_measured(scan, degrees):
-    assert measure_skew(flatten_background(picture(askew(scan, degrees)))) == pytest.approx(
+def test_the_skew_of_a_page_is_measured(scan, degrees):
+    assert measure_skew(flatten_background(picture(skew(scan, degrees)))) == pytest.approx(
         degrees, abs=0.3
     )
 
 
 @pytest.mark.parametrize("degrees", [0.0, -1.5, MIN_SKEW_DEGREES - 0.5])
-def test_a_page_a_little_askew_stays_as_it_is(scan, degrees):
-    assert measure_skew(flatten_background(picture(askew(scan, degrees)))) == 0.0
+def test_a_small_skew_is_ignored(scan, degrees):
+    assert measure_skew(flatten_background(picture(skew(scan, degrees)))) == 0.0
 
 
 @pytest.mark.parametrize("turn", [90, 270])
-def test_a_page_that_lies_on_its_side_is_not_askew(turn):
-    assert (
-        measure_skew(flatten_background(picture(picture_of(typed(lines=TEXT), turn=turn)))) == 0.0
-    )
+def test_a_page_that_lies_on_its_side_has_no_skew(turn):
+    assert measure_skew(flatten_background(picture(render(make_pdf(lines=TEXT), turn=turn)))) == 0.0
 
 
-def test_a_page_without_lines_is_not_askew():
-    assert measure_skew(flatten_background(picture(picture_of(typed(lines=()))))) == 0.0
+def test_a_page_without_lines_has_no_skew():
+    assert measure_skew(flatten_background(picture(render(make_pdf(lines=()))))) == 0.0
 
 
-def test_a_page_far_askew_is_read_straightened_with_words_and_marks_where_they_are(tmp_path, scan):
-    page = read(save(tmp_path, pictured(askew(scan, 10)))).pages[0]
+def test_a_skewed_page_is_deskewed_and_read_with_the_places_of_words_and_marks(tmp_path, scan):
+    page = read(save(tmp_path, make_scan(skew(scan, 10)))).pages[0]
     assert page.skew == pytest.approx(10, abs=0.3)
     assert {"SLX-301,", "Columbus,", "accordance", "Good"} < set(page.text.split())
     label = next(word.box for word in page.words if word.text == "Signature")
@@ -61,9 +59,9 @@ def test_a_page_far_askew_is_read_straightened_with_words_and_marks_where_they_a
     assert all(mark.right < page.width and mark.bottom < page.height for mark in page.marks)
 
 
-def test_an_unsigned_page_far_askew_has_no_marks_where_the_signature_would_be(tmp_path):
-    unsigned = askew(picture_of(typed(lines=TEXT)), 10)
-    page = read(save(tmp_path, pictured(unsigned))).pages[0]
+def test_an_unsigned_skewed_page_has_no_marks_where_the_signature_would_be(tmp_path):
+    unsigned = skew(render(make_pdf(lines=TEXT)), 10)
+    page = read(save(tmp_path, make_scan(unsigned))).pages[0]
     label = next(word.box for word in page.words if word.text == "Signature")
     above = Box(label.left - 12, label.top - 50, label.left + 260, label.bottom + 34)
     assert page.skew
@@ -71,8 +69,8 @@ def test_an_unsigned_page_far_askew_has_no_marks_where_the_signature_would_be(tm
 
 
 @pytest.mark.parametrize("change", ["turned", "straightened"])
-def test_a_word_of_the_text_layer_goes_with_the_picture(change):
-    """Where its ink is: the only ink of the page."""
+def test_a_word_of_the_text_layer_moves_with_the_raster(change):
+    """The box of the word remains around the only ink of the page."""
     grey = np.full((2200, 1700), 255, np.uint8)
     grey[400:440, 300:500] = 0
     box = Box(*(edge * 72 / 200 for edge in (300, 400, 500, 440)))

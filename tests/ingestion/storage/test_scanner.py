@@ -15,7 +15,7 @@ from ingestion.models import Document
 from ingestion.storage.virus_scanner import FRAME_BYTES, ClamdScanner, get_scanner
 from tests.factories import make_site, make_user
 from tests.ingestion.clamd import EICAR, FOUND, clamd
-from tests.ingestion.reading.documents import typed
+from tests.ingestion.reading.documents import make_pdf
 
 OPS = Actor("system:tests", "ops")
 
@@ -113,7 +113,7 @@ def test_while_the_scanner_is_away_documents_are_held_and_go_on_when_it_is_back(
     with clamd() as server:
         settings.CLAMD = server.address
         port = server.server_address[1]
-    content = typed()
+    content = make_pdf()
     document = send(content)
     assert (document.state, document.code) == (DocumentState.HELD, "SCANNER_UNAVAILABLE")
     with clamd(port=port) as server:
