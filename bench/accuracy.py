@@ -1,9 +1,9 @@
-"""How much of what stands on a page is read, and how much of it wrongly.
+"""The accuracy of reading: how many words and values are read, and how many of them wrongly.
 
-`python -m bench.accuracy words COUNT [CORPUS]` compares our reading with the engine's on the plain
-grey page: mean F1 of the words of so many pages of each kind, whatever their order.
-`python -m bench.accuracy fields COUNT` counts the values of that many documents of each kind.
-Both answer in JSON; every value that was not read as it stands is named on stderr.
+`python -m bench.accuracy words COUNT [CORPUS]` compares our reading with that of the engine on the
+plain grey page. It reports the mean F1 of the words, in any order, of COUNT pages of each kind.
+`python -m bench.accuracy fields COUNT` counts the values of COUNT documents of each kind. Both
+print JSON. Every value that was not read exactly is named on stderr.
 """
 
 import argparse
@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
 
-from bench.papers import Paper, papers
-from bench.scans import scanned, scans
+from bench.papers import BenchDocument, make_documents
+from bench.scans import make_scans, scan_document
 from bench.sides import AT_ONCE
 from ingestion.reading.images.render import (
     PageRaster,
@@ -38,13 +38,13 @@ from ingestion.rules.fields.extraction import MIN_SURE_CONFIDENCE
 LIMITS = ReadingLimits(processes=AT_ONCE)
 GROUPS = ("clean", "office", "fax", "photo")
 TEXT_LAYER, CLEAN, NOISY = "text layer", "clean", "noisy"
-SECONDS = 60.0  # of the engine, for one page
+ENGINE_SECONDS = 60.0  # for one page
 SEED = "accuracy"
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Mean F1 of a group of pages: of our reading, and of the plain grey page."""
+    """The mean F1 of a group of pages, by our reading and by the engine on the plain page."""
 
     pages: int
     ours: float
@@ -53,36 +53,37 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Of all values of a group's documents."""
+    """The number of values in a group's documents, by outcome."""
 
     documents: int
     expected: int
     exact: int
-    wrong: int  # another value than stands there, or one that does not
-    wrong_and_sure: int
+    wrong: int  # read as another value, or read where there is none
+    wrong_and_sure: int  # of these, the ones with high confidence
 
 
 def words(count: int, corpus: Path | None) -> dict[str, Agreement]:
+    """Return the accuracy of words by group: kinds of scans, and the real pages of a corpus."""
     with tempfile.TemporaryDirectory() as name:
-        groups = {group: _written(group, count, Path(name)) for group in GROUPS}
+        groups = {group: _write_scans(group, count, Path(name)) for group in GROUPS}
         if corpus:
             truths = sorted((corpus / "gt").iterdir())
             groups["real"] = {corpus / path.stem: path.read_text().split() for path in truths}
-        return {group: _agreement(pages) for group, pages in groups.items()}
+        return {group: _measure_words(pages) for group, pages in groups.items()}
 
 
-def _written(group: str, count: int, folder: Path) -> dict[Path, Sequence[str]]:
+def _write_scans(group: str, count: int, folder: Path) -> dict[Path, Sequence[str]]:
     pages: dict[Path, Sequence[str]] = {}
-    for number, scan in enumerate(scans(group, count, SEED)):
+    for number, scan in enumerate(make_scans(group, count, SEED)):
         path = folder / f"{group}-{number:03}.pdf"
         path.write_bytes(scan.content)
         pages[path] = scan.words
     return pages
 
 
-def _agreement(pages: Mapping[Path, Sequence[str]]) -> Agreement:
+def _measure_words(pages: Mapping[Path, Sequence[str]]) -> Agreement:
     with ProcessPoolExecutor(AT_ONCE) as processes:
-        plain = list(processes.map(read_plainly, pages))
+        plain = list(processes.map(read_plain_page, pages))
     readings = asyncio.run(_read(pages))
     ours = [reading.text.split() if reading else [] for reading in readings]
     truths = list(pages.values())
@@ -92,21 +93,21 @@ def _agreement(pages: Mapping[Path, Sequence[str]]) -> Agreement:
 
 
 def f1(read: Iterable[str], truth: Iterable[str]) -> float:
-    """Of two bags of words."""
+    """Return the F1 score, 0 to 1, of two bags of words."""
     one, other = Counter(read), Counter(truth)
     return 2 * (one & other).total() / ((one + other).total() or 1)
 
 
-def read_plainly(path: Path) -> list[str]:
-    """The engine's words of a page as it is."""
-    picture = _picture(path)
+def read_plain_page(path: Path) -> list[str]:
+    """Return the words that the engine reads from the unprocessed grey page."""
+    raster = _load_raster(path)
     found = get_engine(LIMITS.engine, LIMITS.languages).recognise(
-        picture.grey, round(picture.dpi), SECONDS
+        raster.grey, round(raster.dpi), ENGINE_SECONDS
     )
-    return [token.text for token in found]
+    return [word.text for word in found]
 
 
-def _picture(path: Path) -> PageRaster:
+def _load_raster(path: Path) -> PageRaster:
     if path.suffix != ".pdf":
         return load_frame(path, 1, LIMITS)
     with open_document(path) as pdf:
@@ -115,48 +116,50 @@ def _picture(path: Path) -> PageRaster:
 
 
 def fields(count: int) -> dict[str, Values]:
-    found = list(papers(count, SEED))
-    return {group: _values(group, found) for group in (TEXT_LAYER, CLEAN, NOISY)}
+    """Return the accuracy of values by group: the text layer, and clean and noisy scans of it."""
+    found = list(make_documents(count, SEED))
+    return {group: _measure_values(group, found) for group in (TEXT_LAYER, CLEAN, NOISY)}
 
 
-def _values(group: str, found: Sequence[Paper]) -> Values:
+def _measure_values(group: str, found: Sequence[BenchDocument]) -> Values:
     with tempfile.TemporaryDirectory() as name:
         paths = []
-        for number, paper in enumerate(found):
-            content = paper.content
+        for number, document in enumerate(found):
+            content = document.content
             if group != TEXT_LAYER:
-                content = scanned(content, group, f"{SEED} {number}")
+                content = scan_document(content, group, f"{SEED} {number}")
             paths.append(Path(name) / f"{number:03}.pdf")
             paths[-1].write_bytes(content)
         readings = asyncio.run(_read(paths))
     outcomes = Counter[str]()
-    told = {name for paper in found for name in paper.values}
-    for paper, reading in zip(found, readings, strict=True):
-        outcomes.update(_outcomes(group, paper, reading, told))
-    expected = sum(len(paper.values) for paper in found)
+    known = {name for document in found for name in document.values}
+    for document, reading in zip(found, readings, strict=True):
+        outcomes.update(_value_outcomes(group, document, reading, known))
+    expected = sum(len(document.values) for document in found)
     exact, sure = outcomes["exact"], outcomes["sure"]
     return Values(len(found), expected, exact, outcomes["unsure"] + sure, sure)
 
 
-def _outcomes(
-    group: str, paper: Paper, reading: DocumentReading | None, told: Set[str]
+def _value_outcomes(
+    group: str, document: BenchDocument, reading: DocumentReading | None, known: Set[str]
 ) -> Iterator[str]:
-    """For each value: exact, sure (of another value), unsure (of another value), or missing.
+    """Yield the outcome of each value: exact, missing, or wrong with high (sure) or low confidence.
 
-    `told`: the names that the truth speaks of; where it has none, any value is another one.
+    `known` are the names of fields whose true values are known. A document without such a field
+    has no value, so that any value read for it is wrong.
     """
-    read = paper.fields(reading) if reading else {}
-    for name in sorted({*paper.values, *(told & read.keys())}):
-        stands, value = paper.values.get(name), read.get(name)
+    read = document.fields(reading) if reading else {}
+    for name in sorted({*document.values, *(known & read.keys())}):
+        truth, value = document.values.get(name), read.get(name)
         if value is None:
             outcome = "missing"
-        elif value.value == stands:
+        elif value.value == truth:
             outcome = "exact"
         else:
             outcome = "sure" if value.confidence >= MIN_SURE_CONFIDENCE else "unsure"
         if outcome != "exact":
             what = f"{value.value!r} ({value.confidence:.0f})" if value else "nothing"
-            sys.stderr.write(f"{group}: {paper.kind}: {name}: {stands!r} read as {what}\n")
+            sys.stderr.write(f"{group}: {document.kind}: {name}: {truth!r} read as {what}\n")
         yield outcome
 
 
@@ -171,9 +174,11 @@ def main() -> None:
     parser.add_argument("what", choices=["words", "fields"])
     parser.add_argument("count", type=int)
     parser.add_argument("corpus", type=Path, nargs="?")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     found: Mapping[str, Agreement | Values]
-    found = words(asked.count, asked.corpus) if asked.what == "words" else fields(asked.count)
+    found = (
+        words(options.count, options.corpus) if options.what == "words" else fields(options.count)
+    )
     print(json.dumps({group: asdict(each) for group, each in found.items()}))
 
 

@@ -1,7 +1,8 @@
-"""A product in its tenth year: sites, packets, documents and their entries, in an empty database.
+"""The data of a product in its tenth year, for an empty database.
 
-Every site has needed twelve documents since, and sent each again and again; ten entries tell what
-became of each. The newest stand in the queue, are rejected or on file; what came before is on file.
+It has sites, packets, documents and their entries. Every site needs twelve documents and has sent
+each of them many times, with ten entries for each. The newest documents are in the review queue,
+rejected or filed, and all earlier ones are filed.
 """
 
 import random
@@ -12,9 +13,9 @@ from typing import Any
 
 from django.utils import timezone
 
-KINDS = 12  # documents that each site needs
-PEOPLE_EACH = 2  # coordinators of one site
-AT_ONCE = 2_000  # documents in one transaction
+DOCUMENTS_PER_SITE = 12  # that each site needs
+COORDINATORS_PER_SITE = 2
+DOCUMENTS_PER_TRANSACTION = 2_000
 STATES = ("ARCHIVED",) * 7 + ("REJECTED", "REJECTED", "IN_REVIEW")
 CODES = {"REJECTED": "SIGNATURE_MISSING", "IN_REVIEW": "SITE_MISMATCH"}
 DECIDED = {"ARCHIVED": "filed", "REJECTED": "rejected", "IN_REVIEW": "sent_to_review"}
@@ -22,37 +23,37 @@ EVENTS = (
     "received", "checking", "downloaded", "checking", "downloaded", "checking", "assigned",
     "viewed", "viewed",
 )  # fmt: skip
-YEARS = timedelta(days=3_650)
+PERIOD = timedelta(days=3_650)  # over which the documents are spread
 
 
-def fill(sites: int, documents: int, *, first: int = 1000) -> None:
-    """Sites are numbered from `first`, so that more can be added."""
+def fill_database(sites: int, documents: int, *, first: int = 1000) -> None:
+    """Add so many sites, numbered from `first`, and so many documents."""
     from django.db import connection
 
     from ingestion.rules.document_types import TYPES
 
     random.seed(documents)
-    kinds, now = list(TYPES)[:KINDS], timezone.now()
-    places = _places(range(first, first + sites), kinds)
-    _people(places)
-    versions = -(-documents // (sites * KINDS))
+    kinds, now = list(TYPES)[:DOCUMENTS_PER_SITE], timezone.now()
+    site_rows = _add_sites(range(first, first + sites), kinds)
+    _add_people(site_rows)
+    versions = -(-documents // (sites * DOCUMENTS_PER_SITE))
     rows: list[Any] = []
     for version in range(versions):
-        at = now - YEARS + (version + 1) * YEARS / versions
-        for packet in _packets(places, at):
-            fit = min(KINDS, documents)
-            documents -= fit
+        at = now - PERIOD + (version + 1) * PERIOD / versions
+        for packet in _add_packets(site_rows, at):
+            count = min(DOCUMENTS_PER_SITE, documents)
+            documents -= count
             newest = version == versions - 1
-            rows += [_document(packet, kind, at, newest) for kind in kinds[:fit]]
-            if len(rows) >= AT_ONCE:
-                _keep(rows, now.date())
+            rows += [_make_document(packet, kind, at, newest) for kind in kinds[:count]]
+            if len(rows) >= DOCUMENTS_PER_TRANSACTION:
+                _save_documents(rows, now.date())
                 rows = []
-    _keep(rows, now.date())
+    _save_documents(rows, now.date())
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
 
-def _places(numbers: range, kinds: Sequence[str]) -> list[Any]:
+def _add_sites(numbers: range, kinds: Sequence[str]) -> list[Any]:
     from ingestion.models import RequiredDocument
     from sites.models import Portal, Site, Study
 
@@ -64,31 +65,31 @@ def _places(numbers: range, kinds: Sequence[str]) -> list[Any]:
     portals = Portal.objects.bulk_create(
         Portal(key=f"p{n}", base_url="https://portal.example.org/") for n in numbers
     )
-    own = {"study": study, "country": "Ireland"}
+    common = {"study": study, "country": "Ireland"}
     return Site.objects.bulk_create(
-        Site(portal=portal, site_id=f"{n}", name=f"Hospital {n}", **own)
+        Site(portal=portal, site_id=f"{n}", name=f"Hospital {n}", **common)
         for n, portal in zip(numbers, portals, strict=True)
     )
 
 
-def _people(places: Sequence[Any]) -> None:
-    """Two at each site; `monitor` sees all of them, as a contract research organisation does."""
+def _add_people(site_rows: Sequence[Any]) -> None:
+    """Add the coordinators of each site, and the account `monitor` with access to all sites."""
     from sites.models import Membership, User
 
     trained = {"training_acknowledged_at": timezone.now(), "policy_acknowledged_at": timezone.now()}
     people = User.objects.bulk_create(
-        User(username=f"person-{place.site_id}-{n}", printed_name="Mara Field", **trained)
-        for place in places
-        for n in range(PEOPLE_EACH)
+        User(username=f"person-{site.site_id}-{n}", printed_name="Mara Field", **trained)
+        for site in site_rows
+        for n in range(COORDINATORS_PER_SITE)
     )
-    own = [(person, places[n // PEOPLE_EACH]) for n, person in enumerate(people)]
+    common = [(person, site_rows[n // COORDINATORS_PER_SITE]) for n, person in enumerate(people)]
     monitor, _ = User.objects.get_or_create(username="monitor", defaults=trained)
-    all_pairs = own + [(monitor, place) for place in places]
+    all_pairs = common + [(monitor, site) for site in site_rows]
     Membership.objects.bulk_create(Membership(user=user, site=site) for user, site in all_pairs)
 
 
-def _packets(places: Sequence[Any], at: datetime) -> Iterator[Any]:
-    """One of each site, with its batch and its portion of work."""
+def _add_packets(site_rows: Sequence[Any], at: datetime) -> Iterator[Any]:
+    """Yield a new packet of each site, with its batch and its chunk of work."""
     from audit.ledger.log import ledger, record
     from ingestion.models import Batch, BatchSource, Chunk, Packet
 
@@ -97,13 +98,13 @@ def _packets(places: Sequence[Any], at: datetime) -> Iterator[Any]:
             reference=f"BAT-{uuid.uuid4().hex[:12]}", source=BatchSource.UPLOAD, state="COMPLETED",
             created_at=at, finished_at=at,
         )
-        for _ in places
+        for _ in site_rows
     )  # fmt: skip
     with ledger():
         for batch in batches:
-            own: dict[str, Any] = {"subject": batch.subject, "to_state": batch.state}
-            record("batch.completed", n=1, actor="system:bench", **own)
-    pairs = list(zip(batches, places, strict=True))
+            common: dict[str, Any] = {"subject": batch.subject, "to_state": batch.state}
+            record("batch.completed", n=1, actor="system:bench", **common)
+    pairs = list(zip(batches, site_rows, strict=True))
     Chunk.objects.bulk_create(
         Chunk(batch=batch, site=site, state="DONE", rank=n, attempts=1)
         for n, (batch, site) in enumerate(pairs)
@@ -114,7 +115,7 @@ def _packets(places: Sequence[Any], at: datetime) -> Iterator[Any]:
     )
 
 
-def _document(packet: Any, kind: str, at: datetime, newest: bool) -> Any:
+def _make_document(packet: Any, kind: str, at: datetime, newest: bool) -> Any:
     from ingestion.models import Document
 
     settled = at - timedelta(hours=random.uniform(0, 24 * 90))
@@ -127,16 +128,16 @@ def _document(packet: Any, kind: str, at: datetime, newest: bool) -> Any:
     )  # fmt: skip
 
 
-def _keep(rows: Sequence[Any], today: date) -> None:
+def _save_documents(rows: Sequence[Any], today: date) -> None:
     from audit.ledger.log import ledger
     from ingestion.models import Document, Extraction, Finding
 
     with ledger():
         for row in Document.objects.bulk_create(rows):
-            _enter(row)
-    own = {"page": 1, "is_primary": True, "rules_version": "1", "attempt": len(EVENTS) + 1}
+            _record_entries(row)
+    common = {"page": 1, "is_primary": True, "rules_version": "1", "attempt": len(EVENTS) + 1}
     Finding.objects.bulk_create(
-        Finding(document=row, code=row.code, **own) for row in rows if row.code
+        Finding(document=row, code=row.code, **common) for row in rows if row.code
     )
     read = {"page": 1, "source": "native", "confidence": 100.0, "box": None}
     fields = [read | {"name": "investigator", "value": "Margaret Whitfield"}]
@@ -151,20 +152,20 @@ def _keep(rows: Sequence[Any], today: date) -> None:
     )  # fmt: skip
 
 
-def _enter(row: Any) -> None:
+def _record_entries(row: Any) -> None:
     from audit.ledger.log import record
 
-    own = {"site": row.site.site_id, "doc_id": row.doc_id, "actor": "system:bench"}
-    own |= {"correlation_id": str(row.correlation_id), "sha256": row.sha256}
+    common = {"site": row.site.site_id, "doc_id": row.doc_id, "actor": "system:bench"}
+    common |= {"correlation_id": str(row.correlation_id), "sha256": row.sha256}
     for n, event in enumerate(EVENTS, 1):
-        record(f"document.{event}", subject=row.subject, n=n, **own)
-    if row.code:  # as its finding says
-        own |= {"code": row.code, "rules": "1"}
-        own["detail"] = {"findings": [{"code": row.code, "page": 1, "facts": {}}]}
+        record(f"document.{event}", subject=row.subject, n=n, **common)
+    if row.code:  # the code of its finding
+        common |= {"code": row.code, "rules": "1"}
+        common["detail"] = {"findings": [{"code": row.code, "page": 1, "facts": {}}]}
     record(
         f"document.{DECIDED[row.state]}",
         subject=row.subject,
         n=len(EVENTS) + 1,
         to_state=row.state,
-        **own,
+        **common,
     )

@@ -18,7 +18,7 @@ from typing import Any
 import django
 from django.utils import timezone
 
-from bench.filled import fill
+from bench.filled import fill_database
 
 ROUNDS = 40
 STAFF = (  # of an administrator, who sees everything but the review
@@ -140,7 +140,7 @@ if __name__ == "__main__":
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     if given.fill:
-        fill(given.sites, given.documents)
+        fill_database(given.sites, given.documents)
     else:
         found = ask(given.rounds)
         if given.json:

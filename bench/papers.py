@@ -1,4 +1,4 @@
-"""Documents of made-up sites, and what stands in them: no two name the same people and numbers."""
+"""Documents of generated sites with their true values. No two have the same numbers."""
 
 import random
 import re
@@ -19,13 +19,13 @@ from samples.pages import PAGES
 from samples.people_and_sites import SITES, SamplePerson, SampleSite
 
 FIRST_DAY = date(2025, 1, 1)
-DAYS = 700  # that the packets are spread over
-EVERYBODY = [person for site in SITES for person in (site.investigator, *site.team)]
+DAYS = 700  # after the first, over which the documents are spread
+PEOPLE = [person for site in SITES for person in (site.investigator, *site.team)]
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
-    """A born-digital document. `values` are what its type's fields hold, by their names."""
+class BenchDocument:
+    """A born-digital document. `values` are the true values of its type's fields, by name."""
 
     kind: str
     content: bytes
@@ -34,65 +34,67 @@ class Paper:
     values: Mapping[str, str]
 
     def fields(self, reading: DocumentReading) -> Mapping[str, FieldValue]:
-        """What the rules take from a reading of it, as they do in the product."""
+        """Return the fields that the rules extract from a reading of it, by name."""
         site = SiteFacts(self.site.site_id, self.site.study.protocol_number, self.site.hospital)
         sent = Sent(SCHEMA_VERSIONS[-1], self.kind)
         verdict = check(reading, sent, site=site, today=self.today)
         return {value.name: value for value in verdict.fields}
 
 
-def papers(count: int, seed: str) -> Iterator[Paper]:
-    """Type after type. The same for the same seed."""
+def make_documents(count: int, seed: str) -> Iterator[BenchDocument]:
+    """Yield documents of each type in turn, which are the same for the same seed."""
     rng = random.Random(seed)
     for number in range(count):
         kind = list(PAGES)[number % len(PAGES)]
-        site = _site(rng)
+        site = _make_site(rng)
         today = FIRST_DAY + timedelta(days=rng.randrange(DAYS))
         protocol = today - timedelta(days=site.study.version_age_days)
         dates = PacketDates.around(today, protocol, rng)
         facts = DocumentFacts(site=site, dates=dates, seed=f"{seed} {number}")
-        yield Paper(kind, PAGES[kind](facts), site, today, _values(kind, facts))
+        yield BenchDocument(kind, PAGES[kind](facts), site, today, _true_values(kind, facts))
 
 
-def _site(rng: random.Random) -> SampleSite:
-    """One of the sample sites, with somebody else at its head and other numbers."""
-    site, head = rng.choice(SITES), rng.choice(EVERYBODY)
+def _make_site(rng: random.Random) -> SampleSite:
+    """Return one of the sample sites with another investigator and other numbers."""
+    site, investigator = rng.choice(SITES), rng.choice(PEOPLE)
     return replace(
         site,
-        site_id=_other_digits("1000", rng),
-        study=replace(site.study, protocol_number=_other_digits("SLX-100", rng)),
-        investigator=SamplePerson(head.name, head.degrees, "Principal Investigator"),
-        licence=replace(site.licence, number=_other_digits(site.licence.number, rng)),
-        laboratory=replace(site.laboratory, clia=_other_digits(site.laboratory.clia, rng)),
+        site_id=_replace_digits("1000", rng),
+        study=replace(site.study, protocol_number=_replace_digits("SLX-100", rng)),
+        investigator=SamplePerson(
+            investigator.name, investigator.degrees, "Principal Investigator"
+        ),
+        licence=replace(site.licence, number=_replace_digits(site.licence.number, rng)),
+        laboratory=replace(site.laboratory, clia=_replace_digits(site.laboratory.clia, rng)),
         board=replace(
             site.board,
-            registration=_other_digits(site.board.registration, rng),
-            assurance=_other_digits(site.board.assurance, rng),
+            registration=_replace_digits(site.board.registration, rng),
+            assurance=_replace_digits(site.board.assurance, rng),
         ),
     )
 
 
-def _other_digits(number: str, rng: random.Random) -> str:
+def _replace_digits(number: str, rng: random.Random) -> str:
     return re.sub(r"\d", lambda _: str(rng.randint(1, 9)), number)
 
 
-def _values(kind: str, facts: DocumentFacts) -> Mapping[str, str]:
+def _true_values(kind: str, facts: DocumentFacts) -> Mapping[str, str]:
     site, dates = facts.site, facts.dates
     study, lab, person = site.study, site.laboratory, site.investigator.printed
-    about = {"protocol_number": study.protocol_number, "site_number": site.site_id}
+    common = {"protocol_number": study.protocol_number, "site_number": site.site_id}
     signed = {"signature_date": dates.signature}
     values: dict[str, Mapping[str, str | date]] = {
         "protocol-signature-page": {
-            **about, **signed, "investigator": person, "protocol_version": study.version,
+            **common, **signed, "investigator": person, "protocol_version": study.version,
         },
         "irb-approval": {
-            **about, "investigator": person, "protocol_version": study.version,
+            **common, "investigator": person, "protocol_version": study.version,
             "approval_date": dates.approval, "expiry_date": dates.approval_ends,
             "irb_registration": site.board.registration, "fwa_number": site.board.assurance,
             "signature_date": dates.approval,
         },
         "form-fda-1572": {
-            **about, **signed, "investigator": person,
+            **common, **signed, "investigator": person,
             "form_edition": "3/19", "omb_expiry": date(2022, 3, 31),
         },
         "cv": {**signed, "person": person, "site_number": site.site_id},
@@ -113,7 +115,7 @@ def _values(kind: str, facts: DocumentFacts) -> Mapping[str, str]:
             **signed, "lab_name": f"{lab.name} (CLIA {lab.clia})", "version": "4",
             "effective_date": dates.ranges_effective, "site_number": site.site_id,
         },
-        "financial-disclosure": {**about, **signed, "investigator": person},
-        "delegation-log": {**about, **signed, "investigator": person},
+        "financial-disclosure": {**common, **signed, "investigator": person},
+        "delegation-log": {**common, **signed, "investigator": person},
     }  # fmt: skip
     return {name: str(value) for name, value in values[kind].items()}

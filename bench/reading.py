@@ -1,8 +1,8 @@
-"""Reading beside the bare engine, OCRmyPDF, pypdf and itself, in turn and in one run.
+"""The comparison of reading with the bare OCR engine, OCRmyPDF and pypdf, in one run.
 
-`python -m bench.reading [--quick] [--only PART ...]`; what it measures is in docs/benchmarks. Every
-side is a process of its own, and every process that it starts is counted. `--hostile FOLDER` adds
-files to those that mean no good.
+`python -m bench.reading [--quick] [--only PART ...]` runs it, and docs/benchmarks describes what it
+measures. Every side is a process of its own, and the time of every process that it starts is
+counted. The sides take turns. `--hostile FOLDER` adds files to the hostile ones.
 """
 
 import argparse
@@ -25,46 +25,51 @@ import pikepdf
 
 from bench import rivals
 from bench.accuracy import CLEAN, NOISY, TEXT_LAYER
-from bench.hostile import hostile
-from bench.papers import papers
+from bench.hostile import make_hostile_files
+from bench.papers import make_documents
 from bench.plain import has_text
 from bench.process import Used, run_counted
 from bench.report import Row, beside, not_measured, program, tell
-from bench.scans import decoded, joined, repeated, scans
-from bench.signed import signed
+from bench.scans import join, make_scans, render_pages, repeat_pages
+from bench.signed import sign
 from bench.turns import in_turn
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from samples.pages import PAGES
 
-CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, where they are at hand
+CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, if present
 NO_CORPUS = "the corpus is absent"
-MEANS_NO_GOOD = {"hostile", "corrupt", "encrypted"}  # kinds of the corpus
-ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}  # of tesseract, on every side
+HOSTILE_KINDS = {"hostile", "corrupt", "encrypted"}  # of the corpus
+ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}  # for Tesseract, on every side
 SEED = "reading"
-PACKET = ("office", "clean", "office", "fax")  # kinds of its pages, over and over
-CAP = 200  # dpi
-LONG, SHORT = 24, 6  # pages of the one long scan in a mixed packet, and documents of one beside it
-INNOCENTS, SCANNED = 40, 8  # good documents among hostile ones, and how many of these are scans
-OWN = 120  # born-digital documents of our own: twelve packets
-SIGNED, MANY_ROUNDS = 10, 9  # documents that are signed, and rounds in which they are read
-MOST_FOR_SIGNATURES = 150.0  # ms of processor time for a document, after imports
-DIFFERENT = 20  # pages of a scan of hundreds
+PACKET_KINDS = ("office", "clean", "office", "fax")  # of the pages of a packet, in turn
+REDUCED_DPI = 200
+# In a mixed packet: the pages of the long scan, and the number of documents of one page.
+LONG_SCAN_PAGES, SHORT_DOCUMENTS = 24, 6
+# Innocent documents among hostile ones, and how many of them are scans.
+INNOCENT_DOCUMENTS, INNOCENT_SCANS = 40, 8
+GENERATED_DOCUMENTS = 120  # born-digital ones: twelve packets
+SIGNED_DOCUMENTS, SIGNATURE_ROUNDS = 10, 9
+# Milliseconds of processor time for one document, after imports.
+MAX_SIGNATURE_MILLISECONDS = 150.0
+DIFFERENT_PAGES = 20  # of a scan of hundreds of pages, which repeats them
 
-OURS, CAPPED, BARE, OCRMYPDF = "ours", f"ours at {CAP} dpi", "the bare engine", "OCRmyPDF"
+OURS, REDUCED, BARE, OCRMYPDF = "ours", f"ours at {REDUCED_DPI} dpi", "the bare engine", "OCRmyPDF"
 WHOLE, PYPDF = "ours, a task for each document", "pypdf in two processes"
 LOOP = "a plain pypdf loop"
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
+    """The size of a run."""
+
     rounds: int
-    packet: int  # pages that every engine reads
+    packet: int  # pages that each engine reads
     copies: int  # of each born-digital file
-    long: int  # pages of the scan whose memory is weighed
+    long: int  # pages of the scan whose memory is measured
     words: int  # pages of each kind
     fields: int  # documents of each kind
-    page_seconds: float  # that a hostile page may take
+    page_seconds: float  # of processor time for a hostile page
 
 
 QUICK = Size(rounds=1, packet=8, copies=1, long=24, words=3, fields=10, page_seconds=15.0)
@@ -72,7 +77,7 @@ FULL = Size(rounds=3, packet=16, copies=2, long=200, words=6, fields=30, page_se
 
 
 class Bench:
-    """Owns a temporary folder, and in it one for each set of files."""
+    """Runs the sides of a comparison, on files in folders of its temporary folder."""
 
     def __init__(self, folder: Path, size: Size, more_hostile: Path | None) -> None:
         self._folder = folder
@@ -80,6 +85,7 @@ class Bench:
         self.more_hostile = more_hostile
 
     def folder(self, name: str, files: Mapping[str, bytes]) -> Path:
+        """Write the files to a new folder and return it."""
         folder = self._folder / name
         folder.mkdir()
         for file, content in files.items():
@@ -87,42 +93,46 @@ class Bench:
         return folder
 
     def side(self, name: str, folder: Path, *options: str, weighed: bool = False) -> Used:
+        """Run a side of `bench.sides`. `weighed` also measures its memory."""
         return self.run("-m", "bench.sides", name, str(folder), *options, weighed=weighed)
 
     def accuracy(self, *arguments: str) -> Mapping[str, Mapping[str, float]]:
+        """Return the output of `bench.accuracy`, by group."""
         found: dict[str, dict[str, float]] = json.loads(
             self.run("-m", "bench.accuracy", *arguments).output
         )
         return found
 
     def run(self, *arguments: str, weighed: bool = False) -> Used:
+        """Run Python with these arguments."""
         return self.run_command([sys.executable, *arguments], weighed=weighed)
 
     def run_command(self, command: Sequence[str], *, weighed: bool = False) -> Used:
+        """Run a command and report its cost on stderr."""
         used = run_counted(command, weighed=weighed, **ONE_THREAD)
         load = os.getloadavg()[0]
-        said = " ".join(command[1:])
-        sys.stderr.write(f"{said}: {used.wall:.1f} s, CPU {used.cpu:.1f} s, load {load:.1f}\n")
+        arguments = " ".join(command[1:])
+        sys.stderr.write(f"{arguments}: {used.wall:.1f} s, CPU {used.cpu:.1f} s, load {load:.1f}\n")
         return used
 
 
 def engines(bench: Bench) -> Iterator[Row]:
-    """One scanned packet, by the bare engine, by ours at two resolutions, and by OCRmyPDF."""
+    """Compare the bare engine, our reading at two resolutions, and OCRmyPDF on one packet."""
     size = bench.size
-    content = joined(_pages(size.packet))
+    content = join(_pages(size.packet))
     packet = bench.folder("packet", {"packet.pdf": content})
-    pictures = bench.folder("pictures", decoded(packet / "packet.pdf"))
+    pictures = bench.folder("pictures", render_pages(packet / "packet.pdf"))
     sides: dict[str, Callable[[], Used]] = {
         BARE: partial(bench.side, "bare", pictures),
         OURS: partial(bench.side, "ours", packet),
-        CAPPED: partial(bench.side, "ours", packet, "--dpi", str(CAP)),
+        REDUCED: partial(bench.side, "ours", packet, "--dpi", str(REDUCED_DPI)),
     }
     if rivals.OCRMYPDF.exists():
         command = rivals.ocrmypdf(bench.folder("rival", {"packet.pdf": content}) / "packet.pdf")
         sides[OCRMYPDF] = partial(bench.run_command, command)
     runs = in_turn(size.packet, size.rounds, sides)
     yield runs.cpu("OCR: processor", OURS, BARE, most=1.15)
-    for side, least in ((OURS, 1.5), (CAPPED, 2.0)):
+    for side, least in ((OURS, 1.5), (REDUCED, 2.0)):
         what = f"OCR: {side}"
         if OCRMYPDF in sides:
             yield runs.faster(what, side, OCRMYPDF, least=least)
@@ -131,19 +141,22 @@ def engines(bench: Bench) -> Iterator[Row]:
 
 
 def born_digital(bench: Bench) -> Iterator[Row]:
-    """Files with a text layer, end to end, beside pypdf in a pool: real ones, and our own."""
-    own = {f"{n:03}.pdf": paper.content for n, paper in enumerate(papers(OWN, SEED))}
-    packet = dict(islice(own.items(), len(PAGES)))
-    real = {name: file for name, file in _of_corpus({"born-digital"}).items() if has_text(file)}
-    if real:  # without those in which pypdf finds nothing, and we go on to OCR
+    """Compare our reading with pypdf on files with a text layer: real and generated ones."""
+    generated = {
+        f"{n:03}.pdf": document.content
+        for n, document in enumerate(make_documents(GENERATED_DOCUMENTS, SEED))
+    }
+    packet = dict(islice(generated.items(), len(PAGES)))
+    real = {name: file for name, file in _corpus_files({"born-digital"}).items() if has_text(file)}
+    if real:  # without files in which pypdf finds no text, for which we use OCR
         both = {**real, **packet}
-        yield from _born_digital(bench, "real files and a packet of ours", both, least=4)
+        yield from _compare_text(bench, "real files and a packet of ours", both, least=4)
     else:
         yield not_measured("born digital, real files", NO_CORPUS)
-    yield from _born_digital(bench, "packets of ours alone", own, least=4)
+    yield from _compare_text(bench, "packets of ours alone", generated, least=4)
 
 
-def _born_digital(
+def _compare_text(
     bench: Bench, what: str, files: Mapping[str, bytes], **more: Any
 ) -> Iterator[Row]:
     times = range(bench.size.copies)
@@ -154,77 +167,85 @@ def _born_digital(
         PYPDF: partial(bench.side, "usual", folder),
         OURS: partial(bench.side, "ours", folder),
     }
-    pages = sum(_pages_of(content) for content in copies.values())
+    pages = sum(_count_pages(content) for content in copies.values())
     runs = in_turn(pages, bench.size.rounds, sides)
     yield runs.faster(f"born digital, {what}", OURS, PYPDF, **more)
     yield runs.faster("the same", OURS, LOOP)
 
 
 def page_tasks(bench: Bench) -> Iterator[Row]:
-    """A mixed packet, by page tasks and by document tasks."""
-    pages = _pages(LONG + SHORT)
-    packet = {"0.pdf": joined(pages[:LONG])}  # arrives first, which is kind to document tasks
-    packet |= {f"{n}.pdf": page for n, page in enumerate(pages[LONG:], start=1)}
+    """Compare page tasks with document tasks on a packet with long and short scans."""
+    pages = _pages(LONG_SCAN_PAGES + SHORT_DOCUMENTS)
+    packet = {"0.pdf": join(pages[:LONG_SCAN_PAGES])}  # arrives first, which favours document tasks
+    packet |= {f"{n}.pdf": page for n, page in enumerate(pages[LONG_SCAN_PAGES:], start=1)}
     folder = bench.folder("mixed", packet)
     sides = {
         WHOLE: partial(bench.side, "ours", folder, "--whole"),
         OURS: partial(bench.side, "ours", folder),
     }
-    runs = in_turn(LONG + SHORT, bench.size.rounds, sides)
+    runs = in_turn(LONG_SCAN_PAGES + SHORT_DOCUMENTS, bench.size.rounds, sides)
     yield runs.faster("a mixed packet by page tasks", OURS, WHOLE, least=1.4)
 
 
 def words(bench: Bench) -> Iterator[Row]:
+    """Compare the accuracy of words with that of the engine on the plain grey page."""
     corpus = [str(CORPUS)] if CORPUS.exists() else []
-    for group, seen in bench.accuracy("words", str(bench.size.words), *corpus).items():
+    for group, found in bench.accuracy("words", str(bench.size.words), *corpus).items():
         least = 1.0 if group == "photo" else 0.995
-        what, note = f"words of {group} pages", f"{seen['pages']} pages"
-        plain = ("the plain grey page", [seen["plain"]])
-        yield beside(what, "F1", [seen["ours"]], *plain, least=least, note=note)
+        what, note = f"words of {group} pages", f"{found['pages']} pages"
+        plain = ("the plain grey page", [found["plain"]])
+        yield beside(what, "F1", [found["ours"]], *plain, least=least, note=note)
     if not corpus:
         yield not_measured("words of real pages", NO_CORPUS)
 
 
 def fields(bench: Bench) -> Iterator[Row]:
-    """Nothing is expected of the text layer: it is what scans are measured by."""
+    """Compare the accuracy of values in scans with that in the text layer.
+
+    There is no expectation for the text layer itself.
+    """
     found = dict(bench.accuracy("fields", str(bench.size.fields)))
     text = found.pop(TEXT_LAYER)
     for group, least in ((CLEAN, 0.98), (NOISY, 0.9)):
-        seen = found[group]
-        expected, sure = seen["expected"], seen["wrong_and_sure"]
-        own: dict[str, Any] = {
+        values = found[group]
+        expected, sure = values["expected"], values["wrong_and_sure"]
+        common: dict[str, Any] = {
             "against": "the text layer",
             "baseline": text["exact"] / text["expected"],
         }
-        note = f"{seen['exact']} of {expected}, {seen['documents']} documents"
-        exact = seen["exact"] / expected
-        yield Row(what=f"values read exactly, {group}", ours=exact, least=least, note=note, **own)
+        note = f"{values['exact']} of {expected}, {values['documents']} documents"
+        exact = values["exact"] / expected
+        yield Row(
+            what=f"values read exactly, {group}", ours=exact, least=least, note=note, **common
+        )
         what, note = (
             f"values wrong without a doubt, {group}",
-            f"read wrongly in all: {seen['wrong']}",
+            f"read wrongly in all: {values['wrong']}",
         )
-        own["baseline"] = 100 * text["wrong_and_sure"] / text["expected"]
-        yield Row(what=what, unit="%", ours=100 * sure / expected, most=1, note=note, **own)
+        common["baseline"] = 100 * text["wrong_and_sure"] / text["expected"]
+        yield Row(what=what, unit="%", ours=100 * sure / expected, most=1, note=note, **common)
 
 
 def signatures(bench: Bench) -> Iterator[Row]:
-    """Processor time of reading signed documents, beside the same unsigned, in this process."""
-    contents = [paper.content for paper in papers(SIGNED, SEED)]
+    """Compare the processor time of signed documents with that of the same without signatures."""
+    contents = [document.content for document in make_documents(SIGNED_DOCUMENTS, SEED)]
     plain = bench.folder("unsigned", {f"{n}.pdf": each for n, each in enumerate(contents)})
     for times in (1, 3):
-        named = {f"{n}.pdf": signed(each, times=times) for n, each in enumerate(contents)}
+        named = {f"{n}.pdf": sign(each, times=times) for n, each in enumerate(contents)}
         folder = bench.folder(f"signed-{times}", named)
-        _seconds_to_read(folder)  # what is imported once
-        both = [(_seconds_to_read(folder), _seconds_to_read(plain)) for _ in range(MANY_ROUNDS)]
+        _seconds_to_read(folder)  # this imports the modules
+        both = [
+            (_seconds_to_read(folder), _seconds_to_read(plain)) for _ in range(SIGNATURE_ROUNDS)
+        ]
         ours, baseline = ([1_000 * seconds for seconds in side] for side in zip(*both, strict=True))
-        most = median(baseline) + MOST_FOR_SIGNATURES if times == 1 else None
+        most = median(baseline) + MAX_SIGNATURE_MILLISECONDS if times == 1 else None
         what = f"a document with {times} digital signature{'s' * (times > 1)}"
         more: dict[str, Any] = {"of_ours": True, "most": most, "note": "after imports"}
         yield beside(what, "ms of processor", ours, "unsigned", baseline, **more)
 
 
 def _seconds_to_read(folder: Path) -> float:
-    """Of processor time, for one document of these."""
+    """Return the mean processor time in seconds for a document of the folder."""
     paths = sorted(folder.glob("*.pdf"))
     before = time.process_time()
     for path in paths:
@@ -233,9 +254,9 @@ def _seconds_to_read(folder: Path) -> float:
 
 
 def memory(bench: Bench) -> Iterator[Row]:
-    """Of a long scan and of one page, with all children."""
-    different = _pages(min(DIFFERENT, bench.size.long), ("noisy",))
-    long = repeated(joined(different), bench.size.long // len(different))
+    """Compare the memory for a long scan with that for one page, of all processes."""
+    different = _pages(min(DIFFERENT_PAGES, bench.size.long), ("noisy",))
+    long = repeat_pages(join(different), bench.size.long // len(different))
     used = []
     for name, content in (("one-page", different[0]), ("long", long)):
         folder = bench.folder(name, {"scan.pdf": content})
@@ -248,48 +269,58 @@ def memory(bench: Bench) -> Iterator[Row]:
 
 
 def survival(bench: Bench) -> Iterator[Row]:
-    """Good documents among files that mean no good, and the same by themselves."""
-    bad = {**hostile(), **_of_corpus(MEANS_NO_GOOD)}
+    """Compare innocent documents among hostile files with the same documents by themselves."""
+    bad = {**make_hostile_files(), **_corpus_files(HOSTILE_KINDS)}
     if bench.more_hostile:
         bad |= {path.name: path.read_bytes() for path in bench.more_hostile.iterdir()}
-    scanned = _pages(SCANNED)
-    good = [*scanned, *(paper.content for paper in papers(INNOCENTS - len(scanned), SEED))]
+    scanned = _pages(INNOCENT_SCANS)
+    good = [
+        *scanned,
+        *(document.content for document in make_documents(INNOCENT_DOCUMENTS - len(scanned), SEED)),
+    ]
     alone = {f"{n:02}-good.pdf": content for n, content in enumerate(good)}
-    mixed = alone | {f"{n % INNOCENTS:02}-{name}": bad[name] for n, name in enumerate(sorted(bad))}
-    patience = ["--page-seconds", str(bench.size.page_seconds)]
-    theirs = bench.side("ours", bench.folder("innocents", alone), *patience)
-    used = bench.side("ours", bench.folder("hostile", mixed), *patience)
+    mixed = alone | {
+        f"{n % INNOCENT_DOCUMENTS:02}-{name}": bad[name] for n, name in enumerate(sorted(bad))
+    }
+    limit = ["--page-seconds", str(bench.size.page_seconds)]
+    by_themselves = bench.side("ours", bench.folder("innocents", alone), *limit)
+    used = bench.side("ours", bench.folder("hostile", mixed), *limit)
     what = f"good documents read among {len(bad)} hostile files"
     if not CORPUS.exists():
         what += f" ({NO_CORPUS})"
-    own: dict[str, Any] = {"against": "by themselves", "baseline": _read(theirs, alone)}
-    note = f"in {used.wall:.0f} s; by themselves {theirs.wall:.0f} s"
-    yield Row(what=what, ours=_read(used, alone), least=len(good), note=note, **own)
-    own["baseline"] = theirs.orphans
+    own: dict[str, Any] = {
+        "against": "by themselves",
+        "baseline": _count_read(by_themselves, alone),
+    }
+    note = f"in {used.wall:.0f} s; by themselves {by_themselves.wall:.0f} s"
+    yield Row(what=what, ours=_count_read(used, alone), least=len(good), note=note, **own)
+    own["baseline"] = by_themselves.orphans
     yield Row(what="processes left after them", ours=used.orphans, most=0, **own)
 
 
-def _read(used: Used, good: Iterable[str]) -> int:
-    """How many of these were read, every page of them."""
-    seen = json.loads(used.output)
-    lost = [name for name in good if seen[name]["unread"] or not seen[name]["pages"]]
+def _count_read(used: Used, good: Iterable[str]) -> int:
+    """Return how many of the documents were read completely."""
+    found = json.loads(used.output)
+    lost = [name for name in good if found[name]["unread"] or not found[name]["pages"]]
     for name in lost:
-        sys.stderr.write(f"{name}: {seen[name]}\n")
-    return len(seen.keys() & set(good)) - len(lost)
+        sys.stderr.write(f"{name}: {found[name]}\n")
+    return len(found.keys() & set(good)) - len(lost)
 
 
-def _pages(count: int, kinds: Sequence[str] = PACKET) -> list[bytes]:
-    """Scanned pages of these kinds, taken in turn."""
-    each = [scans(kind, -(-count // len(kinds)), f"{SEED} {n}") for n, kind in enumerate(kinds)]
+def _pages(count: int, kinds: Sequence[str] = PACKET_KINDS) -> list[bytes]:
+    """Return scanned pages of these kinds, in turn."""
+    each = [
+        make_scans(kind, -(-count // len(kinds)), f"{SEED} {n}") for n, kind in enumerate(kinds)
+    ]
     return [next(each[n]).content for n in islice(cycle(range(len(kinds))), count)]
 
 
-def _pages_of(content: bytes) -> int:
+def _count_pages(content: bytes) -> int:
     with pikepdf.open(io.BytesIO(content)) as document:
         return len(document.pages)
 
 
-def _of_corpus(kinds: set[str]) -> Mapping[str, bytes]:
+def _corpus_files(kinds: set[str]) -> Mapping[str, bytes]:
     if not CORPUS.exists():
         return {}
     rows = json.loads((CORPUS / "manifest.json").read_text())
@@ -304,12 +335,12 @@ PARTS = {
 }
 
 
-def rows(asked: argparse.Namespace) -> Iterator[Row]:
-    logging.disable()  # pypdf's opinion of every font
-    size = QUICK if asked.quick else FULL
+def rows(options: argparse.Namespace) -> Iterator[Row]:
+    logging.disable()  # pypdf logs warnings about fonts
+    size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
-        bench = Bench(Path(folder), size, asked.hostile)
-        for part in asked.only:
+        bench = Bench(Path(folder), size, options.hostile)
+        for part in options.only:
             yield from PARTS[part](bench)
 
 

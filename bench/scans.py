@@ -1,4 +1,4 @@
-"""Pages as they come from scanners, fax machines and telephones. The same for the same seed."""
+"""Pages as scanners, fax machines and telephones produce them, the same for the same seed."""
 
 import io
 import random
@@ -13,77 +13,84 @@ import pypdfium2
 from numpy.typing import NDArray
 from PIL import Image
 
-from bench.papers import papers
+from bench.papers import make_documents
 from ingestion.reading.images.render import list_images, ocr_dpi, render_page
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.text_layer import read_text
 
 Grey = NDArray[np.uint8]
 WHITE = 255
-WATERMARK = "SPECIMEN"  # across every sample, too faint for any reader but that of the text layer
+WATERMARK = "SPECIMEN"  # across every sample, and too faint for OCR
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ScanKind:
+    """How a kind of scan is made."""
+
     dpi: int
-    spoil: Callable[[Grey, random.Random], Grey]
-    quality: int  # of its JPEG; 0 for a picture of two colours, packed as a fax
+    degrade: Callable[[Grey, random.Random], Grey]
+    quality: int  # of its JPEG, 1 to 100; 0 for a bilevel image, compressed as a fax
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """One page as a PDF without a text layer, and the words that were on it."""
+    """One page as a PDF without a text layer, and the words on it."""
 
     content: bytes
     words: Sequence[str]
 
 
-def scans(kind: str, count: int, seed: str) -> Iterator[Scan]:
+def make_scans(kind: str, count: int, seed: str) -> Iterator[Scan]:
+    """Yield the first pages of generated documents as scans of a kind."""
     rng = random.Random(f"{seed} {kind}")
-    for paper in papers(count, seed):
-        with pypdfium2.PdfDocument(paper.content) as opened:
+    for document in make_documents(count, seed):
+        with pypdfium2.PdfDocument(document.content) as opened:
             words = read_text(opened[0].get_textpage()).split()
         words.remove(WATERMARK)
-        yield Scan(next(_pages(paper.content, kind, rng)), words)
+        yield Scan(next(_pages(document.content, kind, rng)), words)
 
 
-def scanned(content: bytes, kind: str, seed: str) -> bytes:
-    """The whole document."""
-    return joined(_pages(content, kind, random.Random(f"{seed} {kind}")))
+def scan_document(content: bytes, kind: str, seed: str) -> bytes:
+    """Return a whole document as a scan of a kind."""
+    return join(_pages(content, kind, random.Random(f"{seed} {kind}")))
 
 
-def joined(documents: Iterable[bytes]) -> bytes:
+def join(documents: Iterable[bytes]) -> bytes:
+    """Return the pages of all documents as one PDF."""
     output = io.BytesIO()
-    with pikepdf.new() as whole:
+    with pikepdf.new() as merged:
         for document in documents:
             with pikepdf.open(io.BytesIO(document)) as part:
-                whole.pages.extend(part.pages)
-        whole.save(output, deterministic_id=True)
+                merged.pages.extend(part.pages)
+        merged.save(output, deterministic_id=True)
     return output.getvalue()
 
 
-def repeated(document: bytes, times: int) -> bytes:
-    """All pages over and over; their pictures are in the file once."""
+def repeat_pages(document: bytes, times: int) -> bytes:
+    """Return a PDF with all pages `times` times, whose images are in the file once."""
     output = io.BytesIO()
-    with pikepdf.open(io.BytesIO(document)) as whole:
-        pages = list(whole.pages)
+    with pikepdf.open(io.BytesIO(document)) as merged:
+        pages = list(merged.pages)
         for _ in range(times - 1):
-            whole.pages.extend(pages)
-        whole.save(output, deterministic_id=True)
+            merged.pages.extend(pages)
+        merged.save(output, deterministic_id=True)
     return output.getvalue()
 
 
-def decoded(document: Path) -> dict[str, bytes]:
-    """The grey pictures that our reading gives its engine, by name: number and resolution."""
-    limits, pictures = ReadingLimits(), {}
+def render_pages(document: Path) -> dict[str, bytes]:
+    """Return the grey images that our reading passes to its engine.
+
+    Their names consist of page number and resolution.
+    """
+    limits, rasters = ReadingLimits(), {}
     with pypdfium2.PdfDocument(document) as opened:
         for number, page in enumerate(opened):
             dpi = ocr_dpi(page, list_images(page, limits), limits)
-            picture = render_page(page, dpi, limits)
+            image = render_page(page, dpi, limits)
             output = io.BytesIO()
-            Image.fromarray(picture.grey).save(output, "PPM")
-            pictures[f"{number:04}-{picture.dpi:.0f}.pgm"] = output.getvalue()
-    return pictures
+            Image.fromarray(image.grey).save(output, "PPM")
+            rasters[f"{number:04}-{image.dpi:.0f}.pgm"] = output.getvalue()
+    return rasters
 
 
 def _pages(content: bytes, name: str, rng: random.Random) -> Iterator[bytes]:
@@ -91,90 +98,90 @@ def _pages(content: bytes, name: str, rng: random.Random) -> Iterator[bytes]:
     with pypdfium2.PdfDocument(content) as opened:
         for page in opened:
             grey = page.render(scale=kind.dpi / 72, grayscale=True).to_numpy().squeeze()
-            picture = Image.fromarray(kind.spoil(grey.copy(), rng))
+            image = Image.fromarray(kind.degrade(grey.copy(), rng))
             output = io.BytesIO()
             if kind.quality:
-                picture.save(output, "PDF", resolution=kind.dpi, quality=kind.quality)
+                image.save(output, "PDF", resolution=kind.dpi, quality=kind.quality)
             else:
-                picture.convert("1").save(output, "PDF", resolution=kind.dpi)
+                image.convert("1").save(output, "PDF", resolution=kind.dpi)
             yield output.getvalue()
 
 
 def _clean(grey: Grey, rng: random.Random) -> Grey:
-    return _grain(_askew(grey, rng.uniform(-0.3, 0.3)), 2.0, rng)
+    return _add_grain(_skew(grey, rng.uniform(-0.3, 0.3)), 2.0, rng)
 
 
 def _office(grey: Grey, rng: random.Random) -> Grey:
-    """Askew, a little out of focus, on paper that is not quite white."""
-    soft = _blurred(_askew(grey, rng.uniform(-1.5, 1.5)), rng.uniform(0.4, 0.8))
-    return _grain(_lit(soft, 0.95), 5.0, rng)
+    """Return a skewed scan, slightly out of focus, on paper that is not quite white."""
+    soft = _blur(_skew(grey, rng.uniform(-1.5, 1.5)), rng.uniform(0.4, 0.8))
+    return _add_grain(_light(soft, 0.95), 5.0, rng)
 
 
 def _noisy(grey: Grey, rng: random.Random) -> Grey:
-    """An old machine in a hurry."""
-    soft = _blurred(_askew(grey, rng.uniform(1.0, 3.0) * rng.choice((-1, 1))), 0.7)
-    return _grain(_lit(soft, 0.92), 12.0, rng)
+    """Return a scan of an old, fast machine: skewed, blurred and with much noise."""
+    soft = _blur(_skew(grey, rng.uniform(1.0, 3.0) * rng.choice((-1, 1))), 0.7)
+    return _add_grain(_light(soft, 0.92), 12.0, rng)
 
 
 def _fax(grey: Grey, rng: random.Random) -> Grey:
-    """Black and white, with jagged edges and specks."""
-    grain = _grain(_askew(grey, rng.uniform(-1.0, 1.0)), 25.0, rng)
+    """Return a black and white scan with jagged edges and specks."""
+    grain = _add_grain(_skew(grey, rng.uniform(-1.0, 1.0)), 25.0, rng)
     black: Grey = np.where(grain < rng.randint(140, 170), 0, WHITE).astype(np.uint8)
-    specks = _numbers(rng).random(black.shape, np.float32)
+    specks = _generator(rng).random(black.shape, np.float32)
     black[specks < 0.0004] = 0
     return black
 
 
 def _photo(grey: Grey, rng: random.Random) -> Grey:
-    """From a telephone: seen from aside, dark towards one corner, with somebody's shadow on it."""
-    high, wide = grey.shape
-    reach = 0.02 * wide
-    corners = np.array([(0, 0), (wide, 0), (wide, high), (0, high)], np.float32)
-    inside = [(rng.uniform(0, reach), rng.uniform(0, reach)) for _ in corners]
-    seen = corners + np.array(inside, np.float32) * [(1, 1), (-1, 1), (-1, -1), (1, -1)]
-    turn = cv2.getPerspectiveTransform(corners, seen.astype(np.float32))
-    table = cv2.warpPerspective(grey, turn, (wide, high), borderValue=WHITE)
-    x, y = np.meshgrid(np.linspace(0, 1, wide), np.linspace(0, 1, high))
+    """Return a telephone photograph: in perspective, darker towards one corner, with a shadow."""
+    height, width = grey.shape
+    max_shift = 0.02 * width
+    corners = np.array([(0, 0), (width, 0), (width, height), (0, height)], np.float32)
+    inside = [(rng.uniform(0, max_shift), rng.uniform(0, max_shift)) for _ in corners]
+    moved = corners + np.array(inside, np.float32) * [(1, 1), (-1, 1), (-1, -1), (1, -1)]
+    transform = cv2.getPerspectiveTransform(corners, moved.astype(np.float32))
+    table = cv2.warpPerspective(grey, transform, (width, height), borderValue=WHITE)
+    x, y = np.meshgrid(np.linspace(0, 1, width), np.linspace(0, 1, height))
     across = x if rng.random() < 0.5 else 1 - x
-    fall = rng.uniform(0.4, 0.6)  # of the light, from the near corner to the far one
+    fall = rng.uniform(0.4, 0.6)  # of the light, from the bright corner to the dark one
     light = 1 - fall * (across + y) / 2
     edge = rng.uniform(0.5, 0.8)
     shadow = 1 - rng.uniform(0.25, 0.4) / (1 + np.exp((edge - y + 0.3 * (across - 0.5)) * 60))
-    return _grain(_lit(_blurred(table, 0.8), 0.97 * light * shadow), 4.0, rng)
+    return _add_grain(_light(_blur(table, 0.8), 0.97 * light * shadow), 4.0, rng)
 
 
-def _askew(grey: Grey, degrees: float) -> Grey:
-    high, wide = grey.shape
-    turn = cv2.getRotationMatrix2D((wide / 2, high / 2), degrees, 1.0)
-    return _grey(cv2.warpAffine(grey, turn, (wide, high), borderValue=WHITE))
+def _skew(grey: Grey, degrees: float) -> Grey:
+    height, width = grey.shape
+    transform = cv2.getRotationMatrix2D((width / 2, height / 2), degrees, 1.0)
+    return _to_grey(cv2.warpAffine(grey, transform, (width, height), borderValue=WHITE))
 
 
-def _blurred(grey: Grey, sigma: float) -> Grey:
-    return _grey(cv2.GaussianBlur(grey, (0, 0), sigma))
+def _blur(grey: Grey, sigma: float) -> Grey:
+    return _to_grey(cv2.GaussianBlur(grey, (0, 0), sigma))
 
 
-def _lit(grey: Grey, light: float | NDArray[np.float64]) -> Grey:
-    """Ink reflects a little as well."""
-    return _grey((25 + grey * (230 / WHITE)) * light)
+def _light(grey: Grey, light: float | NDArray[np.float64]) -> Grey:
+    """Return the page under this light, 0 to 1. Ink reflects a little light too."""
+    return _to_grey((25 + grey * (230 / WHITE)) * light)
 
 
-def _grain(grey: Grey, sigma: float, rng: random.Random) -> Grey:
-    return _grey(grey + sigma * _numbers(rng).standard_normal(grey.shape, np.float32))
+def _add_grain(grey: Grey, sigma: float, rng: random.Random) -> Grey:
+    return _to_grey(grey + sigma * _generator(rng).standard_normal(grey.shape, np.float32))
 
 
-def _grey(pixels: NDArray[np.floating]) -> Grey:
-    whole: Grey = np.clip(pixels, 0, WHITE).astype(np.uint8)
-    return whole
+def _to_grey(pixels: NDArray[np.floating]) -> Grey:
+    grey: Grey = np.clip(pixels, 0, WHITE).astype(np.uint8)
+    return grey
 
 
-def _numbers(rng: random.Random) -> np.random.Generator:
+def _generator(rng: random.Random) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
 
 
-KINDS: Mapping[str, Kind] = {
-    "clean": Kind(300, _clean, quality=90),
-    "office": Kind(300, _office, quality=55),
-    "noisy": Kind(200, _noisy, quality=50),
-    "fax": Kind(200, _fax, quality=0),
-    "photo": Kind(200, _photo, quality=70),
+KINDS: Mapping[str, ScanKind] = {
+    "clean": ScanKind(300, _clean, quality=90),
+    "office": ScanKind(300, _office, quality=55),
+    "noisy": ScanKind(200, _noisy, quality=50),
+    "fax": ScanKind(200, _fax, quality=0),
+    "photo": ScanKind(200, _photo, quality=70),
 }

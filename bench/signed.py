@@ -1,4 +1,4 @@
-"""Digitally signed pages, made on the spot: somebody's key, and the certificate that says so."""
+"""Digitally signed documents, with a key and a self-signed certificate made at run time."""
 
 import io
 from datetime import UTC, datetime, timedelta
@@ -13,12 +13,12 @@ from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
 from pyhanko.sign import fields, signers
 from pyhanko_certvalidator.registry import SimpleCertificateStore
 
-PLACE = (72, 200, 300, 240)  # points, of the field
+FIELD_RECT = (72, 200, 300, 240)  # points: left, bottom, right, top
 
 
-def signed(content: bytes, *, times: int = 1) -> bytes:
-    """The file with so many signatures, each in an update of its own."""
-    signer = _signer()
+def sign(content: bytes, *, times: int = 1) -> bytes:
+    """Return the file with `times` signatures, each in an incremental update of its own."""
+    signer = _make_signer()
     for number in range(times):
         name = f"Signature{number}"
         writer = IncrementalPdfFileWriter(io.BytesIO(content))
@@ -26,14 +26,17 @@ def signed(content: bytes, *, times: int = 1) -> bytes:
         signers.PdfSigner(
             signers.PdfSignatureMetadata(field_name=name, md_algorithm="sha256"),
             signer=signer,
-            new_field_spec=fields.SigFieldSpec(name, box=PLACE),
+            new_field_spec=fields.SigFieldSpec(name, box=FIELD_RECT),
         ).sign_pdf(writer, output=output)
         content = output.getvalue()
     return content
 
 
-def _signer() -> signers.SimpleSigner:
-    """Self-signed: the chain is looked for and not found, which is as much work as one that is."""
+def _make_signer() -> signers.SimpleSigner:
+    """Return a signer with a self-signed certificate.
+
+    The search for its chain fails, which takes as much time as a search that succeeds.
+    """
     key, now = rsa.generate_private_key(65_537, 2_048), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Margaret Whitfield")])
     certificate = (

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
 
-from bench.hostile import greedy
+from bench.hostile import make_memory_bomb
 from ingestion.core.states import DocumentState
 from samples.corpus import Corpus, Expectation, write_corpus
 from samples.faults import DocumentFault
@@ -89,7 +89,7 @@ def _copy(line: dict[str, str], copy: int, files: Path) -> dict[str, str]:
 def _bombs(
     lines: Sequence[dict[str, str]], files: Path
 ) -> Iterator[tuple[dict[str, str], Expectation]]:
-    content = greedy()
+    content = make_memory_bomb()
     for number, line in enumerate(islice(cycle(lines), BOMBS)):
         named = _named(line, f"bomb-{number}", content + b"%%%d\n" % number, files)
         refused = DocumentState.REJECTED, "PARSER_FAILURE"

@@ -1,4 +1,4 @@
-"""What `bench/reading.py` relies on: nobody's time goes uncounted, and its papers say the truth."""
+"""The counting of processor time by `bench/reading.py`, and the true values of its documents."""
 
 import subprocess
 import sys
@@ -6,12 +6,13 @@ import sys
 import pytest
 
 from bench.accuracy import f1
-from bench.papers import papers
+from bench.papers import make_documents
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import merge
 
-# In a process of its own: it adopts whatever loses its parent, and waits for all children.
+# This runs in a process of its own, because it adopts processes that lose their parent and waits
+# for all of its children.
 COUNT = """
 import sys
 from bench import process
@@ -31,30 +32,30 @@ def counted(code, *, leave_seconds):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def test_the_time_of_a_child_whose_parent_has_left_is_counted():
+def test_the_time_of_a_process_without_its_parent_is_counted():
     used = counted(WORK, leave_seconds=50)
     assert float(used.partition("cpu=")[2].partition(",")[0]) >= 0.6
     assert "orphans=0" in used
 
 
-def test_a_process_that_stays_behind_is_an_orphan_and_is_ended():
+def test_a_remaining_process_is_counted_as_an_orphan_and_is_ended():
     assert "orphans=1" in counted(WAIT, leave_seconds=0.1)
 
 
-PAPERS = list(papers(10, "bench"))
-TOLD = {name for paper in PAPERS for name in paper.values}
+DOCUMENTS = list(make_documents(10, "bench"))
+KNOWN_FIELDS = {name for document in DOCUMENTS for name in document.values}
 
 
-@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.kind)
-def test_a_paper_says_what_its_text_layer_says(paper, tmp_path):
-    path = tmp_path / "paper.pdf"
-    path.write_bytes(paper.content)
-    look = tasks.probe_document(path, tmp_path / "rewritten", ReadingLimits())
-    fields = paper.fields(merge(look, []))
-    assert {name: fields[name].value for name in TOLD & fields.keys()} == paper.values
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.kind)
+def test_the_true_values_of_a_document_are_in_its_text_layer(document, tmp_path):
+    path = tmp_path / "document.pdf"
+    path.write_bytes(document.content)
+    probe = tasks.probe_document(path, tmp_path / "rewritten", ReadingLimits())
+    fields = document.fields(merge(probe, []))
+    assert {name: fields[name].value for name in KNOWN_FIELDS & fields.keys()} == document.values
 
 
-def test_words_count_as_often_as_they_stand_there():
+def test_repeated_words_count_repeatedly():
     assert f1(["a", "b"], ["b", "a"]) == 1.0
     assert f1(["a", "a"], ["a"]) == pytest.approx(2 / 3)
     assert f1([], ["a"]) == 0.0

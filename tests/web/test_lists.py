@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from bench.filled import KINDS, fill
+from bench.filled import DOCUMENTS_PER_SITE, fill_database
 from bench.pages import every_page
 from ingestion.operations import site_summaries
 
@@ -28,9 +28,9 @@ def queries_of_each_page(*, again):
 
 @pytest.mark.django_db
 def test_every_list_asks_as_many_queries_for_many_rows_as_for_few():
-    fill(FEW, 3 * FEW * KINDS)
+    fill_database(FEW, 3 * FEW * DOCUMENTS_PER_SITE)
     few = queries_of_each_page(again=True)
-    fill(MANY, MANY * KINDS, first=2000)
+    fill_database(MANY, MANY * DOCUMENTS_PER_SITE, first=2000)
     many = queries_of_each_page(again=False)
     grown = {page: n - few[page] for page, n in many.items() if page in few}
     allowed = {page: BY_SUMMARIES.get(page, BY_KEYS * ("/admin/" in page)) for page in grown}
