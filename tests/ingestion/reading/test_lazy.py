@@ -73,7 +73,7 @@ def test_all_marks_are_searched_when_they_are_counted_listed_or_compared():
 
 def test_only_evaluated_marks_can_be_pickled():
     page = make_page([])
-    with pytest.raises(TypeError, match="settled"):
+    with pytest.raises(TypeError, match="evaluate"):
         pickle.dumps(page)
     assert pickle.loads(pickle.dumps(evaluate(page))).marks == (LOGO, SIGNED)  # noqa: S301
 

@@ -68,7 +68,7 @@ def test_an_unsigned_skewed_page_has_no_marks_where_the_signature_would_be(tmp_p
     assert not has_marks_in(page, above)
 
 
-@pytest.mark.parametrize("change", ["turned", "straightened"])
+@pytest.mark.parametrize("change", ["rotated", "deskewed"])
 def test_a_word_of_the_text_layer_moves_with_the_raster(change):
     """The box of the word remains around the only ink of the page."""
     grey = np.full((2200, 1700), 255, np.uint8)
@@ -76,8 +76,8 @@ def test_a_word_of_the_text_layer_moves_with_the_raster(change):
     box = Box(*(edge * 72 / 200 for edge in (300, 400, 500, 440)))
     page = PageReading(1, 612, 792, "RECEIVED", TextSource.NATIVE, (Word("RECEIVED", box, 100.0),))
     view = PageVariant.of(PageRaster(grey, 200), page)
-    other = view.rotated(270) if change == "turned" else view.deskewed(7.0)
-    rows, columns = np.nonzero(other.picture.grey < 128)
+    other = view.rotated(270) if change == "rotated" else view.deskewed(7.0)
+    rows, columns = np.nonzero(other.raster.grey < 128)
     ink = [edge * 72 / 200 for edge in (columns.min(), rows.min(), columns.max(), rows.max())]
     assert other.page.words[0].box == pytest.approx(ink, abs=1)
-    assert (other.page.width, other.page.height) == (other.picture.width, other.picture.height)
+    assert (other.page.width, other.page.height) == (other.raster.width, other.raster.height)
