@@ -1,4 +1,4 @@
-"""A Redis server for one test: started on a free port, in a folder that goes with it."""
+"""Starts a Redis server for one test, on a free port and in a temporary folder."""
 
 import shutil
 import socket
@@ -16,7 +16,7 @@ MISSING = "redis-server is not installed: sudo apt-get install redis-server"
 
 @contextmanager
 def redis_server():
-    """Yields its address. Skips the test where Redis is not installed."""
+    """Yield the address of a running server. Skips the test if Redis is not installed."""
     program = shutil.which("redis-server") or pytest.skip(MISSING)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -26,15 +26,15 @@ def redis_server():
         with (Path(folder) / "log").open("wb") as log:
             server = subprocess.Popen([program, *arguments], stdout=log)
         try:
-            _await(port)
+            _wait_for_answer(port)
             yield f"redis://127.0.0.1:{port}/0"
         finally:
             server.terminate()
-            server.wait(10)
+            server.wait(120)
 
 
-def _await(port):
-    until = time.monotonic() + 10
+def _wait_for_answer(port):
+    until = time.monotonic() + 120  # ends a hang
     with redis.Redis(port=port) as client:
         while True:
             try:

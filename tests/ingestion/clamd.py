@@ -1,10 +1,11 @@
-"""A small real server of clamd's INSTREAM command, as clamd(8) describes it."""
+"""Implements clamd's command INSTREAM as clamd(8) describes it, as a real server for tests."""
 
 import socketserver
 import threading
 from contextlib import contextmanager
 
-# The harmless file that every scanner names (eicar.org), in two parts so that no scanner names us.
+# The harmless file that every scanner detects (eicar.org). It is written in two parts, so that no
+# scanner detects this module.
 EICAR = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$" + rb"EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
 FOUND = "Eicar-Test-Signature"
 
@@ -36,7 +37,10 @@ class _Tcp(socketserver.ThreadingTCPServer):
 
 @contextmanager
 def clamd(socket_path=None, *, port=0, longest=25_000_000, answer="stream: {}", silence=0.0):
-    """Yields the server; `address` is what CLAMD names. `answer=None` says nothing and hangs up."""
+    """Yield a running server, whose `address` is a value for CLAMD.
+
+    With `answer=None`, it closes the connection without an answer.
+    """
     if socket_path:
         server = socketserver.ThreadingUnixStreamServer(str(socket_path), _Conversation)
         server.address = f"unix:{socket_path}"

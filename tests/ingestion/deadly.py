@@ -1,4 +1,7 @@
-"""What a pool's child is given to read, and may not survive. Small, for children import it."""
+"""Defines a reader that may hang or die, for tests of parser processes.
+
+It is small, because each parser process imports it.
+"""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Worker hosts that are real processes, on the tests' own database and folders."""
+"""Starts real worker hosts on the database and the folders of the tests."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def environment(settings, **changes):
-    """What a worker process needs to work on the tests' own database and folders."""
+    """Return the environment of a worker process on the database and folders of the tests."""
     database = connection.settings_dict
     url = f"sqlite:///{database['NAME']}"
     if connection.vendor == "postgresql":
@@ -45,7 +45,7 @@ def environment(settings, **changes):
         "LEASE_SECONDS": "4",
         "HEARTBEAT_SECONDS": "1",
         "WATCHDOG_SECONDS": "3",
-        # Five failures in a row, as bad luck may have them, silence a portal for so long.
+        # The breaker opens for so long after five failures in a row, which may occur by chance.
         "BREAKER_COOLDOWN_SECONDS": "2",
         **changes,
     }
@@ -53,7 +53,7 @@ def environment(settings, **changes):
 
 @contextmanager
 def worker_host(settings, *before, **changes):
-    """`manage.py workers`, stopped on the way out. Yields the process."""
+    """Run `manage.py workers` while the block runs. Yields the process."""
     host = start_host(settings, *before, **changes)
     try:
         yield host
@@ -62,7 +62,7 @@ def worker_host(settings, *before, **changes):
 
 
 def start_host(settings, *before, **changes):
-    """With what stands `before` the command, as `nohup`."""
+    """Start a host and wait until it works. `before` precedes the command, for example `nohup`."""
     command = [*before, sys.executable, str(settings.BASE_DIR / "manage.py"), "workers"]
     host = subprocess.Popen(
         command, env=environment(settings, **changes), stdout=subprocess.PIPE, text=True
@@ -72,7 +72,7 @@ def start_host(settings, *before, **changes):
 
 
 def stop_host(host):
-    """Its exit code. It is idempotent."""
+    """Stop a host, and return its exit code. It may be called again."""
     if host.poll() is None:
         host.send_signal(signal.SIGTERM)
     host.stdout.close()
@@ -80,7 +80,10 @@ def stop_host(host):
 
 
 def eventually(answer, *, seconds=180):
-    """Wait until `answer()` is true; what never becomes true fails with its last value."""
+    """Wait until `answer()` is true, and return its value.
+
+    Fails after `seconds`, so that a test that would wait for ever ends.
+    """
     until = time.monotonic() + seconds
     while not (last := answer()):
         assert time.monotonic() < until, f"never came true: {last!r}"
@@ -89,12 +92,12 @@ def eventually(answer, *, seconds=180):
 
 
 def find(host, role):
-    """Living processes of a host by what they are: cluster, sentinel, worker, ..., or parser."""
+    """Return the living processes of a host with this role: cluster, sentinel, worker, parser."""
     return processes.find(host.pid, role)
 
 
 def kill(host, role, number=signal.SIGKILL):
-    """Those of a host that are `role`, as soon as there are some. Answers how many."""
+    """Send a signal to the processes with this role, as soon as any lives. Returns their number."""
     pids = eventually(lambda: find(host, role))
     for pid in pids:
         with suppress(ProcessLookupError):
@@ -103,4 +106,5 @@ def kill(host, role, number=signal.SIGKILL):
 
 
 def folders_of(host):
+    """Return the temporary folders of the clusters of a host."""
     return list(Path(tempfile.gettempdir()).glob(f"siteledger-host-{host.pid}-*"))

@@ -1,7 +1,7 @@
-"""A machine of its own for one test: a network namespace with two links, of which each can be cut.
+"""Simulates a second machine by a network namespace with two links that can be cut.
 
-Linux, root and iproute2, or the test is skipped. What listens on the loopback of this machine is
-reached through a relay, which notes who spoke to it and when.
+It needs Linux, root and iproute2; otherwise the test is skipped. Servers on the loopback interface
+of this machine are reached through a relay, which records who sent data and when.
 """
 
 import os
@@ -19,19 +19,20 @@ LINKS = {"database": 1, "portal": 2}
 
 
 class Network:
-    """`before` is what stands before a command that is to run there."""
+    """Represents the namespace. `before` precedes a command that has to run in it."""
 
     def __init__(self):
-        # Four processes may test at once: names and addresses are of each.
+        # Several processes may test at once, each with names and addresses of its own.
         self._number = 64 + secrets.randbelow(128)
         self._name = f"sl{os.getpid()}"
         self.before = ("ip", "netns", "exec", self._name)
 
     def here(self, link):
-        """The address under which that machine finds this one."""
+        """Return the address of this machine in the namespace."""
         return f"10.{self._number}.{LINKS[link]}.1"
 
     def there(self, link):
+        """Return the address of the namespace on this machine."""
         return f"10.{self._number}.{LINKS[link]}.2"
 
     def build(self):
@@ -48,7 +49,7 @@ class Network:
     def cut(self, link):
         _ip("link", "set", self._end(link, "a"), "down")
 
-    def mend(self, link):
+    def restore(self, link):
         _ip("link", "set", self._end(link, "a"), "up")
 
     def destroy(self):
@@ -63,13 +64,13 @@ class Network:
 @contextmanager
 def network():
     if os.geteuid() or not shutil.which("ip"):
-        pytest.skip("needs root and iproute2, to make a network namespace")
+        pytest.skip("needs root and iproute2 to create a network namespace")
     made = Network()
     try:
         try:
             made.build()
         except subprocess.CalledProcessError as error:
-            pytest.skip(f"no network namespace can be made here: {error.stderr.strip()}")
+            pytest.skip(f"no network namespace can be created: {error.stderr.strip()}")
         yield made
     finally:
         made.destroy()
@@ -80,18 +81,18 @@ def _ip(*arguments):
 
 
 class Relay:
-    """Passes on what comes to `address`. `heard` are (when, who) of all that it was sent."""
+    """Forwards connections. `received` holds time and sender of everything that it received."""
 
     def __init__(self, address, port):
         self._target = ("127.0.0.1", int(port))
         self._listening = socket.create_server((address, 0))
         self.port = self._listening.getsockname()[1]
-        self.heard = []
+        self.received = []
         self._open = set()
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def last_heard(self, who):
-        return max((at for at, source in list(self.heard) if source == who), default=0.0)
+    def last_received_at(self, sender):
+        return max((at for at, source in list(self.received) if source == sender), default=0.0)
 
     def close(self):
         self._listening.close()
@@ -100,7 +101,7 @@ class Relay:
                 each.shutdown(socket.SHUT_RDWR)
 
     def _accept(self):
-        with suppress(OSError):  # closed: that is how it ends
+        with suppress(OSError):  # raised when the listening socket is closed
             while True:
                 near, (source, _) = self._listening.accept()
                 far = socket.create_connection(self._target)
@@ -112,7 +113,7 @@ class Relay:
         with suppress(OSError):
             while content := one.recv(1 << 16):
                 if who:
-                    self.heard.append((time.time(), who))
+                    self.received.append((time.time(), who))
                 other.sendall(content)
         for each in (one, other):
             with suppress(OSError):

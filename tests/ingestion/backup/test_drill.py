@@ -17,11 +17,11 @@ from sites.models import Portal
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.dispatch.conftest import NOWHERE, SUBMISSION
 from tests.ingestion.hosts import environment, eventually, kill, worker_host
-from tests.ingestion.scenes import (
-    each_was_filed_once,
-    everything_is_as_expected,
+from tests.ingestion.whole_batches import (
+    assert_filed_once,
+    assert_outcomes,
+    has_settled_documents,
     is_completed,
-    some_are_settled,
 )
 
 pytestmark = [
@@ -32,7 +32,7 @@ pytestmark = [
 
 
 def all_is_well():
-    each_was_filed_once()
+    assert_filed_once()
     assert archive_verification.verify_parts(asked_by="system:tests").intact
     assert verify_ledger().intact
 
@@ -61,7 +61,7 @@ def test_a_machine_that_is_lost_at_work_is_made_again_from_a_backup_of_that_time
     with SamplePortal(corpus.directory, slow, faults=0) as portal:
         batch = submitted(corpus, portal, tmp_path)
         with worker_host(settings) as host:
-            eventually(lambda: some_are_settled(batch))
+            eventually(lambda: has_settled_documents(batch))
             command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "backup", str(target)]
             subprocess.run(command, env=environment(settings), check=True)
             kill(host, "all")
@@ -69,11 +69,11 @@ def test_a_machine_that_is_lost_at_work_is_made_again_from_a_backup_of_that_time
         assert len(backups(target)) == 1
         with elsewhere():
             assert run("restore", target) == 0
-            assert some_are_settled(batch)
+            assert has_settled_documents(batch)
             assert not is_completed(batch)
             with worker_host(settings):
                 eventually(lambda: is_completed(batch), seconds=180)
-            everything_is_as_expected(corpus, batch)
+            assert_outcomes(corpus, batch)
             all_is_well()
 
 

@@ -7,7 +7,7 @@ from ingestion.dispatch.shift import work_shift
 from samples.portal import SamplePortal
 from tests.audit.support import APPLICATION, application_role, sql
 from tests.commands import run
-from tests.ingestion.scenes import each_was_filed_once, everything_is_as_expected
+from tests.ingestion.whole_batches import assert_filed_once, assert_outcomes
 
 __all__ = ["application_role"]
 
@@ -20,6 +20,6 @@ def test_a_role_that_cannot_change_the_ledger_works_on_a_packet(application_role
     assert sql("SELECT current_user") == [(APPLICATION,)]
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED
-    everything_is_as_expected(few, batch)
-    each_was_filed_once()
+    assert_outcomes(few, batch)
+    assert_filed_once()
     assert run("verify_audit", "--full")[0] == 3

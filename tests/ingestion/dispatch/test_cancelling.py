@@ -36,7 +36,7 @@ def slow_batch(one_site, submit):
         yield batch, portal
 
 
-def some_are_settled(batch):
+def has_settled_documents(batch):
     return batch.documents.exclude(settled_at=None).exists()
 
 
@@ -60,7 +60,7 @@ def test_a_running_shift_begins_no_more_documents_of_a_cancelled_batch(slow_batc
 
     def cancel():
         try:
-            eventually(lambda: some_are_settled(batch))
+            eventually(lambda: has_settled_documents(batch))
             batches.cancel_batch(Batch.objects.get(pk=batch.pk), by=OPS)
         finally:
             connections.close_all()
@@ -78,7 +78,7 @@ def test_a_running_shift_begins_no_more_documents_of_a_cancelled_batch(slow_batc
 def test_the_worker_of_another_host_stops_working_on_a_cancelled_batch(slow_batch, settings):
     batch, portal = slow_batch
     with worker_host(settings):
-        eventually(lambda: some_are_settled(batch))
+        eventually(lambda: has_settled_documents(batch))
         batches.cancel_batch(batch, by=OPS)
         eventually(lambda: is_cancelled(batch))
     assert_ended_cleanly(batch, portal)
@@ -89,7 +89,7 @@ def test_the_worker_of_another_host_stops_working_on_a_cancelled_batch(slow_batc
 def test_ledger_entries_name_the_worker_of_the_host(slow_batch, settings):
     batch, _portal = slow_batch
     with worker_host(settings, WORKERS="1") as host:
-        eventually(lambda: some_are_settled(batch))
+        eventually(lambda: has_settled_documents(batch))
         workers = {f"{pid}" for pid in find(host, "worker")}
     entries = timeline(batch.documents.exclude(settled_at=None).first().subject)[1:]
     assert {without_process(entry.actor) for entry in entries} == {"system:worker"}
@@ -139,7 +139,7 @@ def test_an_urgent_packet_is_finished_while_a_large_batch_fills_the_other_room(
 
     def send():
         try:
-            eventually(lambda: some_are_settled(batch))
+            eventually(lambda: has_settled_documents(batch))
             site = batch.chunks.first().site
             file = registration.UploadedDocument(
                 "a.pdf", "protocol-signature-page", "", ContentFile(content, "a.pdf")

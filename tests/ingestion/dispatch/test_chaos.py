@@ -35,7 +35,7 @@ from tests.ingestion.hosts import (
     start_host,
     stop_host,
 )
-from tests.ingestion.scenes import assert_as_expected, is_completed
+from tests.ingestion.whole_batches import assert_outcome, is_completed
 
 logger = logging.getLogger(__name__)
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.storm]
@@ -152,7 +152,7 @@ def assert_expected_outcomes(corpus, batch, copies):
     for expected in corpus.expectations:
         for copy in range(copies):
             document = documents[expected.site_id, f"{expected.doc_id}.{copy}"]
-            assert_as_expected(document, expected)
+            assert_outcome(document, expected)
 
 
 def count_repeated_checks(batch):

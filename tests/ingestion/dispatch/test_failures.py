@@ -16,12 +16,12 @@ from ingestion.intake.submission import Submission
 from ingestion.models import Batch, BatchSource, Document
 from tests.ingestion.brokers import redis_server
 from tests.ingestion.hosts import eventually, find, worker_host
-from tests.ingestion.scenes import (
-    each_was_filed_once,
-    everything_is_as_expected,
+from tests.ingestion.whole_batches import (
+    assert_filed_once,
+    assert_outcomes,
+    has_settled_documents,
     is_completed,
     slow_portal,
-    some_are_settled,
 )
 
 pytestmark = [
@@ -36,11 +36,11 @@ def test_an_emptied_queue_does_not_stop_the_work(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=4.0) as batch:
         assert OrmQ.objects.all().delete()[0]
         with worker_host(settings):
-            eventually(lambda: some_are_settled(batch))
+            eventually(lambda: has_settled_documents(batch))
             OrmQ.objects.all().delete()
             eventually(lambda: is_completed(batch))
-    everything_is_as_expected(one_site, batch)
-    each_was_filed_once()
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
 
 
 def test_wakeups_that_redis_loses_are_sent_again(one_site, submit, settings):
@@ -50,11 +50,11 @@ def test_wakeups_that_redis_loses_are_sent_again(one_site, submit, settings):
         worker_host(settings, REDIS_URL=url),
         redis.Redis.from_url(url) as server,
     ):
-        eventually(lambda: some_are_settled(batch))
+        eventually(lambda: has_settled_documents(batch))
         server.flushall()
         eventually(lambda: is_completed(batch))
-    everything_is_as_expected(one_site, batch)
-    each_was_filed_once()
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
 
 
 @pytest.mark.slow
@@ -65,8 +65,8 @@ def test_repeated_wakeups_do_not_lease_a_chunk_twice(one_site, submit, settings)
         with worker_host(settings, WORKERS="2"):
             eventually(lambda: is_completed(batch))
     assert batch.chunks.get().attempts == 1
-    everything_is_as_expected(one_site, batch)
-    each_was_filed_once()
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
 
 
 @pytest.mark.slow  # test_several_hosts.py tests the same with buckets, in every run
@@ -79,8 +79,8 @@ def test_two_hosts_work_on_one_batch(one_site, submit, settings):
     ):
         eventually(lambda: is_completed(batch))
     assert not batch.chunks.exclude(attempts=1).exists()
-    everything_is_as_expected(one_site, batch)
-    each_was_filed_once()
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
 
 
 @pytest.fixture
@@ -109,13 +109,13 @@ def test_a_shift_survives_a_restart_of_the_database(one_site, submit, settings, 
         slow_portal(one_site, submit, per_second=2.0) as batch,
         worker_host(settings, **settings_of_host) as host,
     ):
-        eventually(lambda: some_are_settled(batch))
+        eventually(lambda: has_settled_documents(batch))
         [worker] = find(host, "worker")
         restart_postgresql()
         eventually(lambda: is_completed(batch))
         assert find(host, "worker") == {worker}  # the shift itself has reconnected
-    everything_is_as_expected(one_site, batch)
-    each_was_filed_once()
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
 
 
 def test_twenty_concurrent_submissions_with_one_key_create_one_batch(one_site):

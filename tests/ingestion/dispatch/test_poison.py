@@ -10,7 +10,7 @@ from samples.portal import SamplePortal
 from sites.models import Portal
 from tests.ingestion.dispatch.conftest import only
 from tests.ingestion.hosts import eventually, find, worker_host
-from tests.ingestion.scenes import assert_as_expected, each_was_filed_once, is_completed
+from tests.ingestion.whole_batches import assert_filed_once, assert_outcome, is_completed
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -38,8 +38,8 @@ def test_poison_is_held_after_its_attempts_and_other_documents_are_filed(
     assert kills == MAX_ATTEMPTS
     for expected in packet.expectations:
         if expected.doc_id != poison.doc_id:
-            assert_as_expected(batch.documents.get(doc_id=expected.doc_id), expected)
-    each_was_filed_once()
+            assert_outcome(batch.documents.get(doc_id=expected.doc_id), expected)
+    assert_filed_once()
 
 
 def kill_each_reader(poison, host):

@@ -23,13 +23,13 @@ from sites.models import Portal, Site
 from tests.factories import make_user, put_on_record
 from tests.ingestion.hosts import environment, eventually, find, kill, stop_host, worker_host
 from tests.ingestion.networks import network, relay
-from tests.ingestion.scenes import (
-    each_was_filed_once,
-    everything_is_as_expected,
-    is_completed,
-    some_are_settled,
-)
 from tests.ingestion.storage.buckets import in_s3
+from tests.ingestion.whole_batches import (
+    assert_filed_once,
+    assert_outcomes,
+    has_settled_documents,
+    is_completed,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # The limit that the portal enforces. SiteLedger is configured with a burst of 1: the difference
@@ -97,8 +97,8 @@ def find_busy_workers(host):
 
 
 def assert_nothing_lost_or_repeated(corpus, batch, portal):
-    everything_is_as_expected(corpus, batch)
-    each_was_filed_once()
+    assert_outcomes(corpus, batch)
+    assert_filed_once()
     assert portal.violations.total() == 0
     assert not list(reconciliation.rows_agree_with_the_ledger())
     assert verify.verify_ledger().intact
@@ -186,7 +186,7 @@ def cut_off(machine, link):
     try:
         yield
     finally:
-        machine.mend(link)
+        machine.restore(link)
 
 
 @contextmanager
@@ -224,14 +224,14 @@ def test_a_host_cut_off_from_the_database_stops_before_its_leases_can_be_reused(
         far_host(machine, s3, settings, buckets | long_lease | folders("far")) as far,
     ):
         batch, portal, way = scene
-        eventually(lambda: some_are_settled(batch) and find(far, "parser"))
+        eventually(lambda: has_settled_documents(batch) and find(far, "parser"))
         with (
             cut_off(machine, "database"),
             worker_host(settings, **buckets | long_lease | folders("near")) as near,
         ):
             until = wait_for_end_of_lease()
             assert not find(far, "parser")
-            assert way.last_heard(machine.there("portal")) < until.timestamp()
+            assert way.last_received_at(machine.there("portal")) < until.timestamp()
             eventually(lambda: find_busy_workers(near))
             eventually(lambda: is_completed(batch))
         stop_host(near)

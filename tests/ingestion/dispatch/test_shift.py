@@ -24,7 +24,7 @@ from samples.people_and_sites import sample_site as sample
 from samples.portal import SamplePortal, read_limits
 from sites.models import Site, Study
 from tests.factories import make_batch, make_site, make_user
-from tests.ingestion.scenes import everything_is_as_expected
+from tests.ingestion.whole_batches import assert_outcomes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,7 +41,7 @@ def test_a_packet_has_the_expected_outcomes_and_the_portal_limits_are_kept(one_s
         assert portal.violations.total() == 0
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED
-    everything_is_as_expected(one_site, batch)
+    assert_outcomes(one_site, batch)
     codes = {entry.doc_id: entry.code for entry in one_site.expectations}
     for rejected in batch.documents.filter(state=DocumentState.REJECTED):
         assert rejected.code == codes[rejected.doc_id]

@@ -16,7 +16,7 @@ from samples.portal import SamplePortal, read_limits
 from tests.audit.buckets import CREDENTIALS, free_port
 from tests.audit.signers import read_back
 from tests.ingestion.hosts import eventually, start_host, stop_host, worker_host
-from tests.ingestion.scenes import everything_is_as_expected, is_completed
+from tests.ingestion.whole_batches import assert_outcomes, is_completed
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -76,7 +76,7 @@ def test_an_unreachable_anchor_does_not_delay_the_work(one_site, submit, setting
             eventually(lambda: is_completed(batch))
             eventually(lambda: any(waiting.tries for waiting in list_unanchored_in_s3()))
             assert stop_host(host) == 0
-    everything_is_as_expected(one_site, batch)
+    assert_outcomes(one_site, batch)
     assert is_all_signed()
     assert [waiting.anchor for waiting in list_unanchored_in_s3()] == ["s3"]
 

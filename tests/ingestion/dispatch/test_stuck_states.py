@@ -28,12 +28,12 @@ from tests.ingestion.hosts import (
     stop_host,
     worker_host,
 )
-from tests.ingestion.scenes import (
-    each_was_filed_once,
-    everything_is_as_expected,
+from tests.ingestion.whole_batches import (
+    assert_filed_once,
+    assert_outcomes,
+    has_settled_documents,
     is_completed,
     slow_portal,
-    some_are_settled,
 )
 from tests.marks import slower
 
@@ -89,12 +89,12 @@ def busy_host(corpus, submit, settings, *, per_second=4.0, **broker):
         slow_portal(corpus, submit, per_second=per_second) as batch,
         worker_host(settings, **broker) as host,
     ):
-        eventually(lambda: some_are_settled(batch))
+        eventually(lambda: has_settled_documents(batch))
         yield host, batch
         eventually(lambda: is_completed(batch))
         assert stop_and_check_traces(host, settings)
-    everything_is_as_expected(corpus, batch)
-    each_was_filed_once()
+    assert_outcomes(corpus, batch)
+    assert_filed_once()
 
 
 @pytest.mark.slow
@@ -177,7 +177,7 @@ def test_a_killed_monitor_is_replaced(upload, settings):
 def test_a_killed_host_leaves_no_processes_and_its_work_continues(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=4.0) as batch:
         with worker_host(settings) as host:
-            eventually(lambda: some_are_settled(batch))
+            eventually(lambda: has_settled_documents(batch))
             family = descendants(host.pid)
             os.kill(host.pid, signal.SIGKILL)
             host.wait()
@@ -188,8 +188,8 @@ def test_a_killed_host_leaves_no_processes_and_its_work_continues(one_site, subm
             eventually(lambda: is_completed(batch))
             assert stop_and_check_traces(next_host, settings)
         assert not folders_of(host)
-    everything_is_as_expected(one_site, batch)
-    each_was_filed_once()
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
 
 
 @pytest.mark.slow

@@ -14,12 +14,12 @@ from ingestion.dispatch import schedules
 from ingestion.models import Chunk
 from samples.portal import SamplePortal, read_limits
 from tests.ingestion.hosts import descendants, eventually, is_running, worker_host
-from tests.ingestion.scenes import (
-    each_was_filed_once,
-    everything_is_as_expected,
+from tests.ingestion.whole_batches import (
+    assert_filed_once,
+    assert_outcomes,
+    has_settled_documents,
     is_completed,
     slow_portal,
-    some_are_settled,
 )
 from tests.marks import slower
 
@@ -38,7 +38,7 @@ def test_a_host_finishes_a_batch_and_leaves_no_processes(one_site, submit, setti
             family = descendants(host.pid)
             host.send_signal(signal.SIGTERM)
             assert host.wait(60) == 0
-    everything_is_as_expected(one_site, batch)
+    assert_outcomes(one_site, batch)
     eventually(lambda: not [pid for pid in family if is_running(pid)])
 
 
@@ -46,7 +46,7 @@ def test_a_host_finishes_a_batch_and_leaves_no_processes(one_site, submit, setti
 def test_a_stopped_host_returns_its_chunks(one_site, submit, settings, stop):
     with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
-            eventually(lambda: some_are_settled(batch))
+            eventually(lambda: has_settled_documents(batch))
             host.send_signal(stop)
             assert host.wait(60) == 0
         assert not Chunk.objects.exclude(lease_id=None).exists()
@@ -54,25 +54,25 @@ def test_a_stopped_host_returns_its_chunks(one_site, submit, settings, stop):
         assert not batch.documents.filter(state="VALIDATING").exists()
         with worker_host(settings):
             eventually(lambda: is_completed(batch))
-    everything_is_as_expected(one_site, batch)
-    each_was_filed_once()
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
 
 
 def test_the_work_of_a_killed_cluster_is_neither_lost_nor_repeated(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=4.0) as batch, worker_host(settings) as host:
-        eventually(lambda: some_are_settled(batch))
+        eventually(lambda: has_settled_documents(batch))
         for pid in descendants(host.pid) - {host.pid}:
             os.kill(pid, signal.SIGKILL)
         eventually(lambda: is_completed(batch))
-    everything_is_as_expected(one_site, batch)
-    each_was_filed_once()
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
 
 
 @pytest.mark.slow
 def test_a_sigterm_to_every_process_drains_too(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
-            eventually(lambda: some_are_settled(batch))
+            eventually(lambda: has_settled_documents(batch))
             family = descendants(host.pid)
             for pid in family:
                 os.kill(pid, signal.SIGTERM)
@@ -81,15 +81,15 @@ def test_a_sigterm_to_every_process_drains_too(one_site, submit, settings):
         eventually(lambda: not [pid for pid in family if is_running(pid)])
         with worker_host(settings):
             eventually(lambda: is_completed(batch))
-    everything_is_as_expected(one_site, batch)
-    each_was_filed_once()
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
 
 
 @pytest.mark.slow
 def test_a_second_signal_ends_the_host_at_once_without_loss(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
-            eventually(lambda: some_are_settled(batch))
+            eventually(lambda: has_settled_documents(batch))
             family = descendants(host.pid)
             host.send_signal(signal.SIGTERM)
             time.sleep(0.3)  # signal(7): two pending signals of one kind are delivered once
@@ -98,8 +98,8 @@ def test_a_second_signal_ends_the_host_at_once_without_loss(one_site, submit, se
         eventually(lambda: not [pid for pid in family if is_running(pid)])
         with worker_host(settings):
             eventually(lambda: is_completed(batch))
-    everything_is_as_expected(one_site, batch)
-    each_was_filed_once()
+    assert_outcomes(one_site, batch)
+    assert_filed_once()
 
 
 @pytest.mark.slow  # django-q2 looks for scheduled tasks every 30 seconds

@@ -1,4 +1,4 @@
-"""What several tests of whole hosts have in common: a batch with a middle, and how it must end."""
+"""Provides a slow batch for tests of whole hosts, and checks of how a batch ended."""
 
 from contextlib import contextmanager
 
@@ -11,7 +11,7 @@ from sites.models import Portal
 
 @contextmanager
 def slow_portal(corpus, submit, *, per_second):
-    """A submitted batch whose portal gives its documents one by one: there is a middle."""
+    """Yield a submitted batch whose portal serves so few requests per second that it takes long."""
     slow = {corpus.expectations[0].site_id: SiteLimit(per_second, 1)}
     with SamplePortal(corpus.directory, slow, faults=0) as portal:
         batch = submit(corpus, portal)
@@ -24,29 +24,32 @@ def is_completed(batch):
     return batch.state == BatchState.COMPLETED
 
 
-def some_are_settled(batch):
+def has_settled_documents(batch):
     return batch.documents.exclude(settled_at=None).exists()
 
 
-def everything_is_as_expected(corpus, batch):
+def assert_outcomes(corpus, batch):
+    """Assert that every document of the corpus has its expected outcome."""
     documents = {
         (document.site.site_id, document.doc_id): document
         for document in batch.documents.select_related("site")
     }
     for expected in corpus.expectations:
-        assert_as_expected(documents[expected.site_id, expected.doc_id], expected)
+        assert_outcome(documents[expected.site_id, expected.doc_id], expected)
 
 
-def assert_as_expected(document, expected):
-    """What its generator says; or, for a scan with a date that was hard to read, a person looks.
+def assert_outcome(document, expected):
+    """Assert that the state is the one that the generator of the document expects.
 
-    A corpus of today has other dates tomorrow: how well scans are read is asserted elsewhere.
+    A scan whose date is hard to read may go to review instead. The dates of the corpus depend on
+    the day, and how well scans are read is tested elsewhere.
     """
     if document.code != "OCR_LOW_CONFIDENCE":
         assert document.state == expected.state, expected
 
 
-def each_was_filed_once():
+def assert_filed_once():
+    """Assert that the ledger has one entry of filing for each filed document."""
     for document in Document.objects.on_file():
         events = [entry.event for entry in timeline(document.subject)]
         assert events.count("document.filed") == 1
