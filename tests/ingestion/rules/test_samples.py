@@ -75,7 +75,7 @@ def scans(tmp_path_factory):
     return read_cases(tmp_path_factory.mktemp("scans"), SCANS)
 
 
-def assert_outcome(case, reading):
+def assert_as_expected(case, reading):
     slug, where, _, fault = case
     study = sample_site(where).study
     sent_by = SiteFacts(where, study.protocol_number, protocol_version=study.version)
@@ -98,7 +98,7 @@ def case_id(case):
 
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_a_generated_document_becomes_what_it_should(case, readings):
-    assert_outcome(case, readings[case])
+    assert_as_expected(case, readings[case])
 
 
 def test_a_signed_1572_with_a_passed_omb_date_is_filed_with_a_remark(readings):
@@ -123,7 +123,7 @@ def test_ink_suffices_where_there_is_no_digital_signature(slug, readings):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SCANS, ids=case_id)
 def test_a_scanned_document_becomes_what_it_should(case, scans):
-    assert_outcome(case, scans[case])
+    assert_as_expected(case, scans[case])
 
 
 REAL = {
