@@ -1,6 +1,7 @@
-"""Pictures of pages, for people to look at. Drawn by a child, kept under the bytes' fingerprint.
+"""Renders previews of pages in a parser process, and caches them by the SHA-256 of the original.
 
-A copy for the eyes: the original stays the record, and a picture that is gone is drawn again.
+A preview is for viewing only. The original is the record, and a preview that was removed is
+rendered again.
 """
 
 import asyncio
@@ -9,8 +10,6 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -22,34 +21,50 @@ from ingestion.reading.processes.parser_processes import ReadingFault
 from ingestion.storage.archive import get_archive
 
 MEDIA_TYPE = "image/webp"
-ZOOMS = (1, 2)  # times its usual width
-MAX_CONCURRENT_RENDERINGS = 2  # pages that one web process has drawn at a time
-WAIT_SECONDS = 15  # for one's turn: pages that take long must not take all threads of the web
-_drawing = threading.BoundedSemaphore(MAX_CONCURRENT_RENDERINGS)
+ZOOMS = (1, 2)  # multiples of the usual width
+MAX_CONCURRENT_RENDERINGS = 2  # of one web server process
+# A request waits so long for another rendering to end, so that slow pages do not occupy all threads
+# of the web server.
+MAX_WAIT_SECONDS = 15
+_renderings = threading.BoundedSemaphore(MAX_CONCURRENT_RENDERINGS)
 
 logger = logging.getLogger(__name__)
 
 
 def get_preview(document: Document, page: int, zoom: int = 1) -> bytes | None:
-    """Page `page`, from 1, as WebP; None when it cannot be drawn. Raises FileNotFoundError.
+    """Return a page as WebP, from the cache or rendered now, or None if it cannot be rendered.
 
-    Whoever asks has seen to it that the person may look (`originals.may_see`).
+    `page` counts from 1; `zoom` is one of ZOOMS. The caller checks that the person may view the
+    file (`downloads.can_view_file`). Raises FileNotFoundError if the archive lacks the original.
     """
-    sheet = PreviewRequest(page, _turned(document, page), zoom)
-    kept = _path(document.sha256, sheet)
-    if kept.is_file():
-        os.utime(kept)  # what is looked at is not pruned
-        return kept.read_bytes()
-    answer = _drawn(document, sheet)
-    if isinstance(answer, PreviewFailed):
-        logger.info("page %d of %s was not drawn: %s", page, document.subject, answer.reason)
+    # OCR turned the page upright and found its words in the turned page, so the preview has the
+    # same rotation.
+    last = document.extractions.last()
+    readings = last.pages if last else ()
+    rotation = next((each.get("turned", 0) for each in readings if each["number"] == page), 0)
+    request = PreviewRequest(page, rotation, zoom)
+    name = f"{page}-{rotation}-{zoom}.webp"
+    cached = Path(settings.PREVIEW_DIR) / document.sha256[:2] / document.sha256 / name
+    if cached.is_file():
+        os.utime(cached)  # so that previews in use are not pruned
+        return cached.read_bytes()
+    outcome = _render(document, request)
+    if isinstance(outcome, PreviewFailed):
+        logger.info("page %d of %s was not rendered: %s", page, document.subject, outcome.reason)
         return None
-    _keep(kept, answer)
-    return answer
+    try:
+        # The file is complete or absent, because it is renamed when it is complete.
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=cached.parent, delete=False) as part:
+            part.write(outcome)
+        Path(part.name).rename(cached)
+    except OSError:  # A full disk must not prevent people from viewing the page.
+        logger.exception("a preview could not be cached")
+    return outcome
 
 
 def prune_previews(before: datetime) -> int:
-    """Remove those that nobody has looked at since then. Answers how many."""
+    """Remove previews that were not viewed since then. Returns how many there were."""
     removed = 0
     for path in Path(settings.PREVIEW_DIR).glob("*/*/*"):
         if path.stat().st_mtime < before.timestamp():
@@ -58,47 +73,20 @@ def prune_previews(before: datetime) -> int:
     return removed
 
 
-def _drawn(document: Document, sheet: PreviewRequest) -> bytes | PreviewFailed:
-    with _as_file(document.sha256) as original:
-        if not _drawing.acquire(timeout=WAIT_SECONDS):
-            return PreviewFailed("too many are being drawn")
-        try:
-            return asyncio.run(render_preview(original, sheet, settings.READING_LIMITS))
-        except ReadingFault:
-            logger.exception("drawing %s failed", document.subject)
-            return PreviewFailed("the reader failed")
-        finally:
-            _drawing.release()
-
-
-def _turned(document: Document, page: int) -> int:
-    """Degrees clockwise by which OCR turned it upright: the places that it found are of after."""
-    last = document.extractions.last()
-    pages = last.pages if last else ()
-    return next((each.get("turned", 0) for each in pages if each["number"] == page), 0)
-
-
-def _path(sha256: str, sheet: PreviewRequest) -> Path:
-    name = f"{sheet.page}-{sheet.rotation}-{sheet.zoom}.webp"
-    return Path(settings.PREVIEW_DIR) / sha256[:2] / sha256 / name
-
-
-@contextmanager
-def _as_file(sha256: str) -> Iterator[Path]:
-    """The archive is a port: its bytes need not lie in a file of this machine."""
+def _render(document: Document, request: PreviewRequest) -> bytes | PreviewFailed:
+    """Render a page, when fewer than MAX_CONCURRENT_RENDERINGS are being rendered."""
+    # The archive may be a bucket, so its bytes are copied to a file of this machine.
     with tempfile.NamedTemporaryFile(prefix="siteledger-page-") as local:
-        with get_archive().open(sha256) as original:
+        with get_archive().open(document.sha256) as original:
             shutil.copyfileobj(original, local, 1 << 20)
         local.flush()
-        yield Path(local.name)
-
-
-def _keep(target: Path, content: bytes) -> None:
-    """Whole or not at all. A full disk keeps nobody from looking."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as part:
-            part.write(content)
-        Path(part.name).rename(target)
-    except OSError:
-        logger.exception("a picture could not be kept")
+        if not _renderings.acquire(timeout=MAX_WAIT_SECONDS):
+            return PreviewFailed("too many pages are being rendered")
+        try:
+            path = Path(local.name)
+            return asyncio.run(render_preview(path, request, settings.READING_LIMITS))
+        except ReadingFault:
+            logger.exception("rendering %s failed", document.subject)
+            return PreviewFailed("the reader failed")
+        finally:
+            _renderings.release()

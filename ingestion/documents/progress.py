@@ -1,4 +1,7 @@
-"""How far a batch is, and waiting for its end. Only looks: it can never touch the work."""
+"""Counts the progress of a batch, and waits for its end.
+
+It only reads rows, so it never influences the work.
+"""
 
 import math
 import time
@@ -16,18 +19,18 @@ from ingestion.models import Batch, Finding
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """`settled` of `total` documents are out of the machine's hands."""
+    """Describes how far a batch is. Workers have finished `settled` of its `total` documents."""
 
     batch: str
     state: BatchState
     total: int
-    states: dict[str, int]
-    codes: dict[str, int]
-    seconds: float  # since it was submitted, until it was finished
-    percentage: int  # never goes down, and is 100 only at the end
+    states: dict[str, int]  # the number of documents in each state that has any
+    codes: dict[str, int]  # the number of documents with each finding code
+    seconds: float  # from its submission until its end, or until now
+    percentage: int  # never falls, and is 100 only at the end
     step: str
-    error: str = ""  # why it ended with work undone, in a sentence
-    estimated_seconds_remaining: int | None = None  # None: there is nothing to tell it from
+    error: str = ""  # a sentence: why it ended with unfinished documents
+    estimated_seconds_remaining: int | None = None  # None: no document is settled yet
 
     @property
     def settled(self) -> int:
@@ -38,7 +41,7 @@ class BatchProgress:
         return self.state.is_final
 
     def as_json(self) -> dict[str, Any]:
-        """The object that `ingest_manifest --json` prints; scripts rely on it."""
+        """Return the object that `ingest_manifest --json` prints, on which scripts rely."""
         return {
             "batch": self.batch,
             "status": str(self.state),
@@ -54,75 +57,69 @@ _STEPS: Mapping[BatchState, str] = {
     BatchState.QUEUED: "Waiting for a worker",
     BatchState.IN_PROGRESS: "Fetching and checking",
     BatchState.COMPLETED: "Finished",
-    BatchState.FAILED: "Given up: there was no room",
+    BatchState.FAILED: "Failed: no worker had capacity",
     BatchState.CANCELLED: "Cancelled",
 }
 
 
 _ERRORS: Mapping[str, str] = {
-    "CAPACITY": "There was no room for all its documents in time. We hold those; nothing is wrong "
-    "with them.",
+    "CAPACITY": "No worker had capacity for all documents in time. The remaining documents are "
+    "held. Nothing is wrong with them.",
 }
 
 
 def get_progress(batch: Batch, *, max_age: float = 0.0) -> BatchProgress:
-    """Counted from the documents' states: nothing is ever written for it.
+    """Count the progress from the states of the documents.
 
-    An answer that many ask for may be `max_age` seconds old; a move of the batch shows at once.
+    With `max_age`, the answer may be so many seconds old, for a page or address that many clients
+    poll. A change of the batch itself is always visible at once.
     """
     batch.refresh_from_db()
     if not max_age:
-        return _progress(batch)
+        return _count_progress(batch)
     key = f"progress:{batch.pk}:{batch.created_at.timestamp()}:{batch.transitions}"
-    kept: BatchProgress | None = cache.get(key)
-    if kept is None:
-        kept = _progress(batch)
-        cache.set(key, kept, max_age)
-    return kept
+    cached: BatchProgress | None = cache.get(key)
+    if cached is None:
+        cached = _count_progress(batch)
+        cache.set(key, cached, max_age)
+    return cached
 
 
-def _progress(batch: Batch) -> BatchProgress:
-    counts, state = batch.counts(), BatchState(batch.state)
+def _count_progress(batch: Batch) -> BatchProgress:
+    counts, state, now = batch.counts(), BatchState(batch.state), timezone.now()
     codes = batch.documents.exclude(code="").order_by("code").values_list("code")
-    total, until = sum(counts.values()), batch.finished_at or timezone.now()
-    done = total - _never_settled(batch)
+    # Held documents that are retried were settled before: they do not lower the percentage.
+    is_retried = Exists(Finding.objects.filter(document=OuterRef("pk"), is_primary=True))
+    never_settled = batch.documents.unsettled().exclude(is_retried).count()
+    total = sum(counts.values())
+    done = total - never_settled
+    remaining: int | None = None
+    if state.is_final:
+        remaining = 0
+    elif batch.started_at is not None and done:
+        remaining = math.ceil((now - batch.started_at).total_seconds() * never_settled / done)
     return BatchProgress(
         batch=batch.reference,
         state=state,
         total=total,
         states={str(name): n for name, n in sorted(counts.items())},
         codes=dict(codes.annotate(Count("pk"))),
-        seconds=(until - batch.created_at).total_seconds(),
+        seconds=((batch.finished_at or now) - batch.created_at).total_seconds(),
         percentage=100 if state.is_final else min(99, 100 * done // max(total, 1)),
         step="Cancelling" if batch.is_being_cancelled else _STEPS[state],
         error=_ERRORS.get(batch.error_code, ""),
-        estimated_seconds_remaining=_remaining(batch, done, total),
+        estimated_seconds_remaining=remaining,
     )
-
-
-def _never_settled(batch: Batch) -> int:
-    """Held ones that go round once more were settled before: they do not turn progress back."""
-    again = Exists(Finding.objects.filter(document=OuterRef("pk"), is_primary=True))
-    return batch.documents.unsettled().exclude(again).count()
-
-
-def _remaining(batch: Batch, done: int, total: int) -> int | None:
-    """At the pace since it was begun."""
-    if BatchState(batch.state).is_final:
-        return 0
-    if batch.started_at is None or not done:
-        return None
-    return math.ceil((timezone.now() - batch.started_at).total_seconds() * (total - done) / done)
 
 
 def follow_until_final(
     batch: Batch, *, poll_seconds: float = 1.0, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[BatchProgress]:
-    """Look at the row until the batch is final. Only looks: it can never touch the work.
+    """Poll the batch, and yield its progress each time, until it has ended.
 
-    The first looks come soon after one another, the later ones every `poll_seconds`.
+    The first polls follow shortly after one another, later ones every `poll_seconds`.
     """
-    for delay in _delays(poll_seconds):
+    for delay in _poll_delays(poll_seconds):
         now = get_progress(batch)
         yield now
         if now.is_final:
@@ -133,9 +130,9 @@ def follow_until_final(
 def wait_until_final(
     batch: Batch, seconds: float, *, sleep: Callable[[float], None] = time.sleep
 ) -> BatchProgress:
-    """As far as it is after at most `seconds`. Only looks, as `until_final` does."""
+    """Wait until the batch has ended, at most `seconds`, and return its progress then."""
     until = time.monotonic() + seconds
-    for delay in _delays(1.0):
+    for delay in _poll_delays(1.0):
         left = until - time.monotonic()
         if left <= 0 or not Batch.objects.open().filter(pk=batch.pk).exists():
             break
@@ -143,7 +140,8 @@ def wait_until_final(
     return get_progress(batch)
 
 
-def _delays(longest: float) -> Iterator[float]:
+def _poll_delays(longest: float) -> Iterator[float]:
+    """Yield the seconds between polls: from 0.05, growing by half each time, to `longest`."""
     delay = 0.05
     while True:
         yield min(delay, longest)

@@ -1,4 +1,4 @@
-"""What became of each document of a batch, in the words that its site reads."""
+"""Lists the result of each document of a batch, in the sentences that its site reads."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -7,66 +7,70 @@ from typing import Any
 from django.db.models import Prefetch
 
 from ingestion.core.states import DocumentState
-from ingestion.models import Batch, Document, Finding
+from ingestion.models import Batch, Finding
 from ingestion.rules.finding_texts import Sentences, sentences
 
-_AT_ONCE = 500
-_WORKING = Sentences("We have not finished with it.", "", "Nothing to do now.")
-_PLAIN: Mapping[DocumentState, Sentences] = {
-    DocumentState.ARCHIVED: Sentences("It is on file.", "", "Nothing to do."),
+_ROWS_PER_QUERY = 500
+_UNFINISHED_SENTENCES = Sentences(
+    "The document is still being processed.", "", "No action is needed now."
+)
+# For documents without a finding code.
+_SENTENCES: Mapping[DocumentState, Sentences] = {
+    DocumentState.ARCHIVED: Sentences("The document is on file.", "", "No action is needed."),
     DocumentState.CANCELLED: Sentences(
-        "It was cancelled before it was checked.", "", "Send it again if it is needed after all."
+        "The document was cancelled before it was checked.",
+        "",
+        "Send it again if it is still needed.",
     ),
     DocumentState.WITHDRAWN: Sentences(
-        "It was filed in error, or its site replaced it while it was in review.",
+        "The document was filed in error, or the site replaced it while it was in review.",
         "",
-        "Nothing to do.",
+        "No action is needed.",
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentResult:
-    """What became of one document, for its sender."""
+    """Describes the result of one document for its sender."""
 
     site: str
     doc_id: str
     sha256: str
     state: DocumentState
     code: str
-    what: str  # happened
-    why: str  # it matters
-    do: str
-    url: str  # at its portal; "" for an upload
+    what: str  # a sentence: what happened
+    why: str  # a sentence: why it matters
+    do: str  # a sentence: what to do
+    url: str  # the address at its portal; "" for an upload
 
     def as_json(self) -> dict[str, str]:
         return asdict(self)
 
 
 def list_results(batch: Batch) -> Iterator[DocumentResult]:
-    """Every document of the batch, in the order of submission, with the words its site reads."""
+    """Yield the result of every document of the batch, in the order of submission."""
     primary = Prefetch(
         "findings", Finding.objects.filter(is_primary=True).order_by("attempt"), to_attr="decisions"
     )
     rows = batch.documents.order_by("pk").select_related("site").prefetch_related(primary)
-    return map(_result, rows.iterator(_AT_ONCE))
-
-
-def _result(document: Document) -> DocumentResult:
-    decisions: list[Finding] = document.decisions  # type: ignore[attr-defined] # prefetched
-    said = _PLAIN.get(DocumentState(document.state), _WORKING)
-    if document.code:
-        own = [decision.facts for decision in decisions if decision.code == document.code]
-        facts: dict[str, Any] = own[-1] if own else {}
-        said = sentences(document.code, facts, type_name=document.type_name)
-    return DocumentResult(
-        site=document.site.site_id,
-        doc_id=document.doc_id,
-        sha256=document.sha256 or document.expected_sha256,
-        state=DocumentState(document.state),
-        code=document.code,
-        what=said.what,
-        why=said.why,
-        do=said.do,
-        url=document.url,
-    )
+    for document in rows.iterator(_ROWS_PER_QUERY):
+        state, code = DocumentState(document.state), document.code
+        text = _SENTENCES.get(state, _UNFINISHED_SENTENCES)
+        if code:
+            decisions: list[Finding] = document.decisions  # type: ignore[attr-defined] # prefetched
+            facts: dict[str, Any] = {}  # of the last decision with this code
+            for decision in decisions:
+                facts = decision.facts if decision.code == code else facts
+            text = sentences(code, facts, type_name=document.type_name)
+        yield DocumentResult(
+            site=document.site.site_id,
+            doc_id=document.doc_id,
+            sha256=document.sha256 or document.expected_sha256,
+            state=state,
+            code=code,
+            what=text.what,
+            why=text.why,
+            do=text.do,
+            url=document.url,
+        )

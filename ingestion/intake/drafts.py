@@ -1,8 +1,8 @@
-"""Files that people choose in the upload form: kept as they come, until their packet is sent.
+"""Drafts: the files of a packet in the upload form, until the person submits it.
 
-A file that has come does not come again: a lost connection costs the file that was on its way, and
-a closed page nothing. Of all this nothing is registered, or on record, before `send`; what nobody
-sends is dropped after a week.
+Each file is saved when it is uploaded. A lost connection costs only the file in transfer, which can
+be resumed, and a closed page costs nothing. Nothing is registered or recorded before
+`submit_draft`. A draft that is not submitted expires after `Draft.KEPT`.
 """
 
 import logging
@@ -33,26 +33,27 @@ logger = logging.getLogger(__name__)
 
 
 class DraftFull(Exception):
-    """The draft holds as many files as a packet may. This one was not kept."""
+    """The draft has as many files as a packet may have, and the new file was dropped."""
 
 
 def get_max_files(corrects: Document | None) -> int:
-    """How many files a draft holds."""
+    """Return the number of files that a draft may have."""
     return 1 if corrects else int(settings.MAX_UPLOAD_FILES)
 
 
 def find_draft(user: User, corrects: Document | None = None) -> Draft | None:
+    """Return the person's open draft for a packet, or for a file that corrects a document."""
     return Draft.objects.open().filter(user=user, corrects=corrects).first()
 
 
 def find_sent_packet(user: User, token: str) -> Packet | None:
-    """What became of the draft of this form, once it was sent."""
+    """Return the packet that was submitted from this form, or None. `token` identifies the form."""
     draft = Draft.objects.filter(user=user, token=token, packet__isnull=False).first()
     return draft.packet if draft else None
 
 
 def begin_draft(user: User, token: str, corrects: Document | None = None) -> Draft:
-    """The open one, whichever form it was begun in; or a new one, of this form."""
+    """Return the person's open draft, from whichever form, or create one for this form."""
     if draft := find_draft(user, corrects):
         return draft
     is_used = not token or Draft.objects.filter(user=user, token=token).exists()
@@ -60,14 +61,14 @@ def begin_draft(user: User, token: str, corrects: Document | None = None) -> Dra
     try:
         with transaction.atomic():
             return Draft.objects.create(user=user, corrects=corrects, token=own)
-    except IntegrityError:  # begun at the same moment, in another tab
+    except IntegrityError:  # It was begun at the same moment, for example in another tab.
         return Draft.objects.open().get(user=user, corrects=corrects)
 
 
 def add_file(draft: Draft, filename: str, content: "File[bytes]") -> tuple[DraftFile, bool]:
-    """Keep a file that came in one request. Return it, and whether it is new.
+    """Save a file that was sent in one request. Returns it, and whether it is new to the draft.
 
-    Raises Full, OverQuota and OSError, and keeps nothing then.
+    Raises DraftFull, QuotaExceeded and OSError. Then the file is not saved.
     """
     upload = begin_upload(draft, filename, content.size)
     try:
@@ -86,9 +87,9 @@ def begin_upload(
     metadata: str = "",
     key: uuid.UUID | None = None,
 ) -> Upload:
-    """Begin the upload of a file of `length` bytes. Raises Full and OverQuota."""
+    """Begin the upload of a file of `length` bytes. Raises DraftFull and QuotaExceeded."""
     with transaction.atomic():
-        # Its row is locked: otherwise two requests could take the last place.
+        # The draft is locked. Otherwise two requests could use the last place twice.
         Draft.objects.select_for_update().get(pk=draft.pk)
         if draft.files.count() >= get_max_files(draft.corrects):
             raise DraftFull
@@ -100,7 +101,7 @@ def begin_upload(
 
 
 def check_quota(draft: Draft, more: int) -> None:
-    """Raise OverQuota unless `more` bytes of this draft may wait, and there is room for them."""
+    """Raise QuotaExceeded or SpoolFull if there is no room for `more` bytes of this draft."""
     others = Draft.objects.open().filter(user=draft.user).exclude(pk=draft.pk)
     waiting = others.filter(Q(files__isnull=False) | Q(uploads__isnull=False)).distinct()
     quotas.check_quota(
@@ -112,10 +113,11 @@ def check_quota(draft: Draft, more: int) -> None:
 
 
 def add_finished_upload(upload: Upload) -> tuple[DraftFile, bool]:
-    """Make a finished upload a file of its draft. Return it, and whether it is new.
+    """Make a finished upload a file of its draft. Returns it, and whether it is new to the draft.
 
-    The same bytes are kept once. Idempotent: the upload stays, and leads to its file, until the
-    draft is sent. Raises Full and drops the upload; and raises what `upload_sessions.finish` does.
+    The same bytes are stored once. It may be called again: the upload remains until the draft is
+    submitted, and refers to its file. Raises DraftFull and deletes the upload if there is no place,
+    and raises what `upload_sessions.finish_upload` raises.
     """
     upload = upload_sessions.finish_upload(upload)
     is_full = False
@@ -148,36 +150,37 @@ def add_finished_upload(upload: Upload) -> tuple[DraftFile, bool]:
 
 
 def suggest_file_type(file: DraftFile) -> None:
-    """Say of it what it looks like, once. Takes seconds."""
+    """Detect the type of a file once, and store it with the file. It takes seconds."""
     if file.guessed_at or not settings.GUESS_SECONDS:
         return
     try:
         with tempfile.TemporaryDirectory(prefix="siteledger-draft-") as folder:
-            seen = suggest_type(spool.open_local(file.spooled, Path(folder)))
-    except StorageUnavailable:  # to be asked again when it is checked
-        logger.exception("an uploaded file could not be looked at")
+            detected = suggest_type(spool.open_local(file.spooled, Path(folder)))
+    except StorageUnavailable:  # The checks will read the file again.
+        logger.exception("an uploaded file could not be read for a suggestion")
         return
-    if seen is not None:
-        file.guess, file.guessed_at = seen, timezone.now()
-        DraftFile.objects.filter(pk=file.pk).update(guess=seen, guessed_at=file.guessed_at)
+    if detected is not None:
+        file.guess, file.guessed_at = detected, timezone.now()
+        DraftFile.objects.filter(pk=file.pk).update(guess=detected, guessed_at=file.guessed_at)
 
 
 def get_spooled_file(file: DraftFile) -> SpooledFile:
-    """As the register takes it."""
+    """Return the file for registration."""
     return SpooledFile(file.spooled, file.sha256, file.size)
 
 
 def declare_file(file: DraftFile, document_type: str, person: str) -> None:
-    """What its person says that it is; "" for what they have not said."""
+    """Store the type and the person that were chosen in the form. Each may be ""."""
     if (file.document_type, file.person) != (document_type, person):
         file.document_type, file.person = document_type[:40], person[:80]
         file.save(update_fields=["document_type", "person"])
 
 
 def should_confirm_type(file: DraftFile, chosen: str) -> bool:
-    """Whether to ask back: its pages say clearly that it is something else. Once for each choice.
+    """Return whether the person has to confirm the chosen type, because another one was detected.
 
-    Whoever sends it again all the same knows better, and that is put on record with the document.
+    Each choice has to be confirmed once. If the person submits it again, the choice stands, and the
+    ledger records that it differs from the detected type.
     """
     if not file.guess or chosen not in TYPES or chosen in {file.guess, file.doubted}:
         return False
@@ -186,13 +189,13 @@ def should_confirm_type(file: DraftFile, chosen: str) -> bool:
     return True
 
 
-def remove_file(draft: Draft, number: int) -> None:
-    """Idempotent."""
-    for file in draft.files.filter(pk=number):
-        _drop(file)
+def remove_file(draft: Draft, key: int) -> None:
+    """Delete a file of the draft by its primary key. It may be called again."""
+    for file in draft.files.filter(pk=key):
+        _delete_file(file)
 
 
-def _drop(file: DraftFile) -> None:
+def _delete_file(file: DraftFile) -> None:
     file.delete()
     spool.drop_upload(file.spooled)
 
@@ -200,23 +203,30 @@ def _drop(file: DraftFile) -> None:
 def submit_draft(
     draft: Draft, *, site: Site, files: Sequence[UploadedDocument], idempotency_key: str
 ) -> Packet:
-    """Register it, and let its files go. Raises what `upload_packet` does; it is kept then."""
+    """Register the packet, and close the draft.
+
+    Raises what `register_upload` raises. Then the draft remains.
+    """
     packet = register_upload(
         site=site, user=draft.user, files=files, idempotency_key=idempotency_key
     )
-    # Registered and durable. If we die here, sending it again attaches to it under the same key.
+    # The packet is registered and durable. If the process dies here, submitting again finds it by
+    # the same key.
     close_draft(draft, packet)
     return packet
 
 
 def close_draft(draft: Draft, packet: Packet) -> None:
-    """It was sent."""
+    """Mark the draft as submitted, and delete its files."""
     Draft.objects.filter(pk=draft.pk).update(packet=packet, touched_at=timezone.now())
     _empty(draft)
 
 
 def drop_expired_drafts() -> int:
-    """Drop drafts that nobody has changed for a week, sent or not. Return how many."""
+    """Delete drafts that were not changed for `Draft.KEPT`, submitted or not.
+
+    Returns how many there were.
+    """
     old = Draft.objects.filter(touched_at__lt=timezone.now() - Draft.KEPT)
     for draft in old:
         _empty(draft)
@@ -225,7 +235,8 @@ def drop_expired_drafts() -> int:
 
 
 def _empty(draft: Draft) -> None:
+    """Delete the files and uploads of a draft."""
     for file in draft.files.all():
-        _drop(file)
+        _delete_file(file)
     for upload in draft.uploads.select_related("draft"):
         upload_sessions.terminate_upload(upload)

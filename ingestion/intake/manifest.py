@@ -1,7 +1,8 @@
-"""A manifest file to descriptors, or every fault in it with its line.
+"""Reads and validates manifests, which list documents to import.
 
-NDJSON, or one JSON list. One bad line refuses the whole file: a sender mends it once, and nothing
-is registered twice. Descriptors only, never bytes.
+A manifest is NDJSON, or one JSON list. It describes documents and never contains their bytes. If
+one line is invalid, the whole file is refused, with all its faults: the sender corrects it once,
+and no document is registered twice.
 """
 
 import unicodedata
@@ -23,36 +24,39 @@ from sites.portal_origin import PORTAL_SCHEMES
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFault:
-    """`line` counts from 1: of the file, or of the list. 0: the file as a whole."""
+    """Describes what is wrong with one document of a submission, or with the whole submission.
+
+    `line` is the line of the file or the number in the list, from 1. It is 0 for the whole
+    submission.
+    """
 
     line: int
     field: str
     message: str
 
     def __str__(self) -> str:
-        where = f"line {self.line}" if self.line else "the file"
-        return (
-            f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
-        )
+        line = f"line {self.line}" if self.line else "the file"
+        return f"{line}: {self.field}: {self.message}" if self.field else f"{line}: {self.message}"
 
 
 class SubmissionRefused(Exception):
-    """Nothing was registered. `faults` name all that has to be mended."""
+    """A submission is invalid, and nothing was registered. `faults` names everything to correct."""
 
     def __init__(self, faults: Sequence[SubmissionFault]) -> None:
         super().__init__("\n".join(str(fault) for fault in faults))
         self.faults = tuple(faults)
 
 
-# Ledger lines are in Unicode normal form C; file systems and keyboards write other forms.
+# The ledger contains text in Unicode normal form C. File systems and keyboards write other forms.
 NormalizedText = BeforeValidator(
     lambda value: unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 )
-PRINTABLE_PATTERN = r"^[^\x00-\x1f\x7f]*$"  # PostgreSQL keeps no NUL, and a name has no line breaks
+# Text without control characters: PostgreSQL stores no NUL, and a name has no line breaks.
+PRINTABLE_PATTERN = r"^[^\x00-\x1f\x7f]*$"
 
 
 class ManifestLine(BaseModel):
-    """One line of a manifest."""
+    """Validates one line of a manifest."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
@@ -69,28 +73,33 @@ class ManifestLine(BaseModel):
 
 
 def read_manifest(text: str, *, sites: "QuerySet[Site] | None" = None) -> list[ManifestLine]:
-    """Raises Refused with every fault of the file, never with the first one alone.
+    """Return the lines of a manifest. Raises SubmissionRefused with all faults of the file.
 
-    `sites`: those that the sender may send for; for others it reads as if there were none.
+    `sites` are those for which the sender may submit. Other sites are reported as unknown.
     """
     faults: list[SubmissionFault] = []
     numbered: list[tuple[int, ManifestLine]] = []
-    for line, content in _lines(text, faults):
+    for number, content in _parse_lines(text, faults):
         try:
-            numbered.append((line, ManifestLine.model_validate(content)))
+            numbered.append((number, ManifestLine.model_validate(content)))
         except ValidationError as error:
-            faults += [_fault(line, detail) for detail in error.errors()]
+            faults += [_describe_validation_error(number, detail) for detail in error.errors()]
     if not numbered and not faults:
         faults.append(SubmissionFault(0, "", "it is empty; a manifest names at least one document"))
-    faults += _against_the_register(numbered, Site.objects.all() if sites is None else sites)
-    faults += _repeated(numbered)
+    faults += _check_against_database(numbered, Site.objects.all() if sites is None else sites)
+    first: dict[tuple[str, str], int] = {}
+    for number, line in numbered:
+        earlier = first.setdefault((line.site_id, line.doc_id), number)
+        if earlier != number:
+            message = f"{line.doc_id!r} of this site is already on line {earlier}"
+            faults.append(SubmissionFault(number, "doc_id", message))
     if faults:
         raise SubmissionRefused(sorted(faults, key=lambda fault: (fault.line, fault.field)))
-    return [descriptor for _, descriptor in numbered]
+    return [line for _, line in numbered]
 
 
-def _lines(text: str, faults: list[SubmissionFault]) -> Iterator[tuple[int, Any]]:
-    """(number, value) of each line or list element; what is not JSON becomes a fault."""
+def _parse_lines(text: str, faults: list[SubmissionFault]) -> Iterator[tuple[int, Any]]:
+    """Yield number and value of each line or list element. Adds what is not JSON to `faults`."""
     if text.lstrip().startswith("["):
         try:
             yield from enumerate(strict_json.loads(text), start=1)
@@ -107,7 +116,8 @@ def _lines(text: str, faults: list[SubmissionFault]) -> Iterator[tuple[int, Any]
             faults.append(SubmissionFault(number, "", f"not JSON: {error.message}{where}"))
 
 
-_PLAIN = {
+# Plain messages by pydantic's types of errors.
+_VALIDATION_MESSAGES = {
     "missing": "is missing",
     "extra_forbidden": "is not a field of a manifest",
     "string_too_short": "is empty",
@@ -117,38 +127,41 @@ _PLAIN = {
 }
 
 
-def _fault(line: int, detail: Any) -> SubmissionFault:
+def _describe_validation_error(number: int, detail: Any) -> SubmissionFault:
     field = ".".join(str(part) for part in detail["loc"])
     if field == "sha256":
-        return SubmissionFault(line, field, "has to be 64 lower-case hexadecimal digits")
-    message = _PLAIN.get(detail["type"], detail["msg"][:1].lower() + detail["msg"][1:])
-    return SubmissionFault(line, field, message)
+        return SubmissionFault(number, field, "has to be 64 lower-case hexadecimal digits")
+    default = detail["msg"][:1].lower() + detail["msg"][1:]
+    return SubmissionFault(number, field, _VALIDATION_MESSAGES.get(detail["type"], default))
 
 
-def _against_the_register(
+def _check_against_database(
     numbered: Iterable[tuple[int, ManifestLine]], sites: "QuerySet[Site]"
 ) -> Iterator[SubmissionFault]:
-    """What only the database and the rules can tell."""
+    """Yield unknown sites, foreign addresses, and unsupported schema versions and types."""
     portals = {site.site_id: site.portal for site in sites.select_related("portal")}
-    for line, descriptor in numbered:
-        portal = portals.get(descriptor.site_id)
+    for number, line in numbered:
+        portal = portals.get(line.site_id)
         if portal is None:
-            message = f"there is no site {descriptor.site_id!r}; load it with load_sites first"
-            yield SubmissionFault(line, "site_id", message)
-        elif problem := explain_address_refusal(portal, descriptor.url):
-            yield SubmissionFault(line, "url", problem)
-        if descriptor.schema_version not in SCHEMA_VERSIONS:
+            message = f"there is no site {line.site_id!r}; load it with load_sites first"
+            yield SubmissionFault(number, "site_id", message)
+        elif refusal := explain_address_refusal(portal, line.url):
+            yield SubmissionFault(number, "url", refusal)
+        if line.schema_version not in SCHEMA_VERSIONS:
             known = ", ".join(SCHEMA_VERSIONS)
-            message = f"{descriptor.schema_version!r} is not supported; supported: {known}"
-            yield SubmissionFault(line, "schema_version", message)
-        if descriptor.document_type and descriptor.document_type not in TYPES:
+            message = f"{line.schema_version!r} is not supported; supported: {known}"
+            yield SubmissionFault(number, "schema_version", message)
+        if line.document_type and line.document_type not in TYPES:
             known = ", ".join(TYPES)
-            message = f"{descriptor.document_type!r} is not a type; types: {known}"
-            yield SubmissionFault(line, "document_type", message)
+            message = f"{line.document_type!r} is not a type; types: {known}"
+            yield SubmissionFault(number, "document_type", message)
 
 
 def explain_address_refusal(portal: Portal, url: str) -> str:
-    """Why this address may not be asked; "" when it may. A manifest sends us nowhere else."""
+    """Return why this address may not be requested, or "" if it may.
+
+    A manifest may only name addresses of the site's own portal.
+    """
     try:
         asked, base = urlsplit(url), urlsplit(portal.base_url)
         same = (asked.hostname, asked.port) == (base.hostname, base.port)
@@ -162,13 +175,3 @@ def explain_address_refusal(portal: Portal, url: str) -> str:
     if not same or asked.username or asked.password:
         return f"does not belong to the site's portal {portal.base_url}"
     return ""
-
-
-def _repeated(numbered: Iterable[tuple[int, ManifestLine]]) -> Iterator[SubmissionFault]:
-    first: dict[tuple[str, str], int] = {}
-    for line, descriptor in numbered:
-        identity = (descriptor.site_id, descriptor.doc_id)
-        if identity in first:
-            message = f"{descriptor.doc_id!r} of this site stands on line {first[identity]} already"
-            yield SubmissionFault(line, "doc_id", message)
-        first.setdefault(identity, line)

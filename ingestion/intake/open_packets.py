@@ -1,8 +1,8 @@
-"""Packets of programs whose files come one by one, until they are submitted or expire.
+"""Open packets: a program creates one, uploads its files, and submits it in a separate request.
 
-Nothing of an open packet is registered before `submit`; its rows (`OpenPacket`, `Upload`) are no
-records and are deleted then. Its id is made of owner and key: opening it again finds it, and nobody
-else can name it.
+Nothing of an open packet is registered before `submit_packet`. Its rows (`OpenPacket`, `Upload`)
+are no records; they are deleted when it is submitted or expires. Its id is derived from owner and
+idempotency key, so opening it again finds it, and no other owner can address it.
 """
 
 import uuid
@@ -23,11 +23,11 @@ _NAMESPACE = uuid.UUID("7a2f5c0e-6d2a-4a53-9a0e-3f6f5a1c9b11")  # any constant
 
 
 class OpenPacketNotFound(Exception):
-    """There is no such packet, it is somebody else's, or it was submitted."""
+    """There is no such open packet: it never existed, has another owner, or was submitted."""
 
 
 class MissingFiles(Exception):
-    """Files are missing; `numbers` says which, from 0."""
+    """Files of the packet are not completely uploaded. `numbers` names them, from 0."""
 
     def __init__(self, numbers: list[int]) -> None:
         super().__init__(f"missing: {numbers}")
@@ -36,7 +36,7 @@ class MissingFiles(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFile:
-    """A file of an open packet, as the program declared it."""
+    """Describes a file of an open packet, as the program declared it."""
 
     filename: str
     document_type: str
@@ -48,9 +48,10 @@ class DeclaredFile:
 def open_packet(
     *, owner: str, key: str, site: Site, priority: int, files: Iterable[DeclaredFile]
 ) -> OpenPacket:
-    """Return the packet of this owner and key. Idempotent.
+    """Create a packet for this owner and key, or return the existing one.
 
-    Raises IdempotencyKeyReused, OverQuota and NoRoom, and keeps nothing then.
+    Raises IdempotencyKeyReused if the existing one differs, and QuotaExceeded or SpoolFull if there
+    is no room.
     """
     drop_expired_packets()
     declared = [asdict(each) for each in files]
@@ -64,12 +65,12 @@ def open_packet(
         size=sum(each["size"] for each in declared),
     )
     with transaction.atomic():
-        # The site's row is locked: otherwise two requests could take the last place of the quota.
+        # The site is locked. Otherwise two requests could use the rest of the quota twice.
         Site.objects.select_for_update(no_key=True).get(pk=site.pk)
-        if there := OpenPacket.objects.filter(pk=wanted.pk).first():
-            if _description(there) != _description(wanted):
+        if existing := OpenPacket.objects.filter(pk=wanted.pk).first():
+            if _description(existing) != _description(wanted):
                 raise IdempotencyKeyReused(f"the key {key!r} was used for another packet")
-            return there
+            return existing
         own = OpenPacket.objects.filter(owner=owner).values_list("size", flat=True)
         quotas.check_quota(
             OpenUploads(len(own) + 1, sum(own)),
@@ -86,7 +87,7 @@ def _description(packet: OpenPacket) -> tuple[object, ...]:
 
 
 def find_open_packet(packet_id: uuid.UUID, *, owner: str) -> OpenPacket:
-    """Return the open packet of this id. Raises NotOpen."""
+    """Return an open packet of this owner. Raises OpenPacketNotFound, also if it has expired."""
     packet = OpenPacket.objects.filter(pk=packet_id, owner=owner).select_related("site").first()
     if packet is None or packet.expires_at < timezone.now():
         raise OpenPacketNotFound(f"there is no open packet {packet_id}")
@@ -98,26 +99,30 @@ def list_declared_files(packet: OpenPacket) -> list[DeclaredFile]:
 
 
 def get_uploads_by_number(packet: OpenPacket) -> dict[int, Upload]:
-    """Return the uploads of its files by their numbers; a file that nobody has begun has none."""
+    """Return the uploads of its files, by the number of the file. A file may have none."""
     return {each.number or 0: each for each in packet.uploads.select_related("packet")}
 
 
 def get_or_begin_upload(packet: OpenPacket, number: int, *, metadata: str = "") -> Upload:
-    """Return the upload of a file, begun if need be. Raises IndexError for an unknown number."""
+    """Return the upload of a file, and begin it if there is none.
+
+    Raises IndexError if the packet has no file with this number.
+    """
     of_file = packet.uploads.filter(number=number).select_related("packet")
     if found := of_file.first():
         return found
     try:
         with transaction.atomic():
             return _create_upload(packet, number, metadata)
-    except IntegrityError:  # another request began it at the same moment
+    except IntegrityError:  # Another request began it at the same moment.
         return of_file.get()
 
 
 def begin_upload(packet: OpenPacket, number: int, *, metadata: str = "") -> Upload:
-    """Begin the upload of a file again. An unfinished upload of it is terminated.
+    """Begin the upload of a file. An unfinished upload of the same file is terminated.
 
-    Raises IndexError for an unknown number, and IntegrityError if the file is complete.
+    Raises IndexError if the packet has no file with this number, and IntegrityError if the file is
+    complete.
     """
     for unfinished in packet.uploads.filter(number=number, spooled=""):
         upload_sessions.terminate_upload(unfinished)
@@ -137,50 +142,46 @@ def _create_upload(packet: OpenPacket, number: int, metadata: str) -> Upload:
 
 
 def submit_packet(packet: OpenPacket, *, submission: Submission) -> Packet:
-    """Register the packet and forget it here.
+    """Register the packet, and discard the open packet.
 
-    Raises MissingFiles, and what `register_files` raises.
+    Raises MissingFiles if a file is not completely uploaded, and what `register_files` raises.
     """
-    begun = get_uploads_by_number(packet)
-    complete = [_complete(begun.get(number)) for number in range(len(packet.files))]
-    if missing := [number for number, upload in enumerate(complete) if upload is None]:
+    uploads = get_uploads_by_number(packet)
+    files, missing = [], []
+    for number, file in enumerate(list_declared_files(packet)):
+        upload = uploads.get(number)
+        try:
+            # The server may have died after the last part of a file and before it finished it.
+            finished = upload_sessions.finish_upload(upload) if upload else None
+        except (
+            upload_sessions.UploadIncomplete,
+            upload_sessions.DigestMismatch,
+            upload_sessions.UploadNotFound,
+        ):
+            finished = None
+        if finished is None:
+            missing.append(number)
+            continue
+        content = upload_sessions.get_spooled_file(finished)
+        files.append(UploadedDocument(file.filename, file.document_type, file.person, content))
+    if missing:
         raise MissingFiles(missing)
-    files = [
-        UploadedDocument(
-            file.filename, file.document_type, file.person, upload_sessions.get_spooled_file(upload)
-        )
-        for file, upload in zip(list_declared_files(packet), complete, strict=True)
-        if upload
-    ]
     registered = register_files(packet.site, files, submission)
-    # Registered and durable. A crash here is harmless: submitting again finds it by the same key.
+    # The packet is registered and durable. If the process dies here, submitting again finds it by
+    # the same key.
     discard_packet(packet)
     return registered
 
 
-def _complete(upload: Upload | None) -> Upload | None:
-    """Return the upload if its whole file has come, also if the server died before it joined it."""
-    if upload is None:
-        return None
-    try:
-        return upload_sessions.finish_upload(upload)
-    except (
-        upload_sessions.UploadIncomplete,
-        upload_sessions.DigestMismatch,
-        upload_sessions.UploadNotFound,
-    ):
-        return None
-
-
 def discard_packet(packet: OpenPacket) -> None:
-    """Drop an open packet with all its uploads. Idempotent."""
+    """Delete an open packet with all its uploads. It may be called again."""
     for upload in packet.uploads.select_related("packet"):
         upload_sessions.terminate_upload(upload)
     OpenPacket.objects.filter(pk=packet.pk).delete()
 
 
 def drop_expired_packets() -> int:
-    """Drop packets for which nothing has come for a day. Return how many."""
+    """Delete packets that received nothing for `OpenPacket.KEPT`. Returns how many there were."""
     old = OpenPacket.objects.filter(touched_at__lt=timezone.now() - OpenPacket.KEPT)
     count = 0
     for packet in old:

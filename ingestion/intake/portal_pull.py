@@ -1,12 +1,11 @@
-"""Ask a site's portal again for all that it gave us, without anybody sending a manifest.
+"""Downloads from a site's portal again all documents that it has served, without a manifest.
 
-What it still has is on file already, and costs one conditional request; what it has changed is a
-new version, and what was rejected may have been mended there. What a portal holds that nobody named
-is not found: portals have no listing to ask for (decision 26).
+An unchanged document is on file already and costs one conditional request. A changed document is a
+new version, and a rejected one may have been corrected at the portal. Documents that no manifest
+has named are not found, because portals have no listing (decision 26).
 """
 
 import math
-from collections.abc import Iterator
 from datetime import datetime
 
 from django.db.models import Max
@@ -21,11 +20,14 @@ from sites.models import Site
 
 
 class NothingToPull(Exception):
-    """The site's portal gave nothing yet, or all of it is being asked for just now."""
+    """The portal of the site has served no document yet, or all of them are being fetched now."""
 
 
 class PortalUnavailable(Exception):
-    """The site's portal does not answer. Nothing was registered."""
+    """The portal of the site does not answer, and nothing was registered.
+
+    `seconds` is the time until its next probe.
+    """
 
     def __init__(self, next_probe_at: datetime) -> None:
         super().__init__(
@@ -36,36 +38,36 @@ class PortalUnavailable(Exception):
 
 
 def pull_site(site: Site, submission: Submission) -> Batch:
-    """A batch with a document for each that the site's portal gave. The same key, the same batch.
+    """Register a batch with each document that the portal of the site has served.
 
-    Raises NothingToPull, PortalSilent, and what `register_manifest` raises.
+    The same idempotency key returns the same batch. Raises NothingToPull, PortalUnavailable, and
+    what `register_manifest` raises.
     """
     if find_batch_by_key(submission.idempotency_key):
         return register_manifest([], submission)
     if limit_state := PortalLimitState.objects.down().filter(portal=site.portal_id).first():
         raise PortalUnavailable(limit_state.next_probe_at)
-    lines = list(_given_before(site))
-    # None are left, too, when the same pull was registered since we looked.
+    served = Document.objects.filter(site=site).exclude(url="")
+    # If the last document of a doc_id was cancelled, the one before it counts.
+    counted = served.exclude(state=DocumentState.CANCELLED)
+    last = counted.order_by().values("doc_id").annotate(last=Max("pk")).values("last")
+    lines = [
+        # The line announces no SHA-256, because a new version is wanted.
+        ManifestLine(
+            site_id=site.site_id,
+            doc_id=document.doc_id,
+            url=document.url,
+            schema_version=document.schema_version,
+            document_type=document.document_type,
+            filename=document.filename,
+        )
+        for document in served.filter(pk__in=last).exclude(state__in=UNSETTLED_STATES)
+        if not explain_address_refusal(site.portal, document.url)
+    ]
+    # There are also no lines if the same pull was registered since the first query.
     if not lines and not find_batch_by_key(submission.idempotency_key):
         raise NothingToPull(
-            f"the portal of site {site.site_id} gave nothing yet that is not being asked for "
+            f"the portal of site {site.site_id} has served no documents that are not being fetched "
             "already"
         )
     return register_manifest(lines, submission)
-
-
-def _given_before(site: Site) -> Iterator[ManifestLine]:
-    """The last that is known of each doc_id. No fingerprint: other bytes are what is hoped for."""
-    given = Document.objects.filter(site=site).exclude(url="")
-    wanted = given.exclude(state=DocumentState.CANCELLED)  # what stood before it still stands
-    last = wanted.order_by().values("doc_id").annotate(last=Max("pk")).values("last")
-    for document in given.filter(pk__in=last).exclude(state__in=UNSETTLED_STATES):
-        if not explain_address_refusal(site.portal, document.url):
-            yield ManifestLine(
-                site_id=site.site_id,
-                doc_id=document.doc_id,
-                url=document.url,
-                schema_version=document.schema_version,
-                document_type=document.document_type,
-                filename=document.filename,
-            )

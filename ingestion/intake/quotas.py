@@ -1,24 +1,28 @@
-"""How much may wait before it is submitted: open packets of programs, and drafts of people.
+"""Limits the files that wait before they are submitted: open packets of programs, drafts of people.
 
-Nothing of it is registered, so the ceiling of admission does not count it. Without these quotas one
-token could declare, and fill, more than the disk holds.
+These files are not registered, so admission control does not count them. Without quotas, one token
+could upload more than the disk holds.
 """
 
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import Sum
+from django.utils.translation import gettext as _
 
 from ingestion.models import DraftFile, OpenPacket, Upload
 from ingestion.storage import disk_space
 
 MAX_PART_BYTES = 8 * 1024 * 1024  # of a file that is sent in several requests
-BYTES_PER_MEGABYTE = 1_000_000  # bytes
-RETRY_SECONDS = 600  # while the disk is full, or others' uploads fill the quota of all
+BYTES_PER_MEGABYTE = 1_000_000
+RETRY_SECONDS = 600  # when the disk is full, or when all uploads together fill their quota
 
 
 class QuotaExceeded(Exception):
-    """Nothing was stored. The message says what to do; `retry_after` is in seconds, or 0."""
+    """A quota is used up, and nothing was stored.
+
+    The message is for people. `retry_after` is in seconds, or 0 if waiting does not help.
+    """
 
     def __init__(self, message: str, retry_after: int = 0) -> None:
         super().__init__(message)
@@ -26,61 +30,69 @@ class QuotaExceeded(Exception):
 
 
 class SpoolFull(QuotaExceeded):
-    """The disk on which uploads wait is full."""
+    """The disk of the spool is full."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenUploads:
-    """What one token or person has begun and not submitted."""
+    """Counts the packets and bytes that one token or person has begun and not submitted."""
 
-    count: int
-    size: int  # bytes, of the whole files as they were declared
+    count: int  # packets
+    size: int  # bytes of the whole files, as they were declared
 
 
 def check_quota(own: OpenUploads, *, in_all: int, more: int) -> None:
-    """Raise OverQuota if `more` bytes are more than their owner, or all together, may leave open.
+    """Raise QuotaExceeded if `more` bytes exceed the quota of their owner or of all together.
 
-    `own`: with the upload that is about to begin or to grow. `in_all`: bytes that wait for
-    everybody.
+    `own` includes the packet that is about to begin or to grow. `in_all` are the bytes that wait
+    for all owners.
     """
     if own.count > settings.OPEN_UPLOADS:
         raise QuotaExceeded(
-            f"There are {settings.OPEN_UPLOADS} unfinished uploads already, the most that one "
-            "person or token may have. Submit one of them, or remove it, and try again."
+            _(
+                "You already have {count} unfinished uploads, which is the limit. Submit or remove "
+                "one of them, and try again."
+            ).format(count=settings.OPEN_UPLOADS)
         )
     if own.size + more > settings.OPEN_UPLOAD_MB * BYTES_PER_MEGABYTE:
         raise QuotaExceeded(
-            f"Unfinished uploads would hold more than {settings.OPEN_UPLOAD_MB} MB, the most that "
-            "one person or token may have. Submit one of them, or remove files, and try again."
+            _(
+                "Your unfinished uploads would exceed {size} MB, which is the limit. Submit one of "
+                "them or remove files, and try again."
+            ).format(size=settings.OPEN_UPLOAD_MB)
         )
     if in_all + more > settings.OPEN_UPLOAD_MB_IN_ALL * BYTES_PER_MEGABYTE:
         raise QuotaExceeded(
-            "There are too many unfinished uploads of other people at the moment. Try again "
-            "later; what you have sent is kept.",
+            _(
+                "There are too many unfinished uploads in SiteLedger. The files that you uploaded "
+                "are saved. Try again later."
+            ),
             RETRY_SECONDS,
         )
 
 
 def check_free_space(more: int) -> None:
-    """Raise NoRoom unless the spool's disk has room for `more` bytes beside READY_FREE_MB."""
+    """Raise SpoolFull unless the disk of the spool has room for `more` bytes and READY_FREE_MB."""
     if disk_space.get_free_bytes("SPOOL_DIR") - more < settings.READY_FREE_MB * BYTES_PER_MEGABYTE:
         raise SpoolFull(
-            "The server has no room for more files at the moment. The operators have been told. "
-            "Try again later; what you have sent is kept.",
+            _(
+                "The server has no space for more files. The operators have been notified. The "
+                "files that you uploaded are saved. Try again later."
+            ),
             RETRY_SECONDS,
         )
 
 
 def count_draft_bytes(**which: object) -> int:
-    """Return the bytes of all drafts, or of those that match `draft__...`.
+    """Return the bytes of all drafts, or of those that match the lookups (`draft__user=...`).
 
-    An upload that is coming in counts with its whole length from the beginning.
+    An upload in progress counts with its whole length.
     """
     files = DraftFile.objects.filter(draft__packet=None, **which)
-    coming = Upload.objects.filter(draft__isnull=False, draft__packet=None, file=None, **which)
+    unfinished = Upload.objects.filter(draft__isnull=False, draft__packet=None, file=None, **which)
     sums = (
         files.aggregate(sum=Sum("size"))["sum"],
-        coming.aggregate(sum=Sum("length"))["sum"],
+        unfinished.aggregate(sum=Sum("length"))["sum"],
     )
     return sum(each or 0 for each in sums)
 
@@ -91,5 +103,5 @@ def count_packet_bytes() -> int:
 
 
 def count_waiting_bytes() -> int:
-    """Return the bytes that wait for everybody."""
+    """Return the bytes of all drafts and open packets."""
     return count_draft_bytes() + count_packet_bytes()

@@ -1,7 +1,7 @@
-"""What an uploaded file may be, before it is sent: by what it says, else by its name.
+"""Suggests the document type of an uploaded file before it is submitted.
 
-The rules are those of the check itself, and the file is opened in a guarded child of this process.
-A few at a time: each takes a core, and whoever finds no place goes by the name.
+The rules are those of the checks, and the file is opened in a parser process. A few files are read
+at a time, because each occupies a core; for the others, the form uses the file's name.
 """
 
 import logging
@@ -18,25 +18,26 @@ from ingestion.rules.classification.classify import classify
 MAX_CONCURRENT_SUGGESTIONS = 2  # of one web server process
 
 logger = logging.getLogger(__name__)
-_places = threading.BoundedSemaphore(MAX_CONCURRENT_SUGGESTIONS)
+_slots = threading.BoundedSemaphore(MAX_CONCURRENT_SUGGESTIONS)
 
 
 def suggest_type(path: Path) -> str | None:
-    """A type's slug, "" when nobody can tell by the pages, None when there was no time to look.
+    """Return the slug of the type that the pages show, or "" if they show none.
 
-    Takes at most GUESS_SECONDS; 0 is not to look at all.
+    Returns None if there was no time to read the file. It takes at most GUESS_SECONDS; with 0, no
+    file is read.
     """
     seconds = settings.GUESS_SECONDS
-    if not seconds or not _places.acquire(timeout=seconds):
+    if not seconds or not _slots.acquire(timeout=seconds):
         return None
     try:
-        seen = read_quickly(path, settings.READING_LIMITS, seconds=seconds)
+        reading = read_quickly(path, settings.READING_LIMITS, seconds=seconds)
     except ReadingFault:
-        # Ours, and nothing is lost: the check itself will tell, and report what is wrong with us.
-        logger.exception("an uploaded file could not be looked at")
+        # The file is kept. The checks will read it again and report the fault.
+        logger.exception("an uploaded file could not be read for a suggestion")
         return None
     finally:
-        _places.release()
-    if seen is None:
+        _slots.release()
+    if reading is None:
         return None
-    return classify(seen).slug if isinstance(seen, DocumentReading) else ""
+    return classify(reading).slug if isinstance(reading, DocumentReading) else ""

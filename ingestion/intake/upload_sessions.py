@@ -1,13 +1,13 @@
-"""Resumable uploads: the one way in which a file comes in several requests.
+"""Resumable uploads: a file is received in several requests, which may be interrupted.
 
-An upload belongs to a person's draft (`drafts`) or to a program's open packet (`open_packets`).
-Its state is a row of the database, and its bytes are objects of the spool. So every web host can
-continue what another one began, if the spool is shared (S3) or a common folder.
+An upload belongs to a person's draft (`drafts`) or to a program's open packet (`open_packets`). Its
+state is a row of the database, and its bytes are objects of the spool. So every web host can
+continue an upload that another one began, if the spool is shared (S3) or a common folder.
 
-A request's bytes are durable in the spool before its row is committed. A server that is killed
-between the two leaves bytes that no row names: the client sends them again, and `prune` removes the
-first ones. Two clients that continue the same upload meet at the row's lock: the second one learns
-the new offset from WrongOffset, and its bytes are dropped.
+The bytes of a request are durable in the spool before its row is committed. A server that is killed
+between the two leaves bytes that no row names: the client sends them again, and `manage.py prune`
+removes the first ones. If two clients continue the same upload, the lock of its row orders them:
+the second one receives OffsetConflict with the new offset, and its bytes are dropped.
 """
 
 import base64
@@ -29,15 +29,15 @@ from ingestion.models import Draft, OpenPacket, ReceivedPart, Upload
 from ingestion.storage import spool
 from ingestion.storage.spool import SpooledFile
 
-CHECKSUM_ALGORITHMS = ("sha1", "sha256")  # algorithms; tus requires the first one
+CHECKSUM_ALGORITHMS = ("sha1", "sha256")  # tus 1.0 requires the first one
 
 
 class UploadError(Exception):
-    """An upload was not begun, continued or finished. Its sub-classes say why."""
+    """An upload was not begun, continued or finished. The subclass says why."""
 
 
 class UploadNotFound(UploadError):
-    """There is no such upload, or no longer: it was terminated, submitted, or has expired."""
+    """There is no such upload. It may have been terminated or submitted, or have expired."""
 
 
 class UploadIncomplete(UploadError):
@@ -45,7 +45,7 @@ class UploadIncomplete(UploadError):
 
 
 class OffsetConflict(UploadError):
-    """A part does not begin at byte `received`, where the ones before it end."""
+    """A part does not begin at byte `received`, where the parts before it end."""
 
     def __init__(self, received: int) -> None:
         super().__init__(f"{received} bytes have been received")
@@ -53,20 +53,20 @@ class OffsetConflict(UploadError):
 
 
 class PartTooLong(UploadError):
-    """A part is longer than what is missing of its file. It was not kept."""
+    """A part is longer than the missing rest of its file, and was dropped."""
 
 
 class PartChecksumMismatch(UploadError):
-    """A part does not have the checksum that was sent with it. It was not kept."""
+    """A part does not have the checksum that was sent with it, and was dropped."""
 
 
 class DigestMismatch(UploadError):
-    """The file is not the one that was declared. Its bytes were dropped; it starts again at 0."""
+    """The file is not the declared one. Its bytes were dropped, and the upload starts at 0."""
 
 
 @dataclass(slots=True)
 class PartChecksum:
-    """The checksum of one part (tus: `Upload-Checksum`), compared while the part is received."""
+    """Compares one part with its checksum (tus: `Upload-Checksum`) while it is received."""
 
     algorithm: str
     expected: bytes
@@ -77,13 +77,14 @@ class PartChecksum:
 
     @classmethod
     def parse(cls, header: str) -> "PartChecksum":
-        """Read `sha1 <base64>`. Raises ValueError for another algorithm or form."""
+        """Parse `sha1 <base64>`. Raises ValueError for other algorithms or forms."""
         algorithm, _, digest = header.partition(" ")
         if algorithm not in CHECKSUM_ALGORITHMS:
             raise ValueError(f"the algorithm is none of {', '.join(CHECKSUM_ALGORITHMS)}")
         return cls(algorithm, base64.b64decode(digest, validate=True))
 
-    def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    def update_from(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the chunks unchanged, and include them in the checksum."""
         for chunk in chunks:
             self._hash.update(chunk)
             yield chunk
@@ -103,10 +104,11 @@ def create_upload(  # noqa: PLR0913 - the columns of its row; callers name each
     metadata: str = "",
     key: uuid.UUID | None = None,
 ) -> Upload:
-    """Return a new upload of `length` bytes. `sha256`: of the whole file, "" if it is not known.
+    """Create an upload of `length` bytes.
 
-    The caller checks the quotas of the holder before. Raises IntegrityError if the file of a packet
-    (`number`) already has an upload.
+    `sha256` is that of the whole file, or "" if it is not known. `number` is that of the file in an
+    open packet. The caller checks the quotas before. Raises IntegrityError if the file of the open
+    packet already has an upload.
     """
     return Upload.objects.create(
         id=key or uuid.uuid4(),
@@ -121,7 +123,7 @@ def create_upload(  # noqa: PLR0913 - the columns of its row; callers name each
 
 
 def check_not_expired(upload: Upload) -> None:
-    """Raise Gone if its draft or open packet has expired."""
+    """Raise UploadNotFound if its draft or open packet has expired."""
     if upload.holder.expires_at < timezone.now():
         raise UploadNotFound
 
@@ -129,34 +131,36 @@ def check_not_expired(upload: Upload) -> None:
 def append_part(
     upload: Upload, offset: int, chunks: Iterable[bytes], *, checksum: PartChecksum | None = None
 ) -> Upload:
-    """Keep a part that begins at byte `offset`. Return the upload's state after it.
+    """Store a part that begins at byte `offset`. Returns the upload after it.
 
-    A part may be of any length; what has come of one that breaks off is kept, so `chunks` should
-    end there instead of raising. The last part completes the file (`finish`).
+    A part may have any length. If the connection breaks, the received bytes are kept, so `chunks`
+    has to end there and not to raise. The last part finishes the file (`finish_upload`).
 
-    Raises WrongOffset, TooLong, WrongChecksum, NotAsDeclared, Gone, NoRoom and OSError.
+    Raises OffsetConflict, PartTooLong, PartChecksumMismatch, DigestMismatch, UploadNotFound,
+    SpoolFull and OSError.
     """
     _check_offset(upload, offset)
     missing = upload.length - offset
     quotas.check_free_space(missing)
     limited = _limit_bytes(missing, chunks)
-    kept = spool.store_upload(checksum.watch(limited) if checksum else limited)
+    kept = spool.store_upload(checksum.update_from(limited) if checksum else limited)
     if checksum and not checksum.matches:
         spool.drop_upload(kept.key)
         raise PartChecksumMismatch
+    row = upload
     if not kept.size:
         spool.drop_upload(kept.key)
-        row = upload
     else:
         row = _record_part(upload, offset, kept)
     return finish_upload(row) if row.offset == row.length else row
 
 
 def receive_whole_file(upload: Upload, chunks: Iterable[bytes]) -> Upload:
-    """Keep a whole file from one request, in place of the parts that were received before.
+    """Store a whole file from one request, which replaces the parts that were received before.
 
-    Nothing changes unless all bytes arrive, so that an interrupted request never disturbs another
-    one for the same file. Raises TooLong, NotAsDeclared, Gone, NoRoom and OSError.
+    The upload changes only if all bytes are received, so an interrupted request never disturbs
+    another one for the same file. Raises PartTooLong, DigestMismatch, UploadNotFound, SpoolFull and
+    OSError.
     """
     quotas.check_free_space(upload.length)
     kept = spool.store_upload(_limit_bytes(upload.length, chunks))
@@ -183,6 +187,7 @@ def _check_offset(upload: Upload, offset: int) -> None:
 
 
 def _record_part(upload: Upload, offset: int, kept: SpooledFile) -> Upload:
+    """Add a part that is in the spool to the row of the upload. Drops its bytes if that fails."""
     try:
         with transaction.atomic():
             row = _lock_upload(upload)
@@ -191,18 +196,18 @@ def _record_part(upload: Upload, offset: int, kept: SpooledFile) -> Upload:
             row.offset += kept.size
             row.save(update_fields=["offset"])
     except (OffsetConflict, UploadNotFound, IntegrityError):
-        # Certainly rolled back. After another error the commit may have happened all the same, so
-        # the bytes stay; `prune` removes them if no row names them.
+        # The transaction was certainly rolled back. After another error it may have been committed,
+        # so the bytes stay. `prune` removes them if no row names them.
         spool.drop_upload(kept.key)
         raise
     return row
 
 
 def finish_upload(upload: Upload) -> Upload:
-    """Join the parts of an upload of which all bytes have come. Idempotent.
+    """Join the parts of an upload whose bytes are all received. It may be called again.
 
-    The server may die after the last part and before this: then whoever asks for the file next
-    finishes it. Raises Incomplete, NotAsDeclared, Gone and StorageUnavailable.
+    If the server dies after the last part and before this, the next request for the file finishes
+    it. Raises UploadIncomplete, DigestMismatch, UploadNotFound and StorageUnavailable.
     """
     if upload.is_complete:
         return upload
@@ -212,7 +217,7 @@ def finish_upload(upload: Upload) -> Upload:
     try:
         kept = _join_parts(parts)
     except StorageUnavailable:
-        if (row := _reload(upload)).is_complete:  # another request has finished it meanwhile
+        if (row := _get_current(upload)).is_complete:  # Another request has finished it meanwhile.
             return row
         raise
     with transaction.atomic():
@@ -235,26 +240,29 @@ def finish_upload(upload: Upload) -> Upload:
 
 
 def _join_parts(parts: list[ReceivedPart]) -> SpooledFile:
-    """Return one object with the bytes of all parts. A single part is that object itself."""
+    """Return one object of the spool with the bytes of all parts.
+
+    If there is one part, it is this object.
+    """
     if len(parts) == 1:
         return SpooledFile(parts[0].spooled, parts[0].sha256, parts[0].size)
     with tempfile.TemporaryDirectory(prefix="siteledger-parts-") as folder:
-        return spool.store_upload(_read_parts(parts, Path(folder)))
 
+        def read() -> Iterator[bytes]:
+            for part in parts:
+                with spool.open_local(part.spooled, Path(folder)).open("rb") as content:
+                    yield from File(content).chunks()
 
-def _read_parts(parts: list[ReceivedPart], folder: Path) -> Iterator[bytes]:
-    for part in parts:
-        with spool.open_local(part.spooled, folder).open("rb") as content:
-            yield from File(content).chunks()
+        return spool.store_upload(read())
 
 
 def get_spooled_file(upload: Upload) -> SpooledFile:
-    """Return the finished file, as registration takes it."""
+    """Return the file of a finished upload, for registration."""
     return SpooledFile(upload.spooled, upload.sha256, upload.length)
 
 
 def terminate_upload(upload: Upload) -> None:
-    """Forget an upload and drop its bytes. Idempotent."""
+    """Delete an upload and its bytes. It may be called again."""
     with transaction.atomic():
         try:
             row = _lock_upload(upload)
@@ -267,10 +275,10 @@ def terminate_upload(upload: Upload) -> None:
 
 
 def _lock_upload(upload: Upload) -> Upload:
-    """Return its row, locked until the transaction ends, and its holder's, which is touched.
+    """Lock the upload and its holder until the transaction ends, and postpone their expiry.
 
-    The holder comes first, as everywhere, so that two requests never wait for each other.
-    Raises Gone.
+    The holder is locked first, as everywhere, so that two requests never wait for each other.
+    Raises UploadNotFound.
     """
     if upload.draft_id:
         touched = Draft.objects.filter(pk=upload.draft_id).update(touched_at=timezone.now())
@@ -286,7 +294,8 @@ def _lock_upload(upload: Upload) -> Upload:
     return row
 
 
-def _reload(upload: Upload) -> Upload:
+def _get_current(upload: Upload) -> Upload:
+    """Return the row of an upload as it is now. Raises UploadNotFound."""
     row = Upload.objects.filter(pk=upload.pk).first()
     if row is None:
         raise UploadNotFound
@@ -294,6 +303,7 @@ def _reload(upload: Upload) -> Upload:
 
 
 def _limit_bytes(size: int, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the chunks unchanged. Raises PartTooLong after `size` bytes."""
     for chunk in chunks:
         size -= len(chunk)
         if size < 0:

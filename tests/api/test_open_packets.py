@@ -345,7 +345,7 @@ def test_a_full_disk_has_status_507_with_a_time_to_retry(program, opened, settin
     settings.READY_FREE_MB = 10**9
     answer = put(program, opened, 0, LETTER)
     assert (answer.status_code, answer["Retry-After"]) == (507, "600")
-    assert "no room" in answer.json()["detail"]
+    assert "no space" in answer.json()["detail"]
 
 
 def test_another_site_cannot_delete_an_open_packet(opened, other_program, program):

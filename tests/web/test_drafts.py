@@ -277,4 +277,4 @@ def test_a_full_disk_is_said_and_the_script_tries_again(signed_in, settings):
     settings.READY_FREE_MB = 10**9
     status, said = put(signed_in)
     assert (status, spooled()) == (507, [])
-    assert "no room" in said["message"]
+    assert "no space" in said["message"]

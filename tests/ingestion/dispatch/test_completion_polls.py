@@ -47,7 +47,7 @@ def test_documents_without_capacity_are_held_at_the_deadline_and_not_before():
     poll_until(began + DEADLINE + timedelta(minutes=10), since=now)
     assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 2})
     assert set(batch.documents.values_list("code", flat=True)) == {"CAPACITY"}
-    assert progress.get_progress(batch).error.startswith("There was no room for all its documents")
+    assert progress.get_progress(batch).error.startswith("No worker had capacity for all documents")
 
 
 def test_a_batch_without_room_ends_with_an_entry_that_names_its_unfinished_documents(settings):

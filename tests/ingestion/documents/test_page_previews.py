@@ -122,8 +122,8 @@ def test_a_child_that_is_killed_by_a_page_is_no_error_of_ours(kept, settings):
 
 
 def test_pages_that_take_long_do_not_take_all_threads(kept, monkeypatch):
-    monkeypatch.setattr(page_previews, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(page_previews, "MAX_WAIT_SECONDS", 0)
     document = kept(make_pdf())
-    with page_previews._drawing, page_previews._drawing:
+    with page_previews._renderings, page_previews._renderings:
         assert page_previews.get_preview(document, 1) is None
     assert page_previews.get_preview(document, 1)

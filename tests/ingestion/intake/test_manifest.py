@@ -49,7 +49,7 @@ def test_every_fault_is_named_with_its_line_and_field():
     found = faults(text)
     assert found[0] == "line 2: site_id: there is no site '9999'; load it with load_sites first"
     assert found[1].startswith("line 3: not JSON")
-    assert found[2] == "line 4: doc_id: 'cv-1' of this site stands on line 1 already"
+    assert found[2] == "line 4: doc_id: 'cv-1' of this site is already on line 1"
     assert found[3].startswith("line 5: schema_version: 'v9' is not supported; supported: ")
 
 

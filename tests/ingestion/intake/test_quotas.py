@@ -50,7 +50,7 @@ def test_one_token_has_so_many_open_packets_and_may_open_one_again():
     first = declare(10, key="first")
     for _ in range(2):
         declare(10)
-    assert "3 unfinished uploads already" in refusal(declare, 10)
+    assert "already have 3 unfinished uploads" in refusal(declare, 10)
     assert declare(10, key="first") == first
     open_packets.discard_packet(first)
     declare(10)

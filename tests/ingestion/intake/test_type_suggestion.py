@@ -55,9 +55,9 @@ def test_switched_off_it_opens_nothing(settings, tmp_path):
 def test_who_finds_no_place_goes_by_the_name(looked_at, settings):
     settings.GUESS_SECONDS = 0.05
     for _ in range(type_suggestion.MAX_CONCURRENT_SUGGESTIONS):
-        type_suggestion._places.acquire()
+        type_suggestion._slots.acquire()
     try:
         assert looked_at(b"%PDF-1.7") is None
     finally:
         for _ in range(type_suggestion.MAX_CONCURRENT_SUGGESTIONS):
-            type_suggestion._places.release()
+            type_suggestion._slots.release()
