@@ -268,9 +268,9 @@ def test_what_exceeds_the_quota_of_a_person_is_refused_with_what_to_do(signed_in
     settings.OPEN_UPLOAD_MB = 0
     status, said = put(signed_in)
     assert status == 422
-    assert "Submit one of them, or remove files" in said["message"]
+    assert "Submit one of them or remove files" in said["message"]
     answer = send(signed_in, **{"file-0": pdf()})
-    assert "Submit one of them, or remove files" in answer.content.decode()
+    assert "Submit one of them or remove files" in answer.content.decode()
 
 
 def test_a_full_disk_is_said_and_the_script_tries_again(signed_in, settings):

@@ -152,7 +152,11 @@ def test_the_result_names_each_document_with_what_happened_and_what_to_do(settin
     steps.conclude(rejected.document, lease.lease_id, answer, pages=None)
     close(lease)
     first, second, third = results.list_results(batch)
-    assert (first.state, first.what, first.sha256) == ("ARCHIVED", "It is on file.", "a" * 64)
+    assert (first.state, first.what, first.sha256) == (
+        "ARCHIVED",
+        "The document is on file.",
+        "a" * 64,
+    )
     assert (second.state, second.code) == ("REJECTED", "ENCRYPTED_DOCUMENT")
     assert "password" in second.what + second.do
     assert third.state == DocumentState.RECEIVED
@@ -163,9 +167,9 @@ def test_the_result_names_each_document_with_what_happened_and_what_to_do(settin
         "sha256": "a" * 64,
         "state": "ARCHIVED",
         "code": "",
-        "what": "It is on file.",
+        "what": "The document is on file.",
         "why": "",
-        "do": "Nothing to do.",
+        "do": "No action is needed.",
         "url": document.url,
     }
 

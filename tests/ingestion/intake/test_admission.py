@@ -38,7 +38,8 @@ def spooled():
 def test_a_batch_of_too_many_chunks_is_refused_whole_with_its_numbers(settings):
     settings.CHUNK_SIZE, settings.MAX_CHUNKS = 2, 3
     with pytest.raises(
-        manifest.SubmissionRefused, match="7 documents of 1 sites make 4 chunks; at most 3"
+        manifest.SubmissionRefused,
+        match="7 documents of 1 sites make 4 chunks; a batch may have at most 3",
     ):
         make_batch(documents=7)
     assert not Document.objects.exists()

@@ -42,7 +42,7 @@ def refusal(declaring, *arguments, **options):
 def test_one_token_cannot_declare_more_than_its_quota(monkeypatch):
     monkeypatch.setattr(quotas.disk_space, "get_free_bytes", lambda _setting: 10**15)
     declare(3 * GIGABYTE)
-    assert "more than 4000 MB" in refusal(declare, 2 * GIGABYTE)
+    assert "exceed 4000 MB" in refusal(declare, 2 * GIGABYTE)
     declare(GIGABYTE)
 
 
@@ -60,10 +60,12 @@ def test_all_together_cannot_declare_more_than_the_quota_of_all(monkeypatch):
     monkeypatch.setattr(quotas.disk_space, "get_free_bytes", lambda _setting: 10**15)
     declare(3 * GIGABYTE, owner="site:1")
     declare(3 * GIGABYTE - 100, owner="site:2")
-    assert "of other people" in refusal(declare, 1000, owner="site:3")
+    assert "too many unfinished uploads in SiteLedger" in refusal(declare, 1000, owner="site:3")
     mara = make_user("mara", sites=(Site.objects.get(site_id="0203"),))
     draft = drafts.begin_draft(mara, "t")
-    assert "of other people" in refusal(drafts.add_file, draft, "cv.pdf", ContentFile(b"x" * 200))
+    assert "too many unfinished uploads in SiteLedger" in refusal(
+        drafts.add_file, draft, "cv.pdf", ContentFile(b"x" * 200)
+    )
     assert not DraftFile.objects.exists()
 
 
@@ -71,7 +73,7 @@ def test_a_person_has_a_quota_too(settings):
     settings.OPEN_UPLOAD_MB = 1
     draft = drafts.begin_draft(make_user("mara"), "t")
     drafts.add_file(draft, "cv.pdf", ContentFile(b"x" * 700_000))
-    assert "more than 1 MB" in refusal(drafts.add_file, draft, "b.pdf", ContentFile(b"y" * 700_000))
+    assert "exceed 1 MB" in refusal(drafts.add_file, draft, "b.pdf", ContentFile(b"y" * 700_000))
     drafts.remove_file(draft, draft.files.get().pk)
     drafts.add_file(draft, "b.pdf", ContentFile(b"y" * 700_000))
 
@@ -90,10 +92,10 @@ def test_a_person_has_so_many_drafts_with_files():
 def test_an_upload_counts_with_its_whole_length_from_the_beginning(settings):
     settings.OPEN_UPLOAD_MB = 1
     draft = drafts.begin_draft(make_user("mara"), "t")
-    assert "more than 1 MB" in refusal(drafts.begin_upload, draft, "cv.pdf", 2_000_000)
+    assert "exceed 1 MB" in refusal(drafts.begin_upload, draft, "cv.pdf", 2_000_000)
     assert not Upload.objects.exists()
     drafts.begin_upload(draft, "cv.pdf", 700_000)
-    assert "more than 1 MB" in refusal(drafts.begin_upload, draft, "b.pdf", 700_000)
+    assert "exceed 1 MB" in refusal(drafts.begin_upload, draft, "b.pdf", 700_000)
 
 
 def test_nothing_is_kept_where_the_disk_has_no_room(settings):
