@@ -1,28 +1,35 @@
-"""Work that nobody waits for: a row for each, done by whoever has time, on any host.
+"""Runs work that no request waits for: verifications, exports and updates of locks.
 
-What kinds there are is registered at start, in one place (`ingestion.registrations`), so that each
-process knows all of them. A worker leaves a job of a kind that it does not know, or cannot do on
-its host.
+A job is a row of `AuditJob`, which stores its progress and its result for pages. A message of the
+outbox, written with it, is delivered by running the job: the outbox decides which worker runs it
+and runs it again if that worker dies. A job that raises an exception has failed and is not run
+again. A job whose worker died `MAX_ATTEMPTS` times has failed too.
 
-`audit` has no workers of its own (decision 23): whoever has some registers a runner at start, which
-asks one of them to call `work_next()` soon. The rows are the truth. A ring that is lost is rung
-again by `look_after()`, which every host calls at its every tick; a doubled one finds nothing. A
-job whose worker died is done once more, and fails when that has happened `MAX_ATTEMPTS` times.
+The kinds of jobs are registered at start in one place (`ingestion.registrations`), so that each
+process knows all of them. A worker leaves a job of a kind that it does not know, or that cannot run
+on its host, to other workers.
+
+`audit` has no workers of its own. A function that wakes one is registered at start; the worker
+then calls `run_next_job()`. A wakeup may be lost, because each host calls `maintain_jobs()` at each
+tick, or doubled, because a worker that finds no job does nothing.
 """
 
+import hashlib
+import json
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import DatabaseError, connections, transaction
-from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from audit.models import AuditJob
+from audit import outbox
+from audit.models import AuditJob, OutboxMessage
+from audit.outbox import Delivery, LeaseExpired, MessageKind, NothingToDeliver, RetryPolicy
 
 __all__ = [
     "AuditJob",
@@ -31,7 +38,7 @@ __all__ = [
     "maintain_jobs",
     "recover_jobs_of",
     "register_kind",
-    "register_runner",
+    "register_wakeup",
     "registered_kinds",
     "remove_old_jobs",
     "report_progress",
@@ -42,50 +49,52 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-Runner = Callable[[], object]
+Wakeup = Callable[[], object]
 Work = Callable[[AuditJob], Mapping[str, Any]]
+Beat = Callable[[], object]
 
 MAX_ATTEMPTS = 3
 HEARTBEAT_SECONDS = 1.0
-HEARTBEAT_TIMEOUT = timedelta(minutes=1)  # no sign for so long: the worker that had it is dead
-WAKE_UP_INTERVAL = timedelta(seconds=30)
+HEARTBEAT_TIMEOUT = timedelta(minutes=1)  # a worker without a heartbeat for so long counts as dead
+WAKE_UP_INTERVAL = timedelta(seconds=30)  # between two wakeups for the same job
 SYSTEM_ACTOR = "system:worker"
 
+# A job that raises is not run again, so these waits bound nothing.
+RETRY = RetryPolicy(timedelta(0), timedelta(0), max_attempts=MAX_ATTEMPTS)
+_PREFIX = "job."  # of the kinds of messages that are jobs
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """`work` answers the job's result; `can_work` whether this host can do it now."""
-
-    work: Work
-    can_work: Callable[[], bool]
-
-
-_kinds: dict[str, _Kind] = {}
-_runners: list[Runner] = []
+_works: dict[str, Work] = {}
+_wakeups: list[Wakeup] = []
 _State = AuditJob.State
 
 
-def register_runner(runner: Runner) -> None:
-    """The one that rings from now on. It may fail: the next look rings again."""
-    _runners[:] = [runner]
+def register_wakeup(wakeup: Wakeup) -> None:
+    """Use this function to wake a worker. It may fail: the next tick calls it again."""
+    _wakeups[:] = [wakeup]
 
 
 def register_kind(name: str, work: Work, *, can_work: Callable[[], bool] = lambda: True) -> None:
-    """Jobs of this kind are done by `work`, whose answer is their result.
+    """Run jobs of this kind with `work`, which returns the job's result.
 
-    A host on which `can_work` answers False leaves them to the others.
+    A host on which `can_work` returns False leaves these jobs to other hosts.
     """
-    _kinds[name] = _Kind(work, can_work)
+    _works[name] = work
+    outbox.register_kinds(
+        MessageKind(f"{_PREFIX}{name}", _run, RETRY, lease=HEARTBEAT_TIMEOUT, can_deliver=can_work)
+    )
 
 
 def registered_kinds() -> list[str]:
     """Return the names of all kinds that this process knows."""
-    return sorted(_kinds)
+    return sorted(_works)
 
 
 def request_job(kind: str, arguments: Mapping[str, Any], actor: str) -> AuditJob:
-    """Somebody wants it now. A worker is rung for as soon as the row is committed."""
-    job = _create(kind, arguments, actor, timezone.now())
+    """Create a job that is due at once. A worker is woken when the transaction has committed.
+
+    Raises ValueError for a kind that is not registered.
+    """
+    job = _create(kind, arguments, actor, key="", due_at=timezone.now())
     transaction.on_commit(maintain_jobs)
     return job
 
@@ -93,161 +102,186 @@ def request_job(kind: str, arguments: Mapping[str, Any], actor: str) -> AuditJob
 def schedule_job(
     kind: str, arguments: Mapping[str, Any], *, delay: timedelta = timedelta(0)
 ) -> AuditJob:
-    """By itself, once, `delay` from now: whoever asks for the same until then shares the job."""
-    for waiting in AuditJob.objects.filter(state=_State.WAITING, kind=kind, asked_by=SYSTEM_ACTOR):
-        if waiting.arguments == arguments:
-            return waiting
-    return _create(kind, arguments, SYSTEM_ACTOR, timezone.now() + delay)
+    """Create a job of the system that is due after `delay`.
+
+    A scheduled job with the same arguments that no worker has started yet is shared. Raises
+    ValueError for a kind that is not registered.
+    """
+    text = json.dumps(arguments, sort_keys=True)
+    key = hashlib.sha256(text.encode()).hexdigest()
+    if shared := outbox.share(f"{_PREFIX}{kind}", key):
+        return _job_of(shared)
+    return _create(kind, arguments, SYSTEM_ACTOR, key=key, due_at=timezone.now() + delay)
 
 
 def find_job(kind: str, pk: int) -> AuditJob | None:
+    """Return the job, or None if there is none of this kind and key."""
     return AuditJob.objects.filter(kind=kind, pk=pk).first()
 
 
 def latest_jobs(kind: str, count: int) -> list[AuditJob]:
-    """The newest so many, whoever asked for them."""
+    """Return the newest jobs of a kind, at most `count`."""
     return list(AuditJob.objects.filter(kind=kind).order_by("-pk")[:count])
 
 
 def report_progress(job: AuditJob, done: int, total: int) -> None:
-    """How far it is: written with the next sign of life, outside of a transaction of the job's."""
+    """Note how much of a job is done. The next heartbeat writes it, in a transaction of its own."""
     job.done, job.total = done, total
 
 
-def run_next_job(*, worker: str = "", sign: Callable[[], object] = lambda: None) -> bool:
-    """Do the job that is due longest and that this host can do, as `worker`. False: there is none.
+def run_next_job(*, worker: str = "", beat: Beat = lambda: None) -> bool:
+    """Run the job that has been due for longest and that this host can run.
 
-    Calls `sign` about once a second, in another thread.
+    `worker` names the worker. `beat` is called about once a second, in another thread. Returns
+    False if no job is due.
     """
-    ours = [name for name, kind in _kinds.items() if kind.can_work()]
-    waiting = AuditJob.objects.filter(state=_State.WAITING, kind__in=ours)
-    due = waiting.filter(due_at__lte=timezone.now())
-    for job in due.order_by("due_at", "pk")[:10]:
-        if _take(job, worker):
-            _do(job, sign)
-            return True
-    return False
+    delivery = outbox.claim_next(_message_kinds(), by=worker)
+    if delivery is None:
+        return False
+    outbox.deliver(delivery, partial(_run, beat=beat))
+    return True
 
 
 def maintain_jobs(now: datetime | None = None) -> None:
-    """Start again what dead workers had, and ring for what is due. One query when all is quiet."""
+    """Let jobs of dead workers wait again, and wake a worker for jobs that are due.
+
+    Makes one query if there is nothing to do.
+    """
     now = now or timezone.now()
-    is_due = False
-    for job in AuditJob.objects.filter(state__in=[_State.WAITING, _State.RUNNING]):
-        if job.state == _State.RUNNING and job.seen_at and job.seen_at < now - HEARTBEAT_TIMEOUT:
-            _start_again(job, now)
-        elif job.state == _State.WAITING and job.due_at <= now:
-            is_due |= _may_ring(job, now)
-    if is_due:
-        _ring()
+    is_wakeup_needed = False
+    for message in OutboxMessage.objects.filter(kind__in=_message_kinds()).exclude(
+        state=OutboxMessage.State.DEAD
+    ):
+        if message.lease_until and message.lease_until < now:
+            _release(message, now)
+        elif message.state == OutboxMessage.State.WAITING and message.due_at <= now:
+            is_wakeup_needed |= _claim_wakeup(message, now)
+    if is_wakeup_needed:
+        for wakeup in _wakeups:
+            try:
+                wakeup()
+            except Exception:  # The broker's library raises its own errors. The next tick retries.
+                logger.exception("no worker could be woken")
 
 
 def remove_old_jobs(before: datetime) -> int:
-    """Remove what was asked for by itself and done by then. Answers how many.
+    """Remove finished jobs of the system that ended before that time. Returns how many.
 
-    What a person asked for stays, and so does what failed; a check has a row of its own.
+    Jobs that a person requested stay, and so do failed ones. A verification has a row of its own.
     """
     done = AuditJob.objects.filter(state=_State.DONE, asked_by=SYSTEM_ACTOR, finished_at__lt=before)
     return done.delete()[0]
 
 
 def recover_jobs_of(worker: str) -> None:
-    """Its host has seen it die: what it had need not wait until its silence tells."""
-    for job in AuditJob.objects.filter(state=_State.RUNNING, worker=worker):
-        _start_again(job, timezone.now())
+    """Let the jobs of a worker wait again whose host noticed that it died."""
+    claimed = OutboxMessage.objects.filter(state=OutboxMessage.State.CLAIMED, claimed_by=worker)
+    for message in claimed.filter(kind__in=_message_kinds()):
+        _release(message, timezone.now())
 
 
-def _create(kind: str, arguments: Mapping[str, Any], actor: str, due_at: datetime) -> AuditJob:
-    if kind not in _kinds:
+def _message_kinds() -> list[str]:
+    return [f"{_PREFIX}{name}" for name in _works]
+
+
+def _create(
+    kind: str, arguments: Mapping[str, Any], actor: str, *, key: str, due_at: datetime
+) -> AuditJob:
+    if kind not in _works:
         raise ValueError(f"there is no kind of job {kind!r}")
-    return AuditJob.objects.create(
-        kind=kind, arguments=dict(arguments), asked_by=actor, due_at=due_at
-    )
+    with transaction.atomic():
+        job = AuditJob.objects.create(kind=kind, arguments=dict(arguments), asked_by=actor)
+        message = outbox.post(f"{_PREFIX}{kind}", {"job": job.pk}, key=key, due_at=due_at)
+        if message.payload["job"] != job.pk:  # Another process scheduled the same just now.
+            job.delete()
+            return _job_of(message)
+    return job
 
 
-def _take(job: AuditJob, worker: str = "") -> bool:
-    """One of those who try gets it."""
-    now = timezone.now()
-    waiting = AuditJob.objects.filter(pk=job.pk, state=_State.WAITING)
-    terms = {"state": _State.RUNNING, "worker": worker, "started_at": now, "seen_at": now}
-    is_ours = waiting.update(**terms, done=0, total=0, attempts=F("attempts") + 1) == 1
-    if is_ours:
-        job.refresh_from_db()
-    return is_ours
+def _job_of(message: OutboxMessage) -> AuditJob:
+    return AuditJob.objects.get(pk=message.payload["job"])
 
 
-def _do(job: AuditJob, sign: Callable[[], object]) -> None:
+def _run(delivery: Delivery, beat: Beat = lambda: None) -> None:
+    """Run a job as the handler of its message.
+
+    The end of the job and the end of its message are one transaction. It is rolled back if this
+    worker counted as dead meanwhile, because another worker runs the job then.
+    """
+    with transaction.atomic():
+        delivery.extend()
+        job = AuditJob.objects.filter(pk=delivery.payload["job"]).exclude(state=_State.DONE).first()
+        if job is None:
+            raise NothingToDeliver
+        job.state, job.started_at, job.error = _State.RUNNING, timezone.now(), ""
+        job.done = job.total = 0
+        job.attempts += 1
+        job.save(update_fields=["state", "started_at", "error", "done", "total", "attempts"])
     try:
-        with _signs(job, sign):
-            result = _kinds[job.kind].work(job)
-    except Exception as error:  # whatever one job does, the worker goes on
+        with _heartbeat(delivery, job, beat):
+            result = _works[job.kind](job)
+    except Exception as error:  # A fault of one job must not stop the worker.
         logger.exception("%s failed", job)
-        _end(job, _State.FAILED, error=f"{type(error).__name__}: {error}")
+        job.state, job.error = _State.FAILED, f"{type(error).__name__}: {error}"
     else:
-        _end(job, _State.DONE, result=dict(result))
-
-
-def _end(job: AuditJob, state: AuditJob.State, **columns: Any) -> None:
-    counts = {"done": job.done, "total": job.total, "finished_at": timezone.now()}
-    if not _ours(job).update(state=state, **counts, **columns):
-        logger.warning("%s was given to another worker meanwhile", job)
-
-
-def _ours(job: AuditJob) -> "QuerySet[AuditJob]":
-    """Unless we were taken for dead, and somebody else does it now."""
-    return AuditJob.objects.filter(pk=job.pk, state=_State.RUNNING, attempts=job.attempts)
+        job.state, job.result = _State.DONE, dict(result)
+    job.finished_at = timezone.now()
+    with transaction.atomic():
+        delivery.complete()
+        job.save(update_fields=["state", "error", "result", "done", "total", "finished_at"])
 
 
 @contextmanager
-def _signs(job: AuditJob, sign: Callable[[], object]) -> Iterator[None]:
-    """While the block runs, somebody sees that we live, and how far we are."""
-    over = threading.Event()
+def _heartbeat(delivery: Delivery, job: AuditJob, beat: Beat) -> Iterator[None]:
+    """Extend the lease and write the job's progress regularly, in a thread, during the block."""
+    is_over = threading.Event()
 
-    def give_signs() -> None:
+    def run() -> None:
         try:
-            while not over.wait(HEARTBEAT_SECONDS):
-                sign()
-                _write_sign(job)
+            while not is_over.wait(HEARTBEAT_SECONDS):
+                beat()
+                _write_heartbeat(delivery, job)
         finally:
-            connections.close_all()  # this thread's
+            connections.close_all()  # of this thread
 
-    thread = threading.Thread(target=give_signs, name=f"signs of {job.pk}", daemon=True)
+    thread = threading.Thread(target=run, name=f"heartbeat of job {job.pk}", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        is_over.set()
         thread.join()
 
 
-def _write_sign(job: AuditJob) -> None:
+def _write_heartbeat(delivery: Delivery, job: AuditJob) -> None:
     try:
-        _ours(job).update(seen_at=timezone.now(), done=job.done, total=job.total)
+        with transaction.atomic():
+            delivery.extend()
+            AuditJob.objects.filter(pk=job.pk).update(done=job.done, total=job.total)
+    except LeaseExpired:
+        logger.warning("%s was given to another worker meanwhile", job)
     except DatabaseError:
-        logger.warning("a sign of %s could not be written", job, exc_info=True)
+        logger.warning("the heartbeat of %s could not be written", job, exc_info=True)
 
 
-def _start_again(job: AuditJob, now: datetime) -> None:
-    silent = _ours(job).filter(seen_at=job.seen_at)
-    if job.attempts < MAX_ATTEMPTS:
-        logger.warning("the worker of %s fell silent; it is done again", job)
-        silent.update(state=_State.WAITING, due_at=now, rung_at=None)
-    else:
-        why = f"Its worker died {job.attempts} times; the log of the hosts may say why."
-        silent.update(state=_State.FAILED, error=why, finished_at=now)
+def _release(message: OutboxMessage, now: datetime) -> None:
+    """End the claim of a dead worker: its job waits again, or has failed."""
+    with transaction.atomic():
+        if not outbox.release(message, now):
+            return
+        job = AuditJob.objects.filter(pk=message.payload["job"])
+        if message.state == OutboxMessage.State.WAITING:
+            job.update(state=_State.WAITING)
+        else:
+            died = f"Its worker died {message.attempts} times; the log of the hosts may say why."
+            job.update(state=_State.FAILED, error=died, finished_at=now)
 
 
-def _may_ring(job: AuditJob, now: datetime) -> bool:
-    """Of many hosts one rings, and again only after a while."""
-    if job.rung_at is not None and job.rung_at > now - WAKE_UP_INTERVAL:
+def _claim_wakeup(message: OutboxMessage, now: datetime) -> bool:
+    """Return whether this host wakes a worker for the message: one host does, now and then."""
+    if message.woken_at is not None and message.woken_at > now - WAKE_UP_INTERVAL:
         return False
-    same = AuditJob.objects.filter(pk=job.pk, state=_State.WAITING, rung_at=job.rung_at)
-    return same.update(rung_at=now) == 1
-
-
-def _ring() -> None:
-    for runner in _runners:
-        try:
-            runner()
-        except Exception:  # whatever the broker's library raises; the next look rings again
-            logger.exception("no worker could be rung for")
+    same = OutboxMessage.objects.filter(
+        pk=message.pk, state=OutboxMessage.State.WAITING, woken_at=message.woken_at
+    )
+    return same.update(woken_at=now) == 1

@@ -156,22 +156,6 @@ class Receipt(_AppendOnlyModel):
         return f"{self.checkpoint_id} in {self.place}"
 
 
-class AnchorOutage(models.Model):
-    """An anchor that does not take checkpoints just now, for all hosts to see. Gone when it does.
-
-    No part of the ledger: it says when to try again, and people what is wrong.
-    """
-
-    anchor = models.TextField(primary_key=True)
-    since = models.DateTimeField(_("since (UTC)"))
-    tries = models.PositiveIntegerField()
-    next_try_at = models.DateTimeField()
-    error = models.TextField()
-
-    def __str__(self) -> str:
-        return f"{self.anchor}: {self.error}"
-
-
 class _AddedQuerySet(AppendOnlyQuerySet):
     create = models.QuerySet.create
 
@@ -280,7 +264,10 @@ class AuditReview(_Added):
 
 
 class AuditJob(models.Model):
-    """A verification or an export that a worker runs. Only `audit.background_jobs` changes it."""
+    """Stores a verification or an export that a worker runs, with its progress and its result.
+
+    `audit.background_jobs` writes it. A message of the outbox says when it is due and who runs it.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting for a worker")
@@ -296,24 +283,66 @@ class AuditJob(models.Model):
     total = models.BigIntegerField(default=0)  # 0: not known
     result = models.JSONField(default=dict)
     error = models.TextField(blank=True)  # why it failed, for people
-    attempts = models.PositiveIntegerField(default=0)  # counted when it is taken up
+    attempts = models.PositiveIntegerField(default=0)  # how often a worker has started it
     created_at = models.DateTimeField(default=timezone.now)
-    due_at = models.DateTimeField(default=timezone.now)
-    worker = models.CharField(max_length=200, blank=True)  # who has it, or had it last
-    rung_at = models.DateTimeField(null=True)  # when a worker was last rung for
     started_at = models.DateTimeField(null=True)
-    seen_at = models.DateTimeField(null=True)  # the last sign of the worker that has it
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-pk"]
-        indexes = [
-            models.Index(
-                fields=["due_at"],
-                condition=models.Q(state__in=["waiting", "running"]),
-                name="jobs_that_are_open",
-            )
-        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}: {self.state}"
+
+
+class OutboxMessage(models.Model):
+    """Stores what is delivered after the transaction that wrote it. `audit.outbox` writes it.
+
+    A delivered message is deleted. The table is no part of the ledger.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        CLAIMED = "claimed", _("being delivered")
+        DEAD = "dead", _("given up")
+
+    kind = models.CharField(max_length=40)
+    key = models.CharField(max_length=200, blank=True)  # idempotency key; "": never shared
+    ordering_key = models.CharField(max_length=200, blank=True)  # "": delivered in any order
+    payload = models.JSONField(default=dict)
+    state = models.CharField(max_length=20, choices=State, default=State.WAITING)
+    attempts = models.PositiveIntegerField(default=0)  # counted when it is claimed
+    error = models.TextField(blank=True)  # of the last attempt that failed
+    created_at = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(null=True)  # from then on it is out of date
+    claim_id = models.UUIDField(null=True)  # the fencing token of the claim
+    claimed_by = models.CharField(max_length=200, blank=True)  # the worker that has or had it
+    lease_until = models.DateTimeField(null=True)
+    woken_at = models.DateTimeField(null=True)  # when a worker was last woken for it
+    dead_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [
+            models.Index(
+                fields=["kind", "due_at"],
+                condition=models.Q(state__in=["waiting", "claimed"]),
+                name="open_outbox_messages",
+            )
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "key"],
+                condition=models.Q(state="waiting") & ~models.Q(key=""),
+                name="one_message_of_a_key_waits",
+            ),
+            models.UniqueConstraint(
+                fields=["kind", "ordering_key"],
+                condition=models.Q(state="claimed") & ~models.Q(ordering_key=""),
+                name="one_message_of_an_order_is_claimed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} message {self.pk}"

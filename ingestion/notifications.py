@@ -1,15 +1,16 @@
-"""Mail to people of the sites: a digest for each person, when a packet is done or needs them.
+"""Digests: emails to people of sites when a packet is done or needs their attention.
 
-The pages are the truth, and a mail only says that there is something to look at. So each change is
-told at most once. What a person is told is put down before the mail leaves, and taken back when the
-mail server refuses it; then it is told with the next digest. If we die in between, nobody knows
-whether that mail left, and it is not sent again: what needs somebody stands in every later digest
-until it is done, and on their start page.
+A digest only says that there is something on the pages, so each change is reported at most once.
+`send_due` posts a message of the outbox for each person with news. Its handler stores what the
+person was notified about before the email leaves, and undoes that if the mail server refuses it;
+the next digest reports it then. If the process dies in between, nobody knows whether the email
+left, and it is not sent again: the documents that need attention are in every later digest until
+they are done, and on the person's start page.
 """
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from smtplib import SMTPException, SMTPRecipientsRefused
@@ -24,58 +25,72 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
+from audit import outbox
 from audit.ledger.log import ledger, record
+from audit.outbox import (
+    ChannelUnavailable,
+    Delivery,
+    DeliveryFailed,
+    MessageKind,
+    NothingToDeliver,
+    OutboxMessage,
+    RetryPolicy,
+)
 from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
 from ingestion.models import Document, Mailbox, MailedPacket, Packet
 from ingestion.rules.finding_texts import reason
 from sites.models import Membership, User
 
-NEWS = timedelta(days=7)  # what was settled longer ago is no news
-NEEDED = 20  # documents that a digest names
+NEWS_PERIOD = timedelta(days=7)  # what was settled earlier is not reported
+MAX_DOCUMENTS_PER_DIGEST = 20  # documents that need attention and are listed
+MAX_ERROR_CHARACTERS = 200
 BY = ("system:mailing", "worker")
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """A packet of which a person was not told that it stands so."""
+class PacketNews:
+    """A packet whose current status a person was not notified about."""
 
     packet: Packet
     as_of: datetime  # the last `settled_at` of its documents
-    told: datetime | None  # up to when they were told of it
+    notified_as_of: datetime | None  # the same when the person was last notified
 
     @property
     def outcome(self) -> str:
-        """As in: 4 documents: 3 filed, 1 rejected."""
+        """Return a sentence such as "4 documents: 3 filed, 1 rejected."."""
         rows = self.packet.documents.order_by().values_list("state")
         counts = {DocumentState(state): n for state, n in rows.annotate(n=Count("pk"))}
-        said = [
+        parts = [
             f"{counts[state]} {state.word.lower()}" for state in DocumentState if state in counts
         ]
         total = sum(counts.values())
-        return f"{total} document{'' if total == 1 else 's'}: {', '.join(said)}."
+        return f"{total} document{'' if total == 1 else 's'}: {', '.join(parts)}."
 
     @property
     def address(self) -> str:
-        return address("packet", self.packet.reference)
+        return page_address("packet", self.packet.reference)
 
 
 def is_on() -> bool:
+    """Return whether this installation sends digests."""
     return bool(settings.SITE_URL and settings.EMAIL_HOST and settings.DIGEST_MINUTES)
 
 
-def address(view: str, *where: object) -> str:
-    return f"{settings.SITE_URL.rstrip('/')}{reverse(view, args=where)}"
+def page_address(view: str, *arguments: object) -> str:
+    """Return the complete URL of a page."""
+    return f"{settings.SITE_URL.rstrip('/')}{reverse(view, args=arguments)}"
 
 
 def wanted_by(person: User) -> bool:
+    """Return whether the person has not turned digests off."""
     box = Mailbox.objects.filter(user=person).first()
     return box is None or box.is_wanted
 
 
 def switch(person: User, *, on: bool) -> None:
-    """On record, as whatever somebody sets for themselves."""
+    """Turn digests on or off for the person, and record it."""
     with ledger():
         box, _ = Mailbox.objects.get_or_create(user=person)
         if box.is_wanted != on:
@@ -85,145 +100,157 @@ def switch(person: User, *, on: bool) -> None:
 
 
 def send_due() -> int:
-    """Send what is due. Answers how many were sent; those that the server refuses are due again.
+    """Send the digests that are due. Returns how many were sent.
 
-    Raises SMTPException or OSError when there is no server to talk to: nothing is lost by it.
+    A digest whose recipient the server refuses is retried later. Raises ChannelUnavailable if the
+    mail server cannot be used: nothing is lost, and the remaining digests are retried too.
     """
-    due = sorted(_news()) if is_on() else []
-    if not due:
+    if not is_on():
         return 0
+    just_tried = Mailbox.objects.filter(tried_at__gt=_end_of_pause())
+    for person in sorted(_find_news().keys() - set(just_tried.values_list("user", flat=True))):
+        outbox.post(KIND.name, {"user": person}, key=str(person))
+    result = outbox.deliver_due(KIND.name)
+    for failure in result.failures:
+        if isinstance(failure, ChannelUnavailable):
+            waiting = OutboxMessage.objects.filter(kind=KIND.name)
+            _store_error([message.payload["user"] for message in waiting], str(failure))
+            raise failure
+    return result.delivered
+
+
+def _deliver(delivery: Delivery) -> None:
+    person = delivery.payload["user"]
     try:
         with get_connection() as server:
-            return sum(_tell(pk, server) for pk in due)
+            box = _send(person, server)
+    except SMTPRecipientsRefused as error:
+        reason_refused = f"{type(error).__name__}: {error}"
+        _store_error([person], reason_refused)
+        raise DeliveryFailed(reason_refused) from error
     except (SMTPException, OSError) as error:
-        _not_out(due, error)
-        raise
+        raise ChannelUnavailable(f"{type(error).__name__}: {error}") from error
+    # The server works, so other errors than a refused address are over.
+    is_over = ~Q(error__startswith=SMTPRecipientsRefused.__name__) | Q(pk=box.pk)
+    Mailbox.objects.filter(is_over).exclude(error="").update(error="")
 
 
-def _not_out(people: list[int], error: Exception) -> None:
-    """For the alarm, until one gets out."""
-    boxes = [Mailbox(user_id=person) for person in people]
-    Mailbox.objects.bulk_create(boxes, ignore_conflicts=True)
-    Mailbox.objects.filter(user__in=people).update(error=f"{type(error).__name__}: {error}"[:200])
+KIND = MessageKind(
+    "digest",
+    _deliver,
+    # The task that sends digests runs every 5 minutes.
+    RetryPolicy(initial_wait=timedelta(minutes=4), max_wait=timedelta(minutes=30)),
+    shares_claimed=True,
+)
 
 
-def _got_out(box: Mailbox) -> None:
-    """So the server works, and what it refuses now are addresses."""
-    worked = ~Q(error__startswith=SMTPRecipientsRefused.__name__) | Q(pk=box.pk)
-    Mailbox.objects.filter(worked).exclude(error="").update(error="")
+def _send(person: int, server: BaseEmailBackend) -> Mailbox:
+    """Send a person's digest and record it. Raises what the mail server's refusal raises.
 
-
-def _news(person: int | None = None) -> dict[int, list[News]]:
-    """By person, what they were not told of: theirs to know, and all of it settled."""
-    since = timezone.now() - NEWS
-    packets = {packet.pk: packet for packet in _settled(since)}
-    asked = Document.objects.filter(packet__in=packets, state__in=STATES_NEEDING_SITE).order_by()
-    needing = dict(asked.values_list("packet").annotate(Max("settled_at")))
-    told = {
-        (row.mailbox.user_id, row.packet_id): row.as_of
-        for row in MailedPacket.objects.filter(packet__in=packets).select_related("mailbox")
-    }
-    found: defaultdict[int, list[News]] = defaultdict(list)
-    for packet in packets.values():
-        as_of: datetime = packet.last_settled  # type: ignore[attr-defined] # by `_settled`
-        for user in _members(packet, person):
-            # Who sent it hears of all that becomes of it; the others of what the site has to do.
-            is_theirs = packet.batch.submitted_by_id == user
-            news = as_of if is_theirs else needing.get(packet.pk)
-            before = told.get((user, packet.pk))
-            if news and (before is None or news > before):
-                found[user].append(News(packet, as_of, before))
-    return found
-
-
-def _settled(since: datetime) -> "QuerySet[Packet]":
-    """Packets of which the machine is done with every document, and with one of them lately."""
-    unsettled = Document.objects.filter(packet=OuterRef("pk"), state__in=UNSETTLED_STATES)
-    lately = Document.objects.filter(packet=OuterRef("pk"), settled_at__gt=since)
-    done = Packet.objects.filter(Exists(lately), ~Exists(unsettled))
-    with_last = done.annotate(last_settled=Max("documents__settled_at")).order_by("pk")
-    people = Prefetch("site__memberships", Membership.objects.filter(user__in=_mailable()))
-    return with_last.select_related("site", "batch").prefetch_related(people)
-
-
-def _mailable() -> "QuerySet[User]":
-    """Coordinators who have an address and want mail. What staff have to do is told elsewhere."""
-    people = User.objects.filter(is_active=True, is_staff=False).exclude(email="")
-    return people.exclude(mailbox__is_wanted=False)
-
-
-def _members(packet: Packet, person: int | None) -> Iterator[int]:
-    for membership in packet.site.memberships.all():
-        if person in {None, membership.user_id}:
-            yield membership.user_id
-
-
-def _tell(person: int, server: BaseEmailBackend) -> bool:
-    claimed = _claim(person)
-    if claimed is None:
-        return False
-    box, news = claimed
-    # Put down as told. If we die from here on, it is not sent again.
-    try:
-        _message(box.user, news, server).send()
-    except (SMTPException, OSError) as error:
-        _take_back(box, news)
-        if not isinstance(error, SMTPRecipientsRefused):
-            raise
-        logger.warning("the mail server refuses the address of %s", box.user.actor)
-        _not_out([box.user_id], error)
-        return False
-    _got_out(box)
-    detail = {"packets": [each.packet.reference for each in news]}
-    with ledger():
-        _enter(box, "mailbox.told", actor=BY[0], role=BY[1], detail=detail)
-    return True
-
-
-def _claim(person: int) -> tuple[Mailbox, list[News]] | None:
-    """What there is to tell, put down as told; None for nothing, or not so soon again."""
+    Raises NothingToDeliver if there is no news, or if the last digest was sent too recently.
+    """
     now = timezone.now()
     with transaction.atomic():
         Mailbox.objects.get_or_create(user_id=person)
-        # Locked: two that send at a time shall not both find the same news.
-        box = (
-            Mailbox.objects.select_for_update(of=("self",)).select_related("user").get(user=person)
-        )
-        if box.tried_at and box.tried_at > now - timedelta(minutes=settings.DIGEST_MINUTES):
-            return None
-        news = _news(person).get(person, [])
-        if not news:
-            return None
+        # The lock keeps two processes from finding the same news.
+        boxes = Mailbox.objects.select_for_update(of=("self",)).select_related("user")
+        box = boxes.get(user=person)
+        news = _find_news(person).get(person, [])
+        if not news or (box.tried_at and box.tried_at > _end_of_pause()):
+            raise NothingToDeliver
         for each in news:
             row = {"as_of": each.as_of, "told_at": now}
             MailedPacket.objects.update_or_create(mailbox=box, packet=each.packet, defaults=row)
         Mailbox.objects.filter(pk=box.pk).update(tried_at=now)
-    return box, news
+    # If the process dies from here on, the digest is not sent again.
+    try:
+        _build_email(box.user, news, server).send()
+    except (SMTPException, OSError):
+        with transaction.atomic():
+            for each in news:
+                rows = MailedPacket.objects.filter(mailbox=box, packet=each.packet)
+                if each.notified_as_of:
+                    rows.update(as_of=each.notified_as_of)
+                else:
+                    rows.delete()
+        raise
+    detail = {"packets": [each.packet.reference for each in news]}
+    with ledger():
+        _enter(box, "mailbox.told", actor=BY[0], role=BY[1], detail=detail)
+    return box
 
 
-def _take_back(box: Mailbox, news: list[News]) -> None:
-    with transaction.atomic():
-        for each in news:
-            row = MailedPacket.objects.filter(mailbox=box, packet=each.packet)
-            if each.told:
-                row.update(as_of=each.told)
-            else:
-                row.delete()
+def _end_of_pause() -> datetime:
+    """Return the time after which no second digest is sent."""
+    return timezone.now() - timedelta(minutes=settings.DIGEST_MINUTES)
 
 
-def _message(person: User, news: list[News], server: BaseEmailBackend) -> EmailMessage:
-    """No name of a file, of a patient or a value read: mail is read on the way."""
+def _store_error(people: list[int], error: str) -> None:
+    """Store for the alarm why digests were not sent, until one is."""
+    boxes = [Mailbox(user_id=person) for person in people]
+    Mailbox.objects.bulk_create(boxes, ignore_conflicts=True)
+    rows = Mailbox.objects.filter(user__in=people)
+    rows.update(error=error[:MAX_ERROR_CHARACTERS])
+
+
+def _find_news(person: int | None = None) -> dict[int, list[PacketNews]]:
+    """Return by person the settled packets that they were not notified about.
+
+    The sender of a packet is notified about all its results, other members of the site only about
+    documents that need the site. With `person`, only this person is considered.
+    """
+    packets = {packet.pk: packet for packet in _settled_packets()}
+    asked = Document.objects.filter(packet__in=packets, state__in=STATES_NEEDING_SITE).order_by()
+    needing = dict(asked.values_list("packet").annotate(Max("settled_at")))
+    notified = {
+        (row.mailbox.user_id, row.packet_id): row.as_of
+        for row in MailedPacket.objects.filter(packet__in=packets).select_related("mailbox")
+    }
+    found: defaultdict[int, list[PacketNews]] = defaultdict(list)
+    for packet in packets.values():
+        as_of: datetime = packet.last_settled  # type: ignore[attr-defined] # by `_settled_packets`
+        for user in (membership.user_id for membership in packet.site.memberships.all()):
+            if person not in {None, user}:
+                continue
+            newest = as_of if packet.batch.submitted_by_id == user else needing.get(packet.pk)
+            before = notified.get((user, packet.pk))
+            if newest and (before is None or newest > before):
+                found[user].append(PacketNews(packet, as_of, before))
+    return found
+
+
+def _settled_packets() -> "QuerySet[Packet]":
+    """Return packets without unsettled documents, of which one was settled recently.
+
+    Their members are coordinators who have an address and want email. Staff are notified by other
+    means.
+    """
+    unsettled = Document.objects.filter(packet=OuterRef("pk"), state__in=UNSETTLED_STATES)
+    recent = Document.objects.filter(
+        packet=OuterRef("pk"), settled_at__gt=timezone.now() - NEWS_PERIOD
+    )
+    packets = Packet.objects.filter(Exists(recent), ~Exists(unsettled))
+    packets = packets.annotate(last_settled=Max("documents__settled_at")).order_by("pk")
+    people = User.objects.filter(is_active=True, is_staff=False).exclude(email="")
+    people = people.exclude(mailbox__is_wanted=False)
+    memberships = Prefetch("site__memberships", Membership.objects.filter(user__in=people))
+    return packets.select_related("site", "batch").prefetch_related(memberships)
+
+
+def _build_email(person: User, news: list[PacketNews], server: BaseEmailBackend) -> EmailMessage:
+    """Build a digest without file names, patients or values read, because email is not private."""
     needed = Document.objects.visible_to(person).needing_site().select_related("site")
     count = needed.count()
     context = {
         "person": person,
         "news": news,
         "needed": [
-            (each, reason(each.code), address("document", each.pk)) for each in needed[:NEEDED]
+            (each, reason(each.code), page_address("document", each.pk))
+            for each in needed[:MAX_DOCUMENTS_PER_DIGEST]
         ],
         "count": count,
-        "start": address("home"),
-        "switch": address("account_mail"),
+        "start": page_address("home"),
+        "switch": page_address("account_mail"),
     }
     done = (
         f"{news[0].packet.reference} is done" if len(news) == 1 else f"{len(news)} packets are done"
@@ -233,7 +260,7 @@ def _message(person: User, news: list[News], server: BaseEmailBackend) -> EmailM
         subject=f"{done}: {left}" if count else f"{done}: nothing needs your attention",
         body=render_to_string("mail/digest.txt", context),
         to=[person.email],
-        headers={"Auto-Submitted": "auto-generated"},  # RFC 3834: out-of-office replies stay away
+        headers={"Auto-Submitted": "auto-generated"},  # RFC 3834: no out-of-office replies
         connection=server,
     )
 

@@ -6,19 +6,20 @@ from django.apps import apps
 from django.db.models.signals import post_migrate, post_save
 from django.utils.translation import gettext, ngettext
 
-from audit import background_jobs
+from audit import background_jobs, outbox
 from audit.export import job as export_job
 from audit.export import package
 from audit.ledger import log
+from audit.signing import anchors
 from audit.verification import runs, verify
-from ingestion import checks, roles
+from ingestion import checks, notifications, roles
 from ingestion.dispatch import queue_checks, schedules, wakeup_transport
-from ingestion.operations import alert_checks, finding_check, reconciliation
+from ingestion.operations import alert_checks, alerts, finding_check, reconciliation
 from ingestion.review import signature_payload
 from ingestion.rules import finding_texts
 from ingestion.rules.document_types import RULES_VERSION
 from ingestion.storage import archive_verification, bucket_checks, object_locks
-from sites import retention
+from sites import account_notices, retention
 from sites.models import Study
 from sites.models.legal_holds import LegalHold
 
@@ -29,7 +30,7 @@ def connect() -> None:
     verify.register_check(finding_check.findings_agree_with_the_ledger)
     verify.register_check(signature_payload.verify_signed_decisions)
     verify.register_check(roles.roles_are_as_installed)
-    background_jobs.register_runner(wakeup_transport.wake_worker_for_job)
+    background_jobs.register_wakeup(wakeup_transport.wake_worker_for_job)
     background_jobs.register_kind(runs.KIND, runs.run_check_job)
     background_jobs.register_kind(
         export_job.KIND, export_job.run_export_job, can_work=export_job.can_export_here
@@ -38,6 +39,9 @@ def connect() -> None:
         archive_verification.KIND, archive_verification.run_verification_job
     )
     background_jobs.register_kind(object_locks.KIND, object_locks.run_lock_job)
+    outbox.register_kinds(
+        anchors.KIND, account_notices.KIND, notifications.KIND, *alerts.KINDS.values()
+    )
     log.register_rules(RULES_VERSION)
     finding_texts.use_translation(gettext, ngettext)
     package.register_retention(retention.told)

@@ -1,10 +1,13 @@
-"""Checkpoints in places outside the database, and which of them are there.
+"""Brings checkpoints to anchors, which are places outside of the database, and records receipts.
 
-Only what is held elsewhere shows that the end of a ledger was cut off. Which of the places count
-for that is judged when they are read back (`audit.verification.independence`), and never by
-receipts. A place that cannot be reached stops nobody's work: it is tried again with growing waits,
-and `unanchored()` says so until it answers. Receipts are part of the ledger; what is out of order
-is not.
+Only a checkpoint that is held elsewhere shows that the end of a ledger was cut off. Which anchors
+count for that is decided when they are read back (`audit.verification.independence`), never by
+receipts.
+
+For each anchor that lacks checkpoints, a message of the outbox waits. Its handler brings them. An
+anchor that cannot be reached stops no other work: its message is tried again with a growing backoff
+and is never given up, and `list_unanchored()` returns the error in the meantime. A receipt is
+written only after the anchor has the checkpoint. Receipts are part of the ledger; messages are not.
 """
 
 from dataclasses import dataclass
@@ -13,29 +16,28 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
+from audit import outbox
 from audit.ledger import tables
-from audit.models import AnchorOutage, Checkpoint, Receipt
+from audit.models import Checkpoint, OutboxMessage, Receipt
+from audit.outbox import Delivery, DeliveryFailed, MessageKind, RetryPolicy
 from audit.signing.checkpoints import SignedCheckpoint
 from audit.signing.places.folder import FolderAnchor
 from audit.signing.places.port import Anchor, AnchorError
 from audit.signing.places.rfc3161 import TimestampAnchor
 from audit.signing.places.s3 import S3Anchor
 
-FIRST_RETRY_WAIT = timedelta(seconds=5)  # and twice as long after each try that fails
-MAX_RETRY_WAIT = timedelta(minutes=15)
-
 
 @dataclass(frozen=True, slots=True)
 class Unanchored:
-    """What an anchor does not hold. `error` is "" when it was only just signed."""
+    """The checkpoints that an anchor lacks. `error` is "" if no attempt has failed."""
 
     anchor: str
     checkpoints: int
     since: datetime  # when the oldest of them was signed
-    tries: int
+    attempts: int
     error: str
 
     def __str__(self) -> str:
@@ -44,8 +46,13 @@ class Unanchored:
 
 
 def configured_anchors() -> list[Anchor]:
-    """Those that the settings name. The file is always one of them."""
-    found: list[Anchor] = [FolderAnchor(Path(settings.ANCHOR_DIR), _installation())]
+    """Return the anchors that the settings name. The folder is always one of them."""
+    # Paths whose owner could rewrite the ledger: data, archive, key and database.
+    own = [settings.DATA_DIR, settings.ARCHIVE_DIR, settings.AUDIT_KEY_FILE]
+    if connection.vendor == "sqlite":
+        own.append(connection.settings_dict["NAME"])
+    installation = [Path(path) for path in own]
+    found: list[Anchor] = [FolderAnchor(Path(settings.ANCHOR_DIR), installation)]
     timeout = settings.ANCHOR_TIMEOUT_SECONDS
     if settings.ANCHOR_S3_BUCKET:
         found.append(
@@ -64,107 +71,120 @@ def configured_anchors() -> list[Anchor]:
     return found
 
 
-def _installation() -> list[Path]:
-    """Return the paths whose owner could rewrite the ledger: data, archive, key and database."""
-    own = [settings.DATA_DIR, settings.ARCHIVE_DIR, settings.AUDIT_KEY_FILE]
-    if connection.vendor == "sqlite":
-        own.append(connection.settings_dict["NAME"])
-    return [Path(path) for path in own]
-
-
 def is_anchoring_due() -> bool:
-    """Whether a place lacks a checkpoint and may be asked again."""
-    return any(_waiting(place).exists() for place in _to_be_asked())
+    """Return whether an anchor lacks a checkpoint and may be tried now."""
+    lacking = [place.name for place in configured_anchors() if _waiting(place).exists()]
+    now = timezone.now()
+    # A backoff, or a process that brings them at this moment.
+    is_busy = Q(state=OutboxMessage.State.CLAIMED, lease_until__gte=now)
+    is_resting = Q(state=OutboxMessage.State.WAITING, due_at__gt=now)
+    messages = OutboxMessage.objects.filter(is_busy | is_resting, kind=KIND.name)
+    return bool(set(lacking).difference(messages.values_list("key", flat=True)))
 
 
 def anchor_due() -> list[str]:
-    """Anchor what waits, where it is time to. Answers what went wrong, in sentences."""
-    return [error for place in _to_be_asked() if (error := _bring(place))]
+    """Bring checkpoints to the anchors that may be tried now. Returns errors, as sentences."""
+    _post_messages()
+    return outbox.deliver_due(KIND.name).errors
 
 
 def anchor_all() -> list[str]:
-    """The same everywhere, whatever failed a moment ago."""
-    return [error for place in configured_anchors() if (error := _bring(place))]
+    """Bring checkpoints to all anchors, whatever failed before. Returns errors, as sentences."""
+    _post_messages()
+    errors = outbox.deliver_due(KIND.name, is_requested=True).errors
+    # The process that holds a claim may be dead. To put a checkpoint twice changes nothing.
+    claimed = OutboxMessage.objects.filter(kind=KIND.name, state=OutboxMessage.State.CLAIMED)
+    names = set(claimed.values_list("key", flat=True))
+    for place in configured_anchors():
+        if place.name in names and (error := _bring(place)):
+            errors.append(error)
+    return errors
 
 
 def anchor_checkpoint(signed: SignedCheckpoint) -> list[str]:
-    """This very checkpoint, in every place. Answers what went wrong, in sentences."""
+    """Bring this checkpoint to every anchor that lacks it. Returns errors, as sentences."""
     holding = set(Receipt.objects.filter(checkpoint=signed.size).values_list("anchor", flat=True))
     lacking = [place for place in configured_anchors() if place.name not in holding]
-    return [error for place in lacking if (error := _offer(place, signed.size, signed.note))]
+    return [error for place in lacking if (error := _put(place, signed.size, signed.note))]
 
 
 def list_unanchored() -> list[Unanchored]:
-    """For each anchor that lacks some: how many checkpoints, since when, and why."""
-    outages = {outage.anchor: outage for outage in AnchorOutage.objects.all()}
+    """Return how many checkpoints each anchor lacks, since when, and why."""
+    messages = {row.key: row for row in OutboxMessage.objects.filter(kind=KIND.name)}
     found = []
     for place in configured_anchors():
         waiting = _waiting(place)
         if oldest := waiting.first():
-            outage = outages.get(place.name)
-            tries, error = (outage.tries, outage.error) if outage else (0, "")
-            found.append(Unanchored(place.name, waiting.count(), oldest.created_at, tries, error))
+            message = messages.get(place.name)
+            attempts, error = (message.attempts, message.error) if message else (0, "")
+            found.append(
+                Unanchored(place.name, waiting.count(), oldest.created_at, attempts, error)
+            )
     return found
 
 
-def _to_be_asked() -> list[Anchor]:
-    resting = AnchorOutage.objects.filter(next_try_at__gt=timezone.now())
-    names = set(resting.values_list("anchor", flat=True))
-    return [place for place in configured_anchors() if place.name not in names]
+def _post_messages() -> None:
+    for place in configured_anchors():
+        if _waiting(place).exists():
+            outbox.post(KIND.name, {"anchor": place.name}, key=place.name)
+
+
+def _deliver(delivery: Delivery) -> None:
+    """Bring checkpoints to the anchor of a message, if it is still configured."""
+    for place in configured_anchors():
+        if place.name == delivery.payload["anchor"] and (error := _bring(place, delivery)):
+            raise DeliveryFailed(error)
+
+
+KIND = MessageKind(
+    "anchor",
+    _deliver,
+    RetryPolicy(initial_wait=timedelta(seconds=5), max_wait=timedelta(minutes=15)),
+    shares_claimed=True,
+)
 
 
 def _waiting(place: Anchor) -> "QuerySet[Checkpoint]":
-    return _beyond(_held(Receipt.objects.filter(anchor=place.name)))
+    """Return the checkpoints after the largest one that the anchor has, which implies all before.
+
+    The oldest comes first.
+    """
+    held = Receipt.objects.filter(anchor=place.name).aggregate(size=Max("checkpoint_id"))["size"]
+    return Checkpoint.objects.filter(size__gt=held or 0).order_by("size")
 
 
-def _held(receipts: "QuerySet[Receipt]") -> int:
-    """The size of the largest checkpoint of these. It answers for all before it."""
-    return receipts.aggregate(size=Max("checkpoint_id"))["size"] or 0
+def _bring(place: Anchor, delivery: Delivery | None = None) -> str:
+    """Put all waiting checkpoints, or the newest one, as the anchor wants. Returns an error or "".
 
-
-def _beyond(size: int) -> "QuerySet[Checkpoint]":
-    return Checkpoint.objects.filter(size__gt=size).order_by("size")
-
-
-def _bring(place: Anchor) -> str:
-    """What waits for this place: all of it, or the newest. Answers the error, or ""."""
+    The lease of `delivery` is extended before each.
+    """
     waiting = _waiting(place)
     chosen = waiting if place.wants_all else waiting.reverse()[:1]
     for size, note in chosen.values_list("size", "note"):
-        if error := _offer(place, size, note):
+        if delivery:
+            delivery.extend()
+        if error := _put(place, size, note):
             return error
     return ""
 
 
-def _offer(place: Anchor, size: int, note: str) -> str:
-    origin = note.partition("\n")[0]
+def _put(place: Anchor, size: int, note: str) -> str:
+    """Put one checkpoint and record its receipt. Returns an error, or ""."""
     try:
-        taken = place.put(origin, size, note)
+        taken = place.put(note.partition("\n")[0], size, note)
     except AnchorError as error:
-        _failed(place.name, str(error))
         return str(error)
-    # It is there. Whoever dies before the next line puts it again, which changes nothing.
-    _enter((size, place.name, taken.place, taken.proof))
-    AnchorOutage.objects.filter(anchor=place.name).delete()
+    # If this process dies here, the next one puts the checkpoint again, which changes nothing.
+    _record_receipt((size, place.name, taken.place, taken.proof))
     return ""
 
 
-def _enter(receipt: tuple[int, str, str, str]) -> None:
+def _record_receipt(receipt: tuple[int, str, str, str]) -> None:
+    """Insert a receipt, unless another host has inserted it."""
     anchored_at = connection.ops.adapt_datetimefield_value(timezone.now())
     try:
         with transaction.atomic():
             tables.insert(tables.RECEIPT, [(*receipt, anchored_at)])
     except IntegrityError:
         if not Receipt.objects.filter(checkpoint=receipt[0], anchor=receipt[1]).exists():
-            raise  # else another host was as quick
-
-
-def _failed(anchor: str, error: str) -> None:
-    now = timezone.now()
-    outage = AnchorOutage.objects.filter(anchor=anchor).first()
-    tries = outage.tries + 1 if outage else 1
-    wait = min(MAX_RETRY_WAIT, FIRST_RETRY_WAIT * 2 ** min(tries - 1, 10))
-    terms = {"tries": tries, "next_try_at": now + wait, "error": error}
-    AnchorOutage.objects.update_or_create(
-        anchor=anchor, defaults=terms, create_defaults={**terms, "since": now}
-    )
+            raise

@@ -3,10 +3,7 @@
 They hold no records of documents. If they are lost, they are soon filled again.
 """
 
-from typing import Self
-
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -91,19 +88,8 @@ class AlarmRow(models.Model):
         return self.key
 
 
-class AlarmMessageQuerySet(models.QuerySet["AlarmMessage"]):
-    def unsent(self) -> Self:
-        return self.filter(sent_at=None, given_up_at=None)
-
-    def failing(self, tries: int) -> Self:
-        """Return messages that failed so often while their channel sent nothing else since."""
-        sent = AlarmMessage.objects.filter(channel=OuterRef("channel"), sent_at__isnull=False)
-        later = sent.filter(sent_at__gte=OuterRef("next_try_at"))
-        return self.filter(sent_at=None, tries__gte=tries).exclude(Exists(later))
-
-
 class AlarmMessage(models.Model):
-    """Stores a message about an alarm on one channel, which is sent later."""
+    """Stores an alert: a message about an alarm on one channel. The outbox delivers it."""
 
     class Word(models.TextChoices):
         BEGUN = "begun", _("started")
@@ -116,23 +102,10 @@ class AlarmMessage(models.Model):
     said = models.TextField()
     do = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
-    tries = models.PositiveIntegerField(default=0)
-    next_try_at = models.DateTimeField(default=timezone.now)
-    error = models.TextField(blank=True)
     sent_at = models.DateTimeField(null=True)
-    given_up_at = models.DateTimeField(null=True)
-
-    objects = AlarmMessageQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]
-        indexes = [
-            models.Index(
-                fields=["next_try_at"],
-                condition=Q(sent_at=None, given_up_at=None),
-                name="alarm_messages_to_send",
-            )
-        ]
 
     def __str__(self) -> str:
         return f"{self.alarm_id} {self.word} by {self.channel}"

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import Count, Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from audit.ledger import queries
 from audit.ledger.queries import EntrySearch
+from audit.outbox import OutboxMessage
 from audit.signing import anchors
 from audit.verification import ledger_status
 from audit.verification.verify import Result
@@ -25,7 +26,7 @@ from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import AlarmMessage, Document, LockChange, Mailbox
 from ingestion.rules.finding_texts import reason
 from ingestion.storage import disk_space
-from sites.models import AccountNotice
+from sites import account_notices
 
 logger = logging.getLogger(__name__)
 
@@ -205,9 +206,19 @@ def _locked() -> Iterator[Alarm]:
 
 
 def _telling() -> Iterator[Alarm]:
-    """A channel that failed several times, and nothing got out by it since."""
-    failing = AlarmMessage.objects.failing(MIN_FAILED_ATTEMPTS).order_by("channel", "pk")
-    for channel, error in dict(failing.values_list("channel", "error")).items():
+    """Yield the channels on which a message failed several times and none was sent since."""
+    sent = AlarmMessage.objects.order_by().values_list("channel")
+    last_sent = dict(sent.annotate(Max("sent_at")))
+    failing = OutboxMessage.objects.filter(
+        kind__startswith="alert.", attempts__gte=MIN_FAILED_ATTEMPTS
+    )
+    errors = {
+        message.kind.removeprefix("alert."): message.error
+        for message in failing
+        if not (sent_at := last_sent.get(message.kind.removeprefix("alert.")))
+        or sent_at < message.due_at
+    }
+    for channel, error in errors.items():
         yield Alarm(
             f"telling:{channel}",
             _without_addresses(
@@ -224,7 +235,8 @@ def _telling() -> Iterator[Alarm]:
 
 def _account_mail() -> Iterator[Alarm]:
     """Links for passwords, and notices of what another person changed in an account."""
-    unsent = AccountNotice.objects.unsent().exclude(error="").order_by("pk")
+    unsent = OutboxMessage.objects.filter(kind=account_notices.KIND.name).exclude(error="")
+    unsent = unsent.exclude(state=OutboxMessage.State.DEAD).order_by("pk")
     if first := unsent.first():
         count = unsent.count()
         sentence = ngettext(

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from audit import background_jobs
+from audit import background_jobs, outbox
 from audit.ledger.log import ledger
 from audit.verification import runs
 from ingestion.core.states import UNSETTLED_STATES, ChunkState, DocumentState
@@ -58,6 +58,7 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> PruneResult:
         runs.remove_old_runs(before)
         page_previews.prune_previews(before)
         alerts.prune_messages(before)
+        outbox.prune_dead(before)
     return PruneResult(len(finished), chunks, len(leftovers))
 
 

@@ -1,6 +1,5 @@
 """Tables of people, studies, sites, portals, tokens and legal holds."""
 
-from sites.account_notices import AccountNotice
 from sites.models.api_tokens import TOKEN_LIFE, ApiToken, TokenScope, in_a_year
 from sites.models.approval_requests import ApprovalRequest
 from sites.models.legal_holds import LegalHold
@@ -11,7 +10,6 @@ from sites.models.users import FailedSignIns, User, within_reach
 
 __all__ = [
     "TOKEN_LIFE",
-    "AccountNotice",
     "ApiToken",
     "ApprovalRequest",
     "FailedSignIns",

@@ -10,8 +10,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from audit import background_jobs
-from audit.models import AuditJob
+from audit import background_jobs, outbox
+from audit.models import AuditJob, OutboxMessage
 
 LATER = timedelta(minutes=2)
 WORKER = """
@@ -27,20 +27,20 @@ def count(job):
     time.sleep(3600)
 
 background_jobs.register_kind("count", count)
-background_jobs.run_next_job(sign=lambda: print("alive", flush=True))
+background_jobs.run_next_job(beat=lambda: print("alive", flush=True))
 """
 
 
 @pytest.fixture
 def rings(monkeypatch):
     heard = []
-    monkeypatch.setattr(background_jobs, "_runners", [lambda: heard.append("ring")])
+    monkeypatch.setattr(background_jobs, "_wakeups", [lambda: heard.append("ring")])
     return heard
 
 
 @pytest.fixture(autouse=True)
 def _kinds(monkeypatch):
-    monkeypatch.setattr(background_jobs, "_kinds", {})
+    monkeypatch.setattr(background_jobs, "_works", {})
     background_jobs.register_kind("count", count)
     background_jobs.register_kind("fail", fail)
 
@@ -84,7 +84,7 @@ def test_a_kind_that_nobody_knows_is_refused_at_once(db):
 
 def test_a_worker_leaves_a_job_of_a_kind_that_it_does_not_know(db, monkeypatch):
     newer = background_jobs.request_job("count", {"upto": 1}, "user:7")
-    monkeypatch.setattr(background_jobs, "_kinds", {})
+    monkeypatch.setattr(background_jobs, "_works", {})
     assert not background_jobs.run_next_job()
     newer.refresh_from_db()
     assert (newer.state, newer.attempts) == ("waiting", 0)
@@ -123,7 +123,7 @@ def test_hundreds_that_ask_for_the_same_share_a_job(db, rings):
 
 def test_what_a_running_job_may_have_missed_is_asked_for_anew(db):
     background_jobs.schedule_job("count", {"upto": 1})
-    AuditJob.objects.update(state=AuditJob.State.RUNNING)
+    assert outbox.claim_next(["job.count"])
     background_jobs.schedule_job("count", {"upto": 1})
     assert AuditJob.objects.count() == 2
 
@@ -140,7 +140,7 @@ def test_a_broker_that_is_away_is_no_trouble(db, monkeypatch):
     def away():
         raise OSError("no broker")
 
-    monkeypatch.setattr(background_jobs, "_runners", [away])
+    monkeypatch.setattr(background_jobs, "_wakeups", [away])
     job = background_jobs.schedule_job("count", {"upto": 1})
     background_jobs.maintain_jobs()
     assert work(job).state == "done"
@@ -154,8 +154,9 @@ def test_a_quiet_look_is_one_query(db, rings, django_assert_num_queries):
 
 def test_two_workers_do_not_do_the_same(db):
     job = background_jobs.schedule_job("count", {"upto": 1})
-    assert background_jobs._take(AuditJob.objects.get(pk=job.pk))
-    assert not background_jobs._take(AuditJob.objects.get(pk=job.pk))
+    claimed = outbox.claim_next(["job.count"])
+    assert claimed.payload == {"job": job.pk}
+    assert not background_jobs.run_next_job()
 
 
 def start_and_kill():
@@ -180,7 +181,7 @@ def test_a_job_whose_worker_is_killed_is_done_by_another(transactional_db, rings
     background_jobs.maintain_jobs()
     assert not background_jobs.run_next_job()  # it may still be alive
     background_jobs.maintain_jobs(timezone.now() + LATER)
-    AuditJob.objects.update(due_at=timezone.now())
+    OutboxMessage.objects.update(due_at=timezone.now())
     assert work(job).result == {"counted": 3}
     assert job.attempts == 2
 
@@ -188,23 +189,26 @@ def test_a_job_whose_worker_is_killed_is_done_by_another(transactional_db, rings
 def test_a_job_that_kills_its_workers_fails_in_the_end(db):
     job = background_jobs.schedule_job("count", {"upto": 3})
     for _ in range(background_jobs.MAX_ATTEMPTS):
-        assert background_jobs._take(job)
+        OutboxMessage.objects.update(due_at=timezone.now())
+        assert outbox.claim_next(["job.count"])
         background_jobs.maintain_jobs(timezone.now() + LATER)
         job.refresh_from_db()
     assert job.state == "failed"
     assert job.error.startswith("Its worker died 3 times")
 
 
-def test_who_was_taken_for_dead_and_is_not_changes_nothing_any_more(db):
-    job = background_jobs.schedule_job("count", {"upto": 3})
-    slow = AuditJob.objects.get(pk=job.pk)
-    background_jobs._take(slow)
-    background_jobs.maintain_jobs(timezone.now() + LATER)
-    AuditJob.objects.update(due_at=timezone.now())
-    work(job)
-    background_jobs._end(slow, AuditJob.State.FAILED, error="late")
-    job.refresh_from_db()
-    assert (job.state, job.error) == ("done", "")
+def test_a_worker_that_counted_as_dead_and_is_not_changes_nothing_any_more(db):
+    def work_slowly(job):
+        if job.attempts > 1:
+            return {"by": "the second worker"}
+        background_jobs.maintain_jobs(timezone.now() + LATER)
+        OutboxMessage.objects.update(due_at=timezone.now())
+        assert background_jobs.run_next_job()
+        return {"by": "the first worker"}
+
+    background_jobs.register_kind("slow", work_slowly)
+    job = work(background_jobs.schedule_job("slow", {}))
+    assert (job.state, job.result) == ("done", {"by": "the second worker"})
 
 
 def test_what_was_done_by_itself_long_ago_is_forgotten(db):

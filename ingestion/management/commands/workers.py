@@ -28,4 +28,4 @@ class Command(BaseCommand):
                 self.stdout.write("Working. Ctrl-C drains and stops.")
                 self.stdout.flush()
 
-        sys.exit(HostProcess(periodic=[AlertMonitor().look]).run(ready=ready))
+        sys.exit(HostProcess(periodic=[AlertMonitor().check_if_due]).run(ready=ready))

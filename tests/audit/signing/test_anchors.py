@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from audit.models import AnchorOutage, AppendOnly, Receipt
+from audit.models import AppendOnly, OutboxMessage, Receipt
 from audit.signing import (
     anchors,
     checkpoints,
@@ -100,7 +100,7 @@ def test_a_receipt_is_written_once(signed):
 def test_an_anchor_that_is_away_is_told_in_plain_words(signed, bucket_away):
     [error] = anchors.anchor_due()
     [waiting] = anchors.list_unanchored()
-    assert (waiting.anchor, waiting.checkpoints, waiting.tries) == ("s3", 1, 1)
+    assert (waiting.anchor, waiting.checkpoints, waiting.attempts) == ("s3", 1, 1)
     assert waiting.since == signed.created_at
     assert waiting.error == error
     assert "s3: 1 since" in str(waiting)
@@ -110,16 +110,17 @@ def test_an_anchor_that_is_away_is_told_in_plain_words(signed, bucket_away):
 
 def test_an_anchor_that_is_away_is_tried_with_growing_waits(signed, bucket_away, later):
     waits = []
-    for tried in range(1, 14):
-        later(tried * 10_000)
+    for attempts in range(1, 14):
+        later(attempts * 10_000)
         anchors.anchor_due()
-        outage = AnchorOutage.objects.get()
-        assert outage.tries == tried
-        waits.append(round((outage.next_try_at - timezone.now()).total_seconds()))
+        message = OutboxMessage.objects.get()
+        assert message.attempts == attempts
+        waits.append((message.due_at - timezone.now()).total_seconds())
         assert not anchors.is_anchoring_due()
         assert anchors.anchor_due() == []
-    assert waits[:4] == [5, 10, 20, 40]
-    assert waits[-1] == 900
+    longest = [5, 10, 20, 40, 80, 160, 320, 640, 900, 900, 900, 900, 900]
+    for wait, limit in zip(waits, longest, strict=True):
+        assert 0.8 * limit <= wait <= limit, "jitter shortens a wait by 20 % at most"
 
 
 def test_what_waited_in_an_outage_is_answered_for_by_the_newest(signed, bucket_away, later):
@@ -134,7 +135,7 @@ def test_what_waited_in_an_outage_is_answered_for_by_the_newest(signed, bucket_a
     assert receipts("s3") == [newest.size]
     assert receipts("file") == [2, 3, 4, 5]
     assert anchors.list_unanchored() == []
-    assert not AnchorOutage.objects.exists()
+    assert not OutboxMessage.objects.exists()
 
 
 def test_somebody_who_asks_for_it_does_not_wait(signed, bucket_away):
@@ -150,7 +151,7 @@ def test_a_receipt_that_a_dead_host_could_not_write_is_written_by_the_next(
     def die(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(anchors, "_enter", die)
+    monkeypatch.setattr(anchors, "_record_receipt", die)
     with pytest.raises(KeyboardInterrupt):
         anchors.anchor_all()
     monkeypatch.undo()
@@ -160,8 +161,8 @@ def test_a_receipt_that_a_dead_host_could_not_write_is_written_by_the_next(
 
 def test_two_hosts_that_anchor_at_once_leave_one_receipt(signed):
     taken = ("file", "/somewhere", "")
-    anchors._enter((signed.size, *taken))
-    anchors._enter((signed.size, *taken))
+    anchors._record_receipt((signed.size, *taken))
+    anchors._record_receipt((signed.size, *taken))
     assert receipts("file") == [2]
 
 

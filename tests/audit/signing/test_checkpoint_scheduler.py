@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from audit.models import Receipt
+from audit.models import OutboxMessage, Receipt
 from audit.signing import (
     anchors,
     checkpoints,
@@ -94,12 +94,12 @@ def test_what_was_not_taken_is_tried_again(notary, world, settings):
     write()
     notary.look()
     notary._wait()
-    assert anchors.list_unanchored()[0].tries == 1
-    anchors.AnchorOutage.objects.update(next_try_at="2026-01-01T00:00:00Z")
+    assert anchors.list_unanchored()[0].attempts == 1
+    OutboxMessage.objects.update(due_at="2026-01-01T00:00:00Z")
     world.now += POLL_SECONDS
     notary.look()
     notary._wait()
-    assert anchors.list_unanchored()[0].tries == 2
+    assert anchors.list_unanchored()[0].attempts == 2
 
 
 @pytest.mark.requirement("R05")

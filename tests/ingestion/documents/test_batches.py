@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from audit import background_jobs
 from audit.background_jobs import AuditJob
 from audit.ledger.queries import timeline
+from audit.outbox import OutboxMessage
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
@@ -244,8 +245,8 @@ def test_batches_that_end_together_ask_for_one_check_of_what_is_new():
         batches.cancel_batch(make_batch(), by=MARA)
     (job,) = AuditJob.objects.all()
     assert (job.kind, job.arguments["mode"], job.state) == ("verify", "incremental", "waiting")
-    assert job.due_at > job.created_at
-    AuditJob.objects.update(due_at=job.created_at)
+    assert OutboxMessage.objects.get().due_at > job.created_at
+    OutboxMessage.objects.update(due_at=job.created_at)
     assert background_jobs.run_next_job()
     job.refresh_from_db()
     assert (job.state, job.result["result"]) == ("done", "unanchored")

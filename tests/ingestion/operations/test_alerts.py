@@ -8,6 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from audit import outbox
+from audit.outbox import OutboxMessage
 from ingestion.models import AlarmMessage, AlarmRow, WorkerHost
 from ingestion.operations import alarms, alerts
 from tests.factories import make_site
@@ -92,20 +94,20 @@ def test_whoever_dies_while_sending_is_followed_by_another_after_a_while(hook, m
 
     alerts.update_alerts(NOW)
     with monkeypatch.context() as patched:
-        patched.setitem(alerts._SENDERS, alerts.Channel.WEBHOOK, killed)
+        patched.setattr(alerts, "_call_webhook", killed)
         with pytest.raises(KeyboardInterrupt):
             alerts.deliver_due()
-    assert alerts.deliver_due(is_asked_for=True) == []
+    assert alerts.deliver_due(is_requested=True) == []
     assert hook.events == [], "it is in somebody's hands, as far as can be seen"
-    AlarmMessage.objects.update(next_try_at=timezone.now())
+    OutboxMessage.objects.update(lease_until=timezone.now())
     alerts.deliver_due()
     assert hook.events == [("workers", "begun")]
 
 
-def test_a_message_is_taken_by_one_of_many(hook):
+def test_a_message_is_claimed_by_one_of_many(hook):
     alerts.update_alerts(NOW)
-    [mine], [other] = list(AlarmMessage.objects.all()), list(AlarmMessage.objects.all())
-    assert (alerts._take(mine), alerts._take(other)) == (True, False)
+    assert outbox.claim_next(["alert.webhook"])
+    assert outbox.claim_next(["alert.webhook"]) is None
 
 
 def test_a_receiver_that_refuses_is_asked_again_and_the_alarm_goes_on_ringing(hook):
@@ -113,7 +115,7 @@ def test_a_receiver_that_refuses_is_asked_again_and_the_alarm_goes_on_ringing(ho
     assert tell() == ["The webhook answered with status 500."]
     assert alerts.deliver_due() == [], "not before it is time"
     hook.status = 204
-    assert alerts.deliver_due(is_asked_for=True) == []
+    assert alerts.deliver_due(is_requested=True) == []
     assert hook.events == [("workers", "begun")] * 2
     assert hook.told[0]["id"] == hook.told[1]["id"]
 
@@ -122,12 +124,12 @@ def test_a_channel_that_does_not_work_is_an_alarm_on_the_other(hook, post, setti
     hook.status = 503
     alerts.update_alerts(NOW)
     for _ in range(alarms.MIN_FAILED_ATTEMPTS):
-        alerts.deliver_due(is_asked_for=True)
+        alerts.deliver_due(is_requested=True)
     alerts.update_alerts(NOW)
     alerts.deliver_due()
     assert any(b"Alarms cannot be sent by webhook" in letter for letter in post.bodies)
     hook.status = 204
-    alerts.deliver_due(is_asked_for=True)
+    alerts.deliver_due(is_requested=True)
     assert "telling:webhook" not in alarms.find_alarms().keys
 
 
@@ -139,7 +141,7 @@ def test_whom_alarms_are_mailed_to_is_no_webhooks_business(hook, settings):
         server.refused.add("ops@example.org")
         alerts.update_alerts(NOW)
         for _ in range(alarms.MIN_FAILED_ATTEMPTS):
-            alerts.deliver_due(is_asked_for=True)
+            alerts.deliver_due(is_requested=True)
         tell()
     (said,) = (told["message"] for told in hook.told if told["alarm"] == "telling:mail")
     assert "SMTPRecipientsRefused" in said
@@ -149,10 +151,12 @@ def test_whom_alarms_are_mailed_to_is_no_webhooks_business(hook, settings):
 def test_what_could_not_be_told_for_a_day_is_given_up(hook):
     hook.status = 500
     alerts.update_alerts(NOW)
-    AlarmMessage.objects.update(created_at=NOW - timedelta(hours=25))
+    message = OutboxMessage.objects.get()
+    assert message.expires_at - message.created_at == timedelta(days=1)
+    OutboxMessage.objects.update(expires_at=NOW - timedelta(hours=1))
     alerts.deliver_due()
-    assert AlarmMessage.objects.get().given_up_at
-    assert alerts.deliver_due(is_asked_for=True) == []
+    assert OutboxMessage.objects.get().state == "dead"
+    assert alerts.deliver_due(is_requested=True) == []
 
 
 def test_the_webhook_knows_that_it_comes_from_us(hook, settings, tmp_path):
@@ -225,13 +229,13 @@ def test_a_watchman_tells_beside_the_work_and_rests_for_a_minute(hook):
     at = [0.0]
     watchman = alerts.AlertMonitor(clock=lambda: at[0])
     for at[0] in (0.0, 59.0):
-        watchman.look()
-        watchman._beside.join()
+        watchman.check_if_due()
+        watchman._thread.join()
     assert hook.events == [("workers", "begun")]
     host()
     at[0] = 60.0
-    watchman.look()
-    watchman._beside.join()
+    watchman.check_if_due()
+    watchman._thread.join()
     assert hook.events[-1] == ("workers", "over")
 
 

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from audit import background_jobs
+from audit.outbox import OutboxMessage
 from ingestion.models import LockChange
 from ingestion.operations import alarms
 from ingestion.storage import archive_verification, object_locks
@@ -255,7 +256,8 @@ def test_what_a_dead_worker_left_is_gone_on_with(file, lock, monkeypatch):
     site = make_site()
     hashes = [file(site, content) for content in (b"1", b"2", b"3")]
     hold(site.study)
-    background_jobs.AuditJob.objects.all().delete()  # its ring is lost with it
+    OutboxMessage.objects.all().delete()
+    background_jobs.AuditJob.objects.all().delete()
     ask = BucketArchive.keep
 
     def die_at_the_second(store, sha256, wanted, **options):

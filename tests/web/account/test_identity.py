@@ -13,6 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.electronic_signatures import ACCOUNT_KEY
 from audit.ledger.queries import find_entries, timeline
+from audit.outbox import OutboxMessage
 from audit.verification import verify as ledger_check
 from audit.verification.start import Mode
 from ingestion.models import Action
@@ -377,21 +378,22 @@ def test_a_notice_waits_while_the_mail_server_is_away_and_is_on_record_once_sent
         server.is_busy = True
         act(ada, "send_link", helena)
         assert account_notices.deliver_due() == 0
+        rows = str(list(OutboxMessage.objects.values()))
+        assert "/password/link/" not in rows, "a copy of the database lets no one in"
         assert "account_mail" in {alarm.key for alarm in alarms.find_alarms().alarms}
         server.is_busy = False
-        account_notices.AccountNotice.objects.update(next_try_at=timezone.now())
+        OutboxMessage.objects.update(due_at=timezone.now())
         assert account_notices.deliver_due() == 2, "what was changed, and the link"
         assert account_notices.deliver_due() == 0
         assert {message["To"] for message in server.taken} == {helena.email}
     assert [entry.event for entry in timeline(helena.actor)][-2:] == ["user.notified"] * 2
-    rows = str(list(account_notices.AccountNotice.objects.values()))
-    assert "/password/link/" not in rows, "a copy of the database lets no one in"
 
 
 def test_an_old_notice_is_given_up(ada, helena):
     act(ada, "send_link", helena)
-    old = timezone.now() - account_notices.NOTICE_LIFE - timedelta(minutes=1)
-    account_notices.AccountNotice.objects.update(created_at=old)
+    message = OutboxMessage.objects.filter(kind="account_notice").first()
+    assert message.expires_at - message.created_at == timedelta(days=3)
+    OutboxMessage.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
     assert account_notices.deliver_due() == 0
 
 

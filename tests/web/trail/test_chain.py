@@ -107,7 +107,7 @@ def test_a_check_that_failed_says_that_the_fault_is_ours(affairs, work, packet, 
         raise OperationalError("the database did not answer")
 
     asked = affairs.post(NOW)
-    monkeypatch.setattr(background_jobs, "_kinds", {})
+    monkeypatch.setattr(background_jobs, "_works", {})
     background_jobs.register_kind(runs.KIND, gone)
     work()
     shown = text(affairs.get(asked.url))
