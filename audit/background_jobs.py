@@ -29,7 +29,7 @@ from django.utils import timezone
 
 from audit import outbox
 from audit.models import AuditJob, OutboxMessage
-from audit.outbox import Delivery, LeaseExpired, MessageKind, NothingToDeliver, RetryPolicy
+from audit.outbox import Delivery, DeliveryPolicy, LeaseExpired, MessageKind, NothingToDeliver
 
 __all__ = [
     "AuditJob",
@@ -60,7 +60,7 @@ WAKE_UP_INTERVAL = timedelta(seconds=30)  # between two wakeups for the same job
 SYSTEM_ACTOR = "system:worker"
 
 # A job that raises is not run again, so these waits bound nothing.
-RETRY = RetryPolicy(timedelta(0), timedelta(0), max_attempts=MAX_ATTEMPTS)
+RETRY = DeliveryPolicy(timedelta(0), timedelta(0), max_attempts=MAX_ATTEMPTS)
 _PREFIX = "job."  # of the kinds of messages that are jobs
 
 _works: dict[str, Work] = {}

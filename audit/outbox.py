@@ -34,12 +34,12 @@ __all__ = [
     "ChannelUnavailable",
     "Delivery",
     "DeliveryFailed",
+    "DeliveryPolicy",
     "DeliveryResult",
     "LeaseExpired",
     "MessageKind",
     "NothingToDeliver",
     "OutboxMessage",
-    "RetryPolicy",
     "claim_next",
     "deliver",
     "deliver_due",
@@ -77,7 +77,7 @@ class LeaseExpired(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class DeliveryPolicy:
     """How often and for how long a failed delivery is tried again."""
 
     initial_wait: timedelta  # doubled after each failure
@@ -108,7 +108,7 @@ class MessageKind:
     #: Delivers a message. May raise DeliveryFailed, ChannelUnavailable, NothingToDeliver or
     #: LeaseExpired. Any other exception counts as a failed delivery and is logged.
     deliver: Callable[["Delivery"], object]
-    retry: RetryPolicy
+    retry: DeliveryPolicy
     lease: timedelta = timedelta(minutes=2)
     #: Whether this host can deliver messages of this kind now. Otherwise it leaves them to others.
     can_deliver: Callable[[], bool] = lambda: True

@@ -31,10 +31,10 @@ from audit.outbox import (
     ChannelUnavailable,
     Delivery,
     DeliveryFailed,
+    DeliveryPolicy,
     MessageKind,
     NothingToDeliver,
     OutboxMessage,
-    RetryPolicy,
 )
 from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
 from ingestion.models import Document, Mailbox, MailedPacket, Packet
@@ -139,7 +139,7 @@ KIND = MessageKind(
     "digest",
     _deliver,
     # The task that sends digests runs every 5 minutes.
-    RetryPolicy(initial_wait=timedelta(minutes=4), max_wait=timedelta(minutes=30)),
+    DeliveryPolicy(initial_wait=timedelta(minutes=4), max_wait=timedelta(minutes=30)),
     shares_claimed=True,
 )
 

@@ -18,7 +18,7 @@ from django.template.loader import render_to_string
 
 from audit import outbox
 from audit.ledger.log import ledger, record
-from audit.outbox import Delivery, DeliveryFailed, MessageKind, RetryPolicy
+from audit.outbox import Delivery, DeliveryFailed, DeliveryPolicy, MessageKind
 from sites import account_changes, password_links
 
 MAX_ERROR_CHARACTERS = 200
@@ -86,7 +86,7 @@ def _deliver(delivery: Delivery) -> None:
 KIND = MessageKind(
     "account_notice",
     _deliver,
-    RetryPolicy(
+    DeliveryPolicy(
         initial_wait=timedelta(seconds=30),
         max_wait=timedelta(minutes=30),
         lifetime=timedelta(days=3),

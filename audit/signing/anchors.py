@@ -22,7 +22,7 @@ from django.utils import timezone
 from audit import outbox
 from audit.ledger import tables
 from audit.models import Checkpoint, OutboxMessage, Receipt
-from audit.outbox import Delivery, DeliveryFailed, MessageKind, RetryPolicy
+from audit.outbox import Delivery, DeliveryFailed, DeliveryPolicy, MessageKind
 from audit.signing.checkpoints import SignedCheckpoint
 from audit.signing.places.folder import FolderAnchor
 from audit.signing.places.port import Anchor, AnchorError
@@ -139,7 +139,7 @@ def _deliver(delivery: Delivery) -> None:
 KIND = MessageKind(
     "anchor",
     _deliver,
-    RetryPolicy(initial_wait=timedelta(seconds=5), max_wait=timedelta(minutes=15)),
+    DeliveryPolicy(initial_wait=timedelta(seconds=5), max_wait=timedelta(minutes=15)),
     shares_claimed=True,
 )
 

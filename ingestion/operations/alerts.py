@@ -28,10 +28,10 @@ from audit import outbox
 from audit.outbox import (
     Delivery,
     DeliveryFailed,
+    DeliveryPolicy,
     MessageKind,
     NothingToDeliver,
     OutboxMessage,
-    RetryPolicy,
 )
 from ingestion.models import AlarmMessage, AlarmRow, Channel
 from ingestion.operations import alarms
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 CHECK_INTERVAL_SECONDS = 60.0
 WEBHOOK_TIMEOUT_SECONDS = 10.0
-RETRY = RetryPolicy(
+RETRY = DeliveryPolicy(
     initial_wait=timedelta(seconds=30),
     max_wait=timedelta(minutes=15),
     lifetime=timedelta(days=1),

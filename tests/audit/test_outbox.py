@@ -16,14 +16,14 @@ from audit import outbox
 from audit.outbox import (
     ChannelUnavailable,
     DeliveryFailed,
+    DeliveryPolicy,
     LeaseExpired,
     MessageKind,
     NothingToDeliver,
     OutboxMessage,
-    RetryPolicy,
 )
 
-RETRY = RetryPolicy(
+RETRY = DeliveryPolicy(
     initial_wait=timedelta(seconds=10), max_wait=timedelta(minutes=1), max_attempts=3
 )
 PROCESS = """
@@ -39,7 +39,7 @@ def deliver(delivery):
     os.kill(os.getpid(), signal.SIGKILL)
 
 wait = timedelta(seconds=10)
-retry = outbox.RetryPolicy(wait, wait, max_attempts=3)
+retry = outbox.DeliveryPolicy(wait, wait, max_attempts=3)
 outbox.register_kinds(outbox.MessageKind("letter", deliver, retry))
 outbox.deliver_due("letter")
 """
@@ -232,7 +232,7 @@ def test_a_message_that_is_out_of_date_is_deleted_and_not_counted(db, letters):
 
 def test_a_message_beyond_its_lifetime_is_given_up(db, letters):
     minute = timedelta(minutes=1)
-    register(letters, RetryPolicy(minute, minute, lifetime=minute))
+    register(letters, DeliveryPolicy(minute, minute, lifetime=minute))
     post()
     OutboxMessage.objects.update(expires_at=timezone.now())
     assert outbox.deliver_due("letter").delivered == 0
@@ -241,7 +241,7 @@ def test_a_message_beyond_its_lifetime_is_given_up(db, letters):
 
 def test_a_message_beyond_its_lifetime_is_tried_once_if_its_kind_says_so(db, letters):
     minute = timedelta(minutes=1)
-    register(letters, RetryPolicy(minute, minute, lifetime=minute, tries_outdated=True))
+    register(letters, DeliveryPolicy(minute, minute, lifetime=minute, tries_outdated=True))
     letters.deliver = fail
     post()
     OutboxMessage.objects.update(expires_at=timezone.now())
