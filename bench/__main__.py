@@ -29,14 +29,17 @@ BENCHES = {  # and what they are called in the report
 }
 HEAD = """# Benchmarks
 
-Written by `make bench`. Each figure stands beside its baseline of the same run, and both were
-measured in turn, round after round. *Ours* and *baseline* are the middle of the rounds; a ratio is
-ours of the baseline in the same round: their middle, and in brackets the least and the greatest.
-How many rounds that were is said; where it is one, nothing tells how far the figure strays.
-*Expected* is the design's figure, of ours unless it says ratio. A figure that misses it is
-**bold**, and the column says so.
-[reading.md](reading.md) says what is measured and what the baselines are, and how to run any of it
-again; [history.md](history.md) what was found before.
+This page is the report of the last run of all benchmarks, which `make bench` writes. It is for
+programmers, and for administrators who compare or plan installations.
+[How to read the benchmarks](reading.md) explains what each benchmark measures, what its baseline
+is, and how to run it again. [Earlier results](history.md) are on a page of their own.
+
+SiteLedger and the baseline of each figure were measured in turn in the same run, round after round.
+Both figures are medians of the rounds. The ratio is SiteLedger's figure divided by the baseline of
+the same round: the median, and in brackets the lowest and the highest. With one round, the
+variation of a figure is unknown. *Expected* is the figure of the design. It applies to SiteLedger's
+figure, unless it says ratio. A figure that misses its expectation is **bold**, and the column says
+so.
 """
 
 

@@ -176,7 +176,7 @@ def waiting(bench: Bench, size: Size, side: Side) -> Iterator[Row]:
     large = bench.offer(sites=10, documents=size.large)
     died = bench.layer(side, "recovery", large, rounds=size.rounds)
     what = f"{side.name}: from a killed worker to the next document"
-    anew = "a host started anew, to its first"
+    anew = "a new host, to its first document"
     yield beside(what, "s", died["killed"], anew, died["started"])
     fair = bench.layer(side, "fairness", large, rounds=size.rounds)
     what = f"{side.name}: an upload of four in a batch of {size.large:,}"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 REPORT = ROOT / "docs" / "benchmarks" / "index.md"
-DISTURBED = "**Others worked on this machine"
+DISTURBED = "**Other work was running on this machine"
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 HEAD = "| what | SiteLedger | baseline | ratio | expected |\n|---|---|---|---|---|\n"
 

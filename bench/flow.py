@@ -173,7 +173,7 @@ def watched(bench: Bench, size: Size) -> Row:
     scene = Scene("limits, 30% faults", [LIMITED] * size.sites, size.limited, 0.3)
     theirs, ours = (bench.measure(scene, side, "--watched").outcome.slow for side in (PLAIN, OURS))
     note = "; ".join(f"`{name}` {1000 * seconds:.0f} ms" for name, seconds in ours.items())
-    held = (f"{scene.title}: places that hold the loop for 50 ms", "", [len(ours)])
+    held = (f"{scene.title}: places that block the event loop for 50 ms", "", [len(ours)])
     return beside(*held, PLAIN, [len(theirs)], most=0, of_ours=True, note=note)
 
 

@@ -44,7 +44,7 @@ def cost(bench: Bench, offer: Offer, more: Mapping[str, str] | None = None) -> C
     """Milliseconds of a document's whole way: submitted, fetched, read, filed and on record."""
     found = bench.layer(SQLITE, "throughput", offer, more=more)
     cpu = 1000 * found["cpu"] / offer.documents
-    return {"the whole way": 1000 / found["rate"], "processor": cpu}
+    return {"end to end": 1000 / found["rate"], "processor": cpu}
 
 
 def documents(bench: Bench, size: Size) -> Iterator[Row]:

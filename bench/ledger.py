@@ -144,7 +144,7 @@ def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
     found = bench.append(bench.on_sqlite, "together on SQLite")
     for what, name, unit, bound in (
         ("SQLite, 8 writers: longest wait", "longest", "s", {"most": 0.2}),
-        ("SQLite, 8 writers: slowest of the fastest", "fairness", "", {"least": 0.6}),
+        ("SQLite, 8 writers: slowest writer, of the fastest", "fairness", "", {"least": 0.6}),
     ):
         ours, theirs = ([each[name] for each in found[side]] for side in (OURS, OWN_WAIT))
         yield beside(what, unit, ours, "SQLite's own wait", theirs, of_ours=True, **bound)
@@ -164,9 +164,9 @@ def canonical(bench: Bench) -> Iterator[Row]:
     )
     of_all: dict[str, Any] = {"against": "rfc8785", "baseline": OBJECTS, "least": OBJECTS}
     yield Row(what="lines that are byte for byte the same", ours=same, **of_all)
-    what = "canonical lines, checked before"
+    what = "canonical lines, already validated"
     yield beside(what, "lines/s", again, "rfc8785", theirs, least=40)
-    what = "the same, refusing what is no line"
+    what = "the same, with validation"
     yield beside(what, "lines/s", checked, "rfc8785", theirs, least=40)
 
 
@@ -196,24 +196,24 @@ def reading(bench: Bench, run: Callable[..., Found], name: str, most: float) -> 
     hashing = ("hashing alone", per_entry(found, "hash"))
     for what, side, bound in (
         (f"{name}: full verification", "verify", most),
-        (f"{name}: the same without the tree, as the design measured", "followed", most),
+        (f"{name}: the same without the tree, as in the design", "followed", most),
         (f"{name}: the export's own verifier", "export, wall", 12.0),
     ):
         yield beside(what, "us an entry", per_entry(found, side), *hashing, most=bound)
     for what, side, expected in (
         (f"{name}: the export's own verifier, processor", "export, CPU", 7.0),
         (f"{name}: a checkpoint's tree, processor", "tree, CPU", 2.0),
-        (f"{name}: a checkpoint read, followed and signed, processor", "sign, CPU", 2.0),
+        (f"{name}: a checkpoint read, verified and signed, processor", "sign, CPU", 2.0),
     ):
         ours = per_entry(found, side)
         yield beside(what, "us an entry", ours, *hashing, most=expected, of_ours=True)
     what, empty = f"{name}: the export's own verifier, memory", found["empty, MB"]
-    taken = ("MB", found["export, MB"], "an interpreter that does nothing", empty)
+    taken = ("MB", found["export, MB"], "an idle interpreter", empty)
     yield beside(what, *taken, most=40, of_ours=True)
     one, two = ([1 / each for each in found[readers]] for readers in ("one", "two"))
     yield beside(f"{name}: two processes verify", "passes/s", two, "one", one, least=1.3)
     rest, whole = per_entry(found, "verify the rest"), per_entry(found, "verify")
-    what = f"{name}: a hundredth more is verified"
+    what = f"{name}: 1 % more entries are verified"
     yield beside(what, "us an entry", rest, "all", whole, most=0.03)
 
 

@@ -1,8 +1,8 @@
-"""Several processes ask one portal through its shared limits: are they kept, what is left unused?
+"""Measures how well several processes keep the shared limits of one portal.
 
 `python -m bench.limits [--quick]` has two rows for each limit: requests a second as the portal
-counted them, beside what it allows; and how many it refused, beside processes that have a bucket
-each, which is the usual way. The sample portal keeps its own bucket by its own clock.
+counted them, beside what the portal allows; and how many it refused, beside processes that have a
+bucket each, which is the usual design. The sample portal keeps its own bucket by its own clock.
 `python -m bench.limits ask KEY URL N` is one of our processes, `each RATE BURST URL N` of the
 others.
 """
@@ -139,8 +139,8 @@ def measure(limit: SiteLimit, size: Size) -> Iterator[Row]:
         refused_each.append(_refused(portal))
     what = f"{PROCESSES} processes, {rate:g} requests/s, burst {burst}"
     allowed = [rate] * size.rounds
-    yield beside(what, "requests/s", rates, "what it allows", allowed, least=LEAST_OF_RATE)
-    each = ("with a bucket each", refused_each)
+    yield beside(what, "requests/s", rates, "what the portal allows", allowed, least=LEAST_OF_RATE)
+    each = ("a bucket for each process", refused_each)
     yield beside(f"{what}: refused", "%", refused, *each, most=0, of_ours=True)
 
 

@@ -66,7 +66,7 @@ def rows(asked: argparse.Namespace) -> Iterator[Row]:
     against, beyond = f"with {SMALL[1]} documents", f"with {size.documents:,} documents"
     middle = ([median(round_.values()) for round_ in side] for side in (ours, theirs))
     what = f"the middle of {len(ours[0])} pages {beyond}"
-    note = "of each the 95th percentile"
+    note = "95th percentile of each"
     yield beside(what, "ms", next(middle), against, next(middle), note=note)
     slowest = sorted(ours[0], key=lambda page: median(each[page] for each in ours))
     for page in reversed(slowest[-SLOWEST:]):

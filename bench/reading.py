@@ -188,12 +188,12 @@ def page_tasks(bench: Bench) -> Iterator[Row]:
 
 
 def words(bench: Bench) -> Iterator[Row]:
-    """Compare the accuracy of words with that of the engine on the plain grey page."""
+    """Compare the accuracy of words with that of the engine on the grey page without preparation."""
     corpus = [str(CORPUS)] if CORPUS.exists() else []
     for group, found in bench.accuracy("words", str(bench.size.words), *corpus).items():
         least = 1.0 if group == "photo" else 0.995
         what, note = f"words of {group} pages", f"{found['pages']} pages"
-        plain = ("the plain grey page", [found["plain"]])
+        plain = ("the grey page without preparation", [found["plain"]])
         yield beside(what, "F1", [found["ours"]], *plain, least=least, note=note)
     if not corpus:
         yield not_measured("words of real pages", NO_CORPUS)
@@ -219,8 +219,8 @@ def fields(bench: Bench) -> Iterator[Row]:
             what=f"values read exactly, {group}", ours=exact, least=least, note=note, **common
         )
         what, note = (
-            f"values wrong without a doubt, {group}",
-            f"read wrongly in all: {values['wrong']}",
+            f"values wrong with high confidence, {group}",
+            f"read wrongly in total: {values['wrong']}",
         )
         common["baseline"] = 100 * text["wrong_and_sure"] / text["expected"]
         yield Row(what=what, unit="%", ours=100 * sure / expected, most=1, note=note, **common)
@@ -264,7 +264,7 @@ def memory(bench: Bench) -> Iterator[Row]:
     few, many = used
     what, one_page = f"memory with a scan of {bench.size.long} pages", "with one page"
     yield beside(what, "MB", [many.peak / 1e6], one_page, [few.peak / 1e6], most=1.6)
-    what = "the same, memory that processes share shared out among them"
+    what = "the same, shared memory counted once"
     yield beside(what, "MB", [many.share / 1e6], one_page, [few.share / 1e6])
 
 
@@ -289,10 +289,10 @@ def survival(bench: Bench) -> Iterator[Row]:
     if not CORPUS.exists():
         what += f" ({NO_CORPUS})"
     own: dict[str, Any] = {
-        "against": "by themselves",
+        "against": "alone",
         "baseline": _count_read(by_themselves, alone),
     }
-    note = f"in {used.wall:.0f} s; by themselves {by_themselves.wall:.0f} s"
+    note = f"in {used.wall:.0f} s; alone {by_themselves.wall:.0f} s"
     yield Row(what=what, ours=_count_read(used, alone), least=len(good), note=note, **own)
     own["baseline"] = by_themselves.orphans
     yield Row(what="processes left after them", ours=used.orphans, most=0, **own)

@@ -16,10 +16,10 @@ from typing import Any
 
 from bench.machine import load, machine
 
-HEAD = """| what | ours | baseline | ratio | rounds | expected | note |
+HEAD = """| what | SiteLedger | baseline | ratio | rounds | expected | note |
 |---|---|---|---|---|---|---|
 """
-BUSY = " **Others worked on this machine before it began: rely on none of these figures.**"
+BUSY = "\n\n**Other work was running on this machine: do not rely on these figures.**"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,7 @@ class Found:
         how = "quick" if self.is_quick else "full"
         before, after = self.load
         busy = BUSY if before > (os.cpu_count() or 1) else ""
-        failed = f" **It failed after these: {self.failed}**" if self.failed else ""
+        failed = f" **It failed after these rows: {self.failed}**" if self.failed else ""
         return (
             f"{self.begun[:16].replace('T', ' ')} UTC, {how}, {self._taken}; load "
             f"{before:.1f} before, {after:.1f} after.{busy}{failed}\n\n{HEAD}"

@@ -32,7 +32,7 @@ COPIED = 256  # entries in one transaction, where our append is beside the drive
 COPIES = 40  # such transactions in a round
 SAMPLE = 100_000  # lines that are hashed and nothing else: what no verification can be quicker than
 VERIFIER = Path(__file__).parents[1] / "audit/export/verify_trail.py"
-EMPTY = "import time; time.sleep(0.5)"  # an interpreter that does nothing
+EMPTY = "import time; time.sleep(0.5)"  # an idle interpreter
 Found = dict[str, list[float]]
 
 

@@ -7,15 +7,15 @@ from bench import figures
 REPORT = """
 ## The flow: `bench/flow.py`
 
-| what | ours | baseline | ratio | rounds | expected | note |
+| what | SiteLedger | baseline | ratio | rounds | expected | note |
 |---|---|---|---|---|---|---|
 | a figure | **1 s** | 2 s (plain) | 0.50 | 2 | at most 0.5: **missed** |  |
 
 ## Reading: `bench/reading.py`
 
-2026-11-22. **Others worked on this machine before it began: rely on none of these figures.**
+2026-11-22. **Other work was running on this machine: do not rely on these figures.**
 
-| what | ours | baseline | ratio | rounds | expected | note |
+| what | SiteLedger | baseline | ratio | rounds | expected | note |
 |---|---|---|---|---|---|---|
 | pages | 97 pages/min | 50 pages/min (theirs) | 1.94 | 2 | ratio at least 1.5 |  |
 """

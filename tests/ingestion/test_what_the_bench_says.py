@@ -134,7 +134,7 @@ def test_what_failed_says_so_and_is_done_again(tmp_path, monkeypatch):
     monkeypatch.setattr(report_of_all, "KEPT", tmp_path)
     kept = replace(found(not_measured("b", "why")), failed="TimeoutError")
     kept.write(tmp_path / "ledger.json")
-    assert "It failed after these: TimeoutError" in str(kept)
+    assert "It failed after these rows: TimeoutError" in str(kept)
     assert not report_of_all.is_kept("ledger", is_quick=True)
 
 
@@ -181,5 +181,5 @@ def test_a_lost_document_is_not_worked_and_is_told_in_percent():
 
 
 def test_figures_of_a_busy_machine_warn_of_themselves():
-    assert "rely on none" in str(found(before=100_000.0))
-    assert "rely on none" not in str(found(before=0.0))
+    assert "do not rely" in str(found(before=100_000.0))
+    assert "do not rely" not in str(found(before=0.0))
