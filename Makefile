@@ -9,36 +9,36 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
-install: ## Set up .venv and the system packages that running needs
+install: ## Set up .venv and the system packages that SiteLedger needs
 	@scripts/install run
 
-install-dev: ## The same, with everything that tests and linters need
+install-dev: ## Set up the same, and everything that tests and linters need
 	@scripts/install dev
 
-demo: install ## The main job, end to end, on twelve sample sites
+demo: install ## Process the packets of twelve sample sites from end to end
 	@scripts/demo
 
 run: install ## Serve the pages and one worker host on http://127.0.0.1:8000
 	@scripts/run
 
-screenshots: install-dev ## Take the pictures in docs/screenshots anew, of the demo's work
+screenshots: install-dev ## Take the pictures in docs/screenshots again, of the demo's data
 	@scripts/screenshots
 
-test: install-dev ## The whole suite, on SQLite and PostgreSQL
+test: install-dev ## Run the test suite, on SQLite and PostgreSQL
 	@scripts/test
 
-test-all: install-dev scanner ## The suite and the slower proofs
+test-all: install-dev scanner ## Run the test suite and the slow tests
 	@scripts/test --slow
 
-coverage: install-dev ## Which branches the suite takes, line by line in var/coverage; 95 % or it fails
+coverage: install-dev ## Measure branch coverage, with details in var/coverage; fails below 95 %
 	@rm -f .coverage*
 	scripts/test --coverage
 	scripts/count-branches
 
-chaos: install-dev ## A storm of kills over 2,000 documents, and what is left (docs/chaos.md); SEED=7
+chaos: install-dev ## Inject failures while 2,000 documents are processed (docs/chaos.md); SEED=7
 	$(PY) -m bench.chaos $(if $(SEED),--seed $(SEED)) $(CHAOS)
 
-lint: install-dev linters ## Style, types, import directions, templates, migrations
+lint: install-dev linters ## Check style, types, imports, templates, migrations, words and spelling
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	DEBUG=True .venv/bin/mypy
@@ -61,30 +61,30 @@ format: install-dev ## Format code and templates
 	.venv/bin/ruff check --fix .
 	.venv/bin/djade $$(git ls-files 'templates/*.html') || true
 
-requirements: ## Pin every package with its hashes, from requirements*.in
+requirements: ## Pin every package with its hashes, from the .in files
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements.in -o requirements.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements-dev.in -o requirements-dev.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes bench/rivals.in -o bench/rivals.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/scanner/wapiti.in -o tests/scanner/wapiti.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/deploy/linters.in -o tests/deploy/linters.txt
 
-scanner: var/scanner/installed ## wapiti, apart from ours, which asks the signed-in site in `make test-all`
+scanner: var/scanner/installed ## Install wapiti in its own environment, for `make test-all`
 
-bench: bench-rivals ## Everything measured beside its baseline, in docs/benchmarks (long; QUICK=1: short)
+bench: bench-rivals ## Run all benchmarks and write docs/benchmarks (long; QUICK=1: short)
 	$(PY) -m bench $(if $(QUICK),--quick)
 
-linters: var/linters/installed ## Those of deploy/ and of shell scripts, apart from ours
+linters: var/linters/installed ## Install the linters of deploy/ and of shell scripts in their own environment
 
-bench-rivals: install ## OCRmyPDF, apart from ours, for bench/reading.py to measure beside
+bench-rivals: install ## Install OCRmyPDF in its own environment, as a baseline of bench/reading.py
 	@$(MAKE) --no-print-directory var/rivals/installed || echo 'OCRmyPDF could not be installed: it is left out'
 
-# Made anew when what pins it is newer.
+# These environments are created again when the file that pins their packages is newer.
 var/scanner/installed: tests/scanner/wapiti.txt | install
 var/linters/installed: tests/deploy/linters.txt | install
 var/rivals/installed: bench/rivals.txt | install
 var/%/installed:
 	@$(PY) -m venv --clear $(@D) && $(@D)/bin/python -m pip install --quiet --require-hashes -r $< && touch $@
 
-clean: ## Remove what running left behind (never .env)
+clean: ## Delete data in var, caches and bytecode (never .env)
 	rm -rf var .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
 	find . -path ./.venv -prune -o -name __pycache__ -prune -exec rm -rf {} +

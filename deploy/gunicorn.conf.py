@@ -1,7 +1,7 @@
-"""How the web is served: `gunicorn --config deploy/gunicorn.conf.py --bind ADDRESS config.wsgi`.
+"""Configures the web server: `gunicorn --config deploy/gunicorn.conf.py --bind ADDRESS config.wsgi`.
 
-How many processes there are is gunicorn's own variable, WEB_CONCURRENCY.
-SIGTERM and a new start, never SIGHUP: `Draining` takes the port from all processes of a server.
+gunicorn's variable WEB_CONCURRENCY is the number of processes. To restart the server, send SIGTERM
+and start it again. Never send SIGHUP, because `DrainingWorker` closes the port of all processes.
 """
 
 import errno
@@ -15,46 +15,47 @@ from gunicorn.sock import TCPSocket
 from gunicorn.workers.gthread import ThreadWorker
 
 
-class Draining(ThreadWorker):
-    """Gives its port up when it is told to stop, and then finishes what it has.
+class DrainingWorker(ThreadWorker):
+    """Closes its port when it is stopped, and then finishes its current requests.
 
-    gunicorn's own keeps the port open until the last request is done, and accepts nobody: nginx
-    would hand people to a server that never answers, for as long as somebody's upload takes.
+    gunicorn's own worker keeps the port open until the last request is done, and accepts no new
+    connection. nginx would send requests to a server that does not answer, for as long as an upload
+    takes.
     """
 
-    is_told = False
+    is_stopping = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.is_told = True
+        self.is_stopping = True
         super().handle_exit(sig, frame)
 
     def set_accept_enabled(self, enabled: bool) -> None:
         super().set_accept_enabled(enabled)
-        if self.is_told:
+        if self.is_stopping:
             for listener in self.sockets:
-                self._take_who_waits(listener)
-                with suppress(OSError):  # another process of this server was quicker
+                self._accept_waiting(listener)
+                with suppress(OSError):  # another process of this server closed it first
                     listener.sock.shutdown(socket.SHUT_RDWR)
 
     def accept(self, listener: TCPSocket) -> None:
         try:
             super().accept(listener)
         except OSError as error:
-            if error.errno != errno.EINVAL:  # another process of this server gave the port up
+            if error.errno != errno.EINVAL:  # another process of this server closed the port
                 raise
 
-    def _take_who_waits(self, listener: TCPSocket) -> None:
+    def _accept_waiting(self, listener: TCPSocket) -> None:
         while select.select([listener], [], [], 0)[0]:
             before = self.nr_conns
             self.accept(listener)
-            if self.nr_conns == before:  # another process of this server was quicker
+            if self.nr_conns == before:  # another process of this server accepted it
                 return
 
 
-# Threads: most requests wait for the database or for somebody's slow line.
-worker_class = Draining
-threads = int(os.environ.get("WEB_THREADS") or 8)  # as in config/settings.py
-# So long may what is being uploaded still take to arrive; the units and compose.yaml wait longer.
+# Most requests wait for the database or for a slow client, so threads are sufficient.
+worker_class = DrainingWorker
+threads = int(os.environ.get("WEB_THREADS") or 8)  # the same default as in config/settings.py
+# The time in which current uploads may still finish. The units and compose.yaml wait longer.
 graceful_timeout = 60  # seconds
-worker_tmp_dir = "/dev/shm"  # noqa: S108 - its heartbeat must not wait for a disk
-control_socket_disable = True  # it would want a home to lie in
+worker_tmp_dir = "/dev/shm"  # noqa: S108 - the heartbeat must not wait for a disk
+control_socket_disable = True  # the socket would need a home folder

@@ -1,4 +1,4 @@
-"""A deployment as docs/deployment.md has one make it, in a folder: what the units start, nginx."""
+"""Provides a deployment in a folder, as docs/deployment.md describes it: the units and nginx."""
 
 import datetime
 import os
@@ -35,6 +35,8 @@ def free_port():
 
 
 class Deployment:
+    """Runs the commands of the units and nginx with the files of `deploy/`."""
+
     def __init__(self, folder):
         self.folder, self.ports = folder, [str(free_port()) for _ in range(2)]
         self.https, self.http = free_port(), free_port()
@@ -63,7 +65,7 @@ class Deployment:
         return done.stdout
 
     def start(self, unit, instance=""):
-        """What the unit starts. It ends with the test, if not before."""
+        """Start the command of the unit. The process ends with the test at the latest."""
         process = subprocess.Popen(
             units.command_of(unit, self.folder, instance),
             cwd=settings.BASE_DIR,
@@ -81,9 +83,9 @@ class Deployment:
         return process
 
     def is_ready(self, port):
-        asked = [units.DEPLOY / "is-ready", port]
-        said = subprocess.run(asked, env=self.environment(), check=False, capture_output=True)
-        return said.returncode == 0
+        command = [units.DEPLOY / "is-ready", port]
+        done = subprocess.run(command, env=self.environment(), check=False, capture_output=True)
+        return done.returncode == 0
 
     def stop_all(self):
         for process in self._started:
@@ -96,61 +98,63 @@ class Deployment:
         self._started.clear()
         self._browsers.clear()
 
-    def nginx(self):
-        """With our configuration, in which only ports and places are others."""
+    def start_nginx(self):
+        """Start nginx with `deploy/nginx.conf`, in which only ports and paths are replaced."""
         path = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
         if path is None:
-            pytest.skip("there is no nginx here: apt-get install nginx-light")
+            pytest.skip("nginx is not installed: apt-get install nginx-light")
         conf = self.folder / "nginx.conf"
         conf.write_text(
-            MAIN.format(folder=self.folder, user=user())
+            MAIN_CONFIGURATION.format(folder=self.folder, user=user_directive())
             + "http {\n"
-            + TEMPORARY.format(folder=self.folder)
-            + self._site()
+            + TEMPORARY_PATHS.format(folder=self.folder)
+            + self._site_configuration()
             + "}\n"
         )
-        self._certificate()
+        self._write_certificate()
         command = [path, "-p", str(self.folder), "-c", str(conf), "-e", "stderr"]
-        said = subprocess.run([*command, "-t"], check=False, capture_output=True, text=True)
-        assert said.returncode == 0, said.stderr
-        assert "warn" not in said.stderr
+        tested = subprocess.run([*command, "-t"], check=False, capture_output=True, text=True)
+        assert tested.returncode == 0, tested.stderr
+        assert "warn" not in tested.stderr
         process = subprocess.Popen(command)
         self._started.append(process)
-        eventually(lambda: accepts(self.https))
+        eventually(lambda: accepts_connections(self.https))
         return process
 
-    def _site(self):
+    def _site_configuration(self):
         text = (units.DEPLOY / "nginx.conf").read_text()
         changes = {
             "127.0.0.1:8001": f"127.0.0.1:{self.ports[0]}",
             "127.0.0.1:8002": f"127.0.0.1:{self.ports[1]}",
             "  listen 80;": f"  listen 127.0.0.1:{self.http};",
             "  listen 443 ": f"  listen 127.0.0.1:{self.https} ",
-            "  listen [::]:": "  # listen [::]:",  # not every machine of tests has it
+            "  listen [::]:": "  # listen [::]:",  # not every test machine has IPv6
             "/etc/ssl/siteledger": str(self.folder),
         }
-        for ours, here in changes.items():
-            assert ours in text
-            text = text.replace(ours, here)
+        for original, replacement in changes.items():
+            assert original in text
+            text = text.replace(original, replacement)
         return text
 
-    def _certificate(self):
+    def _write_certificate(self):
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
         now = datetime.datetime.now(datetime.UTC)
-        made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        made = made.not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
-        made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        builder = builder.not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
+        builder = builder.add_extension(
+            x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False
+        )
         pem = serialization.Encoding.PEM
-        signed = made.sign(key, hashes.SHA256()).public_bytes(pem)
+        signed = builder.sign(key, hashes.SHA256()).public_bytes(pem)
         private = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         (self.folder / "fullchain.pem").write_bytes(signed)
         (self.folder / "privkey.pem").write_bytes(key.private_bytes(pem, *private))
 
-    def browser(self):
-        """A client that comes through nginx, over HTTPS, by the deployment's name."""
+    def open_browser(self):
+        """Return a client that connects through nginx, over HTTPS, with the deployment's name."""
         context = ssl.create_default_context(cafile=str(self.folder / "fullchain.pem"))
-        context.check_hostname = False  # there is no DNS for it here
+        context.check_hostname = False  # the name has no DNS entry
         browser = httpx2.Client(
             base_url=f"https://127.0.0.1:{self.https}",
             headers={"Host": NAME, "Origin": f"https://{NAME}"},
@@ -161,8 +165,8 @@ class Deployment:
         self._browsers.append(browser)
         return browser
 
-    def signed_in(self):
-        browser = self.browser()
+    def sign_in(self):
+        browser = self.open_browser()
         assert browser.get("/login/").status_code == 200
         form = {
             "username": "mara",
@@ -174,23 +178,23 @@ class Deployment:
         return browser
 
 
-MAIN = """
+MAIN_CONFIGURATION = """
 daemon off;
 {user}
 pid {folder}/nginx.pid;
-events {{ worker_connections 4096; }}  # as docs/deployment.md says
+events {{ worker_connections 4096; }}  # as docs/deployment.md requires
 """
-TEMPORARY = "access_log off;\n" + "".join(
+TEMPORARY_PATHS = "access_log off;\n" + "".join(
     f"{kind}_temp_path {{folder}}/{kind};\n"
     for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 )
 
 
-def user():
+def user_directive():
     return "user root;" if os.getuid() == 0 else ""
 
 
-def accepts(port):
+def accepts_connections(port):
     try:
         socket.create_connection(("127.0.0.1", port)).close()
     except OSError:
@@ -200,13 +204,13 @@ def accepts(port):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """Migrated, with static files, a key, a site and its coordinator. Made once."""
-    made = Deployment(tmp_path_factory.mktemp("deployment"))
-    made.run("manage.py", "migrate", "--stage", "pre", "--verbosity", "0")
-    made.run("manage.py", "collectstatic", "--no-input", "--verbosity", "0")
-    made.run("manage.py", "audit_keys", "create")
-    made.run("-c", PEOPLE)
-    return made
+    """Return a migrated deployment with static files, a key, a site and its coordinator."""
+    deployed = Deployment(tmp_path_factory.mktemp("deployment"))
+    deployed.run("manage.py", "migrate", "--stage", "pre", "--verbosity", "0")
+    deployed.run("manage.py", "collectstatic", "--no-input", "--verbosity", "0")
+    deployed.run("manage.py", "audit_keys", "create")
+    deployed.run("-c", PEOPLE)
+    return deployed
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""The image is built from what is checked out, and what is in it works.
+"""Builds the image from the checkout, and runs SiteLedger in it.
 
-Where an engine and its base are: docker, podman, or buildah, which needs no daemon. Without a
-registry, a base of Debian's own packages does (docs/deployment.md).
+The tests need an engine and the base image: docker, podman, or buildah, which needs no daemon.
+Without a registry, a base that is made of Debian's packages is sufficient (docs/deployment.md).
 """
 
 import os
@@ -22,17 +22,17 @@ test "$(id -u)" = 10001
 python manage.py migrate --verbosity 0
 python manage.py audit_keys create > /dev/null
 ! python manage.py check --deploy --fail-level WARNING 2> /tmp/warned
-grep -q audit.W011 /tmp/warned # an anchor elsewhere is all that is missing
+grep -q audit.W011 /tmp/warned # only an independent anchor is missing
 test "$(grep -c '^?: ' /tmp/warned)" = 1
 gunicorn --config deploy/gunicorn.conf.py --bind 127.0.0.1:8123 config.wsgi > /tmp/served 2>&1 &
-for look in $(seq 60); do deploy/is-ready 8123 > /tmp/ready 2>&1 && break; sleep 1; done
+for attempt in $(seq 60); do deploy/is-ready 8123 > /tmp/ready 2>&1 && break; sleep 1; done
 deploy/is-ready 8123
 python manage.py demo --sites 1
 python manage.py verify_audit || test $? = 3
 python manage.py verify_archive
-echo all of it worked
+echo all steps succeeded
 """
-SET = {
+SETTINGS = {
     "SECRET_KEY": "only-for-a-test-and-as-long-as-the-checks-for-deployment-ask-for",
     "ALLOWED_HOSTS": "localhost",
     "AUDIT_KEY_FILE": "/keys/audit.pem",
@@ -41,7 +41,7 @@ SET = {
 }
 
 
-# For buildah: no namespaces are needed so.
+# With these values, buildah needs no namespaces.
 ENVIRONMENT = os.environ | {"STORAGE_DRIVER": "vfs", "BUILDAH_ISOLATION": "chroot"}
 
 
@@ -57,24 +57,24 @@ def run(*command):
     return done.returncode, done.stdout + done.stderr
 
 
-def built(*command):
-    code, said = run(*command)
-    if code and ("pinging container registry" in said or "failed to resolve" in said):
-        pytest.skip("no registry can be asked for the base")
-    assert code == 0, said[-4000:]
+def build(*command):
+    code, output = run(*command)
+    if code and ("pinging container registry" in output or "failed to resolve" in output):
+        pytest.skip("no registry is available for the base image")
+    assert code == 0, output[-4000:]
 
 
 @contextmanager
 def with_buildah():
-    """Yields how a command is run in a container of the image."""
-    # /opt: where this machine keeps packages, if it does; pip is told so by the base.
-    built(
+    """Build the image, and yield the beginning of a command that runs in a container of it."""
+    # /opt may contain packages of this machine; the base image configures pip to use them.
+    build(
         "buildah", "bud", "--pull=missing", "--volume", "/opt:/opt:ro", "--tag", IMAGE,
         "--file", "deploy/Containerfile", ".",
     )  # fmt: skip
     _, container = run("buildah", "from", "--pull-never", IMAGE)
     try:
-        yield ["buildah", "run", *_told(), container.strip(), "--"]
+        yield ["buildah", "run", *_environment_options(), container.strip(), "--"]
     finally:
         run("buildah", "rm", container.strip())
         run("buildah", "rmi", IMAGE)
@@ -82,31 +82,32 @@ def with_buildah():
 
 @contextmanager
 def with_a_daemon(engine):
-    built(engine, "build", "--tag", IMAGE, "--file", "deploy/Containerfile", ".")
+    """Do the same with an engine that has a daemon."""
+    build(engine, "build", "--tag", IMAGE, "--file", "deploy/Containerfile", ".")
     try:
-        yield [engine, "run", "--rm", *_told(), IMAGE]
+        yield [engine, "run", "--rm", *_environment_options(), IMAGE]
     finally:
         run(engine, "rmi", IMAGE)
 
 
-def _answers(engine):
+def _is_available(engine):
     return shutil.which(engine) is not None and run(engine, "info")[0] == 0
 
 
-def _told():
-    return [part for name, value in SET.items() for part in ("--env", f"{name}={value}")]
+def _environment_options():
+    return [part for name, value in SETTINGS.items() for part in ("--env", f"{name}={value}")]
 
 
 @pytest.fixture
-def inside():
-    engine = next(filter(_answers, ("docker", "podman", "buildah")), None)
+def command_inside():
+    engine = next(filter(_is_available, ("docker", "podman", "buildah")), None)
     if engine is None:
-        pytest.skip("no engine that builds images: docker, podman or buildah")
+        pytest.skip("no engine that builds images is installed: docker, podman or buildah")
     with with_buildah() if engine == "buildah" else with_a_daemon(engine) as command:
         yield command
 
 
-def test_an_image_is_built_and_does_the_whole_job_as_a_user_who_can_change_nothing(inside):
-    code, said = run(*inside, "sh", "-c", INSIDE)
-    assert "all of it worked" in said, said[-4000:]
+def test_the_image_works_for_a_user_who_cannot_change_it(command_inside):
+    code, output = run(*command_inside, "sh", "-c", INSIDE)
+    assert "all steps succeeded" in output, output[-4000:]
     assert code == 0

@@ -1,4 +1,4 @@
-"""What the units start, behind nginx with our configuration: in use, and restarted meanwhile."""
+"""Tests that the web servers behind nginx can be restarted while they are in use."""
 
 import re
 import signal
@@ -18,8 +18,8 @@ FILES = "/packets/new/files/"
 BOUNDARY = "between-the-parts"
 
 
-def body(browser, content, name="cv.pdf"):
-    """A form with one file, as bytes: what is sent piece by piece has to be put together first."""
+def form_body(browser, content, name="cv.pdf"):
+    """Return a form with one file as bytes, which can be sent in pieces."""
     token = browser.cookies["csrftoken"]
     part = f"--{BOUNDARY}\r\nContent-Disposition: form-data; name="
     return (
@@ -33,6 +33,7 @@ def body(browser, content, name="cv.pdf"):
 
 
 def send(browser, whole, pieces=None):
+    """Upload a form at once, or in the pieces of an iterator."""
     headers = {
         "Content-Type": f"multipart/form-data; boundary={BOUNDARY}",
         "Content-Length": str(len(whole)),
@@ -41,78 +42,84 @@ def send(browser, whole, pieces=None):
     return browser.post(FILES, content=pieces or whole, headers=headers)
 
 
-def test_somebody_signs_in_through_the_proxy_and_uploads(deployment):
+def test_a_person_signs_in_through_the_proxy_and_uploads_a_file(deployment):
     deployment.start_web(deployment.ports[0])
-    deployment.nginx()
+    deployment.start_nginx()
     plain = httpx2.get(
         f"http://127.0.0.1:{deployment.http}/login/", headers={"Host": NAME}, trust_env=False
     )
     assert (plain.status_code, plain.headers["location"]) == (301, f"https://{NAME}/login/")
-    browser = deployment.signed_in()
-    assert send(browser, body(browser, A_FILE + b"% own", "own.pdf")).status_code == 201
+    browser = deployment.sign_in()
+    assert send(browser, form_body(browser, A_FILE + b"% own", "own.pdf")).status_code == 201
     page = browser.get("/packets/new/")
     assert page.status_code == 200
     assert "own.pdf" in page.text
     style = re.search(r'href="(/static/[^"]+\.css)"', page.text)[1]
     assert browser.get(style).status_code == 200
-    assert browser.get("/metrics").status_code in {401, 403}  # nginx is on the same machine
+    assert browser.get("/metrics").status_code in {
+        401,
+        403,
+    }  # nginx is on the same machine, but does not count as local
 
 
-def test_a_page_that_takes_no_documents_takes_no_large_form(deployment):
+def test_a_page_without_uploads_refuses_a_large_form(deployment):
     deployment.start_web(deployment.ports[0])
-    deployment.nginx()
-    assert deployment.browser().post("/login/", content=bytes(4_000_000)).status_code == 413
+    deployment.start_nginx()
+    assert deployment.open_browser().post("/login/", content=bytes(4_000_000)).status_code == 413
 
 
-def test_a_file_that_only_the_newer_server_has_is_found(deployment):
+def test_a_static_file_that_only_the_newer_server_has_is_served(deployment):
     deployment.start_web(deployment.ports[0])
     (deployment.folder / "lib" / "static" / "newer.css").write_text("body { color: black }")
     deployment.start_web(deployment.ports[1])
-    deployment.nginx()
-    browser = deployment.browser()
+    deployment.start_nginx()
+    browser = deployment.open_browser()
     assert {browser.get("/static/newer.css").status_code for _ in range(6)} == {200}
     assert browser.get("/static/nothing.css").status_code == 404
 
 
-def test_an_upload_that_is_coming_in_reaches_the_server_that_serves_then(deployment):
+def test_an_upload_that_began_before_a_restart_reaches_the_new_server(deployment):
     old = deployment.start_web(deployment.ports[0])
-    deployment.nginx()
-    browser = deployment.signed_in()
-    whole = body(browser, A_FILE + bytes(2_000_000), "slow.pdf")
-    half, go_on = threading.Event(), threading.Event()
+    deployment.start_nginx()
+    browser = deployment.sign_in()
+    whole = form_body(browser, A_FILE + bytes(2_000_000), "slow.pdf")
+    half_is_sent, may_continue = threading.Event(), threading.Event()
 
     def pieces():
-        yield whole[:1_000_000]
-        half.set()
-        assert go_on.wait(60)
-        yield whole[1_000_000:]
+        sent = 1_000_000
+        yield whole[:sent]
+        half_is_sent.set()
+        while not may_continue.wait(1):  # nginx ends an upload that is silent for too long
+            yield whole[sent : sent + 1]
+            sent += 1
+        yield whole[sent:]
 
     with ThreadPoolExecutor() as threads:
         answer = threads.submit(send, browser, whole, pieces())
-        assert half.wait(30)
+        assert half_is_sent.wait(30)
         old.send_signal(signal.SIGTERM)
         deployment.start_web(deployment.ports[1])
         eventually(lambda: not deployment.is_ready(deployment.ports[0]))
-        assert deployment.browser().get("/login/").status_code == 200
-        go_on.set()
+        assert deployment.open_browser().get("/login/").status_code == 200
+        may_continue.set()
         assert answer.result().status_code == 201
     assert old.wait(60) == 0
 
 
-def test_while_both_are_restarted_one_after_the_other_every_request_is_answered(deployment):
+def test_every_request_is_answered_while_both_servers_are_restarted_in_turn(deployment):
     servers = [deployment.start_web(port) for port in deployment.ports]
-    deployment.nginx()
+    deployment.start_nginx()
     stop = threading.Event()
 
     def use():
-        browser, seen = deployment.signed_in(), []
-        whole = body(browser, A_FILE)
+        browser, statuses = deployment.sign_in(), []
+        whole = form_body(browser, A_FILE)
         while not stop.is_set():
-            seen += [browser.get("/login/").status_code, send(browser, whole).status_code]
-        return seen
+            statuses += [browser.get("/login/").status_code, send(browser, whole).status_code]
+        return statuses
 
     with ThreadPoolExecutor() as threads:
-        people = [threads.submit(use) for _ in range(3)]
+        users = [threads.submit(use) for _ in range(3)]
         try:
             for server, port in zip(servers, deployment.ports, strict=True):
                 server.send_signal(signal.SIGTERM)
@@ -120,12 +127,12 @@ def test_while_both_are_restarted_one_after_the_other_every_request_is_answered(
                 deployment.start_web(port)
         finally:
             stop.set()
-    answers = [status for each in people for status in each.result()]
+    answers = [status for user in users for status in user.result()]
     assert len(answers) > 20
     assert set(answers) <= {200, 201, 302}
 
 
-def test_the_worker_host_stops_within_the_time_that_its_unit_gives_it(deployment):
+def test_the_worker_host_stops_within_the_time_limit_of_its_unit(deployment):
     unit = "siteledger-worker.service"
     host = deployment.start(unit)
     assert "Working" in host.stdout.readline()
@@ -134,6 +141,6 @@ def test_the_worker_host_stops_within_the_time_that_its_unit_gives_it(deployment
     host.stdout.close()
 
 
-def test_the_checks_find_no_error_in_what_the_units_set(deployment):
+def test_the_checks_find_no_error_in_the_settings_of_the_units(deployment):
     deployment.run("manage.py", "check", "--deploy")  # exit code 0
     assert lines_of(WEB, "EnvironmentFile") == ["/etc/siteledger/siteledger.env"]
