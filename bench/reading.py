@@ -188,7 +188,7 @@ def page_tasks(bench: Bench) -> Iterator[Row]:
 
 
 def words(bench: Bench) -> Iterator[Row]:
-    """Compare the accuracy of words with that of the engine on the grey page without preparation."""
+    """Compare the accuracy of words with that of the engine on the plain grey page."""
     corpus = [str(CORPUS)] if CORPUS.exists() else []
     for group, found in bench.accuracy("words", str(bench.size.words), *corpus).items():
         least = 1.0 if group == "photo" else 0.995

@@ -1,6 +1,6 @@
-"""An installation as the documentation has it: sample sites, a portal, workers and pages.
+"""Provides an installation for the commands of the documentation: sites, portal, workers, pages.
 
-In its folder `home` lie the files that the pages name.
+Its folder `home` contains the files that the pages name.
 """
 
 import json
@@ -20,14 +20,14 @@ from samples.people_and_sites import SITES
 from samples.portal import SamplePortal, read_limits
 from tests.docs.pages import ROOT
 
-ADDRESS = "http://127.0.0.1:8000"  # on every page; ours is a free port
-PROGRAM, HUMAN = SITES[1], SITES[0]  # whose packets come over HTTP, and by hand
-TOKENS = """
+PAGE_ADDRESS = "http://127.0.0.1:8000"  # on every page; replaced by a free port
+API_SITE, MANUAL_SITE = SITES[1], SITES[0]  # submit over HTTP, and by hand
+WRITE_TOKENS = """
 from django.utils import timezone
 from audit.ledger.log import ledger
 from sites.models import ApiToken, TokenScope, Site, User
-def write(file, scopes, **whose):
-    token = ApiToken(approved_at=timezone.now(), name=file, scopes=scopes, **whose)
+def write(file, scopes, **owner):
+    token = ApiToken(approved_at=timezone.now(), name=file, scopes=scopes, **owner)
     open(file, "w").write(token.draw_secret())
     token.save()
 write("site.token", ["read", "download", "submit"], site=Site.objects.get(site_id="{site}"))
@@ -37,25 +37,28 @@ write("ops.token", ["read", "operate"], user=User.objects.get(username="olu"))
 
 @dataclass(frozen=True)
 class Home:
+    """Runs scripts in the folder `home` of an installation."""
+
     folder: Path
     environment: dict
     address: str
 
     def run(self, script, seconds=300):
-        """The script in bash, as it is typed; with our port for the one on the page."""
+        """Run the script in bash, with the port of this installation."""
         return subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, self.address)],
+            ["bash", "-euo", "pipefail", "-c", script.replace(PAGE_ADDRESS, self.address)],
             cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=seconds, check=False,
         )  # fmt: skip
 
 
 @contextmanager
-def installation(folder):
+def run_installation(folder):
+    """Start an installation in the folder, and yield its `Home`."""
     sandbox = Sandbox(folder)
     home = folder / "home"
     home.mkdir()
-    corpus, portal = _samples(folder / "samples")
+    corpus, portal = _make_samples(folder / "samples")
     with portal, closing(sandbox):
         shutil.copy(corpus.sites, home)
         for command in (["migrate"], ["audit_keys", "create"], ["load_sites", str(corpus.sites)]):
@@ -63,13 +66,13 @@ def installation(folder):
         sandbox.run("demo_users")
         sandbox.start_workers()
         sandbox.start_web_server()
-        environment = sandbox.environment | {"PATH": f"{_programs(folder)}:/usr/bin:/bin"}
-        made = Home(home, environment, sandbox.address)
-        _write_files(made, corpus)
-        yield made
+        environment = sandbox.environment | {"PATH": f"{_write_programs(folder)}:/usr/bin:/bin"}
+        running = Home(home, environment, sandbox.address)
+        _write_files(running, corpus)
+        yield running
 
 
-def _samples(folder):
+def _make_samples(folder):
     port = free_port()
     corpus = write_corpus(
         folder, base_url=f"http://127.0.0.1:{port}", today=datetime.now(UTC).date(), sites=2
@@ -77,8 +80,8 @@ def _samples(folder):
     return corpus, SamplePortal(corpus.directory, read_limits(corpus.sites), faults=0, port=port)
 
 
-def _programs(folder):
-    """`manage.py` on the PATH, as the pages have it."""
+def _write_programs(folder):
+    """Write `manage.py` as a program, and return its folder for the PATH."""
     programs = folder / "bin"
     programs.mkdir()
     manage = programs / "manage.py"
@@ -89,21 +92,23 @@ def _programs(folder):
 
 def _write_files(home, corpus):
     lines = corpus.manifest.read_text().splitlines(keepends=True)
-    of = {
+    lines_by_site = {
         site.site_id: [line for line in lines if json.loads(line)["site_id"] == site.site_id]
-        for site in (PROGRAM, HUMAN)
+        for site in (API_SITE, MANUAL_SITE)
     }
-    (home.folder / "packet.ndjson").write_text("".join(of[PROGRAM.site_id][:4]))
-    (home.folder / "manifest.ndjson").write_text("".join(of[HUMAN.site_id][:4]))
+    (home.folder / "packet.ndjson").write_text("".join(lines_by_site[API_SITE.site_id][:4]))
+    (home.folder / "manifest.ndjson").write_text("".join(lines_by_site[MANUAL_SITE.site_id][:4]))
     today = datetime.now(UTC).date()
     for folder in ("scans", "packets"):
         (home.folder / folder).mkdir()
-        content = make_sample("lab-certification", today=today, site=HUMAN, fault=None, seed=7)
+        content = make_sample(
+            "lab-certification", today=today, site=MANUAL_SITE, fault=None, seed=7
+        )
         (home.folder / folder / "lab-certification.pdf").write_bytes(content)
-    content = make_sample("irb-approval", today=today, site=PROGRAM, fault=None, seed=8)
+    content = make_sample("irb-approval", today=today, site=API_SITE, fault=None, seed=8)
     (home.folder / "irb-approval.pdf").write_bytes(content)
     for command in (
-        f"manage.py shell -v 0 -c '{TOKENS.format(site=PROGRAM.site_id)}'",
+        f"manage.py shell -v 0 -c '{WRITE_TOKENS.format(site=API_SITE.site_id)}'",
         "manage.py replay_corpus packets/ --write f.json",
     ):
         done = home.run(command)

@@ -1,6 +1,6 @@
-"""The pages of the documentation: their fenced blocks, and what each says about running it.
+"""Reads the pages of the documentation: their fenced blocks, and the marks of these.
 
-A block of commands runs in `test_commands`, unless a comment before it says why it does not:
+`test_commands` runs each block of commands, unless a comment before it gives a reason:
 
     <!-- not run: needs a PostgreSQL server -->
     <!-- run by tests/audit/ledger/test_format.py -->
@@ -13,8 +13,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = ("sh", "console")
-SHOWN = ("", "ini", "json", "toml", "yaml")  # files and answers: nothing to type
-_LOOSE = re.compile(r"(\.\.\.|[0-9a-f]{8}-[0-9a-f-]+|[0-9a-f]{12,}|\d+)")  # what may be another
+OTHER_LANGUAGES = ("", "ini", "json", "toml", "yaml")  # files and responses, which are not run
+_VARIABLE = re.compile(
+    r"(\.\.\.|[0-9a-f]{8}-[0-9a-f-]+|[0-9a-f]{12,}|\d+)"
+)  # parts that may differ
 _FENCE = re.compile(
     r"(?:^<!-- (?P<mark>(?:(?!-->).)*) -->\n+)?"
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^ *```$",
@@ -24,14 +26,16 @@ _FENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Block:
+    """Holds one fenced block of a page."""
+
     page: Path
     line: int
     language: str
     text: str
-    mark: str
+    mark: str  # the comment before the block, or ""
 
     def __str__(self) -> str:
-        return f"{name(self.page)}:{self.line}"
+        return f"{page_name(self.page)}:{self.line}"
 
     @property
     def is_run_here(self) -> bool:
@@ -39,20 +43,20 @@ class Block:
 
     @property
     def not_run(self) -> str:
-        """Why; or ""."""
+        """Return the reason why the block is not run, or an empty text."""
         return self.mark.removeprefix("not run: ") if self.mark.startswith("not run: ") else ""
 
     @property
     def run_by(self) -> str:
-        """The file of the tests that run it; or ""."""
+        """Return the test file that runs the block, or an empty text."""
         return self.mark.removeprefix("run by ") if self.mark.startswith("run by ") else ""
 
 
-def name(page: Path) -> str:
+def page_name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def blocks(page: Path) -> list[Block]:
+def find_blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     return [
         Block(
@@ -66,48 +70,48 @@ def blocks(page: Path) -> list[Block]:
     ]
 
 
-def every_block() -> list[Block]:
-    return [block for page in PAGES for block in blocks(page)]
+def find_all_blocks() -> list[Block]:
+    return [block for page in PAGES for block in find_blocks(page)]
 
 
-def without_blocks(page: Path) -> str:
+def text_without_blocks(page: Path) -> str:
     return _FENCE.sub("", page.read_text(encoding="utf-8"))
 
 
-def typed(block: Block) -> str:
-    """What is typed: all of it, or what stands behind the prompts of a session."""
+def commands_of(block: Block) -> str:
+    """Return the commands of a block, for a session those after the prompts."""
     if block.language != "console":
         return block.text
-    return "".join(f"{command}\n" for command, _ in session(block))
+    return "".join(f"{command}\n" for command, _ in parse_session(block))
 
 
-def session(block: Block) -> list[tuple[str, list[str]]]:
-    """Commands of a `console` block, each with the lines that it is shown to answer."""
+def parse_session(block: Block) -> list[tuple[str, list[str]]]:
+    """Return the commands of a `console` block, each with the lines of its output."""
     steps: list[tuple[str, list[str]]] = []
     for line in block.text.splitlines():
         if line.startswith("$ "):
             steps.append((line[2:], []))
         elif steps and not steps[-1][1] and steps[-1][0].endswith("\\"):
-            command, answer = steps[-1]
-            steps[-1] = (f"{command}\n{line}", answer)
+            command, output = steps[-1]
+            steps[-1] = (f"{command}\n{line}", output)
         elif line:
             steps[-1][1].append(line)
     return steps
 
 
-def missing(shown: list[str], answered: list[str]) -> str:
-    """The first line that is shown and was not answered, in this order; or ""."""
-    lines = iter(answered)
-    for line in shown:
-        if not any(re.fullmatch(_pattern(line), answer.rstrip()) for answer in lines):
+def find_missing_line(expected: list[str], output: list[str]) -> str:
+    """Return the first expected line that the output lacks, in this order, or an empty text."""
+    lines = iter(output)
+    for line in expected:
+        if not any(re.fullmatch(_pattern(line), found.rstrip()) for found in lines):
             return line
     return ""
 
 
 def _pattern(line: str) -> str:
-    if line.startswith("HTTP/"):  # a status has to be as it is
+    if line.startswith("HTTP/"):  # a status has to be identical
         return re.escape(line)
-    parts = _LOOSE.split(line)  # every second one is loose
+    parts = _VARIABLE.split(line)  # every second part is variable
     parts[::2] = map(re.escape, parts[::2])
     parts[1::2] = [".*" if part == "..." else "[0-9a-f-]+" for part in parts[1::2]]
     return "".join(parts)

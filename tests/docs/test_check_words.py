@@ -1,4 +1,4 @@
-"""scripts/check-words: retired words, repeated class names and the width of Markdown."""
+"""Tests scripts/check-words: retired words, repeated class names and the width of Markdown."""
 
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -16,7 +16,7 @@ def program():
     return module
 
 
-def words(program, text, path="web/example.py"):
+def find_words(program, text, path="web/example.py"):
     return [(line, word) for _, line, word, _ in program.findings({path: text})]
 
 
@@ -37,18 +37,22 @@ def words(program, text, path="web/example.py"):
     ],
 )
 def test_retired_words_are_found_in_python(program, source, found):
-    assert words(program, source) == found
+    assert find_words(program, source) == found
 
 
 def test_retired_words_are_found_in_templates_and_documentation(program):
     text = "A plain line.\nA door, and somebody's mended file.\n"
     for path in ("templates/example.html", "docs/example.md"):
-        assert sorted(words(program, text, path)) == [(2, "door"), (2, "mend"), (2, "somebody")]
+        assert sorted(find_words(program, text, path)) == [
+            (2, "door"),
+            (2, "mend"),
+            (2, "somebody"),
+        ]
 
 
 def test_a_retired_module_name_is_found_in_the_product_only(program):
-    assert words(program, "", "audit/notary.py") == [(1, "module notary")]
-    assert words(program, "", "tests/audit/notary.py") == []
+    assert find_words(program, "", "audit/notary.py") == [(1, "module notary")]
+    assert find_words(program, "", "tests/audit/notary.py") == []
 
 
 def test_a_class_name_that_two_modules_define_is_found(program):

@@ -1,4 +1,4 @@
-"""README and the sizing page quote the figures of the benchmark report, and no others."""
+"""Tests that README and the sizing page quote the figures of the benchmark report."""
 
 import pytest
 
@@ -30,25 +30,25 @@ def test_a_page_quotes_the_figures_of_the_report(path):
 
 
 @pytest.fixture
-def quoted(monkeypatch):
-    def quote(*wanted):
+def quote(monkeypatch):
+    def quote_rows(*wanted):
         monkeypatch.setattr(figures, "TABLES", {"readme": (None, wanted)})
         return figures.table("readme", list(figures.read(REPORT)))
 
-    return quote
+    return quote_rows
 
 
-def test_a_missed_expectation_is_quoted_as_missed(quoted):
-    said = quoted(("a figure", "flow", "a figure", ""))
-    assert "| a figure | **1 s** | 2 s (plain) | 0.50 | at most 0.5: **missed** |" in said
+def test_a_missed_expectation_is_quoted_as_missed(quote):
+    table = quote(("a figure", "flow", "a figure", ""))
+    assert "| a figure | **1 s** | 2 s (plain) | 0.50 | at most 0.5: **missed** |" in table
 
 
-def test_a_figure_of_a_disturbed_run_is_not_quoted(quoted):
-    said = quoted(("scanned pages", "reading", "pages", ""))
-    assert "97" not in said
-    assert "not measured on a quiet machine" in said
+def test_a_figure_of_a_disturbed_run_is_not_quoted(quote):
+    table = quote(("scanned pages", "reading", "pages", ""))
+    assert "97" not in table
+    assert "not measured on a quiet machine" in table
 
 
-def test_a_figure_that_the_report_has_not_is_an_error(quoted):
+def test_quoting_a_figure_that_the_report_lacks_is_an_error(quote):
     with pytest.raises(LookupError):
-        quoted(("a figure", "flow", "another figure", ""))
+        quote(("a figure", "flow", "another figure", ""))

@@ -1,4 +1,4 @@
-"""What the documentation says is there: links, commands, options, labels, alarms, metrics."""
+"""Tests that what the documentation names exists: links, commands, labels, alarms, metrics."""
 
 import re
 import shlex
@@ -14,160 +14,164 @@ from ingestion.operations import alarms
 from ingestion.rules.codes import CODES, Disposition
 from tests.docs.pages import (
     COMMANDS,
+    OTHER_LANGUAGES,
     PAGES,
     ROOT,
-    SHOWN,
-    blocks,
-    every_block,
-    missing,
-    name,
-    typed,
-    without_blocks,
+    commands_of,
+    find_all_blocks,
+    find_blocks,
+    find_missing_line,
+    page_name,
+    text_without_blocks,
 )
 
 DOCS = ROOT / "docs"
 LINK = re.compile(r'\]\(([^)\s]+)\)|src="([^"]+)"')
-SPAN = re.compile(r"`([^`\n]+)`")
-ONE_OF_TWO = re.compile(r"\{% if [^%]*%\}[^{]*\{% else %\}([^{]*)\{% endif %\}")
+CODE_SPAN = re.compile(r"`([^`\n]+)`")
+ELSE_BRANCH = re.compile(r"\{% if [^%]*%\}[^{]*\{% else %\}([^{]*)\{% endif %\}")
 COMMAND = re.compile(r"manage\.py ([a-z_]+)([^#|&;>\n]*)")
 
 
-def anchors(page):
-    """As GitHub makes them of headings."""
-    heads = re.findall(r"^#+ (.*)$", without_blocks(page), re.MULTILINE)
-    made = (re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads)
-    seen = Counter()
-    for anchor in made:
-        yield f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor
-        seen[anchor] += 1
+def find_anchors(page):
+    """Yield the anchors of a page's headings, as GitHub builds them."""
+    headings = re.findall(r"^#+ (.*)$", text_without_blocks(page), re.MULTILINE)
+    anchors = (re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings)
+    counts = Counter()
+    for anchor in anchors:
+        yield f"{anchor}-{counts[anchor]}" if counts[anchor] else anchor
+        counts[anchor] += 1
 
 
-def spoken(page):
-    """Everything on a page that is code: lines of blocks of commands, and spans."""
-    lines = (line for block in blocks(page) for line in typed(block).splitlines())
-    return [*lines, *SPAN.findall(without_blocks(page))]
+def find_code(page):
+    """Return all code of a page: the lines of blocks of commands, and code spans."""
+    lines = (line for block in find_blocks(page) for line in commands_of(block).splitlines())
+    return [*lines, *CODE_SPAN.findall(text_without_blocks(page))]
 
 
-def test_an_answer_may_differ_in_numbers_and_in_nothing_else():
-    shown = ["HTTP/1.1 202 Accepted", '{"id": "BAT-2026-0001", "status": "QUEUED", ...']
-    answer = [
+def test_output_may_differ_from_a_page_only_in_numbers_and_hashes():
+    expected = ["HTTP/1.1 202 Accepted", '{"id": "BAT-2026-0001", "status": "QUEUED", ...']
+    output = [
         "HTTP/1.1 202 Accepted",
         "Date: today",
         '{"id": "BAT-2027-0012", "status": "QUEUED", 1}',
     ]
-    assert missing(shown, answer) == ""
-    assert missing(shown, answer[::-1]) == shown[1]
-    assert missing(shown, ["HTTP/1.1 200 Accepted", answer[2]]) == shown[0]
-    assert missing(shown, [*answer[:2], answer[2].replace("QUEUED", "FAILED")]) == shown[1]
+    other_status = ["HTTP/1.1 200 Accepted", output[2]]
+    other_value = [*output[:2], output[2].replace("QUEUED", "FAILED")]
+    assert find_missing_line(expected, output) == ""
+    assert find_missing_line(expected, output[::-1]) == expected[1]
+    assert find_missing_line(expected, other_status) == expected[0]
+    assert find_missing_line(expected, other_value) == expected[1]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_link_and_picture_leads_somewhere(page):
-    for found in LINK.findall(without_blocks(page)):
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_the_target_of_every_link_and_picture_exists(page):
+    for found in LINK.findall(text_without_blocks(page)):
         target = "".join(found)
         if target.startswith("http"):
             continue
         path, _, anchor = target.partition("#")
-        there = (page.parent / path).resolve() if path else page
-        assert there.exists(), f"{name(page)} links to {target}"
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{page_name(page)} links to {target}"
         if anchor:
-            assert anchor in set(anchors(there)), f"{name(page)} links to {target}"
+            assert anchor in set(find_anchors(linked)), f"{page_name(page)} links to {target}"
 
 
-def test_every_picture_is_shown_somewhere():
-    shown = "".join(page.read_text() for page in PAGES)
+def test_every_picture_is_used_on_a_page():
+    text = "".join(page.read_text() for page in PAGES)
     for picture in (DOCS / "screenshots").iterdir():
-        assert picture.name in shown, f"{picture.name} is on no page"
+        assert picture.name in text, f"{picture.name} is on no page"
 
 
-@pytest.mark.parametrize("block", every_block(), ids=str)
-def test_every_block_runs_or_says_why_it_does_not(block):
-    assert block.language in (*COMMANDS, *SHOWN), f"is {block.language} to be run?"
+@pytest.mark.parametrize("block", find_all_blocks(), ids=str)
+def test_every_block_of_commands_is_run_or_states_a_reason(block):
+    known = (*COMMANDS, *OTHER_LANGUAGES)
+    assert block.language in known, f"is {block.language} a language of commands?"
     if block.language not in COMMANDS or block.is_run_here:
         return
-    assert bool(block.not_run) != bool(block.run_by), f"{block}: what does '{block.mark}' say?"
+    assert bool(block.not_run) != bool(block.run_by), f"{block}: '{block.mark}' is not a known mark"
     if block.run_by:
         assert block.page.name in (ROOT / block.run_by).read_text()
 
 
-@pytest.mark.parametrize("block", [b for b in every_block() if b.language in COMMANDS], ids=str)
-def test_every_block_of_commands_is_shell(block):
+@pytest.mark.parametrize("block", [b for b in find_all_blocks() if b.language in COMMANDS], ids=str)
+def test_every_block_of_commands_is_valid_shell(block):
     done = subprocess.run(
-        ["bash", "-n"], input=typed(block), capture_output=True, text=True, check=False
+        ["bash", "-n"], input=commands_of(block), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_command_and_option_that_is_named_exists(page):
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_command_and_option_on_a_page_exists(page):
     known = get_commands()
-    for code in spoken(page):
+    for code in find_code(page):
         for command, rest in COMMAND.findall(code):
-            assert command in known, f"{name(page)}: {code}"
+            assert command in known, f"{page_name(page)}: {code}"
             app = known[command]
-            made = load_command_class(app, command) if isinstance(app, str) else app
-            options = made.create_parser("manage.py", command)._option_string_actions
+            loaded = load_command_class(app, command) if isinstance(app, str) else app
+            options = loaded.create_parser("manage.py", command)._option_string_actions
             for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", rest):
-                assert option in options, f"{name(page)}: {code}"
+                assert option in options, f"{page_name(page)}: {code}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_target_of_make_that_is_named_exists(page):
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_make_target_on_a_page_exists(page):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = {found for code in spoken(page) for found in re.findall(r"^make ([a-z-]+)", code)}
+    named = {found for code in find_code(page) for found in re.findall(r"^make ([a-z-]+)", code)}
     assert named <= targets
 
 
-def product():
-    """What the pages may say: templates and the modules that have words for them."""
+def read_product_texts():
+    """Return the text of all templates and modules, which contain the labels of the pages."""
     folders = ("web", "api", "ingestion", "sites", "audit")
     sources = [path for name in folders for path in (ROOT / name).rglob("*.py")]
     files = [*(ROOT / "templates").rglob("*.html"), *sources]
-    said = "".join(path.read_text() for path in files)
-    return said + ONE_OF_TWO.sub(r"\1", said)
+    text = "".join(path.read_text() for path in files)
+    return text + ELSE_BRANCH.sub(r"\1", text)
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "guides").iterdir()), ids=name)
-def test_what_a_guide_has_in_bold_stands_on_a_page(page):
-    words, there = re.findall(r"\*\*(.+?)\*\*", without_blocks(page)), product()
-    for word in words:
-        is_a_sentence = word.endswith(".") or word.startswith(("Note ", "bold"))
-        assert is_a_sentence or word in there, f"nothing on the pages says {word}"
+@pytest.mark.parametrize("page", sorted((DOCS / "guides").iterdir()), ids=page_name)
+def test_every_bold_label_of_a_guide_is_on_a_page_of_the_product(page):
+    labels = re.findall(r"\*\*(.+?)\*\*", text_without_blocks(page))
+    texts = read_product_texts()
+    for label in labels:
+        is_sentence = label.endswith(".") or label.startswith(("Note ", "bold"))
+        assert is_sentence or label in texts, f"no page of the product contains {label}"
 
 
-def test_every_alarm_has_a_runbook_with_its_four_parts():
+def test_every_alarm_has_a_runbook_with_four_parts():
     text = (DOCS / "runbooks.md").read_text()
     parts = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
     assert set(parts) == set(alarms._SOURCES)
-    for said in parts.values():
+    for section in parts.values():
         for part in ("**Meaning.**", "**Check.**", "**Action.**", "**Resolved**"):
-            assert part in said
+            assert part in section
 
 
-def test_every_reason_to_hold_a_document_is_in_the_runbook():
-    said = (DOCS / "runbooks.md").read_text()
+def test_every_code_that_holds_a_document_is_in_the_runbook():
+    text = (DOCS / "runbooks.md").read_text()
     holding = {c for c, entry in CODES.items() if entry.disposition is Disposition.HOLD}
-    assert holding == set(re.findall(r"^\| `([A-Z_]+)` \|", said, re.MULTILINE))
+    assert holding == set(re.findall(r"^\| `([A-Z_]+)` \|", text, re.MULTILINE))
 
 
 @pytest.mark.django_db
 def test_every_metric_is_explained(client):
     page = (DOCS / "metrics.md").read_text()
-    told = set(re.findall(r"^\| `(siteledger_\w+)` \|", page, re.MULTILINE))
-    answer = client.get(reverse("metrics")).content.decode()
-    given = set(re.findall(r"^# TYPE (siteledger_\w+) ", answer, re.MULTILINE))
-    assert told == given
+    explained = set(re.findall(r"^\| `(siteledger_\w+)` \|", page, re.MULTILINE))
+    response = client.get(reverse("metrics")).content.decode()
+    exposed = set(re.findall(r"^# TYPE (siteledger_\w+) ", response, re.MULTILINE))
+    assert explained == exposed
 
 
-def test_every_call_of_the_interface_is_shown_with_curl():
-    asked = set()
-    session = "".join(typed(block) for block in blocks(DOCS / "api.md"))
+def test_every_call_of_the_http_interface_is_shown_with_curl():
+    calls = set()
+    session = "".join(commands_of(block) for block in find_blocks(DOCS / "api.md"))
     for command in re.split(r"\n(?! )", session):
         words = shlex.split(command, comments=True) if "curl" in command else []
         verb = words[words.index("-X") + 1] if "-X" in words else ""
         sends = {"-d", "-F"} & set(words)
-        asked |= {(verb or ("POST" if sends else "GET"), w) for w in words if w.startswith("$B/")}
+        calls |= {(verb or ("POST" if sends else "GET"), w) for w in words if w.startswith("$B/")}
     for path, verbs in build().get_openapi_schema()["paths"].items():
         shape = re.sub(r"\{\w+\}", "[^/?:]+", path.replace("/api/v1", r"\$B")) + r"(\?.*)?"
         for verb in verbs:
-            assert any(v == verb.upper() and re.fullmatch(shape, a) for v, a in asked), path
+            assert any(v == verb.upper() and re.fullmatch(shape, url) for v, url in calls), path

@@ -19,7 +19,7 @@ from ingestion.certified_copies import certification
 from ingestion.storage.archive import get_archive
 from tests.audit.export.support import KEY, exported, publish, sign
 from tests.audit.support import guards_down, sql
-from tests.docs.pages import ROOT, blocks
+from tests.docs.pages import ROOT, find_blocks
 from tests.factories import make_user
 from tests.web.scenes import (
     FILED,
@@ -163,7 +163,7 @@ def test_the_shell_finds_the_copys_sums_and_its_entry_in_an_export(files, settin
 
 
 def in_the_shell(folder, package):
-    (block,) = (b for b in blocks(ROOT / "docs" / "audit-format.md") if "original/*" in b.text)
+    (block,) = (b for b in find_blocks(ROOT / "docs" / "audit-format.md") if "original/*" in b.text)
     return subprocess.run(
         ["sh", "-c", block.text], cwd=folder, capture_output=True, text=True, check=False,
         env={"EXPORT": str(package), "KEY": KEY.verifier.text, "PATH": "/usr/bin:/bin"},
