@@ -1,4 +1,4 @@
-"""Configures the web server: `gunicorn --config deploy/gunicorn.conf.py --bind ADDRESS config.wsgi`.
+"""Configures gunicorn: `gunicorn --config deploy/gunicorn.conf.py --bind ADDRESS config.wsgi`.
 
 gunicorn's variable WEB_CONCURRENCY is the number of processes. To restart the server, send SIGTERM
 and start it again. Never send SIGHUP, because `DrainingWorker` closes the port of all processes.
