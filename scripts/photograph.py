@@ -1,8 +1,9 @@
-"""`python -m scripts.photograph URL DIR [broken]`: each role's main pages, as PNG, 1200 px wide.
+"""Take screenshots of the main pages of each role: `python -m scripts.photograph URL DIR [broken]`.
 
-For `scripts/screenshots`, which serves the demo's work at URL. What people do here is real:
-a packet is uploaded and checked, the chain is verified. Dates are those of the day. `broken`: the
-page of the chain alone, after an entry was changed behind the guard.
+`scripts/screenshots` runs this program with the address of a server that has the data of the demo.
+The actions are real: a packet is uploaded and checked, and the ledger is verified. The images are
+PNG files that are 1200 px wide, and show dates of the current day. `broken` takes only the page of
+the ledger's verification, after an entry was changed.
 """
 
 import io
@@ -24,17 +25,17 @@ from samples.people_and_sites import SITES
 
 PASSWORD = "try-siteledger"  # noqa: S105 - of `manage.py demo_users`
 SITE = SITES[1]
-PACKET = {  # newer ones than the demo filed
+PACKET = {  # newer documents than those of the demo
     "IRB_approval.pdf": ("irb-approval", None),
     "Delegation_log.pdf": ("delegation-log", None),
     "Lab_normal_ranges.pdf": ("lab-normal-ranges", None),
     "Form_FDA_1572.pdf": ("form-fda-1572", DocumentFault.UNSIGNED),
 }
-NAMES_ANOTHER_SITE = "CV, site 1004"  # by `samples.plan`
-COLOURS = 128  # of a picture; 256 make it half as large again, and nobody sees it
-MOST_BYTES = 150_000
-PICTURES = "Promise.all([...document.images].map(each => each.decode().catch(() => null)))"
-CHECKED_WITHIN = 120_000  # milliseconds
+REVIEWED_DOCUMENT = "CV, site 1004"  # names another site (`samples.plan`)
+COLOURS = 128  # 256 make the file half as large again without a visible difference
+MAX_BYTES = 150_000  # of a screenshot
+LOAD_IMAGES = "Promise.all([...document.images].map(each => each.decode().catch(() => null)))"
+TIMEOUT_MILLISECONDS = 120_000  # for the checks of a packet, and for a verification
 
 
 class Photographer:
@@ -60,75 +61,75 @@ class Photographer:
         yield page
         context.close()
 
-    def take(self, page: Page, name: str, *, most: int = 1000) -> None:
-        """The page from its top, at most so many pixels high."""
+    def take(self, page: Page, name: str, *, max_height: int = 1000) -> None:
+        """Take a screenshot of the page from its top. `max_height` is in pixels."""
         page.wait_for_load_state("networkidle")
         page.evaluate("document.activeElement?.blur()")
-        page.evaluate(PICTURES)
+        page.evaluate(LOAD_IMAGES)
         width = page.evaluate("innerWidth")
-        height = min(most, page.evaluate("document.body.scrollHeight"))
+        height = min(max_height, page.evaluate("document.body.scrollHeight"))
         clip = {"x": 0, "y": 0, "width": width, "height": height}
-        taken = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip)))  # type: ignore[arg-type]
+        image = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip)))  # type: ignore[arg-type]
         path = self._folder / f"{name}.png"
-        few = taken.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-        few.save(path, optimize=True)
+        reduced = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        reduced.save(path, optimize=True)
         size = path.stat().st_size
         sys.stdout.write(f"{path} {size / 1000:.0f} kB\n")
-        if size > MOST_BYTES:
-            raise SystemExit(f"{path} is larger than {MOST_BYTES / 1000:.0f} kB: show less")
+        if size > MAX_BYTES:
+            raise SystemExit(f"{path} is larger than {MAX_BYTES / 1000:.0f} kB: lower max_height")
 
 
-def coordinator(photographer: Photographer, files: list[Path]) -> None:
+def take_coordinator_pages(photographer: Photographer, files: list[Path]) -> None:
     with photographer.signed_in("jonas") as page:
         page.goto(f"/packets/new/?site={SITE.site_id}")
         page.get_by_role("button", name="Choose files").wait_for()
         page.locator("[data-drop] input").set_input_files(files)
         hints = page.locator("[data-hint]", has_text="recognised")
-        expect(hints).to_have_count(len(files), timeout=CHECKED_WITHIN)
-        photographer.take(page, "upload", most=1060)
+        expect(hints).to_have_count(len(files), timeout=TIMEOUT_MILLISECONDS)
+        photographer.take(page, "upload", max_height=1060)
         page.locator("[data-send]").click()
         page.wait_for_url("**/packets/PKT-*/")
-        done = page.get_by_role("heading", name="1 of 4 documents needs you")
-        done.wait_for(timeout=CHECKED_WITHIN)
+        heading = page.get_by_role("heading", name="1 of 4 documents needs your attention")
+        heading.wait_for(timeout=TIMEOUT_MILLISECONDS)
         page.locator("summary").first.click()
-        photographer.take(page, "packet", most=1100)
+        photographer.take(page, "packet", max_height=1100)
     with photographer.signed_in("jonas", width=320) as page:
-        photographer.take(page, "home_phone", most=900)
+        photographer.take(page, "home_phone", max_height=900)
         page.goto(f"/sites/{SITE.site_id}/")
-        photographer.take(page, "site_phone", most=900)
+        photographer.take(page, "site_phone", max_height=900)
 
 
-def quality(photographer: Photographer) -> None:
+def take_qa_pages(photographer: Photographer) -> None:
     with photographer.signed_in("helena") as page:
         page.goto("/admin/review/")
         photographer.take(page, "queue")
-        page.get_by_role("link", name=NAMES_ANOTHER_SITE).click()
-        page.get_by_role("heading", name=NAMES_ANOTHER_SITE).wait_for()
+        page.get_by_role("link", name=REVIEWED_DOCUMENT).click()
+        page.get_by_role("heading", name=REVIEWED_DOCUMENT).wait_for()
         photographer.take(page, "review")
         page.get_by_role("link", name="Release and file").click()
         page.get_by_role("dialog").get_by_label("Password").wait_for()
-        photographer.take(page, "review_sign", most=900)
+        photographer.take(page, "review_sign", max_height=900)
 
 
-def affairs(photographer: Photographer) -> None:
+def take_regulatory_affairs_pages(photographer: Photographer) -> None:
     with photographer.signed_in("rafael") as page:
         page.goto("/sites/?x=")
         photographer.take(page, "required")
         page.goto("/admin/audit/verify/")
         page.get_by_role("button", name="Verify now").click()
-        page.get_by_text("The audit trail is consistent").wait_for(timeout=CHECKED_WITHIN)
+        page.get_by_text("The audit trail is consistent").wait_for(timeout=TIMEOUT_MILLISECONDS)
         page.goto("/admin/audit/verify/")
         photographer.take(page, "chain")
 
 
-def broken_chain(photographer: Photographer) -> None:
+def take_broken_ledger(photographer: Photographer) -> None:
     with photographer.signed_in("rafael") as page:
         page.goto("/admin/audit/verify/")
         expect(page.get_by_text("The audit trail is broken.")).to_be_visible()
-        photographer.take(page, "chain_broken", most=700)
+        photographer.take(page, "chain_broken", max_height=700)
 
 
-def operations(photographer: Photographer) -> None:
+def take_operations_pages(photographer: Photographer) -> None:
     with photographer.signed_in("olu") as page:
         page.goto("/admin/ops/stuck/")
         photographer.take(page, "stuck")
@@ -137,10 +138,10 @@ def operations(photographer: Photographer) -> None:
             photographer.take(page, "operations" if colours == "light" else "operations_dark")
 
 
-def auditor_and_administrator(photographer: Photographer) -> None:
+def take_auditor_and_administrator_pages(photographer: Photographer) -> None:
     with photographer.signed_in("vera") as page:
         page.goto(f"/admin/audit/export/check/?site={SITE.site_id}")
-        photographer.take(page, "auditor_export", most=600)
+        photographer.take(page, "auditor_export", max_height=600)
     with photographer.signed_in("admin") as page:
         page.goto("/access/")
         photographer.take(page, "accounts")
@@ -154,26 +155,22 @@ def write_packet(folder: Path) -> list[Path]:
     return [folder / name for name in PACKET]
 
 
-def every_role(photographer: Photographer, packet: list[Path]) -> None:
-    coordinator(photographer, packet)
-    quality(photographer)
-    affairs(photographer)
-    operations(photographer)
-    auditor_and_administrator(photographer)
-
-
 def main() -> None:
-    url, folder, *what = sys.argv[1:]
+    url, folder, *options = sys.argv[1:]
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as files:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"),
             args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-sync"],
         )
         photographer = Photographer(browser, url, Path(folder))
-        if what == ["broken"]:
-            broken_chain(photographer)
+        if options == ["broken"]:
+            take_broken_ledger(photographer)
         else:
-            every_role(photographer, write_packet(Path(files)))
+            take_coordinator_pages(photographer, write_packet(Path(files)))
+            take_qa_pages(photographer)
+            take_regulatory_affairs_pages(photographer)
+            take_operations_pages(photographer)
+            take_auditor_and_administrator_pages(photographer)
         browser.close()
 
 
