@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import httpx2 as httpx
+from django.core.validators import RegexValidator
+from django.utils.translation import gettext_lazy as _
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +16,21 @@ class PortalScheme:
     is_encrypted: bool = True
 
 
-# To add a scheme, also extend the validator of `Portal.base_url` and register a source for it in
-# `ingestion.sources.document_source`.
+# To add a scheme, also extend `address_without_secrets`, and register a source of documents for it
+# in `ingestion.sources.document_source`.
 PORTAL_SCHEMES: Mapping[str, PortalScheme] = {
     "https": PortalScheme(443),
     "http": PortalScheme(80, is_encrypted=False),
 }
+
+# The validator of a portal's address. A change of the pattern needs a migration.
+address_without_secrets = RegexValidator(
+    r"^https?://[^\s/?#@]+([/?#]|$)",
+    _(
+        "Enter an address without a user name or password. Secrets belong in settings "
+        "(PORTAL_SECRET_...)."
+    ),
+)
 
 
 def origin_of(address: str) -> str:

@@ -28,9 +28,9 @@ from audit.files.strict_json import InvalidJSON
 from audit.ledger.actors import OPERATIONS
 from audit.ledger.log import ledger, record
 from sites.models import Portal, Site, Study
-from sites.models.portals import address_without_secrets, header_name
+from sites.models.portals import header_name
 from sites.models.studies import version_number
-from sites.portal_origin import origin_of
+from sites.portal_origin import address_without_secrets, origin_of
 
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 # A ledger line names the site: in Unicode normal form C, without control characters.

@@ -6,13 +6,8 @@ from django.db.models import Q, Value
 from django.db.models.functions import Replace, Upper
 from django.utils.translation import gettext_lazy as _
 
-address_without_secrets = RegexValidator(
-    r"^https?://[^\s/?#@]+([/?#]|$)",
-    _(
-        "Enter an address without a user name or password. Secrets belong in settings "
-        "(PORTAL_SECRET_...)."
-    ),
-)
+from sites.portal_origin import address_without_secrets
+
 host_names = RegexValidator(
     r"^\s*([\w.-]+(:\d{1,5})?(\s+|$))*$",
     _("Enter one host per line, for example files.example.org or host:8443."),
