@@ -26,7 +26,6 @@ from api.schemas import (
 from ingestion.core.states import SETTLED_STATES, BatchState
 from ingestion.documents import batches, progress, results
 from ingestion.documents.progress import BatchProgress
-from ingestion.documents.transitions import Actor
 from ingestion.models import Batch
 from sites.models import ApiToken, TokenScope
 
@@ -118,7 +117,7 @@ def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Re
         raise Problem(403, "Only the submitter of a batch and operations can cancel it.")
     if batch.state != BatchState.CANCELLED:
         try:
-            batches.cancel_batch(batch, by=Actor(token.actor, token.role))
+            batches.cancel_batch(batch, by=token.actor)
         except batches.AlreadyFinal as error:
             raise Problem(409, f"There is nothing to cancel: {error}.") from None
     return batch_response(request, response, batch)

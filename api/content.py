@@ -20,7 +20,6 @@ from api.problems import Problem
 from api.ranges import ByteRange, RangeNotSatisfiable, parse_range
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from ingestion.documents import downloads
-from ingestion.documents.transitions import Actor
 from ingestion.models import Document
 from ingestion.reading.results import SUFFIXES
 
@@ -109,7 +108,7 @@ def _send(
     reason: str,
 ) -> HttpResponseBase:
     """Record the download, then return a response that streams the bytes and closes the file."""
-    by = Actor(request.auth.actor, request.auth.role)
+    by = request.auth.actor
     if byte_range is None:
         downloads.record_download(document, content, by=by, reason=reason)
         content.seek(0)

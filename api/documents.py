@@ -28,7 +28,6 @@ from api.schemas import (
 )
 from ingestion.core.states import DocumentState
 from ingestion.documents import downloads
-from ingestion.documents.transitions import Actor
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declaration
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
@@ -128,7 +127,7 @@ def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> Docum
     field, sentence = declarations.find_fault(document, declared)
     if sentence:
         raise SubmissionRefused([SubmissionFault(0, field, sentence)])
-    by = Actor(request.auth.actor, request.auth.role)
+    by = request.auth.actor
     try:
         declarations.correct_declaration(document, declared, body.reason, by=by)
     except declarations.RedeclarationRefused as error:

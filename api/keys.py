@@ -47,7 +47,6 @@ def make_submission(
     return Submission(
         source,
         token.actor,
-        token.role,
         user=token.user,
         priority=priority,
         idempotency_key=key_of_owner(token, key),

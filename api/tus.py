@@ -292,7 +292,7 @@ class DraftUploads(TusUploads):
 
     def _refuse_file(self, filename: str, message: str, code: str) -> NoReturn:
         """Record that the file was refused, as for the upload form (R08), and raise Refusal 422."""
-        by = (self.person.actor, self.person.role)
+        by = self.person.actor
         form_errors.record_form_errors(
             "packet", wrong={"file": [code]}, typed={"file": filename}, by=by
         )

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import REASON_FIELD
 from audit.change_tracking.undeletable import ReadOnlyAdminMixin, UndeletableAdmin
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from audit.ledger.redaction import RedactionError, find_redaction, redact_entry
 from audit.models import Entry
@@ -135,11 +136,11 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
         """All of the choice or nothing."""
         person: Any = request.user
         reason = request.POST[REASON_FIELD].strip()
-        by = {"actor": person.actor, "role": person.role, "authorised_by": person.actor}
+        by: Actor = person.actor
         try:
             with ledger():
                 for entry in chosen.order_by("seq"):
-                    redact_entry(entry.pk, reason=reason, **by)
+                    redact_entry(entry.pk, reason=reason, by=by, authorised_by=by.name)
         except RedactionError as error:
             sentence = gettext("No detail was redacted: {error}.").format(error=error)
             self.message_user(request, sentence, messages.ERROR)

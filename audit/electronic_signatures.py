@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from audit.ledger.actors import Actor
 from audit.ledger.chain import canonical
 from audit.ledger.log import normalize_text, write_time
 from audit.ledger.queries import Recorded
@@ -28,8 +29,7 @@ FILE_NAME = "file"  # what is named when the bytes are others
 class ElectronicSignature:
     """Who signs, when, and as what."""
 
-    actor: str
-    role: str
+    signer: Actor
     printed_name: str
     meaning: str
     account: str = ""  # who changed how the signer signs in, and who verified the identity again

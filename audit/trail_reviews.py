@@ -67,7 +67,7 @@ def sign_review(
             outcome=outcome,
             entries=queries.count_entries(scope.search),
             last_seq=last_seq,
-            reviewer=by.actor,
+            reviewer=by.signer.name,
             printed_name=by.printed_name,
             meaning=by.meaning,
             signed_at=by.at,
@@ -80,11 +80,9 @@ def _enter(review: AuditReview, by: ElectronicSignature) -> None:
     record(
         "ledger.reviewed",
         subject=_subject(review),
-        n=1,
+        by=by.signer,
         site=review.site,
         code=review.outcome.upper(),
-        actor=by.actor,
-        role=by.role,
         occurred_at=review.signed_at,
         detail=by.over(_facts(review)),
     )

@@ -13,6 +13,8 @@ from typing import Any
 
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
+
 DOCUMENTS_PER_SITE = 12  # that each site needs
 COORDINATORS_PER_SITE = 2
 DOCUMENTS_PER_TRANSACTION = 2_000
@@ -103,7 +105,7 @@ def _add_packets(site_rows: Sequence[Any], at: datetime) -> Iterator[Any]:
     with ledger():
         for batch in batches:
             common: dict[str, Any] = {"subject": batch.subject, "to_state": batch.state}
-            record("batch.completed", n=1, actor="system:bench", **common)
+            record("batch.completed", n=1, by=Actor.software("bench"), **common)
     pairs = list(zip(batches, site_rows, strict=True))
     Chunk.objects.bulk_create(
         Chunk(batch=batch, site=site, state="DONE", rank=n, attempts=1)
@@ -124,7 +126,7 @@ def _make_document(packet: Any, kind: str, at: datetime, newest: bool) -> Any:
         packet=packet, batch=packet.batch, site=packet.site, doc_id=kind, document_type=kind,
         filename=f"{kind}.pdf", url="https://portal.example.org/x", schema_version="v2.1",
         sha256=uuid.uuid4().hex * 2, size=100_000, state=state, code=CODES.get(state, ""),
-        transitions=len(EVENTS) + 1, received_at=settled - timedelta(minutes=2), settled_at=settled,
+        revision=len(EVENTS) + 1, received_at=settled - timedelta(minutes=2), settled_at=settled,
     )  # fmt: skip
 
 
@@ -155,7 +157,7 @@ def _save_documents(rows: Sequence[Any], today: date) -> None:
 def _record_entries(row: Any) -> None:
     from audit.ledger.log import record
 
-    common = {"site": row.site.site_id, "doc_id": row.doc_id, "actor": "system:bench"}
+    common = {"site": row.site.site_id, "doc_id": row.doc_id, "by": Actor.software("bench")}
     common |= {"correlation_id": str(row.correlation_id), "sha256": row.sha256}
     for n, event in enumerate(EVENTS, 1):
         record(f"document.{event}", subject=row.subject, n=n, **common)

@@ -21,6 +21,7 @@ from typing import Any
 import django
 from django.core.management import call_command
 
+from audit.ledger.actors import Actor
 from bench import trail, writers
 
 TIMES = 25  # that what takes milliseconds is done
@@ -64,7 +65,7 @@ def _append() -> None:
     subject = f"grown:{os.getpid()}:{next(_numbers)}"
     with ledger():
         for n in range(BATCH):
-            record("document.filed", subject=subject, n=n, **writers.EVENT)
+            record("document.filed", subject=subject, n=n, by=writers.ACTOR, **writers.FACTS)
 
 
 def _export() -> None:
@@ -72,7 +73,7 @@ def _export() -> None:
     from audit.export.selection import Selection
 
     with TemporaryDirectory() as folder:
-        make_package(Path(folder) / "package", Selection(), actor="system:bench")
+        make_package(Path(folder) / "package", Selection(), by=Actor.software("bench"))
 
 
 def _middle(work: Callable[[], Any]) -> float:

@@ -25,7 +25,7 @@ import django
 from django.core.files.base import ContentFile
 from django.core.management import call_command
 
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from bench import process
 
 LOOK_SECONDS = 0.02  # between two looks at a row
@@ -37,6 +37,7 @@ UPLOADS = 2  # alone, and beside a large batch, in each round
 IDLE_BATCHES = 10  # of one document in each round, to a host that has nothing else to do
 DRAIN_SECONDS = 300.0  # that a host may take to end: it signs what is new
 AT_REST = 0.3  # of a core: more than a host takes that has nothing to do
+BENCH = Actor.software("bench", OPERATIONS)
 
 
 @contextmanager
@@ -82,7 +83,7 @@ def submit(offer: Path) -> Any:
     from ingestion.models import BatchSource
 
     lines = manifest.read_manifest((offer / "manifest.ndjson").read_text())
-    return register_manifest(lines, Submission(BatchSource.MANIFEST, "system:bench", OPERATIONS))
+    return register_manifest(lines, Submission(BatchSource.MANIFEST, BENCH))
 
 
 def is_final(batch: Any) -> bool:
@@ -128,9 +129,7 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
         for number, line in enumerate(lines):
             bare.append(_bare_task())
             start = time.monotonic()
-            batch = register_manifest(
-                [line], Submission(BatchSource.MANIFEST, "system:bench", OPERATIONS)
-            )
+            batch = register_manifest([line], Submission(BatchSource.MANIFEST, BENCH))
             waits.append(until(partial(_asked_at, portal, number)) - start)
             until(partial(is_final, batch))
     return {"waits": waits, "bare": bare}
@@ -185,7 +184,6 @@ def _time_beyond(settled: int) -> float | None:
 def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
     """Seconds that an upload of four files takes in a large batch, and alone, before and after."""
     from ingestion.documents import batches
-    from ingestion.documents.transitions import Actor
 
     numbers = count()
     with host():
@@ -196,7 +194,7 @@ def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
         beside = [_upload(next(numbers)) for _ in range(UPLOADS * rounds)]
         if is_final(batch):
             raise SystemExit("the large batch ended before the uploads did: take a larger one")
-        batches.cancel_batch(batch, by=Actor("system:bench", OPERATIONS))
+        batches.cancel_batch(batch, by=BENCH)
         until(partial(is_final, batch))
         after = [_upload(next(numbers)) for _ in range(rounds)]
     return {"alone": [*before, *after], "beside": beside}

@@ -15,7 +15,7 @@ from pathlib import Path
 import django
 from django.core.management import call_command
 
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from bench.outcome import outcome, write
 from bench.watch import SlowCallbacks
 
@@ -34,7 +34,7 @@ def register(offer: Path) -> float:
     call_command("load_sites", str(offer / "sites.json"), verbosity=0)
     start = time.monotonic()
     lines = manifest.read_manifest((offer / "manifest.ndjson").read_text())
-    register_manifest(lines, Submission(BatchSource.MANIFEST, "system:bench", OPERATIONS))
+    register_manifest(lines, Submission(BatchSource.MANIFEST, Actor.software("bench", OPERATIONS)))
     return time.monotonic() - start
 
 

@@ -24,6 +24,7 @@ import psycopg
 from django.core.management import call_command
 from django.db import connection
 
+from audit.ledger.actors import Actor
 from bench import writers
 from bench.process import run_counted
 
@@ -154,7 +155,7 @@ def _append() -> tuple[float, float]:
     with ledger():
         for n in range(COPIED):
             subject = f"append:{os.getpid()}:{time.time_ns()}"
-            record("document.filed", subject=subject, n=n, **writers.EVENT)
+            record("document.filed", subject=subject, n=n, by=writers.ACTOR, **writers.FACTS)
         begun, used = time.monotonic(), time.process_time()
     return time.monotonic() - begun, time.process_time() - used
 
@@ -211,7 +212,7 @@ def exported(found: Found) -> None:
     from audit.signing import keys
 
     with TemporaryDirectory() as folder:
-        made = make_package(Path(folder) / "package", Selection(), actor="system:bench")
+        made = make_package(Path(folder) / "package", Selection(), by=Actor.software("bench"))
         command = [sys.executable, str(VERIFIER), str(made.target)]
         known = ["--vkey", str(keys.public_file()), "--known", made.manifest_sha256]
         used = run_counted([*command, *known], weighed=True)

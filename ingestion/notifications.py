@@ -10,11 +10,9 @@ they are done, and on the person's start page.
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from smtplib import SMTPException, SMTPRecipientsRefused
-from typing import Any
 
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
@@ -26,7 +24,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from audit import outbox
-from audit.ledger.log import ledger, record
+from audit.ledger.actors import Actor
+from audit.ledger.log import ledger
 from audit.outbox import (
     ChannelUnavailable,
     Delivery,
@@ -44,7 +43,7 @@ from sites.models import Membership, User
 NEWS_PERIOD = timedelta(days=7)  # what was settled earlier is not reported
 MAX_DOCUMENTS_PER_DIGEST = 20  # documents that need attention and are listed
 MAX_ERROR_CHARACTERS = 200
-BY = ("system:mailing", "worker")
+SENDER = Actor.software("mailing", "worker")
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +95,7 @@ def switch(person: User, *, on: bool) -> None:
         if box.is_wanted != on:
             Mailbox.objects.filter(pk=box.pk).update(is_wanted=on)
             event = "mailbox.switched_on" if on else "mailbox.switched_off"
-            _enter(box, event, actor=person.actor, role=person.role, detail={})
+            box.record(event, by=person.actor)
 
 
 def send_due() -> int:
@@ -176,7 +175,7 @@ def _send(person: int, server: BaseEmailBackend) -> Mailbox:
         raise
     detail = {"packets": [each.packet.reference for each in news]}
     with ledger():
-        _enter(box, "mailbox.told", actor=BY[0], role=BY[1], detail=detail)
+        box.record("mailbox.told", by=SENDER, detail=detail)
     return box
 
 
@@ -263,11 +262,3 @@ def _build_email(person: User, news: list[PacketNews], server: BaseEmailBackend)
         headers={"Auto-Submitted": "auto-generated"},  # RFC 3834: no out-of-office replies
         connection=server,
     )
-
-
-def _enter(box: Mailbox, event: str, *, actor: str, role: str, detail: Mapping[str, Any]) -> None:
-    """Inside ledger()."""
-    row = Mailbox.objects.select_for_update().get(pk=box.pk)
-    row.transitions += 1
-    row.save(update_fields=["transitions"])
-    record(event, subject=box.subject, n=row.transitions, actor=actor, role=role, detail=detail)

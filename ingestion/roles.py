@@ -138,14 +138,11 @@ def _give(group: Group, given: set[Permission], wanted: set[Permission]) -> None
         group.permissions.set(wanted)
         if queries.last_entry() is None:
             return
-        subject = f"group:{group.pk}"
         changes = {"old": _named(given), "new": _named(wanted)}
         record(
             "group.changed",
-            subject=subject,
-            n=queries.count_subject_entries(subject),
-            actor=account_changes.actor(),
-            role=account_changes.ROLE,
+            subject=f"group:{group.pk}",
+            by=account_changes.current_actor(),
             detail={"object": group.name, "changes": {"permissions": changes}},
         )
 

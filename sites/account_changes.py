@@ -4,30 +4,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from audit.change_tracking.field_changes import field_differences, field_values
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from audit.ledger.context import current_origin
-from audit.ledger.log import ledger, record
+from audit.ledger.log import ledger
 from sites.eligibility import Missing
 
-SHELL = "system:shell"  # nobody said what is running: not a command of ours, not a request
-ROLE = OPERATIONS
+SHELL = Actor.software("shell", OPERATIONS)  # neither a command of ours nor a request is running
 
 
-def actor() -> str:
-    """The command at hand, as the ledger names it."""
-    return current_origin().asker()[0] or SHELL
-
-
-def numbered(pk: int) -> Any:
-    """A person's row, locked, and with the number of its next entry. Inside ledger()."""
-    row = get_user_model().objects.select_for_update().get(pk=pk)
-    row.revision += 1
-    row.save(update_fields=["revision"])
-    return row
+def current_actor() -> Actor:
+    """Return the actor of the command that is running."""
+    name, _printed_name = current_origin().asker()
+    return Actor(name, OPERATIONS) if name else SHELL
 
 
 @contextmanager
@@ -43,17 +34,12 @@ def on_record(person: Any) -> Iterator[None]:
         changes = field_differences(before, _state(person))
         if not changes:
             return
-        if not is_new:
-            person.revision += 1
-            person.save(update_fields=["revision"])
         sites = _sites(person)
+        record = person.record_at_revision if is_new else person.record
         record(
             "user.created" if is_new else "user.changed",
-            subject=person.actor,
-            n=person.revision,
+            by=current_actor(),
             site=sites[0] if len(sites) == 1 else "",
-            actor=actor(),
-            role=ROLE,
             detail={"object": str(person), "changes": changes},
         )
 
@@ -62,20 +48,13 @@ def on_record(person: Any) -> Iterator[None]:
 def by_themselves(person: Any) -> Iterator[Any]:
     """What a person changes on their own account is one entry, by them. Yields the locked row."""
     with ledger():
-        row = get_user_model().objects.select_for_update().get(pk=person.pk)
+        row = person.lock(person.pk)
         before = field_values(row)
         yield row
         changes = field_differences(before, field_values(row))
-        row.revision += 1
         row.save()
-        record(
-            "user.changed",
-            subject=row.actor,
-            n=row.revision,
-            actor=row.actor,
-            role=row.role,
-            detail={"object": str(row), "changes": changes},
-        )
+        detail = {"object": str(row), "changes": changes}
+        row.record("user.changed", by=row.actor, detail=detail)
 
 
 def acknowledge(person: Any, what: Missing) -> None:

@@ -17,12 +17,13 @@ from django.db import transaction
 from django.template.loader import render_to_string
 
 from audit import outbox
-from audit.ledger.log import ledger, record
+from audit.ledger.actors import Actor
+from audit.ledger.log import ledger
 from audit.outbox import Delivery, DeliveryFailed, DeliveryPolicy, MessageKind
-from sites import account_changes, password_links
+from sites import password_links
 
 MAX_ERROR_CHARACTERS = 200
-SENDER = ("system:mailing", "service")
+SENDER = Actor.software("mailing", "service")
 
 
 def is_mail_on() -> bool:
@@ -72,15 +73,8 @@ def _deliver(delivery: Delivery) -> None:
         raise DeliveryFailed(reason) from error
     delivery.complete()  # before the entry, so that an error of the ledger sends no second email
     with ledger():
-        row = account_changes.numbered(person.pk)
-        record(
-            "user.notified",
-            subject=row.actor,
-            n=row.revision,
-            actor=SENDER[0],
-            role=SENDER[1],
-            detail={"address": notice["address"], "about": notice["about"]},
-        )
+        detail = {"address": notice["address"], "about": notice["about"]}
+        person.record("user.notified", by=SENDER, detail=detail)
 
 
 KIND = MessageKind(

@@ -168,7 +168,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
         """Save all but what a second person has to approve, and ask for that."""
         wanted = {name: getattr(obj, name) for name in portal_approval.GUARDED}
         if change:
-            row = self._locked(obj)
+            row = obj.lock(obj.pk)
             kept = {name: getattr(row, name) for name in wanted}
         else:
             kept = {"base_url": obj.base_url, "allow_http": False, "allow_private_hosts": False}
@@ -306,7 +306,7 @@ class PersonAdmin(AccountKeeping, UndeletableAdmin, LedgerAdminMixin, UserAdmin)
         causes = causes_of(form, is_new=not change)
         old_address = ""
         if change:
-            row = self._locked(obj)
+            row = obj.lock(obj.pk)
             old_address = row.email
             for name in _NOT_OF_THE_FORM:  # the form may be older than the row
                 setattr(obj, name, getattr(row, name))

@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from audit.ledger.context import current_origin
-from audit.ledger.log import ledger, record
+from audit.ledger.log import ledger
 from sites import account_changes, account_notices
 from sites.models import User
 from sites.models.approval_requests import ApprovalRequest, ApprovalRequestQuerySet
@@ -59,7 +59,7 @@ def rule_of(request: ApprovalRequest) -> ApprovalRule:
 def ask(  # noqa: PLR0913 - the columns of the row; callers name each
     kind: Kind,
     *,
-    subject: str,
+    about: str,
     subject_name: str,
     by: User | None,
     reason: str,
@@ -77,11 +77,11 @@ def ask(  # noqa: PLR0913 - the columns of the row; callers name each
     """
     now = timezone.now()
     if kind is not Kind.IDENTITY:
-        for older in ApprovalRequest.objects.open().about(kind, subject).select_for_update():
+        for older in ApprovalRequest.objects.open().about(kind, about).select_for_update():
             _close(older, State.WITHDRAWN, by, "A newer request takes its place.")
     request: ApprovalRequest = ApprovalRequest.objects.create(
         kind=kind,
-        subject=subject,
+        about=about,
         subject_name=subject_name,
         site=site,
         cause=cause,
@@ -93,7 +93,7 @@ def ask(  # noqa: PLR0913 - the columns of the row; callers name each
         asked_at=now,
         expires_at=now + timedelta(days=settings.APPROVAL_DAYS) if expires else None,
     )
-    _enter(request, "requested", by)
+    request.record_at_revision("approval.requested", **_entry_of(request, by))
     for person in deciders(request):
         account_notices.write(
             person,
@@ -107,7 +107,8 @@ def ask(  # noqa: PLR0913 - the columns of the row; callers name each
 def name_of_command() -> str:
     """Return how a request names the command that asked, as in "otto (system:account_link)"."""
     os_user = current_origin().facts.get("os_user", "")
-    return f"{os_user} ({account_changes.actor()})" if os_user else account_changes.actor()
+    name = account_changes.current_actor().name
+    return f"{os_user} ({name})" if os_user else name
 
 
 def is_trusted(person: User) -> bool:
@@ -151,7 +152,7 @@ def count_waiting_for(person: User) -> int:
     """How many requests wait for this person or another one in the same role. One query."""
     if not is_trusted(person):
         return 0
-    others = visible_to(person).open().exclude(asked_by=person).exclude(subject=person.actor)
+    others = visible_to(person).open().exclude(asked_by=person).exclude(about=person.subject)
     return others.count()
 
 
@@ -163,8 +164,8 @@ def decide(request: ApprovalRequest, person: User, *, is_approved: bool, note: s
     if len(note.strip()) < MIN_NOTE_LENGTH:
         raise NotDecided(f"Write why, in at least {MIN_NOTE_LENGTH} characters.")
     with ledger():
-        row = ApprovalRequest.objects.select_for_update().get(pk=request.pk)
-        decider = User.objects.select_for_update().get(pk=person.pk)
+        row = ApprovalRequest.lock(request.pk)
+        decider = User.lock(person.pk)
         if why := refusal(row, decider):
             raise NotDecided(why)
         _close(row, State.APPROVED if is_approved else State.REFUSED, decider, note)
@@ -177,7 +178,7 @@ def decide(request: ApprovalRequest, person: User, *, is_approved: bool, note: s
 def withdraw(request: ApprovalRequest, person: User) -> None:
     """Take back one's own request. Raises NotDecided. An identity stays unverified until it is."""
     with ledger():
-        row = ApprovalRequest.objects.select_for_update().get(pk=request.pk)
+        row = ApprovalRequest.lock(request.pk)
         if not row.is_open or row.asked_by_id != person.pk or row.kind == Kind.IDENTITY:
             raise NotDecided("Only the person who made a request withdraws it, while it waits.")
         _close(row, State.WITHDRAWN, person, "")
@@ -185,7 +186,7 @@ def withdraw(request: ApprovalRequest, person: User) -> None:
 
 def close_others(request: ApprovalRequest, person: User) -> None:
     """Close the other open requests of the same kind and subject with the same decision."""
-    others = ApprovalRequest.objects.open().about(request.kind, request.subject)
+    others = ApprovalRequest.objects.open().about(request.kind, request.about)
     for other in others.exclude(pk=request.pk).select_for_update():
         _close(other, State(request.state), person, request.note)
 
@@ -205,7 +206,7 @@ def expire_due() -> int:
 def entry_facts(request: ApprovalRequest) -> dict[str, str]:
     """What the entry of the approved change says about its approval."""
     return {
-        "approval": request.ledger_name,
+        "approval": request.subject,
         "asked_by": request.asked_by_name,
         "reason": request.reason or request.note,
     }
@@ -215,30 +216,25 @@ def _close(request: ApprovalRequest, state: State, by: User | None, note: str) -
     request.state, request.note = state, note.strip()
     request.decided_by, request.decided_at = by, timezone.now()
     request.decided_by_name = str(by) if by else ""
-    request.revision += 1
     request.save()
-    _enter(request, state, by)
+    request.record(f"approval.{state}", **_entry_of(request, by))
 
 
-def _enter(request: ApprovalRequest, verb: str, by: User | None) -> None:
-    record(
-        f"approval.{verb}",
-        subject=request.ledger_name,
-        n=request.revision,
-        site=request.site,
-        actor=by.actor if by else account_changes.actor(),
-        role=by.role if by else account_changes.ROLE,
-        detail={
+def _entry_of(request: ApprovalRequest, by: User | None) -> dict[str, Any]:
+    """Return the actor and the detail of a request's entry."""
+    return {
+        "by": by.actor if by else account_changes.current_actor(),
+        "detail": {
             "kind": str(request.kind),
             "object": request.subject_name,
-            "about": request.subject,
+            "about": request.about,
             "cause": request.cause,
             "proposed": request.proposed,
             "current": request.current,
             "asked_by": request.asked_by_name,
             "reason": request.note or request.reason,
         },
-    )
+    }
 
 
 def _state_of(request: ApprovalRequest) -> str:

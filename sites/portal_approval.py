@@ -7,7 +7,6 @@ nothing of a portal whose base address has another one.
 from collections.abc import Mapping
 from typing import Any
 
-from audit.ledger.log import record
 from sites import approvals
 from sites.approvals import ApprovalRule, Kind, NotDecided
 from sites.models import Portal, Site, User
@@ -24,7 +23,7 @@ def ask(
     """Ask for these values of the guarded columns. Inside `ledger()`."""
     return approvals.ask(
         Kind.PORTAL_ADDRESS,
-        subject=subject_of(portal),
+        about=portal.subject,
         subject_name=f"Portal {portal}",
         site=site_of(portal),
         by=by,
@@ -34,10 +33,6 @@ def ask(
     )
 
 
-def subject_of(portal: Portal) -> str:
-    return f"portal:{portal.pk}"
-
-
 def site_of(portal: Portal) -> str:
     """The number of its site, when it has one alone."""
     numbers = list(Site.objects.filter(portal=portal).values_list("site_id", flat=True)[:2])
@@ -45,7 +40,7 @@ def site_of(portal: Portal) -> str:
 
 
 def open_request(portal: Portal) -> ApprovalRequest | None:
-    return ApprovalRequest.objects.open().about(Kind.PORTAL_ADDRESS, subject_of(portal)).first()
+    return ApprovalRequest.objects.open().about(Kind.PORTAL_ADDRESS, portal.subject).first()
 
 
 def _may_decide(person: User) -> bool:
@@ -53,7 +48,7 @@ def _may_decide(person: User) -> bool:
 
 
 def _change(request: ApprovalRequest, by: User) -> None:
-    portal = Portal.objects.select_for_update().filter(pk=request.subject_key).first()
+    portal = Portal.objects.select_for_update().filter(pk=request.about_key).first()
     if portal is None:
         raise NotDecided("This portal no longer exists. Refuse the request.")
     if any(getattr(portal, name) != value for name, value in request.current.items()):
@@ -67,15 +62,11 @@ def _change(request: ApprovalRequest, by: User) -> None:
     }
     for name, value in request.proposed.items():
         setattr(portal, name, value)
-    portal.revision += 1
-    portal.save(update_fields=[*request.proposed, "revision"])
-    record(
+    portal.save(update_fields=list(request.proposed))
+    portal.record(
         "portal.changed",
-        subject=request.subject,
-        n=portal.revision,
+        by=by.actor,
         site=request.site,
-        actor=by.actor,
-        role=by.role,
         detail={"object": str(portal), "changes": changes, **approvals.entry_facts(request)},
     )
 

@@ -25,8 +25,8 @@ from pydantic import (
 
 from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
-from audit.ledger.actors import OPERATIONS
-from audit.ledger.log import ledger, record
+from audit.ledger.actors import Actor
+from audit.ledger.log import ledger
 from sites.models import Portal, Site, Study
 from sites.models.portals import header_name
 from sites.models.studies import version_number
@@ -149,12 +149,12 @@ def _sentence(detail: Any) -> str:
     return f"site {number}: {'.'.join(path) or 'the element'}: {detail['msg']}"
 
 
-def load(rows: list[SiteRow], *, actor: str, role: str = OPERATIONS) -> Loaded:
+def load(rows: list[SiteRow], *, by: Actor) -> Loaded:
     """Create or update. The same file again changes nothing and records nothing."""
     loaded = Loaded()
     with ledger():
         for row in rows:
-            keep = _Keeper(loaded, actor, role, row.site_id)
+            keep = _Keeper(loaded, by, row.site_id)
             version = row.protocol_version
             known = {} if version is None else {"protocol_version": version}
             study = keep(Study, {"protocol_number": row.study}, known)
@@ -173,8 +173,7 @@ def load(rows: list[SiteRow], *, actor: str, role: str = OPERATIONS) -> Loaded:
 @dataclass(frozen=True, slots=True)
 class _Keeper:
     loaded: Loaded
-    actor: str
-    role: str
+    by: Actor
     site_id: str
 
     def __call__(
@@ -182,28 +181,19 @@ class _Keeper:
     ) -> Any:
         """The row with this identity and these columns, created or changed on record."""
         kind = model._meta.model_name or ""
+        row: Any
         row, is_new = model._default_manager.get_or_create(**identity, defaults=dict(columns))
         before = {name: getattr(row, name) for name in columns}
         changes = {name: new for name, new in columns.items() if new != before[name]}
+        facts = {"by": self.by, "site": self.site_id}
         if is_new:
-            self._record(row, f"{kind}.created", {name: str(v) for name, v in columns.items()})
+            created = {name: str(value) for name, value in columns.items()}
+            row.record_at_revision(f"{kind}.created", **facts, detail=created)
             self.loaded.created[kind] = self.loaded.created.get(kind, 0) + 1
         elif changes:
-            n = row.revision + 1  # type: ignore[attr-defined]
-            model._default_manager.filter(pk=row.pk).update(**changes, revision=n)
+            model._default_manager.filter(pk=row.pk).update(**changes)
             row.refresh_from_db()
             diff = {k: {"old": str(before[k]), "new": str(v)} for k, v in changes.items()}
-            self._record(row, f"{kind}.changed", diff)
+            row.record(f"{kind}.changed", **facts, detail=diff)
             self.loaded.changed[kind] = self.loaded.changed.get(kind, 0) + 1
         return row
-
-    def _record(self, row: Any, event: str, detail: Mapping[str, Any]) -> None:
-        record(
-            event,
-            subject=f"{event.split('.', maxsplit=1)[0]}:{row.pk}",
-            n=row.revision,
-            site=self.site_id,
-            actor=self.actor,
-            role=self.role,
-            detail=detail,
-        )

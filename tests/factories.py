@@ -8,6 +8,7 @@ from itertools import count
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
 from audit.ledger.bound_rows import KINDS
 from audit.verification.row_check import record_as_found
 from ingestion.core.states import ChunkState, DocumentState
@@ -24,7 +25,7 @@ from sites.portal_origin import origin_of
 from tests import steps
 
 _numbers = count(1)
-OPS = ("system:tests", "ops")
+OPS = Actor("system:tests", "ops")
 
 
 def make_site(site_id: str = "", **portal) -> Site:
@@ -96,7 +97,7 @@ def make_batch(site: Site | None = None, documents: int = 1, **columns) -> Batch
     ]
     submission = Submission(
         BatchSource.MANIFEST,
-        *OPS,
+        OPS,
         priority=columns.get("priority", 5),
         idempotency_key=columns.get("idempotency_key", ""),
     )

@@ -1,9 +1,9 @@
 """Admin changes on record: a ModelAdmin mixin whose every change is an entry, with its reason.
 
 An entry says who did it and to what; the old and the new value of each field
-are in its detail (21 CFR 11.10(e), and EMA's per-field capture). The model has
-an integer `revision`, the number of its last entry: 0 when it is added.
-Subjects are `site:3`, events `site.created`, `site.changed`, `site.deleted`.
+are in its detail (21 CFR 11.10(e), and EMA's per-field capture). The model is
+an `audit.ledger.recorded_row.RecordedRow`. Subjects are `site:3`, events
+`site.created`, `site.changed`, `site.deleted`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +33,7 @@ from audit.change_tracking.field_changes import (
     inline_changes,
 )
 from audit.ledger.context import change_reason
-from audit.ledger.log import ledger, record
+from audit.ledger.log import ledger
 
 _READING = ("GET", "HEAD", "OPTIONS", "TRACE")
 
@@ -113,7 +113,7 @@ class LedgerAdminMixin(ReasonedActions):
         before = {}
         if change:
             # Locked and read anew: the form may be older than the row.
-            row = self._locked(obj)
+            row = obj.lock(obj.pk)
             before, obj.revision = self._values(row), row.revision
         vars(form)["values_before"] = before
         super().save_model(request, obj, form, change)
@@ -124,16 +124,17 @@ class LedgerAdminMixin(ReasonedActions):
         formsets = list(formsets)
         super().save_related(request, form, formsets, change)
         # Fields, many-to-many relations and inlines are all saved now.
-        changes = self._differences(form.values_before, self._values(self._locked(form.instance)))
+        row = form.instance.lock(form.instance.pk)
+        changes = self._differences(form.values_before, self._values(row))
         changes |= inline_changes(formsets)
         if change and changes:
             self.record_change(request, form.instance, changes)
         elif not change:
-            self._record(request, form.instance, "created", form.instance.revision, changes)
+            self._record(request, form.instance, "created", changes)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        gone = self._differences(self._values(obj), {})
-        self._record(request, obj, "deleted", self._locked(obj).revision + 1, gone)
+        values = self._differences(self._values(obj), {})
+        self._record(request, obj, "deleted", values)
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
@@ -141,23 +142,18 @@ class LedgerAdminMixin(ReasonedActions):
             self.delete_model(request, obj)
 
     def record_change(self, request: HttpRequest, obj: Any, changes: Mapping[str, Any]) -> None:
-        """Enter a change that is made: `{field: {"old": .., "new": ..}}`. Inside ledger()."""
-        obj.revision = self._locked(obj).revision + 1
-        obj.save(update_fields=["revision"])
-        self._record(request, obj, "changed", obj.revision, changes)
+        """Record a change that is saved: `{field: {"old": .., "new": ..}}`. Inside ledger()."""
+        self._record(request, obj, "changed", changes)
 
     def _record(
-        self, request: HttpRequest, obj: Any, verb: str, n: int, changes: Mapping[str, Any]
+        self, request: HttpRequest, obj: Any, verb: str, changes: Mapping[str, Any]
     ) -> None:
         person: Any = request.user
-        kind = self.opts.model_name
+        record = obj.record_at_revision if verb == "created" else obj.record
         record(
-            f"{kind}.{verb}",
-            subject=f"{kind}:{obj.pk}",
-            n=n,
+            f"{self.opts.model_name}.{verb}",
+            by=person.actor,
             site=self.ledger_site(obj),
-            actor=person.actor,
-            role=person.role,
             detail={"object": str(obj), "changes": dict(changes)},
         )
 
@@ -172,13 +168,9 @@ class LedgerAdminMixin(ReasonedActions):
             str(self.opts.model_name),
             wrong=form_errors.error_codes(form),
             typed=form_errors.rejected_values(form),
-            by=(person.actor, person.role),
+            by=person.actor,
             site=self.ledger_site(shown["original"]) if shown.get("original") else "",
         )
-
-    def _locked(self, obj: Model) -> Any:
-        every = self.model._base_manager  # noqa: SLF001 - documented; the admin may show fewer
-        return every.select_for_update().get(pk=obj.pk)
 
     def _values(self, obj: Model) -> Values:
         return field_values(obj, self.untracked_fields)

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.forms import BaseForm, PasswordInput
 
+from audit.ledger.actors import Actor
 from audit.ledger.chain import MAX_FIELD
 from audit.ledger.log import ledger, record
 
@@ -20,24 +21,21 @@ def record_form_errors(
     *,
     wrong: Mapping[str, Sequence[str]],
     typed: Mapping[str, Any],
-    by: tuple[str, str],
+    by: Actor,
     site: str = "",
 ) -> None:
     """Enter that `form` ("packet", "site") was not taken. In a transaction of its own.
 
-    `wrong` has the codes by field, `by` is actor and role. A form is drawn anew each time, so each
-    return is a subject of its own.
+    `wrong` has the codes by field. A form is drawn anew each time, so each return is a subject of
+    its own.
     """
-    actor, role = by
     codes = " ".join(f"{field}:{code}" for field, found in wrong.items() for code in found)
     with ledger():
         record(
             f"{form}.form_came_back",
             subject=f"form:{uuid.uuid4()}",
-            n=0,
+            by=by,
             site=site,
-            actor=actor,
-            role=role,
             reason_code=codes[:MAX_FIELD],
             detail={"typed": [_as_sent(field, value) for field, value in typed.items()]},
         )

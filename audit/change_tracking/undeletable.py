@@ -16,10 +16,8 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
 from audit.change_tracking.change_reasons import REASON_FIELD, ReasonedActions
-from audit.ledger import queries
 from audit.ledger.context import change_reason
 from audit.ledger.log import ledger, record
-from audit.ledger.queries import EntrySearch
 
 MAX_REFUSALS_PER_REQUEST = 100  # refusals that one request is answered with
 
@@ -83,21 +81,18 @@ class UndeletableAdmin(ReasonedActions):
         return None if kept else super().response_action(request, queryset, *location)
 
     def enter_refusal(self, request: HttpRequest, obj: Any, why: str) -> None:
-        """That somebody tried, with the reason that they gave.
+        """Record the attempt to delete a row, with the reason that the person entered.
 
-        It moves nothing, so it is none of the subject's own numbers: -1, -2 and so on.
+        The attempt changes nothing, so the ledger numbers the entry and the row is not locked.
         """
         person: Any = request.user
         kind = str(self.opts.model_name)
-        subject, event = f"{kind}:{obj.pk}", f"{kind}.deletion_refused"
         with ledger(), change_reason(request.POST.get(REASON_FIELD, "")):
             record(
-                event,
-                subject=subject,
-                n=-1 - queries.count_entries(EntrySearch(subjects=[subject], event=event)),
+                f"{kind}.deletion_refused",
+                subject=f"{kind}:{obj.pk}",
+                by=person.actor,
                 site=self.ledger_site(obj),
-                actor=person.actor,
-                role=person.role,
                 detail={"object": str(obj), "kept_because": why},
             )
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from audit import background_jobs
 from audit.export.package import make_package
 from audit.export.selection import Selection
+from audit.ledger.actors import Actor
 from audit.models import AuditJob
 from audit.signing import keys
 from audit.signing.keys import KeyProblem
@@ -19,14 +20,13 @@ KIND = "export"
 def run_export_job(job: AuditJob) -> dict[str, Any]:
     """Make the export that the job asks for, and return where it is and its manifest's SHA-256."""
     given = dict(job.arguments)
-    role = given.pop("role", "")
+    by = Actor(job.asked_by, given.pop("role", ""))
     # What a worker that died had made is on record: the next one makes another.
     target = Path(settings.EXPORT_DIR) / f"audit-{job.pk}-{job.attempts}.zip"
     made = make_package(
         target,
         Selection(**given),
-        actor=job.asked_by,
-        role=role,
+        by=by,
         progress=partial(background_jobs.report_progress, job),
     )
     return {"path": str(made.target), "entries": made.entries, "manifest": made.manifest_sha256}

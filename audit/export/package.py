@@ -29,6 +29,7 @@ from audit.export.selection import Selection
 from audit.export.timeline import TimelineCsv
 from audit.export.trail import ExportRefused, LedgerLine, PinnedCheckpoint, Progress
 from audit.ledger import actors
+from audit.ledger.actors import Actor
 from audit.ledger.chain import REDACTED
 from audit.ledger.log import ledger, record, write_time
 from audit.ledger.merkle_tree import Frontier
@@ -100,8 +101,7 @@ def make_package(
     target: Path,
     selection: Selection,
     *,
-    actor: str,
-    role: str = "",
+    by: Actor,
     size: int | None = None,
     progress: Progress = _nobody,
 ) -> ExportedPackage:
@@ -122,12 +122,11 @@ def make_package(
         manifest_hash = _hash_of(folder / MANIFEST)
         made = ExportedPackage(target, pin.size, manifest["entries"], manifest_hash)
         ready = _zipped(folder) if target.suffix == ".zip" else folder
-        _record(made, selection, actor, role)
+        _record(made, selection, by)
         # On record: what is handed over from here on has its entry.
-        by = actors.add_process(actor)
         run = {
             "made_at": write_time(datetime.now(UTC)),
-            "actor": by,
+            "actor": actors.add_process(by.name),
             "manifest": manifest_hash,
             "kept": list(_retention(selection.sites)),  # as of now: it is not the trail's to say
         }
@@ -272,7 +271,7 @@ def _manifest(pin: PinnedCheckpoint, selection: Selection, count: _Count) -> dic
     }
 
 
-def _record(made: ExportedPackage, selection: Selection, actor: str, role: str) -> None:
+def _record(made: ExportedPackage, selection: Selection, by: Actor) -> None:
     detail: Mapping[str, Any] = {
         "filters": selection.filters,
         "size": made.size,
@@ -283,9 +282,7 @@ def _record(made: ExportedPackage, selection: Selection, actor: str, role: str) 
         record(
             "ledger.exported",
             subject=f"export:{uuid.uuid4()}",
-            n=0,
-            actor=actor,
-            role=role,
+            by=by,
             site="".join(selection.sites) if len(selection.sites) == 1 else "",
             doc_id=selection.doc_id,
             correlation_id=selection.correlation_id,

@@ -49,6 +49,15 @@ def append_entries(pending: Sequence[NewEntry]) -> None:
         transaction.on_commit(append_postgresql.wait_for_disk)
 
 
+def lock_chain() -> None:
+    """Take the chain's lock before `append_entries` does. The transaction has it until its end.
+
+    SQLite needs none: BEGIN IMMEDIATE has locked the database already.
+    """
+    if connection.vendor == "postgresql":
+        append_postgresql.lock_chain()
+
+
 def flush_barrier() -> None:
     """Wait until everything that anybody committed before is on disk.
 

@@ -35,6 +35,12 @@ def _transaction_settings() -> str:
     return f"{waits} SET LOCAL synchronous_commit = off;" if settings.AUDIT_EARLY_RELEASE else waits
 
 
+def lock_chain() -> None:
+    """Take the chain's lock, which ends with the transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"{_transaction_settings()} SELECT pg_advisory_xact_lock({LOCK})")
+
+
 # In READ COMMITTED each statement sees what was committed when it began: the last one sees the tail
 # of after the wait. clock_timestamp() is the time now; now() is when the transaction began.
 _LOCKED_TAIL = f"""

@@ -1,17 +1,19 @@
-"""The only door into the ledger: `with ledger():` around the change, `record()` for its entry.
+"""Records events in the ledger: `with ledger():` around the change, `record()` for its entry.
 
-`ledger()` opens the outermost transaction. What is recorded inside is held
-back and appended on the way out, as the last statements before the commit:
-the chain's lock is then held as briefly as can be, and never while another
-lock is waited for. Change and entry commit together or not at all; an entry
-recorded in a savepoint that is rolled back goes with it.
+`ledger()` opens the outermost transaction. Entries that are recorded inside are appended when the
+block ends, as the last statements before the commit: the chain's lock is held as briefly as
+possible, and never while the transaction waits for another lock. The change and its entries commit
+together or not at all. An entry that was recorded in a savepoint is discarded if the savepoint is
+rolled back.
 
-How they are appended is `audit.ledger.append`'s.
+`audit.ledger.append` writes the entries. `audit.ledger.recorded_row` records the events of rows
+that number their own entries (docs/adr/0037-recorded-rows.md).
 """
 
 import secrets
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,7 +31,9 @@ from audit.ledger import (
     bound_rows,
     chain,
     context,
+    queries,
 )
+from audit.ledger.actors import Actor
 from audit.ledger.bound_rows import BoundKind
 from audit.ledger.chain import write_time
 from audit.ledger.new_entry import LedgerError, NewEntry
@@ -92,8 +96,8 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     event: str,
     *,
     subject: str,
-    n: int,
-    actor: str,
+    by: Actor,
+    n: int | None = None,
     site: str = "",
     doc_id: str = "",
     sha256: str = "",
@@ -101,39 +105,43 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     to_state: str = "",
     code: str = "",
     correlation_id: str = "",
-    role: str = "",
     reason_code: str = "",
     detail: Mapping[str, Any] | None = None,
     occurred_at: datetime | None = None,
     rules: str = "",
     schema_version: str = "",
 ) -> None:
-    """Enter what happened to `subject` as its `n`-th transition.
+    """Record an event of `subject` that the actor `by` caused.
 
-    `n` is read from the subject's own row, so that a redelivered task collides: IntegrityError on
-    the way out, and nothing is changed. Personal data and free text go into `detail`, and what
-    `audit.ledger.context` knows of the asker joins it. Software is entered with its process
-    (`audit.ledger.actors`). Raises LedgerError outside `ledger()`, NotCanonical for what a line
-    cannot hold.
+    `n` is the number of the entry among the entries of its subject, and no two of them have the
+    same number: a second entry with it raises IntegrityError when the block ends, and nothing is
+    changed. `RecordedRow.record` passes the number of the row, and an event that may happen only
+    once passes 0. Otherwise the ledger numbers the entry when it is appended.
+
+    Personal data and free text belong into `detail`. The facts that `audit.ledger.context` has
+    about the person who acts are added to it, and the process is added to the name of software
+    (`audit.ledger.actors`).
+
+    Raises LedgerError outside `ledger()`, and NotCanonical for values that a line cannot contain.
     """
     if not (database := _here.database):
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
-    asker = context.asker_facts(actor)
+    asker = context.asker_facts(by.name)
     salt, text = _sealed({**asker, **(detail or {})})
-    facts: dict[str, str | int] = {  # as the line has them, for what is in order is sorted quicker
-        "actor": actors.add_process(actor),
+    facts: dict[str, str | int] = {  # in the order of the line: sorting is faster then
+        "actor": actors.add_process(by.name),
         "code": code,
         "correlation_id": correlation_id,
         "detail_commit": chain.commitment(salt, text) if text else "",
         "doc_id": doc_id,
         "event": event,
-        "event_id": chain.event_id(subject, n),
+        "event_id": "" if n is None else chain.event_id(subject, n),
         "from": from_state,
         "occurred_at": write_time(occurred_at or datetime.now(UTC)),
         "prev": "",
         "reason_code": reason_code,
         "recorded_at": "",
-        "role": role,
+        "role": by.role,
         "rules": rules or (_rules if asker else ""),
         "schema_version": schema_version,
         "seq": 0,
@@ -187,10 +195,29 @@ def _close() -> None:
     connection.run_on_commit = []
     if pending:
         _bind(pending)
+        _number_entries(pending)
         append.append_entries(pending)
     for each in later:
         each.act()
     connection.run_on_commit += hooks
+
+
+def _number_entries(pending: Sequence[NewEntry]) -> None:
+    """Number the entries that came without a number: -1 minus the entries that their subject has.
+
+    Negative numbers never meet the numbers of a row, which begin with 0, nor a number that an
+    earlier release gave: each is below minus the number of all entries of its subject. The entries
+    are counted under the chain's lock, so that two transactions never give the same number.
+    """
+    entries = [entry for entry in pending if not entry.facts["event_id"]]
+    if not entries:
+        return
+    append.lock_chain()
+    counts = Counter(queries.count_by_subject({str(entry.facts["subject"]) for entry in entries}))
+    for entry in entries:
+        subject = str(entry.facts["subject"])
+        counts[subject] += 1
+        entry.facts["event_id"] = chain.event_id(subject, -counts[subject])
 
 
 def _bind(pending: Sequence[NewEntry]) -> None:

@@ -53,5 +53,5 @@ def _is_address(text: str) -> bool:
 def _asker(request: HttpRequest) -> tuple[str, str]:
     """A token's program, or whoever is signed in by now: both say how the ledger names them."""
     asker: Any = getattr(request, "auth", None) or getattr(request, "user", None)
-    actor: str = getattr(asker, "actor", "")
-    return (actor, str(asker)) if actor else ("", "")
+    name: str = getattr(asker, "actor_name", "")
+    return (name, str(asker)) if name else ("", "")

@@ -7,6 +7,7 @@ chain's lock: the triggers let no detail go without its entry, and there is no m
 
 from django.db import connection
 
+from audit.ledger.actors import Actor
 from audit.ledger.chain import REDACTED
 from audit.ledger.log import ledger, record, run_after_append
 from audit.models import Entry
@@ -16,7 +17,7 @@ class RedactionError(Exception):
     """Nothing was taken out; the message says why."""
 
 
-def redact_entry(seq: int, *, reason: str, actor: str, role: str, authorised_by: str) -> None:
+def redact_entry(seq: int, *, reason: str, by: Actor, authorised_by: str) -> None:
     """Take out the detail of entry `seq`. Raises NotRedacted where there is none to take out.
 
     `authorised_by` names who answers for it, as the ledger names people. Joins an open ledger().
@@ -32,10 +33,9 @@ def redact_entry(seq: int, *, reason: str, actor: str, role: str, authorised_by:
         record(
             REDACTED,
             subject=_subject(seq),
-            n=0,  # once: whoever does it at the same time collides
+            by=by,
+            n=0,  # The triggers look for this number, and a concurrent redaction collides with it.
             site=entry.site,
-            actor=actor,
-            role=role,
             detail={"reason": reason, "authorised_by": authorised_by},
         )
         run_after_append(lambda: _delete(seq))

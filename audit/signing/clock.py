@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from audit.signing.places import rfc3161
 from audit.signing.places.port import AnchorError
@@ -135,12 +136,10 @@ def _entered(skew: ClockSkew) -> int:
 
 
 def _enter(skew: ClockSkew) -> None:
-    subject = f"clock:{skew.source}"
     with ledger():
         record(
             "system.clock_skew",
-            subject=subject,
-            n=queries.count_subject_entries(subject),
-            actor="system:clock",
+            subject=f"clock:{skew.source}",
+            by=Actor.software("clock"),
             detail={"host": skew.host, "milliseconds": skew.milliseconds},
         )

@@ -9,15 +9,14 @@ A change goes in steps, each of which may be the last before a power cut; starti
 5. The old private key is removed.
 """
 
-from audit.ledger import queries
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from audit.signing import anchors, checkpoints, keys
 from audit.signing.keys import KeyProblem
 from audit.signing.signed_note import Verifier
 
 
-def create_key(*, by: str, is_lost: bool = False) -> Verifier:
+def create_key(*, by: Actor, is_lost: bool = False) -> Verifier:
     """The first key of this ledger, or one after a loss, which no older key vouches for.
 
     Takes a key that lies in AUDIT_KEY_FILE already. Raises KeyProblem.
@@ -39,7 +38,7 @@ def create_key(*, by: str, is_lost: bool = False) -> Verifier:
     return verifier
 
 
-def rotate_key(*, by: str) -> Verifier:
+def rotate_key(*, by: Actor) -> Verifier:
     """Replace the key in force. After a failure, start it again: it goes on. Raises KeyProblem."""
     with keys.exclusive_key_change():
         verifier = _handed_over(by)
@@ -48,7 +47,7 @@ def rotate_key(*, by: str) -> Verifier:
     return verifier
 
 
-def _handed_over(by: str) -> Verifier:
+def _handed_over(by: Actor) -> Verifier:
     old, new = keys.load_current_key(), keys.load_or_create_key(keys.next_file())
     if old.verifier == new.verifier:
         return new.verifier  # an earlier start came so far
@@ -60,13 +59,11 @@ def _handed_over(by: str) -> Verifier:
     return new.verifier
 
 
-def _enter(event: str, verifier: Verifier, *, by: str, follows: Verifier | None) -> None:
+def _enter(event: str, verifier: Verifier, *, by: Actor, follows: Verifier | None) -> None:
     """Public keys are no personal data, but too long for the line; its detail is bound by it."""
-    subject = f"key:{verifier.key_id.hex()}"
     detail = {"vkey": verifier.text} | ({"follows": follows.text} if follows else {})
     with ledger():
-        n = queries.count_subject_entries(subject)
-        record(event, subject=subject, n=n, actor=by, role=OPERATIONS, detail=detail)
+        record(event, subject=f"key:{verifier.key_id.hex()}", by=by, detail=detail)
 
 
 def _anchor_last_word(size: int) -> None:

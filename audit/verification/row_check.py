@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
 from audit.ledger import bound_rows, queries
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from audit.ledger.bound_rows import (
     CREATED,
     DELETED,
@@ -52,9 +52,8 @@ def record_as_found(kind: BoundKind, why: str) -> None:
             record(
                 f"{kind.name}.{RECORDED}",
                 subject=kind.subject(row.pk),
-                n=row.revision,
-                actor="system:migrate",
-                role=OPERATIONS,
+                by=Actor.software("migrate", OPERATIONS),
+                n=row.revision,  # rows of a migration's model have no methods
                 detail={"reason": why},
             )
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from audit import background_jobs
 from audit.ledger import queries
+from audit.ledger.actors import PERSON, Actor
 from audit.ledger.chain import NotCanonical
 from audit.ledger.log import LedgerError, ledger, record
 from audit.models import AuditJob, CheckRun
@@ -64,7 +65,7 @@ def run_check(
         "findings": list_findings(verdict),
         "asked_by": asked_by,
     }
-    run = _kept(columns, is_entered=asked_by.startswith("user:") or not verdict.intact)
+    run = _kept(columns, is_entered=asked_by.startswith(PERSON) or not verdict.intact)
     if not verdict.intact:
         logger.critical("the ledger does not hold: %s", run.findings[0])
     return verdict, run
@@ -173,8 +174,7 @@ def _enter(run: CheckRun) -> None:
     record(
         "ledger.verified",
         subject=f"check:{run.pk}",
-        n=1,
-        actor=run.asked_by,
+        by=Actor(run.asked_by),
         code=run.result.upper(),
         detail={
             "mode": run.mode,

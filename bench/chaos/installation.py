@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from bench.chaos import processes
 from bench.chaos.clock import Clock
 from bench.chaos.offer import PORTAL, Offer
@@ -138,5 +138,5 @@ def make_portal(offer: Offer, *, seed: int, port: int) -> SamplePortal:
 
 def submit(offer: Offer) -> None:
     call_command("load_sites", str(offer.sites), verbosity=0)
-    submission = Submission(BatchSource.MANIFEST, "system:chaos", OPERATIONS)
+    submission = Submission(BatchSource.MANIFEST, Actor.software("chaos", OPERATIONS))
     registration.register_manifest(manifest.read_manifest(offer.manifest), submission)

@@ -14,14 +14,13 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from bench.chaos import processes, uploads
 from bench.chaos.installation import Installation, send
 from bench.chaos.schedule import DISK, KILLS, Harm
 from bench.chaos.servers import Server
 from bench.chaos.way import Mode
 from ingestion.core.states import DocumentState
-from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Document
 
@@ -32,7 +31,7 @@ PATIENCE_SECONDS = 3.0  # for the work to come to where the next harm is due
 FIND_SECONDS = 8.0  # for a process to be there that can be killed
 CLOCK_SECONDS = 60  # by which a clock jumps; what is put off by it is waited for
 RETRY_SECONDS = 20.0  # between two looks of somebody from operations at what is held
-OPS = Actor("system:chaos", OPERATIONS)
+OPS = Actor.software("chaos", OPERATIONS)
 FREEZABLE = ("worker", "monitor", "pusher", "sentinel", "cluster", "host")
 
 

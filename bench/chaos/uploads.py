@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 from django.utils import timezone
 
-from audit.ledger.actors import OPERATIONS
-from audit.ledger.log import ledger, record
+from audit.ledger.actors import OPERATIONS, Actor
+from audit.ledger.log import ledger
 from samples.documents import make_sample
 from samples.people_and_sites import SITES
 from sites.models import ApiToken, Site, TokenScope
@@ -51,14 +51,8 @@ class Sender:
         self._secret = token.draw_secret()
         with ledger():
             token.save()
-            record(
-                "apitoken.created",
-                subject=f"apitoken:{token.pk}",
-                n=token.revision,
-                actor="system:chaos",
-                role=OPERATIONS,
-                detail={"object": str(token)},
-            )
+            by = Actor.software("chaos", OPERATIONS)
+            token.record_at_revision("apitoken.created", by=by, detail={"object": str(token)})
         self._original = make_sample(KIND, today=datetime.now(UTC).date(), site=SITES[0])
         self.sent: list[Upload] = []
 

@@ -20,7 +20,7 @@ from django.db.models import Max
 
 from audit.files import durable
 from audit.ledger import database_roles, queries
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import Actor
 from audit.ledger.chain import BrokenChain
 from audit.ledger.log import ledger, record, write_time
 from audit.signing import anchors, checkpoints
@@ -82,7 +82,7 @@ class _BackupInProgress:
         return item
 
 
-def create_backup(target: Path, *, actor: str) -> CreatedBackup:
+def create_backup(target: Path, *, by: Actor) -> CreatedBackup:
     """A backup in a folder of its own in `target`. Raises BackupProblem and OSError."""
     began = datetime.now(UTC)
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -98,7 +98,7 @@ def create_backup(target: Path, *, actor: str) -> CreatedBackup:
         finished = folder.rename(target / folder.name.removeprefix(contents.UNFINISHED_PREFIX))
         durable.fsync_folder(target)
     made = CreatedBackup(finished, manifest, sha256, work.new)
-    _enter(made, actor)
+    _enter(made, by)
     return made
 
 
@@ -254,15 +254,13 @@ def _manifest(work: _BackupInProgress, began: datetime, told: dict[str, Any]) ->
     )
 
 
-def _enter(made: CreatedBackup, actor: str) -> None:
+def _enter(made: CreatedBackup, by: Actor) -> None:
     manifest = made.manifest
     with ledger():
         record(
             "backup.made",
             subject=f"backup:{made.folder.name}",
-            n=0,
-            actor=actor,
-            role=OPERATIONS,
+            by=by,
             sha256=made.sha256,
             detail={
                 "place": str(made.folder),

@@ -19,7 +19,7 @@ from django.db import DEFAULT_DB_ALIAS, Error, connections
 from django.utils import timezone
 
 from audit.ledger import database_roles, queries
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record, write_time
 from audit.verification import anchor_backup, runs
 from audit.verification.checkpoint_verification import CannotVerify
@@ -57,7 +57,7 @@ def inspect_backup(place: Path) -> tuple[Path, BackupManifest]:
     return folder, manifest
 
 
-def restore_backup(place: Path, *, actor: str) -> RestoreResult:
+def restore_backup(place: Path, *, by: Actor) -> RestoreResult:
     """Raises BackupProblem, OSError and StorageUnavailable: then nothing works yet."""
     folder = contents.find_backup(place)
     manifest = BackupManifest.read(folder)
@@ -76,8 +76,8 @@ def restore_backup(place: Path, *, actor: str) -> RestoreResult:
                 connections[DEFAULT_DB_ALIAS], database_roles.application_role(DEFAULT_DB_ALIAS)
             )
     # All of it is back. What follows says whether it holds, and puts that on record.
-    _examine(restored, actor)
-    _enter(restored, actor)
+    _examine(restored, by.name)
+    _enter(restored, by)
     return restored
 
 
@@ -191,15 +191,12 @@ def _archive(restored: RestoreResult, actor: str) -> Sequence[str]:
     return [f"{n:,} files of the archive are {fault}." for fault, n in wrong.items()]
 
 
-def _enter(restored: RestoreResult, actor: str) -> None:
-    subject = f"backup:{restored.folder.name}"
+def _enter(restored: RestoreResult, by: Actor) -> None:
     with ledger():
         record(
             "backup.restored",
-            subject=subject,
-            n=queries.count_subject_entries(subject),
-            actor=actor,
-            role=OPERATIONS,
+            subject=f"backup:{restored.folder.name}",
+            by=by,
             detail={
                 "made_at": restored.manifest.began_at,
                 "restored_at": write_time(datetime.now(UTC)),

@@ -13,13 +13,13 @@ from django.utils.translation import gettext_lazy
 
 from audit.electronic_signatures import ElectronicSignature
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.ledger.chain import BrokenChain
 from audit.ledger.log import ledger, write_time
 from audit.ledger.queries import Recorded
 from ingestion.certified_copies import package
 from ingestion.core.states import DocumentState
-from ingestion.documents import downloads, transitions
-from ingestion.documents.transitions import Actor
+from ingestion.documents import downloads
 from ingestion.models import Document
 from ingestion.storage import archive_verification
 from ingestion.storage.archive import get_archive
@@ -81,14 +81,12 @@ def certify(document: Document, *, reason: str, by: ElectronicSignature) -> None
         raise DocumentNotOnFile(refusal)
     _check_original(document)
     with ledger():
-        row = transitions.lock_document(document)
+        row = Document.lock(document.pk)
         if refusal := explain_refusal(row):
             raise DocumentNotOnFile(refusal)
         signed = {"reason": reason, "document": _describe(row)}
         detail = by.over(signed, sha256=row.sha256)
-        transitions.record_next_entry(
-            row, CERTIFIED, detail=detail, by=Actor(by.actor, by.role), at=by.at
-        )
+        row.record(CERTIFIED, by=by.signer, detail=detail, occurred_at=by.at)
 
 
 def find_certifications(document: Document, actor: str) -> list[Recorded]:
@@ -128,9 +126,9 @@ def write_package(target: IO[bytes], document: Document, certification: Recorded
 def record_download(document: Document, certification: Recorded, *, by: Actor) -> None:
     """Record that the package is downloaded. Call this before the first byte is sent."""
     with ledger():
-        row = transitions.lock_document(document)
+        row = Document.lock(document.pk)
         detail = {"certified_by_entry": certification.seq}
-        transitions.record_next_entry(row, downloads.DOWNLOADED, detail=detail, by=by)
+        row.record(downloads.DOWNLOADED, by=by, detail=detail)
 
 
 def _check_original(document: Document) -> None:

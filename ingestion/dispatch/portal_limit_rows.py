@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from audit.ledger.log import ledger, record
+from audit.ledger.log import ledger
 from ingestion.core.breaker import Breaker, BreakerSettings, BreakerState
 from ingestion.core.limiter import RequestRate
 from ingestion.core.portal_limits import (
@@ -160,25 +160,21 @@ def _save(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
     """
     row.breaker, row.shut_until = new.state, _micros(new.until)
     row.failures = [_micros(at) for at in new.failures]
+    row.save()
     if new.state is not old.state:
-        row.switches += 1
         _record_switch(row, old, new)
         if new.state is BreakerState.CLOSED:
             Chunk.objects.waiting_for_portal(row.portal_id).update(next_dispatch_at=database_now())
-    row.save()
 
 
 def _record_switch(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
     sites = list(Site.objects.filter(portal=row.portal_id).values_list("site_id", flat=True)[:2])
-    record(
+    row.record(
         f"portal.breaker_{_EVENT_SUFFIXES[new.state]}",
-        subject=row.subject,
-        n=row.switches,
+        by=WORKER_ACTOR,
         site=sites[0] if len(sites) == 1 else "",
         from_state=old.state,
         to_state=new.state,
-        actor=WORKER_ACTOR.actor,
-        role=WORKER_ACTOR.role,
         detail={
             "portal": row.portal.key,
             "failures": len(new.failures),

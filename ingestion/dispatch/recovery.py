@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record, write_time
 from ingestion.dispatch import leases, wakeup
-from ingestion.documents.transitions import Actor
 from ingestion.models import Chunk
 from ingestion.storage import spool
 
@@ -64,11 +64,9 @@ def release_lease(chunk: Chunk, *, by: Actor) -> bool:
         record(
             "chunk.released",
             subject=f"chunk:{chunk.pk}",
-            n=chunk.attempts,  # each lease adds one
+            by=by,
             site=chunk.site.site_id,
             correlation_id=chunk.batch.reference,
-            actor=by.actor,
-            role=by.role,
             detail={
                 "lease_owner": chunk.lease_owner,
                 "expired": write_time(chunk.lease_expires_at),

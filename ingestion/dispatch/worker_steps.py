@@ -21,7 +21,7 @@ from ingestion.core.ports import EarlyDecision, Fetched, FetchFailure, FiledVers
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.clock import database_now
 from ingestion.dispatch.filed_documents import FiledDocument, FiledDocuments
-from ingestion.documents.transitions import move_document, record_entry
+from ingestion.documents.transitions import WORKER_ACTOR, move_document
 from ingestion.models import Document, Extraction, Packet
 from ingestion.rules.checks.verdict import Checked
 from ingestion.rules.findings import RuleFinding
@@ -66,7 +66,8 @@ class StartAttempt(WorkerStep):
 
     def apply(self, document: Document, on_file: FiledDocuments) -> bool:
         if document.attempts < self.max_attempts:
-            _change(document, {"attempts": document.attempts + 1})
+            if not document.change({"attempts": document.attempts + 1}):
+                raise LeaseLost(f"{document.subject} was moved by another process")
             return True
         poison = RuleFinding("POISON", facts={"attempts": document.attempts})
         move_document(document, DocumentState.HELD, findings=[poison], primary=poison)
@@ -136,20 +137,22 @@ class RecordFetchFailure(WorkerStep):
             raise LeaseLost(f"{document.subject} was moved by another process")
         failure, now = self.failure, database_now()
         attempts = document.attempts
-        _change(
-            document,
+        is_current = document.change_if_current(
             {
-                "transitions": document.transitions + 1,
                 "fetch_tries": failure.tries,
                 "counted_tries": failure.counted_tries,
                 "failing_since": document.failing_since or now,
                 "next_attempt_at": now + timedelta(seconds=failure.wait_seconds),
                 "attempts": max(0, attempts - 1) if failure.leaves_shift else attempts,
-            },
+            }
         )
+        if not is_current:
+            raise LeaseLost(f"{document.subject} was moved by another process")
         wait_ms = round(failure.wait_seconds * 1000)
         detail = {**failure.facts, "tries": failure.tries, "wait_ms": wait_ms}
-        record_entry(document, "document.fetch_failed", code=failure.code, detail=detail)
+        document.record_at_revision(
+            "document.fetch_failed", by=WORKER_ACTOR, code=failure.code, detail=detail
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,12 +242,6 @@ def apply_step(step: WorkerStep) -> Any:
         # Another transaction filed the same bytes after this one had searched for them, and a
         # constraint refused the second row. The repeated search finds the first one.
         return apply_steps([step])[0]
-
-
-def _change(document: Document, columns: Mapping[str, Any]) -> None:
-    """Write columns of a document that keeps its state."""
-    if not document.change(columns):
-        raise LeaseLost(f"{document.subject} was moved by another process")
 
 
 def _dedupe(

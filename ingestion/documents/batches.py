@@ -1,7 +1,7 @@
 """The moves of a batch: its state and its ledger entry, in one transaction.
 
 The only place that changes a batch's state. Each move is an UPDATE that is fenced by the state and
-the transition number that were seen, so that whoever comes late changes nothing: a worker that
+number of the last entry that were seen, so that whoever comes late changes nothing: a worker that
 ends a batch that somebody cancelled cannot make it COMPLETED.
 
     SUBMITTED ─ QUEUED ─ IN_PROGRESS ─ COMPLETED   all its documents are settled
@@ -20,18 +20,18 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, QuerySet, Sum
+from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
 from audit.ledger import actors
-from audit.ledger.actors import OPERATIONS
-from audit.ledger.log import ledger, record
+from audit.ledger.actors import OPERATIONS, Actor
+from audit.ledger.log import ledger
 from audit.verification import runs
 from ingestion.core import completion
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState, check_move
 from ingestion.documents import transitions
-from ingestion.documents.transitions import WORKER_ACTOR, Actor
+from ingestion.documents.transitions import WORKER_ACTOR
 from ingestion.models import Batch, Chunk
 from ingestion.rules.findings import RuleFinding
 from sites.models import User
@@ -49,7 +49,7 @@ class AlreadyFinal(Exception):
 def queue_batch(batch: Batch, by: Actor, *, documents: int) -> None:
     """SUBMITTED, then QUEUED: both are on record. Inside ledger(), with its rows in place."""
     detail = {"source": str(batch.source), "documents": documents, "priority": batch.priority}
-    _enter(batch, "batch.submitted", n=0, by=by, to_state=BatchState.SUBMITTED, detail=detail)
+    batch.record_at_revision("batch.submitted", by=by, to_state=BatchState.SUBMITTED, detail=detail)
     first_look = timezone.now() + timedelta(seconds=completion.poll_delay_seconds(documents))
     _move(batch, BatchState.QUEUED, by=by, next_poll_at=first_look)
 
@@ -58,7 +58,7 @@ def begin_batch(batch_id: int) -> None:
     """A shift has taken up its first chunk. Inside ledger()."""
     # Nearly always it was begun long ago, and the row need not be locked to know that.
     if Batch.objects.filter(pk=batch_id, state=BatchState.QUEUED).exists():
-        batch = _locked(batch_id)
+        batch = Batch.lock(batch_id)
         if batch.state == BatchState.QUEUED:
             _move(batch, BatchState.IN_PROGRESS, started_at=timezone.now())
 
@@ -68,7 +68,7 @@ def end_if_settled(batch_id: int) -> bool:
 
     The batch's row is locked before the count, so that of two last chunks one sees the other.
     """
-    batch = _locked(batch_id)
+    batch = Batch.lock(batch_id)
     if BatchState(batch.state).is_final or batch.documents.unsettled().exists():
         return False
     state, by = _ending(batch)
@@ -113,7 +113,7 @@ def cancel_batch(batch: Batch, *, by: Actor) -> None:
     if no shift has a chunk of it, else as soon as the last shift has given its chunk back.
     """
     with ledger():
-        locked = _locked(batch.pk)
+        locked = Batch.lock(batch.pk)
         if BatchState(locked.state).is_final:
             raise AlreadyFinal(f"batch {locked.reference} is {locked.state} already")
         if locked.cancel_requested_at is None:
@@ -174,7 +174,7 @@ def look_again(batch_ids: set[int]) -> None:
 def prune_batch(batch: Batch, told: dict[str, Any]) -> None:
     """Its chunks are gone; what they told stays as its summary. Inside ledger()."""
     _change(batch, pruned_at=timezone.now(), summary=told)
-    _enter(batch, "batch.pruned", n=batch.transitions, by=Actor("system:prune", OPERATIONS))
+    batch.record_at_revision("batch.pruned", by=Actor.software("prune", OPERATIONS))
 
 
 def summarise_batch(batch: Batch) -> dict[str, Any]:
@@ -189,19 +189,15 @@ def summarise_batch(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _locked(batch_id: int) -> Batch:
-    return Batch.objects.select_for_update(no_key=True).get(pk=batch_id)
-
-
 def _ask_to_cancel(batch: Batch, by: Actor) -> None:
     _change(
         batch,
         cancel_requested_at=timezone.now(),
         # Carried out by whichever process has the documents: who asked stays who asked.
-        cancel_requested_by=actors.add_process(by.actor),
+        cancel_requested_by=actors.add_process(by.name),
         cancel_requested_role=by.role,
     )
-    _enter(batch, "batch.cancel_requested", n=batch.transitions, by=by)
+    batch.record_at_revision("batch.cancel_requested", by=by)
 
 
 def _canceller(batch: Batch) -> Actor:
@@ -273,10 +269,8 @@ def _move(
     check_move(old, state)
     _change(batch, state=state, **columns)
     counts = {str(name).lower(): n for name, n in batch.counts().items()}
-    _enter(
-        batch,
+    batch.record_at_revision(
         f"batch.{state.name.lower()}",
-        n=batch.transitions,
         by=by,
         from_state=old,
         to_state=state,
@@ -286,24 +280,6 @@ def _move(
 
 
 def _change(batch: Batch, **columns: Any) -> None:
-    """One more transition of the row as it was seen. Raises LeaseLost if it is not so now."""
-    changed = Batch.objects.filter(
-        pk=batch.pk, state=batch.state, transitions=batch.transitions
-    ).update(**columns, transitions=F("transitions") + 1)
-    if changed != 1:
-        raise LeaseLost(f"{batch.subject} was moved by somebody else")
-    batch.transitions += 1
-    for name, value in columns.items():
-        setattr(batch, name, value)
-
-
-def _enter(batch: Batch, event: str, *, n: int, by: Actor, **what: Any) -> None:
-    record(
-        event,
-        subject=batch.subject,
-        n=n,
-        correlation_id=batch.reference,
-        actor=by.actor,
-        role=by.role,
-        **what,
-    )
+    """Change the row and take its next number. Raises LeaseLost if the row has moved meanwhile."""
+    if not batch.change_if_current(columns):
+        raise LeaseLost(f"{batch.subject} was moved by another process")

@@ -8,10 +8,9 @@ from typing import IO
 from django.utils import timezone
 
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
-from ingestion.documents import transitions
-from ingestion.documents.transitions import Actor
 from ingestion.models import Document
 from ingestion.reading.results import SUFFIXES
 from ingestion.rules.codes import CODES
@@ -74,10 +73,10 @@ def get_media_type(filename: str) -> str:
 def record_view(document: Document, *, by: Actor) -> None:
     """Enter that its pages are looked at, before the first of them leaves; once an hour (R07)."""
     with ledger():
-        row = transitions.lock_document(document)
+        row = Document.lock(document.pk)
         began = timezone.now() - CONTINUATION_WINDOW
-        if not queries.has_entry(row.subject, VIEWED, by.actor, since=began):
-            transitions.record_next_entry(row, VIEWED, detail={}, by=by)
+        if not queries.has_entry(row.subject, VIEWED, by.name, since=began):
+            row.record(VIEWED, by=by)
 
 
 def must_give_reason(person: User) -> bool:
@@ -114,9 +113,9 @@ def record_download(
 
 
 def _enter_download(document: Document, by: Actor, part: str, goes_on: bool, reason: str) -> None:
-    row = transitions.lock_document(document)
+    row = Document.lock(document.pk)
     began = timezone.now() - CONTINUATION_WINDOW
-    if goes_on and queries.has_entry(row.subject, DOWNLOADED, by.actor, since=began):
+    if goes_on and queries.has_entry(row.subject, DOWNLOADED, by.name, since=began):
         return
     detail = {"range": part} | ({"reason": reason} if reason else {})
-    transitions.record_next_entry(row, DOWNLOADED, detail=detail, by=by)
+    row.record(DOWNLOADED, by=by, detail=detail)

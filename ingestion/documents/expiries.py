@@ -11,16 +11,16 @@ from datetime import date, timedelta
 from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
-from ingestion.documents.transitions import Actor, record_entry
 from ingestion.models import Document, Extraction, Finding, ValidityOverride
 from ingestion.rules.checks.validity import last_day
 from ingestion.rules.checks.validity_terms import Terms
 from ingestion.rules.document_types import RULES_VERSION, TYPES
 from ingestion.rules.findings import Facts
 
-EXPIRY_ACTOR = Actor("system:expiries", "worker")
+EXPIRY_ACTOR = Actor.software("expiries", "worker")
 DOCUMENTS_PER_PAGE = 200  # documents that are looked at together, and noted in one transaction
 _RAN_OUT = ("EXPIRED_DOCUMENT", "STALE_DOCUMENT")
 _EVENTS = {"EXPIRES_SOON": "document.expires_soon", "EXPIRED_DOCUMENT": "document.ran_out"}
@@ -111,7 +111,7 @@ def _due(read: list[Extraction], today: date) -> list[ExpiryNotice]:
     """Under the terms of today, without what is noted already.
 
     The documents were read before their notices: whoever notes one meanwhile moves the document's
-    transitions on, and `_keep` passes it over.
+    number on, and `_keep` passes it over.
     """
     terms = _terms(read)
     found = [_notice(each, terms[each.document_id], today) for each in read]
@@ -171,17 +171,15 @@ def _keep(due: Iterable[ExpiryNotice]) -> list[ExpiryNotice]:
     with ledger():
         for notice in due:
             document = notice.document
-            if document.change({"transitions": document.transitions + 1}):
+            if document.change_if_current({}):
                 seen = {"code": notice.code, "page": 0, "facts": dict(notice.facts)}
                 detail = {"findings": [seen], "days_before": notice.days_before}
-                event = _EVENTS[notice.code]
-                record_entry(
-                    document,
-                    event,
-                    code=notice.code,
-                    detail=detail,
+                document.record_at_revision(
+                    _EVENTS[notice.code],
                     by=EXPIRY_ACTOR,
+                    code=notice.code,
                     rules=RULES_VERSION,
+                    detail=detail,
                 )
                 kept.append(notice)
         Finding.objects.bulk_create(_finding(notice) for notice in kept)
@@ -195,7 +193,7 @@ def _finding(notice: ExpiryNotice) -> Finding:
         code=notice.code,
         facts=dict(notice.facts),
         rules_version=RULES_VERSION,
-        attempt=notice.document.transitions,
+        attempt=notice.document.revision,
         runs_out=notice.last,
         days_before=notice.days_before,
     )

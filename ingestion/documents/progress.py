@@ -77,7 +77,7 @@ def get_progress(batch: Batch, *, max_age: float = 0.0) -> BatchProgress:
     batch.refresh_from_db()
     if not max_age:
         return _count_progress(batch)
-    key = f"progress:{batch.pk}:{batch.created_at.timestamp()}:{batch.transitions}"
+    key = f"progress:{batch.pk}:{batch.created_at.timestamp()}:{batch.revision}"
     cached: BatchProgress | None = cache.get(key)
     if cached is None:
         cached = _count_progress(batch)

@@ -5,31 +5,19 @@ fence of its lease.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db.models import F
 from django.utils import timezone
 
-from audit.ledger.log import ledger, record
+from audit.ledger.actors import Actor
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState, check_move
 from ingestion.models import Chunk, Document, Finding
 from ingestion.rules.findings import RuleFinding
 
-WORKER = "system:worker"
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """Whose move it is, in the ledger's words."""
-
-    actor: str
-    role: str
-
-
-WORKER_ACTOR = Actor(WORKER, "worker")
+WORKER_ACTOR = Actor.software("worker", "worker")
 
 EVENTS: Mapping[DocumentState, str] = {
     DocumentState.RECEIVED: "document.received",
@@ -72,31 +60,31 @@ def move_document(  # noqa: PLR0913 - what a move carries; callers name each
     """
     old = DocumentState(document.state)
     check_move(old, state)
-    columns |= {"state": state, "transitions": document.transitions + 1}
+    columns["state"] = state
     columns.setdefault("code", primary.code if primary else "")
     columns["next_attempt_at"] = None
     if state.is_settled:
         columns["settled_at"] = timezone.now()
-    if not document.change(columns):
+    if not document.change_if_current(columns):
         raise LeaseLost(f"{document.subject} was moved by somebody else")
     _keep(document, findings, primary)
-    record_entry(
-        document,
+    document.record_at_revision(
         event or EVENTS[state],
+        by=by,
         from_state=old,
         to_state=state,
         code=document.code,
-        by=by,
         reason_code=reason_code,
-        at=at,
+        occurred_at=at,
         detail={**_detail(findings, portal), **(detail or {})} or None,
     )
 
 
 def move_documents(documents: Sequence[Document], state: DocumentState, *, by: Actor) -> None:
-    """Many at once, for the same reason: one UPDATE, and an entry for each. Inside ledger().
+    """Move many documents to the same state, with an entry for each. Inside ledger().
 
-    The rows are locked, so that all that was read of them is still true.
+    The caller has locked the rows. One UPDATE takes the next number of all of them, because
+    `RecordedRow.change_if_current` would send a statement for each document.
     """
     old = {document.pk: DocumentState(document.state) for document in documents}
     for before in set(old.values()):
@@ -106,20 +94,14 @@ def move_documents(documents: Sequence[Document], state: DocumentState, *, by: A
         code="",
         next_attempt_at=None,
         settled_at=timezone.now(),
-        transitions=F("transitions") + 1,
+        revision=F("revision") + 1,
     )
     if moved != len(old):
         raise LeaseLost(f"{len(old) - moved} documents were moved by somebody else")
     for document in documents:
-        document.transitions += 1
-        record_entry(
-            document,
-            EVENTS[state],
-            from_state=old[document.pk],
-            to_state=state,
-            code="",
-            by=by,
-            detail=None,
+        document.revision += 1
+        document.record_at_revision(
+            EVENTS[state], by=by, from_state=old[document.pk], to_state=state
         )
 
 
@@ -143,75 +125,7 @@ def _keep(document: Document, findings: Sequence[RuleFinding], primary: RuleFind
             facts=dict(seen.facts),
             is_primary=seen is primary,
             rules_version=document.rules_version,
-            attempt=document.transitions,
+            attempt=document.revision,
         )
         for seen in findings
-    )
-
-
-def lock_document(document: Document) -> Document:
-    """Its row as it is now, and nobody moves it meanwhile. Inside ledger()."""
-    rows = Document.objects.select_for_update(of=("self",)).select_related("site")
-    return rows.get(pk=document.pk)
-
-
-def record_next_entry(
-    row: Document,
-    event: str,
-    *,
-    detail: Mapping[str, Any],
-    by: Actor,
-    reason_code: str = "",
-    at: datetime | None = None,
-) -> None:
-    """An entry that moves nothing, such as a look at it. The row is `locked`. Inside ledger()."""
-    row.transitions += 1
-    row.save(update_fields=["transitions"])
-    record_entry(row, event, code="", detail=detail, by=by, reason_code=reason_code, at=at)
-
-
-def record_refused_deletion(document: Document, why: str, *, by: Actor) -> None:
-    """That somebody tried is on record; the document stays (21 CFR 11.10(c))."""
-    with ledger():
-        detail = {"kept_because": why}
-        record_next_entry(
-            lock_document(document), "document.deletion_refused", detail=detail, by=by
-        )
-
-
-def record_entry(  # noqa: PLR0913 - what an entry says; callers name each
-    document: Document,
-    event: str,
-    *,
-    code: str,
-    detail: Mapping[str, Any] | None,
-    from_state: str = "",
-    to_state: str = "",
-    by: Actor = WORKER_ACTOR,
-    rules: str = "",
-    reason_code: str = "",
-    at: datetime | None = None,
-) -> None:
-    """Record an entry of the document, as its transition of the number that it has now.
-
-    `rules`: their version, where they are not those of its decision. `at`: when it was signed.
-    """
-    record(
-        event,
-        subject=document.subject,
-        n=document.transitions,
-        site=document.site.site_id,
-        doc_id=document.doc_id,
-        sha256=document.sha256,
-        from_state=from_state,
-        to_state=to_state,
-        code=code,
-        correlation_id=str(document.correlation_id),
-        actor=by.actor,
-        role=by.role,
-        reason_code=reason_code,
-        rules=rules or document.rules_version,
-        schema_version=document.schema_version,
-        detail=detail,
-        occurred_at=at,
     )

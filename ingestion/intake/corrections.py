@@ -6,9 +6,9 @@ returned stays as it was decided; what is in review leaves it, WITHDRAWN by its 
 
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.documents import transitions
-from ingestion.documents.transitions import Actor
 from ingestion.models import Document, ReviewAssignment
 
 CORRECTED = "document.corrected"
@@ -52,7 +52,7 @@ def find_newer_version(document: Document) -> Document | None:
 
 def lock_for_correction(document: Document) -> Document:
     """Its row, to be corrected now. Inside ledger(). Raises NotToCorrect."""
-    row = transitions.lock_document(document)
+    row = Document.lock(document.pk)
     if why := explain_refusal(row):
         raise CorrectionRefused(why)
     return row
@@ -65,7 +65,7 @@ def record_correction(old: Document, new: Document, *, by: Actor) -> None:
     """
     detail = {"by": new.subject}
     if old.state != DocumentState.IN_REVIEW:
-        transitions.record_next_entry(old, CORRECTED, detail=detail, by=by)
+        old.record(CORRECTED, by=by, detail=detail)
         return
     transitions.move_document(old, DocumentState.WITHDRAWN, event=REPLACED, detail=detail, by=by)
     old.review_requests.open().update(answered_at=timezone.now())

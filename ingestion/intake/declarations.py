@@ -17,12 +17,12 @@ from django.core.files.base import File
 from django.db import transaction
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.documents import batches, transitions
-from ingestion.documents.transitions import Actor
 from ingestion.intake import corrections
 from ingestion.intake.submission import create_requeue_chunk
 from ingestion.models import Action, Document
@@ -124,7 +124,7 @@ def correct_declaration(
     """A site corrects the type or the person of its document. Raises NotRedeclared."""
     _refuse(document, declared)
     with respool_file(document) as kept, ledger():
-        row = transitions.lock_document(document)
+        row = Document.lock(document.pk)
         _refuse(row, declared)
         requeue_redeclared(row, declared, kept, by=by, detail={"reason": reason.strip()})
 

@@ -12,11 +12,10 @@ from django.conf import settings
 from reportlab.lib.pagesizes import A4
 
 from audit.files.pdf_layout import PdfDocument, heading, title
-from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from ingestion.core.states import DocumentState
 from ingestion.documents import downloads
-from ingestion.documents.transitions import Actor
 from ingestion.models import Document, Packet
 from ingestion.rules.finding_texts import reason
 
@@ -46,16 +45,12 @@ def render_receipt(packet: Packet) -> bytes:
 def record_download(packet: Packet, *, by: Actor) -> None:
     """On record before the first byte leaves (R07)."""
     with ledger():
-        # Its row is locked: two entries would have the same number else.
-        Packet.objects.select_for_update().get(pk=packet.pk)
         record(
             DOWNLOADED,
             subject=packet.subject,
-            n=queries.count_subject_entries(packet.subject),
+            by=by,
             site=packet.site.site_id,
             correlation_id=packet.batch.reference,
-            actor=by.actor,
-            role=by.role,
         )
 
 

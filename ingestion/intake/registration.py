@@ -98,7 +98,6 @@ def register_upload(
     submission = Submission(
         BatchSource.UPLOAD,
         user.actor,
-        user.role,
         user=user,
         priority=2,
         idempotency_key=idempotency_key,
@@ -125,7 +124,7 @@ def register_at_other_site(
 ) -> Document:
     """The bytes of a filed document, sent in for another site. Raises as `upload_packet` does."""
     submission = Submission(
-        BatchSource.UPLOAD, user.actor, user.role, user=user, priority=2, idempotency_key=key
+        BatchSource.UPLOAD, user.actor, user=user, priority=2, idempotency_key=key
     )
     _admit([site.site_id], submission)
     again = _spooled(site, content, filed.filename, filed.doc_id, filed.document_type)

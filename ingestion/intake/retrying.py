@@ -9,12 +9,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.documents import batches, transitions
-from ingestion.documents.transitions import Actor
 from ingestion.intake import corrections
 from ingestion.intake.submission import create_requeue_chunk
 from ingestion.models import Chunk, Document
@@ -52,7 +52,7 @@ def retry_held(held: "QuerySet[Document]", *, by: Actor) -> int:
 def retry_download(document: Document, *, by: Actor) -> None:
     """Ask its portal once more for what it would not give. Raises NotRetried."""
     with ledger():
-        row = transitions.lock_document(document)
+        row = Document.lock(document.pk)
         if not DocumentState(row.state).is_settled:
             raise RetryRefused("It is already being retried.")
         if (row.state, row.code) != (DocumentState.REJECTED, "DOWNLOAD_FAILED"):
@@ -73,12 +73,9 @@ def retry_waiting_now(waiting: "QuerySet[Document]", *, by: Actor) -> int:
         rows = waiting.waiting().filter(chunk__isnull=False)  # type: ignore[attr-defined]
         documents = list(rows.select_related("site").select_for_update(of=("self",)).order_by("pk"))
         for document in documents:
-            columns = {"transitions": document.transitions + 1, "next_attempt_at": None}
-            if not document.change(columns):
-                raise LeaseLost(f"{document.subject} was moved by somebody else")
-            transitions.record_entry(
-                document, "document.tried_at_once", code="", detail=None, by=by
-            )
+            if not document.change_if_current({"next_attempt_at": None}):
+                raise LeaseLost(f"{document.subject} was moved by another process")
+            document.record_at_revision("document.tried_at_once", by=by)
         own = {document.chunk_id for document in documents}
         Chunk.objects.waiting().filter(pk__in=own).update(next_dispatch_at=Now())
         transaction.on_commit(wakeup.wake_worker)

@@ -15,11 +15,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from audit.ledger.log import ledger, record
+from audit.ledger.actors import Actor
+from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
-from ingestion.documents import batches, transitions
-from ingestion.documents.transitions import Actor
+from ingestion.documents import batches
 from ingestion.intake import admission, corrections
 from ingestion.intake.admission import AtCapacity
 from ingestion.models import Batch, BatchSource, Chunk, Document, Packet
@@ -36,8 +36,7 @@ class Submission:
     """Who submits, by which way, and how urgent it is."""
 
     source: BatchSource
-    actor: str
-    role: str
+    by: Actor
     user: User | None = None
     priority: int = 5
     idempotency_key: str = ""
@@ -49,11 +48,7 @@ class Submission:
     @property
     def submitter(self) -> str:
         """Who may submit it again under the same key, and cancel it."""
-        return self.owner or self.actor
-
-    @property
-    def by(self) -> Actor:
-        return Actor(self.actor, self.role)
+        return self.owner or self.by.name
 
 
 def create_batch(
@@ -94,12 +89,15 @@ def _insert(
         _chunks(batch, documents)
         Document.objects.bulk_create(documents, batch_size=500)
         for document in documents:
-            _record_received(document, submission)
+            document.record_at_revision(
+                "document.received",
+                by=by,
+                sha256=document.expected_sha256 if document.spooled else "",
+                to_state=DocumentState.RECEIVED,
+            )
             if guess := submission.guesses.get(document.doc_id):
                 said = {"looks_like": guess, "sent_as": document.document_type}
-                transitions.record_next_entry(
-                    document, "document.guess_overruled", detail=said, by=by
-                )
+                document.record("document.guess_overruled", by=by, detail=said)
         for old, new in corrected:
             corrections.record_correction(old, new, by=by)
         batches.queue_batch(batch, by, documents=len(documents))
@@ -221,19 +219,3 @@ def _starts(sites: Iterable[Site], priority: int) -> dict[int, float]:
     )
     behind, now = dict(own), Chunk.objects.virtual_time()
     return {site.pk: max(now, behind.get(site.pk, 0.0)) for site in sites}
-
-
-def _record_received(document: Document, submission: Submission) -> None:
-    record(
-        "document.received",
-        subject=document.subject,
-        n=0,
-        site=document.site.site_id,
-        doc_id=document.doc_id,
-        sha256=document.expected_sha256 if document.spooled else "",
-        to_state=DocumentState.RECEIVED,
-        correlation_id=str(document.correlation_id),
-        actor=submission.actor,
-        role=submission.role,
-        schema_version=document.schema_version,
-    )

@@ -1,6 +1,7 @@
 """Defines batches, packets and chunks: what was submitted, and the portions of work."""
 
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from audit.ledger.recorded_row import RecordedRow
 from ingestion.core.states import OPEN_BATCH_STATES, BatchState, ChunkState, DocumentState
 from ingestion.models.choices import state_choices
 from sites.models import Site, User, within_reach
@@ -39,7 +41,7 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         return self.filter(next_poll_at__lte=at).order_by("next_poll_at")
 
 
-class Batch(models.Model):
+class Batch(RecordedRow):
     reference = models.CharField(max_length=20, unique=True)
     source = models.CharField(max_length=20, choices=BatchSource)
     submitted_by = models.ForeignKey(
@@ -52,7 +54,7 @@ class Batch(models.Model):
     priority = models.PositiveSmallIntegerField(default=5)
     idempotency_key = models.CharField(max_length=200, unique=True, null=True, blank=True)
     request_digest = models.CharField(max_length=64, blank=True)  # of the request with that key
-    transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
+    revision = models.PositiveIntegerField(default=0, editable=False, db_column="transitions")
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -95,10 +97,8 @@ class Batch(models.Model):
     def __str__(self) -> str:
         return self.reference
 
-    @property
-    def subject(self) -> str:
-        """Return how the ledger names this batch."""
-        return f"batch:{self.pk}"
+    def entry_facts(self) -> Mapping[str, Any]:
+        return {"correlation_id": self.reference}
 
     @property
     def is_urgent(self) -> bool:

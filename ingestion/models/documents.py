@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
+from audit.ledger.recorded_row import RecordedRow
 from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
 from ingestion.models.choices import state_choices
@@ -76,7 +77,7 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         return documents
 
 
-class Document(models.Model):
+class Document(RecordedRow):
     """Stores one file with an identity (site, doc_id).
 
     Files with the same identity and different bytes are versions of each other.
@@ -114,7 +115,7 @@ class Document(models.Model):
     counted_tries = models.PositiveIntegerField(default=0, db_default=0)
     failing_since = models.DateTimeField(null=True, blank=True)  # the deadline counts from here
     next_attempt_at = models.DateTimeField(null=True, blank=True)  # not fetched before
-    transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
+    revision = models.PositiveIntegerField(default=0, editable=False, db_column="transitions")
     correlation_id = models.UUIDField(default=uuid.uuid4, editable=False)
     rules_version = models.CharField(max_length=20, blank=True)
     duplicate_of = models.ForeignKey(
@@ -189,15 +190,37 @@ class Document(models.Model):
     def __str__(self) -> str:
         return f"{self.doc_id} at site {self.site.site_id}"
 
+    @classmethod
+    def lock(cls, key: Any) -> Self:
+        """Return the document with its site. The document is locked, and the site is not."""
+        rows = cls._meta.base_manager.select_for_update(of=("self",), no_key=True)
+        row: Self = rows.select_related("site").get(pk=key)
+        return row
+
+    def entry_facts(self) -> Mapping[str, Any]:
+        return {
+            "site": self.site.site_id,
+            "doc_id": self.doc_id,
+            "sha256": self.sha256,
+            "correlation_id": str(self.correlation_id),
+            "rules": self.rules_version,
+            "schema_version": self.schema_version,
+        }
+
+    def change_if_current(self, columns: Mapping[str, Any]) -> bool:
+        """Change columns and take the next number, as `RecordedRow` says, with `change`."""
+        return self.change({**columns, "revision": self.revision + 1})
+
     def change(self, columns: Mapping[str, Any]) -> bool:
         """Change these columns (`chunk_id`, not `chunk`) of the row and of this instance.
 
-        Returns False, and changes nothing, if another process has moved the row meanwhile. The SQL
-        is cached, because no statement runs more often, and it depends only on the columns' names.
+        Returns False, and changes nothing, if another process has moved the row meanwhile. It takes
+        no number: `change_if_current` does. The UPDATE differs from that of `RecordedRow` because
+        no statement runs more often: its SQL is cached, and depends only on the columns' names.
         """
         fields = _fields()
         values = [fields[name].get_db_prep_save(new, connection) for name, new in columns.items()]
-        fence = (self.pk, self.state, self.transitions)
+        fence = (self.pk, self.state, self.revision)
         with connection.cursor() as cursor:
             cursor.execute(_fenced_update(tuple(columns)), (*values, *fence))
             is_changed: bool = cursor.rowcount == 1
@@ -205,11 +228,6 @@ class Document(models.Model):
             for name, value in columns.items():
                 setattr(self, name, value)
         return is_changed
-
-    @property
-    def subject(self) -> str:
-        """Return how the ledger names this document."""
-        return f"document:{self.pk}"
 
     @property
     def current_findings(self) -> "list[Finding]":

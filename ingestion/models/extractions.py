@@ -52,7 +52,7 @@ class Extraction(models.Model):
         """Return an unsaved extraction, after the document made the move of the verdict."""
         return cls(
             document=document,
-            attempt=document.transitions,
+            attempt=document.revision,
             rules_version=verdict.rules_version,
             evidence=verdict.evidence[:400],
             dated=verdict.dated,

@@ -3,26 +3,22 @@
 from django.db import models
 from django.utils import timezone
 
+from audit.ledger.recorded_row import RecordedRow
 from ingestion.models.batches import Packet
 from sites.models import User
 
 
-class Mailbox(models.Model):
+class Mailbox(RecordedRow):
     """Stores the mail settings of a person. Without a row, mail is wanted and none was sent."""
 
     user = models.OneToOneField(User, on_delete=models.PROTECT, related_name="mailbox")
     is_wanted = models.BooleanField(default=True)
     tried_at = models.DateTimeField(null=True)  # the time of the last digest, sent or not
     error = models.CharField(max_length=200, blank=True)  # why the last digest was not sent
-    transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
+    revision = models.PositiveIntegerField(default=0, editable=False, db_column="transitions")
 
     def __str__(self) -> str:
         return str(self.user)
-
-    @property
-    def subject(self) -> str:
-        """Return how the ledger names this mailbox."""
-        return f"mailbox:{self.pk}"
 
 
 class MailedPacket(models.Model):

@@ -6,6 +6,7 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 
+from audit.ledger.recorded_row import RecordedRow
 from ingestion.core.breaker import BreakerState
 from sites.models import Portal
 
@@ -16,7 +17,7 @@ class PortalLimitStateQuerySet(models.QuerySet["PortalLimitState"]):
         return self.exclude(breaker=BreakerState.CLOSED)
 
 
-class PortalLimitState(models.Model):
+class PortalLimitState(RecordedRow):
     """Stores the token bucket and the breaker of one portal for all workers (docs/adr/0009).
 
     Only `dispatch.portal_limit_rows` writes it. Times are microseconds since 1970 by the database's
@@ -36,7 +37,7 @@ class PortalLimitState(models.Model):
     )
     failures = models.JSONField(default=list)  # times of failures since the last answer
     shut_until = models.BigIntegerField(default=0)  # when the next probe may be sent
-    switches = models.PositiveIntegerField(default=0)  # the n of the breaker's last ledger entry
+    revision = models.PositiveIntegerField(default=0, editable=False, db_column="switches")
 
     objects = PortalLimitStateQuerySet.as_manager()
 

@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from audit.ledger.recorded_row import RecordedRow
 from ingestion.rules.checks.validity_terms import Override
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.site_file import requirements
@@ -43,7 +44,7 @@ def type_name(slug: str) -> str:
     return TYPES[slug].name if slug in TYPES else slug
 
 
-class RequiredDocument(models.Model):
+class RequiredDocument(RecordedRow):
     """Stores a line of a study's expected document list. Without any, the default list applies."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="required_documents")
@@ -60,7 +61,6 @@ class RequiredDocument(models.Model):
             "The first day on which the document is required. If empty, it is always required."
         ),
     )
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:
         ordering = ["study", "pk"]
@@ -74,7 +74,7 @@ class RequiredDocument(models.Model):
         return f"{type_name(self.document_type)} for {self.study}"
 
 
-class SiteRequirement(models.Model):
+class SiteRequirement(RecordedRow):
     """Stores a difference of one site from its study's list: one document more, or one less."""
 
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="requirements")
@@ -86,7 +86,6 @@ class SiteRequirement(models.Model):
         _("required for"), max_length=20, choices=RequiredOf, default=RequiredOf.SITE
     )
     reason = models.CharField(max_length=300)
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:
         ordering = ["site", "pk"]
@@ -110,7 +109,7 @@ class OverrideQuerySet(models.QuerySet["ValidityOverride"]):
         return {row.document_type: row.override for row in self.filter(study=study)}
 
 
-class ValidityOverride(models.Model):
+class ValidityOverride(RecordedRow):
     """Stores the validity of one document type in one study, if it differs from the type's rule.
 
     It applies to documents that are checked from now on, and to the nightly check for expiries.
@@ -145,7 +144,6 @@ class ValidityOverride(models.Model):
         help_text=_("File expired documents with a remark instead of rejecting them."),
     )
     reason = models.CharField(max_length=300)
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     objects = OverrideQuerySet.as_manager()
 
@@ -172,7 +170,7 @@ class WaiverQuerySet(models.QuerySet["Waiver"]):
         return self.filter(revoked_at=None)
 
 
-class Waiver(models.Model):
+class Waiver(RecordedRow):
     """Stores the decision that a site needs no document of a type. It is revoked, never deleted."""
 
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="waivers")
@@ -197,7 +195,6 @@ class Waiver(models.Model):
         User, on_delete=models.PROTECT, null=True, editable=False, related_name="+"
     )
     revoked_at = models.DateTimeField(null=True, editable=False)
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     objects = WaiverQuerySet.as_manager()
 

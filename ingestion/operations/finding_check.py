@@ -49,16 +49,16 @@ def _differing(keys: Collection[int]) -> Iterator[str]:
     for _ in range(MAX_COMPARISONS):
         if not suspects:
             return
-        before = _transitions(suspects)
+        before = _revisions(suspects)
         faults = list(_faults(suspects))
-        after = _transitions(suspects)
+        after = _revisions(suspects)
         at_rest = {key for key in suspects if before.get(key) == after.get(key)}
         yield from (sentence for key, sentence in faults if key in at_rest)
         suspects -= at_rest
 
 
-def _transitions(keys: Collection[int]) -> dict[int, int]:
-    return dict(Document.objects.filter(pk__in=keys).values_list("pk", "transitions"))
+def _revisions(keys: Collection[int]) -> dict[int, int]:
+    return dict(Document.objects.filter(pk__in=keys).values_list("pk", "revision"))
 
 
 def _faults(keys: Collection[int]) -> Iterator[tuple[int, str]]:

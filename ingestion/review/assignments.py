@@ -10,8 +10,6 @@ from django.utils import timezone
 
 from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
-from ingestion.documents import transitions
-from ingestion.documents.transitions import Actor
 from ingestion.models import Action, Decision, Document, ReviewAssignment, ReviewRequest
 from sites.models import User
 
@@ -96,19 +94,17 @@ def _midnight(moment: datetime) -> datetime:
 def assign(document: Document, person: User, *, by: User) -> bool:
     """Give it to somebody, on record. False: they have it already, or it does not wait any more."""
     with ledger():
-        row = transitions.lock_document(document)
+        row = Document.lock(document.pk)
         assignment, _ = ReviewAssignment.objects.select_for_update(of=("self",)).get_or_create(
             document=row
         )
         if row.state not in {_D.IN_REVIEW, _D.REJECTED} or assignment.assigned_to_id == person.pk:
             return False
-        before = assignment.assigned_to.actor if assignment.assigned_to else ""
+        before = assignment.assigned_to.actor_name if assignment.assigned_to else ""
         assignment.assigned_to, assignment.assigned_at = person, timezone.now()
         assignment.save(update_fields=["assigned_to", "assigned_at"])
-        detail = {"assigned_to": person.actor, "before": before}
-        transitions.record_next_entry(
-            row, "document.assigned", detail=detail, by=Actor(by.actor, by.role)
-        )
+        detail = {"assigned_to": person.actor_name, "before": before}
+        row.record("document.assigned", by=by.actor, detail=detail)
     return True
 
 

@@ -18,7 +18,6 @@ from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.filed_documents import FiledDocuments
 from ingestion.documents import transitions
-from ingestion.documents.transitions import Actor
 from ingestion.intake import admission, declarations, registration
 from ingestion.intake.declarations import Declaration
 from ingestion.models import Action, Decision, Document, ReviewAssignment
@@ -115,7 +114,7 @@ def decide(
         other = _register_at_site(document, given.site, user, expected_version)
     try:
         with ledger():
-            row = transitions.lock_document(document)
+            row = Document.lock(document.pk)
             _check_version(row, expected_version)
             _check(row, given, user, by)
             decision = _create_decision(row, given, other, user, by)
@@ -142,7 +141,7 @@ def _redeclare(
     declared = given.declared or Declaration("")
     try:
         with declarations.respool_file(document) as kept, ledger():
-            row = transitions.lock_document(document)
+            row = Document.lock(document.pk)
             _check_version(row, expected_version)
             _check(row, given, user, by)
             if problem := declarations.find_fault(row, declared)[1]:
@@ -152,7 +151,7 @@ def _redeclare(
                 row,
                 declared,
                 kept,
-                by=Actor(by.actor, by.role),
+                by=by.signer,
                 detail=_signed_detail(row, decision, by),
                 reason_code=decision.reason_code,
                 at=by.at,
@@ -254,7 +253,7 @@ def _create_decision(
         sha256=row.sha256,
         decided_by=user,
         printed_name=by.printed_name,
-        role=by.role,
+        role=by.signer.role,
         meaning=by.meaning,
         decided_at=by.at,
     )
@@ -274,12 +273,11 @@ def _move_and_record(row: Document, decision: Decision, by: ElectronicSignature)
     rule = RULES[Action(decision.action)]
     entry: dict[str, Any] = {
         "detail": _signed_detail(row, decision, by),
-        "by": Actor(by.actor, by.role),
+        "by": by.signer,
         "reason_code": decision.reason_code,
-        "at": by.at,
     }
     if rule.target is None or rule.target == row.state:
-        transitions.record_next_entry(row, rule.event, **entry)
+        row.record(rule.event, **entry, occurred_at=by.at)
         return
     findings = [RuleFinding("QA_REJECTED", facts={"note": decision.note})] if decision.note else []
     transitions.move_document(
@@ -288,5 +286,6 @@ def _move_and_record(row: Document, decision: Decision, by: ElectronicSignature)
         findings=findings,
         primary=findings[0] if findings else None,
         event=rule.event,
+        at=by.at,
         **entry,
     )

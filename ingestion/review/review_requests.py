@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _
 from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.documents import transitions
-from ingestion.documents.transitions import Actor
 from ingestion.models import Document, ReviewRequest
 from sites.models import User
 
@@ -47,14 +46,14 @@ def request_review(document: Document, text: str, *, user: User) -> ReviewReques
     is not rejected, has no file, or has an open request.
     """
     with ledger():
-        row = transitions.lock_document(document)
+        row = Document.lock(document.pk)
         if refusal := explain_refusal(row):
             raise ReviewRequestRefused(refusal)
         request: ReviewRequest = row.review_requests.create(asked_by=user, words=text.strip())
         transitions.move_document(
             row,
             DocumentState.IN_REVIEW,
-            by=Actor(user.actor, user.role),
+            by=user.actor,
             event="document.review_asked",
             detail={"words": request.words},
             code=row.code,  # The findings of the rejection stay current.

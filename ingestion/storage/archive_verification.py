@@ -25,6 +25,7 @@ from django.utils import timezone
 from audit import background_jobs
 from audit.background_jobs import AuditJob
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState
@@ -214,8 +215,7 @@ def _on_record(part: str) -> Iterator[str]:
 def _enter(event: str, sha256: str, asked_by: str) -> None:
     """Once: what is on record is not entered again every night."""
     subject = f"file:{sha256}"
-    before = queries.timeline(subject)
-    if any(entry.event == event for entry in before):
+    if queries.entries_of_events([event], [subject]):
         return
     documents = Document.objects.filter(sha256=sha256).select_related("site").order_by("pk")
     whose = [f"{each.site.site_id}/{each.doc_id}" for each in documents[:MAX_NAMED_FILES]]
@@ -223,8 +223,7 @@ def _enter(event: str, sha256: str, asked_by: str) -> None:
         record(
             event,
             subject=subject,
-            n=len(before),
-            actor=asked_by,
+            by=Actor(asked_by),
             sha256=sha256,
             detail={"documents": whose},
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.core.states import BatchState
 from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
@@ -54,7 +54,7 @@ def sample_portal(
 
 def submit_manifest(text: str) -> Batch:
     """Register a manifest. Raises AtCapacity."""
-    submission = Submission(BatchSource.MANIFEST, "system:drill", OPERATIONS)
+    submission = Submission(BatchSource.MANIFEST, Actor.software("drill", OPERATIONS))
     return registration.register_manifest(manifest.read_manifest(text), submission)
 
 

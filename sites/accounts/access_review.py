@@ -104,10 +104,10 @@ def accounts(of: Iterable[User] | None = None) -> list[Account]:
     return [
         Account(
             person,
-            tuple(_grant(role, grants.get((person.actor, role))) for role in person.roles),
+            tuple(_grant(role, grants.get((person.subject, role))) for role in person.roles),
             tuple(sorted(one.site.site_id for one in person.memberships.all())),
             locks.get(person.pk),
-            _verified_by(verified.get(person.actor, ())),
+            _verified_by(verified.get(person.subject, ())),
             tuple(_remarks(person, verified)),
         )
         for person in chosen
@@ -123,14 +123,14 @@ def _remarks(person: User, requests: Mapping[str, list[ApprovalRequest]]) -> Ite
     """Sentences about what lets one human being act as two."""
     if person.has_role_conflict:
         yield "Administrator with a QA role: the QA role gives nothing."
-    own = requests.get(person.actor, [])
+    own = requests.get(person.subject, [])
     if person.signing_suspended_at:
         waiting = [identity.Cause(each.cause).label for each in own if each.state == State.OPEN]
         causes = ", ".join(dict.fromkeys(waiting))
         yield f"Signing is suspended: {causes or 'the request was refused'}."
     last = next((each for each in own if each.state == State.APPROVED), None)
     if last and last.asked_by_id and last.decided_by:
-        makers = {each.asked_by_id for each in requests.get(last.decided_by.actor, [])}
+        makers = {each.asked_by_id for each in requests.get(last.decided_by.subject, [])}
         if last.asked_by_id in makers:
             yield (
                 f"{last.asked_by_name} asked to verify this identity, and had made or changed the "
@@ -148,7 +148,7 @@ def _grant(role: str, entry: Recorded | None) -> Grant:
 
 def _grants(people: Iterable[User]) -> dict[tuple[str, str], Recorded]:
     """The entry that gave each person each role last."""
-    subjects = [person.actor for person in people]
+    subjects = [person.subject for person in people]
     given: dict[tuple[str, str], Recorded] = {}
     for entry in queries.entries_of_events(["user.created", "user.changed"], subjects):
         for role in _given_in(entry):
@@ -224,11 +224,9 @@ def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: Electronic
         record(
             EVENT,
             subject=f"access-review:{uuid4()}",
-            n=0,
+            by=by.signer,
             code=outcome.upper(),
             sha256=hashlib.sha256(table(rows).encode()).hexdigest(),
-            actor=by.actor,
-            role=by.role,
             detail={
                 **by.shown,
                 "accounts": len(rows),

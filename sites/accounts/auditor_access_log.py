@@ -17,8 +17,7 @@ from django.utils import timezone
 
 from audit.ledger import context
 from audit.ledger.context import RequestOrigin
-from audit.ledger.log import ledger, record
-from sites import account_changes
+from audit.ledger.log import ledger
 from sites.models import User
 from sites.models.usage_counters import PageViews
 
@@ -63,17 +62,14 @@ def enter(now: datetime | None = None) -> int:
 
 def _enter(views: Sequence[PageViews]) -> None:
     first = views[0]
-    person = account_changes.numbered(first.user_id)
+    person = User.objects.get(pk=first.user_id)
     opened = [{"request": view.request, "times": view.count} for view in views]
     # By the auditor, from where they were: not of the request that happens to enter it.
-    theirs = RequestOrigin({"address": first.client}, lambda: (person.actor, str(person)))
+    theirs = RequestOrigin({"address": first.client}, lambda: (person.actor_name, str(person)))
     with context.set_origin(theirs):
-        record(
+        person.record(
             "user.pages_opened",
-            subject=person.actor,
-            n=person.revision,
-            actor=person.actor,
-            role=person.role,
+            by=person.actor,
             occurred_at=first.began_at,
             detail={"minutes": int(STRETCH.total_seconds() // 60), "opened": opened},
         )

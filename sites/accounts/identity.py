@@ -11,7 +11,6 @@ from enum import StrEnum
 
 from django.utils import timezone
 
-from audit.ledger.log import record
 from sites import account_notices, approvals
 from sites.approvals import ApprovalRule, Kind, State
 from sites.models import User
@@ -49,14 +48,14 @@ _FIRST = {Cause.ASKED, Cause.CREATED}
 
 def is_waiting(person: User) -> bool:
     """Whether a request to verify this person is open."""
-    return ApprovalRequest.objects.open().about(Kind.IDENTITY, person.actor).exists()
+    return ApprovalRequest.objects.open().about(Kind.IDENTITY, person.subject).exists()
 
 
 def ask(person: User, cause: Cause, *, by: User | None, reason: str = "") -> ApprovalRequest:
     """Ask for the person's identity to be verified. Inside `ledger()`."""
     return approvals.ask(
         Kind.IDENTITY,
-        subject=person.actor,
+        about=person.subject,
         subject_name=f"{person} ({person.username})",
         by=by,
         reason=reason,
@@ -80,7 +79,7 @@ def signer_note(person: User) -> str:
 
     Empty where no one else has changed how the person signs in.
     """
-    rows = ApprovalRequest.objects.about(Kind.IDENTITY, person.actor)
+    rows = ApprovalRequest.objects.about(Kind.IDENTITY, person.subject)
     changed = rows.filter(state=State.APPROVED).exclude(cause__in=_FIRST).order_by("-pk").first()
     if changed is None or changed.decided_at is None:
         return ""
@@ -96,14 +95,14 @@ def requests_by_subject() -> dict[str, list[ApprovalRequest]]:
     found: defaultdict[str, list[ApprovalRequest]] = defaultdict(list)
     rows = ApprovalRequest.objects.filter(kind=Kind.IDENTITY).select_related("decided_by")
     for request in rows.order_by("-pk"):
-        found[request.subject].append(request)
+        found[request.about].append(request)
     return dict(found)
 
 
 def _barred(request: ApprovalRequest, person: User) -> str:
-    if request.subject == person.actor:
+    if request.about == person.subject:
         return "This is your own identity. A second administrator has to verify it."
-    since = ApprovalRequest.objects.about(Kind.IDENTITY, request.subject)
+    since = ApprovalRequest.objects.about(Kind.IDENTITY, request.about)
     verified = since.filter(state=State.APPROVED).order_by("-pk").values_list("pk", flat=True)
     # Of those refused too: else who changed the account could have it asked for once more.
     if since.filter(asked_by=person, pk__gt=verified.first() or 0).exists():
@@ -115,7 +114,7 @@ def _barred(request: ApprovalRequest, person: User) -> str:
 
 
 def _verify(request: ApprovalRequest, by: User) -> None:
-    person = User.objects.select_for_update().get(pk=request.subject_key)
+    person = User.lock(request.about_key)
     now = timezone.now()
     said = {
         "identity_evidence": request.note,
@@ -129,15 +128,11 @@ def _verify(request: ApprovalRequest, by: User) -> None:
     }
     for name, value in said.items():
         setattr(person, name, value)
-    person.revision += 1
-    person.save(update_fields=[*said, "revision"])
+    person.save(update_fields=list(said))
     approvals.close_others(request, by)
-    record(
+    person.record(
         "user.changed",
-        subject=person.actor,
-        n=person.revision,
-        actor=by.actor,
-        role=by.role,
+        by=by.actor,
         detail={
             "object": str(person),
             "changes": changes,

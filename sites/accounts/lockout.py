@@ -33,8 +33,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from audit.ledger import context
-from audit.ledger.log import ledger, record
-from sites import account_changes
+from audit.ledger.log import ledger
 from sites.accounts import known_browsers, sign_in_log
 from sites.models import User
 from sites.models.usage_counters import Tries
@@ -173,7 +172,7 @@ def record_failure(
 
 def _report_lockout(each: AttemptCount, name: str, person: User | None, until: datetime) -> None:
     address = context.current_origin().facts.get("address", "")
-    lock = Lockout(each.kind, name, address, person.actor if person else "", until)
+    lock = Lockout(each.kind, name, address, person.actor_name if person else "", until)
     if each.kind is Kind.PERSON and person:
         _record_lockout(lock, person)
     else:
@@ -187,15 +186,8 @@ def _report_lockout(each: AttemptCount, name: str, person: User | None, until: d
 def _record_lockout(lock: Lockout, person: User) -> None:
     """Enter the lockout at once: only a person who knows the password gets this far."""
     with ledger():
-        row = account_changes.numbered(person.pk)
-        record(
-            "user.locked",
-            subject=row.actor,
-            n=row.revision,
-            actor=sign_in_log.SYSTEM,
-            role="service",
-            detail={"address": lock.address, "until": lock.until.isoformat()},
-        )
+        detail = {"address": lock.address, "until": lock.until.isoformat()}
+        person.record("user.locked", by=sign_in_log.SIGN_IN_ACTOR, detail=detail)
 
 
 def clear_failures(*counts: AttemptCount) -> None:

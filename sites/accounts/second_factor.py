@@ -18,7 +18,7 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.change_tracking.field_changes import SECRET
-from audit.ledger.log import ledger, record
+from audit.ledger.log import ledger
 from sites.models import User
 
 APP, RECOVERY = "an app", "a recovery code"  # as entries name them
@@ -47,7 +47,7 @@ def set_up(person: User, code: str) -> tuple[Any, list[str]] | None:
     On record, in one transaction with the change. What was set up before opens nothing any more.
     """
     with ledger():
-        row = User.objects.select_for_update().get(pk=person.pk)
+        row = User.lock(person.pk)
         device = TOTPDevice.objects.select_for_update().filter(user=row, confirmed=False).first()
         if device is None or not device.verify_token(_plain(code)):
             return None
@@ -99,16 +99,12 @@ def _recovery_codes(person: User) -> list[str]:
 
 def _changed(person: User, since: datetime) -> None:
     old, person.second_step_since = person.second_step_since, since
-    person.revision += 1
-    person.save(update_fields=["second_step_since", "revision"])
+    person.save(update_fields=["second_step_since"])
     moments = {"old": str(old) if old else None, "new": str(since)}
     keys = {"old": SECRET if old else None, "new": SECRET}
-    record(
+    person.record(
         "user.changed",
-        subject=person.actor,
-        n=person.revision,
-        actor=person.actor,
-        role=person.role,
+        by=person.actor,
         detail={"object": str(person), "changes": {"second_step_since": moments, "key": keys}},
     )
 

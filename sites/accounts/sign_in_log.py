@@ -17,14 +17,14 @@ from django.db.models import F, Value
 from django.utils import timezone
 
 from audit.ledger import context
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
-from sites import account_changes
 from sites.models import FailedSignIns, User
 
 MINUTE = timedelta(minutes=1)
 MOST = 100  # names and addresses told apart in one minute; those beyond are counted together
 AT_ONCE = 500  # rows that one transaction enters
-SYSTEM = "system:signin"
+SIGN_IN_ACTOR = Actor.software("signin", "service")
 
 
 def connect() -> None:
@@ -54,16 +54,7 @@ def _enter(user: User, event: str, code: str = "", detail: Mapping[str, Any] | N
     if not _is_request():
         return
     with ledger():
-        person = account_changes.numbered(user.pk)
-        record(
-            event,
-            subject=person.actor,
-            n=person.revision,
-            code=code,
-            actor=person.actor,
-            role=person.role,
-            detail=detail,
-        )
+        user.record(event, by=user.actor, code=code, detail=detail)
 
 
 def _failed(credentials: Mapping[str, Any], **_signal: Any) -> None:
@@ -145,18 +136,11 @@ def enter_failures(now: datetime | None = None) -> int:
 def _enter_failure(row: FailedSignIns, user: str) -> None:
     who = {"name": row.name, "address": row.address, "user": user}
     if row.count:
-        _enter_counted("signin.failed", 0, row, {**who, "count": row.count})
+        _enter_counted("signin.failed", row, {**who, "count": row.count})
     if row.locked_until:
-        _enter_counted("signin.locked", 1, row, {**who, "until": row.locked_until.isoformat()})
+        _enter_counted("signin.locked", row, {**who, "until": row.locked_until.isoformat()})
 
 
-def _enter_counted(event: str, n: int, row: FailedSignIns, detail: Mapping[str, Any]) -> None:
-    record(
-        event,
-        subject=f"signin:{row.pk}",
-        n=n,
-        actor=SYSTEM,
-        role="service",
-        occurred_at=row.minute,
-        detail=detail,
-    )
+def _enter_counted(event: str, row: FailedSignIns, detail: Mapping[str, Any]) -> None:
+    subject = f"signin:{row.pk}"
+    record(event, subject=subject, by=SIGN_IN_ACTOR, occurred_at=row.minute, detail=detail)

@@ -2,7 +2,6 @@
 
 from django.utils import timezone
 
-from audit.ledger.log import record
 from sites import approvals
 from sites.approvals import ApprovalRule, Kind, NotDecided
 from sites.models import ApiToken, User
@@ -19,7 +18,7 @@ def ask(token: ApiToken, *, by: User, reason: str = "") -> ApprovalRequest:
     owner = f"site {token.site.site_id}" if token.site else f"{token.user}"
     return approvals.ask(
         Kind.API_TOKEN,
-        subject=subject_of(token),
+        about=token.subject,
         subject_name=f"{token}, for {owner}",
         site=token.site.site_id if token.site else "",
         by=by,
@@ -32,25 +31,17 @@ def ask(token: ApiToken, *, by: User, reason: str = "") -> ApprovalRequest:
     )
 
 
-def subject_of(token: ApiToken) -> str:
-    return f"apitoken:{token.pk}"
-
-
 def _approve(request: ApprovalRequest, by: User) -> None:
-    token = ApiToken.objects.select_for_update(of=("self",)).get(pk=request.subject_key)
+    token = ApiToken.lock(request.about_key)
     if token.revoked_at:
         raise NotDecided("This token has been revoked. Refuse the request.")
     token.approved_at = timezone.now()
-    token.revision += 1
-    token.save(update_fields=["approved_at", "revision"])
+    token.save(update_fields=["approved_at"])
     change = {"old": None, "new": str(token.approved_at)}
-    record(
+    token.record(
         "apitoken.changed",
-        subject=request.subject,
-        n=token.revision,
+        by=by.actor,
         site=request.site,
-        actor=by.actor,
-        role=by.role,
         detail={
             "object": str(token),
             "changes": {"approved_at": change},

@@ -13,6 +13,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from audit.ledger.actors import TOKEN, Actor
+from audit.ledger.recorded_row import RecordedRow
 from sites import token_secrets
 
 
@@ -47,7 +49,7 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         return token if token and secret.fits(token.digest) and token.is_usable else None
 
 
-class ApiToken(models.Model):
+class ApiToken(RecordedRow):
     """Lets a program in: on behalf of one site, or of one member of staff.
 
     Only a SHA-256 of its secret is kept. Never deleted: the ledger names it.
@@ -82,7 +84,6 @@ class ApiToken(models.Model):
     expires_at = models.DateTimeField(default=in_a_year)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)  # ten minutes' grain
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     objects = ApiTokenQuerySet.as_manager()
 
@@ -115,9 +116,14 @@ class ApiToken(models.Model):
         return secret.text
 
     @property
-    def actor(self) -> str:
-        """How the ledger names what is done with it."""
-        return f"token:{self.prefix}"
+    def actor(self) -> Actor:
+        """Return the actor of what a program does with this token."""
+        return Actor.token(self.prefix, self.role)
+
+    @property
+    def actor_name(self) -> str:
+        """Return the name of `actor`, without the queries that the role needs."""
+        return f"{TOKEN}{self.prefix}"
 
     @property
     def role(self) -> str:

@@ -1,12 +1,15 @@
 """Requests that a second person has to decide: the rows. `sites.approvals` has the rules."""
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+from audit.ledger.recorded_row import RecordedRow
 
 
 class ApprovalRequestQuerySet(models.QuerySet["ApprovalRequest"]):
@@ -16,10 +19,10 @@ class ApprovalRequestQuerySet(models.QuerySet["ApprovalRequest"]):
         return self.filter(in_time, state=ApprovalRequest.State.OPEN)
 
     def about(self, kind: str, subject: str) -> Self:
-        return self.filter(kind=kind, subject=subject)
+        return self.filter(kind=kind, about=subject)
 
 
-class ApprovalRequest(models.Model):
+class ApprovalRequest(RecordedRow):
     """A change that takes effect only when another person approves it. Never deleted.
 
     `proposed` and `current` hold the values that are asked for and those that stood when they were
@@ -40,7 +43,8 @@ class ApprovalRequest(models.Model):
         EXPIRED = "expired", _("Expired")
 
     kind = models.CharField(max_length=30, choices=Kind.choices)
-    subject = models.CharField(max_length=80)  # as the ledger names it: user:3
+    # The ledger's name of the row that is to change, for example "user:3".
+    about = models.CharField(max_length=80, db_column="subject")
     subject_name = models.CharField(max_length=300)  # as people name it, when it was asked for
     site = models.CharField(max_length=60, blank=True)  # the number that entries are filed under
     cause = models.CharField(max_length=30, blank=True)  # why an identity is verified again
@@ -60,13 +64,12 @@ class ApprovalRequest(models.Model):
     decided_by_name = models.CharField(max_length=200, blank=True)
     decided_at = models.DateTimeField(null=True)
     note = models.TextField(blank=True)  # the reason of the decision, or the evidence seen
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     objects = ApprovalRequestQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]
-        indexes = [models.Index(fields=["kind", "subject"], name="approvals_of_a_subject")]
+        indexes = [models.Index(fields=["kind", "about"], name="approvals_of_a_subject")]
         constraints = [
             models.CheckConstraint(
                 condition=~Q(state__in=["approved", "refused"])
@@ -80,14 +83,17 @@ class ApprovalRequest(models.Model):
         return f"{self.get_kind_display()}: {self.subject_name}"
 
     @property
-    def ledger_name(self) -> str:
-        """The subject of this request's own entries."""
+    def subject(self) -> str:
+        """Return how the ledger names this request."""
         return f"approval:{self.pk}"
 
     @property
-    def subject_key(self) -> int:
-        """The primary key of the row that is to change."""
-        return int(self.subject.partition(":")[2])
+    def about_key(self) -> int:
+        """Return the primary key of the row that is to change."""
+        return int(self.about.partition(":")[2])
+
+    def entry_facts(self) -> Mapping[str, Any]:
+        return {"site": self.site}
 
     @property
     def is_open(self) -> bool:

@@ -13,6 +13,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from audit.ledger.recorded_row import RecordedRow
+
 
 class LegalHoldQuerySet(models.QuerySet["LegalHold"]):
     def in_force(self) -> Self:
@@ -28,7 +30,7 @@ class LegalHoldQuerySet(models.QuerySet["LegalHold"]):
         return found
 
 
-class LegalHold(models.Model):
+class LegalHold(RecordedRow):
     study = models.ForeignKey("Study", on_delete=models.PROTECT, related_name="holds")
     reason = models.CharField(
         max_length=300,
@@ -48,7 +50,6 @@ class LegalHold(models.Model):
         related_name="+",
     )
     lifted_at = models.DateTimeField(_("lifted (UTC)"), null=True, editable=False)
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     objects = LegalHoldQuerySet.as_manager()
 

@@ -6,6 +6,7 @@ from django.db.models import Q, Value
 from django.db.models.functions import Replace, Upper
 from django.utils.translation import gettext_lazy as _
 
+from audit.ledger.recorded_row import RecordedRow
 from sites.portal_origin import address_without_secrets
 
 host_names = RegexValidator(
@@ -20,7 +21,7 @@ header_name = RegexValidator(
 )
 
 
-class Portal(models.Model):
+class Portal(RecordedRow):
     """A host that sites' documents are fetched from. Bucket and cap belong to it (decision 11)."""
 
     key = models.SlugField(max_length=80, unique=True)
@@ -68,7 +69,6 @@ class Portal(models.Model):
             "secret. Other origins are never contacted."
         ),
     )
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:
         ordering = ["key"]

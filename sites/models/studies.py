@@ -8,6 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from audit.ledger.recorded_row import RecordedRow
 from sites.models.portals import Portal
 from sites.models.users import User, within_reach
 
@@ -16,7 +17,7 @@ version_number = RegexValidator(
 )
 
 
-class Study(models.Model):
+class Study(RecordedRow):
     protocol_number = models.CharField(max_length=60, unique=True)
     protocol_version = models.CharField(
         max_length=40,
@@ -46,7 +47,6 @@ class Study(models.Model):
             "Years after the end of the study. If empty, the setting RETENTION_YEARS applies."
         ),
     )
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:
         ordering = ["protocol_number"]
@@ -81,7 +81,7 @@ class SiteQuerySet(models.QuerySet["Site"]):
         return self.filter(memberships__user=user)
 
 
-class Site(models.Model):
+class Site(RecordedRow):
     """A clinical site. `site_id` is unique per deployment (decision 12)."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="sites")
@@ -94,7 +94,6 @@ class Site(models.Model):
         blank=True,
         help_text=_("The day of site activation. GCP certificates have to be valid on this day."),
     )
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     objects = SiteQuerySet.as_manager()
 

@@ -9,6 +9,8 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
+from audit.ledger.actors import PERSON, Actor
+from audit.ledger.recorded_row import RecordedRow
 from sites import account_changes
 from sites.models.base_user import BaseUser
 from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, NAMES, NO_ROLE, named
@@ -36,7 +38,7 @@ class PeopleManager(UserManager["User"]):
         return person
 
 
-class User(BaseUser):
+class User(RecordedRow, BaseUser):
     """A person. Never deleted and never renamed: the ledger and signatures name them (R18)."""
 
     printed_name = models.CharField(
@@ -44,7 +46,6 @@ class User(BaseUser):
     )
     identity_verified_at = models.DateTimeField(null=True, blank=True)
     policy_acknowledged_at = models.DateTimeField(null=True, blank=True)
-    revision = models.PositiveIntegerField(default=0, editable=False)
 
     objects: ClassVar[PeopleManager] = PeopleManager()
 
@@ -76,9 +77,21 @@ class User(BaseUser):
         return check_password(raw_password, self.password, renew)
 
     @property
-    def actor(self) -> str:
-        """How the ledger names this person; the printed name stays in the detail."""
-        return f"user:{self.pk}"
+    def actor(self) -> Actor:
+        """Return the actor of what this person does, with all roles that they act as."""
+        return Actor.person(self.pk, self.role)
+
+    @property
+    def actor_name(self) -> str:
+        """Return the name of `actor`, without the queries that the roles need.
+
+        It equals `subject`. The printed name of a person is in the details of entries only.
+        """
+        return f"{PERSON}{self.pk}"
+
+    def actor_with(self, permission: str) -> Actor:
+        """Return the actor of what this person does by `permission` ("app.codename")."""
+        return Actor.person(self.pk, self.role_with(permission))
 
     @property
     def sees_all_sites(self) -> bool:

@@ -203,7 +203,7 @@ def test_the_submitter_of_a_batch_can_cancel_it(program, site, make_line):
     assert repeated.json()["status"] == "CANCELLED"
     batch = Batch.objects.get()
     requests = [each for each in timeline(batch.subject) if each.event == "batch.cancel_requested"]
-    assert [each.actor for each in requests] == [newer.token.actor]
+    assert [each.actor for each in requests] == [newer.token.actor_name]
 
 
 def test_a_batch_in_processing_is_cancelled_when_the_worker_returns_its_chunk(

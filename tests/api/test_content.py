@@ -151,7 +151,7 @@ def test_downloads_are_recorded_and_requests_without_bytes_are_not(
     whole, part = timeline(document.subject)[before:]
     assert (whole.event, whole.actor, whole.site) == (
         "document.downloaded",
-        program.token.actor,
+        program.token.actor_name,
         "0203",
     )
     assert (whole.sha256, whole.to_state) == (SHA256, "")

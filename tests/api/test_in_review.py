@@ -45,7 +45,7 @@ def test_a_corrected_type_and_person_cause_a_new_check(program, document):
         "RECEIVED", "cv", "cv.ana-ruiz",
     )  # fmt: skip
     entry = timeline(document.subject)[-1]
-    assert (entry.event, entry.actor) == ("document.redeclared", program.token.actor)
+    assert (entry.event, entry.actor) == ("document.redeclared", program.token.actor_name)
     assert entry.detail["reason"] == REASON
 
 

@@ -41,7 +41,7 @@ def test_a_submission_is_recorded_with_the_token_as_actor(program, site, make_li
     batch = Batch.objects.get()
     for subject in (batch.subject, batch.documents.get().subject):
         entry = timeline(subject)[0]
-        assert (entry.actor, entry.role) == (program.token.actor, "site system")
+        assert (entry.actor, entry.role) == (program.token.actor_name, "site system")
 
 
 def test_files_are_registered_with_their_descriptions(program, site):

@@ -1,8 +1,8 @@
 """Repeated downloads from a portal, which operations request without a manifest."""
 
+from audit.ledger.actors import Actor
 from ingestion.core.breaker import BreakerState
 from ingestion.documents import batches
-from ingestion.documents.transitions import Actor
 from ingestion.models import Batch, BatchSource, Document, PortalLimitState
 from sites.models import Site
 from tests import steps

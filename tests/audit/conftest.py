@@ -2,6 +2,7 @@ import secrets
 
 import pytest
 
+from audit.ledger.actors import Actor
 from audit.signing import key_rotation
 from audit.verification import verify
 from tests.audit.authority import time_stamp_authority
@@ -26,7 +27,7 @@ def _own_folders(settings, tmp_path, monkeypatch):
 @pytest.fixture
 def key(db):
     """A ledger with a key: entry 1 says so."""
-    return key_rotation.create_key(by="system:test")
+    return key_rotation.create_key(by=Actor.software("test", "operations"))
 
 
 @pytest.fixture

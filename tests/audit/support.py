@@ -7,22 +7,25 @@ import pytest
 from django.db import connection
 
 from audit.ledger import append, append_only, database_roles, log
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 
 APPLICATION = "siteledger_application"
 
 
-def write(n=0, *, subject="document:1", event="document.archived", actor="system:worker", **facts):
+def write(
+    n=0, *, subject="document:1", event="document.archived", actor="system:worker", role="", **facts
+):
     """One entry in a ledger block of its own."""
     with ledger():
-        record(event, subject=subject, n=n, actor=actor, **facts)
+        record(event, subject=subject, n=n, by=Actor(actor, role), **facts)
 
 
 def write_many(count, *, subject="document:1", **facts):
     """Entries 0 to count - 1 of a subject, in one ledger block."""
     with ledger():
         for n in range(count):
-            record("document.archived", subject=subject, n=n, actor="system:worker", **facts)
+            record("document.archived", subject=subject, n=n, by=Actor("system:worker"), **facts)
 
 
 @contextmanager

@@ -14,10 +14,11 @@ from audit.electronic_signatures import (
 from audit.export.timeline import signature_columns
 from audit.export.trail import LedgerLine
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record, write_time
 
 pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R26")]
-RAFAEL = ElectronicSignature("user:7", "staff", "Rafael Duarte", "I reviewed this document.")
+RAFAEL = ElectronicSignature(Actor("user:7", "staff"), "Rafael Duarte", "I reviewed this document.")
 FACTS = {"note": "Ask the chair to sign.", "judged": [{"code": "SIGNATURE_MISSING", "page": 2}]}
 SHA = "ab" * 32
 
@@ -28,8 +29,7 @@ def signed(facts=FACTS, sha256=SHA, by=RAFAEL):
             "document.returned",
             subject="document:1",
             n=1,
-            actor=by.actor,
-            role=by.role,
+            by=by.signer,
             sha256=sha256,
             occurred_at=by.at,
             detail=by.over(facts, sha256=sha256),

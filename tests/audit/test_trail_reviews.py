@@ -8,12 +8,13 @@ from django.utils import timezone
 from audit import trail_reviews
 from audit.electronic_signatures import ElectronicSignature
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.ledger.log import LedgerError
 from audit.models import AppendOnly, AuditReview
 from audit.trail_reviews import DAY, Outcome, ReviewScope
 from tests.audit.support import write, write_many
 
-RAFAEL = ElectronicSignature("user:7", "staff", "Rafael Duarte", "review")
+RAFAEL = ElectronicSignature(Actor("user:7", "staff"), "Rafael Duarte", "review")
 TODAY = timezone.now().date()
 
 

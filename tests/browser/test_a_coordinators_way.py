@@ -90,7 +90,7 @@ def test_a_packet_is_sent_and_seen_to_be_filed(through_the_door, mara, files):
 def is_on_record(document, person):
     """Received from this person, and filed."""
     first, *_, last = queries.timeline(document.subject)
-    return (first.actor, last.event) == (person.actor, "document.filed")
+    return (first.actor, last.event) == (person.actor_name, "document.filed")
 
 
 def test_a_mistake_is_named_where_it_is_and_nothing_is_lost(signed_in, mara, files):

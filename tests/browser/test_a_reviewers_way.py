@@ -141,7 +141,7 @@ def decided(document, person):
     # The browser may still fetch page images when the decision is signed.
     entries = [each for each in queries.timeline(document.subject) if each.event != VIEWED]
     entry = entries[-1]
-    assert (entry.actor, entry.detail["printed_name"]) == (person.actor, person.printed_name)
+    assert (entry.actor, entry.detail["printed_name"]) == (person.actor_name, person.printed_name)
     return entry.event
 
 

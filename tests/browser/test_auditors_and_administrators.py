@@ -54,8 +54,8 @@ def test_an_auditor_reads_a_documents_trail_and_that_is_on_record(
     expect(page.get_by_text("Checking → Filed")).to_be_visible()
     expect(page.get_by_role("button", name="Verify now")).to_have_count(0)
     auditor_access_log.enter(timezone.now() + auditor_access_log.STRETCH)
-    entry = queries.timeline(vera.actor)[-1]
-    assert (entry.event, entry.actor) == ("user.pages_opened", vera.actor)
+    entry = queries.timeline(vera.actor_name)[-1]
+    assert (entry.event, entry.actor) == ("user.pages_opened", vera.actor_name)
     opened = [each["request"] for each in entry.detail["opened"]]
     assert f"200 GET /admin/audit/document/{document.pk}/" in opened
 
@@ -74,6 +74,6 @@ def test_an_administrator_gives_a_person_a_site_and_says_why(through_the_door, s
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("was changed successfully")).to_be_visible()
     assert User.objects.get(pk=nora.pk).email == "nora@example.org"
-    entry = queries.timeline(nora.actor)[-1]
-    assert (entry.event, entry.actor) == ("user.changed", ada.actor)
+    entry = queries.timeline(nora.actor_name)[-1]
+    assert (entry.event, entry.actor) == ("user.changed", ada.actor_name)
     assert entry.detail["reason"] == WHY

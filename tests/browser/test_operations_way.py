@@ -60,7 +60,7 @@ def test_a_held_document_is_tried_again_from_the_dashboard(through_the_door, olu
     expect(page.get_by_text("1 document is in the queue again.")).to_be_visible()
     expect(page.get_by_text("There are no stuck items.")).to_be_visible()
     entry = queries.timeline(document.subject)[-1]
-    assert (entry.actor, entry.detail["reason"]) == (olu.actor, WHY)
+    assert (entry.actor, entry.detail["reason"]) == (olu.actor_name, WHY)
     page.get_by_role("link", name="Back to Operations").click()
     expect(page.get_by_text("1 document is held.")).to_have_count(0)
 

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 from audit import background_jobs
 from audit.export.job import KIND
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from audit.signing import key_rotation
 from ingestion import roles
 from tests.factories import make_site, make_user
@@ -24,7 +25,7 @@ def work(settings, tmp_path):
     """`work()` does what waits, as a worker would."""
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR, settings.EXPORT_DIR = tmp_path / "anchors", tmp_path / "exports"
-    key_rotation.create_key(by="system:tests")
+    key_rotation.create_key(by=Actor.software("tests", "operations"))
 
     def work():
         while background_jobs.run_next_job():
@@ -82,7 +83,7 @@ def test_a_review_of_the_trail_is_signed(through_the_door, rafael, packet):
     page.get_by_role("button", name="Sign the review").click()
     expect(page.get_by_text(FINDINGS)).to_be_visible()
     (entry,) = queries.find_entries(limit=1)
-    assert (entry.event, entry.actor) == ("ledger.reviewed", rafael.actor)
+    assert (entry.event, entry.actor) == ("ledger.reviewed", rafael.actor_name)
 
 
 def test_an_export_is_made_and_downloaded_without_javascript(signed_in, rafael, packet, work):

@@ -13,6 +13,7 @@ from django_q.brokers import get_broker
 from django_q.models import OrmQ, Schedule, Task
 
 from audit import background_jobs
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from audit.signing import key_rotation
 from ingestion import roles
@@ -220,7 +221,7 @@ class World:
 
     def _asked_for(self) -> None:
         """A check, an export and two reviews: asked for by pages, done by a worker's function."""
-        key_rotation.create_key(by="system:tests")
+        key_rotation.create_key(by=Actor.software("tests", "operations"))
         rafael = self.client("rafael")
         self.names["check"] = _key(rafael.post("/admin/audit/verify/now/"))
         self.names["export"] = _key(rafael.post("/admin/audit/export/check/?site=0203"))

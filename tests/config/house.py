@@ -203,20 +203,20 @@ def _pages_of(keys):
 def _trail(document, mara, admin):
     """A check and an export that are done, a review of the trail, and a certified copy."""
     today = date.today()  # noqa: DTZ011 - of whom is not the question here
-    by = ElectronicSignature(mara.actor, mara.role, str(mara), certification.MEANING)
+    by = ElectronicSignature(mara.actor, str(mara), certification.MEANING)
     certification.certify(document, reason=REASON, by=by)
-    seq = certification.find_certifications(document, mara.actor)[0].seq
+    seq = certification.find_certifications(document, mara.actor_name)[0].seq
     review = trail_reviews.sign_review(
         ReviewScope(today, today, site=NUMBER),
         findings="I saw nothing.",
         outcome=Outcome.NOTHING_FOUND,
-        by=ElectronicSignature(admin.actor, admin.role, "Ada", "review"),
+        by=ElectronicSignature(admin.actor, "Ada", "review"),
     )
-    check = runs.request_check(admin.actor)
+    check = runs.request_check(admin.actor_name)
     search = {"sites": [NUMBER], "subjects": [], "doc_id": "", "since": "", "until": ""}
     call_command("audit_keys", "create", verbosity=0, stdout=io.StringIO())
     export = background_jobs.request_job(
-        export_job.KIND, search | {"packet": "", "study": ""}, admin.actor
+        export_job.KIND, search | {"packet": "", "study": ""}, admin.actor_name
     )
     while background_jobs.run_next_job():
         pass

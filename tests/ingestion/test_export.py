@@ -36,7 +36,7 @@ def test_the_ledger_of_real_work_is_exported_whole_and_in_part(settings, tmp_pat
         "batch.queued", "document.received", "document.filed",
     }  # fmt: skip
     part = exported(tmp_path / "part", correlation_id=str(document.correlation_id))
-    assert len((part / "entries.ndjson").read_text().splitlines()) == document.transitions + 1
+    assert len((part / "entries.ndjson").read_text().splitlines()) == document.revision + 1
     for folder in (package, part):
         given = (
             "--vkey",

@@ -103,7 +103,7 @@ def test_how_each_page_was_read_is_kept_and_what_an_engine_made_of_it():
 
 def test_it_belongs_to_the_transition_that_decided():
     document = conclude(verdict())
-    assert document.extractions.get().attempt == document.transitions
+    assert document.extractions.get().attempt == document.revision
 
 
 def test_of_what_could_not_be_read_nothing_is_kept():

@@ -19,6 +19,7 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
 from bench import plain, process
 from ingestion.core import retry
 from ingestion.core.completion import PollOutcome, PollState, StallLimit, decide_next_poll
@@ -30,7 +31,6 @@ from ingestion.core.retry import RetryRules
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.documents import batches, progress
-from ingestion.documents.transitions import Actor
 from ingestion.intake import admission, manifest
 from ingestion.models import Batch, Chunk, Document
 from ingestion.reading.limits import ReadingLimits

@@ -5,7 +5,6 @@ import pytest
 from audit.ledger import queries
 from ingestion.dispatch import leases
 from ingestion.documents import batches
-from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from tests import steps
 from tests.factories import make_batch, make_site, make_user
@@ -49,8 +48,8 @@ def named(event, subject=""):
 def test_an_upload(client, mara):
     client.force_login(mara)
     send(client, **{"file-0": pdf(), "type-0": "irb-approval"})
-    assert named("batch.submitted") == [mara.actor]
-    assert named("document.received") == [mara.actor]
+    assert named("batch.submitted") == [mara.actor_name]
+    assert named("document.received") == [mara.actor_name]
 
 
 @pytest.mark.parametrize(
@@ -71,13 +70,13 @@ def test_another_try():
     batch, ops = make_batch(), make_user("ops", is_staff=True)
     (lease,) = leases.claim_due_chunks(1, by="here:1:1")
     steps.give_up(lease.items[0].document, lease.lease_id, "PORTAL_UNAVAILABLE", {}, held=True)
-    retrying.retry_held(batch.documents.all(), by=Actor(ops.actor, ops.role))
+    retrying.retry_held(batch.documents.all(), by=ops.actor)
     assert named("document.held") == ["system:worker"]
-    assert named("document.tried_again") == [ops.actor]
+    assert named("document.tried_again") == [ops.actor_name]
 
 
 def test_a_cancelling():
     batch, ops = make_batch(), make_user("ops", is_staff=True)
-    batches.cancel_batch(batch, by=Actor(ops.actor, ops.role))
-    assert named("batch.cancel_requested", batch.subject) == [ops.actor]
-    assert named("document.cancelled") == [ops.actor]
+    batches.cancel_batch(batch, by=ops.actor)
+    assert named("batch.cancel_requested", batch.subject) == [ops.actor_name]
+    assert named("document.cancelled") == [ops.actor_name]

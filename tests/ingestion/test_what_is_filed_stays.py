@@ -125,7 +125,7 @@ def test_whoever_asks_to_delete_what_stays_is_told_why_not_and_is_on_record(
             EntrySearch(subjects=[subject], event=f"{kind}.deletion_refused")
         )
         assert [(each.actor, each.detail["reason"]) for each in tried] == [
-            (administrator.actor, WHY)
+            (administrator.actor_name, WHY)
         ] * number
     said = answer.content.decode()
     assert "The audit trail records your attempt" in said
@@ -205,7 +205,7 @@ def test_in_the_admin_it_is_refused_with_a_sentence_and_who_tried_is_on_record(c
     last = queries.timeline(filed.subject)[-1]
     if role == "administrator":
         assert "Documents and their history cannot be deleted." in answer.content.decode()
-        assert (last.event, last.actor) == ("document.deletion_refused", user.actor)
+        assert (last.event, last.actor) == ("document.deletion_refused", user.actor_name)
     else:
         assert "does not have the required permission" in answer.content.decode()
         assert last.event == "document.filed"

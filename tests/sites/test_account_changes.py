@@ -40,7 +40,7 @@ def test_the_first_administrator_is_on_record_with_who_made_them(settings):
     )  # fmt: skip
     person = User.objects.get(username="ada")
     assert person.check_password(NEW)
-    (entry,) = timeline(person.actor)
+    (entry,) = timeline(person.actor_name)
     assert (entry.event, entry.role) == ("user.created", "operations")
     assert without_process(entry.actor) == "system:createsuperuser"
     assert entry.detail["os_user"] == "otto"
@@ -82,7 +82,7 @@ def test_the_demo_enters_each_person_once_and_what_differs_the_next_time(setting
     mara.groups.set(Group.objects.filter(name="Operations"))
     Membership.objects.all().delete()
     call_command("demo_users")
-    changes = timeline(mara.actor)[-1].detail["changes"]
+    changes = timeline(mara.actor_name)[-1].detail["changes"]
     assert changes == {
         "groups": {"old": ["Operations"], "new": []},
         "sites": {"old": [], "new": ["0001"]},

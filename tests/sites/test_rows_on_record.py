@@ -18,6 +18,7 @@ from django.utils import timezone
 from django_otp.oath import TOTP
 
 from audit.ledger import bound_rows, queries, redaction
+from audit.ledger.actors import Actor
 from audit.models import Entry
 from audit.verification import verify
 from audit.verification.start import Mode
@@ -207,9 +208,9 @@ def test_an_account_without_a_beginning_stays_named_after_a_change_on_record(mar
 
 
 def test_what_is_redacted_is_said_not_to_be_checkable_and_is_no_problem(mara):
-    entry = Entry.objects.get(subject=mara.actor)
+    entry = Entry.objects.get(subject=mara.actor_name)
     redaction.redact_entry(
-        entry.pk, reason=WHY, actor="system:redact", role="operations", authorised_by="user:1"
+        entry.pk, reason=WHY, by=Actor("system:redact", "operations"), authorised_by="user:1"
     )
     verdict = verify.verify_ledger()
     assert verdict.problems == ()
@@ -242,7 +243,7 @@ def test_the_upgrade_puts_accounts_and_tokens_on_record_and_covers_them_from_the
     made.save()
     of_that_time = MigrationLoader(connection).project_state([("clinical_sites", UPGRADE)]).apps
     import_module(f"sites.migrations.{UPGRADE}").record_rows(of_that_time, None)
-    (entry,) = queries.timeline(person.actor)
+    (entry,) = queries.timeline(person.actor_name)
     assert entry.event == "user.recorded"
     assert "are not covered by checks of the ledger" in entry.detail["reason"]
     assert problems() == []
@@ -258,7 +259,7 @@ def test_a_field_that_a_later_release_adds_begins_as_its_default(mara, monkeypat
             bound_rows.KINDS, "user", replace(kind, left_out=kind.left_out | {"access_until"})
         )
         older = User.objects.create_user("older", password=PASSWORD)
-    assert "access_until" not in queries.timeline(older.actor)[0].detail["row"]
+    assert "access_until" not in queries.timeline(older.actor_name)[0].detail["row"]
     assert problems() == []
     sql("UPDATE clinical_sites_user SET access_until = '2030-01-01' WHERE id = %s", older.pk)
     assert " access_until changed " in problems()[0]

@@ -142,7 +142,7 @@ def test_the_database_refuses_a_portal_that_could_never_be_asked():
 
 def test_a_person_has_a_name_for_the_ledger_and_one_for_people():
     person = make_user("ana", printed_name="Dr. Ana Müller")
-    assert (str(person), person.actor) == ("Dr. Ana Müller", f"user:{person.pk}")
+    assert (str(person), person.actor_name) == ("Dr. Ana Müller", f"user:{person.pk}")
     assert User.objects.get().role == "site coordinator"
 
 

@@ -12,7 +12,7 @@ import pypdf
 import pytest
 
 from audit.ledger import queries
-from audit.ledger.actors import without_process
+from audit.ledger.actors import Actor, without_process
 from audit.ledger.chain import digest
 from audit.ledger.redaction import redact_entry
 from ingestion.certified_copies import certification
@@ -318,7 +318,7 @@ def test_a_trail_that_was_changed_is_not_given_out_as_its_own(signed_in, documen
 def test_a_signature_whose_detail_was_taken_out_gives_no_copy_any_more(signed_in, document, mara):
     signed_in.post(page_of(document), given())
     seq = certified(document)[0].seq
-    by = {"actor": mara.actor, "role": "staff", "authorised_by": mara.actor}
+    by = {"by": Actor(mara.actor_name, "staff"), "authorised_by": mara.actor_name}
     redact_entry(seq, reason="It names a participant.", **by)
     assert signed_in.get(f"{page_of(document)}{seq}/").status_code == 404
     assert "Copies that you signed" not in signed_in.get(page_of(document)).content.decode()
@@ -342,7 +342,7 @@ def test_a_large_document_is_copied_without_being_held_in_memory(signed_in, site
     (tmp_path / "incoming").write_bytes(content)
     get_archive().put(tmp_path / "incoming", document.sha256)
     signed_in.post(page_of(document), given())
-    (signed,) = certification.find_certifications(document, mara.actor)
+    (signed,) = certification.find_certifications(document, mara.actor_name)
     tracemalloc.start()
     try:
         with (tmp_path / "copy.zip").open("w+b") as target:

@@ -2,9 +2,9 @@
 
 import pytest
 
+from audit.ledger.actors import Actor
 from audit.ledger.queries import timeline
 from ingestion.documents import batches
-from ingestion.documents.transitions import Actor
 from ingestion.intake import corrections
 from ingestion.models import Document, DraftFile
 from ingestion.review import review_requests
@@ -65,7 +65,7 @@ def test_old_and_new_name_each_other(signed_in, rejected):
 def test_that_it_was_corrected_is_on_its_record(signed_in, mara, rejected):
     new = sent(signed_in, rejected)
     last = timeline(rejected.subject)[-1]
-    assert (last.event, last.actor) == (corrections.CORRECTED, mara.actor)
+    assert (last.event, last.actor) == (corrections.CORRECTED, mara.actor_name)
     assert last.detail["by"] == new.subject
 
 
@@ -191,7 +191,7 @@ def test_what_a_portal_did_not_give_is_fetched_again(signed_in, mara, not_given)
     assert (not_given.state, not_given.attempts, not_given.code) == ("RECEIVED", 0, "")
     assert not_given.chunk.state == "WAITING"
     last = timeline(not_given.subject)[-1]
-    assert (last.event, last.actor) == ("document.tried_again", mara.actor)
+    assert (last.event, last.actor) == ("document.tried_again", mara.actor_name)
 
 
 def test_who_tries_again_twice_reads_that_it_is_being_retried(signed_in, not_given):

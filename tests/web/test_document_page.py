@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from audit.ledger.actors import add_process
+from audit.ledger.actors import Actor, add_process
 from audit.ledger.log import ledger, record
 from ingestion.documents import transitions
 from ingestion.rules.fields.extraction import FieldValue
@@ -89,7 +89,7 @@ def test_its_way_is_told_from_the_ledger(signed_in, site, mara):
 def test_a_coordinator_reads_of_siteledger_and_of_none_of_its_hosts(signed_in, site, mara):
     document = document_of(make_packet(site, mara, FILED))
     with ledger():
-        record("document.seen", subject=document.subject, n=3, actor="system:look")
+        record("document.seen", subject=document.subject, n=3, by=Actor("system:look"))
     text = shown(signed_in, document)
     assert ", by SiteLedger</span>" in text
     assert ", system:look</span>" in text
@@ -99,7 +99,7 @@ def test_a_coordinator_reads_of_siteledger_and_of_none_of_its_hosts(signed_in, s
 def test_what_moves_nothing_is_told_too(signed_in, site, mara):
     document = document_of(make_packet(site, mara, FILED))
     with ledger():
-        record("document.viewed", subject=document.subject, n=3, actor="user:0", role="auditor")
+        record("document.viewed", subject=document.subject, n=3, by=Actor("user:0", "auditor"))
     text = shown(signed_in, document)
     assert "<strong>Viewed</strong>" in text
     assert ", auditor</span>" in text

@@ -44,7 +44,7 @@ def test_operations_and_administrators_say_why_first(client, document, role):
     assert downloads(document) == []
     assert body(client.post(address, {"reason": WHY})) == BYTES
     (entry,) = downloads(document)
-    assert (entry.actor, entry.detail["reason"]) == (person.actor, WHY)
+    assert (entry.actor, entry.detail["reason"]) == (person.actor_name, WHY)
 
 
 def test_who_works_with_documents_is_asked_nothing(client, document, mara):

@@ -177,7 +177,7 @@ def test_who_overrules_a_clear_guess_is_asked_once_and_both_are_on_record(signed
     assert prompted.reason_code == f"type-k{said['id']}:looks_like_another"
     received, overruled = timeline(Document.objects.get().subject)
     assert (received.event, overruled.event) == ("document.received", "document.guess_overruled")
-    assert overruled.actor == mara.actor
+    assert overruled.actor == mara.actor_name
     assert overruled.detail["looks_like"] == "cv"
 
 

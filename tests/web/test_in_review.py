@@ -70,7 +70,7 @@ def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, se
     assert (old.state, new.state, new.corrects) == ("WITHDRAWN", "RECEIVED", old)
     entry = timeline(old.subject)[-1]
     assert (entry.event, entry.actor, entry.from_state, entry.to_state) == (
-        "document.replaced", mara.actor, "IN_REVIEW", "WITHDRAWN",
+        "document.replaced", mara.actor_name, "IN_REVIEW", "WITHDRAWN",
     )  # fmt: skip
     assert entry.detail["by"] == new.subject
     assert list(assignments.filter_queue(assignments.QueueFilter())) == []

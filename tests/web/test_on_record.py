@@ -39,7 +39,7 @@ def test_a_download_is_on_record_with_whose_and_which_bytes(signed_in, mara, doc
     answer = signed_in.get(address, headers={"X-Request-ID": "trace-7"})
     assert b"".join(answer.streaming_content) == BYTES
     (entry,) = downloads(document)
-    assert (entry.actor, entry.role, entry.site) == (mara.actor, "site coordinator", "0203")
+    assert (entry.actor, entry.role, entry.site) == (mara.actor_name, "site coordinator", "0203")
     assert entry.sha256 == SHA256
     names = ("printed_name", "request_id", "address")
     assert [entry.detail[name] for name in names] == ["Mara Lindqvist", "trace-7", "127.0.0.1"]
@@ -81,7 +81,11 @@ def test_an_upload_that_comes_back_is_on_record_with_what_was_wrong_with_it(sign
     send(signed_in, **{"file-0": pdf("scan0001.pdf"), "type-0": "", "file-1": pdf("a.docx")})
     assert not Packet.objects.exists()
     (entry,) = latest()
-    assert (entry.event, entry.actor, entry.site) == ("packet.form_came_back", mara.actor, "0203")
+    assert (entry.event, entry.actor, entry.site) == (
+        "packet.form_came_back",
+        mara.actor_name,
+        "0203",
+    )
     assert entry.reason_code == "file-1:unacceptable"
     kept = DraftFile.objects.get()
     assert [each["field"] for each in entry.detail["typed"]] == [f"row-k{kept.pk}", "row-1"]
@@ -97,5 +101,5 @@ def test_the_prompt_and_what_was_changed_after_it_are_both_on_record(signed_in, 
     prompted, *registered = reversed(latest())
     assert prompted.reason_code == f"type-k{kept.pk}:not_registrable"
     received = next(each for each in registered if each.event == "document.received")
-    assert received.actor == mara.actor
+    assert received.actor == mara.actor_name
     assert received.detail["printed_name"] == "Mara Lindqvist"

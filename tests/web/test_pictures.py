@@ -67,7 +67,7 @@ def test_that_somebody_looked_is_on_record_once_an_hour(signed_in, sent, mara):
     for page in (1, 2, 1):
         picture(signed_in, document, page)
     seen = [entry for entry in timeline(document.subject) if entry.event == "document.viewed"]
-    assert [entry.actor for entry in seen] == [mara.actor]
+    assert [entry.actor for entry in seen] == [mara.actor_name]
 
 
 @pytest.mark.requirement("R15")

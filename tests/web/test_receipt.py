@@ -82,7 +82,7 @@ def test_that_somebody_has_it_is_on_record(signed_in, mara, packet):
     signed_in.head(f"/packets/{packet.reference}/receipt/")
     entries = timeline(packet.subject)
     assert [entry.event for entry in entries] == ["packet.receipt_downloaded"] * 2
-    assert {entry.actor for entry in entries} == {mara.actor}
+    assert {entry.actor for entry in entries} == {mara.actor_name}
 
 
 @pytest.mark.requirement("R15")

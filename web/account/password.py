@@ -100,7 +100,7 @@ def password(request: SignedIn) -> HttpResponse:
         messages.success(request, CHANGED)
         return HttpResponseRedirect(requested_next_page(request) or start_page(request.user))
     if form.errors:
-        by = (person.actor, person.role)
+        by = person.actor
         form_errors.record_form_errors(
             "password", wrong=form_errors.error_codes(form), typed={}, by=by
         )

@@ -72,7 +72,7 @@ def session(request: HttpRequest) -> HttpResponse:
         return JsonResponse({"person": ""})
     soonest, whole = sessions.left(request.session, time.time())
     left = {"seconds": int(soonest), "whole": int(whole)}
-    return JsonResponse({"person": person.actor, "csrf": get_token(request), **left})
+    return JsonResponse({"person": person.actor_name, "csrf": get_token(request), **left})
 
 
 def session_terms(context: Mapping[str, Any]) -> dict[str, str | int] | None:
@@ -83,4 +83,4 @@ def session_terms(context: Mapping[str, Any]) -> dict[str, str | int] | None:
     if sessions.BEGAN not in request.session:
         return None
     soonest, _whole = sessions.left(request.session, time.time())
-    return {"person": person.actor, "seconds": int(soonest), "warning": sessions.WARNING}
+    return {"person": person.actor_name, "seconds": int(soonest), "warning": sessions.WARNING}

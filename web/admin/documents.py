@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from audit.change_tracking.change_reasons import REASON_FIELD
 from audit.change_tracking.undeletable import UndeletableAdmin
 from audit.ledger.context import change_reason
-from ingestion.documents import transitions
-from ingestion.documents.transitions import Actor
+from audit.ledger.log import ledger
 from ingestion.intake import retrying
 from ingestion.models import Document, Finding
 from ingestion.rules.finding_texts import Sentences, sentences
@@ -93,7 +92,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
     def try_again(self, request: HttpRequest, chosen: QuerySet[Document]) -> None:
         """Put the held documents of the selection back into the queue; skip the others."""
         user, selected = cast("User", request.user), chosen.count()
-        retried = retrying.retry_held(chosen, by=Actor(user.actor, user.role))
+        retried = retrying.retry_held(chosen, by=user.actor)
         done = ngettext(
             "{n} document is in the queue again.", "{n} documents are in the queue again.", retried
         )
@@ -113,8 +112,8 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
     def enter_refusal(self, request: HttpRequest, obj: Document, why: str) -> None:
         """Record the refused deletion in the document's own history."""
         user = cast("User", request.user)
-        with change_reason(request.POST.get(REASON_FIELD, "")):
-            transitions.record_refused_deletion(obj, why, by=Actor(user.actor, user.role))
+        with ledger(), change_reason(request.POST.get(REASON_FIELD, "")):
+            obj.record("document.deletion_refused", by=user.actor, detail={"kept_because": why})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return (

@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy as _
 from audit.change_tracking.undeletable import UndeletableAdmin
 from ingestion.core.states import SETTLED_STATES, BatchState, ChunkState
 from ingestion.documents import batches
-from ingestion.documents.transitions import Actor
 from ingestion.models import Batch, Chunk, Document, Packet
 from sites import retention
 from sites.models import User
@@ -80,7 +79,7 @@ class BatchAdmin(UndeletableAdmin, CountedAdmin):
         user = cast("User", request.user)
         for batch in chosen.order_by("pk"):
             try:
-                batches.cancel_batch(batch, by=Actor(user.actor, user.role))
+                batches.cancel_batch(batch, by=user.actor)
             except batches.AlreadyFinal as error:
                 skipped = gettext("Skipped: {error}.").format(error=error)
                 self.message_user(request, skipped, messages.WARNING)

@@ -18,7 +18,6 @@ from ingestion.certified_copies.certification import (
     CertificationRefused,
     DocumentNotOnFile,
 )
-from ingestion.documents.transitions import Actor
 from ingestion.models import Document
 from web.documents.lookup import get_visible_document
 from web.shell.access import DOWNLOAD, FORM, SignedIn, page
@@ -54,7 +53,7 @@ def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
 def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileResponse:
     """The package, for whoever signed it."""
     document = get_visible_document(request.user, pk)
-    signed = certification.find_certifications(document, request.user.actor)
+    signed = certification.find_certifications(document, request.user.actor_name)
     found = next((each for each in signed if each.seq == seq), None)
     if found is None:
         raise Http404
@@ -64,7 +63,7 @@ def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileR
             certification.write_package(file, document, found)
         except CertificationRefused as why:
             return _refused(request, document, why)
-        by = Actor(request.user.actor, request.user.role)
+        by = request.user.actor
         certification.record_download(document, found, by=by)
         refused.pop_all()  # the response closes it
     file.seek(0)
@@ -90,7 +89,7 @@ def _shown(
         "document": document,
         "form": form,
         "refusal": refusal or certification.explain_refusal(document),
-        "signed": certification.find_certifications(document, request.user.actor),
+        "signed": certification.find_certifications(document, request.user.actor_name),
         "meaning": MEANING,
     }
     return render(request, "documents/certified_copies.html", context, status=status)

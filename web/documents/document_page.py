@@ -11,7 +11,6 @@ from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REAS
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents import downloads
-from ingestion.documents.transitions import Actor
 from ingestion.models import Document
 from ingestion.review import decisions
 from ingestion.review.decision_rules import ACTIONS_ON_FILED
@@ -119,7 +118,7 @@ def _given(request: SignedIn, document: Document, reason: str = "") -> FileRespo
     except FileNotFoundError as error:
         raise Http404 from error
     if request.method != "HEAD":
-        by = Actor(request.user.actor, request.user.role)
+        by = request.user.actor
         downloads.record_download(document, content, by=by, reason=reason)
     filename = downloads.get_filename(document)
     kind = downloads.get_media_type(filename)

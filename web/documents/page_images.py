@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 
 from ingestion.documents import downloads, page_previews
-from ingestion.documents.transitions import Actor
 from ingestion.models import Document, Extraction, Finding
 from ingestion.reading.preview_images import PREVIEW_WIDTH
 from sites.models import User
@@ -74,7 +73,7 @@ def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
         raise Http404 from error
     if picture is None:
         raise Http404
-    downloads.record_view(document, by=Actor(request.user.actor, request.user.role))
+    downloads.record_view(document, by=request.user.actor)
     return HttpResponse(picture, content_type=page_previews.MEDIA_TYPE)
 
 

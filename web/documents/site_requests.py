@@ -10,7 +10,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
-from ingestion.documents.transitions import Actor
 from ingestion.intake import declarations, retrying
 from ingestion.intake.declarations import Declaration
 from ingestion.models import Document
@@ -77,7 +76,7 @@ def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
         return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
     form = DeclarationForm(document, request.POST if request.method == "POST" else None)
     if not declarations.explain_refusal(document) and form.is_valid():
-        by = Actor(request.user.actor, request.user.role)
+        by = request.user.actor
         try:
             declarations.correct_declaration(
                 document, form.declared, form.cleaned_data["reason"], by=by
@@ -104,7 +103,7 @@ def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
 def retry_download(request: SignedIn, pk: int) -> HttpResponse:
     """Ask its portal once more, for what the portal would not give."""
     document = get_own_document(request.user, pk)
-    by = Actor(request.user.actor, request.user.role)
+    by = request.user.actor
     try:
         retrying.retry_download(document, by=by)
     except retrying.RetryRefused as refusal:

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
+from audit.ledger.actors import Actor
 from audit.ledger.context import change_reason
 from ingestion.dispatch import recovery
-from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.operations import stuck as stuck_items
 from ingestion.rules.finding_texts import reason as words_of
@@ -116,7 +116,7 @@ def _done(request: SignedIn, form: StuckItemsForm, act: Callable[[Actor], str]) 
         return _page(request, form, status=400)
     user = request.user
     with change_reason(form.cleaned_data["reason"]):
-        messages.success(request, act(Actor(user.actor, user.role)))
+        messages.success(request, act(user.actor))
     return redirect("ops_stuck")
 
 

@@ -179,7 +179,7 @@ def _over_quota(request: SignedIn, name: str, error: QuotaExceeded) -> JsonRespo
 
 def _refused(request: SignedIn, name: str, message: str, code: str) -> JsonResponse:
     """That it was not taken is on record, as for the whole form (R08)."""
-    by = (request.user.actor, request.user.role)
+    by = request.user.actor
     form_errors.record_form_errors("packet", wrong={"file": [code]}, typed={"file": name}, by=by)
     return JsonResponse({"message": message}, status=422)
 

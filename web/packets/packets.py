@@ -13,7 +13,6 @@ from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents.site_readiness import get_readiness
-from ingestion.documents.transitions import Actor
 from ingestion.intake import receipts
 from ingestion.models import Document, Extraction, Packet
 from sites.models import User
@@ -50,7 +49,7 @@ def download_receipt(request: SignedIn, reference: str) -> HttpResponse:
     packet = _visible(request.user, reference)
     drawn = receipts.render_receipt(packet)
     if request.method == "GET":
-        receipts.record_download(packet, by=Actor(request.user.actor, request.user.role))
+        receipts.record_download(packet, by=request.user.actor)
     name = f'attachment; filename="{packet.reference}-receipt.pdf"'
     headers = {"Content-Disposition": name}
     return HttpResponse(drawn, content_type="application/pdf", headers=headers)
@@ -115,5 +114,5 @@ def _etag(packet: Packet, *, has_worker: bool) -> str:
 
     It also changes when the last worker is gone, and when one is back.
     """
-    seen = packet.documents.aggregate(number=Count("pk"), transitions=Sum("transitions"))
-    return f'"{packet.pk}-{seen["number"]}-{seen["transitions"]}-{int(has_worker)}"'
+    seen = packet.documents.aggregate(number=Count("pk"), revisions=Sum("revision"))
+    return f'"{packet.pk}-{seen["number"]}-{seen["revisions"]}-{int(has_worker)}"'

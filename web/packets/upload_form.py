@@ -175,7 +175,7 @@ class UploadForm:
             if row.filename
         }
         site = self.site.site_id if self.site else ""
-        by = (self.user.actor, self.user.role)
+        by = self.user.actor
         form_errors.record_form_errors("packet", wrong=wrong, typed=typed, by=by, site=site)
 
     def _chosen(self, site_id: str) -> Site | None:
@@ -251,7 +251,7 @@ class UploadForm:
 
     def _key(self) -> str:
         """A double click gives the same key; the same form with other documents does not."""
-        parts = [self.user.actor, self.token, str(self.site and self.site.site_id)]
+        parts = [self.user.actor_name, self.token, str(self.site and self.site.site_id)]
         for row in self.kept:
             parts += [
                 row.filename,

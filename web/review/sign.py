@@ -60,7 +60,7 @@ def make_signature(request: SignedIn, form: ReviewDecisionForm) -> ElectronicSig
     person, rule = request.user, RULES[form.action]
     if form.is_signed:
         return form.signed(person, rule.meaning, rule.permission)
-    return ElectronicSignature(person.actor, person.role_with(rule.permission), str(person), "")
+    return ElectronicSignature(person.actor_with(rule.permission), str(person), "")
 
 
 def _action(request: SignedIn) -> Action:

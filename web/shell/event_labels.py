@@ -188,4 +188,4 @@ def name_people(among: Iterable[str]) -> dict[str, str]:
     """Printed names of those of these actors who are people, in one query."""
     keys = {actor.removeprefix("user:") for actor in among if actor.startswith("user:")}
     found = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])
-    return {person.actor: str(person) for person in found}
+    return {person.actor_name: str(person) for person in found}

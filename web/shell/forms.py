@@ -62,7 +62,7 @@ class SignedForm(PlainForm):
         except step_up.NotSigned as refused:
             self.add_error("password", str(refused))
             return None
-        role = person.role_with(permission) if permission else person.role
+        signer = person.actor_with(permission) if permission else person.actor
         return ElectronicSignature(
-            person.actor, role, str(person), meaning, account=identity.signer_note(person)
+            signer, str(person), meaning, account=identity.signer_note(person)
         )

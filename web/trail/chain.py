@@ -34,7 +34,7 @@ def verification_overview(request: SignedIn) -> HttpResponse:
 
 @page(CHANGE, permission=CHECK)
 def start_verification(request: SignedIn) -> HttpResponse:
-    return redirect("trail_check", runs.request_check(request.user.actor).pk)
+    return redirect("trail_check", runs.request_check(request.user.actor_name).pk)
 
 
 @page(READ, permission=SEE)

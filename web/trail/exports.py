@@ -58,7 +58,7 @@ def confirm_export(request: SignedIn) -> HttpResponse:
     if request.method == "POST" and entries:
         chosen_by = {"role": request.user.role}
         arguments = _arguments(form.cleaned_data, search) | chosen_by
-        job = background_jobs.request_job(KIND, arguments, request.user.actor)
+        job = background_jobs.request_job(KIND, arguments, request.user.actor_name)
         return redirect("trail_export", job.pk)
     choice = [(form.fields[name].label, name, value) for name, value in _chosen(form).items()]
     context = {"choice": choice, "entries": entries, "query": request.GET.urlencode()}
@@ -91,10 +91,8 @@ def _enter(job: AuditJob, path: Path, person: User) -> None:
         record(
             "ledger.export_downloaded",
             subject=f"download:{uuid4()}",
-            n=1,
+            by=person.actor,
             sha256=job.result.get("manifest", ""),
-            actor=person.actor,
-            role=person.role,
             detail={"export": job.pk, "file": path.name},
         )
 

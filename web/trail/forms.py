@@ -81,7 +81,7 @@ class SearchForm(SiteForm):
         if name and person is None:
             unknown = _("No account has the user name {name}. Check the spelling.")
             raise forms.ValidationError(unknown.format(name=name))
-        return person.actor if person else ""
+        return person.actor_name if person else ""
 
     @property
     def search(self) -> EntrySearch:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from audit.ledger.actors import OPERATIONS, Actor
 from audit.ledger.chain import BrokenChain
 from audit.signing import (
     anchors,
@@ -16,7 +17,7 @@ from audit.signing import (
 from audit.signing.keys import KeyProblem
 from audit.signing.signed_note import Verifier
 
-ACTOR = "system:audit_keys"
+ACTOR = Actor.software("audit_keys", OPERATIONS)
 
 
 class Command(BaseCommand):

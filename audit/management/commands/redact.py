@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
 from audit.change_tracking.change_reasons import ChangeReasonForm
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from audit.ledger.redaction import RedactionError, redact_entry
 from audit.models import Entry
 
@@ -36,9 +36,9 @@ class Command(BaseCommand):
             self.stdout.write(f"The detail of {int(there)} entries would be taken out.")
             return
         reason = form.cleaned_data["reason_for_change"]
-        actor, role = "system:redact", OPERATIONS
+        command = Actor.software("redact", OPERATIONS)
         try:
-            redact_entry(seq, reason=reason, actor=actor, role=role, authorised_by=person.actor)
+            redact_entry(seq, reason=reason, by=command, authorised_by=person.actor_name)
         except RedactionError as error:
             raise CommandError(str(error)) from error
         if options["verbosity"]:

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
+from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.backup.contents import BackupError
 from ingestion.backup.making import create_backup
 from ingestion.core.errors import StorageUnavailable
@@ -35,7 +36,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, target: Path, **_options: Any) -> None:
         try:
-            made = create_backup(target.resolve(), actor="system:backup")
+            made = create_backup(target.resolve(), by=Actor.software("backup", OPERATIONS))
         except (BackupError, StorageUnavailable, OSError, Error) as error:
             message = f"No backup was made: {str(error).strip()}"
             raise CommandError(message, returncode=2) from error

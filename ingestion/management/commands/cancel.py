@@ -5,9 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.documents import batches
-from ingestion.documents.transitions import Actor
 from ingestion.management import waiting
 from ingestion.models import Batch
 
@@ -24,7 +23,7 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"there is no batch {batch!r}")
         try:
-            batches.cancel_batch(found, by=Actor("system:cancel", OPERATIONS))
+            batches.cancel_batch(found, by=Actor.software("cancel", OPERATIONS))
         except batches.AlreadyFinal as error:
             raise CommandError(str(error)) from error
         waiting.report(found, self, options)

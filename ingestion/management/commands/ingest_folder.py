@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
 from ingestion.management import waiting
@@ -34,8 +34,7 @@ class Command(BaseCommand):
             raise CommandError(f"there is no site {site!r}; load it with load_sites first")
         submission = Submission(
             BatchSource.FOLDER,
-            "system:ingest_folder",
-            OPERATIONS,
+            Actor.software("ingest_folder", OPERATIONS),
             priority=options["priority"],
             idempotency_key=options["key"],
         )

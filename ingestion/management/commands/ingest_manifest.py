@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
 from ingestion.management import waiting
@@ -37,8 +37,7 @@ class Command(BaseCommand):
             return
         submission = Submission(
             BatchSource.MANIFEST,
-            "system:ingest_manifest",
-            OPERATIONS,
+            Actor.software("ingest_manifest", OPERATIONS),
             priority=options["priority"],
             idempotency_key=options["key"],
         )

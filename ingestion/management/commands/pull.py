@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.intake.portal_pull import NothingToPull, PortalUnavailable, pull_site
 from ingestion.intake.submission import Submission
 from ingestion.management import waiting
@@ -31,8 +31,7 @@ class Command(BaseCommand):
             raise CommandError(f"there is no site {site!r}; load it with load_sites first")
         submission = Submission(
             BatchSource.PULL,
-            "system:pull",
-            OPERATIONS,
+            Actor.software("pull", OPERATIONS),
             priority=options["priority"],
             idempotency_key=options["key"],
             asks_for=found.site_id,

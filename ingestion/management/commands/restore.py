@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
+from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.backup import restoring
 from ingestion.backup.contents import BackupError
 from ingestion.core.errors import StorageUnavailable
@@ -41,7 +42,9 @@ class Command(BaseCommand):
                     f"made, {manifest.began_at}. Only a restore shows that they can be used."
                 )
                 return
-            restored = restoring.restore_backup(place.resolve(), actor="system:restore")
+            restored = restoring.restore_backup(
+                place.resolve(), by=Actor.software("restore", OPERATIONS)
+            )
         except (BackupError, StorageUnavailable, OSError, Error) as error:
             message = f"Not restored: {str(error).strip()}"
             raise CommandError(message, returncode=2) from error

@@ -5,8 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.ledger.actors import OPERATIONS
-from ingestion.documents.transitions import Actor
+from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.intake import retrying
 from ingestion.models import Document
 from ingestion.rules.codes import CODES
@@ -32,5 +31,5 @@ class Command(BaseCommand):
             if not Site.objects.filter(site_id=site).exists():
                 raise CommandError(f"there is no site {site!r}")
             held = held.filter(site__site_id=site)
-        retried = retrying.retry_held(held, by=Actor("system:retry", OPERATIONS))
+        retried = retrying.retry_held(held, by=Actor.software("retry", OPERATIONS))
         self.stdout.write(f"{retried} documents are in the queue again.")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from audit.signing import key_rotation, keys
 from audit.verification.verify import EXIT_CODES, Result
 from ingestion.documents import progress
@@ -77,7 +77,7 @@ class Command(BaseCommand):
             soft_wrap=True,
         )
         if not keys.has_private_key():
-            key_rotation.create_key(by="system:demo")
+            key_rotation.create_key(by=Actor.software("demo", OPERATIONS))
         limits = read_limits(corpus.sites)
         portal = stack.enter_context(
             SamplePortal(corpus.directory, limits, faults=faults, seed=seed, port=port)
@@ -118,7 +118,7 @@ def _ingest(console: Console, title: str, file: Path) -> Batch:
     """Register a manifest and show the batch's progress until it is final."""
     lines = manifest.read_manifest(file.read_text(encoding="utf-8"))
     batch = registration.register_manifest(
-        lines, submission.Submission(BatchSource.MANIFEST, "system:demo", OPERATIONS)
+        lines, submission.Submission(BatchSource.MANIFEST, Actor.software("demo", OPERATIONS))
     )
     columns = (
         TextColumn("{task.description:<10}"),

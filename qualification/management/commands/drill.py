@@ -13,6 +13,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
+from audit.ledger.actors import OPERATIONS, Actor
 from audit.signing import key_rotation
 from qualification.drills import (
     backpressure,
@@ -97,7 +98,7 @@ class Command(BaseCommand):
         if not Sandbox(folder).is_current_installation():
             raise DrillFailed(f"this process does not use the sandbox {folder}; nothing was done")
         call_command("migrate", verbosity=0)
-        key_rotation.create_key(by="system:drill")
+        key_rotation.create_key(by=Actor.software("drill", OPERATIONS))
 
         def report(line: str) -> None:
             self.stdout.write(line)

@@ -15,7 +15,7 @@ from django.utils.dateparse import parse_date, parse_datetime
 from audit.export.package import ExportedPackage, make_package
 from audit.export.selection import Selection
 from audit.export.trail import ExportRefused
-from audit.ledger.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS, Actor
 from audit.ledger.chain import BrokenChain
 from audit.ledger.log import write_time
 from sites.models import Site
@@ -55,8 +55,7 @@ class Command(BaseCommand):
             made = make_package(
                 options["target"],
                 selection,
-                actor="system:command",
-                role=OPERATIONS,
+                by=Actor.software("command", OPERATIONS),
                 size=options["size"],
                 progress=self._show if self.stdout.isatty() else _quiet,
             )

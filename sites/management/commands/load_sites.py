@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from audit.ledger.actors import OPERATIONS, Actor
 from sites import site_import
 
 
@@ -24,6 +25,6 @@ class Command(BaseCommand):
         if dry_run:
             self.stdout.write(f"{len(rows)} sites would be loaded.")
             return
-        loaded = site_import.load(rows, actor="system:load_sites")
+        loaded = site_import.load(rows, by=Actor.software("load_sites", OPERATIONS))
         if options["verbosity"]:
             self.stdout.write(f"{len(rows)} sites: {loaded}.")

@@ -81,7 +81,7 @@ def test_a_change_is_on_record_with_old_and_new_values_and_who_made_it(post, per
         f"portal:{portal.pk}",
         "berlin",
     )
-    assert (entry.actor, entry.role) == (person.actor, "administrator")
+    assert (entry.actor, entry.role) == (person.actor_name, "administrator")
     assert entry.detail["changes"] == {"rate_per_second": {"old": "1.0", "new": "2.5"}}
     said = ("printed_name", "address", "request_id", "reason")
     assert [entry.detail[name] for name in said] == ["Ann Berg", "192.0.2.7", "trace-7", WHY]

@@ -13,6 +13,7 @@ from audit.export.package import make_package
 from audit.export.selection import Selection
 from audit.files import durable
 from audit.ledger import merkle_tree
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from audit.models import Entry
 from audit.signing import checkpoints, signed_note
@@ -32,8 +33,7 @@ def move(document, n, *, site="DE-014", packet="", **facts):
         EVENTS[n],
         subject=f"document:{document}",
         n=n,
-        actor="system:worker-03",
-        role="worker",
+        by=Actor("system:worker-03", "worker"),
         site=site,
         doc_id=f"CV-{document}",
         sha256=f"{document:064x}",
@@ -86,7 +86,7 @@ def publish(settings, folder, *signers):
 def exported(target, **choice):
     """The export up to the newest checkpoint; what came after it is not signed first."""
     size = checkpoints.latest_checkpoint().size
-    make_package(target, Selection(**choice), actor="system:command", role="ops", size=size)
+    make_package(target, Selection(**choice), by=Actor("system:command", "ops"), size=size)
     return target
 
 

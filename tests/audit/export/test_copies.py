@@ -10,7 +10,7 @@ from fhir.resources.R4B.auditevent import AuditEvent
 from fhir.resources.R4B.provenance import Provenance
 
 from audit.ledger import chain
-from audit.ledger.actors import add_process
+from audit.ledger.actors import Actor, add_process
 from audit.ledger.log import ledger, record
 from tests.audit.export.support import exported, sign, write_ways
 from tests.audit.support import guards_down, sql, write
@@ -81,7 +81,7 @@ def signed(db, anchors, tmp_path):
 
 
 def record_by_a_person(event, n, detail):
-    record(event, subject="document:1", n=n, actor="user:7", role="QA", site="DE-014",
+    record(event, subject="document:1", n=n, by=Actor("user:7", "QA"), site="DE-014",
            doc_id="CV-1", detail=detail)  # fmt: skip
 
 

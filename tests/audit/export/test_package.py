@@ -12,7 +12,7 @@ from audit.export.package import make_package
 from audit.export.selection import Selection
 from audit.export.trail import ExportRefused
 from audit.ledger import chain, merkle_tree, queries
-from audit.ledger.actors import add_process
+from audit.ledger.actors import Actor, add_process
 from audit.ledger.chain import BrokenChain
 from audit.ledger.log import write_time
 from audit.signing import signed_note
@@ -49,7 +49,7 @@ def test_a_trail_that_grew_gives_the_same_bytes_at_the_old_size(trail, tmp_path)
     write_ways(5)
     sign()
     after = tmp_path / "after.zip"
-    make_package(after, Selection(), actor="user:1", size=12)
+    make_package(after, Selection(), by=Actor("user:1"), size=12)
     assert before.read_bytes() == after.read_bytes()
 
 
@@ -147,13 +147,13 @@ def test_an_export_signs_a_checkpoint_first_so_that_it_has_the_newest_entries(
 ):
     write_ways(1)
     for size in (3, 4):  # the fourth entry is the first export's own
-        made = make_package(tmp_path / f"export-{size}", Selection(), actor="user:1")
+        made = make_package(tmp_path / f"export-{size}", Selection(), by=Actor("user:1"))
         assert (made.size, made.entries) == (size, size)
 
 
 def test_a_checkpoint_that_is_not_there_cannot_be_exported(trail, tmp_path):
     with pytest.raises(ExportRefused, match="there is no checkpoint of 4 entries"):
-        make_package(tmp_path / "export", Selection(), actor="user:1", size=4)
+        make_package(tmp_path / "export", Selection(), by=Actor("user:1"), size=4)
 
 
 @pytest.mark.parametrize("size", [None, 12])
@@ -162,7 +162,7 @@ def test_without_the_key_nothing_is_exported_and_the_message_says_which_key_is_m
 ):
     settings.AUDIT_KEY_FILE.unlink()
     with pytest.raises(ExportRefused, match=r"signed with the ledger's key.*does not hold it"):
-        make_package(tmp_path / "export", Selection(), actor="user:1", size=size)
+        make_package(tmp_path / "export", Selection(), by=Actor("user:1"), size=size)
     assert not (tmp_path / "export").exists()
 
 
@@ -273,6 +273,6 @@ def test_progress_is_told_up_to_the_end(trail, tmp_path, monkeypatch):
     monkeypatch.setattr("audit.export.trail.ENTRIES_PER_PAGE", 5)
     told = []
     make_package(
-        tmp_path / "x", Selection(), actor="a", size=12, progress=lambda *at: told.append(at)
+        tmp_path / "x", Selection(), by=Actor("a"), size=12, progress=lambda *at: told.append(at)
     )
     assert told == [(5, 12), (10, 12), (12, 12)]

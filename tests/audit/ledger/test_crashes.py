@@ -11,6 +11,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from audit.ledger import append
+from audit.ledger.actors import Actor
 from audit.ledger.append_postgresql import BARRIER
 from audit.ledger.log import ledger, record
 from audit.ledger.queries import timeline
@@ -109,7 +110,7 @@ def test_early_release_can_be_switched_off(transactional_db, settings, sent):
 def test_hooks_of_others_run_after_the_commit_is_on_disk(transactional_db, sent):
     with ledger():
         transaction.on_commit(lambda: sent.append("hook"))
-        record("document.archived", subject="document:1", n=0, actor="system:worker")
+        record("document.archived", subject="document:1", n=0, by=Actor("system:worker"))
         transaction.on_commit(lambda: sent.append("later hook"))
     assert sent[-3:] == [BARRIER, "hook", "later hook"]
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.ledger import append, chain, queries
+from audit.ledger.actors import Actor
 from audit.ledger.chain import NotCanonical
 from audit.ledger.log import (
     LedgerError,
@@ -21,14 +22,16 @@ from audit.verification.verify import verify_ledger
 from sites.models import Study
 from tests.audit.support import sql, write, write_many
 
+WORKER = Actor("system:worker")
+
 
 def move(n=0, to="ARCHIVED", **facts):
-    record("document.moved", subject="document:1", n=n, to_state=to, actor="system:worker", **facts)
+    record("document.moved", subject="document:1", n=n, by=WORKER, to_state=to, **facts)
 
 
 def create_study():
     Study.objects.create(protocol_number="ABC-1")
-    record("study.created", subject="study:1", n=0, actor="user:1")
+    record("study.created", subject="study:1", n=0, by=Actor("user:1"))
 
 
 class Unlucky(Exception):
@@ -157,7 +160,7 @@ def test_a_redelivered_task_collides_and_changes_nothing(db):
     def archive():
         with ledger():
             Study.objects.create(protocol_number=f"ABC-{Study.objects.count()}")
-            record("document.archived", subject="document:17", n=3, actor="system:worker")
+            record("document.archived", subject="document:17", n=3, by=WORKER)
 
     archive()
     with pytest.raises(IntegrityError):
@@ -203,7 +206,7 @@ def test_values_that_look_like_a_part_of_the_line_stay_as_they_are(db, count):
     with ledger():
         for n in range(count):
             detail = {"why": 'a\tb\n\\, "prev":""'} if n % 2 else None
-            record("document.moved", n=n, actor="system:worker", detail=detail, **odd)
+            record("document.moved", n=n, by=WORKER, detail=detail, **odd)
     entries = queries.timeline(odd["subject"])
     assert {(entry.subject, entry.doc_id, entry.code) for entry in entries} == {(*odd.values(),)}
     details = [entry.detail for entry in entries]

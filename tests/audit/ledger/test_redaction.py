@@ -9,7 +9,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.urls import reverse
 
 from audit.ledger import chain, queries
-from audit.ledger.actors import add_process
+from audit.ledger.actors import Actor, add_process
 from audit.ledger.log import ledger, record, run_after_append
 from audit.ledger.redaction import RedactionError, redact_entry
 from audit.models import Entry, EntryDetail
@@ -17,7 +17,7 @@ from tests.audit.support import settle, sql, write
 from tests.factories import make_user
 
 WHY = "A patient's name was typed into the reason."
-BY = {"actor": "system:redact", "role": "ops", "authorised_by": "user:1"}
+BY = {"by": Actor("system:redact", "ops"), "authorised_by": "user:1"}
 postgresql_only = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="SQLite has no roles, and one writer at a time"
 )
@@ -193,7 +193,7 @@ def test_entry_and_deletion_happen_together_or_not_at_all():
 def test_what_else_is_recorded_in_the_same_block_is_there_too(entry):
     with ledger():
         redact_entry(1, reason=WHY, **BY)
-        record("document.archived", subject="document:2", n=0, actor="system:worker")
+        record("document.archived", subject="document:2", n=0, by=Actor("system:worker"))
     assert [each.event for each in queries.find_entries(limit=2)] == [
         "document.archived",
         "ledger.detail_redacted",
@@ -231,9 +231,14 @@ def test_in_the_admin_it_takes_the_permission_and_a_reason(client, entry, office
     assert EntryDetail.objects.filter(entry=1).exists()
     assert "The details were redacted" in take_out(client, entry)
     said = queries.find_entries(limit=1)[0]
-    assert (said.actor, said.role) == (officer.actor, "no role")
+    assert (said.actor, said.role) == (officer.actor_name, "no role")
     names = ("reason", "authorised_by", "printed_name", "address")
-    assert [said.detail[name] for name in names] == [WHY, officer.actor, "Ann Berg", "127.0.0.1"]
+    assert [said.detail[name] for name in names] == [
+        WHY,
+        officer.actor_name,
+        "Ann Berg",
+        "127.0.0.1",
+    ]
     page = client.get(reverse("admin:audit_entry_change", args=[1])).content.decode()
     assert "Redacted on" in page
     assert "/admin/audit/entry/2/change/" in page
@@ -265,7 +270,7 @@ def test_the_command_names_who_answers_for_it(entry, officer, capsys):
     said = queries.find_entries(limit=1)[0]
     assert (said.actor, said.detail["authorised_by"]) == (
         add_process("system:redact"),
-        officer.actor,
+        officer.actor_name,
     )
     assert not EntryDetail.objects.filter(entry=1).exists()
 

@@ -20,6 +20,7 @@ django.setup()
 from django.conf import settings
 from django.db import connections
 connections["default"].settings_dict["NAME"] = sys.argv[1]
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from sites.models import Study
 
@@ -29,7 +30,7 @@ while n < 10 or forever:
     try:
         with ledger():
             Study.objects.create(protocol_number=f"{name}-{n}")
-            record("study.created", subject=f"{name}-{n}", n=0, actor="system:worker")
+            record("study.created", subject=f"{name}-{n}", n=0, by=Actor("system:worker"))
             if n % 10 == 3:
                 1 / 0
     except ZeroDivisionError:

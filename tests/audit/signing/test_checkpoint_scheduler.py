@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from audit.ledger.actors import Actor
 from audit.models import OutboxMessage, Receipt
 from audit.signing import (
     anchors,
@@ -37,7 +38,7 @@ class FakeTime:
 def world(transactional_db, settings):
     """Threads have connections of their own, so nothing here is in a test's transaction."""
     settings.AUDIT_CHECKPOINT_ENTRIES = 1
-    key_rotation.create_key(by="system:test")
+    key_rotation.create_key(by=Actor.software("test", "operations"))
     checkpoints.sign_all()
     anchors.anchor_all()
     return FakeTime()

@@ -237,12 +237,13 @@ from django.db import connections
 connections["default"].settings_dict["NAME"] = sys.argv[1]
 settings.ANCHOR_DIR, settings.AUDIT_KEY_FILE = sys.argv[2:4]
 from audit.signing import checkpoints
+from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 print("ready", flush=True)
 sys.stdin.readline()
 for n in range(8):
     with ledger():
-        record("document.archived", subject=f"by:{sys.argv[4]}", n=n, actor="system:worker")
+        record("document.archived", subject=f"by:{sys.argv[4]}", n=n, by=Actor("system:worker"))
     checkpoints.sign_all()
 """
 

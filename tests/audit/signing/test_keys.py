@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from django.core.management import CommandError, call_command
 
 from audit.ledger import queries
-from audit.ledger.actors import add_process
+from audit.ledger.actors import Actor, add_process
 from audit.models import Checkpoint
 from audit.signing import (
     anchors,
@@ -60,17 +60,17 @@ def test_the_first_key_is_on_record_and_published(key):
 
 def test_there_is_one_first_key(key):
     with pytest.raises(KeyProblem, match="has a key"):
-        key_rotation.create_key(by="system:test")
+        key_rotation.create_key(by=Actor.software("test", "operations"))
     assert keys.verifiers() == [key]
 
 
 def test_a_start_that_died_before_the_key_was_published_goes_on(db, monkeypatch):
     monkeypatch.setattr(keys, "publish_key", die)
     with pytest.raises(KeyboardInterrupt):
-        key_rotation.create_key(by="system:test")
+        key_rotation.create_key(by=Actor.software("test", "operations"))
     monkeypatch.undo()
     made = keys.load_key(keys.private_file()).verifier
-    assert key_rotation.create_key(by="system:test") == made
+    assert key_rotation.create_key(by=Actor.software("test", "operations")) == made
     assert keys.verifiers() == [made]
 
 
@@ -123,7 +123,7 @@ def rotated(key):
     """The key before, the key after, and the checkpoints: of the old, of both, of the new."""
     write(0)
     checkpoints.sign_all()
-    new = key_rotation.rotate_key(by="system:test")
+    new = key_rotation.rotate_key(by=Actor.software("test", "operations"))
     write(1)
     checkpoints.sign_all()
     return key, new, list(Checkpoint.objects.order_by("size").values_list("note", flat=True))
@@ -159,7 +159,7 @@ def test_the_old_private_key_is_removed(rotated):
 def test_the_old_key_stays_until_its_last_word_is_anchored(key, settings, bucket):
     settings.ANCHOR_S3_ENDPOINT, there = "http://127.0.0.1:9", settings.ANCHOR_S3_ENDPOINT
     with pytest.raises(KeyProblem, match="stays until"):
-        key_rotation.rotate_key(by="system:test")
+        key_rotation.rotate_key(by=Actor.software("test", "operations"))
     assert keys.load_key(keys.private_file()).verifier == key
     write(0)
     between, new = checkpoints.sign_all().size - 1, keys.published_keys()[-1].verifier
@@ -167,7 +167,7 @@ def test_the_old_key_stays_until_its_last_word_is_anchored(key, settings, bucket
         new
     ]  # work goes on with the new
     settings.ANCHOR_S3_ENDPOINT = there
-    assert key_rotation.rotate_key(by="system:test") == new
+    assert key_rotation.rotate_key(by=Actor.software("test", "operations")) == new
     assert keys.load_key(keys.private_file()).verifier == new
     assert len(keys.published_keys()) == 2
     [held] = list(place("s3").read_back(0))
@@ -177,18 +177,18 @@ def test_the_old_key_stays_until_its_last_word_is_anchored(key, settings, bucket
 def test_a_rotation_that_died_before_the_new_key_was_published_goes_on(key, monkeypatch):
     monkeypatch.setattr(keys, "publish_key", die)
     with pytest.raises(KeyboardInterrupt):
-        key_rotation.rotate_key(by="system:test")
+        key_rotation.rotate_key(by=Actor.software("test", "operations"))
     monkeypatch.undo()
     write(0)
     assert signed_note.open_note(checkpoints.sign_all().note, [key])[1] == [key]
-    new = key_rotation.rotate_key(by="system:test")
+    new = key_rotation.rotate_key(by=Actor.software("test", "operations"))
     between = Checkpoint.objects.get(size=keys.published_keys()[-1].first)
     assert set(signed_note.open_note(between.note, [key, new])[1]) == {key, new}
 
 
 def test_a_host_that_still_has_the_old_key_does_not_sign(key, tmp_path, settings):
     kept = keys.private_file().read_bytes()
-    key_rotation.rotate_key(by="system:test")
+    key_rotation.rotate_key(by=Actor.software("test", "operations"))
     keys.private_file().write_bytes(kept)
     write()
     with pytest.raises(KeyProblem, match="does not hold it"):
@@ -198,9 +198,9 @@ def test_a_host_that_still_has_the_old_key_does_not_sign(key, tmp_path, settings
 def test_after_a_loss_a_new_key_signs_and_nobody_vouches_for_it(key):
     checkpoints.sign_all()
     with pytest.raises(KeyProblem, match="not lost"):
-        key_rotation.create_key(by="system:test", is_lost=True)
+        key_rotation.create_key(by=Actor.software("test", "operations"), is_lost=True)
     keys.private_file().unlink()
-    new = key_rotation.create_key(by="system:test", is_lost=True)
+    new = key_rotation.create_key(by=Actor.software("test", "operations"), is_lost=True)
     assert signed_note.open_note(checkpoints.sign_all().note, [new])[1] == [new]
     assert [known.first for known in keys.published_keys()] == [0, 2]
     assert queries.timeline(f"key:{new.key_id.hex()}")[0].detail["follows"] == key.text
@@ -234,11 +234,11 @@ def test_a_folder_that_cannot_be_written_is_named(db, settings, tmp_path):
     (tmp_path / "file").write_text("")
     settings.AUDIT_KEY_FILE = Path(tmp_path / "file" / "audit.pem")
     with pytest.raises(KeyProblem, match="cannot be written"):
-        key_rotation.create_key(by="system:test")
+        key_rotation.create_key(by=Actor.software("test", "operations"))
 
 
 def test_a_place_for_public_keys_that_cannot_be_written_is_named(db, settings, tmp_path):
     (tmp_path / "file").write_text("")
     settings.ANCHOR_DIR = tmp_path / "file"
     with pytest.raises(KeyProblem, match=r"vkeys\.txt cannot be opened"):
-        key_rotation.create_key(by="system:test")
+        key_rotation.create_key(by=Actor.software("test", "operations"))

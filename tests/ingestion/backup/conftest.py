@@ -10,6 +10,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
 
+from audit.ledger.actors import Actor
 from audit.signing import key_rotation
 from ingestion.backup import making
 from ingestion.intake import registration
@@ -31,7 +32,7 @@ def here(settings, tmp_path, transactional_db):
     """A ledger with a key, and folders of its own."""
     for name, folder in FOLDERS.items():
         setattr(settings, name, tmp_path / "here" / folder)
-    key_rotation.create_key(by="system:tests")
+    key_rotation.create_key(by=Actor.software("tests", "operations"))
     return tmp_path / "here"
 
 

@@ -7,12 +7,13 @@ import json
 import pytest
 from django.core.management import call_command
 
+from audit.ledger.actors import Actor
 from ingestion.intake import manifest, registration, submission
 from ingestion.models import BatchSource
 from samples.corpus import write_corpus
 from tests.ingestion.brokers import redis_server
 
-SUBMISSION = submission.Submission(BatchSource.MANIFEST, "system:tests", "ops")
+SUBMISSION = submission.Submission(BatchSource.MANIFEST, Actor("system:tests", "ops"))
 NOWHERE = "http://127.0.0.1:1"
 
 

@@ -9,6 +9,7 @@ import pytest
 from audit import background_jobs
 from audit.background_jobs import AuditJob
 from audit.export import job as export_job
+from audit.ledger.actors import Actor
 from audit.signing import key_rotation
 from audit.verification import runs
 from ingestion.storage import archive_verification, object_locks
@@ -59,7 +60,7 @@ def key(settings, tmp_path):
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
     settings.EXPORT_DIR = tmp_path / "exports"
-    return key_rotation.create_key(by="system:test")
+    return key_rotation.create_key(by=Actor.software("test", "operations"))
 
 
 def has_ended(job):

@@ -7,13 +7,12 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connections
 
-from audit.ledger.actors import add_process, without_process
+from audit.ledger.actors import Actor, add_process, without_process
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases, worker_steps
 from ingestion.dispatch.shift import work_shift
 from ingestion.documents import batches
-from ingestion.documents.transitions import Actor
 from ingestion.intake import registration
 from ingestion.models import Batch, Chunk
 from samples.portal import SamplePortal, SiteLimit, read_limits
@@ -52,7 +51,7 @@ def assert_ended_cleanly(batch, portal):
     assert len(portal.requests) < sum(counts.values())
     assert set(batch.chunks.values_list("state", flat=True)) == {ChunkState.DONE}
     for document in batch.documents.filter(state=DocumentState.CANCELLED):
-        assert timeline(document.subject)[-1].actor == add_process(OPS.actor)
+        assert timeline(document.subject)[-1].actor == add_process(OPS.name)
 
 
 def test_a_running_shift_begins_no_more_documents_of_a_cancelled_batch(slow_batch, settings):

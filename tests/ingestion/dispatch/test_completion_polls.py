@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import completion_polls, leases
 from ingestion.documents import batches, progress
-from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Batch, Chunk, Document
 from tests import steps

@@ -11,6 +11,7 @@ from django.db import connection, connections
 from django_q.models import OrmQ
 from django_q.tasks import async_task
 
+from audit.ledger.actors import Actor
 from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
 from ingestion.models import Batch, BatchSource, Document
@@ -121,7 +122,9 @@ def test_a_shift_survives_a_restart_of_the_database(one_site, submit, settings, 
 def test_twenty_concurrent_submissions_with_one_key_create_one_batch(one_site):
     call_command("load_sites", str(one_site.sites), verbosity=0)
     lines = manifest.read_manifest(one_site.manifest.read_text())
-    submission = Submission(BatchSource.MANIFEST, "system:tests", "ops", idempotency_key="a packet")
+    submission = Submission(
+        BatchSource.MANIFEST, Actor("system:tests", "ops"), idempotency_key="a packet"
+    )
     batch_ids, start = [], threading.Barrier(20)
 
     def submit():

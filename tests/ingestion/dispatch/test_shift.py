@@ -8,6 +8,7 @@ from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
 from audit.ledger.queries import timeline
 from ingestion.core.retry import RetryRules
 from ingestion.core.states import BatchState, ChunkState, DocumentState
@@ -127,7 +128,7 @@ def test_a_repeated_download_files_changed_documents_only(few, submit):
         try:
             source.write_bytes(before + b"%a new version\n")
             second = portal_pull.pull_site(
-                changed.site, submission.Submission(BatchSource.PULL, "user:olga", "ops")
+                changed.site, submission.Submission(BatchSource.PULL, Actor("user:olga", "ops"))
             )
             work_shift()
         finally:

@@ -5,6 +5,7 @@ import signal
 import pytest
 from django.test import override_settings
 
+from audit.ledger.actors import Actor
 from audit.signing import (
     anchors,
     checkpoints,
@@ -28,7 +29,7 @@ pytestmark = [
 def _key(settings, tmp_path, transactional_db):
     settings.ANCHOR_DIR = tmp_path / "anchors"
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
-    key_rotation.create_key(by="system:tests")
+    key_rotation.create_key(by=Actor.software("tests", "operations"))
 
 
 def is_all_signed():

@@ -7,13 +7,13 @@ from django.test.utils import CaptureQueriesContext
 
 from audit import background_jobs
 from audit.background_jobs import AuditJob
+from audit.ledger.actors import Actor
 from audit.ledger.queries import timeline
 from audit.outbox import OutboxMessage
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.documents import batches
-from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Batch, Chunk, Document
 from tests import steps
@@ -79,7 +79,7 @@ def test_who_cancelled_is_on_record_with_each_document():
     document = timeline(batch.documents.first().subject)[-1]
     asked, cancelled = timeline(batch.subject)[-2:]
     assert (asked.event, cancelled.event) == ("batch.cancel_requested", "batch.cancelled")
-    assert {entry.actor for entry in (document, asked, cancelled)} == {MARA.actor}
+    assert {entry.actor for entry in (document, asked, cancelled)} == {MARA.name}
 
 
 def test_what_was_settled_before_stays_as_it_is(settings):

@@ -157,19 +157,19 @@ def test_a_run_that_dies_leaves_whole_pages_and_the_next_one_goes_on(monkeypatch
     monkeypatch.setattr(expiries, "DOCUMENTS_PER_PAGE", 2)
     site = make_site()
     documents = [licence(site=site, doc_id=f"licence-{n}") for n in range(5)]
-    enter, calls = expiries.record_entry, []
+    record, calls = Document.record_at_revision, []
 
     def dies_at_the_fourth(*args, **options):
         calls.append(args)
         if len(calls) == 4:
             raise RuntimeError("killed")
-        enter(*args, **options)
+        record(*args, **options)
 
-    monkeypatch.setattr(expiries, "record_entry", dies_at_the_fourth)
+    monkeypatch.setattr(Document, "record_at_revision", dies_at_the_fourth)
     with pytest.raises(RuntimeError):
         night()
     assert [len(notes(each)) for each in documents] == [1, 1, 0, 0, 0]
-    monkeypatch.setattr(expiries, "record_entry", enter)
+    monkeypatch.setattr(Document, "record_at_revision", record)
     assert night() == RecordedNotice(3, 0)
     assert [len(notes(each)) for each in documents] == [1, 1, 1, 1, 1]
 
@@ -180,7 +180,7 @@ def test_what_somebody_moves_meanwhile_is_passed_over(monkeypatch):
 
     def withdrawn_meanwhile(read, today):
         found = due(read, today)
-        Document.objects.filter(pk=document.pk).update(transitions=document.transitions + 1)
+        Document.objects.filter(pk=document.pk).update(revision=document.revision + 1)
         return found
 
     monkeypatch.setattr(expiries, "_due", withdrawn_meanwhile)

@@ -7,10 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.documents import batches, progress, results
-from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Batch, Document
 from ingestion.rules.findings import RuleFinding

@@ -6,7 +6,6 @@ import pytest
 
 from audit.ledger.queries import timeline
 from ingestion.dispatch.work_items import list_work_items
-from ingestion.documents.transitions import Actor
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declaration, RedeclarationRefused
 from ingestion.models import Action, Document
@@ -58,7 +57,7 @@ def fresh(document):
 
 
 def correct(document, person, kind="cv", whose="Ana Ruiz"):
-    by = Actor(person.actor, person.role)
+    by = person.actor
     declarations.correct_declaration(document, Declaration(kind, whose), WHY, by=by)
     return fresh(document)
 
@@ -70,7 +69,7 @@ def test_a_site_corrects_type_and_person_and_its_document_is_checked_again(sent,
     assert (changed.document_type, changed.doc_id) == ("cv", "cv.ana-ruiz")
     entry = timeline(document.subject)[-1]
     assert (entry.event, entry.actor, entry.to_state) == (
-        "document.redeclared", mara.actor, "RECEIVED",
+        "document.redeclared", mara.actor_name, "RECEIVED",
     )  # fmt: skip
     assert entry.detail["reason"] == WHY
     assert entry.detail["old_type"] == "irb-approval"
@@ -146,10 +145,10 @@ def rafael():
 )
 def test_what_is_not_corrected_says_why_and_stays_as_it_is(sent, mara, decided, why):
     document = sent(decided)
-    before = fresh(document).transitions
+    before = fresh(document).revision
     with pytest.raises(RedeclarationRefused, match=why):
         correct(document, mara)
-    assert fresh(document).transitions == before
+    assert fresh(document).revision == before
 
 
 @pytest.mark.parametrize(

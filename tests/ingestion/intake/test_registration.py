@@ -3,6 +3,7 @@
 import pytest
 from django.core.files.base import ContentFile
 
+from audit.ledger.actors import Actor
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake import manifest, registration
@@ -135,14 +136,14 @@ def test_a_folder_becomes_a_batch_under_the_stems_of_its_files(tmp_path):
     folder = tmp_path / "packet"
     folder.mkdir()
     (folder / "irb_letter.pdf").write_bytes(b"%PDF-")
-    submission = Submission(registration.BatchSource.FOLDER, "system:tests", "ops")
+    submission = Submission(registration.BatchSource.FOLDER, Actor("system:tests", "ops"))
     batch = registration.register_folder(folder, make_site(), submission)
     assert batch.documents.get().doc_id == "irb_letter"
 
 
 def test_an_empty_folder_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
-    submission = Submission(registration.BatchSource.FOLDER, "system:tests", "ops")
+    submission = Submission(registration.BatchSource.FOLDER, Actor("system:tests", "ops"))
     with pytest.raises(manifest.SubmissionRefused, match="holds no file"):
         registration.register_folder(tmp_path / "empty", make_site(), submission)
 
@@ -156,7 +157,7 @@ def folder_of(tmp_path, *names):
 
 
 def registered(folder):
-    submission = Submission(registration.BatchSource.FOLDER, "system:tests", "ops")
+    submission = Submission(registration.BatchSource.FOLDER, Actor("system:tests", "ops"))
     batch = registration.register_folder(folder, make_site(), submission)
     return dict(batch.documents.values_list("filename", "doc_id"))
 

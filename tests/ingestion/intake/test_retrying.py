@@ -5,12 +5,12 @@ import uuid
 import pytest
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
 from audit.ledger.queries import timeline
 from ingestion.core.errors import LeaseLost
 from ingestion.core.ports import FetchFailure
 from ingestion.core.states import BatchState, ChunkState
 from ingestion.dispatch import leases, worker_steps
-from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Chunk, Document
 from tests import steps

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit.ledger import log
-from ingestion.documents.transitions import Actor
+from audit.ledger.actors import Actor
 from ingestion.intake import retrying
 from ingestion.models import Document, WorkerHost
 from ingestion.operations import alarms
@@ -90,7 +90,7 @@ def test_entries_that_nobody_signs_ring_after_a_while(settings):
 def test_a_locked_account_rings(event):
     host()
     with log.ledger():
-        log.record(event, subject="sign-in:mara", n=1, actor="system:web")
+        log.record(event, subject="sign-in:mara", n=1, by=Actor("system:web"))
     assert "A sign-in was locked in the last hour" in ringing()["locked"].said
 
 

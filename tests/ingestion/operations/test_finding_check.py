@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from audit.ledger import queries, redaction
+from audit.ledger.actors import Actor
 from audit.signing import checkpoints, key_rotation
 from audit.verification import verify
 from audit.verification.runs import run_check as verify_and_keep
@@ -95,7 +96,7 @@ class TestBehindTheLedger:
         assert said(document) == named
 
     def test_a_finding_that_was_added_is_named(self, document):
-        document.findings.create(code="EXPIRES_SOON", attempt=document.transitions)
+        document.findings.create(code="EXPIRES_SOON", attempt=document.revision)
         assert said(document) == "EXPIRES_SOON is not of this entry."
 
     def test_a_finding_of_no_entry_is_named(self, document):
@@ -111,7 +112,7 @@ def test_every_kind_of_check_that_a_person_asks_for_looks_at_all_findings(
 ):
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
-    key_rotation.create_key(by="system:tests")
+    key_rotation.create_key(by=Actor.software("tests", "operations"))
     checkpoints.sign_all()
     verify_and_keep(Mode.FULL, asked_by="system:tests")
     with transaction.atomic():
@@ -128,8 +129,7 @@ def test_what_is_redacted_is_said_not_to_be_checkable(document):
     redaction.redact_entry(
         entry.seq,
         reason="A name that may not be kept.",
-        actor="system:redact",
-        role="operations",
+        by=Actor("system:redact", "operations"),
         authorised_by="user:1",
     )
     (sentence,) = findings_agree_with_the_ledger()

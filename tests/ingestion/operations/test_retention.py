@@ -8,12 +8,12 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from audit.ledger.actors import Actor
 from audit.ledger.queries import timeline
 from audit.models import Entry
 from ingestion.core.states import BatchState
 from ingestion.dispatch import leases
 from ingestion.documents import batches
-from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Batch, Chunk, Document, Finding
 from ingestion.operations import retention

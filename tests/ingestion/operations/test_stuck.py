@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from audit.ledger import queries
+from audit.ledger.actors import Actor
 from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases, recovery
-from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Chunk, Document
 from ingestion.operations import stuck
@@ -41,7 +41,7 @@ def test_a_lease_that_nobody_renews_is_released_by_a_person_on_record():
     chunk.refresh_from_db()
     assert (chunk.state, chunk.lease_id) == (ChunkState.WAITING, None)
     [entry] = queries.timeline(f"chunk:{chunk.pk}")
-    assert (entry.event, entry.actor, entry.role) == ("chunk.released", *(OPS.actor, OPS.role))
+    assert (entry.event, entry.actor, entry.role) == ("chunk.released", *(OPS.name, OPS.role))
     assert entry.detail["lease_owner"] == "here:1:1"
     assert leases.renew([lease]) == set(), "its old worker has lost it"
 
@@ -81,7 +81,7 @@ def test_what_waits_past_its_deadline_is_due_at_once_when_a_person_says_so():
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
     assert late.pk in {item.document for item in lease.items}
     last = queries.timeline(late.subject)[-1]
-    assert (last.event, last.actor) == ("document.tried_at_once", OPS.actor)
+    assert (last.event, last.actor) == ("document.tried_at_once", OPS.name)
 
 
 def test_what_is_being_checked_or_settled_is_not_hurried():

@@ -41,7 +41,7 @@ def sender(site, user, folder):
 
 
 def signature(person, action=Action.RETURN):
-    return ElectronicSignature(person.actor, person.role, str(person), RULES[action].meaning)
+    return ElectronicSignature(person.actor, str(person), RULES[action].meaning)
 
 
 def ruling(action, state="IN_REVIEW", **given):

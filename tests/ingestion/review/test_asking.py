@@ -31,7 +31,7 @@ def test_what_was_rejected_goes_to_review_with_the_sites_words(site, mara):
     document.refresh_from_db()
     assert (document.state, document.code) == ("IN_REVIEW", "SIGNATURE_MISSING")
     entry = timeline(document.subject)[-1]
-    assert (entry.event, entry.actor) == ("document.review_asked", mara.actor)
+    assert (entry.event, entry.actor) == ("document.review_asked", mara.actor_name)
     assert entry.detail["words"] == "It is signed on the back."
     assert [finding.code for finding in document.current_findings] == ["SIGNATURE_MISSING"]
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from audit.ledger import redaction
+from audit.ledger.actors import Actor
 from audit.ledger.queries import timeline
 from audit.verification.verify import verify_ledger
 from ingestion.documents import downloads
-from ingestion.documents.transitions import Actor
 from ingestion.intake.declarations import Declaration
 from ingestion.models import Action, Decision, DecisionUnchangeable, Document
 from ingestion.review import assignments, decisions, review_requests, signature_payload
@@ -67,7 +67,7 @@ def test_a_decision_moves_the_document_and_is_on_record(sent, ines, verdict_, ac
     decision = decide(document, action, ines)
     assert state_of(document) == state
     entry = last_entry(document)
-    assert (entry.event, entry.actor) == (event, ines.actor)
+    assert (entry.event, entry.actor) == (event, ines.actor_name)
     assert entry.detail["meaning"] == RULES[action].meaning
     assert entry.occurred_at == decision.decided_at
     assert entry.sha256 == document.sha256
@@ -138,7 +138,7 @@ def test_two_reviewers_decide_once_and_the_second_is_told_of_the_first(sent, ine
 def test_a_look_at_the_document_overtakes_nobody(sent, ines, rafael):
     document = sent(IN_REVIEW)
     seen = decisions.get_version(document)
-    downloads.record_view(document, by=Actor(rafael.actor, rafael.role))
+    downloads.record_view(document, by=rafael.actor)
     decide(document, Action.RELEASE, ines, made_on=seen)
 
 
@@ -243,9 +243,8 @@ def test_a_decision_whose_entry_is_redacted_is_no_problem_and_said_not_to_be_che
     redaction.redact_entry(
         entry.seq,
         reason="The note named a subject.",
-        actor="system:redact",
-        role="operations",
-        authorised_by=ines.actor,
+        by=Actor("system:redact", "operations"),
+        authorised_by=ines.actor_name,
     )
     verdict = verify_ledger()
     assert verdict.problems == ()
@@ -339,7 +338,7 @@ def test_a_reviewer_corrects_type_and_person_and_the_checks_run_again(sent, rafa
     document = Document.objects.get()
     assert (document.state, document.doc_id) == ("RECEIVED", "cv.ana-ruiz")
     entry = last_entry(document)
-    assert (entry.event, entry.actor) == ("document.redeclared", rafael.actor)
+    assert (entry.event, entry.actor) == ("document.redeclared", rafael.actor_name)
     assert entry.detail["meaning"] == RULES[Action.REDECLARE].meaning
     assert (entry.detail["name"], entry.detail["new_name"]) == ("irb-approval", "cv.ana-ruiz")
     assert entry.detail["reason"] == REASON

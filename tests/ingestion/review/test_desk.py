@@ -93,7 +93,10 @@ class TestQueue:
         assert listed(mine=rafael) == []
         entry = timeline(document.subject)[-1]
         assert entry.event == "document.assigned"
-        assert (entry.detail["assigned_to"], entry.detail["before"]) == (ines.actor, rafael.actor)
+        assert (entry.detail["assigned_to"], entry.detail["before"]) == (
+            ines.actor_name,
+            rafael.actor_name,
+        )
 
     def test_to_take_it_is_no_reason_to_overtake_anybody(self, sent, ines, rafael):
         document = sent(IN_REVIEW)

@@ -6,10 +6,10 @@ import dataclasses
 import pytest
 from django.core.files.base import ContentFile
 
+from audit.ledger.actors import Actor
 from ingestion.core.errors import ScannerUnavailable
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.shift import work_shift
-from ingestion.documents.transitions import Actor
 from ingestion.intake import registration, retrying
 from ingestion.models import Document
 from ingestion.storage.virus_scanner import FRAME_BYTES, ClamdScanner, get_scanner

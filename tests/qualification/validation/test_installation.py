@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from audit.ledger import append_only, queries
+from audit.ledger.actors import Actor
 from audit.signing import anchors, key_rotation, keys
 from audit.signing.checkpoints import sign_all
 from qualification.validation import (
@@ -139,7 +140,7 @@ def signed(settings, tmp_path):
     """The ledger has a key, and a checkpoint that is anchored in a folder."""
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
-    key_rotation.create_key(by="system:tests")
+    key_rotation.create_key(by=Actor.software("tests", "operations"))
     sign_all()
     anchors.anchor_all()
 

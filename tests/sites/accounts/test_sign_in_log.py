@@ -36,9 +36,9 @@ def a_minute_later():
 def test_a_sign_in_and_a_sign_out_are_on_record_with_who_and_where(client, mara):
     sign_in(client, **{"X-Request-ID": "trace-7"})
     client.post("/logout/")
-    came, went = timeline(mara.actor)
+    came, went = timeline(mara.actor_name)
     assert (came.event, went.event) == ("user.signed_in", "user.signed_out")
-    assert (came.actor, came.role) == (mara.actor, "site coordinator")
+    assert (came.actor, came.role) == (mara.actor_name, "site coordinator")
     names = ("printed_name", "address", "request_id")
     assert [came.detail[name] for name in names] == ["Mara Lindqvist", "127.0.0.1", "trace-7"]
     assert went.detail["printed_name"] == "Mara Lindqvist"
@@ -58,7 +58,7 @@ def test_failures_of_one_minute_are_one_entry_with_their_count(client, mara):
     (entry,) = latest()
     assert (entry.event, entry.actor) == ("signin.failed", add_process("system:signin"))
     assert entry.detail == {
-        "name": "mara", "address": "127.0.0.1", "count": 4, "user": mara.actor
+        "name": "mara", "address": "127.0.0.1", "count": 4, "user": mara.actor_name
     }  # fmt: skip
     assert not FailedSignIns.objects.exists()
 

@@ -106,7 +106,7 @@ def test_a_review_is_signed_and_names_the_list_that_was_looked_at(ra, mara, rafa
     listed = ra.get("/access/people.csv").content
     assert signed(ra).url == "/access/"
     entry = next(each for each in latest() if each.event == "access.reviewed")
-    assert (entry.actor, entry.code) == (rafael.actor, "IN_ORDER")
+    assert (entry.actor, entry.code) == (rafael.actor_name, "IN_ORDER")
     assert entry.sha256 == hashlib.sha256(listed).hexdigest()
     assert entry.detail["printed_name"] == "Rafael Duarte"
     assert entry.detail["user_names"] == ["mara", "rafael"]

@@ -37,8 +37,8 @@ def test_who_was_not_trained_uploads_nothing(client, new):
     assert "Confirm on your account page" in client.get("/packets/new/").content.decode()
     client.post("/account/training/")
     assert client.get("/packets/new/").status_code == 200
-    entry = timeline(new.actor)[-1]
-    assert entry.actor == new.actor
+    entry = timeline(new.actor_name)[-1]
+    assert entry.actor == new.actor_name
     assert entry.detail["changes"]["training_acknowledged_at"]["old"] is None
 
 

@@ -133,10 +133,14 @@ def test_each_page_is_in_the_auditors_own_log(auditor, vera, packet):
         auditor.get(f"/packets/{packet.reference}/", headers={"X-Fragment": "1"})
     auditor.post("/packets/new/")
     auditor.get("/documents/4711/")
-    assert timeline(vera.actor) == [], "the ten minutes are not over"
+    assert timeline(vera.actor_name) == [], "the ten minutes are not over"
     auditor_access_log.enter(timezone.now() + auditor_access_log.STRETCH)
-    (entry,) = timeline(vera.actor)
-    assert (entry.event, entry.actor, entry.role) == ("user.pages_opened", vera.actor, "auditor")
+    (entry,) = timeline(vera.actor_name)
+    assert (entry.event, entry.actor, entry.role) == (
+        "user.pages_opened",
+        vera.actor_name,
+        "auditor",
+    )
     assert entry.detail["opened"] == [
         {"request": "200 GET /admin/audit/?site=0203", "times": 1},
         {"request": f"200 GET /packets/{packet.reference}/", "times": 3},
@@ -152,7 +156,7 @@ def test_the_worker_hosts_enter_what_an_auditor_opened_last(vera):
     auditor_access_log.count(vera, "200 GET /admin/", NOON)
     worker_host.run_tick()
     worker_host.run_tick()
-    assert [entry.event for entry in timeline(vera.actor)] == ["user.pages_opened"]
+    assert [entry.event for entry in timeline(vera.actor_name)] == ["user.pages_opened"]
 
 
 @pytest.mark.requirement("R05")
@@ -160,7 +164,7 @@ def test_leafing_through_everything_is_a_few_entries(vera):
     for number in range(500):
         auditor_access_log.count(vera, f"200 GET /documents/{number}/", NOON)
     assert auditor_access_log.enter() == 3
-    opened = [each for entry in timeline(vera.actor) for each in entry.detail["opened"]]
+    opened = [each for entry in timeline(vera.actor_name) for each in entry.detail["opened"]]
     assert len(opened) == 500
 
 

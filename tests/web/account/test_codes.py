@@ -61,7 +61,7 @@ def test_a_code_is_set_up_with_a_picture_a_key_and_recovery_codes(client, mara):
 
 @pytest.mark.requirement("R21")
 def test_that_it_was_set_up_is_on_record_and_the_key_is_not(client, mara, with_code):
-    entry = next(each for each in timeline(mara.actor) if each.event == "user.changed")
+    entry = next(each for each in timeline(mara.actor_name) if each.event == "user.changed")
     assert entry.detail["changes"]["key"] == {"old": None, "new": "(not shown)"}
     key = TOTPDevice.objects.get(user=mara).key
     assert key not in str(entry)
@@ -88,7 +88,7 @@ def test_the_password_alone_signs_nobody_in_any_more(client, mara, with_code):
     done = client.post(answer.url, {"code": code_of(mara, later=1)})
     assert done.url == "/packets/new/"
     assert client.get("/").status_code == 200
-    assert timeline(mara.actor)[-1].detail["second_step"] == "an app"
+    assert timeline(mara.actor_name)[-1].detail["second_step"] == "an app"
 
 
 def test_a_code_is_good_once(client, mara, with_code):
@@ -106,7 +106,7 @@ def test_a_recovery_code_signs_in_once(client, mara, with_code):
         typed = with_code[0].lower().replace(" ", "")
         assert client.post("/login/code/", {"code": typed}).status_code == status
         client.post("/logout/")
-    assert "a recovery code" in str([each.detail for each in timeline(mara.actor)])
+    assert "a recovery code" in str([each.detail for each in timeline(mara.actor_name)])
 
 
 @pytest.mark.requirement("R19")
@@ -165,7 +165,7 @@ def test_an_administrator_takes_a_code_away_with_a_reason_on_record(client, mara
     form = {"action": "reset_second_step", "_selected_action": [mara.pk], "index": 0}
     ada.post("/admin/clinical_sites/user/", form | {"reason_for_change": WHY})
     assert password(client).url == "/"
-    entry = [each for each in timeline(mara.actor) if each.event == "user.changed"][-1]
+    entry = [each for each in timeline(mara.actor_name) if each.event == "user.changed"][-1]
     assert entry.detail["reason"] == WHY
     assert entry.detail["changes"]["key"] == {"old": "(not shown)", "new": None}
     assert not StaticToken.objects.exists()

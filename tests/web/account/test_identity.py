@@ -109,7 +109,7 @@ def choose(link, password=NEW):
 
 
 def verify(by, person, **given):
-    request = ApprovalRequest.objects.open().about("identity", person.actor).first()
+    request = ApprovalRequest.objects.open().about("identity", person.actor_name).first()
     given = {"act": "approve", "note": EVIDENCE, "password": "correct horse"} | given
     return as_(by).post(f"/approvals/{request.pk}/", given)
 
@@ -154,7 +154,7 @@ def test_a_new_account_gets_its_password_by_a_link_that_works_once(ada):
     assert not fresh(person).must_change_password()
     again = choose(link_in(message), "another dozen wet umbrellas")
     assert (again.status_code, fresh(person).check_password(NEW)) == (410, True)
-    assert timeline(person.actor)[-1].actor == person.actor, "they chose it themselves"
+    assert timeline(person.actor_name)[-1].actor == person.actor_name, "they chose it themselves"
     assert Missing.SUSPENDED in may_sign(fresh(person)), "no second administrator has seen them"
 
 
@@ -220,7 +220,7 @@ def test_what_an_administrator_changes_suspends_signing_until_another_one_has_ve
     person = fresh(helena)
     assert may_sign(person) == [Missing.SUSPENDED]
     assert mailed("helena@qa.example.org"), "told at the address that was theirs"
-    request = ApprovalRequest.objects.open().get(subject=helena.actor)
+    request = ApprovalRequest.objects.open().get(about=helena.actor_name)
     assert (request.cause, request.asked_by, request.reason) == (cause, ada, WHY)
     assert verify(ada, person).status_code == 302
     assert fresh(helena).signing_suspended_at, "not by who changed it"
@@ -242,8 +242,8 @@ def test_what_an_administrator_changes_suspends_signing_until_another_one_has_ve
 def test_a_verification_is_on_record_with_who_asked_and_what_was_seen(ada, noor, helena):
     act(ada, "send_link", helena)
     verify(noor, helena)
-    entry = timeline(helena.actor)[-1]
-    assert (entry.event, entry.actor) == ("user.changed", noor.actor)
+    entry = timeline(helena.actor_name)[-1]
+    assert (entry.event, entry.actor) == ("user.changed", noor.actor_name)
     assert entry.detail["changes"]["identity_evidence"]["new"] == EVIDENCE
     assert (entry.detail["asked_by"], entry.detail["reason"]) == ("Ada Hartmann", WHY)
     events = [each.event for each in timeline(entry.detail["approval"])]
@@ -258,7 +258,7 @@ def test_a_person_does_not_verify_their_own_identity(ada, noor):
 
 
 def _request(person):
-    return ApprovalRequest.objects.about("identity", person.actor).first()
+    return ApprovalRequest.objects.about("identity", person.actor_name).first()
 
 
 def test_a_second_administrator_of_ones_own_making_verifies_no_one(ada, helena):
@@ -349,7 +349,7 @@ def test_a_link_is_printed_where_no_mail_goes_out_and_is_on_record(
     call_command("account_link", "helena")
     link = capsys.readouterr().out.strip()
     assert may_sign(fresh(helena)) == [Missing.SUSPENDED]
-    entry = timeline(helena.actor)[-1]
+    entry = timeline(helena.actor_name)[-1]
     assert entry.event == "user.changed"
     assert set(entry.detail["changes"]) == {"link_issued_at", "signing_suspended_at"}
     assert choose(link).status_code == 302
@@ -386,7 +386,7 @@ def test_a_notice_waits_while_the_mail_server_is_away_and_is_on_record_once_sent
         assert account_notices.deliver_due() == 2, "what was changed, and the link"
         assert account_notices.deliver_due() == 0
         assert {message["To"] for message in server.taken} == {helena.email}
-    assert [entry.event for entry in timeline(helena.actor)][-2:] == ["user.notified"] * 2
+    assert [entry.event for entry in timeline(helena.actor_name)][-2:] == ["user.notified"] * 2
 
 
 def test_an_old_notice_is_given_up(ada, helena):

@@ -158,12 +158,12 @@ def test_a_lock_is_on_record_once_and_raised_at_once(client, mara, caplog):
     finally:
         lockout.locked.disconnect(dispatch_uid="t")
     assert [(lock.name, lock.user, lock.address) for lock in raised] == [
-        ("mara", mara.actor, "192.0.2.7")
+        ("mara", mara.actor_name, "192.0.2.7")
     ]
     assert "locked out after too many failures" in caplog.text
     (entry,) = entered()
     assert entry.detail == {
-        "name": "mara", "user": mara.actor, "address": "192.0.2.7",
+        "name": "mara", "user": mara.actor_name, "address": "192.0.2.7",
         "until": raised[0].until.isoformat(),
     }  # fmt: skip
 
@@ -197,7 +197,7 @@ def test_an_administrator_unlocks_with_a_reason_on_record(client, mara):
     assert sign_in(client).status_code == 429, "no reason was given"
     ada.post(people, form | {"reason_for_change": WHY})
     assert sign_in(client).url == "/"
-    entry = next(each for each in timeline(mara.actor) if each.event == "user.changed")
+    entry = next(each for each in timeline(mara.actor_name) if each.event == "user.changed")
     assert entry.detail["reason"] == WHY
     assert entry.detail["changes"]["locked_until"]["new"] is None
 
@@ -211,7 +211,7 @@ def test_an_open_session_is_no_place_to_guess_passwords(client, mara, site):
     assert "Too many wrong attempts" in answer.content.decode()
     right = client.post("/password/", wrong | {"old": "correct horse"})
     assert "Too many wrong attempts" in right.content.decode()
-    assert [each.event for each in timeline(mara.actor)] == ["user.locked"]
+    assert [each.event for each in timeline(mara.actor_name)] == ["user.locked"]
 
 
 def at_once(attempt, count):

@@ -25,8 +25,8 @@ def test_a_changed_password_is_on_record_without_the_password(signed_in, mara):
     assert signed_in.post("/password/", form()).url == "/"
     mara.refresh_from_db()
     assert mara.check_password(NEW)
-    (entry,) = timeline(mara.actor)
-    assert (entry.event, entry.actor) == ("user.changed", mara.actor)
+    (entry,) = timeline(mara.actor_name)
+    assert (entry.event, entry.actor) == ("user.changed", mara.actor_name)
     assert entry.detail["changes"]["password"] == {"old": "(not shown)", "new": "(not shown)"}
     assert NEW not in str(entry)
 
@@ -61,7 +61,7 @@ def test_what_is_refused_is_said_and_changes_nothing(signed_in, mara, given, sai
     assert said in answer.content.decode()
     mara.refresh_from_db()
     assert mara.check_password("correct horse")
-    assert timeline(mara.actor) == []
+    assert timeline(mara.actor_name) == []
 
 
 def test_a_form_that_came_back_is_on_record_without_what_was_typed(signed_in, mara):

@@ -29,8 +29,8 @@ def test_who_does_nothing_for_a_quarter_of_an_hour_is_signed_out(signed_in, mara
     answer = signed_in.get("/", follow=True)
     assert answer.redirect_chain[-1][0] == "/login/?next=/"
     assert "because you were inactive" in answer.content.decode()
-    (entry,) = timeline(mara.actor)
-    assert (entry.event, entry.code, entry.actor) == ("user.session_ended", "IDLE", mara.actor)
+    (entry,) = timeline(mara.actor_name)
+    assert (entry.event, entry.code, entry.actor) == ("user.session_ended", "IDLE", mara.actor_name)
 
 
 def test_who_does_something_stays(signed_in):
@@ -43,7 +43,7 @@ def test_who_does_something_stays(signed_in):
 def test_however_busy_a_session_ends_after_a_days_work(signed_in, mara):
     pass_(signed_in, since=12 * 3600 + 1)
     assert not is_in(signed_in)
-    assert timeline(mara.actor)[-1].code == "TOO_OLD"
+    assert timeline(mara.actor_name)[-1].code == "TOO_OLD"
 
 
 @pytest.mark.requirement("R20")
@@ -59,7 +59,7 @@ def test_a_page_that_asks_for_news_keeps_no_session_going(signed_in, mara, site)
 def test_asking_how_long_is_left_is_nothing_that_is_done(signed_in, mara):
     pass_(signed_in, idle=10 * 60)
     said = signed_in.get("/session/", headers=FRAGMENT).json()
-    assert said["person"] == mara.actor
+    assert said["person"] == mara.actor_name
     assert 4 * 60 < said["seconds"] <= 5 * 60 + sessions.GRAIN
     pass_(signed_in, idle=6 * 60)
     assert signed_in.get("/session/", headers=FRAGMENT).json() == {"person": ""}
@@ -121,7 +121,7 @@ def test_of_too_many_sessions_of_one_person_the_first_ends_and_says_why(browser,
     assert (is_in(second), is_in(third)) == (True, True)
     answer = first.get("/", follow=True)
     assert "because you signed in elsewhere" in answer.content.decode()
-    entry = timeline(mara.actor)[-1]
+    entry = timeline(mara.actor_name)[-1]
     assert (entry.event, entry.code) == ("user.session_ended", "ELSEWHERE")
     assert (is_in(second), is_in(third)) == (True, True)
 

@@ -63,7 +63,7 @@ def test_a_new_person_is_on_record(as_role):
             "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
     assert as_role("").post("/admin/clinical_sites/user/add/", form).status_code == 302
     person = User.objects.get(username="otto")
-    assert [entry.event for entry in timeline(person.actor)] == ["user.created"]
+    assert [entry.event for entry in timeline(person.actor_name)] == ["user.created"]
 
 
 def test_a_person_keeps_name_and_place_for_ever(as_role):
@@ -103,9 +103,9 @@ def test_regulatory_affairs_set_a_legal_hold_and_lift_it_with_a_reason_each(as_r
     assert not LegalHold.objects.in_force().exists()
     set_, lifted = timeline(f"legalhold:{hold.pk}")
     person = User.objects.get(is_staff=True)
-    assert (set_.event, set_.actor) == ("legalhold.created", person.actor)
+    assert (set_.event, set_.actor) == ("legalhold.created", person.actor_name)
     assert set_.detail["changes"]["reason"]["new"] == INQUIRY
-    assert (lifted.event, lifted.actor) == ("legalhold.changed", person.actor)
+    assert (lifted.event, lifted.actor) == ("legalhold.changed", person.actor_name)
     assert lifted.detail["reason"] == "The inspection is over."
     assert (hold.study, LegalHold.objects.get().lifted_by) == (study, person)
     assert 'name="_save"' not in client.get(address).content.decode(), "a lifted one stays as it is"

@@ -94,7 +94,7 @@ def test_a_waiver_says_who_granted_it_and_why(as_role, site):
     assert (waiver.reason, waiver.revoked_at) == (WHY, None)
     entry = last(waiver)
     assert (entry.event, entry.site, entry.actor) == (
-        "waiver.created", "0203", waiver.granted_by.actor,
+        "waiver.created", "0203", waiver.granted_by.actor_name,
     )  # fmt: skip
     assert entry.detail["changes"]["reason"]["new"] == WHY
 

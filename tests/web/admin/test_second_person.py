@@ -96,9 +96,9 @@ def test_a_token_of_a_site_opens_nothing_before_an_administrator_approves_it(olu
     decide(ada, request)
     assert opens(secret)
     created, approved = timeline(f"apitoken:{token.pk}")
-    assert (created.actor, approved.actor) == (olu.actor, ada.actor)
+    assert (created.actor, approved.actor) == (olu.actor_name, ada.actor_name)
     assert approved.detail["asked_by"] == "Olu Adeyemi"
-    events = [entry.event for entry in timeline(request.ledger_name)]
+    events = [entry.event for entry in timeline(request.subject)]
     assert events == ["approval.requested", "approval.approved"]
 
 
@@ -151,9 +151,9 @@ def test_where_a_portal_is_asked_changes_when_a_second_person_approves(olu, ola,
     name, value = next(iter(wanted.items()))
     assert getattr(portal, name) == (value or False)
     entry = timeline(f"portal:{portal.pk}")[-1]
-    assert (entry.event, entry.actor, entry.site) == ("portal.changed", ola.actor, "0203")
+    assert (entry.event, entry.actor, entry.site) == ("portal.changed", ola.actor_name, "0203")
     assert name in entry.detail["changes"]
-    assert entry.detail["approval"] == request.ledger_name
+    assert entry.detail["approval"] == request.subject
 
 
 def test_a_secret_goes_to_the_approved_origin_and_nowhere_else(olu, ola, site, settings):
@@ -222,7 +222,7 @@ def test_a_request_ends_by_itself_on_record(olu, ola, site):
     assert site.portal.base_url != EVIL
     assert approvals.expire_due() == 1
     assert approvals.expire_due() == 0
-    assert timeline(request.ledger_name)[-1].event == "approval.expired"
+    assert timeline(request.subject)[-1].event == "approval.expired"
     change(olu, site.portal, base_url=EVIL)
     assert ApprovalRequest.objects.open().count() == 1, "it can be asked for again"
 

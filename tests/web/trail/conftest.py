@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth.models import Group
 
 from audit import background_jobs
+from audit.ledger.actors import Actor
 from audit.signing import key_rotation
 from tests.factories import make_user
 from tests.web.scenes import FILED, REJECTED, make_packet
@@ -43,7 +44,7 @@ def own_folders(settings, tmp_path):
 @pytest.fixture
 def work(db):
     """`work()` does what waits, as a worker would."""
-    key_rotation.create_key(by="system:tests")
+    key_rotation.create_key(by=Actor.software("tests", "operations"))
 
     def work():
         while background_jobs.run_next_job():

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.ledger import queries
-from audit.ledger.actors import add_process
+from audit.ledger.actors import Actor, add_process
 from audit.ledger.log import ledger, record
 from tests.factories import make_site, make_user
 from tests.web.scenes import FILED, REJECTED, make_packet
@@ -120,7 +120,7 @@ def test_a_packets_trail_has_its_documents_and_its_batch_and_no_others(affairs, 
 def test_a_person_is_named_as_they_were_called_then(affairs, db):
     with ledger():
         detail = {"printed_name": "Ana <Old> Name", "reason": "She asked for it."}
-        record("site.changed", subject="site:1", n=1, actor="user:77", detail=detail)
+        record("site.changed", subject="site:1", n=1, by=Actor("user:77"), detail=detail)
     answer = affairs.get("/admin/audit/")
     assert answer.context["lines"][0].who == "Ana <Old> Name"
     page = answer.content.decode()
@@ -132,7 +132,7 @@ def test_a_person_is_named_as_they_were_called_then(affairs, db):
 @pytest.mark.requirement("R40")
 def test_the_trail_says_siteledger_and_in_full_which_process(affairs, packet):
     with ledger():
-        record("site.changed", subject="site:1", n=1, actor="system:load_sites")
+        record("site.changed", subject="site:1", n=1, by=Actor("system:load_sites"))
     answer = affairs.get("/admin/audit/")
     assert {"SiteLedger", "system:load_sites"} <= {line.who for line in answer.context["lines"]}
     for actor in ("system:worker", "system:load_sites"):
@@ -142,7 +142,7 @@ def test_the_trail_says_siteledger_and_in_full_which_process(affairs, packet):
 def test_a_sites_trail_goes_page_by_page_from_the_newest(affairs, site):
     with ledger():
         for n in range(60):
-            record("site.changed", subject="site:1", n=n, actor="system:tests", site="0203")
+            record("site.changed", subject="site:1", n=n, by=Actor("system:tests"), site="0203")
     first = affairs.get("/admin/audit/site/0203/")
     seqs = [line.seq for line in first.context["lines"]]
     assert seqs == list(range(60, 10, -1))
@@ -173,10 +173,10 @@ def test_a_place_in_the_trail_that_nobody_gave_out_does_no_harm(affairs, packet)
 )
 def test_a_search_finds_what_all_of_its_fields_fit(affairs, mara, query, found):
     make_site("0204")
-    facts = {"subject": "document:1", "actor": "system:worker", "site": "0203"}
+    facts = {"subject": "document:1", "by": Actor("system:worker"), "site": "0203"}
     with ledger():
         record("document.received", n=1, **facts | {"doc_id": "cv"})
-        record("document.received", n=2, **facts | {"actor": mara.actor})
+        record("document.received", n=2, **facts | {"by": mara.actor})
         record("document.filed", n=3, **facts | {"site": "0204"})
     answer = affairs.get(f"/admin/audit/?{query}")
     assert {line.seq for line in answer.context["lines"]} == found
