@@ -31,6 +31,7 @@ def find_words(program, text, path="web/example.py"):
         ("x = 1  # for whoever asks\n", [(1, "whoever")]),
         ('def f():\n    """First line.\n\n    The bell rings.\n    """\n', [(4, "bell")]),
         ('x = "What came of it"\n', [(1, "what came of")]),
+        ("# Without a sign of life, lest it ends.\n", [(1, "archaism"), (1, "sign of life")]),
         ("aggregate = delegate = mostly = LOWER = lookup = 1\n", []),
         ("x = 1  # A quality gate decides, most of the time.\n", []),
         ("# Look again: it was said, told and shown.\n", []),
