@@ -1,4 +1,4 @@
-"""The sentences of findings: the messages of their codes, filled in with their facts."""
+"""The sentences of findings: the messages of their codes, with the facts filled in."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,13 +19,15 @@ from ingestion.rules.messages import (
 )
 
 _NOUNS = {kind.name: kind.noun for kind in TYPES.values()}
-# Codes whose facts `detected` and `declared` name a type of document: "an IRB approval".
-_ABOUT_TYPES = frozenset({"DOC_TYPE_CONFLICT", "DOC_TYPE_UNRECOGNIZED"})
+# Codes whose facts `detected` and `declared` name a document type, as in "an IRB approval".
+_CODES_ABOUT_TYPES = frozenset({"DOC_TYPE_CONFLICT", "DOC_TYPE_UNRECOGNIZED"})
 # Values of the fact `what` that are about a page and not about one entry on it.
-_WHOLE_PAGE = frozenset({"the text", "all of the text"})
-# Letters whose names begin with a vowel: an FDA form, an IRB.
+_WHOLE_PAGE_FACTS = frozenset({"the text", "all of the text"})
+# The fact `found` of a file whose format was not recognised. It says nothing to a reader.
+_UNKNOWN_FILE_FACT = "a file of an unknown kind"
+# Letters whose names begin with a vowel sound: an FDA form, an IRB approval.
 _LETTERS_WITH_AN = "AEFHILMNORSX"
-_NAMES_PAGE = frozenset({"page", "pages", "claimed"})
+_PAGE_PLACEHOLDERS = frozenset({"page", "pages", "claimed"})
 _SEE_PAGES = ngettext("See page {page}.", "See pages {pages}.")
 
 
@@ -41,19 +43,21 @@ _translation = _Translation(str, lambda one, many, count: one if count == 1 else
 def use_translation(
     gettext: Callable[[str], str], ngettext: Callable[[str, str, int], str]
 ) -> None:
-    """Translate messages with these functions from now on: this package imports no Django."""
+    """Translate messages with these functions from now on, because this package has no Django."""
     _translation.gettext, _translation.ngettext = gettext, ngettext
 
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    what: str
-    why: str
-    do: str  # to staff: what to check
+    """The text of one or more findings of one code."""
+
+    what: str  # what happened
+    why: str  # why it matters
+    do: str  # what to do; for staff: what to check
 
 
 class AnyFinding(Protocol):
-    """A finding of a verdict, or its row."""
+    """A finding of a verdict, or the database row of one."""
 
     @property
     def page(self) -> int: ...
@@ -73,7 +77,9 @@ def sentences(
 ) -> Sentences:
     """Return the sentences of one finding, for its site or for staff.
 
-    Never raises: records outlive codes, and an old finding may lack facts that a wording needs.
+    `type_name` is the name of the document type; without it the text says "document". This
+    function never raises: stored findings outlive their codes, and an old finding may lack facts
+    that a wording needs.
     """
     return _filled_in(code, facts, (), type_name=type_name, for_staff=for_staff)
 
@@ -87,25 +93,32 @@ def grouped_sentences(
     """
     groups: dict[object, list[AnyFinding]] = {}
     for finding in findings:
-        groups.setdefault(_what_is_equal(finding), []).append(finding)
-    said = [
-        _of_group(code, group, type_name=type_name, for_staff=for_staff)
-        for group in groups.values()
-    ]
+        facts = {name: value for name, value in finding.facts.items() if name != "page"}
+        if facts.get("what") in _WHOLE_PAGE_FACTS:
+            facts["what"] = ""
+        key = tuple(sorted(facts.items())), "page" in finding.facts, finding.page == 0
+        groups.setdefault(key, []).append(finding)
+    filled_in = []
+    for group in groups.values():
+        pages = sorted({finding.page for finding in group if finding.page})
+        facts = dict(group[0].facts)
+        if len(pages) > 1 and facts.get("what") in _WHOLE_PAGE_FACTS:
+            del facts["what"]
+        filled_in.append(_filled_in(code, facts, pages, type_name=type_name, for_staff=for_staff))
     return Sentences(
-        what=" ".join(dict.fromkeys(each.what for each in said)),
-        why=" ".join(dict.fromkeys(each.why for each in said)),
-        do=" ".join(dict.fromkeys(each.do for each in said)),
+        what=" ".join(dict.fromkeys(each.what for each in filled_in)),
+        why=" ".join(dict.fromkeys(each.why for each in filled_in)),
+        do=" ".join(dict.fromkeys(each.do for each in filled_in)),
     )
 
 
 def reason(code: str) -> str:
-    """Return a few words for one line in a table or a terminal."""
+    """Return the short text of a code, for one line in a table or a terminal."""
     return _translation.gettext(MESSAGES.get(code, UNKNOWN_CODE_MESSAGE).short)
 
 
 def list_pages(numbers: Iterable[int]) -> str:
-    """Return page numbers as people write them, with runs of three or more as ranges: 2, 5-9."""
+    """Return page numbers as people write them, with ranges for three or more: "2, 5-9"."""
     ordered = enumerate(sorted(set(numbers)))
     runs = [
         [number for _, number in run] for _, run in groupby(ordered, lambda pair: pair[1] - pair[0])
@@ -115,66 +128,56 @@ def list_pages(numbers: Iterable[int]) -> str:
     )
 
 
-def _what_is_equal(finding: AnyFinding) -> object:
-    facts = {name: value for name, value in finding.facts.items() if name != "page"}
-    if facts.get("what") in _WHOLE_PAGE:
-        facts["what"] = ""
-    return tuple(sorted(facts.items())), "page" in finding.facts, finding.page == 0
-
-
-def _of_group(code: str, group: list[AnyFinding], *, type_name: str, for_staff: bool) -> Sentences:
-    pages = sorted({finding.page for finding in group if finding.page})
-    facts = dict(group[0].facts)
-    if len(pages) > 1 and facts.get("what") in _WHOLE_PAGE:
-        del facts["what"]
-    return _filled_in(code, facts, pages, type_name=type_name, for_staff=for_staff)
-
-
 def _filled_in(
     code: str, facts: Facts, pages: Sequence[int], *, type_name: str, for_staff: bool
 ) -> Sentences:
-    """Fill in the wordings of a code. `pages`: of a group, whose sentences have to name them."""
+    """Return the wordings of a code with their facts filled in.
+
+    `pages` are the pages of a group of findings, which the sentences have to name. It is empty for
+    a single finding.
+    """
     message = MESSAGES.get(code, UNKNOWN_CODE_MESSAGE)
-    known = {name: _format_fact(value) for name, value in facts.items() if _is_known(name, value)}
+    known = {
+        name: _format_fact(value)
+        for name, value in facts.items()
+        # Page 0 means the whole document, and status 0 a portal that did not respond.
+        if value not in {"", _UNKNOWN_FILE_FACT} and not (value == 0 and name in {"page", "status"})
+    }
     known["type"] = _NOUNS.get(type_name, type_name) or "document"
-    if code in _ABOUT_TYPES:
-        for name in known.keys() & {"declared", "detected"}:
-            known[name] = with_article(_name_in_sentence(known[name]))
+    if code in _CODES_ABOUT_TYPES:
+        for fact in known.keys() & {"declared", "detected"}:
+            name = known[fact]
+            # Type names are written as headings, with a capital letter; within a sentence only
+            # those keep it whose noun begins with one, such as "IRB approval".
+            if _NOUNS.get(name, name)[:1].islower():
+                name = name[:1].lower() + name[1:]
+            known[fact] = with_article(name)
     if len(pages) > 1:
         known.pop("page", None)
         known |= {"pages": list_pages(pages), "count": str(len(pages))}
-    many = max(len(pages), 1)
-    what, why, do = (
-        _choose_wording(part, known, many)
+    count = max(len(pages), 1)
+    chosen = [
+        next((each for each in part if _needed(each, count) <= known.keys()), part[-1])
         for part in (message.staff_parts if for_staff else message.parts)
-    )
-    text = _fill_in(what, known, many)
-    if pages and _NAMES_PAGE.isdisjoint(_needed(what, many)):
-        text = f"{text} {_fill_in(_SEE_PAGES, {'page': str(pages[0]), **known}, many)}"
-    return Sentences(text, _fill_in(why, known, many), _fill_in(do, known, many))
+    ]
+    what, why, do = (_fill_in(wording, known, count) for wording in chosen)
+    if pages and _PAGE_PLACEHOLDERS.isdisjoint(_needed(chosen[0], count)):
+        see_pages = _fill_in(_SEE_PAGES, {"page": str(pages[0]), **known}, count)
+        what = f"{what} {see_pages}"
+    return Sentences(what, why, do)
 
 
-def _name_in_sentence(name: str) -> str:
-    """Return a type's name, which people look for in lists, without the capital of a heading."""
-    is_heading = _NOUNS.get(name, name)[:1].islower()
-    return name[:1].lower() + name[1:] if is_heading else name
-
-
-def _choose_wording(part: tuple[Wording, ...], known: Mapping[str, str], pages: int) -> Wording:
-    usable = (wording for wording in part if _needed(wording, pages) <= known.keys())
-    return next(usable, part[-1])
-
-
-def _needed(wording: Wording, pages: int) -> frozenset[str]:
-    """Return the facts that a wording needs when it is about so many pages."""
-    if isinstance(wording, PageWording) and pages > 1:
+def _needed(wording: Wording, page_count: int) -> frozenset[str]:
+    """Return the facts that a wording needs when it is about this number of pages."""
+    if isinstance(wording, PageWording) and page_count > 1:
         wording = wording.many
     return placeholders(wording)
 
 
-def _fill_in(wording: Wording, known: Mapping[str, str], pages: int) -> str:
+def _fill_in(wording: Wording, known: Mapping[str, str], page_count: int) -> str:
+    """Return the translated wording with its facts, beginning with a capital letter."""
     if isinstance(wording, PageWording):
-        text = _translation.ngettext(wording.one, wording.many, pages)
+        text = _translation.ngettext(wording.one, wording.many, page_count)
     else:
         text = _translation.gettext(wording)
     text = text.format_map(known)
@@ -182,16 +185,11 @@ def _fill_in(wording: Wording, known: Mapping[str, str], pages: int) -> str:
 
 
 def with_article(noun: str) -> str:
-    """Return the noun behind "a" or "an", by the sound of its first word: an IRB approval, a CV."""
+    """Return the noun after "a" or "an", by the sound of its first word: an IRB approval, a CV."""
     first = noun.split(maxsplit=1)[0]
     is_spelled_out = len(first) > 1 and first.isupper()
-    starts = _LETTERS_WITH_AN if is_spelled_out else "AEIOUaeiou"
-    return f"{'an' if first[0] in starts else 'a'} {noun}"
-
-
-def _is_known(name: str, value: str | int) -> bool:
-    """Page 0 is the whole document, and status 0 a portal that did not answer."""
-    return value != "" and not (value == 0 and name in {"page", "status"})
+    vowels = _LETTERS_WITH_AN if is_spelled_out else "AEIOUaeiou"
+    return f"{'an' if first[0] in vowels else 'a'} {noun}"
 
 
 def _format_fact(value: str | int) -> str:

@@ -33,7 +33,7 @@ ASKS = {
     r"\bask (QA|for a review)": {"Ask for a review"},
     r"(?<!we )\btry again\b": {"Retry download"},
 }
-PASSIVE = re.compile(r"^(Do nothing|Leave it with us|Wait until the portal is back)")
+PASSIVE = re.compile(r"^(Do nothing|Wait until the portal is available again)")
 BUTTONS = UPLOADS.union(*ASKS.values())
 # Of a finding that compares two documents: it stands on the pages of sites and packets.
 OF_TWO = {"one", "other", "absent", "lacking"}

@@ -46,7 +46,12 @@ def test_it_says_how_many_are_checked(signed_in, site, mara):
 def test_a_rejection_says_what_happened_why_what_to_do_and_its_code(signed_in, site, mara):
     text = shown(signed_in, make_packet(site, mara, REJECTED))
     assert "1 of 1 document needs your attention" in text
-    for part in ["Page 2 is not signed.", "counts only once", "Ask the chair", "SIGNATURE_MISSING"]:
+    for part in [
+        "Page 2 is not signed.",
+        "needs the signature of",
+        "Ask the chair",
+        "SIGNATURE_MISSING",
+    ]:
         assert part in text
     assert "Upload a corrected file" in text
     assert "/correct/" in text

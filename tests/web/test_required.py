@@ -47,7 +47,7 @@ def test_a_new_site_sees_what_it_needs_and_where_to_send_it(page):
 def test_a_contradiction_names_both_documents_what_they_say_and_what_to_do(page, site):
     form, signed = contradict(site)
     shown = page()
-    said = f"The Form FDA 1572 names {PI}; the signed protocol page names {OTHER}."
+    said = f"The Form FDA 1572 names {PI}, but the signed protocol page names {OTHER}."
     assert said in shown
     assert "Check which name is right" in shown
     for document in (form, signed):

@@ -227,8 +227,8 @@ def test_the_page_shows_the_last_warning_beside_what_its_filing_found():
     assert "days left: 6" in shown[-1].said.what
     night(30)
     told = describe_findings(document)[-1].said
-    assert told.what == "This medical licence ran out on 10 December 2026."
-    assert told.why.startswith("It is on file since ")
+    assert told.what == "This medical licence expired on 10 December 2026."
+    assert told.why.startswith("It has been on file since ")
 
 
 def test_the_command_prints_what_it_recorded(capsys):

@@ -692,7 +692,7 @@ def test_text_about_a_digital_signature_is_not_a_signature(read_and_check, slug)
     _, verdict = read_and_check(make_pdf(lines=lines), slug=slug)
     found = next(each for each in verdict.findings if each.code == "SIGNATURE_UNVERIFIED")
     assert sentences(found.code, found.facts).what == (
-        "Page 1 says that it is digitally signed; the file holds no such signature."
+        "Page 1 says that it is digitally signed, but the file has no signature."
     )
 
 

@@ -43,7 +43,7 @@ def test_a_truncated_document_names_its_last_readable_page(tmp_path):
     reading = read(save(tmp_path, content[: third - 1]))
     assert reading == Unreadable("CORRUPT_DOCUMENT", {"last_page": 2, "total": 3})
     texts = sentences(reading.code, reading.facts)
-    assert texts.what == "The file is damaged. The last page that can be read is page 2 of 3."
+    assert texts.what == "The file is damaged. The last readable page is page 2 of 3."
 
 
 def test_a_truncated_document_that_lost_pages_is_not_read_as_a_shorter_one(tmp_path):
@@ -53,7 +53,7 @@ def test_a_truncated_document_that_lost_pages_is_not_read_as_a_shorter_one(tmp_p
     reading = read(save(tmp_path, content[: int(len(content) * 0.4)]))
     assert reading == Unreadable("CORRUPT_DOCUMENT", {"last_page": 2})
     texts = sentences(reading.code, reading.facts)
-    assert texts.what == "The file is damaged. The last page that can be read is page 2."
+    assert texts.what == "The file is damaged. The last readable page is page 2."
 
 
 def test_a_document_without_its_trailer_is_repaired_and_reported_as_repaired(tmp_path):
@@ -105,7 +105,7 @@ def test_a_dynamic_xfa_form_is_not_read_as_please_wait(tmp_path, form):
     reading = read(save(tmp_path, please_wait))
     assert reading == Unreadable("DYNAMIC_XFA_FORM")
     texts = sentences(reading.code, reading.facts)
-    assert texts.what == "The PDF holds a form that only Adobe Reader displays (dynamic XFA)."
+    assert texts.what == "The PDF contains a form that only Adobe Reader can display (dynamic XFA)."
     assert "not a PDF" not in f"{texts} {reason(reading.code)}"
 
 

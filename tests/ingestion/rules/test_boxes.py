@@ -158,8 +158,8 @@ def test_a_printed_form_whose_box_is_empty_goes_back_with_what_to_do():
     verdict = checked(make_document(FORM, {"Daniel Okafor, MD": ""}), declared=FORM)
     assert (verdict.state, codes(verdict)[0]) == ("REJECTED", "SCHEMA_MISMATCH")
     said = sentences("SCHEMA_MISMATCH", verdict.primary.facts, type_name="Form FDA 1572")
-    assert said.what == "Box 6 is empty: it asks for the subinvestigators."
-    assert said.do.startswith("Fill in box 6, with “None” where")
+    assert said.what == "Box 6 is empty. It asks for the subinvestigators."
+    assert said.do.startswith("Fill in box 6. If there is nothing to name, write “None”.")
 
 
 @pytest.mark.parametrize("written", ["None", "N/A", "none.", "Not applicable"])

@@ -189,12 +189,12 @@ def test_what_rejects_weighs_more_than_what_asks_for_a_look():
 
 def test_dates_are_shown_as_people_write_them():
     result = sentences("EXPIRED_DOCUMENT", {"expires": "2026-03-12"}, type_name="Medical licence")
-    assert result.what == "This medical licence ran out on 12 March 2026."
+    assert result.what == "This medical licence expired on 12 March 2026."
 
 
 def test_a_number_that_looks_like_a_date_stays_a_number():
     result = sentences("SITE_MISMATCH", {"named": "20260312", "expected": 20260313})
-    assert result.what == "This document names site 20260312; it was sent for site 20260313."
+    assert result.what == "This document names site 20260312, but it was sent for site 20260313."
 
 
 @every_code
@@ -215,7 +215,7 @@ def test_page_0_is_the_whole_document_and_not_a_page():
 def test_every_type_reads_well_within_a_sentence():
     for kind in TYPES.values():
         result = sentences("EXPIRED_DOCUMENT", {}, type_name=kind.name)
-        assert result.what == f"This {kind.noun} has run out."
+        assert result.what == f"This {kind.noun} has expired."
 
 
 @every_code
@@ -233,29 +233,30 @@ def found_on(*pages, **facts):
 
 
 @pytest.mark.parametrize(
-    ("pages", "sentence"),
+    ("pages", "what", "do"),
     [
-        ([3], "Page 3 seems to hold details of a study participant."),
-        ([3, 7], "2 pages seem to hold details of a study participant: 3, 7."),
-        ([7, 4, 3, 5, 9], "5 pages seem to hold details of a study participant: 3-5, 7, 9."),
+        ([3], "Page 3 seems to contain", "Check page 3. If it contains"),
+        ([3, 7], "2 pages seem to contain", "Check pages 3, 7. If they contain"),
+        ([7, 4, 3, 5, 9], "5 pages seem to contain", "Check pages 3-5, 7, 9. If they contain"),
     ],
 )
-def test_a_sentence_is_about_one_page_or_lists_several(pages, sentence):
+def test_a_sentence_is_about_one_page_or_lists_several(pages, what, do):
     result = grouped_sentences("PHI_SUSPECTED", found_on(*pages))
-    assert result.what == sentence
-    assert result.do == "Check the page. If it holds such details, upload a copy without them."
+    listed = ": 3, 7" if len(pages) == 2 else ": 3-5, 7, 9" if len(pages) > 2 else ""
+    assert result.what == f"{what} details of a study participant{listed}."
+    assert result.do == f"{do} such details, upload a copy without them."
 
 
 def test_staff_read_which_pages_to_look_at():
     result = grouped_sentences("PHI_SUSPECTED", found_on(3, 7), for_staff=True)
-    assert result.do == "Look at pages 3, 7: do they hold details of a study participant?"
+    assert result.do == "Look at pages 3, 7. Do they contain details of a study participant?"
 
 
 def test_a_sentence_that_names_no_page_is_followed_by_the_pages_of_its_findings():
     found = [
         RuleFinding("SITE_MISMATCH", page, {"named": "0417", "expected": "0203"}) for page in (2, 5)
     ]
-    result = "This document names site 0417; it was sent for site 0203."
+    result = "This document names site 0417, but it was sent for site 0203."
     assert grouped_sentences("SITE_MISMATCH", found[:1]).what == f"{result} See page 2."
     assert grouped_sentences("SITE_MISMATCH", found).what == f"{result} See pages 2, 5."
 
@@ -268,7 +269,7 @@ def test_findings_with_different_facts_are_not_merged():
     result = grouped_sentences("SCHEMA_MISMATCH", found, type_name="Form FDA 1572")
     assert "Box 3 is empty" in result.what
     assert "Box 4 is empty" in result.what
-    assert result.why == "The Form FDA 1572 counts only when its required entries are there."
+    assert result.why == "The Form FDA 1572 is accepted only with all required entries."
 
 
 @every_code
@@ -299,7 +300,7 @@ def test_nouns_have_the_article_of_their_first_sound(noun, expected):
 def test_a_conflict_of_types_names_both_types_within_its_sentence():
     facts = {"detected": "IRB approval", "declared": "Medical licence"}
     result = sentences("DOC_TYPE_CONFLICT", facts).what
-    assert result == "This looks like an IRB approval; it was sent as a medical licence."
+    assert result == "This looks like an IRB approval, but it was sent as a medical licence."
     result = sentences("DOC_TYPE_UNRECOGNIZED", {"declared": "CV"}).what
     assert result == "This does not look like a CV."
 

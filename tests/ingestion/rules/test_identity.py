@@ -137,7 +137,7 @@ def test_a_document_of_a_person_whose_name_was_not_read_is_not_filed(slug, said)
     verdict = checked(without_a_name(slug), declared=slug, person=said)
     assert (verdict.state, codes(verdict)) == ("IN_REVIEW", ["PERSON_NOT_READ"])
     told = sentences("PERSON_NOT_READ", verdict.primary.facts, type_name=TYPES[slug].name)
-    assert told.what.startswith("We could not read whose")
+    assert told.what.startswith("We could not read the name")
     assert ("Helena Brandt" in told.what) == bool(said)
 
 

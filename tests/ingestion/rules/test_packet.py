@@ -155,8 +155,8 @@ def test_the_sentence_for_somebody_who_is_not_on_the_log():
     (gap,) = found(dossier({"delegation-log": {"persons": f"{PI}; Ana Ruiz"}}))
     said = sentences(gap.code, gap.facts)
     assert said.what == (
-        "The Form FDA 1572 names Jonas Weber, MD; "
-        "the delegation log lists Margaret Whitfield, Ana Ruiz."
+        "The Form FDA 1572 names Jonas Weber, MD, "
+        "but the delegation log lists Margaret Whitfield, Ana Ruiz."
     )
     assert said.do == (
         "Add Jonas Weber, MD to the delegation log and upload it, "
