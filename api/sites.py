@@ -69,10 +69,10 @@ def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut
             document_type=requirement.kind,
             name=type_name(requirement.kind),
             whose=requirement.whose,
-            standing=requirement.standing,
-            counts_until=requirement.paper.expires if requirement.paper else None,
+            standing=requirement.status,
+            counts_until=requirement.document.expires if requirement.document else None,
             reason=requirement.reason,
-            document=requirement.paper.key if requirement.paper else None,
+            document=requirement.document.key if requirement.document else None,
         )
         for requirement in readiness.required
     ]

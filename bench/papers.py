@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
-    Sent,
+    SenderFacts,
     SiteFacts,
     check,
 )
@@ -36,7 +36,7 @@ class BenchDocument:
     def fields(self, reading: DocumentReading) -> Mapping[str, FieldValue]:
         """Return the fields that the rules extract from a reading of it, by name."""
         site = SiteFacts(self.site.site_id, self.site.study.protocol_number, self.site.hospital)
-        sent = Sent(SCHEMA_VERSIONS[-1], self.kind)
+        sent = SenderFacts(SCHEMA_VERSIONS[-1], self.kind)
         verdict = check(reading, sent, site=site, today=self.today)
         return {value.name: value for value in verdict.fields}
 

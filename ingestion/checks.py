@@ -183,9 +183,9 @@ def _scanner() -> Iterator[CheckMessage]:
 
 
 def _types() -> Iterator[CheckMessage]:
-    if document_types.FAULT:
+    if document_types.TYPES_FILE_FAULT:
         yield Error(
-            f"{document_types.SETTING}: {document_types.FAULT}",
+            f"{document_types.TYPES_FILE_SETTING}: {document_types.TYPES_FILE_FAULT}",
             hint="Correct the file (docs/document-types.md), then start again.",
             id="ingestion.E016",
         )

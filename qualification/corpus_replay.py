@@ -20,9 +20,9 @@ from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
-    Sent,
+    SenderFacts,
     SiteFacts,
-    check_whatever,
+    check_or_reject,
 )
 from ingestion.rules.document_types import RULES_VERSION
 
@@ -99,7 +99,9 @@ def differences(before: ReplayRun, after: ReplayRun) -> Iterator[tuple[str, str]
 
 def _check_file(reading: DocumentReading | Unreadable, *, day: date) -> FileRecord:
     """Return the record of a file. Runs in the parser process if no page needed OCR."""
-    verdict = check_whatever(reading, Sent(SCHEMA_VERSIONS[-1]), site=SITE, today=day).verdict
+    verdict = check_or_reject(
+        reading, SenderFacts(SCHEMA_VERSIONS[-1]), site=SITE, today=day
+    ).verdict
     record = {
         "state": verdict.state.value,
         "type": verdict.document_type,

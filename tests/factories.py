@@ -16,7 +16,7 @@ from ingestion.intake import registration
 from ingestion.intake.manifest import ManifestLine
 from ingestion.intake.submission import Submission
 from ingestion.models import Batch, BatchSource, Chunk, Document
-from ingestion.rules.checks.validity import runs_out
+from ingestion.rules.checks.validity import get_expiry_date
 from ingestion.rules.checks.verdict import DocumentVerdict, SiteFacts
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import FieldValue
@@ -139,7 +139,9 @@ def make_read(
     named = {"doc_id": doc_id or kind, "document_type": kind, "filename": f"{kind}.pdf"}
     Document.objects.filter(pk=document.pk).update(**named)
     fields = tuple(_read(name, str(value), confidence) for name, value in values.items())
-    last = runs_out(SiteFacts("").terms(TYPES[kind]), {value.name: value for value in fields})
+    last = get_expiry_date(
+        SiteFacts("").terms(TYPES[kind]), {value.name: value for value in fields}
+    )
     steps.start_checking(document.pk, lease, sha256=uuid.uuid4().hex * 2, size=10)
     decided = replace(verdict(state, *found), document_type=kind, fields=fields, expires=last)
     steps.conclude(document.pk, lease, decided, pages=1)

@@ -14,7 +14,7 @@ from ingestion.reading.results import (
     PageReading,
     TextSource,
 )
-from ingestion.rules.checks.verdict import Checked, DocumentVerdict
+from ingestion.rules.checks.verdict import CheckedDocument, DocumentVerdict
 
 
 def start_attempt(document: int, lease: UUID, *, budget: int) -> bool:
@@ -61,7 +61,9 @@ def conclude(
         )
         reading = DocumentReading(MediaType.PDF, tuple(typed))
     read = describe_provenance(reading) if reading else None
-    step = worker_steps.Conclude(document=document, lease=lease, checked=Checked(verdict, read))
+    step = worker_steps.Conclude(
+        document=document, lease=lease, checked=CheckedDocument(verdict, read)
+    )
     return worker_steps.apply_step(step)
 
 

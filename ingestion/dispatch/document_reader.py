@@ -44,14 +44,14 @@ class PooledDocumentReader:
         """Return the pool that the constructor needs. The caller opens and closes it."""
         return Reader(settings.READING_LIMITS, preload=PRELOAD)
 
-    async def read(self, item: WorkItem, fetched: Fetched) -> verdict.Checked:
+    async def read(self, item: WorkItem, fetched: Fetched) -> verdict.CheckedDocument:
         """Return the verdict about the document.
 
         Raises ScannerUnavailable or ReadingFault if it cannot be read now. Then it is held.
         """
         if self._scanner and (found := await self._scanner.scan(fetched.path)):
             alarm = RuleFinding("MALWARE_SUSPECTED", facts={"signature": found})
-            return verdict.Checked(verdict.verdict_of([alarm]))
+            return verdict.CheckedDocument(verdict.verdict_from_findings([alarm]))
         site = verdict.SiteFacts(
             site_id=item.site_id,
             name=item.site_name,
@@ -65,7 +65,7 @@ class PooledDocumentReader:
         declared, _, name = item.doc_id.partition(".")
         is_declared = kind and kind.per_person and not item.url and declared == kind.slug
         person = name.replace("-", " ") if is_declared else ""
-        sent = verdict.Sent(item.schema_version, item.declared_type, person, item.filename)
+        sent = verdict.SenderFacts(item.schema_version, item.declared_type, person, item.filename)
         today = timezone.now().date()
-        check = partial(verdict.check_whatever, sent=sent, site=site, today=today)
+        check = partial(verdict.check_or_reject, sent=sent, site=site, today=today)
         return await self._reader.read_then(check, fetched.path, fetched.sha256)

@@ -16,7 +16,7 @@ from ingestion.dispatch.worker_steps import (
     StartAttempt,
     StartChecking,
 )
-from ingestion.rules.checks.verdict import Checked
+from ingestion.rules.checks.verdict import CheckedDocument
 from ingestion.storage import spool
 from ingestion.storage.archive import get_archive
 
@@ -65,7 +65,7 @@ class DatabaseRecorder:
         step = RecordUnchanged(**self._fence(item), filed=item.filed, answer=answer)
         return bool(await self._apply_step(step))
 
-    async def conclude(self, item: WorkItem, fetched: Fetched, checked: Checked) -> None:
+    async def conclude(self, item: WorkItem, fetched: Fetched, checked: CheckedDocument) -> None:
         """Archive the bytes, then record state and entry. `Conclude` explains the order."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._files, get_archive().put, fetched.path, fetched.sha256)

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from ingestion.core.ports import FiledVersion, PortalTerms, WorkItem
 from ingestion.models import Chunk, Document, ValidityOverride
-from ingestion.rules.checks.validity_terms import Override
+from ingestion.rules.checks.validity_terms import TermsOverride
 from sites.models import Portal
 
 
@@ -38,7 +38,7 @@ def _make_item(
     chunk: Chunk,
     now: datetime,
     filed: FiledVersion | None,
-    overrides: Mapping[str, Override],
+    overrides: Mapping[str, TermsOverride],
 ) -> WorkItem:
     if filed and document.expected_sha256 not in {"", filed.sha256}:
         filed = None  # The manifest announces another version.

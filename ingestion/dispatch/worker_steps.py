@@ -23,7 +23,7 @@ from ingestion.dispatch.clock import database_now
 from ingestion.dispatch.filed_documents import FiledDocument, FiledDocuments
 from ingestion.documents.transitions import WORKER_ACTOR, move_document
 from ingestion.models import Document, Extraction, Packet
-from ingestion.rules.checks.verdict import Checked
+from ingestion.rules.checks.verdict import CheckedDocument
 from ingestion.rules.findings import RuleFinding
 
 
@@ -164,7 +164,7 @@ class Conclude(WorkerStep):
     the bytes stored. The result is the new state.
     """
 
-    checked: Checked
+    checked: CheckedDocument
 
     def apply(self, document: Document, on_file: FiledDocuments) -> DocumentState:
         verdict, read = self.checked.verdict, self.checked.read

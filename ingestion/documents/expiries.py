@@ -15,8 +15,8 @@ from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.models import Document, Extraction, Finding, ValidityOverride
-from ingestion.rules.checks.validity import last_day
-from ingestion.rules.checks.validity_terms import Terms
+from ingestion.rules.checks.validity import get_last_valid_day
+from ingestion.rules.checks.validity_terms import ValidityTerms
 from ingestion.rules.document_types import RULES_VERSION, TYPES
 from ingestion.rules.findings import Facts
 
@@ -123,7 +123,7 @@ def _due(read: list[Extraction], today: date) -> list[ExpiryNotice]:
     ]
 
 
-def _terms(read: Iterable[Extraction]) -> dict[int, Terms]:
+def _terms(read: Iterable[Extraction]) -> dict[int, ValidityTerms]:
     """By document."""
     sites = {each.document_id: each.document.site for each in read}
     rows = ValidityOverride.objects.filter(study__in={site.study_id for site in sites.values()})
@@ -132,16 +132,16 @@ def _terms(read: Iterable[Extraction]) -> dict[int, Terms]:
     for each in read:
         kind, site = TYPES[each.document.document_type], sites[each.document_id]
         override = own.get((site.study_id, kind.slug))
-        terms[each.document_id] = Terms.of(kind, override, site.activated_on)
+        terms[each.document_id] = ValidityTerms.of(kind, override, site.activated_on)
     return terms
 
 
-def _notice(read: Extraction, terms: Terms, today: date) -> ExpiryNotice | None:
-    last = last_day(terms, {value.name: value for value in read.values})
+def _notice(read: Extraction, terms: ValidityTerms, today: date) -> ExpiryNotice | None:
+    last = get_last_valid_day(terms, {value.name: value for value in read.values})
     if last is None:
         return None
     left, document = (last - today).days, read.document
-    step = terms.step(left)
+    step = terms.due_warning(left)
     if step is None:
         return None
     if step:
@@ -151,7 +151,7 @@ def _notice(read: Extraction, terms: Terms, today: date) -> ExpiryNotice | None:
     return ExpiryNotice(document, last, 0, facts)
 
 
-def _noted(terms: dict[int, Terms]) -> set[tuple[int, date, int]]:
+def _noted(terms: dict[int, ValidityTerms]) -> set[tuple[int, date, int]]:
     """What is on record of these documents, by the nights before and by the filing itself."""
     findings = Finding.objects.filter(document__in=terms, code__in=("EXPIRES_SOON", *_RAN_OUT))
     noted = set()
@@ -159,7 +159,7 @@ def _noted(terms: dict[int, Terms]) -> set[tuple[int, date, int]]:
         key, last, step = finding.document_id, finding.runs_out, finding.days_before
         if last is None and "expires" in finding.facts:
             last = date.fromisoformat(finding.facts["expires"])
-            step = terms[key].step(int(finding.facts.get("days", -1)))
+            step = terms[key].due_warning(int(finding.facts.get("days", -1)))
         if last is not None and step is not None:
             noted.add((key, last, step))
     return noted

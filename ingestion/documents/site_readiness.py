@@ -21,18 +21,18 @@ from ingestion.models import (
     ValidityOverride,
     Waiver,
 )
-from ingestion.rules.checks.validity import last_day
-from ingestion.rules.checks.validity_terms import Override, Terms
+from ingestion.rules.checks.validity import get_last_valid_day
+from ingestion.rules.checks.validity_terms import TermsOverride, ValidityTerms
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.site_file import cross_checks, requirements
 from ingestion.rules.site_file.cross_checks import Gap
 from ingestion.rules.site_file.requirements import (
-    USUAL,
+    DEFAULT_EXPECTED_DOCUMENTS,
     DocumentRequirement,
     ExpectedDocument,
-    Paper,
     RequiredFor,
-    Waived,
+    SiteDocument,
+    WaivedRequirement,
 )
 from sites.models import Site
 
@@ -49,7 +49,7 @@ class SiteReadiness:
     site: Site
     wanted: tuple[ExpectedDocument, ...]
     required: tuple[DocumentRequirement, ...]
-    papers: tuple[Paper, ...]
+    papers: tuple[SiteDocument, ...]
     documents: Mapping[int, Document]
 
     @property
@@ -59,7 +59,7 @@ class SiteReadiness:
         It is computed on demand, because lists of many sites do not display it.
         """
         protocol = self.site.study.protocol_number
-        return cross_checks.gaps(self.wanted, self.papers, self.required, protocol=protocol)
+        return cross_checks.find_gaps(self.wanted, self.papers, self.required, protocol=protocol)
 
     @property
     def contradictions(self) -> list[Gap]:
@@ -69,7 +69,7 @@ class SiteReadiness:
     @property
     def met(self) -> int:
         """Return the number of requirements that are met."""
-        return sum(each.standing.is_met for each in self.required)
+        return sum(each.status.is_met for each in self.required)
 
     @property
     def is_complete(self) -> bool:
@@ -95,7 +95,7 @@ def get_readiness_by_site(
     readiness = {}
     for site in sites:
         expected, present = wanted[site.pk], papers[site.pk]
-        required = requirements.requirements(expected, present, waived[site.pk], today)
+        required = requirements.list_requirements(expected, present, waived[site.pk], today)
         readiness[site.pk] = SiteReadiness(
             site, tuple(expected), tuple(required), tuple(present), documents
         )
@@ -130,7 +130,7 @@ def _list_expected(sites: Iterable[Site], today: date) -> dict[int, list[Expecte
     for site in sites:
         own = differences[site.pk]
         changed = {row.document_type for row in own}
-        listed = studies.get(site.study_id, list(USUAL))
+        listed = studies.get(site.study_id, list(DEFAULT_EXPECTED_DOCUMENTS))
         expected[site.pk] = [wanted for wanted in listed if wanted.kind not in changed]
         expected[site.pk] += [
             ExpectedDocument(row.document_type, RequiredFor(row.each))
@@ -140,10 +140,10 @@ def _list_expected(sites: Iterable[Site], today: date) -> dict[int, list[Expecte
     return expected
 
 
-def _list_waived(sites: Iterable[Site]) -> defaultdict[int, list[Waived]]:
+def _list_waived(sites: Iterable[Site]) -> defaultdict[int, list[WaivedRequirement]]:
     waived = defaultdict(list)
     for row in Waiver.objects.in_force().filter(site__in=sites):
-        waived[row.site_id].append(Waived(row.document_type, row.reason, row.whose))
+        waived[row.site_id].append(WaivedRequirement(row.document_type, row.reason, row.whose))
     return waived
 
 
@@ -167,20 +167,20 @@ def _find_documents(sites: Iterable[Site]) -> dict[int, Document]:
 
 def _describe_papers(
     documents: Iterable[Document], sites: Mapping[int, Site], today: date
-) -> defaultdict[int, list[Paper]]:
+) -> defaultdict[int, list[SiteDocument]]:
     """Return the documents as the rules see them, by site."""
     documents = list(documents)
     extractions = Extraction.objects.filter(document__in=documents)
     extractions = extractions.order_by("document_id", "attempt")  # so that the last one remains
     read = {row.document_id: row for row in extractions.only("document", "attempt", "fields")}
-    overrides: defaultdict[int, dict[str, Override]] = defaultdict(dict)
+    overrides: defaultdict[int, dict[str, TermsOverride]] = defaultdict(dict)
     studies = {site.study_id for site in sites.values()}
     for row in ValidityOverride.objects.filter(study__in=studies):
         overrides[row.study_id][row.document_type] = row.override
     papers = defaultdict(list)
     for document in documents:
         site = sites[document.site_id]
-        terms = Terms.of(
+        terms = ValidityTerms.of(
             TYPES[document.document_type],
             overrides[site.study_id].get(document.document_type),
             site.activated_on,
@@ -189,20 +189,22 @@ def _describe_papers(
     return papers
 
 
-def paper_of(document: Document, extraction: Extraction | None, terms: Terms, today: date) -> Paper:
+def paper_of(
+    document: Document, extraction: Extraction | None, terms: ValidityTerms, today: date
+) -> SiteDocument:
     """Return a document as the rules see it, under the validity terms of its study and site."""
     values = extraction.values if extraction else ()
-    last = last_day(terms, {value.name: value for value in values})
+    last = get_last_valid_day(terms, {value.name: value for value in values})
     kind = document.document_type
     # Decision 12: the doc_id of an upload is its type, and the person if the type is per person.
     declared, _, person = document.doc_id.partition(".")
-    return Paper(
+    return SiteDocument(
         key=document.pk,
         kind=kind,
         state=DocumentState(document.state),
         values=values,
         person=person.replace("-", " ").title() if declared == kind else "",
         expires=last,
-        is_due=last is not None and terms.step((last - today).days) is not None,
-        may_run_out=terms.warns_only,
+        expires_soon=last is not None and terms.due_warning((last - today).days) is not None,
+        is_accepted_after_expiry=terms.warns_only,
     )

@@ -98,7 +98,7 @@ class Extraction(models.Model):
 def _signature(signature: DocumentSignature) -> dict[str, Any]:
     """Return the record of a signature as JSON. Its date is one of the fields."""
     record: dict[str, Any] = {
-        "ink": signature.ink.value,
+        "ink": signature.state.value,
         "page": signature.page,
         "area": _sides(signature.area),
     }

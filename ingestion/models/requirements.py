@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from audit.ledger.recorded_row import RecordedRow
-from ingestion.rules.checks.validity_terms import Override
+from ingestion.rules.checks.validity_terms import TermsOverride
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.site_file import requirements
 from sites.models import Site, Study, User
@@ -104,7 +104,7 @@ class SiteRequirement(RecordedRow):
 
 
 class OverrideQuerySet(models.QuerySet["ValidityOverride"]):
-    def of_study(self, study: int) -> dict[str, Override]:
+    def of_study(self, study: int) -> dict[str, TermsOverride]:
         """Return the overrides of a study by document type."""
         return {row.document_type: row.override for row in self.filter(study=study)}
 
@@ -160,9 +160,9 @@ class ValidityOverride(RecordedRow):
         return f"{type_name(self.document_type)} in {self.study}"
 
     @property
-    def override(self) -> Override:
+    def override(self) -> TermsOverride:
         days = tuple(int(days) for days in self.warn_days.split(",") if days.strip())
-        return Override(self.max_age_months, days or None, self.warns_only)
+        return TermsOverride(self.max_age_months, days or None, self.warns_only)
 
 
 class WaiverQuerySet(models.QuerySet["Waiver"]):

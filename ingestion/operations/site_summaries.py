@@ -86,7 +86,9 @@ def _keep(stands: Iterable[SiteReadiness], stamp: str, seq: int, today: date) ->
 
 def find_next_expiry(stand: SiteReadiness, today: date) -> date | None:
     """The first day, today or later, that is the last one of something that is needed."""
-    days = (each.paper.expires for each in stand.required if each.standing.is_met and each.paper)
+    days = (
+        each.document.expires for each in stand.required if each.status.is_met and each.document
+    )
     return min((day for day in days if day and day >= today), default=None)
 
 

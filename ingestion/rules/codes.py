@@ -1,7 +1,7 @@
-"""The registry of finding codes: how bad each is, and what it does to the document.
+"""The registry of finding codes: the severity of each, and what it does to the document.
 
-Its order is fixed: between two findings of the same weight, the one that stands
-first here is the primary one. The sentences that people read are in `copy`.
+The order of the registry is fixed: of two findings with the same disposition and severity, the one
+whose code comes first is the primary finding. The messages for people are in `messages`.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ class Severity(StrEnum):
 
 
 class Disposition(StrEnum):
-    """What a finding does to its document, worst first."""
+    """What a finding does to its document, the worst first."""
 
-    HOLD = "hold"  #: our fault or the portal's: ops sees to it, the site is not troubled
-    REJECT = "reject"  #: the site can mend it
-    REVIEW = "review"  #: QA decides
-    WARN = "warn"  #: filed, with a remark
+    HOLD = "hold"  #: a problem of ours or of the portal, for operations; the site has nothing to do
+    REJECT = "reject"  #: the site can correct it
+    REVIEW = "review"  #: QA decides about it
+    WARN = "warn"  #: the document is filed, with a remark
     INFO = "info"
 
 
@@ -32,12 +32,12 @@ class FindingCode:
     code: str
     severity: Severity
     disposition: Disposition
-    quarantine: bool = False  # the bytes are withheld from all but QA (decision 16)
-    only_overridden: bool = False  # a simple release does not file it: somebody has to overrule it
+    quarantine: bool = False  # only QA may open the file (decision 16)
+    only_overridden: bool = False  # QA can file the document only by overriding this finding
 
 
 _CRITICAL, _MAJOR, _MINOR, _INFO = Severity
-_HOLD, _REJECT, _REVIEW, _WARN, _TELL = Disposition
+_HOLD, _REJECT, _REVIEW, _WARN, _INFORM = Disposition
 
 _REGISTRY = (
     FindingCode("DOWNLOAD_FAILED", _MAJOR, _REJECT),
@@ -47,7 +47,7 @@ _REGISTRY = (
     FindingCode("CAPACITY", _MINOR, _HOLD),
     FindingCode("INTERNAL_ERROR", _MAJOR, _HOLD),
     FindingCode("POISON", _MAJOR, _HOLD),
-    FindingCode("DUPLICATE_CONTENT", _INFO, _TELL),
+    FindingCode("DUPLICATE_CONTENT", _INFO, _INFORM),
     FindingCode("MALWARE_SUSPECTED", _CRITICAL, _REVIEW, quarantine=True),
     FindingCode("EMPTY_FILE", _CRITICAL, _REJECT),
     FindingCode("FILE_TOO_LARGE", _CRITICAL, _REJECT),
@@ -83,7 +83,7 @@ _REGISTRY = (
     FindingCode("DATE_IN_FUTURE", _MAJOR, _REJECT),
     FindingCode("DATE_INVALID", _MAJOR, _REJECT),
     FindingCode("DATE_OUT_OF_SEQUENCE", _MAJOR, _REJECT),
-    # Mismatches go to a person (decision 16): the register may be what is wrong.
+    # QA decides about mismatches (decision 16), because our own site data may be wrong.
     FindingCode("SITE_MISMATCH", _MAJOR, _REVIEW),
     FindingCode("PROTOCOL_MISMATCH", _MAJOR, _REVIEW),
     FindingCode("PROTOCOL_VERSION_MISMATCH", _MAJOR, _REVIEW),
@@ -103,10 +103,11 @@ CODES: Mapping[str, FindingCode] = MappingProxyType({entry.code: entry for entry
 _DISPOSITIONS, _SEVERITIES, _ORDER = list(Disposition), list(Severity), list(CODES)
 
 
-def weight(code: str, *, is_remark: bool = False) -> tuple[int, int, int]:
-    """Sorts findings, the primary one first: by what it does, how bad it is, and its place here.
+def sort_key(code: str, *, is_remark: bool = False) -> tuple[int, int, int]:
+    """Return a key that sorts findings by disposition, severity and place in the registry.
 
-    `is_remark`: it does no more than warn, whatever its code would do.
+    The finding with the smallest key is the primary one. A remark counts as a warning, whatever
+    its code would do.
     """
     entry = CODES[code]
     return (

@@ -1,9 +1,10 @@
-"""The document types, read once from `types.toml` and a file of one's own, checked key by key.
+"""The document types, read once from `types.toml` and from a file of the installation.
 
-A data manager adds types without code (docs/document-types.md): the file that DOCUMENT_TYPES_FILE
-names adds its tables to ours, or replaces them. What is wrong with it is said with file, type and
-key when the program starts, and not when a document arrives. The name comes from the environment,
-since the processes that read documents have no other settings.
+A data manager adds types without code (docs/document-types.md): the tables of the file that
+DOCUMENT_TYPES_FILE names are added to the built-in tables, or replace them. Each key is checked. An
+error is reported with its file, type and key when the program starts, and not when a document
+arrives. The file name comes from the environment, because the parser processes have no other
+settings.
 """
 
 import hashlib
@@ -22,8 +23,8 @@ from pydantic.dataclasses import dataclass
 
 from ingestion.rules import VERSION
 
-SETTING = "DOCUMENT_TYPES_FILE"
-MIN_TYPE_SCORE = 6  # points of landmarks from which a type may be recognised
+TYPES_FILE_SETTING = "DOCUMENT_TYPES_FILE"
+MIN_TYPE_SCORE = 6  # sum of landmark weights; with fewer points a type is not recognised
 
 _STRICT = ConfigDict(extra="forbid")
 _WORD = re.compile(r"[^\W_]+")
@@ -31,42 +32,44 @@ Phrases = tuple[str, ...]
 
 
 class TypesError(Exception):
-    """A file of document types is wrong; the message names the file, the type and the key."""
+    """A file of document types contains an error. The message names the file, type and key."""
 
 
-def _compiles(pattern: str) -> str:
+def _check_pattern(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"no regular expression: {error}") from error
+        raise ValueError(f"not a regular expression: {error}") from error
     return pattern
 
 
 @dataclass(frozen=True, config=_STRICT)
 class FieldSpec:
-    """Something that can be read from a document, and how it is found."""
+    """A field that can be extracted from a document, and how its value is found."""
 
     kind: Literal["date", "number", "text", "name", "lines", "names", "choice"]
     noun: str
-    labels: Phrases = ()  # captions, the most telling first
-    form: Phrases = ()  # names of form fields, which win over the text
-    pattern: Annotated[str, AfterValidator(_compiles)] = ""  # "": the usual one of its kind
-    shape: str = ""  # a number of fixed build, # is a digit: found without a caption
-    near: str = ""  # this phrase must stand shortly before the caption, or in it
-    not_near: str = ""
-    past: bool = False  # a date that cannot lie ahead
-    until: Phrases = ()  # for lines and names: what stands below the last of them
-    heading: Phrases = ()  # the first line of the heading that holds one of these is the value
-    line_with: Phrases = ()  # a line that holds one of these is the value, where no caption is
-    box: str = ""  # the number of its box on a form
-    alone: bool = False  # a name that heads page 1, on a line of its own, needs no caption
-    name: str = ""  # under which it is kept: its key in the file, unless the table says another
+    labels: Phrases = ()  # captions, the most specific first
+    form: Phrases = ()  # names of form fields, which have priority over the text
+    pattern: Annotated[str, AfterValidator(_check_pattern)] = ""  # "": the default of its kind
+    shape: str = ""  # format of a number that needs no caption; # stands for a digit
+    near: str = ""  # a phrase that must occur shortly before the caption, or in it
+    not_near: str = ""  # a phrase that must not occur there
+    past: bool = False  # a date that cannot be in the future
+    until: Phrases = ()  # for lines and names: the phrases below the last entry
+    heading: Phrases = ()  # the first heading line that contains one of these is the value
+    line_with: Phrases = ()  # without a caption, a line that contains one of these is the value
+    box: str = ""  # the number of its box on the form
+    alone: bool = False  # a name on its own line at the top of page 1 needs no caption
+    name: str = ""  # of the stored value; by default the key of its table
 
 
 @dataclass(frozen=True, config=_STRICT)
 class Landmark:
-    text: str | Phrases  # several phrases count once, whichever is found
-    weight: int
+    """A phrase that speaks for a document type, or against it if its weight is negative."""
+
+    text: str | Phrases  # if there are several phrases, one of them is enough
+    weight: int  # points
     where: Literal["anywhere", "heading", "course"] = "anywhere"
 
     @cached_property
@@ -76,116 +79,129 @@ class Landmark:
 
 @dataclass(frozen=True, config=_STRICT)
 class SignatureRule:
-    """Who has to sign, where, in words that go into a sentence."""
+    """Who has to sign, and where, in words that fit into a sentence."""
 
     role: str  # "the investigator"
     section: str  # "section 11"
-    labels: Phrases
+    labels: Phrases  # captions of the signature
     required: bool = True
-    dated: bool = True  # the signature needs a date of its own
+    dated: bool = True  # the signature needs its own date
     form: Phrases = ()  # signature fields of a fillable PDF
-    signer: str = ""  # the field that holds the name of who signs; "": any that is on it
-    date_form: Phrases = ()
+    signer: str = ""  # the field with the signer's name; "": any name in the document
+    date_form: Phrases = ()  # form fields with the date of the signature
 
 
 @dataclass(frozen=True, config=_STRICT)
 class Validity:
-    expires: str = ""  # field that holds a printed expiry
-    max_age_months: int = Field(default=0, ge=0)  # 0: does not age
-    from_: str = Field(default="", alias="from")  # field that its age is counted from
-    printed_wins: bool = False  # the age counts only where no expiry is printed
-    less_a_day: bool = False
-    at_activation: bool = False  # what counted when its site went live counts on
-    warn_days: tuple[int, ...] = (90, 30, 7)
+    """How long documents of a type are valid."""
+
+    expires: str = ""  # the field with the printed expiry date
+    max_age_months: int = Field(default=0, ge=0)  # 0: no maximum age
+    from_: str = Field(default="", alias="from")  # the date field from which the age is counted
+    printed_wins: bool = False  # the maximum age applies only if no expiry date is printed
+    less_a_day: bool = False  # the maximum age ends one day earlier
+    at_activation: bool = False  # valid for ever if it was valid when its site was activated
+    warn_days: tuple[int, ...] = (90, 30, 7)  # days before the end at which to warn
 
 
 @dataclass(frozen=True, config=_STRICT)
 class Artifact:
-    """Where the TMF Reference Model files it. The id is permanent, the number moves."""
+    """A place in the TMF Reference Model. The id is permanent; the number may change."""
 
     artifact: Annotated[str, Field(pattern=r"^\d{2}\.\d{2}\.\d{2}$")]
     uid: Annotated[str, Field(pattern=r"^\d{3}$")]
     name: str
-    tmf_rm_version: str = ""  # of the file's head
+    tmf_rm_version: str = ""  # from the head of the file
 
 
 @dataclass(frozen=True, config=_STRICT)
 class DocumentType:
     slug: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,40}$")]
-    name: str  # as people see it
-    noun: str  # as it stands within a sentence
-    tmf: Artifact | None  # None: its place in the Reference Model is not established
-    dating: str  # the Reference Model's convention for the artifact's date
-    dated_by: str  # the field that holds that date
+    name: str  # as a heading
+    noun: str  # within a sentence
+    tmf: Artifact | None  # None: its place in the Reference Model is not known
+    dating: str  # the dating convention of the Reference Model for the artifact
+    dated_by: str  # the field with that date
     landmarks: Annotated[tuple[Landmark, ...], Field(min_length=1)]
     fields: tuple[FieldSpec, ...]
-    required: Phrases = ()  # without one of them it is rejected
-    expected: Phrases = ()  # without one of them a person looks
+    required: Phrases = ()  # fields without which the document is rejected
+    expected: Phrases = ()  # fields without which QA reviews it
     filename: Phrases = ()  # words in a file name that suggest the type
     signature: SignatureRule | None = None
     validity: Validity = field(default_factory=Validity)
-    contradictions: Phrases = ()  # phrases that put the type in doubt
-    us_dates: bool = False  # 03/12/2026 is 12 March... only on a form that says mm/dd/yyyy
-    max_pages: int = Field(default=0, ge=0)  # of one document; 0: any number
-    mentions: Phrases = ()  # types that it lists, in the words of their own titles
+    contradictions: Phrases = ()  # phrases that cast doubt on the type, such as DRAFT
+    us_dates: bool = False  # the form asks for mm/dd/yyyy, so 03/12/2026 is 12 March
+    max_pages: int = Field(default=0, ge=0)  # of one document; 0: no limit
+    mentions: Phrases = ()  # types whose titles its documents list, as a CV lists certificates
     per_person: bool = False
-    names_site: bool = True  # a site number on it has to be this site's
-    names_protocol: bool = False
-    names_version: bool = False  # a protocol version on it has to be the study's current one
-    printed: Phrases = ()  # further text of the blank form: none of it is ever a value
+    names_site: bool = True  # a site number in it must be the number of its site
+    names_protocol: bool = False  # a protocol number in it must be the study's
+    names_version: bool = False  # a protocol version in it must be the study's current one
+    printed: Phrases = ()  # other text of the blank form, which is never a value
 
     @cached_property
     def captions(self) -> str:
-        """What the blank form prints beside its entries, as words between blanks."""
+        """The text that the blank form prints beside its entries, as words between blanks."""
         signature = self.signature.labels if self.signature else ()
         labels = (label for spec in self.fields for label in spec.labels)
         return _in_words([*labels, *signature, *self.printed])
 
     @cached_property
     def headings(self) -> str:
-        """The same of the phrases by which the type is recognised."""
+        """The phrases by which the type is recognised, as words between blanks."""
         return _in_words(phrase for mark in self.landmarks for phrase in mark.phrases)
 
-    def prints(self, value: str, *, is_name: bool = False) -> bool:
-        """Whether a text is part of the blank form: a caption, or a piece of its wording.
+    def is_printed(self, value: str, *, is_name: bool = False) -> bool:
+        """Return whether a text is part of the blank form, and so not a value.
 
-        For a name, a heading is none either: nobody is called Curriculum Vitae.
+        A name must not be part of a heading either: nobody is called Curriculum Vitae.
         """
         words = _in_words([value])
         return words in self.captions or (is_name and words in self.headings)
 
 
 def _in_words(phrases: Iterable[str]) -> str:
-    """The letters and digits of each phrase, with a blank on either side of every word."""
+    """Return the letters and digits of each phrase on a line, with blanks around every word."""
     return "\n".join(f" {' '.join(_WORD.findall(each.casefold()))} " for each in phrases)
 
 
 class TypesFile(NamedTuple):
-    name: str  # of the file
+    """A file of document types that was read and not yet parsed."""
+
+    name: str  # as it appears in error messages
     text: str
 
 
 @dataclass(frozen=True, config=_STRICT)
-class _File:
-    tmf_rm_version: str = ""  # of the first file, for all types
+class _Tables:
+    """The tables of a file. `tmf_rm_version` of the first file applies to all types."""
+
+    tmf_rm_version: str = ""
     fields: dict[str, dict[str, Any]] = field(default_factory=dict)
     types: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class _Needs:
-    """What a table of a type takes from elsewhere in the files."""
+class _References:
+    """The keys of a type's table that refer to other parts of the files."""
 
     fields: Phrases = ()
     tmf: dict[str, Any] = field(default_factory=dict)
 
 
-def load(*sources: TypesFile) -> Mapping[str, DocumentType]:
-    """A table replaces the one of its name in the files before.
+def load_types(*sources: TypesFile) -> Mapping[str, DocumentType]:
+    """Return the document types of some files, by their slugs.
 
-    Raises TypesError with every fault that was found in the first faulty table.
+    A table replaces a table of the same name in the files before it. Raises TypesError with all
+    errors of the first table that has any.
     """
-    files = [(source.name, _parsed(source)) for source in sources]
+    files: list[tuple[str, _Tables]] = []
+    for source in sources:
+        try:
+            tables = tomllib.loads(source.text)
+        except tomllib.TOMLDecodeError as error:
+            raise TypesError(f"{source.name}: {error}") from error
+        files.append((source.name, _read(_Tables, source.name, tables)))
     version = files[0][1].tmf_rm_version
     specs = {
         key: _read(FieldSpec, f"{name}: fields.{key}", {"name": key, **table})
@@ -193,41 +209,35 @@ def load(*sources: TypesFile) -> Mapping[str, DocumentType]:
         for key, table in file.fields.items()
     }
     types = {
-        slug: _document_type(f"{name}: types.{slug}", slug, table, specs, version)
+        slug: _read_type(f"{name}: types.{slug}", slug, table, specs, version)
         for name, file in files
         for slug, table in file.types.items()
     }
     return MappingProxyType(types)
 
 
-def _parsed(source: TypesFile) -> _File:
-    try:
-        tables = tomllib.loads(source.text)
-    except tomllib.TOMLDecodeError as error:
-        raise TypesError(f"{source.name}: {error}") from error
-    return _read(_File, source.name, tables)
-
-
-def _document_type(
+def _read_type(
     where: str, slug: str, table: dict[str, Any], specs: Mapping[str, FieldSpec], version: str
 ) -> DocumentType:
-    needs = _read(_Needs, where, {key: table[key] for key in ("fields", "tmf") if key in table})
-    unknown = [name for name in needs.fields if name not in specs]
+    references = _read(
+        _References, where, {key: table[key] for key in ("fields", "tmf") if key in table}
+    )
+    unknown = [name for name in references.fields if name not in specs]
     if unknown:
         raise TypesError(f"{where}: fields: there is no [fields.{unknown[0]}]")
-    own = {
+    resolved = {
         "slug": slug,
-        "fields": [specs[name] for name in needs.fields],
-        "tmf": {**needs.tmf, "tmf_rm_version": version} if needs.tmf else None,
+        "fields": [specs[name] for name in references.fields],
+        "tmf": {**references.tmf, "tmf_rm_version": version} if references.tmf else None,
     }
-    kind = _read(DocumentType, where, {**table, **own})
-    for fault in _faults(kind):
+    kind = _read(DocumentType, where, {**table, **resolved})
+    for fault in _find_faults(kind):
         raise TypesError(f"{where}: {fault}")
     return kind
 
 
-def _faults(kind: DocumentType) -> Iterator[str]:
-    """What one value alone cannot show."""
+def _find_faults(kind: DocumentType) -> Iterator[str]:
+    """Yield the errors that only show when several keys of a type are compared."""
     known = {spec.name for spec in kind.fields}
     if kind.signature:
         known.add("signature_date")
@@ -241,24 +251,27 @@ def _faults(kind: DocumentType) -> Iterator[str]:
     }
     for key, names in uses.items():
         yield from (
-            f"{key}: {name!r} is not among its fields"
+            f"{key}: {name!r} is not one of its fields"
             for name in names
             if name and name not in known
         )
-    most = sum(landmark.weight for landmark in kind.landmarks if landmark.weight > 0)
-    if most < MIN_TYPE_SCORE:
-        least = f"{MIN_TYPE_SCORE} is the least that is recognised"
-        yield f"landmarks: together they weigh {most}; {least}"
+    total = sum(landmark.weight for landmark in kind.landmarks if landmark.weight > 0)
+    if total < MIN_TYPE_SCORE:
+        yield (
+            f"landmarks: together their weight is {total}; "
+            f"a type is recognised from {MIN_TYPE_SCORE} points"
+        )
     if "course" not in known and any(mark.where == "course" for mark in kind.landmarks):
         yield "landmarks: where = 'course' needs the field 'course'"
     if kind.validity.max_age_months and not kind.validity.from_:
-        yield "validity.from: say which date the age is counted from"
+        yield "validity.from: name the date field from which the age is counted"
 
 
 T = TypeVar("T")
 
 
 def _read(shape: type[T], where: str, table: dict[str, Any]) -> T:
+    """Return a table as an instance of a class. Raises TypesError with all errors of the table."""
     try:
         return shape(**table)
     except ValidationError as error:
@@ -270,24 +283,26 @@ def _read(shape: type[T], where: str, table: dict[str, Any]) -> T:
 
 
 class Catalogue(NamedTuple):
+    """The document types in force, with their version."""
+
     types: Mapping[str, DocumentType]
-    version: str  # of all rules, as each decision keeps it: "2026.11.3+ab12cd34" with a file
-    fault: str = ""  # why the file could not be taken; then only our own types are there
+    version: str  # of all rules, stored with each decision: "2026.11.3+ab12cd34" with a file
+    fault: str = ""  # why the file was not used; then only the built-in types are there
 
 
-def catalogue(path: str = "") -> Catalogue:
-    """Our types, and those of the file at this path if one is named."""
-    ours = TypesFile(
+def load_catalogue(path: str = "") -> Catalogue:
+    """Return the built-in types and, if `path` is given, the types of that file."""
+    built_in = TypesFile(
         "types.toml", Path(__file__).with_name("types.toml").read_text(encoding="utf-8")
     )
     if not path:
-        return Catalogue(load(ours), VERSION)
+        return Catalogue(load_types(built_in), VERSION)
     try:
         content = Path(path).read_bytes()
-        types = load(ours, TypesFile(path, content.decode()))
+        types = load_types(built_in, TypesFile(path, content.decode()))
     except (OSError, UnicodeDecodeError, TypesError) as error:
-        return Catalogue(load(ours), VERSION, f"{error}")
+        return Catalogue(load_types(built_in), VERSION, f"{error}")
     return Catalogue(types, f"{VERSION}+{hashlib.sha256(content).hexdigest()[:8]}")
 
 
-TYPES, RULES_VERSION, FAULT = catalogue(os.environ.get(SETTING, ""))
+TYPES, RULES_VERSION, TYPES_FILE_FAULT = load_catalogue(os.environ.get(TYPES_FILE_SETTING, ""))

@@ -1,12 +1,12 @@
-"""Finding printed phrases in text that a scanner may have spoilt. Pure; no document types here.
+"""The search for printed phrases in text that OCR may have misread.
 
-Letter case, spacing and punctuation never matter, and the letters that recognition
-takes for one another are equal: 0 and O; 1, I and l; 5 and S; rn and m.
+Letter case, spacing and punctuation never matter. Letters that OCR confuses are equal: 0 and O;
+1, I and l; 5 and S; rn and m. This module is pure and does not know document types.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import lru_cache
 
@@ -25,78 +25,78 @@ _LOOKALIKES = {
     "w": "(?:w|vv)",
 }
 _DIGITS = str.maketrans("OoQDIl|!SsBZz", "0000111155822")
-_FOLD = str.maketrans("0qi1|!5$82", "oollllssbz")
-_MIN_SIMILARITY = 0.86  # of difflib's ratio: about one wrong letter in seven
-_MIN_FUZZY_LETTERS = 12  # letters; a shorter phrase resembles too much
+_FOLDED_LETTERS = str.maketrans("0qi1|!5$82", "oollllssbz")
+_MIN_SIMILARITY = 0.86  # ratio of difflib; it allows about one wrong letter in seven
+_MIN_FUZZY_LETTERS = 12  # letters; a shorter phrase resembles too many others
+_MAX_LENGTH_DIFFERENCE = 2  # letters by which a misread phrase may be longer or shorter
 
 
 @lru_cache(maxsize=2048)
-def phrase(text: str) -> re.Pattern[str]:
-    """Matches the phrase as whole words. Apostrophes may be missing or curly."""
+def compile_phrase(text: str) -> re.Pattern[str]:
+    """Return a pattern for the phrase as whole words. Apostrophes may be missing or curly."""
     words = re.findall(r"\w+", text.casefold())
     body = r"[\W_]*".join("".join(_LOOKALIKES.get(letter, letter) for letter in w) for w in words)
     return re.compile(rf"(?<!\w){body}(?!\w)", re.IGNORECASE)
 
 
-def holds(text: str, words: str) -> bool:
-    """Whether the phrase stands in the text. Fast where it does not, which is the usual case."""
-    return may_hold(text, words) and phrase(words).search(text) is not None
+def contains_phrase(text: str, phrase: str) -> bool:
+    """Return whether the phrase occurs in the text. The usual case, that it does not, is fast."""
+    return may_contain_phrase(text, phrase) and compile_phrase(phrase).search(text) is not None
 
 
-def may_hold(text: str, words: str) -> bool:
-    """False: the phrase stands neither in the text nor in a part of it."""
-    return letters(words) in _letters_of_page(text)
+def may_contain_phrase(text: str, phrase: str) -> bool:
+    """Return False if the phrase occurs neither in the text nor in any part of it."""
+    return fold_letters(phrase) in _fold_page(text)
 
 
 @lru_cache(maxsize=16_384)
-def letters(text: str) -> str:
-    """Without blanks, and all that `phrase` holds to be equal made equal."""
-    signs = re.findall(r"[\w|!$]+", text.casefold().translate(_FOLD))
+def fold_letters(text: str) -> str:
+    """Return the text without blanks, with one letter for all that `compile_phrase` confuses."""
+    signs = re.findall(r"[\w|!$]+", text.casefold().translate(_FOLDED_LETTERS))
     return "".join(word.replace("rn", "m").replace("vv", "w") for word in signs).replace("_", "")
 
 
-def digits(text: str) -> str:
-    """Letters that stand where digits must, as those digits."""
+@lru_cache(maxsize=1024)  # its own cache, so that pages do not displace the words of `fold_letters`
+def _fold_page(text: str) -> str:
+    return fold_letters.__wrapped__(text)
+
+
+def to_digits(text: str) -> str:
+    """Return the text with each letter that looks like a digit replaced by that digit."""
     return text.translate(_DIGITS)
 
 
-def bare(text: str) -> str:
-    """Only letters and digits, in lower case: for comparing words of a scan."""
+def strip_punctuation(text: str) -> str:
+    """Return only the letters and digits of the text, in lower case, to compare scanned words."""
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
-def unaccented(text: str) -> str:
-    """In lower case."""
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(sign for sign in apart if not unicodedata.combining(sign))
+def remove_accents(text: str) -> str:
+    """Return the text in lower case and without accents."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(sign for sign in decomposed if not unicodedata.combining(sign))
 
 
-def resembles(text: str, lines: Iterable[str]) -> bool:
-    """Whether a line holds nearly this phrase. Slow: only where `phrase` found nothing."""
-    wanted = bare(text)
+def resembles_phrase(text: str, lines: Iterable[str]) -> bool:
+    """Return whether a line contains nearly this phrase.
+
+    The search is slow, so it is only for phrases that `compile_phrase` did not find. A phrase of
+    fewer than 12 letters is never found.
+    """
+    wanted = strip_punctuation(text)
     if len(wanted) < _MIN_FUZZY_LETTERS:
         return False
-    matcher = SequenceMatcher(None, b=wanted, autojunk=False)  # which prepares for b, and only once
-    count = len(text.split())
-    near = (seen for line in lines for seen in _windows(line, count) if _is_near(seen, wanted))
-    return any(_close(matcher, seen) for seen in near)
-
-
-@lru_cache(maxsize=1024)  # apart from `letters`: pages would push the words out
-def _letters_of_page(text: str) -> str:
-    return letters.__wrapped__(text)
-
-
-def _windows(line: str, count: int) -> Iterator[str]:
-    """Each run of so many words, bare."""
-    words = [bare(word) for word in line.split()]
-    return ("".join(words[at : at + count]) for at in range(max(1, len(words) - count + 1)))
-
-
-def _is_near(seen: str, wanted: str) -> bool:
-    return abs(len(wanted) - len(seen)) <= 2
-
-
-def _close(matcher: SequenceMatcher[str], seen: str) -> bool:
-    matcher.set_seq1(seen)
-    return matcher.quick_ratio() >= _MIN_SIMILARITY and matcher.ratio() >= _MIN_SIMILARITY
+    # SequenceMatcher analyses its second sequence once, and its first one for each comparison.
+    matcher = SequenceMatcher(None, b=wanted, autojunk=False)
+    word_count = len(text.split())
+    for line in lines:
+        words = [strip_punctuation(word) for word in line.split()]
+        for start in range(max(1, len(words) - word_count + 1)):
+            candidate = "".join(words[start : start + word_count])
+            if abs(len(wanted) - len(candidate)) > _MAX_LENGTH_DIFFERENCE:
+                continue
+            matcher.set_seq1(candidate)
+            # quick_ratio() is a cheap upper bound of ratio().
+            if matcher.quick_ratio() >= _MIN_SIMILARITY and matcher.ratio() >= _MIN_SIMILARITY:
+                return True
+    return False

@@ -12,7 +12,7 @@ from ingestion.documents.downloads import VIEWED
 from ingestion.models import Action, Document
 from ingestion.reading.results import Box
 from ingestion.review.review_requests import request_review
-from ingestion.rules.checks.signatures import DocumentSignature, Ink
+from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
 from ingestion.rules.fields.extraction import FieldValue
 from ingestion.storage.archive import get_archive
 from tests.browser.test_a_coordinators_way import fits
@@ -32,7 +32,7 @@ pytestmark = [
 ]
 NOTE = "Ask the chair to sign page 2, and send the whole letter again."
 SHOTS = os.environ.get("SHOTS")
-UNSIGNED = DocumentSignature(Ink.EMPTY, 2, Box(60.0, 530.0, 332.0, 620.0))
+UNSIGNED = DocumentSignature(SignatureState.EMPTY, 2, Box(60.0, 530.0, 332.0, 620.0))
 NAMED = FieldValue("site_number", "0417", 1, "native", 100.0, box=Box(142.0, 129.0, 168.0, 143.0))
 DOUBTED = dataclasses.replace(IN_REVIEW, fields=(NAMED,))
 UNSIGNED_PAGE = dataclasses.replace(REJECTED, signature=UNSIGNED)

@@ -29,7 +29,7 @@ from ingestion.models import (
 )
 from ingestion.reading.results import Box
 from ingestion.review.review_requests import request_review
-from ingestion.rules.checks.signatures import DocumentSignature, Ink
+from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
 from ingestion.rules.findings import RuleFinding
 from ingestion.storage.archive import get_archive
 from sites import password_links, portal_approval
@@ -49,7 +49,7 @@ from tests.web.scenes import (
 
 WHY = "Asked for by the inspector of 12 May."
 UNSIGNED = dataclasses.replace(
-    REJECTED, signature=DocumentSignature(Ink.EMPTY, 2, Box(60.0, 530.0, 332.0, 620.0))
+    REJECTED, signature=DocumentSignature(SignatureState.EMPTY, 2, Box(60.0, 530.0, 332.0, 620.0))
 )
 STAFF = {
     "ines": "QA leads",

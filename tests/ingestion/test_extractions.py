@@ -16,7 +16,7 @@ from ingestion.reading.results import (
     TextSource,
     Word,
 )
-from ingestion.rules.checks.signatures import DocumentSignature, Ink
+from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
 from ingestion.rules.fields.extraction import FieldValue
 from tests import steps
 from tests.factories import make_leased, verdict
@@ -24,7 +24,7 @@ from web.documents.extracted_fields import list_extracted_values
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TODAY = datetime.date(2026, 3, 12)
-SIGNED = DocumentSignature(Ink.SIGNED, 2, Box(10.04, 20, 30, 40))
+SIGNED = DocumentSignature(SignatureState.SIGNED, 2, Box(10.04, 20, 30, 40))
 DATE = FieldValue("signature_date", "2026-03-12", 2, "ocr", 91.23, Box(1, 2, 3.14159, 4), TODAY)
 SCAN = PageReading(
     1, 612, 792, "hello", TextSource.OCR, (Word("hello", Box(1, 2, 3, 4), 96.5),), dpi=200

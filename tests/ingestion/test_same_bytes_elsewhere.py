@@ -5,7 +5,7 @@ import pytest
 from audit.ledger.queries import timeline
 from ingestion.dispatch.worker_steps import Conclude, apply_steps
 from ingestion.models import Document
-from ingestion.rules.checks.verdict import Checked
+from ingestion.rules.checks.verdict import CheckedDocument
 from ingestion.rules.findings import RuleFinding
 from tests import steps
 from tests.factories import make_filed, make_leased, make_site, make_user, verdict
@@ -59,7 +59,7 @@ def test_lines_of_one_manifest_that_are_filed_in_one_transaction_see_each_other(
         assert steps.start_checking(document.pk, lease, sha256=SHA, size=10)
     apply_steps(
         [
-            Conclude(document=document.pk, lease=lease, checked=Checked(verdict()))
+            Conclude(document=document.pk, lease=lease, checked=CheckedDocument(verdict()))
             for document in (one, other)
         ]
     )

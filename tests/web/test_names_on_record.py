@@ -111,7 +111,7 @@ def test_a_cv_is_listed_under_the_declared_person_and_never_under_a_third(site):
     cv = make_read(site, "cv", doc_id="cv.anna-smith", person="Jonas Smith")
     blank = make_read(site, "cv", doc_id="cv-from-the-portal", state="IN_REVIEW")
     standing = {
-        each.whose: each.paper.key if each.paper else None
+        each.whose: each.document.key if each.document else None
         for each in get_readiness(site).required
         if each.kind == "cv"
     }

@@ -9,7 +9,7 @@ from audit.ledger.queries import timeline
 from ingestion.core.states import DocumentState
 from ingestion.documents import transitions
 from ingestion.reading.results import Box
-from ingestion.rules.checks.signatures import DocumentSignature, Ink
+from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
 from ingestion.rules.fields.extraction import FieldValue
 from ingestion.rules.findings import RuleFinding
 from ingestion.storage.archive import get_archive
@@ -101,7 +101,7 @@ def test_a_page_that_cannot_be_drawn_is_not_found(signed_in, sent, page):
 
 
 def test_the_place_where_a_signature_is_missing_is_marked(sent, mara):
-    area = DocumentSignature(Ink.EMPTY, 2, Box(100.0, 500.0, 372.0, 584.0))
+    area = DocumentSignature(SignatureState.EMPTY, 2, Box(100.0, 500.0, 372.0, 584.0))
     document = sent(dataclasses.replace(REJECTED, signature=area))
     shown = build_page_image(mara, document, document.findings.get())
     assert (shown.number, shown.width, shown.height) == (2, 612.0, 792.0)

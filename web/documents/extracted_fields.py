@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy as _
 from ingestion.models import Document, Extraction
 from ingestion.reading.results import SignatureResult, TextSource
 from ingestion.rules.checks.legibility import MAX_UNREAD_LETTER_SHARE
-from ingestion.rules.checks.signatures import SIGNATURE
+from ingestion.rules.checks.signatures import DIGITAL_SIGNATURE_SOURCE
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields.extraction import FORM
+from ingestion.rules.fields.extraction import FORM_SOURCE
 
 _TEXT_LAYERS = {
     TextSource.NATIVE: _("text layer of the file"),
@@ -117,9 +117,9 @@ def _span(numbers: list[int]) -> str:
 
 
 def _how(field: Mapping[str, Any]) -> str:
-    if field["source"] == FORM:
+    if field["source"] == FORM_SOURCE:
         return gettext("form field")
-    if field["source"] == SIGNATURE:
+    if field["source"] == DIGITAL_SIGNATURE_SOURCE:
         return gettext("time of the digital signature")
     if field["source"] == TextSource.OCR:
         confidence = f"{field['confidence']:.0f}%"

@@ -10,7 +10,7 @@ from ingestion.documents.site_readiness import get_readiness
 from ingestion.models import Document
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.names import is_same_person, may_be_same_person
-from ingestion.rules.site_file.requirements import RequiredFor, named
+from ingestion.rules.site_file.requirements import RequiredFor, list_named
 from web.documents.extracted_fields import get_last_extraction
 from web.shell.state_display import StateDisplay
 
@@ -95,7 +95,7 @@ def _registered(document: Document) -> list[str]:
         for paper in papers
         if paper.state is DocumentState.ARCHIVED and paper.key != document.pk
     ]
-    return named(filed, RequiredFor.DELEGATED)
+    return list_named(filed, RequiredFor.DELEGATED)
 
 
 def _registered_row(registered: Sequence[str], given: Sequence[str]) -> NameRow:

@@ -94,36 +94,36 @@ def list_conflicts(
 def _line(each: DocumentRequirement, stand: SiteReadiness) -> RequirementLine:
     kind = TYPES.get(each.kind)
     display, word = _display_of(each)
-    form = each.named_on if each.standing is RequirementStatus.MISSING else None
+    form = each.named_on if each.status is RequirementStatus.MISSING else None
     return RequirementLine(
         kind=each.kind,
         name=type_name(each.kind),
         whose=each.whose,
         person=each.whose if kind and kind.per_person else "",
-        standing=each.standing,
+        standing=each.status,
         display=display,
         word=word,
         note=_note(each),
-        document=stand.documents[each.paper.key] if each.paper else None,
+        document=stand.documents[each.document.key] if each.document else None,
         named_on=stand.documents[form.key] if form else None,
-        is_open=not each.standing.is_met and each.standing is not RequirementStatus.PENDING,
+        is_open=not each.status.is_met and each.status is not RequirementStatus.PENDING,
     )
 
 
 def _display_of(each: DocumentRequirement) -> tuple[StateDisplay, str]:
     """Return the display of the latest document's state, or else of the requirement's standing."""
-    if each.paper and each.standing in {RequirementStatus.PENDING, RequirementStatus.RETURNED}:
-        state = DocumentState(each.paper.state)
+    if each.document and each.status in {RequirementStatus.PENDING, RequirementStatus.RETURNED}:
+        state = DocumentState(each.document.state)
         return STATE_DISPLAYS[state], state_label(state)
-    if each.standing is RequirementStatus.EXPIRING and each.paper and each.paper.expires:
-        due = gettext("Due {date}").format(date=format_day(each.paper.expires))
-        return STANDING_DISPLAYS[each.standing], due
-    return STANDING_DISPLAYS[each.standing], str(_WORDS[each.standing])
+    if each.status is RequirementStatus.EXPIRING and each.document and each.document.expires:
+        due = gettext("Due {date}").format(date=format_day(each.document.expires))
+        return STANDING_DISPLAYS[each.status], due
+    return STANDING_DISPLAYS[each.status], str(_WORDS[each.status])
 
 
 def _note(each: DocumentRequirement) -> str:
-    if each.standing is RequirementStatus.WAIVED:
+    if each.status is RequirementStatus.WAIVED:
         return each.reason
-    if each.standing is RequirementStatus.EXPIRED and each.paper and each.paper.expires:
-        return gettext("Expired on {date}.").format(date=format_day(each.paper.expires))
+    if each.status is RequirementStatus.EXPIRED and each.document and each.document.expires:
+        return gettext("Expired on {date}.").format(date=format_day(each.document.expires))
     return ""

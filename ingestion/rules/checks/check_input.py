@@ -1,4 +1,4 @@
-"""What a check of one type of document is given."""
+"""The input of the checks of one document type, and the findings that depend on confidence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -6,60 +6,67 @@ from datetime import date
 
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.checks.signatures import DocumentSignature
-from ingestion.rules.checks.validity_terms import Override, Terms
+from ingestion.rules.checks.validity_terms import TermsOverride, ValidityTerms
 from ingestion.rules.document_types import DocumentType
-from ingestion.rules.fields.extraction import SCANS, FieldValue
+from ingestion.rules.fields.extraction import SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
 
 @dataclass(frozen=True, slots=True)
 class SiteFacts:
-    """What the register says of the site that sent the document; "" where it says nothing."""
+    """The data of the site that sent the document. A value of "" is not known."""
 
     site_id: str
     protocol_number: str = ""
     name: str = ""
     protocol_version: str = ""  # the current one
     activated_on: date | None = None
-    overrides: Mapping[str, Override] = field(default_factory=dict)  # the study's own, by type
+    overrides: Mapping[str, TermsOverride] = field(default_factory=dict)  # of the study, by type
 
-    def terms(self, kind: DocumentType) -> Terms:
-        return Terms.of(kind, self.overrides.get(kind.slug), self.activated_on)
+    def terms(self, kind: DocumentType) -> ValidityTerms:
+        """Return how long documents of a type are valid at this site."""
+        return ValidityTerms.of(kind, self.overrides.get(kind.slug), self.activated_on)
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """What its sender said of a document; "" where nothing was said."""
+class SenderFacts:
+    """What the sender declared about a document. A value of "" was not declared."""
 
     schema_version: str
-    declared: str = ""  # its type's slug
-    person: str = ""  # whose it is
+    declared: str = ""  # the slug of the document type
+    person: str = ""  # the person whose document it is
     filename: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckInput:
-    """A document whose type is settled, and everything its checks ask for."""
+    """A document whose type is decided, with everything that its checks need."""
 
     reading: DocumentReading
     kind: DocumentType
     site: SiteFacts
     today: date
-    fields: Mapping[str, FieldValue]  # `signature_date` among them
-    signature: DocumentSignature | None  # None for a type that needs none
-    terms: Terms
-    person: str = ""  # whose it is, as the sender said; "" where nothing was said
+    fields: Mapping[str, FieldValue]  # with `signature_date`
+    signature: DocumentSignature | None  # None for a type that needs no signature
+    terms: ValidityTerms
+    person: str = ""  # the person whose document it is, as declared; "" if not declared
 
 
-def unlikely(value: FieldValue, what: str, code: str, facts: Facts) -> RuleFinding:
-    """For a value that cannot be true: on a scan that alone speaks for a misreading."""
-    doubtful = replace(value, confidence=0.0) if value.source in SCANS else value
-    return sure(doubtful, what, code, facts)
+def implausible_value_finding(value: FieldValue, what: str, code: str, facts: Facts) -> RuleFinding:
+    """Return the finding for a value that cannot be true.
+
+    On a scan, such a value was probably misread, so the finding is OCR_LOW_CONFIDENCE.
+    """
+    doubtful = replace(value, confidence=0.0) if value.source in SCAN_SOURCES else value
+    return finding_if_sure(doubtful, what, code, facts)
 
 
-def sure(value: FieldValue, what: str, code: str, facts: Facts) -> RuleFinding:
-    """This finding; where the value may have been misread, that a person is to look at `what`."""
-    where: Facts = {"page": value.page} if value.page else {}
+def finding_if_sure(value: FieldValue, what: str, code: str, facts: Facts) -> RuleFinding:
+    """Return a finding with this code, or OCR_LOW_CONFIDENCE if the value may be misread.
+
+    `what` names the value in the sentence that asks a person to look at it.
+    """
+    page_facts: Facts = {"page": value.page} if value.page else {}
     if value.is_sure:
-        return RuleFinding(code, value.page, {**facts, **where})
-    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {"what": what, **where})
+        return RuleFinding(code, value.page, {**facts, **page_facts})
+    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {"what": what, **page_facts})

@@ -1,6 +1,6 @@
-"""Whether a file holds one document of its type, and nothing else."""
+"""The check that a file contains one document of its type, and nothing else."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 from ingestion.reading.results import DocumentReading
@@ -8,41 +8,28 @@ from ingestion.rules.classification.document_starts import DocumentStart, find_d
 from ingestion.rules.document_types import TYPES, DocumentType
 from ingestion.rules.findings import RuleFinding
 
-MAX_DOCUMENTS_NAMED = 12
+MAX_DOCUMENTS_NAMED = 12  # documents that the sentence lists
 
 
-def multiple_documents(
-    reading: DocumentReading, kind: DocumentType | None
-) -> Iterator[RuleFinding]:
-    """Yield a finding if documents begin in several places, or there are too many pages for one.
+def check_composition(reading: DocumentReading, kind: DocumentType | None) -> Iterator[RuleFinding]:
+    """Yield MULTIPLE_DOCUMENTS if several documents begin, or there are too many pages for one.
 
-    `kind` is the type that the file was recognised as; None where it was recognised as none.
+    `kind` is the recognised type of the file, or None. The finding names the documents, as in
+    "IRB approval on pages 1 to 2; CV on page 3".
     """
-    pages = len(reading.pages)
+    page_count = len(reading.pages)
     starts = find_document_starts(reading)
     if len(starts) > 1:
-        yield RuleFinding(
-            "MULTIPLE_DOCUMENTS", starts[1].page, {"documents": _named(starts, pages)}
-        )
-    elif kind and kind.max_pages and pages > kind.max_pages:
-        facts = {"pages": pages, "limit_pages": kind.max_pages}
+        named = []
+        for start, following in pairwise((*starts, DocumentStart(page_count + 1))):
+            noun = TYPES[start.slug].noun if start.slug else "a document of another type"
+            last = max(following.page - 1, start.page)
+            pages = f"page {last}" if start.page == last else f"pages {start.page} to {last}"
+            named.append(f"{noun} on {pages}")
+        if len(named) > MAX_DOCUMENTS_NAMED:
+            more = len(named) - MAX_DOCUMENTS_NAMED
+            named[MAX_DOCUMENTS_NAMED:] = [f"and {more} more"]
+        yield RuleFinding("MULTIPLE_DOCUMENTS", starts[1].page, {"documents": "; ".join(named)})
+    elif kind and kind.max_pages and page_count > kind.max_pages:
+        facts = {"pages": page_count, "limit_pages": kind.max_pages}
         yield RuleFinding("MULTIPLE_DOCUMENTS", facts=facts)
-
-
-def _named(starts: Sequence[DocumentStart], pages: int) -> str:
-    """Return what begins where, as in "IRB approval on pages 1 to 2; CV on page 3"."""
-    after = DocumentStart(pages + 1)
-    named = [
-        f"{_noun(start)} on {_page_range(start.page, max(following.page - 1, start.page))}"
-        for start, following in pairwise((*starts, after))
-    ]
-    more = len(named) - MAX_DOCUMENTS_NAMED
-    return "; ".join([*named[:MAX_DOCUMENTS_NAMED], *([f"and {more} more"] if more > 0 else [])])
-
-
-def _noun(start: DocumentStart) -> str:
-    return TYPES[start.slug].noun if start.slug else "a document of another type"
-
-
-def _page_range(first: int, last: int) -> str:
-    return f"page {first}" if first == last else f"pages {first} to {last}"

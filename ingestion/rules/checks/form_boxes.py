@@ -1,129 +1,140 @@
-"""What stands in the numbered boxes of a form, wherever it came from: typed, printed or by hand.
+"""The content of the numbered boxes of a form: typed, printed or handwritten.
 
-A box is called empty only where its caption was found, the caption that follows it too, and nothing
+A box is called empty only if its caption and the caption after it were found and there is nothing
 between them: neither a word that is not printed on the blank form, nor ink.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
-from itertools import chain, islice, product
+from itertools import islice, product
 
 from ingestion.reading.pdf.lazy import marks_near
 from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.checks.signature_areas import has_marks_in
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import geometry
-from ingestion.rules.fields.extraction import in_context
+from ingestion.rules.fields.extraction import is_in_context
 
-_MAX_CAPTIONS_PER_BOX = 20  # looked at for one box
-_NUMBER = re.compile(r"^\W*\d{1,2}\W+")  # of a box, before its caption
-_MIN_READ_CONFIDENCE = 60.0  # of 100; a word of which recognition was less sure may be handwriting
-_MAX_SQUARE_DISTANCE = 30.0  # points to the left of a choice within which its square stands
+_MAX_CAPTIONS_PER_BOX = 20  # occurrences of its captions that are examined
+_BOX_NUMBER = re.compile(r"^\W*\d{1,2}\W+")  # the number before the caption
+_MIN_READ_CONFIDENCE = 60.0  # percent; a word below it may be handwriting that was misread
+_MAX_SQUARE_DISTANCE = 30.0  # points to the left of an option within which its square stands
 
 
-class Content(Enum):
+class BoxContent(Enum):
     EMPTY = "empty"
-    UNREAD = "unread"  #: there is something in it that was not read, or its end was not found
+    UNREAD = "unread"  #: its content was not read, or its end was not found
     NOT_FOUND = "not found"  #: its caption was not found
-    CHOSEN = "chosen"  #: a choice that is ticked, or may be
+    CHOSEN = "chosen"  #: an option is ticked, or may be
 
 
-def content(reading: DocumentReading, spec: FieldSpec, kind: DocumentType) -> tuple[Content, int]:
-    """Return what the box of a field holds that has no value, and its page; 0 where unknown."""
+def find_box_content(
+    reading: DocumentReading, spec: FieldSpec, kind: DocumentType
+) -> tuple[BoxContent, int]:
+    """Return the content of the box of a field without a value, and its page; 0 if unknown."""
     if spec.kind == "choice":
-        return _choice(reading, spec)
-    seen = list(islice(_entries(reading, spec, kind), _MAX_CAPTIONS_PER_BOX))
-    unread = (each for each in seen if each[0] is Content.UNREAD)
-    return next(chain(unread, seen), (Content.NOT_FOUND, 0))
+        return _find_choice(reading, spec)
+    found = list(islice(_find_boxes(reading, spec, kind), _MAX_CAPTIONS_PER_BOX))
+    unread = [each for each in found if each[0] is BoxContent.UNREAD]
+    return next(iter([*unread, *found]), (BoxContent.NOT_FOUND, 0))
 
 
 def has_unread_ink(page: PageReading, spec: FieldSpec) -> bool:
-    """Whether there is ink in the box of a field that nobody read: handwriting, or a stamp."""
-    captions = (place for label in spec.labels for place in geometry.occurrences(page, label))
-    areas = (
-        _area(page, place, spec)
-        for place in islice(captions, _MAX_CAPTIONS_PER_BOX)
-        if in_context(page, place, spec)
-    )
-    found = [area for area in areas if area]
-    # From below the last of its captions: a box may have two on one line.
-    return bool(found) and _has_ink(page, max(found, key=lambda area: area.top))
-
-
-def _entries(
-    reading: DocumentReading, spec: FieldSpec, kind: DocumentType
-) -> Iterator[tuple[Content, int]]:
-    for label, page in product(spec.labels, reading.pages):
-        for place in geometry.occurrences(page, label):
-            if in_context(page, place, spec):
-                area = _area(page, place, spec)
-                is_empty = area is not None and not _holds(page, area, place, kind)
-                yield (Content.EMPTY if is_empty else Content.UNREAD), page.number
-
-
-def _area(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> Box | None:
-    """From below the caption to the top of what follows; None where that was not found."""
-    below = [
-        place.box.top
-        for phrase in spec.until
-        for place in geometry.occurrences(page, phrase)
-        if place.box.top > caption.box.bottom - 2
+    """Return whether the box of a field contains ink that was not read: handwriting or a stamp."""
+    captions = (span for label in spec.labels for span in geometry.find_phrase(page, label))
+    areas = [
+        area
+        for caption in islice(captions, _MAX_CAPTIONS_PER_BOX)
+        if is_in_context(page, caption, spec) and (area := _area_below(page, caption, spec))
     ]
-    return Box(0.0, caption.box.bottom, page.width, min(below)) if below else None
+    # A box may have two captions on one line; its content begins below the lower one.
+    return bool(areas) and _has_unread_ink_in(page, max(areas, key=lambda area: area.top))
 
 
-def _holds(page: PageReading, area: Box, caption: geometry.TextSpan, kind: DocumentType) -> bool:
+def _find_boxes(
+    reading: DocumentReading, spec: FieldSpec, kind: DocumentType
+) -> Iterator[tuple[BoxContent, int]]:
+    """Yield the content and the page at each occurrence of a caption."""
+    for label, page in product(spec.labels, reading.pages):
+        for caption in geometry.find_phrase(page, label):
+            if is_in_context(page, caption, spec):
+                area = _area_below(page, caption, spec)
+                is_empty = area is not None and not (
+                    _has_text_in(page, area, caption, kind) or _has_unread_ink_in(page, area)
+                )
+                yield (BoxContent.EMPTY if is_empty else BoxContent.UNREAD), page.number
+
+
+def _area_below(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> Box | None:
+    """Return the area from below a caption to the top of the next phrase, or None without one."""
+    next_tops = [
+        span.box.top
+        for phrase in spec.until
+        for span in geometry.find_phrase(page, phrase)
+        if span.box.top > caption.box.bottom - 2
+    ]
+    return Box(0.0, caption.box.bottom, page.width, min(next_tops)) if next_tops else None
+
+
+def _has_text_in(
+    page: PageReading, area: Box, caption: geometry.TextSpan, kind: DocumentType
+) -> bool:
+    """Return whether the area, or the line of the caption, has text that the blank form has not."""
     label = page.words[caption.start].box
-    below = (word for word in page.words if area.contains_center_of(word.box))
-    within = [word for word in below if geometry.alike(label, word.box)]  # no watermark
-    within += geometry.behind(page, caption)
-    runs = {id(first): first for first in (geometry.first_joined(page, word) for word in within)}
-    texts = (
-        _NUMBER.sub(
-            "", " ".join(word.text for word in geometry.run(page, geometry.at(page, first)))
-        )
-        for first in runs.values()
-    )
-    if any(any(map(str.isalnum, text)) and not kind.prints(text) for text in texts):
-        return True
-    return _has_ink(page, area)
+    words = [
+        word
+        for word in page.words
+        if area.contains_center_of(word.box)
+        # The words of a watermark are much larger.
+        and geometry.has_similar_height(label, word.box)
+    ]
+    words += geometry.words_right_of(page, caption)
+    first_words = (geometry.first_word_of_run(page, word) for word in words)
+    runs = {id(first): first for first in first_words}
+    for first in runs.values():
+        run = geometry.text_run_at(page, geometry.span_of_word(page, first))
+        text = _BOX_NUMBER.sub("", " ".join(word.text for word in run))
+        if any(map(str.isalnum, text)) and not kind.is_printed(text):
+            return True
+    return False
 
 
-def _has_ink(page: PageReading, area: Box) -> bool:
-    """But for what was read at a second look, which leaves the mark of the first one there."""
+def _has_unread_ink_in(page: PageReading, area: Box) -> bool:
+    """Return whether an area contains ink that no read word covers.
+
+    Words that were read in a second pass leave the marks of the first pass in their place.
+    """
     inner = Box(area.left, area.top + 1, area.right, max(area.bottom - 1, area.top + 1))
-    if not marks_near(page, inner):
+    if not (marks := marks_near(page, inner)):
         return False
-    read = [word.box for word in page.words if word.confidence >= _MIN_READ_CONFIDENCE]
-    unread = tuple(mark for mark in marks_near(page, inner) if not _is_covered(mark, read))
-    return has_marks_in(replace(page, marks=unread), inner)
+    words = [word.box for word in page.words if word.confidence >= _MIN_READ_CONFIDENCE]
+    unread = []
+    for mark in marks:
+        covered = sum(
+            (min(mark.right, word.right) - max(mark.left, word.left))
+            * (min(mark.bottom, word.bottom) - max(mark.top, word.top))
+            for word in words
+            if word.intersects(mark)
+        )
+        if covered <= (mark.right - mark.left) * (mark.bottom - mark.top) / 2:
+            unread.append(mark)
+    return has_marks_in(replace(page, marks=tuple(unread)), inner)
 
 
-def _is_covered(mark: Box, words: Iterable[Box]) -> bool:
-    """Whether words that were read fill most of it."""
-    shares = (_overlap(mark, word) for word in words if word.intersects(mark))
-    return sum(shares) > (mark.right - mark.left) * (mark.bottom - mark.top) / 2
-
-
-def _overlap(one: Box, other: Box) -> float:
-    wide = min(one.right, other.right) - max(one.left, other.left)
-    return wide * (min(one.bottom, other.bottom) - max(one.top, other.top))
-
-
-def _choice(reading: DocumentReading, spec: FieldSpec) -> tuple[Content, int]:
-    """Empty where each of the choices stands behind a square with nothing in it."""
-    found = 0
+def _find_choice(reading: DocumentReading, spec: FieldSpec) -> tuple[BoxContent, int]:
+    """Return EMPTY if each of the options has an empty square beside it."""
+    first_page = 0
     for page in reading.pages:
-        options = [list(geometry.occurrences(page, label)) for label in spec.labels]
-        unticked = [any(_is_unticked(page, place) for place in places_of) for places_of in options]
+        options = [list(geometry.find_phrase(page, label)) for label in spec.labels]
+        unticked = [any(_is_unticked(page, span) for span in spans) for spans in options]
         if any(unticked):
             if all(unticked):
-                return Content.EMPTY, page.number
-            return (Content.CHOSEN if all(options) else Content.UNREAD), page.number
-        found = found or (page.number if any(options) else 0)
-    return (Content.CHOSEN if found else Content.NOT_FOUND), found
+                return BoxContent.EMPTY, page.number
+            return (BoxContent.CHOSEN if all(options) else BoxContent.UNREAD), page.number
+        first_page = first_page or (page.number if any(options) else 0)
+    return (BoxContent.CHOSEN if first_page else BoxContent.NOT_FOUND), first_page
 
 
 def _is_unticked(page: PageReading, option: geometry.TextSpan) -> bool:

@@ -1,50 +1,55 @@
-"""Is it about this site and this study? A mismatch goes to a person: the register may be wrong."""
+"""The checks that a document is about this site, this study and this person.
+
+QA decides about mismatches, because the data of the site may be wrong.
+"""
 
 import re
 from collections.abc import Iterator
 
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.checks.check_input import CheckInput, sure
+from ingestion.rules.checks.check_input import CheckInput, finding_if_sure
 from ingestion.rules.fields import names
 from ingestion.rules.findings import Facts, RuleFinding
 
-_MAX_NAME_LINE_LENGTH = (
-    60  # characters of a line that is nothing but a name, with titles and degrees
-)
+_MAX_NAME_LINE_LENGTH = 60  # characters of a line that is only a name, with titles and degrees
 
 
-def site_mismatch(case: CheckInput) -> Iterator[RuleFinding]:
+def check_site(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield SITE_MISMATCH if the document names another site."""
     value, known = case.fields.get("site_number"), case.site.site_id
-    if value and case.kind.names_site and not same_number(value.value, known):
+    if value and case.kind.names_site and not is_same_number(value.value, known):
         yield RuleFinding("SITE_MISMATCH", value.page, {"named": value.value, "expected": known})
 
 
-def protocol_mismatch(case: CheckInput) -> Iterator[RuleFinding]:
-    """Only where another protocol is named, and the study's own is named nowhere."""
+def check_protocol(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield PROTOCOL_MISMATCH if the document names another protocol and never the study's own."""
     value, known = case.fields.get("protocol_number"), case.site.protocol_number
-    if not value or not known or not case.kind.names_protocol or same_number(value.value, known):
+    if not value or not known or not case.kind.names_protocol or is_same_number(value.value, known):
         return
-    if not fuzzy_phrases.holds(case.reading.text, known):
+    if not fuzzy_phrases.contains_phrase(case.reading.text, known):
         yield RuleFinding(
             "PROTOCOL_MISMATCH", value.page, {"named": value.value, "expected": known}
         )
 
 
-def protocol_version_mismatch(case: CheckInput) -> Iterator[RuleFinding]:
-    """Not for another protocol's version: that one is told already."""
+def check_protocol_version(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield PROTOCOL_VERSION_MISMATCH if the document names another version of the protocol.
+
+    The version of another protocol gives no finding, because PROTOCOL_MISMATCH is enough.
+    """
     value, known = case.fields.get("protocol_version"), case.site.protocol_version
-    if not value or not known or not case.kind.names_version or any(protocol_mismatch(case)):
+    if not value or not known or not case.kind.names_version or any(check_protocol(case)):
         return
-    if not names.same_version(value.value, known):
+    if not names.is_same_version(value.value, known):
         facts: Facts = {"named": value.value, "expected": known}
-        yield sure(value, "the protocol version", "PROTOCOL_VERSION_MISMATCH", facts)
+        yield finding_if_sure(value, "the protocol version", "PROTOCOL_VERSION_MISMATCH", facts)
 
 
-def whose(case: CheckInput) -> Iterator[RuleFinding]:
-    """Yield PERSON_NOT_READ or PERSON_MISMATCH for a document that each person has of their own.
+def check_person(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield PERSON_NOT_READ or PERSON_MISMATCH for a document that belongs to one person.
 
-    The name that was read has to be the declared one in full: surname and first name, or its
-    initial. A manifest declares nobody; then the name has to be read for certain, because the
+    The name that was read must agree with the declared one: surname and first name, or its initial.
+    If no person is declared, as in a manifest, the name must be read with certainty, because the
     document is filed under it.
     """
     if not case.kind.per_person:
@@ -59,45 +64,58 @@ def whose(case: CheckInput) -> Iterator[RuleFinding]:
     elif declared and names.is_same_person(value.value, declared):
         return
     elif not value.is_sure:
-        where: Facts = {"page": value.page} if value.page else {}
-        yield RuleFinding("PERSON_NOT_READ", value.page, {**expected, "read": value.value, **where})
+        page_facts: Facts = {"page": value.page} if value.page else {}
+        facts = {**expected, "read": value.value, **page_facts}
+        yield RuleFinding("PERSON_NOT_READ", value.page, facts)
     elif declared:
         yield RuleFinding("PERSON_MISMATCH", value.page, {"named": value.value, **expected})
 
 
 def _names(case: CheckInput, declared: str) -> bool:
-    """Whether the declared name stands on the document, where no caption says whose it is.
+    """Return whether a document without a caption for the person contains the declared name.
 
-    As a line of its own, or in a form field. A form that has no entry for the person, and names the
-    principal investigator too, may have the name within a line.
+    The name must be a line of its own, or in a form field. A form that has no entry for the person,
+    but also names the principal investigator, may contain the name within a line.
     """
-    words = [word for word in fuzzy_phrases.unaccented(declared).split() if len(word) > 1]
+    words = [word for word in fuzzy_phrases.remove_accents(declared).split() if len(word) > 1]
     lines = [*case.reading.text.splitlines(), *case.reading.fields.values()]
-    plain = {line: fuzzy_phrases.unaccented(line) for line in lines}
-    near = [
-        line for line in lines if any(fuzzy_phrases.may_hold(plain[line], word) for word in words)
+    plain = {line: fuzzy_phrases.remove_accents(line) for line in lines}
+    candidates = [
+        line
+        for line in lines
+        if any(fuzzy_phrases.may_contain_phrase(plain[line], word) for word in words)
     ]
     if any(
-        names.is_same_person(line, declared) for line in near if len(line) <= _MAX_NAME_LINE_LENGTH
+        names.is_same_person(line, declared)
+        for line in candidates
+        if len(line) <= _MAX_NAME_LINE_LENGTH
     ):
         return True
     if any(spec.name == "person" for spec in case.kind.fields) or len(declared.split()) < 2:
         return False
-    *first, last = fuzzy_phrases.unaccented(declared).split()
+    *first, last = fuzzy_phrases.remove_accents(declared).split()
     orders = (" ".join([*first, last]), " ".join([last, *first]))
-    return any(fuzzy_phrases.holds(plain[line], name) for line in near for name in orders)
+    return any(
+        fuzzy_phrases.contains_phrase(plain[line], name) for line in candidates for name in orders
+    )
 
 
-def same_number(written: str, known: str) -> bool:
-    """Whatever the case, separators, leading zeros and misread digits: 0203 is 203 and O2O3.
+def is_same_number(written: str, known: str) -> bool:
+    """Return whether two site or protocol numbers are equal.
 
-    A bare number also means the site whose id has a word before it: 203 is BER-203.
+    Case, separators, leading zeros and misread digits do not matter: 0203 is 203 and O2O3. A number
+    without letters also means the site whose id has letters before it: 203 is BER-203.
     """
     digits = re.sub(r"\D", "", known).lstrip("0")
-    return _plain(written) in {_plain(known), digits or _plain(known)}
+    return _normalise_number(written) in {
+        _normalise_number(known),
+        digits or _normalise_number(known),
+    }
 
 
-def _plain(number: str) -> str:
+def _normalise_number(number: str) -> str:
     parts = re.findall(r"[^\W_]+", number)
-    mended = (fuzzy_phrases.digits(part) if re.search(r"\d", part) else part for part in parts)
-    return "".join(part.casefold().lstrip("0") for part in mended)
+    corrected = (
+        fuzzy_phrases.to_digits(part) if re.search(r"\d", part) else part for part in parts
+    )
+    return "".join(part.casefold().lstrip("0") for part in corrected)

@@ -1,4 +1,4 @@
-"""Checks that ask no document type: is everything there, can it be read, is it only paper."""
+"""The checks that depend on no document type: active content, missing pages and legibility."""
 
 import re
 from collections.abc import Iterator
@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from ingestion.reading.results import DocumentReading, PageReading, TextSource
 from ingestion.rules.findings import Facts, RuleFinding
 
-MIN_PAGE_CONFIDENCE = 70.0  # mean confidence of a page; below it, words are missing or wrong
-MIN_SCAN_DPI = 150  # dpi; below it letters run together, and a better scan is the remedy
-MAX_UNREAD_LETTER_SHARE = (
-    0.10  # share of a page's letters that OCR read no word from; sound scans have 0.06
-)
+MIN_PAGE_CONFIDENCE = 70.0  # percent, the mean of a page; below it, words are missing or wrong
+MIN_SCAN_DPI = 150  # dpi; below it, letters run together and only a better scan helps
+# Share of the letters of a page in areas from which OCR read no word. Good scans have 0.06.
+MAX_UNREAD_LETTER_SHARE = 0.10
 
-_KINDS = {
+_ACTIVE_CONTENT_NOUNS = {
     "javascript": "scripts",
     "launch": "a command that starts a program",
     "embedded-file": "attached files",
@@ -20,83 +19,87 @@ _KINDS = {
     "remote": "commands that reach outside the file",
     "unsearched": "parts that cannot be searched",
 }
-# The commonest words of English, which OCR finds also where it finds little else.
-_ENGLISH = frozenset({"the", "of", "and", "with", "this", "that", "for"})
-_PAGE_OF = re.compile(r"\bpage\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
+# The most frequent words of English, which OCR finds even where it finds little else.
+_FREQUENT_ENGLISH_WORDS = frozenset({"the", "of", "and", "with", "this", "that", "for"})
+_PAGE_NUMBER = re.compile(r"\bpage\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
 
 
-def active_content(reading: DocumentReading) -> Iterator[RuleFinding]:
-    kinds = [words for flag, words in _KINDS.items() if flag in reading.flags]
+def check_active_content(reading: DocumentReading) -> Iterator[RuleFinding]:
+    """Yield ACTIVE_CONTENT with the kinds of active content in the file."""
+    kinds = [noun for flag, noun in _ACTIVE_CONTENT_NOUNS.items() if flag in reading.flags]
     if kinds:
         yield RuleFinding("ACTIVE_CONTENT", facts={"kinds": " and ".join(kinds)})
 
 
-def blank_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
+def check_blank_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
+    """Yield BLANK_OR_MISSING_PAGE for each blank page."""
     for page in reading.pages:
         if page.is_blank:
             yield RuleFinding("BLANK_OR_MISSING_PAGE", page.number, {"page": page.number})
 
 
-def missing_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
-    """A gap in "Page 2 of 3". A page whose number was not found may be the one that is missing."""
-    numbered = [match for page in reading.pages if (match := _PAGE_OF.search(page.text))]
+def check_missing_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
+    """Yield BLANK_OR_MISSING_PAGE for numbers that are missing from "Page 2 of 3".
+
+    A page without a number may be the one that seems to be missing.
+    """
+    numbered = [match for page in reading.pages if (match := _PAGE_NUMBER.search(page.text))]
     unnumbered = len(reading.pages) - len(numbered)
     totals = {int(match[2]) for match in numbered}
     if len(totals) != 1:
-        return  # several documents in one file, or none that counts its pages
+        return  # the file contains several documents, or its pages are not numbered
     total = totals.pop()
     present = {int(match[1]) for match in numbered}
     missing = sorted(set(range(1, total + 1)) - present)
     if missing and len(missing) > unnumbered:
         facts: Facts = {
-            "missing": _listed(missing),
+            "missing": ", ".join(map(str, missing)),
             "present": total - len(missing),
             "total": total,
         }
         yield RuleFinding("BLANK_OR_MISSING_PAGE", facts=facts)
 
 
-def illegible_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
-    """Coarse scans of English only: any other may be in a language that is not installed."""
-    poor = [page for page in reading.pages if _is_illegible(page)]
-    if poor:
+def check_illegible_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
+    """Yield ILLEGIBLE_SCAN for pages that must be scanned again.
+
+    Only coarse scans of English text count. OCR may read another page badly because it is in a
+    language that is not installed.
+    """
+    illegible = [page for page in reading.pages if _is_illegible(page)]
+    if illegible:
         facts: Facts = {
-            "count": len(poor),
+            "count": len(illegible),
             "total": len(reading.pages),
-            "dpi": min(p.dpi for p in poor),
+            "dpi": min(page.dpi for page in illegible),
         }
-        yield RuleFinding("ILLEGIBLE_SCAN", poor[0].number, facts)
+        yield RuleFinding("ILLEGIBLE_SCAN", illegible[0].number, facts)
 
 
-def doubtful_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
+def check_doubtful_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
+    """Yield OCR_LOW_CONFIDENCE for forms and pages that were not read with certainty."""
     if "unread-form" in reading.flags:
         yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": "the entries of its form"})
     for page in reading.pages:
         if page.error or (_is_poor(page) and not _is_illegible(page)):
-            yield _doubtful("the text", page)
+            what = "the text"
         elif page.uncovered > MAX_UNREAD_LETTER_SHARE and not _is_illegible(page):
-            yield _doubtful("all of the text", page)
-
-
-def _doubtful(what: str, page: PageReading) -> RuleFinding:
-    return RuleFinding("OCR_LOW_CONFIDENCE", page.number, {"what": what, "page": page.number})
+            what = "all of the text"
+        else:
+            continue
+        facts: Facts = {"what": what, "page": page.number}
+        yield RuleFinding("OCR_LOW_CONFIDENCE", page.number, facts)
 
 
 def _is_illegible(page: PageReading) -> bool:
-    """The scan is to blame, and not the language (decision 17)."""
-    return _is_poor(page) and 0 < page.dpi < MIN_SCAN_DPI and _is_in_english(page)
-
-
-def _is_in_english(page: PageReading) -> bool:
-    """One such word may be a misreading; two are none."""
-    return len(_ENGLISH.intersection(page.text.casefold().split())) >= 2
+    """Return whether a page is poor because of its scan, and not its language (decision 17)."""
+    if not _is_poor(page) or not 0 < page.dpi < MIN_SCAN_DPI:
+        return False
+    # One frequent word may be a misreading; two show that the page is in English.
+    return len(_FREQUENT_ENGLISH_WORDS.intersection(page.text.casefold().split())) >= 2
 
 
 def _is_poor(page: PageReading) -> bool:
     if page.source is not TextSource.OCR or page.is_blank or page.error:
         return False
     return page.confidence < MIN_PAGE_CONFIDENCE or not page.text.strip()
-
-
-def _listed(numbers: list[int]) -> str:
-    return ", ".join(str(number) for number in numbers)

@@ -1,61 +1,65 @@
-"""Is what has to be there on it: the required entries, a signature, the signature's date."""
+"""The checks of what a document must contain: entries, a signature and its date."""
 
 from collections.abc import Iterator
 from statistics import median_low
 
 from ingestion.reading.results import DocumentReading, TextSource
 from ingestion.rules.checks.check_input import CheckInput
-from ingestion.rules.checks.form_boxes import Content, content, has_unread_ink
-from ingestion.rules.checks.signatures import Ink
+from ingestion.rules.checks.form_boxes import BoxContent, find_box_content, has_unread_ink
+from ingestion.rules.checks.signatures import SignatureState
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields.extraction import SCANS, FieldValue
+from ingestion.rules.fields.extraction import SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
-MIN_LEGIBLE_CONFIDENCE = (
-    60.0  # of 100, of the words of an entry: below, handwriting was "read" as print
-)
+# Percent, the median of the words of an entry. Below it, handwriting was read as print.
+MIN_LEGIBLE_CONFIDENCE = 60.0
 
 
-def required_entries(case: CheckInput) -> Iterator[RuleFinding]:
-    """On a scan an entry that was not found may only not have been read: a person looks.
+def check_required_entries(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield a finding for each required or expected entry that was not found.
 
-    So it is with one that a document of this type need not have under a caption of ours. Whether a
-    numbered box of a form is empty is seen in its place, on a scan as well.
+    The document is reviewed, and not rejected, in two cases: it is a scan, on which the entry may
+    only not have been read, or the entry is expected and may have another caption. The numbered
+    boxes of a form are examined in their place, on scans as well.
     """
     specs = {spec.name: spec for spec in case.kind.fields}
     is_scan = any(page.source is not TextSource.NATIVE for page in case.reading.pages)
     for name in (*case.kind.required, *case.kind.expected):
         spec, value = specs[name], case.fields.get(name)
         if spec.box:
-            yield from _box(case, spec, value)
+            yield from _check_box(case, spec, value)
         elif value is None and (is_scan or name in case.kind.expected):
             yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": f"the {spec.noun}"})
         elif value is None:
             yield RuleFinding("SCHEMA_MISMATCH", facts={"field": spec.noun})
 
 
-def _box(case: CheckInput, spec: FieldSpec, value: FieldValue | None) -> Iterator[RuleFinding]:
+def _check_box(
+    case: CheckInput, spec: FieldSpec, value: FieldValue | None
+) -> Iterator[RuleFinding]:
+    """Yield a finding for a numbered box that is empty or was not read."""
     if value and _is_legible(case.reading, value, spec):
         return
-    found, page = content(case.reading, spec, case.kind)
+    content, page = find_box_content(case.reading, spec, case.kind)
     if value:
-        found, page = Content.UNREAD, value.page
-    box = f"box {spec.box}"
-    facts: Facts = {"what": f"{box} ({spec.noun})", **_on(page)}
-    if found is Content.EMPTY:
+        content, page = BoxContent.UNREAD, value.page
+    box, page_facts = f"box {spec.box}", _page_facts(page)
+    if content is BoxContent.EMPTY:
         named = {"choice": box} if spec.kind == "choice" else {"box": box}
-        yield RuleFinding("SCHEMA_MISMATCH", page, {**named, "field": spec.noun, **_on(page)})
-    elif found is not Content.CHOSEN:
+        facts: Facts = {**named, "field": spec.noun, **page_facts}
+        yield RuleFinding("SCHEMA_MISMATCH", page, facts)
+    elif content is not BoxContent.CHOSEN:
+        facts = {"what": f"{box} ({spec.noun})", **page_facts}
         yield RuleFinding("OCR_LOW_CONFIDENCE", page, facts)
 
 
 def _is_legible(reading: DocumentReading, value: FieldValue, spec: FieldSpec) -> bool:
-    """Whether most of its words are, and nothing in its box was passed over.
+    """Return whether most words of an entry are legible, and its box contains no unread ink.
 
-    One word alone may be a name that no dictionary has. What was typed is legible.
+    A single word of low confidence may be a name that no dictionary has. Typed text is legible.
     """
     page = next((page for page in reading.pages if page.number == value.page), None)
-    if value.box is None or page is None or page.source not in SCANS:
+    if value.box is None or page is None or page.source not in SCAN_SOURCES:
         return True
     words = [word.confidence for word in page.words if value.box.contains_center_of(word.box)]
     return (not words or median_low(words) >= MIN_LEGIBLE_CONFIDENCE) and not has_unread_ink(
@@ -63,33 +67,38 @@ def _is_legible(reading: DocumentReading, value: FieldValue, spec: FieldSpec) ->
     )
 
 
-def unsigned(case: CheckInput) -> Iterator[RuleFinding]:
+def check_signature(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield a finding for a required signature that is missing, unreadable or only claimed."""
     rule, signature = case.kind.signature, case.signature
     if not rule or not signature or not rule.required:
         return
-    if signature.ink is Ink.CLAIMED:
+    if signature.state is SignatureState.CLAIMED:
         yield RuleFinding("SIGNATURE_UNVERIFIED", signature.page, {"claimed": signature.page})
-    elif signature.ink is Ink.UNSEEN:
+    elif signature.state is SignatureState.UNSEEN:
         yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": "the signature"})
-    elif signature.ink is Ink.EMPTY:
-        facts = {"role": rule.role, "section": rule.section}
-        yield RuleFinding("SIGNATURE_MISSING", signature.page, {**facts, **_on(signature.page)})
+    elif signature.state is SignatureState.EMPTY:
+        facts = {"role": rule.role, "section": rule.section, **_page_facts(signature.page)}
+        yield RuleFinding("SIGNATURE_MISSING", signature.page, facts)
 
 
-def undated(case: CheckInput) -> Iterator[RuleFinding]:
-    """A digital signature says itself when it was made, or it is not sound."""
+def check_signature_date(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield a finding for a handwritten signature without a date.
+
+    A digital signature contains its own time, or has a finding of its own.
+    """
     rule, signature = case.kind.signature, case.signature
-    if not rule or not signature or not rule.dated or signature.ink is not Ink.SIGNED:
+    if not rule or not signature or not rule.dated:
         return
-    if signature.date or signature.digital:
+    if signature.state is not SignatureState.SIGNED or signature.date or signature.digital:
         return
-    where = _on(signature.page)
+    page_facts = _page_facts(signature.page)
     if signature.may_be_dated:
-        facts = {"what": "the date of the signature", **where}
+        facts = {"what": "the date of the signature", **page_facts}
         yield RuleFinding("OCR_LOW_CONFIDENCE", signature.page, facts)
     else:
-        yield RuleFinding("SIGNATURE_DATE_MISSING", signature.page, {"role": rule.role, **where})
+        facts = {"role": rule.role, **page_facts}
+        yield RuleFinding("SIGNATURE_DATE_MISSING", signature.page, facts)
 
 
-def _on(page: int) -> Facts:
+def _page_facts(page: int) -> Facts:
     return {"page": page} if page else {}

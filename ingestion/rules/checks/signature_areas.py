@@ -1,6 +1,6 @@
-"""Where somebody is to sign: the captions of signatures, and the ink in the area around each."""
+"""The areas in which a document has to be signed: the captions of signatures, and the ink there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -10,70 +10,78 @@ from ingestion.rules.document_types import SignatureRule
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.geometry import TextSpan
 
-# Points around a caption that belong to it: people sign above it, behind it or in the box below.
-ABOVE, BELOW, LEFT, RIGHT = 50.0, 34.0, 12.0, 260.0
-_MAX_CAPTIONS_PER_LABEL = 200  # looked at for one label
-_MAX_SIGNATURE_SHARE = 0.6  # of a page's width and height: a larger mark is no signature
+# The area around a caption, in points: people sign above it, to its right or in the box below.
+POINTS_ABOVE, POINTS_BELOW, POINTS_LEFT, POINTS_RIGHT = 50.0, 34.0, 12.0, 260.0
+_MAX_CAPTIONS_PER_LABEL = 200  # occurrences of one label that are examined
+# Share of the width and height of a page. A mark that is larger in both is not a signature.
+_MAX_SIGNATURE_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class SignatureArea:
+    """The surroundings of the caption of a signature."""
+
     page: PageReading
     label: TextSpan
-    signatures: tuple[Box, ...] = ()  # of digital signatures on its page: what they draw is no ink
+    # The boxes of digital signatures on the page. What they draw is not ink.
+    signatures: tuple[Box, ...] = ()
 
     @property
     def area(self) -> Box:
         box = self.label.box
-        return Box(box.left - LEFT, box.top - ABOVE, box.left + RIGHT, box.bottom + BELOW)
+        return Box(
+            box.left - POINTS_LEFT,
+            box.top - POINTS_ABOVE,
+            box.left + POINTS_RIGHT,
+            box.bottom + POINTS_BELOW,
+        )
 
     @property
     def is_signed(self) -> bool:
         return has_marks_in(self.page, self.area, self.signatures)
 
 
-def spots(reading: DocumentReading, rule: SignatureRule) -> list[SignatureArea]:
-    """By the most telling caption alone: "Signature" heads many a column of a table.
+def find_signature_areas(reading: DocumentReading, rule: SignatureRule) -> list[SignatureArea]:
+    """Return the signature areas of the most specific caption that the document has, in order.
 
-    A caption stands by itself, unlike the words of a heading such as "Protocol signature page".
+    "Signature" alone is also the heading of many table columns. A caption stands by itself, unlike
+    the words of a heading such as "Protocol signature page".
     """
     for label in rule.labels:
-        captions = islice(_from_the_end(reading, label), _MAX_CAPTIONS_PER_LABEL)
-        if found := [spot for spot in captions if _stands_alone(spot)]:
+        # People sign at the end, so the last captions are examined if there are too many.
+        captions = (
+            (page, span)
+            for page in reversed(reading.pages)
+            for span in reversed(list(geometry.find_phrase(page, label)))
+        )
+        found = [
+            SignatureArea(page, span, digital_signature_boxes(page, reading))
+            for page, span in islice(captions, _MAX_CAPTIONS_PER_LABEL)
+            if geometry.has_no_text_before(page, span) and geometry.has_no_text_after(page, span)
+        ]
+        if found:
             return found[::-1]
     return []
 
 
-def signature_boxes(page: PageReading, reading: DocumentReading) -> tuple[Box, ...]:
-    """The boxes of the digital signatures that are shown on a page."""
+def digital_signature_boxes(page: PageReading, reading: DocumentReading) -> tuple[Box, ...]:
+    """Return the boxes of the digital signatures that are displayed on a page."""
     return tuple(each.box for each in reading.signatures if each.page == page.number and each.box)
 
 
-def _from_the_end(reading: DocumentReading, label: str) -> Iterator[SignatureArea]:
-    """People sign at the end."""
-    for page in reversed(reading.pages):
-        for place in reversed(list(geometry.occurrences(page, label))):
-            yield SignatureArea(page, place, signature_boxes(page, reading))
-
-
-def _stands_alone(spot: SignatureArea) -> bool:
-    page, label = spot.page, spot.label
-    return geometry.begins_alone(page, label) and geometry.ends_alone(page, label)
-
-
 def has_marks_in(page: PageReading, area: Box, ignored: Sequence[Box] = ()) -> bool:
-    """Return whether somebody's hand may be in the area, but for what is drawn in `ignored`."""
+    """Return whether an area contains marks that may be handwriting, outside the ignored boxes."""
     near = (mark for mark in marks_near(page, area) if mark.intersects(area))
-    return any(_by_hand(mark, page, ignored) for mark in near)
+    return any(_may_be_handwriting(mark, page, ignored) for mark in near)
 
 
 def has_marks(page: PageReading, ignored: Sequence[Box] = ()) -> bool:
-    return any(_by_hand(mark, page, ignored) for mark in page.marks)
+    """Return whether a page contains marks that may be handwriting, outside the ignored boxes."""
+    return any(_may_be_handwriting(mark, page, ignored) for mark in page.marks)
 
 
-def _by_hand(mark: Box, page: PageReading, ignored: Sequence[Box]) -> bool:
-    """Whether it may be somebody's hand."""
+def _may_be_handwriting(mark: Box, page: PageReading, ignored: Sequence[Box]) -> bool:
     if any(box.contains_center_of(mark) for box in ignored):
         return False
-    wide, high = mark.right - mark.left, mark.bottom - mark.top
-    return wide < _MAX_SIGNATURE_SHARE * page.width or high < _MAX_SIGNATURE_SHARE * page.height
+    width, height = mark.right - mark.left, mark.bottom - mark.top
+    return width < _MAX_SIGNATURE_SHARE * page.width or height < _MAX_SIGNATURE_SHARE * page.height

@@ -1,9 +1,9 @@
-"""Whether a document is signed, and when.
+"""Whether a document is signed, and on which day.
 
-Site packets are mostly ink on scanned paper, so what counts is a mark in the area around
-the caption of a signature. A filled text field for it and a typed "/s/" or "electronically
-signed by" count as well; so does a digital signature at its place (`digital_signatures` says
-what each is worth). None of them is ever required.
+Most site packets are scans of documents that were signed on paper. Therefore a mark in the area
+around the caption of a signature counts. A filled text field for the signature counts as well, and
+so do a typed "/s/" or "electronically signed by" and a digital signature in its place
+(`digital_signatures` judges its quality). No particular form of signature is required.
 """
 
 import re
@@ -21,77 +21,87 @@ from ingestion.reading.results import (
 )
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.signature_areas import (
-    RIGHT,
+    POINTS_RIGHT,
     SignatureArea,
+    digital_signature_boxes,
+    find_signature_areas,
     has_marks,
     has_marks_in,
-    signature_boxes,
-    spots,
 )
 from ingestion.rules.document_types import DocumentType, SignatureRule
 from ingestion.rules.fields import geometry, names
 from ingestion.rules.fields.extraction import (
-    SCANS,
+    SCAN_SOURCES,
     FieldValue,
-    date_in,
-    form_date,
-    form_value,
+    find_date,
+    read_form_date,
+    read_form_field,
 )
 from ingestion.rules.fields.geometry import TextSpan
 
-_MAX_DATE_DISTANCE = (
-    45.0  # points above and below a caption between which the date of its signature stands
-)
-_MAX_DATE_GAP = 12  # characters behind the word "date"
-_TYPED = ("electronically signed by", "electronically approved by")
-_CLAIMS = ("digitally signed by",)  # a digital signature is validated, or it is nothing but words
-SIGNATURE = "digital-signature"  # the source of a date: the signature's own time
-_DATE = re.compile(r"\W*(?:date|dated|on)\W*", re.IGNORECASE)
+# Points above and below the caption of a signature between which its date stands.
+_MAX_DATE_DISTANCE = 45.0
+_MAX_DATE_GAP = 12  # characters after the word "date" within which the date begins
+# The area after the word "date" in which somebody may have written one, in points.
+_DATE_AREA_ABOVE, _DATE_AREA_BELOW, _DATE_AREA_WIDTH = 18, 4, POINTS_RIGHT / 2
+_TYPED_SIGNATURES = ("electronically signed by", "electronically approved by")
+# These words count only if the file contains a digital signature, which is then validated.
+_CLAIMED_SIGNATURES = ("digitally signed by",)
+DIGITAL_SIGNATURE_SOURCE = "digital-signature"  # source of a date: the time in the signature
+_DATE_WORD = re.compile(r"\W*(?:date|dated|on)\W*", re.IGNORECASE)
 
 
-class Ink(Enum):
+class SignatureState(Enum):
     SIGNED = "signed"
-    EMPTY = "empty"  #: the place for it is there, with nothing in it; or there is no ink at all
-    CLAIMED = "claimed"  #: the page says that it is digitally signed, and the file is not
-    UNSEEN = "unseen"  #: there is ink, but no caption that says what it is: nobody can tell
+    EMPTY = "empty"  #: the signature area is empty, or the document has no ink at all
+    CLAIMED = "claimed"  #: the page says that it is digitally signed, but the file is not
+    UNSEEN = "unseen"  #: there is ink, but no caption that shows whether it is a signature
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentSignature:
-    ink: Ink
-    page: int = 0  # where it is, or where it should be; 0 for one of the whole file
-    area: Box | None = None  # where it was looked for
+    """The signature of a document, or the place where it is missing."""
+
+    state: SignatureState
+    page: int = 0  # of the signature or its area; 0 for a signature of the whole file
+    area: Box | None = None  # the area that was examined
     date: FieldValue | None = None
-    may_be_dated: bool = False  # nobody can tell from what was read
-    digital: DigitalSignature | None = None  # the one that it is, whatever that is worth
-    is_misplaced: bool = False  # it is digital, and not in the area that was looked at
+    may_be_dated: bool = False  # there may be a date that was not read
+    digital: DigitalSignature | None = None  # the digital signature, whatever its quality
+    is_misplaced: bool = False  # the digital signature is outside the area for it
 
 
 def find_signature(
     reading: DocumentReading, rule: SignatureRule, *, month_first: bool, expected: str = ""
 ) -> DocumentSignature:
-    """Return what there is of a document's signature.
+    """Return the signature of a document.
 
-    `expected` is the name of who signs: of several digital signatures at the place, theirs counts.
+    `expected` is the name of the person who has to sign. If several digital signatures are in the
+    signature area, the signature of that person counts.
     """
-    found = spots(reading, rule)
-    inked = next((spot for spot in found if spot.is_signed), None) or _typed(reading, _TYPED)
-    if inked or form_value(reading, rule.form):
-        spot = inked or next(iter(found), None)
-        return _signed(reading, rule, spot, month_first=month_first)
-    if digital := _digital(reading, rule, found, expected):
-        return _digitally_signed(reading, rule, found, digital, month_first=month_first)
-    if claim := _typed(reading, _CLAIMS):
-        return DocumentSignature(Ink.CLAIMED, claim.page.number, claim.area)
-    if found:
-        return DocumentSignature(Ink.EMPTY, found[0].page.number, found[0].area)
-    if any(has_marks(page, signature_boxes(page, reading)) for page in reading.pages):
-        return DocumentSignature(Ink.UNSEEN)
-    return DocumentSignature(Ink.EMPTY, reading.pages[-1].number if reading.pages else 0)
+    areas = find_signature_areas(reading, rule)
+    signed = next((area for area in areas if area.is_signed), None)
+    signed = signed or _find_typed(reading, _TYPED_SIGNATURES)
+    if signed or read_form_field(reading, rule.form):
+        area = signed or next(iter(areas), None)
+        return _describe(reading, rule, area, month_first=month_first)
+    if digital := _choose_digital(reading, rule, areas, expected):
+        return _describe_digital(reading, rule, areas, digital, month_first=month_first)
+    if claim := _find_typed(reading, _CLAIMED_SIGNATURES):
+        return DocumentSignature(SignatureState.CLAIMED, claim.page.number, claim.area)
+    if areas:
+        return DocumentSignature(SignatureState.EMPTY, areas[0].page.number, areas[0].area)
+    if any(has_marks(page, digital_signature_boxes(page, reading)) for page in reading.pages):
+        return DocumentSignature(SignatureState.UNSEEN)
+    last_page = reading.pages[-1].number if reading.pages else 0
+    return DocumentSignature(SignatureState.EMPTY, last_page)
 
 
 def expected_signer(kind: DocumentType, fields: Mapping[str, FieldValue], person: str) -> str:
-    """Return the name of who has to sign, as the document gives it or its sender; or ""."""
+    """Return the name of the person who has to sign, or "" if it is not known.
+
+    It is the name in the document, or else the `person` whom the sender declared.
+    """
     rule = kind.signature
     value = fields.get(rule.signer) if rule and rule.signer else None
     if value:
@@ -99,158 +109,175 @@ def expected_signer(kind: DocumentType, fields: Mapping[str, FieldValue], person
     return person.title() if kind.per_person else ""
 
 
-def _signed(
-    reading: DocumentReading, rule: SignatureRule, spot: SignatureArea | None, *, month_first: bool
+def _describe(
+    reading: DocumentReading, rule: SignatureRule, area: SignatureArea | None, *, month_first: bool
 ) -> DocumentSignature:
-    signed_on = form_date("signature_date", reading, rule.date_form, month_first=month_first)
-    if spot is None:
-        return DocumentSignature(Ink.SIGNED, date=signed_on)
-    signed_on = signed_on or _date_beside(spot, month_first=month_first)
-    doubt = signed_on is None and _may_be_dated(spot)
-    return DocumentSignature(Ink.SIGNED, spot.page.number, spot.area, signed_on, doubt)
+    """Return a signature in an area, or in a form field, with its date."""
+    signed_on = read_form_date("signature_date", reading, rule.date_form, month_first=month_first)
+    if area is None:
+        return DocumentSignature(SignatureState.SIGNED, date=signed_on)
+    signed_on = signed_on or _find_date_beside(area, month_first=month_first)
+    may_be_dated = signed_on is None and _may_be_dated(area)
+    return DocumentSignature(
+        SignatureState.SIGNED, area.page.number, area.area, signed_on, may_be_dated
+    )
 
 
-def _digitally_signed(
+def _describe_digital(
     reading: DocumentReading,
     rule: SignatureRule,
-    found: list[SignatureArea],
+    areas: list[SignatureArea],
     digital: DigitalSignature,
     *,
     month_first: bool,
 ) -> DocumentSignature:
-    """Dated by its own time: what it shows as a date may be anything."""
-    spot = next((spot for spot in found if _is_in(digital, spot)), None)
-    written = _signed(reading, rule, spot, month_first=month_first)
-    place = spot or next(iter(found), None)
-    is_misplaced = bool(found) and spot is None and not _is_named(digital, rule)
+    """Return a digital signature with its own time, because its displayed date may be wrong."""
+    area = next((area for area in areas if _is_in(digital, area)), None)
+    written = _describe(reading, rule, area, month_first=month_first)
+    is_misplaced = bool(areas) and area is None and not _has_field_of(digital, rule)
+    signed_on = written.date
+    if day := digital.signed_on:
+        signed_on = FieldValue(
+            "signature_date",
+            day.isoformat(),
+            digital.page,
+            DIGITAL_SIGNATURE_SOURCE,
+            100.0,
+            digital.box,
+            day,
+        )
     return replace(
         written,
-        page=place.page.number if is_misplaced and place else digital.page,
-        area=place.area if is_misplaced and place else digital.box,
-        date=_own_date(digital) or written.date,
+        page=areas[0].page.number if is_misplaced else digital.page,
+        area=areas[0].area if is_misplaced else digital.box,
+        date=signed_on,
         may_be_dated=False,
         digital=digital,
         is_misplaced=is_misplaced,
     )
 
 
-def _digital(
-    reading: DocumentReading, rule: SignatureRule, found: list[SignatureArea], expected: str
+def _choose_digital(
+    reading: DocumentReading, rule: SignatureRule, areas: list[SignatureArea], expected: str
 ) -> DigitalSignature | None:
-    """Return the digital signature that most likely signs the document, if there is one.
+    """Return the digital signature that most likely signs the document, or None.
 
-    It belongs to the area that the document has for it; where there is none, to the document. One
-    that is elsewhere on the same page, or shown nowhere, is left to a person to judge; one that is
-    shown on another page signs what is there.
+    It is in the signature area of the document, or anywhere if the document has none. A person
+    judges a signature that is elsewhere on the page of the area, or is displayed nowhere. A
+    signature that is displayed on another page signs what is there.
     """
-    pages = {spot.page.number for spot in found}
+    pages = {area.page.number for area in areas}
     candidates = [
         each
         for each in reading.signatures
         if each.result is not SignatureResult.EMPTY
-        and (not found or not each.page or each.page in pages)
+        and (not areas or not each.page or each.page in pages)
     ]
 
-    def rank(each: DigitalSignature) -> tuple[bool, bool, bool]:
-        is_there = any(_is_in(each, spot) for spot in found) or _is_named(each, rule)
-        is_theirs = bool(expected and each.signer) and names.is_same_person(each.signer, expected)
-        return not is_there, not is_theirs, not each.page
+    def sort_key(each: DigitalSignature) -> tuple[bool, bool, bool]:
+        is_in_place = any(_is_in(each, area) for area in areas) or _has_field_of(each, rule)
+        is_expected = bool(expected and each.signer) and names.is_same_person(each.signer, expected)
+        return not is_in_place, not is_expected, not each.page
 
-    return min(candidates, key=rank, default=None)
+    return min(candidates, key=sort_key, default=None)
 
 
-def _is_in(digital: DigitalSignature, spot: SignatureArea) -> bool:
+def _is_in(digital: DigitalSignature, area: SignatureArea) -> bool:
     box = digital.box
-    return box is not None and digital.page == spot.page.number and box.intersects(spot.area)
+    return box is not None and digital.page == area.page.number and box.intersects(area.area)
 
 
-def _is_named(digital: DigitalSignature, rule: SignatureRule) -> bool:
-    """Whether its field is the one that the form has for it."""
-    name = fuzzy_phrases.bare(digital.field.rsplit(".", 1)[-1])
-    return bool(digital.page) and name in {fuzzy_phrases.bare(each) for each in rule.form}
+def _has_field_of(digital: DigitalSignature, rule: SignatureRule) -> bool:
+    """Return whether the field of a digital signature is the form's field for the signature."""
+    name = fuzzy_phrases.strip_punctuation(digital.field.rsplit(".", 1)[-1])
+    return bool(digital.page) and name in map(fuzzy_phrases.strip_punctuation, rule.form)
 
 
-def _own_date(digital: DigitalSignature) -> FieldValue | None:
-    day = digital.signed_on
-    if day is None:
-        return None
-    value, box = day.isoformat(), digital.box
-    return FieldValue("signature_date", value, digital.page, SIGNATURE, 100.0, box, day)
+def _find_typed(reading: DocumentReading, phrases: tuple[str, ...]) -> SignatureArea | None:
+    """Return the first typed signature, such as "electronically signed by Jane Doe", or None.
 
-
-def _typed(reading: DocumentReading, phrases: tuple[str, ...]) -> SignatureArea | None:
-    """A signature in letters, with a name behind it: "electronically signed by Jane Doe".
-
-    What a digital signature shows of itself is none.
+    The text that a digital signature displays does not count.
     """
     for page in reading.pages:
-        ignored = signature_boxes(page, reading)
-        for spot in _in_letters(page, phrases):
-            if not any(box.contains_center_of(spot.label.box) for box in ignored):
-                return spot
+        ignored = digital_signature_boxes(page, reading)
+        for area in _typed_signatures_on(page, phrases):
+            if not any(box.contains_center_of(area.label.box) for box in ignored):
+                return area
     return None
 
 
-def _in_letters(page: PageReading, phrases: tuple[str, ...]) -> Iterator[SignatureArea]:
+def _typed_signatures_on(page: PageReading, phrases: tuple[str, ...]) -> Iterator[SignatureArea]:
     for phrase in phrases:
-        for place in geometry.occurrences(page, phrase):
-            if any(word.text[0].isalpha() for word in geometry.behind(page, place)[:1]):
-                yield SignatureArea(page, place)
-    if phrases is _TYPED and "/s/" in page.text.casefold():
-        for at, word in enumerate(page.words):
+        for span in geometry.find_phrase(page, phrase):
+            if any(word.text[0].isalpha() for word in geometry.words_right_of(page, span)[:1]):
+                yield SignatureArea(page, span)
+    if phrases is _TYPED_SIGNATURES and "/s/" in page.text.casefold():
+        for number, word in enumerate(page.words):
             if word.text.casefold().startswith("/s/"):
-                yield SignatureArea(page, TextSpan(word.box, word.confidence, at, at + 1))
+                span = TextSpan(word.box, word.confidence, number, number + 1)
+                yield SignatureArea(page, span)
 
 
-def _date_beside(spot: SignatureArea, *, month_first: bool) -> FieldValue | None:
-    """Behind or below the word "date" beside the signature; else the nearest date there."""
-    page, captions = spot.page, _date_captions(spot)
-    for caption in captions:
-        for words in (geometry.behind(page, caption), geometry.below(page, caption)):
-            value = _date(page, words, _MAX_DATE_GAP, month_first=month_first)
-            if value and _is_beside(value.box, spot):
+def _find_date_beside(area: SignatureArea, *, month_first: bool) -> FieldValue | None:
+    """Return the date after or below the word "date" beside a signature, or the nearest date."""
+    page = area.page
+    for caption in _date_captions(area):
+        for find_words in (geometry.words_right_of, geometry.words_below):
+            value = find_date(
+                "signature_date",
+                page,
+                find_words(page, caption),
+                month_first=month_first,
+                max_gap=_MAX_DATE_GAP,
+            )
+            if value and _is_beside(value.box, area):
                 return value
-    runs = [(word, *geometry.behind(page, geometry.at(page, word))) for word in _beside(spot)]
-    values = [_date(page, run, 0, month_first=month_first) for run in runs]
-    near = [value for value in values if value and value.box]
-    return min(near, key=lambda value: _step(value, spot), default=None)
+    nearest, least_distance = None, 0.0
+    for word in _words_beside(area):
+        run = (word, *geometry.words_right_of(page, geometry.span_of_word(page, word)))
+        value = find_date("signature_date", page, run, month_first=month_first, max_gap=0)
+        if value and value.box:
+            distance = geometry.distance(value.box, area.label.box)
+            if nearest is None or distance < least_distance:
+                nearest, least_distance = value, distance
+    return nearest
 
 
-def _may_be_dated(spot: SignatureArea) -> bool:
-    """Something is written behind the word "date", or the scan has lost even that word."""
-    captions = _date_captions(spot)
+def _may_be_dated(area: SignatureArea) -> bool:
+    """Return whether something is written after the word "date", or a scan lost that word."""
+    captions = _date_captions(area)
     for caption in captions:
         box = caption.box
-        area = Box(box.right, box.top - 18, box.right + RIGHT / 2, box.bottom + 4)
-        if has_marks_in(spot.page, area):
+        date_area = Box(
+            box.right,
+            box.top - _DATE_AREA_ABOVE,
+            box.right + _DATE_AREA_WIDTH,
+            box.bottom + _DATE_AREA_BELOW,
+        )
+        if has_marks_in(area.page, date_area):
             return True
-        written = (word for word in _beside(spot) if word.box.intersects(area))
+        written = (word for word in _words_beside(area) if word.box.intersects(date_area))
         if any(sign.isdigit() for word in written for sign in word.text):
             return True
-    return not captions and spot.page.source in SCANS
+    return not captions and area.page.source in SCAN_SOURCES
 
 
-def _date_captions(spot: SignatureArea) -> list[TextSpan]:
-    return [geometry.at(spot.page, word) for word in _beside(spot) if _DATE.fullmatch(word.text)]
+def _date_captions(area: SignatureArea) -> list[TextSpan]:
+    return [
+        geometry.span_of_word(area.page, word)
+        for word in _words_beside(area)
+        if _DATE_WORD.fullmatch(word.text)
+    ]
 
 
-def _beside(spot: SignatureArea) -> list[Word]:
-    return [word for word in spot.page.words if _is_beside(word.box, spot)]
+def _words_beside(area: SignatureArea) -> list[Word]:
+    return [word for word in area.page.words if _is_beside(word.box, area)]
 
 
-def _is_beside(box: Box | None, spot: SignatureArea) -> bool:
-    label = spot.label.box
+def _is_beside(box: Box | None, area: SignatureArea) -> bool:
+    """Return whether a box is level enough with the caption of a signature to be its date."""
+    label = area.label.box
     return (
         box is not None
         and label.top - _MAX_DATE_DISTANCE < box.top < label.bottom + _MAX_DATE_DISTANCE
     )
-
-
-def _date(
-    page: PageReading, words: tuple[Word, ...], within: int, *, month_first: bool
-) -> FieldValue | None:
-    return date_in("signature_date", page, words, month_first=month_first, within=within)
-
-
-def _step(value: FieldValue, spot: SignatureArea) -> float:
-    return geometry.distance(value.box, spot.label.box) if value.box else 0.0

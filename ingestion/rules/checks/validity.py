@@ -1,73 +1,83 @@
-"""Until when a document counts, and whether its dates can be true."""
+"""The checks of the validity of a document, and whether its dates are plausible."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
-from ingestion.rules.checks.check_input import CheckInput, sure, unlikely
-from ingestion.rules.checks.validity_terms import Terms
+from ingestion.rules.checks.check_input import (
+    CheckInput,
+    finding_if_sure,
+    implausible_value_finding,
+)
+from ingestion.rules.checks.validity_terms import ValidityTerms
 from ingestion.rules.fields.extraction import FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
-# A paper signed today on the other side of the date line carries our tomorrow.
-_DATE_LINE = timedelta(days=1)
+# A document that is signed today on the other side of the date line has the date of our tomorrow.
+_DATE_LINE_TOLERANCE = timedelta(days=1)
 
 
-def last_day(terms: Terms, fields: Mapping[str, FieldValue]) -> date | None:
-    """The last day on which the document counts; None when there is none."""
-    return terms.last_day(_day(fields, terms.printed), _day(fields, terms.counted_from))
+def get_last_valid_day(terms: ValidityTerms, fields: Mapping[str, FieldValue]) -> date | None:
+    """Return the last day on which a document is valid, or None if there is none."""
+    return terms.last_valid_day(_day(fields, terms.printed), _day(fields, terms.counted_from))
 
 
-def runs_out(terms: Terms, fields: Mapping[str, FieldValue]) -> date | None:
-    """The same for the record: whether its site is live is looked up again each time."""
-    return terms.runs_out(_day(fields, terms.printed), _day(fields, terms.counted_from))
+def get_expiry_date(terms: ValidityTerms, fields: Mapping[str, FieldValue]) -> date | None:
+    """Return the last valid day to store with a document.
+
+    It does not depend on the activation of its site, which is looked up again each time.
+    """
+    return terms.expiry_date(_day(fields, terms.printed), _day(fields, terms.counted_from))
 
 
-def expired(case: CheckInput) -> Iterator[RuleFinding]:
+def check_expiry(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield EXPIRED_DOCUMENT if the printed expiry date has passed."""
     value = case.fields.get(case.terms.printed)
     if value and value.day and _is_past(value.day, case):
         facts = {"expires": value.value}
-        yield _ran_out(case, value, "the expiry date", "EXPIRED_DOCUMENT", facts)
+        yield _expiry_finding(case, value, "the expiry date", "EXPIRED_DOCUMENT", facts)
 
 
-def stale(case: CheckInput) -> Iterator[RuleFinding]:
-    if any(expired(case)):
+def check_age(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield STALE_DOCUMENT if the document is older than its maximum age, but not expired."""
+    if any(check_expiry(case)):
         return
     terms, value = case.terms, case.fields.get(case.terms.counted_from)
     last = terms.last_day_of_age(_day(case.fields, terms.printed), value.day if value else None)
     if value and last and _is_past(last, case):
         facts: Facts = {"dated": value.value, "months": terms.max_age_months}
-        yield _ran_out(case, value, "its date", "STALE_DOCUMENT", facts)
+        yield _expiry_finding(case, value, "its date", "STALE_DOCUMENT", facts)
 
 
-def expires_soon(case: CheckInput) -> Iterator[RuleFinding]:
-    last = last_day(case.terms, case.fields)
-    if last and case.terms.step((last - case.today).days):
+def check_upcoming_expiry(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield EXPIRES_SOON if a warning before the last valid day is due."""
+    last = get_last_valid_day(case.terms, case.fields)
+    if last and case.terms.due_warning((last - case.today).days):
         days = (last - case.today).days
         yield RuleFinding("EXPIRES_SOON", facts={"expires": last.isoformat(), "days": days})
 
 
-def in_future(case: CheckInput) -> Iterator[RuleFinding]:
+def check_future_dates(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield DATE_IN_FUTURE for dates after tomorrow that must be in the past."""
     nouns = {spec.name: spec.noun for spec in case.kind.fields if spec.past}
     for name, noun in {**nouns, "signature_date": "date of the signature"}.items():
         value = case.fields.get(name)
-        if value and value.day and value.day > case.today + _DATE_LINE:
-            yield unlikely(
-                value, f"the {noun}", "DATE_IN_FUTURE", {"field": noun, "date": value.value}
-            )
+        if value and value.day and value.day > case.today + _DATE_LINE_TOLERANCE:
+            facts = {"field": noun, "date": value.value}
+            yield implausible_value_finding(value, f"the {noun}", "DATE_IN_FUTURE", facts)
 
 
-def impossible(case: CheckInput) -> Iterator[RuleFinding]:
-    """A day that does not exist; or one that may mean two, which a person has to look at."""
+def check_impossible_dates(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield DATE_INVALID for dates that do not exist, and a doubt for dates with two meanings."""
     nouns = {spec.name: spec.noun for spec in case.kind.fields if spec.kind == "date"}
     for name, noun in {**nouns, "signature_date": "date of the signature"}.items():
         value = case.fields.get(name)
         if value and not value.day:
             facts = {"field": noun, "written": value.value}
-            yield unlikely(value, f"the {noun}", "DATE_INVALID", facts)
+            yield implausible_value_finding(value, f"the {noun}", "DATE_INVALID", facts)
 
 
-def out_of_sequence(case: CheckInput) -> Iterator[RuleFinding]:
-    """A document that ran out before it began to count."""
+def check_date_order(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield DATE_OUT_OF_SEQUENCE for a document that expired before it became valid."""
     rule = case.kind.validity
     begins = case.fields.get(rule.from_) or case.fields.get("effective_date")
     ends = case.fields.get(rule.expires)
@@ -80,13 +90,15 @@ def out_of_sequence(case: CheckInput) -> Iterator[RuleFinding]:
         "earlier_date": begins.value,
     }
     doubtful = min(begins, ends, key=lambda value: value.confidence)
-    yield unlikely(doubtful, "its dates", "DATE_OUT_OF_SEQUENCE", facts)
+    yield implausible_value_finding(doubtful, "its dates", "DATE_OUT_OF_SEQUENCE", facts)
 
 
-def outdated_form(case: CheckInput) -> Iterator[RuleFinding]:
-    """A remark at most. The OMB date is a clearance of paperwork and no expiry of the form.
+def check_form_edition(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield FORM_EDITION_OUTDATED, a remark, if the printed OMB date has passed.
 
-    FDA's Division of Drug Information: a form with a passed date may be used as intended.
+    The OMB date is the end of a clearance under the Paperwork Reduction Act and not the expiry date
+    of the form. FDA's Division of Drug Information: a form with a passed date may be used as
+    intended.
     """
     value = case.fields.get("omb_expiry")
     if value and value.day and value.day < case.today:
@@ -102,11 +114,11 @@ def _is_past(last: date, case: CheckInput) -> bool:
     return last < case.today and not case.terms.is_settled_by_activation(last)
 
 
-def _ran_out(
+def _expiry_finding(
     case: CheckInput, value: FieldValue, what: str, code: str, facts: Facts
 ) -> RuleFinding:
-    """What rejects it; or a remark, where the study files such documents all the same."""
+    """Return the finding that rejects a document, or a remark if the study files it anyway."""
     if not case.terms.warns_only:
-        return sure(value, what, code, facts)
+        return finding_if_sure(value, what, code, facts)
     accepted = {**facts, "study": case.site.protocol_number or "of this site"}
     return RuleFinding(code, value.page, accepted, is_remark=True)

@@ -1,8 +1,8 @@
-"""The verdict on one document: every check in its fixed order, and what their findings come to.
+"""The verdict on one document: all checks in a fixed order, and the outcome of their findings.
 
-Pure and deterministic: the same reading, site and day give the same verdict. Checks of a
-type run only once it is settled that the file holds one document, and of which type: while
-that is in doubt, a rejection would be a guess.
+The verdict is deterministic: the same reading, site and day give the same verdict. The checks of a
+document type run only if the file certainly contains one document of that type. While there is a
+doubt about that, a rejection would be a guess.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,70 +28,70 @@ from ingestion.rules.checks import (
     privacy,
     validity,
 )
-from ingestion.rules.checks.check_input import CheckInput, Sent, SiteFacts
+from ingestion.rules.checks.check_input import CheckInput, SenderFacts, SiteFacts
 from ingestion.rules.checks.signatures import DocumentSignature, expected_signer, find_signature
-from ingestion.rules.classification.classify import Classification, Fit, classify
-from ingestion.rules.codes import CODES, Disposition, weight
+from ingestion.rules.classification.classify import Classification, TypeMatch, classify
+from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
 from ingestion.rules.fields.extraction import FieldValue, read_fields
-from ingestion.rules.fields.levelled_lines import as_it_lies, levelled, slopes
+from ingestion.rules.fields.levelled_lines import level_lines, measure_slopes, to_original_position
 from ingestion.rules.findings import Facts, RuleFinding
 
 __all__ = [
     "SCHEMA_VERSIONS",
-    "Checked",
+    "CheckedDocument",
     "DocumentVerdict",
-    "Sent",
+    "SenderFacts",
     "SiteFacts",
     "check",
-    "check_whatever",
-    "judge",
-    "verdict_of",
+    "check_or_reject",
+    "verdict_from_findings",
+    "verdict_of_unreadable",
 ]  # fmt: skip
 
-SCHEMA_VERSIONS = ("v2.0", "v2.1")  # of a submission, the latest last
+SCHEMA_VERSIONS = ("v2.0", "v2.1")  # versions of a submission, the latest last
 
-OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ...] = (
-    legibility.active_content,
-    digital_signatures.damaged_signatures,
-    legibility.blank_pages,
-    legibility.missing_pages,
-    legibility.illegible_pages,
-    legibility.doubtful_pages,
-    privacy.participant_details,
+CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ...] = (
+    legibility.check_active_content,
+    digital_signatures.check_signature_damage,
+    legibility.check_blank_pages,
+    legibility.check_missing_pages,
+    legibility.check_illegible_pages,
+    legibility.check_doubtful_pages,
+    privacy.check_participant_details,
 )
-OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = (
-    presence.required_entries,
-    presence.unsigned,
-    presence.undated,
-    digital_signatures.doubtful_signatures,
-    digital_signatures.unsound_place,
-    digital_signatures.signer_mismatch,
-    validity.impossible,
-    validity.in_future,
-    validity.out_of_sequence,
-    validity.expired,
-    validity.stale,
-    validity.expires_soon,
-    validity.outdated_form,
-    identity.site_mismatch,
-    identity.protocol_mismatch,
-    identity.protocol_version_mismatch,
-    identity.whose,
+CHECKS_OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = (
+    presence.check_required_entries,
+    presence.check_signature,
+    presence.check_signature_date,
+    digital_signatures.check_certificates,
+    digital_signatures.check_signature_place,
+    digital_signatures.check_signer,
+    validity.check_impossible_dates,
+    validity.check_future_dates,
+    validity.check_date_order,
+    validity.check_expiry,
+    validity.check_age,
+    validity.check_upcoming_expiry,
+    validity.check_form_edition,
+    identity.check_site,
+    identity.check_protocol,
+    identity.check_protocol_version,
+    identity.check_person,
 )
-# A page that we could not read may hold what is not on the others.
-NEED_EVERY_PAGE = frozenset({
-    presence.required_entries,
-    presence.unsigned,
-    presence.undated,
-    digital_signatures.unsound_place,
-    digital_signatures.signer_mismatch,
-    identity.protocol_mismatch,
-    identity.protocol_version_mismatch,
-    identity.whose,
+# These checks do not run if a page was not read, because it may contain what they do not find.
+CHECKS_OF_ALL_PAGES = frozenset({
+    presence.check_required_entries,
+    presence.check_signature,
+    presence.check_signature_date,
+    digital_signatures.check_signature_place,
+    digital_signatures.check_signer,
+    identity.check_protocol,
+    identity.check_protocol_version,
+    identity.check_person,
 })  # fmt: skip
 
-_FOUND = {
+_MEDIA_TYPE_NOUNS = {
     MediaType.PDF: "a PDF",
     MediaType.JPEG: "a JPEG picture",
     MediaType.PNG: "a PNG picture",
@@ -106,157 +106,159 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentVerdict:
-    document_type: str  # as the pages show it, or as declared where that fits; "" in doubt
+    """The outcome of the checks of one document."""
+
+    # The type that the pages show, or the declared type if it agrees with them; "" if in doubt.
+    document_type: str
     findings: tuple[RuleFinding, ...]  # the primary one first
-    primary: RuleFinding | None  # the one that decided; None for a document that is filed
+    primary: RuleFinding | None  # the finding that decided; None for a document that is filed
     state: DocumentState
     fields: tuple[FieldValue, ...] = ()
-    signature: DocumentSignature | None = None  # None for a type that needs none
-    evidence: str = ""  # for its type: the most telling landmarks, in words
-    dated: date | None = None  # by its type's dating convention
-    expires: date | None = None  # its last day, where something on it says so, live site or not
-    terms: Facts = field(default_factory=dict)  # how long it counts, as it was judged
+    signature: DocumentSignature | None = None  # None for a type that needs no signature
+    evidence: str = ""  # the landmarks with the most points, in words
+    dated: date | None = None  # the date of the document by the dating convention of its type
+    expires: date | None = None  # its last valid day, whether or not its site is active
+    terms: Facts = field(default_factory=dict)  # the terms of validity by which it was judged
     rules_version: str = RULES_VERSION
 
     @property
     def is_quarantined(self) -> bool:
-        """The bytes are withheld from all but QA."""
+        """Whether only QA may open the file."""
         return any(CODES[finding.code].quarantine for finding in self.findings)
 
 
-def check(reading: DocumentReading, sent: Sent, *, site: SiteFacts, today: date) -> DocumentVerdict:
-    askew = slopes(reading)
-    reading = levelled(reading, askew)
-    found = classify(reading, sent.declared)
-    findings = [*_schema(sent.schema_version), *_kind(reading, sent.filename)]
-    findings += _type(found, sent.declared)
-    findings += [finding for rule in OF_ANY_FILE for finding in rule(reading)]
-    several = list(composition.multiple_documents(reading, TYPES.get(found.slug)))
-    findings += several
-    if several or found.fit is not Fit.AGREED:
-        return replace(verdict_of(findings), document_type=found.slug, evidence=found.best.evidence)
-    kind = TYPES[found.slug]
-    case = _case(reading, kind, site, today, sent.person)
-    findings += _contradictions(reading, kind)
-    findings += [finding for rule in _of_its_type(reading) for finding in rule(case)]
-    dated = case.fields.get(kind.dated_by)
-    return replace(
-        verdict_of(findings),
-        document_type=found.slug,
-        fields=tuple(_as_it_lies(value, askew) for value in case.fields.values()),
-        signature=_signature_as_it_lies(case.signature, askew),
-        evidence=found.best.evidence,
-        dated=dated.day if dated else None,
-        expires=validity.runs_out(case.terms, case.fields),
-        terms=case.terms.facts,
-    )
-
-
-def _of_its_type(
-    reading: DocumentReading,
-) -> Iterator[Callable[[CheckInput], Iterator[RuleFinding]]]:
-    is_whole = "unread-form" not in reading.flags
-    is_whole = is_whole and not any(page.error for page in reading.pages)
-    return (rule for rule in OF_ITS_TYPE if is_whole or rule not in NEED_EVERY_PAGE)
-
-
-def judge(unreadable: Unreadable) -> DocumentVerdict:
-    return verdict_of([RuleFinding(unreadable.code, facts=unreadable.facts)])
-
-
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """A verdict, and how the file was read that it is about; None where it could not be."""
+class CheckedDocument:
+    """A verdict, with the provenance of the reading; None if the file could not be read."""
 
     verdict: DocumentVerdict
     read: Provenance | None = None
 
 
-def check_whatever(
-    seen: DocumentReading | Unreadable, sent: Sent, *, site: SiteFacts, today: date
-) -> Checked:
-    """The verdict on a file, readable or not. What a child of the reading pool sends back."""
+def check_or_reject(
+    seen: DocumentReading | Unreadable, sent: SenderFacts, *, site: SiteFacts, today: date
+) -> CheckedDocument:
+    """Return the verdict on a file, whether or not it can be read.
+
+    This is the result that a parser process returns.
+    """
     if isinstance(seen, Unreadable):
-        return Checked(judge(seen))
-    verdict = check(seen, sent, site=site, today=today)
-    return Checked(verdict, describe_provenance(seen))
+        return CheckedDocument(verdict_of_unreadable(seen))
+    return CheckedDocument(check(seen, sent, site=site, today=today), describe_provenance(seen))
 
 
-def verdict_of(findings: Iterable[RuleFinding]) -> DocumentVerdict:
-    """The worst disposition decides; its most severe finding is the primary one."""
-    ordered = tuple(sorted(findings, key=_weight))
-    worst = ordered[0] if ordered and not ordered[0].is_remark else None
-    state = _STATES.get(CODES[worst.code].disposition) if worst else None
-    return DocumentVerdict("", ordered, worst if state else None, state or DocumentState.ARCHIVED)
+def verdict_of_unreadable(unreadable: Unreadable) -> DocumentVerdict:
+    """Return the verdict on a file that could not be read."""
+    return verdict_from_findings([RuleFinding(unreadable.code, facts=unreadable.facts)])
 
 
-def _weight(finding: RuleFinding) -> tuple[tuple[int, int, int], int]:
-    return weight(finding.code, is_remark=finding.is_remark), finding.page
-
-
-def _case(
-    reading: DocumentReading, kind: DocumentType, site: SiteFacts, today: date, person: str
-) -> CheckInput:
+def check(
+    reading: DocumentReading, sent: SenderFacts, *, site: SiteFacts, today: date
+) -> DocumentVerdict:
+    """Return the verdict on a file that was read."""
+    slopes = measure_slopes(reading)
+    reading = level_lines(reading, slopes)
+    found = classify(reading, sent.declared)
+    findings = [*_check_submission(reading, sent), *_check_type(found, sent.declared)]
+    findings += [finding for check_file in CHECKS_OF_ANY_FILE for finding in check_file(reading)]
+    several = list(composition.check_composition(reading, TYPES.get(found.slug)))
+    findings += several
+    if several or found.fit is not TypeMatch.AGREED:
+        return replace(
+            verdict_from_findings(findings), document_type=found.slug, evidence=found.best.evidence
+        )
+    kind = TYPES[found.slug]
     fields = {value.name: value for value in read_fields(reading, kind)}
     signature = None
     if kind.signature:
-        expected = expected_signer(kind, fields, person)
+        expected = expected_signer(kind, fields, sent.person)
         signature = find_signature(
             reading, kind.signature, month_first=kind.us_dates, expected=expected
         )
         if signature.date:
             fields["signature_date"] = signature.date
-    return CheckInput(reading, kind, site, today, fields, signature, site.terms(kind), person)
+    case = CheckInput(reading, kind, site, today, fields, signature, site.terms(kind), sent.person)
+    findings += _check_contradictions(reading, kind)
+    is_whole = "unread-form" not in reading.flags and not any(page.error for page in reading.pages)
+    for check_document in CHECKS_OF_ITS_TYPE:
+        if is_whole or check_document not in CHECKS_OF_ALL_PAGES:
+            findings += check_document(case)
+    dated = fields.get(kind.dated_by)
+    return replace(
+        verdict_from_findings(findings),
+        document_type=found.slug,
+        fields=tuple(_restore_value(value, slopes) for value in fields.values()),
+        signature=_restore_signature(signature, slopes),
+        evidence=found.best.evidence,
+        dated=dated.day if dated else None,
+        expires=validity.get_expiry_date(case.terms, fields),
+        terms=case.terms.facts,
+    )
 
 
-def _as_it_lies(value: FieldValue, askew: Mapping[int, float]) -> FieldValue:
-    if value.box is None or value.page not in askew:
+def verdict_from_findings(findings: Iterable[RuleFinding]) -> DocumentVerdict:
+    """Return the verdict with the worst disposition; its most severe finding is the primary one."""
+    ordered = tuple(
+        sorted(
+            findings,
+            key=lambda each: (sort_key(each.code, is_remark=each.is_remark), each.page),
+        )
+    )
+    worst = ordered[0] if ordered and not ordered[0].is_remark else None
+    state = _STATES.get(CODES[worst.code].disposition) if worst else None
+    return DocumentVerdict("", ordered, worst if state else None, state or DocumentState.ARCHIVED)
+
+
+def _restore_value(value: FieldValue, slopes: Mapping[int, float]) -> FieldValue:
+    """Return a value with its position on the page as it was scanned."""
+    if value.box is None or value.page not in slopes:
         return value
-    return replace(value, box=as_it_lies(value.box, askew[value.page]))
+    return replace(value, box=to_original_position(value.box, slopes[value.page]))
 
 
-def _signature_as_it_lies(
-    signature: DocumentSignature | None, askew: Mapping[int, float]
+def _restore_signature(
+    signature: DocumentSignature | None, slopes: Mapping[int, float]
 ) -> DocumentSignature | None:
-    if signature is None or signature.area is None or signature.page not in askew:
+    """Return a signature with the positions of its area and its date as they were scanned."""
+    if signature is None or signature.area is None or signature.page not in slopes:
         return signature
-    area = as_it_lies(signature.area, askew[signature.page])
-    date = signature.date and _as_it_lies(signature.date, askew)
-    return replace(signature, area=area, date=date)
+    area = to_original_position(signature.area, slopes[signature.page])
+    signed_on = signature.date and _restore_value(signature.date, slopes)
+    return replace(signature, area=area, date=signed_on)
 
 
-def _schema(version: str) -> Iterator[RuleFinding]:
-    if version not in SCHEMA_VERSIONS:
+def _check_submission(reading: DocumentReading, sent: SenderFacts) -> Iterator[RuleFinding]:
+    """Yield a finding for an unknown submission version, or a wrong file name extension."""
+    if sent.schema_version not in SCHEMA_VERSIONS:
         facts = {"supported": " and ".join(SCHEMA_VERSIONS), "latest": SCHEMA_VERSIONS[-1]}
-        yield RuleFinding("SCHEMA_MISMATCH", facts={"schema_version": version, **facts})
-
-
-def _kind(reading: DocumentReading, filename: str) -> Iterator[RuleFinding]:
-    """A name that ends in nothing we know says nothing."""
-    named = SUFFIXES.get(PurePath(filename.casefold()).suffix)
+        yield RuleFinding("SCHEMA_MISMATCH", facts={"schema_version": sent.schema_version, **facts})
+    # An unknown extension means nothing.
+    named = SUFFIXES.get(PurePath(sent.filename.casefold()).suffix)
     if named and named is not reading.media_type:
-        found = _FOUND[reading.media_type]
-        yield RuleFinding("TYPE_MISMATCH", facts={"declared": filename, "found": found})
+        found = _MEDIA_TYPE_NOUNS[reading.media_type]
+        yield RuleFinding("TYPE_MISMATCH", facts={"declared": sent.filename, "found": found})
 
 
-def _type(found: Classification, declared: str) -> Iterator[RuleFinding]:
-    sent_as = {"declared": _name(declared)} if declared else {}
-    if found.fit is Fit.UNRECOGNIZED:
-        yield RuleFinding("DOC_TYPE_UNRECOGNIZED", facts=sent_as)
-    elif found.fit is Fit.CONFLICT:
-        seen = {"detected": _name(found.slug), "evidence": found.best.evidence}
-        yield RuleFinding("DOC_TYPE_CONFLICT", facts={**seen, **sent_as})
+def _check_type(found: Classification, declared: str) -> Iterator[RuleFinding]:
+    """Yield a finding if the type was not recognised, or conflicts with the declared one."""
+    declared_facts = {"declared": _type_name(declared)} if declared else {}
+    if found.fit is TypeMatch.UNRECOGNIZED:
+        yield RuleFinding("DOC_TYPE_UNRECOGNIZED", facts=declared_facts)
+    elif found.fit is TypeMatch.CONFLICT:
+        facts = {"detected": _type_name(found.slug), "evidence": found.best.evidence}
+        yield RuleFinding("DOC_TYPE_CONFLICT", facts={**facts, **declared_facts})
 
 
-def _contradictions(reading: DocumentReading, kind: DocumentType) -> Iterator[RuleFinding]:
+def _check_contradictions(reading: DocumentReading, kind: DocumentType) -> Iterator[RuleFinding]:
+    """Yield a finding for the first phrase, such as DRAFT, that contradicts the type."""
     for page in reading.pages:
         for phrase in kind.contradictions:
-            if fuzzy_phrases.holds(page.text, phrase):
+            if fuzzy_phrases.contains_phrase(page.text, phrase):
                 facts = {"detected": f"{kind.noun} that is not final", "declared": kind.name}
                 evidence = f'"{phrase.upper()}" on page {page.number}'
                 yield RuleFinding("DOC_TYPE_CONFLICT", page.number, {**facts, "evidence": evidence})
                 return
 
 
-def _name(slug: str) -> str:
+def _type_name(slug: str) -> str:
     return TYPES[slug].name if slug in TYPES else slug

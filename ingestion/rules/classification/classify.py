@@ -1,9 +1,9 @@
-"""Which type of document this is, by the landmarks printed on it. Never a guess.
+"""Document classification: the document type that the landmarks on a document show.
 
-Each landmark that is found adds its weight to its type, once. The type with the highest
-score wins if it reaches THRESHOLD and leads the next one by MARGIN; otherwise there is
-no answer, and a person looks. The evidence can be read out: "STATEMENT OF INVESTIGATOR"
-on page 1, and so on.
+Each landmark that is found adds its weight to the score of its type, once. A type wins if it has
+at least MIN_TYPE_SCORE points and leads the next type by MIN_SCORE_MARGIN points. Otherwise there
+is no answer and a person decides; nothing is guessed. The evidence is readable, such as "STATEMENT
+OF INVESTIGATOR" on page 1.
 """
 
 import re
@@ -24,167 +24,181 @@ from ingestion.rules.document_types import (
     DocumentType,
     Landmark,
 )
-from ingestion.rules.fields.extraction import SCANS
+from ingestion.rules.fields.extraction import SCAN_SOURCES
 
-MIN_SCORE_MARGIN = 2
-MIN_TITLE_WEIGHT = (
-    3  # the weight of a landmark that may be a title, and is worth a slow look for misreadings
-)
-_HEADING_LINES = 12  # within which a title stands, below letterhead, stickers and page furniture
-_COURSE_LINES = 4  # below a caption of a course within which its name and its group stand
-_MAX_FUZZY_PAGES = 3  # that are searched for misread landmarks
+MIN_SCORE_MARGIN = 2  # points
+# Points of a landmark that may be a title. Only these are searched for when they are misread,
+# because that search is slow.
+MIN_TITLE_WEIGHT = 3
+_HEADING_LINES = 12  # lines that may contain a title, below letterhead, stickers and page headers
+_COURSE_LINES = 4  # lines below the caption of a course that contain its name and its group
+_MAX_FUZZY_PAGES = 3  # pages that are searched for misread landmarks
 
 
-class Fit(Enum):
-    """How what was declared and what the pages show go together."""
+class TypeMatch(Enum):
+    """Whether the declared type and the type that the pages show agree."""
 
-    AGREED = "agreed"  #: as declared; or nothing was declared, and the pages are clear
+    AGREED = "agreed"  #: they agree; or none was declared and the pages show one clearly
     CONFLICT = "conflict"  #: the pages clearly show another type
     UNRECOGNIZED = "unrecognized"
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class LandmarkMatch:
+    """A landmark that was found, with the first page that shows it."""
+
     landmark: str
     page: int
     weight: int
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class TypeScore:
+    """The landmarks of one document type that a document shows."""
+
     slug: str
-    sightings: tuple[Sighting, ...] = ()
+    matches: tuple[LandmarkMatch, ...] = ()
 
     @property
     def points(self) -> int:
-        return sum(sighting.weight for sighting in self.sightings)
+        return sum(match.weight for match in self.matches)
 
     @property
     def evidence(self) -> str:
-        """The three most telling landmarks, in words for a reviewer."""
-        best = sorted(self.sightings, key=lambda sighting: -sighting.weight)[:3]
-        return ", ".join(f'"{seen.landmark}" on page {seen.page}' for seen in best)
+        """The three landmarks with the most points, in words for a reviewer."""
+        best = sorted(self.matches, key=lambda match: -match.weight)[:3]
+        return ", ".join(f'"{match.landmark}" on page {match.page}' for match in best)
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    slug: str  # what the document is taken for; "" when nobody can tell
-    fit: Fit
-    best: Score
+    """The result of the classification of one document."""
+
+    slug: str  # of the recognised type; "" if there is none
+    fit: TypeMatch
+    best: TypeScore
 
 
 def classify(
     reading: DocumentReading, declared: str = "", *, types: Mapping[str, DocumentType] = TYPES
 ) -> Classification:
-    scores = _scores(reading, types, patient=False)
-    if scores[0].points < MIN_TYPE_SCORE and any(page.source in SCANS for page in reading.pages):
-        scores = _scores(reading, types, patient=True)
-    return _judge(declared, scores)
+    """Return the type of a document, compared with the slug of the declared type, if any."""
+    scores = _score_types(reading, types)
+    best, runner_up = scores[0], scores[1] if len(scores) > 1 else TypeScore("")
+    by_slug = {score.slug: score.points for score in scores}
+    if by_slug.get(declared, 0) >= max(MIN_TYPE_SCORE, best.points - MIN_SCORE_MARGIN + 1):
+        return Classification(declared, TypeMatch.AGREED, best)
+    if best.points < max(MIN_TYPE_SCORE, runner_up.points + MIN_SCORE_MARGIN):
+        return Classification("", TypeMatch.UNRECOGNIZED, best)
+    fit = TypeMatch.CONFLICT if declared else TypeMatch.AGREED
+    return Classification(best.slug, fit, best)
 
 
-def page_scores(page: PageReading, *, types: Mapping[str, DocumentType] = TYPES) -> list[Score]:
-    """Return the scores of a page as if it were a document by itself, the best first.
+def score_page(page: PageReading, *, types: Mapping[str, DocumentType] = TYPES) -> list[TypeScore]:
+    """Return the scores of a page as if it were a document by itself, the best first."""
+    return _score_types(_as_document(page), types)
 
-    Misread landmarks are searched for where a scanned page shows too few others.
+
+def has_type_landmarks(page: PageReading, kind: DocumentType) -> bool:
+    """Return whether a page by itself has enough landmarks of a type.
+
+    It may have enough landmarks of another type as well.
     """
-    alone = DocumentReading(MediaType.PDF, (replace(page, number=1),))
-    scores = _scores(alone, types, patient=False)
-    if scores[0].points < MIN_TYPE_SCORE and page.source in SCANS:
-        scores = _scores(alone, types, patient=True)
-    return scores
-
-
-def shows_type(page: PageReading, kind: DocumentType) -> bool:
-    """Whether a page by itself has enough landmarks of this type, which another may have too."""
-    alone = DocumentReading(MediaType.PDF, (replace(page, number=1),))
-    return (
-        Score("", tuple(_sightings(alone, page.text, kind, patient=False))).points >= MIN_TYPE_SCORE
-    )
+    matches = _find_landmarks(_as_document(page), page.text, kind, is_fuzzy=False)
+    return TypeScore("", tuple(matches)).points >= MIN_TYPE_SCORE
 
 
 def heading_lines(page: PageReading) -> list[str]:
-    """Return the lines of a page within which a title stands."""
+    """Return the lines of a page that may contain a title."""
     return [line for line in page.text.splitlines() if line.strip()][:_HEADING_LINES]
 
 
 def guess_type(filename: str, text: str = "") -> str:
-    """A first choice for the upload form: by the text if it is clear, else by the file's name."""
+    """Return the slug of the suggested type for the upload form, or "".
+
+    The text decides if it is clear, and otherwise the name of the file.
+    """
     page = PageReading(1, 0, 0, text, TextSource.NATIVE)
-    seen = classify(DocumentReading(MediaType.PDF, (page,))).slug if text else ""
-    if seen:
-        return seen
+    recognised = classify(DocumentReading(MediaType.PDF, (page,))).slug if text else ""
+    if recognised:
+        return recognised
     words = f" {re.sub(r'[^a-z0-9]+', ' ', filename.casefold())} "
     hints = [(hint, kind.slug) for kind in TYPES.values() for hint in kind.filename]
-    hints.sort(key=lambda pair: -len(pair[0]))  # "IRB approval" says more than "IRB"
+    hints.sort(key=lambda pair: -len(pair[0]))  # "IRB approval" is more specific than "IRB"
     return next((slug for hint, slug in hints if f" {hint} " in words), "")
 
 
-def _judge(declared: str, scores: list[Score]) -> Classification:
-    best, runner_up = scores[0], scores[1] if len(scores) > 1 else Score("")
-    by_slug = {score.slug: score.points for score in scores}
-    if by_slug.get(declared, 0) >= max(MIN_TYPE_SCORE, best.points - MIN_SCORE_MARGIN + 1):
-        return Classification(declared, Fit.AGREED, best)
-    if best.points < max(MIN_TYPE_SCORE, runner_up.points + MIN_SCORE_MARGIN):
-        return Classification("", Fit.UNRECOGNIZED, best)
-    return Classification(best.slug, Fit.CONFLICT if declared else Fit.AGREED, best)
+def _as_document(page: PageReading) -> DocumentReading:
+    return DocumentReading(MediaType.PDF, (replace(page, number=1),))
 
 
-def _scores(
-    reading: DocumentReading, types: Mapping[str, DocumentType], *, patient: bool
-) -> list[Score]:
-    """The best first; among equals, in the order of the file of types."""
+def _score_types(reading: DocumentReading, types: Mapping[str, DocumentType]) -> list[TypeScore]:
+    """Return the score of each type, the best first; equal scores stay in the order of the types.
+
+    If a scan has too few points, misread landmarks are searched for as well.
+    """
     text = "\n".join(page.text for page in reading.pages)
-    scores = [
-        Score(slug, tuple(_sightings(reading, text, kind, patient=patient)))
-        for slug, kind in types.items()
-    ]
-    return sorted(scores, key=lambda score: -score.points)
+    for is_fuzzy in (False, True):
+        scores = [
+            TypeScore(slug, tuple(_find_landmarks(reading, text, kind, is_fuzzy=is_fuzzy)))
+            for slug, kind in types.items()
+        ]
+        scores.sort(key=lambda score: -score.points)
+        is_scan = any(page.source in SCAN_SOURCES for page in reading.pages)
+        if scores[0].points >= MIN_TYPE_SCORE or not is_scan:
+            break
+    return scores
 
 
-def _sightings(
-    reading: DocumentReading, text: str, kind: DocumentType, *, patient: bool
-) -> Iterator[Sighting]:
-    """`text`: of all pages. Most landmarks are nowhere in it."""
+def _find_landmarks(
+    reading: DocumentReading, text: str, kind: DocumentType, *, is_fuzzy: bool
+) -> Iterator[LandmarkMatch]:
+    """Yield the landmarks of a type that a document shows. `text` is the text of all pages."""
     for landmark in kind.landmarks:
-        if not patient and not any(
-            fuzzy_phrases.may_hold(text, words) for words in landmark.phrases
+        # Most landmarks do not occur at all, which this quick test shows.
+        if not is_fuzzy and not any(
+            fuzzy_phrases.may_contain_phrase(text, phrase) for phrase in landmark.phrases
         ):
             continue
         pages = reading.pages[:1] if landmark.where == "heading" else reading.pages
         for page in pages:
-            if _shows(page, landmark, kind, patient=patient and page.number <= _MAX_FUZZY_PAGES):
-                yield Sighting(landmark.phrases[0].upper(), page.number, landmark.weight)
+            if _has_landmark(
+                page, landmark, kind, is_fuzzy=is_fuzzy and page.number <= _MAX_FUZZY_PAGES
+            ):
+                yield LandmarkMatch(landmark.phrases[0].upper(), page.number, landmark.weight)
                 break
 
 
-def _shows(page: PageReading, landmark: Landmark, kind: DocumentType, *, patient: bool) -> bool:
-    text = _searched(page, landmark, kind)
-    if any(fuzzy_phrases.holds(text, words) for words in landmark.phrases):
+def _has_landmark(
+    page: PageReading, landmark: Landmark, kind: DocumentType, *, is_fuzzy: bool
+) -> bool:
+    text = page.text
+    if landmark.where == "heading":
+        text = "\n".join(heading_lines(page))
+    elif landmark.where == "course":
+        text = "\n".join(_course_lines(page, kind))
+    if any(fuzzy_phrases.contains_phrase(text, phrase) for phrase in landmark.phrases):
         return True
-    if not patient or landmark.weight < MIN_TITLE_WEIGHT or page.source not in SCANS:
+    if not is_fuzzy or landmark.weight < MIN_TITLE_WEIGHT or page.source not in SCAN_SOURCES:
         return False
-    return any(fuzzy_phrases.resembles(words, text.splitlines()) for words in landmark.phrases)
+    lines = text.splitlines()
+    return any(fuzzy_phrases.resembles_phrase(phrase, lines) for phrase in landmark.phrases)
 
 
-def _searched(page: PageReading, landmark: Landmark, kind: DocumentType) -> str:
-    if landmark.where == "anywhere":
-        return page.text
-    return _heading(page) if landmark.where == "heading" else _course(page, kind)
-
-
-def _heading(page: PageReading) -> str:
-    return "\n".join(heading_lines(page))
-
-
-def _course(page: PageReading, kind: DocumentType) -> str:
-    """The lines that name the course: those with a caption of it, and the next few below each."""
-    captions_of = (spec.labels for spec in kind.fields if spec.name == "course")
-    labels = [label for each in captions_of for label in each if " " in label]  # "course" is a word
+def _course_lines(page: PageReading, kind: DocumentType) -> list[str]:
+    """Return the lines that name the course: those with its caption, and the next ones below."""
+    captions = [
+        label
+        for spec in kind.fields
+        if spec.name == "course"
+        for label in spec.labels
+        if " " in label  # "course" alone is an ordinary word
+    ]
     lines = [line for line in page.text.splitlines() if line.strip()]
-    captions = (
-        at
-        for at, line in enumerate(lines)
-        if any(fuzzy_phrases.holds(line, label) for label in labels)
-    )
-    named = {at + below for at in captions for below in range(_COURSE_LINES + 1)}
-    return "\n".join(line for at, line in enumerate(lines) if at in named)
+    numbers = {
+        number + below
+        for number, line in enumerate(lines)
+        if any(fuzzy_phrases.contains_phrase(line, caption) for caption in captions)
+        for below in range(_COURSE_LINES + 1)
+    }
+    return [line for number, line in enumerate(lines) if number in numbers]

@@ -1,10 +1,10 @@
-"""Where documents begin in a file, so that none is filed together with the pages of another.
+"""The pages of a file on which documents begin, so that no two documents are filed as one.
 
-A page begins a document when, taken by itself, it is recognised as one of a type and has a title
-of that type among its first lines; or when it is numbered "Page 1 of 3" behind other pages. A page
-that carries on a numbering, as "Page 2 of 3" does behind "Page 1 of 3", has to show another type
-more clearly. A second document of the same type is told by its person, its number or its site. Two
-documents may share one sheet as well, side by side or one above the other.
+A page begins a document in two cases: if, by itself, it is recognised as a document type and has a
+title of that type among its first lines; or if it is numbered "Page 1 of 3" after other pages. A
+page that continues a numbering, as "Page 2 of 3" does after "Page 1 of 3", has to show another type
+more clearly. A second document of the same type is recognised by its person, number or site. Two
+documents may also share one sheet, side by side or one above the other.
 """
 
 import re
@@ -23,39 +23,39 @@ from ingestion.reading.results import (
     Word,
 )
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.classification.classify import heading_lines, page_scores, shows_type
+from ingestion.rules.classification.classify import has_type_landmarks, heading_lines, score_page
 from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
 from ingestion.rules.fields import geometry, names
-from ingestion.rules.fields.extraction import SCANS, read_fields
+from ingestion.rules.fields.extraction import SCAN_SOURCES, read_fields
 
-LEAD = 2  # points by which a page's type leads the type of the pages before it
-LEAD_IN_A_NUMBERING = 4  # the same, on a page that carries on the numbering of the page before
-TITLE_WEIGHT = 3  # of a landmark that may be a title
-MENTIONED_TITLE_WEIGHT = 2  # the same, of a type that others mention: its own words count less
-TITLE_SHARE = 0.5  # of a line's letters; a sentence that holds the words of a title has more others
-MAX_WORDS = 10  # of a line that begins or ends with a title
-TITLE_AREA = 0.5  # of a page's height; a title stands above
-PROMINENT = 1.4  # times the usual height of a page's words
-INDENT = 0.2  # share of the width that is left on both sides of a centred line
-CENTRED = 0.06  # share of the width by which these may differ
-SHARED_LINE = 0.25  # the same, where the line of one document runs on into that of another
-ACROSS_THE_MIDDLE = 0.03  # share of words; of a sheet that shows two documents side by side
+MIN_LEAD = 2  # points by which the type of a page must lead the type of the pages before it
+MIN_LEAD_IN_NUMBERING = 4  # the same, for a page that continues the numbering of the page before
+MIN_TITLE_WEIGHT = 3  # points of a landmark that may be a title
+MIN_MENTIONED_TITLE_WEIGHT = 2  # the same, for a type that others mention: its words count less
+MIN_TITLE_SHARE = 0.5  # share of the letters of a line; a sentence that contains a title has more
+MAX_TITLE_LINE_WORDS = 10  # words of a line that begins or ends with a title
+TITLE_AREA_SHARE = 0.5  # of the height of a page; a title is above
+MIN_PROMINENT_HEIGHT = 1.4  # times the median height of the words of a page
+MIN_CENTRED_MARGIN = 0.2  # share of the width of a page on each side of a centred line
+MAX_CENTRED_DIFFERENCE = 0.06  # share of the width by which these margins may differ
+MIN_SHARED_LINE_SHARE = 0.25  # MIN_TITLE_SHARE for a line that continues in a second column
+MAX_MIDDLE_WORD_SHARE = 0.03  # words across the middle of a sheet with two documents side by side
 
 _NUMBERED = re.compile(r"\b(?:page|part)\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
-# What tells two documents of one type apart. The days on which people signed differ within one.
+# Fields that distinguish two documents of one type. Dates of signatures may differ within one.
 _PEOPLE = frozenset({"person", "investigator"})
-_WHO = _PEOPLE | {
+_IDENTIFYING_FIELDS = _PEOPLE | {
     "licence_number", "clia_number", "policy_number", "protocol_number", "site_number",
     "amendment_number", "lab_name",
 }  # fmt: skip
-_WHEN = frozenset({"completion_date", "approval_date"})
+_DATES = frozenset({"completion_date", "approval_date"})
 
-Numbering = frozenset[tuple[int, int]]  # (2, 3) for "Page 2 of 3"; a page may be numbered twice
+Numbering = frozenset[tuple[int, int]]  # (2, 3) for "Page 2 of 3"; a page may have two numbers
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentStart:
-    """A document begins on this page, of this type; "" where its type was not recognised."""
+    """The page on which a document begins, and its type; "" if the type was not recognised."""
 
     page: int
     slug: str = ""
@@ -65,162 +65,182 @@ class Title(NamedTuple):
     """A phrase that may be the title of a document of a type."""
 
     slug: str
-    words: str
+    phrase: str
 
 
 def find_document_starts(reading: DocumentReading) -> list[DocumentStart]:
-    """Return where documents begin, in the order of the pages: on the first page one always does.
+    """Return the starts of documents in the order of the pages. The first page is always one.
 
-    Two starts on one page mean that the sheet shows two documents. Nothing else is asked about a
-    file that holds one document: its type is then left open.
+    Two starts on one page mean that the sheet contains two documents. If there is only one start,
+    its type is left open.
     """
     starts: list[PageReading] = []
-    before: Numbering = frozenset()
+    numbering_before: Numbering = frozenset()
     for page in reading.pages:
-        numbering = _numbering(page)
-        if halves := _documents_on_one_sheet(page):
+        numbering = frozenset(
+            (int(match[1]), int(match[2])) for match in _NUMBERED.finditer(page.text)
+        )
+        if halves := _split_shared_sheet(page):
             starts += halves
-        elif not starts or _begins(page, numbering, before, starts[-1]):
+        elif not starts or _begins_document(page, numbering, numbering_before, starts[-1]):
             starts.append(page)
-        before = numbering or before
+        numbering_before = numbering or numbering_before
     if len(starts) == 1:
         return [DocumentStart(starts[0].number)]
-    return [DocumentStart(page.number, _recognised(page)) for page in starts]
+    return [DocumentStart(page.number, _recognise_type(page)) for page in starts]
 
 
-def _begins(page: PageReading, numbering: Numbering, before: Numbering, first: PageReading) -> bool:
-    """Whether a page begins a document, where `first` began the one that the page may belong to."""
+def _begins_document(
+    page: PageReading, numbering: Numbering, numbering_before: Numbering, first: PageReading
+) -> bool:
+    """Return whether a page begins a document and does not continue the one that begins at `first`.
+
+    `numbering_before` is the numbering of the last page before it that has one.
+    """
     if any(number == 1 for number, _ in numbering):
         return True
-    slug = _entitled(page)
+    slug = _titled_type(page)
     if not slug:
         return False
-    current = _recognised(first)
-    carries_on = any((number - 1, total) in before for number, total in numbering)
+    current = _recognise_type(first)
+    continues = any((number - 1, total) in numbering_before for number, total in numbering)
     if slug == current:
-        return _tells_of_another(page, first, slug, _WHO if carries_on else _WHO | _WHEN)
-    points = {score.slug: score.points for score in page_scores(page)}
-    if carries_on and not current:
+        fields = _IDENTIFYING_FIELDS if continues else _IDENTIFYING_FIELDS | _DATES
+        return _is_another_document(page, first, slug, fields)
+    points = {score.slug: score.points for score in score_page(page)}
+    if continues and not current:
         return False
-    lead = LEAD_IN_A_NUMBERING if carries_on else LEAD
+    lead = MIN_LEAD_IN_NUMBERING if continues else MIN_LEAD
     if points[slug] < points.get(current, 0) + lead:
         return False
-    may_be_mentioned = slug in (TYPES[current].mentions if current else _mentioned())
+    may_be_mentioned = slug in (TYPES[current].mentions if current else _mentioned_types())
     return not may_be_mentioned or _has_prominent_title(page, slug)
 
 
-def _entitled(page: PageReading) -> str:
-    """The type that a page is recognised as by itself, if one of its first lines is its title."""
-    titles = {title.slug for title in _titles_of(page)}
-    slug = _recognised(page) if titles else ""
+def _titled_type(page: PageReading) -> str:
+    """Return the type of a page by itself if one of its first lines is a title of it, or ""."""
+    titles = {title.slug for title in _find_titles(page)}
+    slug = _recognise_type(page) if titles else ""
     return slug if slug in titles else ""
 
 
 def _has_prominent_title(page: PageReading, slug: str) -> bool:
-    """Whether a title of this type is larger than the print of the page, or centred on it.
+    """Return whether a title of this type is larger than the text of the page, or centred on it.
 
-    The sections of a CV are neither, and hold the words of many a title.
+    The section headings of a CV contain the words of many titles, but are neither.
     """
-    usual = median(_height(word.box) for word in page.words)
-    return any(
-        _height(line) >= PROMINENT * usual or _is_centred(line, page.width)
-        for title in _titles_of(page)
-        if title.slug == slug
-        for place in geometry.occurrences(page, title.words)
-        for line in (geometry.around(geometry.run(page, place)),)
-        if line.bottom < TITLE_AREA * page.height
-    )
+    median_height = median(_height(word.box) for word in page.words)
+    for title in _find_titles(page):
+        if title.slug != slug:
+            continue
+        for span in geometry.find_phrase(page, title.phrase):
+            line = geometry.bounding_box(geometry.text_run_at(page, span))
+            margins = line.left, page.width - line.right
+            is_centred = (
+                min(margins) > MIN_CENTRED_MARGIN * page.width
+                and abs(margins[0] - margins[1]) < MAX_CENTRED_DIFFERENCE * page.width
+            )
+            is_large = _height(line) >= MIN_PROMINENT_HEIGHT * median_height
+            if line.bottom < TITLE_AREA_SHARE * page.height and (is_large or is_centred):
+                return True
+    return False
 
 
 def _height(box: Box) -> float:
     return box.bottom - box.top
 
 
-def _is_centred(line: Box, width: float) -> bool:
-    """Whether as much of the page's width is left on one side of a line as on the other."""
-    before, behind = line.left, width - line.right
-    return min(before, behind) > INDENT * width and abs(before - behind) < CENTRED * width
-
-
-def _recognised(page: PageReading) -> str:
-    best = page_scores(page)[0]
+def _recognise_type(page: PageReading) -> str:
+    """Return the best type of a page by itself, or "" if it has too few points."""
+    best = score_page(page)[0]
     return best.slug if best.points >= MIN_TYPE_SCORE else ""
 
 
 @cache
-def _mentioned() -> frozenset[str]:
-    """The types that documents of other types list: a CV lists licences and certificates."""
+def _mentioned_types() -> frozenset[str]:
+    """Return the types that documents of other types list, as a CV lists certificates."""
     return frozenset(slug for kind in TYPES.values() for slug in kind.mentions)
 
 
 @cache
 def _all_titles() -> tuple[Title, ...]:
+    mentioned = _mentioned_types()
     return tuple(
-        Title(slug, words)
+        Title(slug, phrase)
         for slug, kind in TYPES.items()
         for landmark in kind.landmarks
-        if landmark.weight >= (MENTIONED_TITLE_WEIGHT if slug in _mentioned() else TITLE_WEIGHT)
-        for words in landmark.phrases
+        if landmark.weight
+        >= (MIN_MENTIONED_TITLE_WEIGHT if slug in mentioned else MIN_TITLE_WEIGHT)
+        for phrase in landmark.phrases
     )
 
 
-def _titles_of(page: PageReading) -> list[Title]:
-    """The titles that are among the first lines of a page: on a scan perhaps misread."""
+def _find_titles(page: PageReading) -> list[Title]:
+    """Return the titles among the first lines of a page; on a scan, they may be misread."""
     lines = heading_lines(page)
     return [
         title
         for title in _all_titles()
         if (
-            fuzzy_phrases.may_hold(page.text, title.words)
-            and any(_is_title(line, title.words) for line in lines)
+            fuzzy_phrases.may_contain_phrase(page.text, title.phrase)
+            and any(_is_title(line, title.phrase) for line in lines)
         )
         or (
-            page.source in SCANS
-            and fuzzy_phrases.resembles(
-                title.words, (line for line in lines if _is_short(line, title.words))
+            page.source in SCAN_SOURCES
+            and fuzzy_phrases.resembles_phrase(
+                title.phrase, (line for line in lines if _is_mostly(line, title.phrase))
             )
         )
     ]
 
 
-def _is_title(line: str, words: str) -> bool:
-    """Whether a line says little more than these words, or begins or ends with them.
+def _is_title(line: str, phrase: str) -> bool:
+    """Return whether a line consists mostly of a phrase, or begins or ends with it.
 
-    A line that does so is short, or sets them in capitals, with another column beside them.
+    A line that begins or ends with it must be short, or have the phrase in capitals, as in a
+    heading beside another column.
     """
-    match = fuzzy_phrases.phrase(words).search(line.strip())
+    match = fuzzy_phrases.compile_phrase(phrase).search(line.strip())
     if match is None:
         return False
-    if _is_short(line, words):
+    if _is_mostly(line, phrase):
         return True
-    is_brief = len(line.split()) <= MAX_WORDS and not re.search(r"[,;]|\.$", line.rstrip())
-    stands_at_an_end = match.start() == 0 or match.end() == len(line.strip())
-    return stands_at_an_end and (is_brief or match[0].isupper())
+    is_brief = len(line.split()) <= MAX_TITLE_LINE_WORDS and not re.search(
+        r"[,;]|\.$", line.rstrip()
+    )
+    is_at_an_end = match.start() == 0 or match.end() == len(line.strip())
+    return is_at_an_end and (is_brief or match[0].isupper())
 
 
-def _is_short(line: str, words: str) -> bool:
-    return len(fuzzy_phrases.letters(words)) >= TITLE_SHARE * len(fuzzy_phrases.letters(line))
+def _is_mostly(line: str, phrase: str) -> bool:
+    letter_count = len(fuzzy_phrases.fold_letters(line))
+    return len(fuzzy_phrases.fold_letters(phrase)) >= MIN_TITLE_SHARE * letter_count
 
 
-def _numbering(page: PageReading) -> Numbering:
-    return frozenset((int(match[1]), int(match[2])) for match in _NUMBERED.finditer(page.text))
-
-
-def _tells_of_another(
-    page: PageReading, other: PageReading, slug: str, fields: frozenset[str] = _WHO | _WHEN
+def _is_another_document(
+    page: PageReading,
+    other: PageReading,
+    slug: str,
+    fields: frozenset[str] = _IDENTIFYING_FIELDS | _DATES,
 ) -> bool:
-    """Whether two pages of one type surely differ in one of these fields."""
-    one, its = _telling(page, slug), _telling(other, slug)
-    for name in fields & one.keys() & its.keys():
-        if name in _PEOPLE and not names.may_be_same_person(one[name], its[name]):
-            return True
-        if name not in _PEOPLE and fuzzy_phrases.bare(one[name]) != fuzzy_phrases.bare(its[name]):
+    """Return whether two pages of one type certainly differ in one of these fields."""
+    one, two = _identifying_values(page, slug), _identifying_values(other, slug)
+    for name in fields & one.keys() & two.keys():
+        if name in _PEOPLE:
+            if not names.may_be_same_person(one[name], two[name]):
+                return True
+        elif fuzzy_phrases.strip_punctuation(one[name]) != fuzzy_phrases.strip_punctuation(
+            two[name]
+        ):
             return True
     return False
 
 
-def _telling(page: PageReading, slug: str) -> dict[str, str]:
-    """What is sure of a page by itself. Names in capitals may be the captions of a form."""
+def _identifying_values(page: PageReading, slug: str) -> dict[str, str]:
+    """Return the values that were read with certainty on a page by itself, by field.
+
+    Names in capitals are left out, because they may be captions of a form.
+    """
     values = read_fields(DocumentReading(MediaType.PDF, (page,)), TYPES[slug])
     return {
         value.name: value.value
@@ -229,49 +249,59 @@ def _telling(page: PageReading, slug: str) -> dict[str, str]:
     }
 
 
-def _documents_on_one_sheet(page: PageReading) -> tuple[PageReading, ...]:
-    """The halves of a sheet that shows two documents; none of a sheet that shows one."""
+def _split_shared_sheet(page: PageReading) -> tuple[PageReading, ...]:
+    """Return the two halves of a sheet that contains two documents, or () if it contains one."""
     lines, x, y = page.text.splitlines(), page.width / 2, page.height / 2
-    titles = [each for each in _all_titles() if fuzzy_phrases.may_hold(page.text, each[1])]
+    titles = [
+        title
+        for title in _all_titles()
+        if fuzzy_phrases.may_contain_phrase(page.text, title.phrase)
+    ]
     above, below = lines[: len(lines) // 3], lines[len(lines) // 3 :]
-    if _are_of_two(page, _among(lines, titles, SHARED_LINE)) and _is_in_two_columns(page):
-        halves = (_part(page, right=x), _part(page, left=x))
-    elif (lower := _among(below, titles, TITLE_SHARE)) and _are_of_two(
-        page, [*_among(above, titles, TITLE_SHARE), *lower]
+    side_by_side = _find_titles_in(lines, titles, MIN_SHARED_LINE_SHARE)
+    if _show_two_documents(page, side_by_side) and _has_two_columns(page):
+        halves = (_cut_out(page, right=x), _cut_out(page, left=x))
+    elif (lower := _find_titles_in(below, titles, MIN_TITLE_SHARE)) and _show_two_documents(
+        page, [*_find_titles_in(above, titles, MIN_TITLE_SHARE), *lower]
     ):
-        halves = (_part(page, bottom=y), _part(page, top=y))
+        halves = (_cut_out(page, bottom=y), _cut_out(page, top=y))
     else:
         return ()
-    one, other = map(_entitled, halves)
-    are_two = one and other and (one != other or _tells_of_another(*halves, one))
+    one, other = map(_titled_type, halves)
+    are_two = one and other and (one != other or _is_another_document(*halves, one))
     return halves if are_two else ()
 
 
-def _among(lines: Sequence[str], titles: Iterable[Title], share: float) -> list[Title]:
-    """The titles that make up so large a share of one of these lines, as often as they do."""
+def _has_two_columns(page: PageReading) -> bool:
+    middle = page.width / 2
+    crossing = sum(word.box.left < middle < word.box.right for word in page.words)
+    return crossing <= MAX_MIDDLE_WORD_SHARE * len(page.words)
+
+
+def _find_titles_in(lines: Sequence[str], titles: Iterable[Title], min_share: float) -> list[Title]:
+    """Return the titles that make up this share of a line, as often as they occur."""
     found = []
     for title in titles:
-        most = len(fuzzy_phrases.letters(title.words)) / share
-        short = (line for line in lines if len(fuzzy_phrases.letters(line)) <= most)
-        found += [title for line in short for _ in fuzzy_phrases.phrase(title.words).findall(line)]
+        max_letters = len(fuzzy_phrases.fold_letters(title.phrase)) / min_share
+        pattern = fuzzy_phrases.compile_phrase(title.phrase)
+        for line in lines:
+            if len(fuzzy_phrases.fold_letters(line)) <= max_letters:
+                found += [title] * len(pattern.findall(line))
     return found
 
 
-def _are_of_two(page: PageReading, titles: Sequence[Title]) -> bool:
-    """Whether they are titles of two types that a page shows, or one of them is there twice."""
+def _show_two_documents(page: PageReading, titles: Sequence[Title]) -> bool:
+    """Return whether the page shows the types of two of these titles, or one title twice."""
     if len(titles) < 2:
         return False
-    shown = {slug for slug in {title.slug for title in titles} if shows_type(page, TYPES[slug])}
-    return len(shown) > 1 or any(titles.count(each) > 1 for each in titles if each.slug in shown)
+    slugs = {title.slug for title in titles}
+    on_page = {slug for slug in slugs if has_type_landmarks(page, TYPES[slug])}
+    return len(on_page) > 1 or any(
+        titles.count(title) > 1 for title in titles if title.slug in on_page
+    )
 
 
-def _is_in_two_columns(page: PageReading) -> bool:
-    middle = page.width / 2
-    crossing = sum(word.box.left < middle < word.box.right for word in page.words)
-    return crossing <= ACROSS_THE_MIDDLE * len(page.words)
-
-
-def _part(
+def _cut_out(
     page: PageReading,
     *,
     left: float = -inf,
@@ -279,13 +309,13 @@ def _part(
     right: float = inf,
     bottom: float = inf,
 ) -> PageReading:
-    """The words of a page that stand within these edges, in points, as a page of its own."""
+    """Return the words of a page within these edges, in points, as a page of its own."""
     area = Box(left, top, right, bottom)
     lines: list[list[Word]] = []
     for word in sorted(page.words, key=lambda word: word.box.top):
         if not area.contains_center_of(word.box):
             continue
-        if lines and geometry.on_each_other(lines[-1][-1].box, word.box):
+        if lines and geometry.is_level_with(lines[-1][-1].box, word.box):
             lines[-1].append(word)
         else:
             lines.append([word])

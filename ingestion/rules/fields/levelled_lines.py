@@ -1,7 +1,8 @@
-"""A scan that lies a little askew, with its lines level: what belongs together is told by height.
+"""The levelling of a slightly skewed scan, so that words on one line have the same height.
 
-At one degree the end of a long line stands as high as the line above it began. Words and marks are
-moved up or down, none is turned; a place that was found is told as it is on the page.
+On a page that is skewed by one degree, the end of a long line is as high as the beginning of the
+line above it. Levelling moves words and marks up or down and rotates nothing. Positions that were
+found on the levelled page are converted back to positions on the page as it was scanned.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,81 +19,87 @@ from ingestion.reading.results import (
 )
 from ingestion.rules.fields import geometry
 
-_MAX_SLOPE = tan(radians(5))  # what seems to lie further askew was not understood
-_MIN_LINE_LENGTH = 300.0  # points of lines from which the slope is told
-_REACH_BELOW = frozenset("gjpqyQJ,;()[]{}|/\\_@$\u00e7")  # signs that do so below their line
+_MAX_SLOPE = tan(radians(5))  # a steeper result is a measuring error
+_MIN_LINE_LENGTH = 300.0  # points of text lines, in total, that are needed to measure the slope
+# Characters that may reach below the baseline.
+_DESCENDERS = frozenset("gjpqyQJ,;()[]{}|/\\_@$\u00e7")
 
 
-def slopes(reading: DocumentReading) -> Mapping[int, float]:
-    """Of the pages that lie askew, by their numbers."""
-    found = ((page.number, slope(page)) for page in reading.pages)
-    return {number: falls for number, falls in found if falls}
+def measure_slopes(reading: DocumentReading) -> Mapping[int, float]:
+    """Return the slopes of the skewed pages, by page number."""
+    found = ((page.number, measure_slope(page)) for page in reading.pages)
+    return {number: slope for number, slope in found if slope}
 
 
-def levelled(reading: DocumentReading, askew: Mapping[int, float]) -> DocumentReading:
-    if not askew:
+def level_lines(reading: DocumentReading, slopes: Mapping[int, float]) -> DocumentReading:
+    """Return the reading with the words, marks and empty squares of skewed pages levelled."""
+    if not slopes:
         return reading
-    pages = (_level(page, askew.get(page.number, 0.0)) for page in reading.pages)
+    pages = (_level_page(page, slopes.get(page.number, 0.0)) for page in reading.pages)
     return replace(reading, pages=tuple(pages))
 
 
-def slope(page: PageReading) -> float:
-    """Points that its lines fall for each point to the right. Print that was no picture is level.
+def _level_page(page: PageReading, slope: float) -> PageReading:
+    if not slope:
+        return page
+    return replace(
+        page,
+        words=tuple(
+            Word(word.text, _level_box(word.box, slope), word.confidence) for word in page.words
+        ),
+        marks=tuple(_level_box(box, slope) for box in page.marks),
+        empty_squares=tuple(_level_box(box, slope) for box in page.empty_squares),
+    )
 
-    The median by length: a line that was misread counts for no more than its own.
+
+def measure_slope(page: PageReading) -> float:
+    """Return how many points its lines fall for each point to the right, or 0.0 if unknown.
+
+    The result is the median of the lines, weighted by length, so that a misread line counts only
+    for its own length. A page whose text was not read by OCR is level.
     """
     if page.source is not TextSource.OCR:
         return 0.0
-    lines = sorted(_fall(first, last) for first, last in _lines(page.words))
+    lines = []
+    for first, last in _find_baselines(page.words):
+        drop = last.bottom - first.bottom
+        # A box is lowest at its right end if the line falls, and at its left end if it rises.
+        run = last.right - first.right if drop > 0 else last.left - first.left
+        lines.append((drop / run, run) if run > 0 else (0.0, 0.0))
+    lines.sort()
     length = sum(run for _, run in lines)
     if length < _MIN_LINE_LENGTH:
         return 0.0
-    before = accumulate(run for _, run in lines)
-    falls = next(each for (each, _), run in zip(lines, before, strict=True) if run >= length / 2)
-    return falls if abs(falls) < _MAX_SLOPE else 0.0
+    lengths_so_far = accumulate(run for _, run in lines)
+    median = next(
+        slope
+        for (slope, _), so_far in zip(lines, lengths_so_far, strict=True)
+        if so_far >= length / 2
+    )
+    return median if abs(median) < _MAX_SLOPE else 0.0
 
 
-def as_it_lies(box: Box, slope: float) -> Box:
-    """Around what a box of the level page holds, on the page itself."""
+def to_original_position(box: Box, slope: float) -> Box:
+    """Return the box, on the page as scanned, around the content of a box of the level page."""
     left, top, right, bottom = box
     least, most = sorted((slope * left, slope * right))
     return Box(left, top + least, right, bottom + most)
 
 
-def _lines(words: Sequence[Word]) -> Iterator[tuple[Box, Box]]:
-    """Of each line, or part of one, the first and the last word that stand right on it."""
-    on_it: list[Box] = []
+def _find_baselines(words: Sequence[Word]) -> Iterator[tuple[Box, Box]]:
+    """Yield the first and the last word of each line whose letters end exactly on the baseline."""
+    on_baseline: list[Box] = []
     for word, following in zip_longest(words, words[1:]):
-        if len(word.text) > 1 and word.text[0].isalnum() and _REACH_BELOW.isdisjoint(word.text):
-            on_it.append(word.box)
-        if following is None or not geometry.joins(word.box, following.box):
-            if len(on_it) > 1:
-                yield on_it[0], on_it[-1]
-            on_it = []
+        if len(word.text) > 1 and word.text[0].isalnum() and _DESCENDERS.isdisjoint(word.text):
+            on_baseline.append(word.box)
+        if following is None or not geometry.is_followed_by(word.box, following.box):
+            if len(on_baseline) > 1:
+                yield on_baseline[0], on_baseline[-1]
+            on_baseline = []
 
 
-def _fall(first: Box, last: Box) -> tuple[float, float]:
-    """Points down for each to the right, and how many those are, from one word to another.
-
-    A box is lowest where its word ends if the line falls, and where it begins if it rises.
-    """
-    by = last.bottom - first.bottom
-    run = last.right - first.right if by > 0 else last.left - first.left
-    return (by / run, run) if run > 0 else (0.0, 0.0)
-
-
-def _level(page: PageReading, slope: float) -> PageReading:
-    if not slope:
-        return page
-    words = tuple(Word(word.text, _raised(word.box, slope), word.confidence) for word in page.words)
-    marks, squares = (
-        tuple(_raised(box, slope) for box in boxes) for boxes in (page.marks, page.empty_squares)
-    )
-    return replace(page, words=words, marks=marks, empty_squares=squares)
-
-
-def _raised(box: Box, slope: float) -> Box:
-    """By as much as its middle lies lower than if it stood at the left edge of the page."""
+def _level_box(box: Box, slope: float) -> Box:
+    """Return the box raised by the drop of its centre against the left edge of the page."""
     left, top, right, bottom = box
-    by = slope * (left + right) / 2
-    return Box(left, top - by, right, bottom - by)
+    drop = slope * (left + right) / 2
+    return Box(left, top - drop, right, bottom - drop)

@@ -1,7 +1,8 @@
-"""Entries beneath a caption, one on each line: the laboratories of a 1572, the names of a log.
+"""Fields with several entries, such as the laboratories of Form FDA 1572 or the names of a log.
 
-A value holds them all, joined by SEPARATOR, so that it is kept and shown like any other. They end
-at one of the phrases that come next on the form, or where nothing more follows closely.
+The entries stand below a caption, one on each line. They end at one of the phrases that come next
+on the form, or where no further line follows closely. One value contains all of them, joined by
+SEPARATOR, so that it is stored and displayed like any other value.
 """
 
 import re
@@ -16,35 +17,40 @@ from ingestion.rules.fields.geometry import TextSpan
 SEPARATOR = "; "
 Entry = tuple[str, Sequence[Word]]
 
-NONE = "None"  # was written, and means that there are none
+NONE_ENTRY = "None"  # the value of a field in which somebody wrote that there are no entries
 
-_NONE = {"none", "na", "notapplicable"}
+_NONE_WORDS = {"none", "na", "notapplicable"}
 _BULLET = re.compile(r"^(?:\(?\d{1,2}[.)]|[-*\u2022\u25cf])\s+")
 
 
-def beneath(page: PageReading, place: TextSpan, spec: FieldSpec, name: str) -> list[Entry]:
-    """`name`: the pattern of a person's name."""
+def read_entries_below(
+    page: PageReading, caption: TextSpan, spec: FieldSpec, name_pattern: str
+) -> list[Entry]:
+    """Return the entries below a caption, each with the words of its line.
+
+    `name_pattern` is a regular expression for the name of a person.
+    """
     found: list[Entry] = []
-    for line in geometry.lines_beneath(page, place):
+    for line in geometry.lines_below(page, caption):
         text = " ".join(word.text for word in line)
-        if any(fuzzy_phrases.holds(text, phrase) for phrase in spec.until):
+        if any(fuzzy_phrases.contains_phrase(text, phrase) for phrase in spec.until):
             break
-        found += [(entry, line) for entry in entries(text, spec, name)]
+        found += [(entry, line) for entry in split_entries(text, spec, name_pattern)]
     return found
 
 
-def entries(text: str, spec: FieldSpec, name: str) -> Iterator[str]:
-    """Those of a line, or of a form field with several; NONE where there are said to be none."""
+def split_entries(text: str, spec: FieldSpec, name_pattern: str) -> Iterator[str]:
+    """Yield the entries of a line or of a form field; NONE_ENTRY for a word like "N/A"."""
     for part in re.split(r"[;\r\n]+", text):
         entry = _BULLET.sub("", part.strip()).strip(" ,")
-        if fuzzy_phrases.bare(entry) in _NONE:
-            yield NONE
+        if fuzzy_phrases.strip_punctuation(entry) in _NONE_WORDS:
+            yield NONE_ENTRY
         elif spec.kind == "lines" and any(sign.isalnum() for sign in entry):
             yield entry
-        elif spec.kind == "names" and (match := re.match(name, entry)):
+        elif spec.kind == "names" and (match := re.match(name_pattern, entry)):
             yield match[0].strip(" ,")
 
 
-def joined(entries: Sequence[str]) -> str:
-    """Each of them once, in their order."""
+def join_entries(entries: Sequence[str]) -> str:
+    """Return the value of a field: each entry once, in order."""
     return SEPARATOR.join(dict.fromkeys(entries))

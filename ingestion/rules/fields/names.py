@@ -1,13 +1,13 @@
-"""Do two documents name the same person, institution or version?
+"""The comparison of names: whether two documents name the same person, institution or version.
 
-The comparison is lenient in the writing and strict in the substance. Titles, degrees, the order of
-the names, accents, punctuation and the letters that a scan confuses never matter; another first
-name or another town does.
+The comparison ignores differences in writing and respects differences in substance. Titles,
+degrees, the order of the names, accents, punctuation and the letters that OCR confuses never
+matter; a different first name or a different town does.
 
-People are compared in two ways. `is_same_person` asks for evidence: the surname and the first name,
-or its initial, agree. `may_be_same_person` asks only that nothing speaks against it: a surname
-alone, or no name at all, contradicts nothing. A document is filed under a name by the first, and
-two documents are called contradictory only where the second is false.
+There are two questions about people. `is_same_person` requires evidence: the surname and the first
+name, or its initial, must agree. `may_be_same_person` requires only that nothing contradicts it: a
+surname alone, or no name at all, contradicts nothing. A document is filed under a name by the first
+question. Two documents are called contradictory only if the answer to the second one is no.
 """
 
 import re
@@ -23,234 +23,233 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text))
 
 
-_NOT_NAMES = _words(
+_TITLES_AND_DEGREES = _words(
     "dr doctor prof professor med mr mrs ms miss sir dame pd priv doz dipl hc habil"
     " md mdphd phd dphil mbbs mbchb mb bch bs bsc msc mph mba mrcp mrcs frcp frcs frcpc facp facc"
     " facs fasco dsc dnp rn bsn msn np aprn pac pharmd rph ccrc ccrp cra dds dmd dvm esq"
 )
-# Words that belong to a surname and tell no two people apart. Some of them, and an initial, may be
-# a first name as well. In the letters of `wording.letters`, as the words of a name are compared.
+_AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
+# Words that belong to a surname and do not distinguish two people.
 _SURE_PARTICLES = _words("van von zu vom zum zur de der den des del della di da dos das du ter ten")
+# The words that follow may be a first name or an initial as well. Both sets are written in the
+# letters of `fuzzy_phrases.fold_letters`, because the words of a name are compared in them.
 _PARTICLES = frozenset(
-    fuzzy_phrases.letters(word)
+    fuzzy_phrases.fold_letters(word)
     for word in _SURE_PARTICLES | _words("la le les te bin ibn ben al el o mc mac d l st")
 )
-_NOT_TELLING = frozenset(
-    fuzzy_phrases.letters(word) for word in _SURE_PARTICLES | _words("jr sr ii iii iv")
+_NOT_DISTINCTIVE = frozenset(
+    fuzzy_phrases.fold_letters(word) for word in _SURE_PARTICLES | _words("jr sr ii iii iv")
 )
-_EITHER = _words("do ma ba pa ing")  # a degree, or somebody's family name
-_OF_ANY_BODY = _words(
+_INSTITUTION_WORDS = _words(
     "irb iec erb reb rec institutional review board independent research ethics ethical committee"
     " commission human subjects lab labs laboratory laboratories clinical medical services the of"
     " for and at in inc llc ltd plc corp co gmbh ag"
 )
-# What Unicode does not take apart, and the German ways round a missing umlaut.
+# Letters that Unicode does not decompose.
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "a", "œ": "o"})
 _ACCENTED = re.compile("[à-åè-ïò-öø-ü]")
-_UMLAUTS = re.compile(r"(?<=[aou])e")
-_REGISTERED = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)\d\dD\d{7}(?!\w)")
-_SPACED = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # M. D., as some type it
-_MAX_NAME_WORDS = (
-    8  # words of a name that are compared: nobody writes more, and matching stays quick
-)
+_UMLAUT_E = re.compile(r"(?<=[aou])e")  # German writes "ue" where "ü" is not available
+# Registration numbers of IRBs, assurances (FWA), organisations (IORG) and laboratories (CLIA).
+_REGISTRATION_NUMBER = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)\d\dD\d{7}(?!\w)")
+_SPACED_DEGREE = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # "M. D."
+_MAX_NAME_WORDS = 8  # words of a name that are compared; the limit bounds the time
 
 
 class NamePart(NamedTuple):
-    """One word of a name. Words that a hyphen joins, as in Smith-Jones, are of one `group`."""
+    """One word of a name. Words joined by a hyphen, as in Smith-Jones, have the same group."""
 
     text: str
     group: int
 
 
 Name = Sequence[NamePart]
+NamePairs = Sequence[tuple[NamePart, NamePart]]
 
 
 def is_same_person(one: str, other: str) -> bool:
     """Return whether surname and first name, or its initial, agree.
 
-    J. Smith is John A. Smith; neither is Jane Smith. Smith, John is John Smith, MD. A surname or a
-    first name alone identifies nobody: Smith is John Smith only where both are written "Smith".
+    J. Smith is John A. Smith, and neither is Jane Smith. Smith, John is John Smith, MD. A surname
+    or a first name alone identifies nobody: Smith is John Smith only if both are written "Smith".
     """
-    return any(_agree(*pair) for pair in _written_pairs(one, other))
+    for name, other_name in _interpretation_pairs(one, other):
+        if name and _join(name) == _join(other_name):
+            return True
+        fewer, more = sorted((name, other_name), key=len)
+        if any(_identifies(pairs, fewer, more) for pairs in _assignments(fewer, more)):
+            return True
+    return False
 
 
 def may_be_same_person(one: str, other: str) -> bool:
-    """Return whether nothing in the two names contradicts that they are one person's.
+    """Return whether nothing in the two names contradicts that they are the same person.
 
-    Dr. Smith may be John Smith, and a text without a name may be anybody's.
+    Dr. Smith may be John Smith, and a text without a name may be anybody.
     """
-    return any(_compatible(*pair) for pair in _written_pairs(one, other))
+    for name, other_name in _interpretation_pairs(one, other):
+        fewer, more = sorted((name, other_name), key=len)
+        if not fewer or _join(fewer) == _join(more):
+            return True
+        for pairs in _assignments(fewer, more):
+            if any(len(part.text) > 1 and part.text == found.text for part, found in pairs):
+                return True
+    return False
 
 
-def same_body(one: str, other: str) -> bool:
-    """An institution, with or without its address; a registration number that both show decides."""
-    if _numbers(one) & _numbers(other):
+def is_same_institution(one: str, other: str) -> bool:
+    """Return whether two texts name the same institution, with or without its address.
+
+    A registration number that occurs in both decides.
+    """
+    if set(_REGISTRATION_NUMBER.findall(one)) & set(_REGISTRATION_NUMBER.findall(other)):
         return True
-    fewer, more = sorted((_distinctive(one), _distinctive(other)), key=len)
+    fewer, more = sorted((_distinctive_words(one), _distinctive_words(other)), key=len)
     return fewer <= more
 
 
-def same_version(one: str, other: str) -> bool:
-    """3 is 3.0 is v3.0, and is not 3.1."""
-    first, second = _version(one), _version(other)
+def is_same_version(one: str, other: str) -> bool:
+    """Return whether two versions are equal: 3 is 3.0 and v3.0, and is not 3.1.
+
+    A text without a number is equal to any version.
+    """
+    first, second = _parse_version(one), _parse_version(other)
     return not first or not second or first == second
 
 
-def _written_pairs(one: str, other: str) -> Iterable[tuple[Name, Name]]:
-    """Every reading of the one name with every reading of the other."""
-    written = product(_readings(one), _readings(other))
-    misread = product(_readings(_blurred(one)), _readings(_blurred(other)))
-    return chain(written, misread)
+def _interpretation_pairs(one: str, other: str) -> Iterable[tuple[Name, Name]]:
+    """Return every interpretation of one name with every interpretation of the other.
 
-
-def _blurred(text: str) -> str:
-    """With one letter for every accented vowel: a scan gives Jérg for Jörg, and is sure of it."""
-    return _ACCENTED.sub("a", unicodedata.normalize("NFC", text.casefold()))
-
-
-def _agree(one: Name, other: Name) -> bool:
-    if one and _joined(one) == _joined(other):
-        return True
-    fewer, more = sorted((one, other), key=len)
-    return any(_identifies(pairs, fewer, more) for pairs in _assignments(fewer, more))
-
-
-def _identifies(pairs: Sequence[tuple[NamePart, NamePart]], fewer: Name, more: Name) -> bool:
-    """Two names of each agree, and one of them in full: the surname, where the other is an initial.
-
-    Particles and "Jr." tell no two people apart, and a double surname is one name.
+    The last pairs have one letter for all accented vowels, because OCR may read Jörg as Jérg with a
+    high confidence.
     """
-    telling = [
-        (one, other) for one, other in pairs if _NOT_TELLING.isdisjoint({one.text, other.text})
-    ]
-    ours, theirs = ({pair[side].group for pair in telling} for side in (0, 1))
-    if min(len(ours), len(theirs)) < 2:
-        return False
-    in_full = [pair for pair in telling if len(min(pair[0].text, pair[1].text, key=len)) > 1]
-    if len({one.group for one, _ in in_full}) > 1:
-        return True
-    surnames = {_last(fewer), _last(more)}
-    return any(one in surnames or other in surnames for one, other in in_full)
-
-
-def _last(name: Name) -> NamePart:
-    """The last word that can be a surname. `_readings` put one before a comma at the end."""
-    return next((part for part in reversed(name) if part.text not in _NOT_TELLING), name[-1])
-
-
-def _compatible(one: Name, other: Name) -> bool:
-    fewer, more = sorted((one, other), key=len)
-    if not fewer or _joined(fewer) == _joined(more):
-        return True
-    return any(
-        any(len(part.text) > 1 and part.text == found.text for part, found in pairs)
-        for pairs in _assignments(fewer, more)
+    one_blurred, other_blurred = (
+        _ACCENTED.sub("a", unicodedata.normalize("NFC", text.casefold())) for text in (one, other)
+    )
+    return chain(
+        product(_interpret(one), _interpret(other)),
+        product(_interpret(one_blurred), _interpret(other_blurred)),
     )
 
 
-def _assignments(fewer: Name, more: Name) -> Iterator[Sequence[tuple[NamePart, NamePart]]]:
-    """Each way to find every word of `fewer`, or its initial, in `more`; none stands for two."""
+def _identifies(pairs: NamePairs, fewer: Name, more: Name) -> bool:
+    """Return whether pairs of agreeing words show that two names are the same person.
+
+    Two names of each must agree, and one of them in full; if the other is an initial, this must be
+    the surname. Particles and "Jr." do not distinguish people, and a double surname is one name.
+    """
+    distinctive = [
+        (one, other) for one, other in pairs if _NOT_DISTINCTIVE.isdisjoint({one.text, other.text})
+    ]
+    one_groups, other_groups = ({pair[side].group for pair in distinctive} for side in (0, 1))
+    if min(len(one_groups), len(other_groups)) < 2:
+        return False
+    in_full = [pair for pair in distinctive if len(min(pair[0].text, pair[1].text, key=len)) > 1]
+    if len({one.group for one, _ in in_full}) > 1:
+        return True
+    surnames = {_surname(fewer), _surname(more)}
+    return any(one in surnames or other in surnames for one, other in in_full)
+
+
+def _surname(name: Name) -> NamePart:
+    """Return the last word that can be a surname; `_interpret` moved one before a comma there."""
+    return next((part for part in reversed(name) if part.text not in _NOT_DISTINCTIVE), name[-1])
+
+
+def _assignments(fewer: Name, more: Name) -> Iterator[NamePairs]:
+    """Yield each way to find every word of `fewer`, or its initial, among the words of `more`.
+
+    No word is used twice.
+    """
     if not fewer:
         yield []
         return
     first, rest = fewer[0], fewer[1:]
     for at, each in enumerate(more):
-        if _alike(first.text, each.text):
+        has_initial = 1 in {len(first.text), len(each.text)}
+        if first.text == each.text or (has_initial and first.text[:1] == each.text[:1]):
             for pairs in _assignments(rest, [*more[:at], *more[at + 1 :]]):
                 yield [(first, each), *pairs]
 
 
-def _joined(name: Name) -> str:
+def _join(name: Name) -> str:
     return "".join(part.text for part in name)
 
 
-def _readings(text: str) -> Iterator[Name]:
-    """Yield the name as it may be meant.
+def _interpret(text: str) -> Iterator[Name]:
+    """Yield the interpretations of a written name.
 
-    With and without what is a degree or a family name, and with particles as words of their own or
-    as part of the word behind them.
+    An ambiguous degree is kept as a surname, or left out. Particles are words of their own, or a
+    part of the word after them.
     """
     surname, comma, rest = text.partition(",")
-    groups, behind = _groups(surname), _groups(rest)
-    if comma and groups and behind:
-        groups = [*behind, *groups]  # Smith, John
-    without = [parts for parts in groups if parts[0] not in _EITHER]
-    is_name = sum(len(parts[0]) > 1 for parts in without) >= 2  # a double name is one
+    groups, after_comma = _split_name(surname), _split_name(rest)
+    if comma and groups and after_comma:
+        groups = [*after_comma, *groups]  # "Smith, John"
+    without = [parts for parts in groups if parts[0] not in _AMBIGUOUS_DEGREES]
+    is_name = sum(len(parts[0]) > 1 for parts in without) >= 2  # a double surname counts once
     for each in [groups, without] if is_name else [groups]:
-        # One word with two hyphens or more is a whole name, as an identity has it; with one it may
-        # be a double surname.
+        # One word with two or more hyphens is a whole name, as the account of a person has it. With
+        # one hyphen it may be a double surname.
         is_whole = len(each) == 1 and len(each[0]) > 2
         whole = [[part] for part in each[0]] if is_whole else each
         parts = [NamePart(part, at) for at, group in enumerate(whole) for part in group]
-        name = [NamePart(_folded(part), group) for part, group in islice(parts, _MAX_NAME_WORDS)]
+        name = [
+            NamePart(fuzzy_phrases.fold_letters(_UMLAUT_E.sub("", part)), group)
+            for part, group in islice(parts, _MAX_NAME_WORDS)
+        ]
         yield name
-        if len(together := _with_particles(name)) < len(name):
-            yield together
+        if len(joined := _join_particles(name)) < len(name):
+            yield joined
 
 
-def _groups(text: str) -> list[list[str]]:
-    """The words of a text without titles and degrees, each parted at its hyphens and dots."""
-    written = map(_parts, re.split(r"[\s,;/()]+", _SPACED.sub(r"\1d", text)))
-    return [parts for parts in written if parts and parts[0] not in _NOT_NAMES]
+def _split_name(text: str) -> list[list[str]]:
+    """Return the words of a text without titles and degrees, each split at its hyphens and dots.
+
+    "M.D." is one word and "J.R." two. A hyphen splits a double name; an apostrophe does not.
+    """
+    groups = []
+    for written in re.split(r"[\s,;/()]+", _SPACED_DEGREE.sub(r"\1d", text)):
+        word = _strip_accents(written)
+        undotted = word.replace(".", "").replace("-", "")
+        if undotted in _AMBIGUOUS_DEGREES:
+            groups.append([undotted])
+        elif undotted not in _TITLES_AND_DEGREES:
+            parts = [part for part in re.split(r"[.\-]+", word) if part]
+            if parts and parts[0] not in _TITLES_AND_DEGREES:
+                groups.append(parts)
+    return groups
 
 
-def _with_particles(name: Name) -> Name:
-    """Each run of particles as part of the word behind it: van der Berg is vanderberg."""
-    whole: list[NamePart] = []
-    before = ""
+def _join_particles(name: Name) -> Name:
+    """Return the name with each run of particles joined to the next word: vanderberg."""
+    joined: list[NamePart] = []
+    particles = ""
     for at, part in enumerate(name):
         if part.text in _PARTICLES and at + 1 < len(name):
-            before += part.text
+            particles += part.text
         else:
-            whole.append(NamePart(before + part.text, part.group))
-            before = ""
-    return whole
+            joined.append(NamePart(particles + part.text, part.group))
+            particles = ""
+    return joined
 
 
-def _folded(word: str) -> str:
-    return fuzzy_phrases.letters(_umlauts(word))
-
-
-def _parts(word: str) -> list[str]:
-    """M.D. is one word and J.R. two; a hyphen parts a double name, an apostrophe does not."""
-    plain = _plain(word)
-    dotted = plain.replace(".", "").replace("-", "")
-    if dotted in _NOT_NAMES | _EITHER:
-        return [dotted]
-    return [part for part in re.split(r"[.\-]+", plain) if part]
-
-
-def _plain(text: str) -> str:
-    """In lower case and without accents; letters, digits, dots and hyphens alone."""
-    letters = fuzzy_phrases.unaccented(text).translate(_LETTERS)
+def _strip_accents(text: str) -> str:
+    """Return a text in lower case and without accents: only letters, digits, dots and hyphens."""
+    letters = fuzzy_phrases.remove_accents(text).translate(_LETTERS)
     dashed = re.sub(r"[\u2010-\u2015]", "-", letters)
     return re.sub(r"[^\w.-]|_", "", dashed)
 
 
-def _umlauts(word: str) -> str:
-    return _UMLAUTS.sub("", word)
+def _distinctive_words(text: str) -> set[str]:
+    """Return the words of a text that distinguish one institution from another."""
+    unnumbered = _REGISTRATION_NUMBER.sub(" ", text)
+    plain = " ".join(_strip_accents(word) for word in re.split(r"[\s,;/()-]+", unnumbered))
+    words = set(re.split(r"[\W_]+", plain)) - _INSTITUTION_WORDS
+    return {fuzzy_phrases.fold_letters(_UMLAUT_E.sub("", word)) for word in words} - {""}
 
 
-def _alike(one: str, other: str) -> bool:
-    return one == other or (1 in {len(one), len(other)} and one[:1] == other[:1])
-
-
-def _distinctive(text: str) -> set[str]:
-    words = re.split(r"[\W_]+", _plain_text(_REGISTERED.sub(" ", text)))
-    return {fuzzy_phrases.letters(_umlauts(word)) for word in words if word not in _OF_ANY_BODY} - {
-        ""
-    }
-
-
-def _plain_text(text: str) -> str:
-    return " ".join(_plain(word) for word in re.split(r"[\s,;/()-]+", text))
-
-
-def _numbers(text: str) -> set[str]:
-    return set(_REGISTERED.findall(text))
-
-
-def _version(text: str) -> list[int]:
+def _parse_version(text: str) -> list[int]:
+    """Return the numbers of a version, without zeros at the end."""
     parts = [int(part) for part in re.findall(r"\d+", text)]
     while len(parts) > 1 and not parts[-1]:
         parts.pop()

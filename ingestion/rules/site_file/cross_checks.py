@@ -1,7 +1,7 @@
-"""Do the documents of a site agree with one another? Each gap names both, and what they say.
+"""The comparison of the documents of a site with one another.
 
-Only what was read with certainty is compared, on what is on file or in review: a value that may
-be misread makes no gap, and neither does one that was not found.
+Only values that were read with certainty are compared, and only in documents that are on file or in
+review. A value that may be misread causes no gap, and neither does a value that was not found.
 """
 
 import re
@@ -9,182 +9,223 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ingestion.core.states import DocumentState
-from ingestion.rules.checks.identity import same_number
+from ingestion.rules.checks.identity import is_same_number
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields.names import may_be_same_person, same_body, same_version
+from ingestion.rules.fields.names import (
+    is_same_institution,
+    is_same_version,
+    may_be_same_person,
+)
 from ingestion.rules.findings import Facts
 from ingestion.rules.site_file.requirements import (
+    DELEGATION_LOG,
     FORM_1572,
-    LOG,
     DocumentRequirement,
     ExpectedDocument,
-    Paper,
     RequiredFor,
     RequirementStatus,
-    named,
-    newest,
-    strays,
+    SiteDocument,
+    find_newest,
+    find_unassigned,
+    list_named,
 )
 
-_PAGE, _LETTER = "protocol-signature-page", "irb-approval"
-_CERTIFICATE, _RANGES = "lab-certification", "lab-normal-ranges"
-_CONSENT = "informed-consent-form"
+_PROTOCOL_PAGE, _IRB_APPROVAL = "protocol-signature-page", "irb-approval"
+_CERTIFICATE, _NORMAL_RANGES = "lab-certification", "lab-normal-ranges"
+_CONSENT_FORM = "informed-consent-form"
 _MAX_NAMES_IN_SENTENCE = 6  # names of a log that a sentence repeats
-_CONSENTS = re.compile(r"(?i)\b(?:consent|icf)\b")
-# Not the numbers of a date, and not those of a protocol or a site with letters in it.
-_VERSIONS = re.compile(
+_CONSENT_WORDS = re.compile(r"(?i)\b(?:consent|icf)\b")
+# A version, but not a number of a date, or of a protocol or site with letters in it.
+_VERSION_NUMBER = re.compile(
     r"(?<![\w./-])[vV]?\d{1,2}(?:\.\d+)*(?![\w/-]|\.\d| [A-Za-z]{3,9}\.?,? \d{4})"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    code: str  # of the registry; its copy says what would resolve it
-    one: Paper
-    other: Paper | None  # None: it is not there
+    """A conflict between two documents of a site, or a document that is missing."""
+
+    code: str  # a finding code, whose messages say how to resolve the gap
+    one: SiteDocument
+    other: SiteDocument | None  # None: the document is missing
     facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """Something that has to be the same on several documents; the first kind leads in a tie."""
+class _SharedValue:
+    """A value that must be the same in several documents."""
 
     code: str
-    fields: tuple[str, ...]  # one of them holds it
-    kinds: tuple[str, ...]
-    same: Callable[[str, str], bool]
+    fields: tuple[str, ...]  # one of these fields contains the value
+    kinds: tuple[str, ...]  # the slugs of the document types; the first one leads in a tie
+    is_same: Callable[[str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    paper: Paper
+class _FoundValue:
+    """A shared value as one document has it."""
+
+    document: SiteDocument
     value: str  # as a sentence shows it
-    whole: str  # as it is compared: with an address, or a registration number
+    compared: str  # as it is compared, with an address or a registration number
 
 
-def _same_protocol(one: str, other: str) -> bool:
-    return same_number(one, other) or same_number(other, one)
+def _is_same_protocol(one: str, other: str) -> bool:
+    return is_same_number(one, other) or is_same_number(other, one)
 
 
-_NAME_PROTOCOL = tuple(slug for slug, kind in TYPES.items() if kind.names_protocol)
-_VERSION, _NUMBER = "protocol_version", "protocol_number"
-_SHARED = (
-    Shared(
-        "PERSON_MISMATCH", ("investigator",), (FORM_1572, _PAGE, LOG, _LETTER), may_be_same_person
+_TYPES_WITH_PROTOCOL = tuple(slug for slug, kind in TYPES.items() if kind.names_protocol)
+_SHARED_VALUES = (
+    _SharedValue(
+        "PERSON_MISMATCH",
+        ("investigator",),
+        (FORM_1572, _PROTOCOL_PAGE, DELEGATION_LOG, _IRB_APPROVAL),
+        may_be_same_person,
     ),
-    Shared("PROTOCOL_VERSION_MISMATCH", (_VERSION,), (_PAGE, _LETTER), same_version),
-    Shared("IRB_MISMATCH", ("irb_name", "irb"), (_LETTER, FORM_1572), same_body),
-    Shared("PROTOCOL_MISMATCH", (_NUMBER,), _NAME_PROTOCOL, _same_protocol),
+    _SharedValue(
+        "PROTOCOL_VERSION_MISMATCH",
+        ("protocol_version",),
+        (_PROTOCOL_PAGE, _IRB_APPROVAL),
+        is_same_version,
+    ),
+    _SharedValue(
+        "IRB_MISMATCH", ("irb_name", "irb"), (_IRB_APPROVAL, FORM_1572), is_same_institution
+    ),
+    _SharedValue(
+        "PROTOCOL_MISMATCH", ("protocol_number",), _TYPES_WITH_PROTOCOL, _is_same_protocol
+    ),
 )
 
 
-def gaps(
-    wanted: Sequence[ExpectedDocument],
-    papers: Sequence[Paper],
+def find_gaps(
+    expected: Sequence[ExpectedDocument],
+    documents: Sequence[SiteDocument],
     required: Iterable[DocumentRequirement],
     *,
     protocol: str = "",
 ) -> list[Gap]:
-    """In a fixed order, whatever the order of the papers. `protocol`: the study's own number."""
-    live = sorted((paper for paper in papers if paper.is_live), key=lambda paper: paper.key)
-    missing = [each for each in required if each.standing is RequirementStatus.MISSING]
-    of_others = list(_of_somebody_else(wanted, live, missing))
-    explained = {gap.other.kind for gap in of_others if gap.other}
+    """Return the gaps of a site in a fixed order, whatever the order of the documents.
+
+    `protocol` is the study's own protocol number.
+    """
+    live = sorted((each for each in documents if each.is_live), key=lambda each: each.key)
+    missing = [each for each in required if each.status is RequirementStatus.MISSING]
+    unnamed = list(_compare_with_form(expected, live, missing))
+    explained = {gap.other.kind for gap in unnamed if gap.other}
     return [
-        *(gap for shared in _SHARED for gap in _differing(shared, live, protocol)),
-        *of_others,
-        *_laboratories(live),
-        *_not_on_the_log(live),
-        *_not_approved(live),
-        *_named_and_missing(each for each in missing if each.kind not in explained),
+        *(gap for shared in _SHARED_VALUES for gap in _compare_values(shared, live, protocol)),
+        *unnamed,
+        *_compare_laboratories(live),
+        *_compare_team_with_log(live),
+        *_compare_consent_with_approval(live),
+        *_list_missing(each for each in missing if each.kind not in explained),
     ]
 
 
-def _differing(shared: Shared, papers: Sequence[Paper], protocol: str) -> Iterator[Gap]:
-    """Each paper that differs from the one with which most agree."""
-    last = (paper for kind in shared.kinds for paper in _newest_of_each(papers, kind))
-    shown = [seen for paper in last if (seen := _shown(shared, paper, protocol))]
-    if not shown:
+def _compare_values(
+    shared: _SharedValue, documents: Sequence[SiteDocument], protocol: str
+) -> Iterator[Gap]:
+    """Yield a gap for each document that differs from the one with which most documents agree."""
+    found: list[_FoundValue] = []
+    for kind in shared.kinds:
+        newest = find_newest(documents, kind)
+        candidates = [newest] if newest else []
+        if TYPES[kind].per_person:
+            # The newest document of each person.
+            by_person = {
+                document.names: document for document in documents if document.kind == kind
+            }
+            candidates = list(by_person.values())
+        values = (_find_value(shared, document, protocol) for document in candidates)
+        found += [value for value in values if value]
+    if not found:
         return
-    agreeing = [sum(shared.same(one.whole, other.whole) for other in shown) for one in shown]
-    most = shown[agreeing.index(max(agreeing))]
-    for each in shown:
-        if not shared.same(most.whole, each.whole):
-            yield _mismatch(shared.code, most.paper, most.value, each.paper, each.value)
+    agreeing = [
+        sum(shared.is_same(one.compared, other.compared) for other in found) for one in found
+    ]
+    reference = found[agreeing.index(max(agreeing))]
+    for each in found:
+        if not shared.is_same(reference.compared, each.compared):
+            yield _mismatch(
+                shared.code, reference.document, reference.value, each.document, each.value
+            )
 
 
-def _newest_of_each(papers: Sequence[Paper], kind: str) -> list[Paper]:
-    """The newest of the type; of one that people have of their own, the newest of each person."""
-    if not TYPES[kind].per_person:
-        return [paper] if (paper := newest(papers, kind)) else []
-    return list({paper.names: paper for paper in papers if paper.kind == kind}.values())
-
-
-def _shown(shared: Shared, paper: Paper, protocol: str) -> _Shown | None:
-    values = [value for field in shared.fields for value in paper.sure(field)]
+def _find_value(shared: _SharedValue, document: SiteDocument, protocol: str) -> _FoundValue | None:
+    values = [value for field in shared.fields for value in document.sure_values(field)]
     if not values:
         return None
-    if _NUMBER in shared.fields and protocol and paper.state is DocumentState.ARCHIVED:
-        # It may list several: that the study's own is among them was checked on the whole text.
-        return _Shown(paper, protocol, protocol)
-    whole = [*values, *paper.sure("irb_registration")] if shared.same is same_body else values[:1]
-    return _Shown(paper, values[0], ", ".join(whole))
+    is_filed = document.state is DocumentState.ARCHIVED
+    if "protocol_number" in shared.fields and protocol and is_filed:
+        # The document may list several protocols. The check of the document searched its whole
+        # text for the study's own.
+        return _FoundValue(document, protocol, protocol)
+    compared = values[:1]
+    if shared.is_same is is_same_institution:
+        compared = [*values, *document.sure_values("irb_registration")]
+    return _FoundValue(document, values[0], ", ".join(compared))
 
 
-def _of_somebody_else(
-    wanted: Sequence[ExpectedDocument],
-    papers: Sequence[Paper],
+def _compare_with_form(
+    expected: Sequence[ExpectedDocument],
+    documents: Sequence[SiteDocument],
     missing: Sequence[DocumentRequirement],
 ) -> Iterator[Gap]:
-    """Somebody's paper is missing, and there is one of somebody whom the form does not name."""
-    form = newest(papers, FORM_1572)
-    for each in wanted:
-        lacking = next((one for one in missing if one.kind == each.kind and one.whose), None)
+    """Yield a gap if a person's document is missing, and another names a person not on the form."""
+    form = find_newest(documents, FORM_1572)
+    for line in expected:
+        lacking = next((one for one in missing if one.kind == line.kind and one.whose), None)
         if form is None or lacking is None:
             continue
-        code = "PERSON_MISMATCH" if each.each.is_person else "LAB_MISMATCH"
-        for paper in strays(each, papers):
-            # That a document names somebody is said of what was read on it, never of the name that
-            # it was sent under. Where the two differ, the document has a finding of its own.
-            is_read = any(may_be_same_person(name, paper.names) for name in paper.people_read)
-            if is_read or not each.each.is_person:
-                yield _mismatch(code, form, lacking.whose, paper, paper.names)
+        is_person = line.required_for.is_person
+        code = "PERSON_MISMATCH" if is_person else "LAB_MISMATCH"
+        for document in find_unassigned(line, documents):
+            # A gap says that a document names a person only if the name was read on it. If the
+            # declared name differs, the document has a finding of its own.
+            is_read = any(may_be_same_person(name, document.names) for name in document.names_read)
+            if is_read or not is_person:
+                yield _mismatch(code, form, lacking.whose, document, document.names)
 
 
-def _laboratories(papers: Sequence[Paper]) -> Iterator[Gap]:
-    """Certificate against ranges, while no form says which laboratories there are."""
-    certificate, ranges = newest(papers, _CERTIFICATE), newest(papers, _RANGES)
-    if named(papers, RequiredFor.LABORATORY) or not certificate or not ranges:
+def _compare_laboratories(documents: Sequence[SiteDocument]) -> Iterator[Gap]:
+    """Compare the certificate with the normal ranges while no form names the laboratories."""
+    certificate = find_newest(documents, _CERTIFICATE)
+    ranges = find_newest(documents, _NORMAL_RANGES)
+    if list_named(documents, RequiredFor.LABORATORY) or not certificate or not ranges:
         return
     one, other = certificate.names, ranges.names
-    if one and other and not same_body(one, other):
+    if one and other and not is_same_institution(one, other):
         yield _mismatch("LAB_MISMATCH", certificate, one, ranges, other)
 
 
-def _not_on_the_log(papers: Sequence[Paper]) -> Iterator[Gap]:
-    form, log = newest(papers, FORM_1572), newest(papers, LOG)
-    listed = log.sure("persons") if log else []
+def _compare_team_with_log(documents: Sequence[SiteDocument]) -> Iterator[Gap]:
+    """Yield a gap for each person on Form FDA 1572 who is not on the delegation log."""
+    form, log = find_newest(documents, FORM_1572), find_newest(documents, DELEGATION_LOG)
+    listed = log.sure_values("persons") if log else []
     if form is None or log is None or not listed:
         return
-    for person in named(papers, RequiredFor.TEAM):
+    for person in list_named(documents, RequiredFor.TEAM):
         if not any(may_be_same_person(person, each) for each in listed):
             facts = {"one": _noun(form), "other": _noun(log), "absent": person}
-            yield Gap("PERSON_MISMATCH", form, log, {**facts, "listed": _listed(listed)})
+            yield Gap("PERSON_MISMATCH", form, log, {**facts, "listed": _join_names(listed)})
 
 
-def _not_approved(papers: Sequence[Paper]) -> Iterator[Gap]:
-    """The consent form is not in the version that the IRB's letter lists."""
-    letter, form = newest(papers, _LETTER), newest(papers, _CONSENT)
-    if letter is None or form is None or not (version := form.first("version")):
+def _compare_consent_with_approval(documents: Sequence[SiteDocument]) -> Iterator[Gap]:
+    """Yield a gap if the IRB approval lists another version than that of the consent form."""
+    approval, form = find_newest(documents, _IRB_APPROVAL), find_newest(documents, _CONSENT_FORM)
+    if approval is None or form is None or not (version := form.first_sure_value("version")):
         return
-    listed = [each for each in letter.sure("approved_documents") if _CONSENTS.search(each)]
-    approved = [one for each in listed for one in _VERSIONS.findall(each)]
-    if approved and not any(same_version(version, one) for one in approved):
-        facts = {"one": _noun(letter), "other": _noun(form), "approved": _listed(listed)}
-        yield Gap("PROTOCOL_VERSION_MISMATCH", letter, form, {**facts, "named": version})
+    listed = [
+        each for each in approval.sure_values("approved_documents") if _CONSENT_WORDS.search(each)
+    ]
+    approved = [one for each in listed for one in _VERSION_NUMBER.findall(each)]
+    if approved and not any(is_same_version(version, one) for one in approved):
+        facts = {"one": _noun(approval), "other": _noun(form), "approved": _join_names(listed)}
+        yield Gap("PROTOCOL_VERSION_MISMATCH", approval, form, {**facts, "named": version})
 
 
-def _named_and_missing(missing: Iterable[DocumentRequirement]) -> Iterator[Gap]:
+def _list_missing(missing: Iterable[DocumentRequirement]) -> Iterator[Gap]:
+    """Yield a gap for each missing document of a person or laboratory that a document names."""
     for each in missing:
         if each.named_on:
             facts = {"one": _noun(each.named_on), "absent": each.whose}
@@ -192,15 +233,15 @@ def _named_and_missing(missing: Iterable[DocumentRequirement]) -> Iterator[Gap]:
             yield Gap("PACKET_INCOMPLETE", each.named_on, None, facts)
 
 
-def _mismatch(code: str, one: Paper, expected: str, other: Paper, named: str) -> Gap:
+def _mismatch(code: str, one: SiteDocument, expected: str, other: SiteDocument, named: str) -> Gap:
     facts = {"one": _noun(one), "expected": expected, "other": _noun(other), "named": named}
     return Gap(code, one, other, facts)
 
 
-def _noun(paper: Paper) -> str:
-    return TYPES[paper.kind].noun if paper.kind in TYPES else "document"
+def _noun(document: SiteDocument) -> str:
+    return TYPES[document.kind].noun if document.kind in TYPES else "document"
 
 
-def _listed(people: Sequence[str]) -> str:
-    shown = ", ".join(people[:_MAX_NAMES_IN_SENTENCE])
-    return f"{shown} and others" if len(people) > _MAX_NAMES_IN_SENTENCE else shown
+def _join_names(names: Sequence[str]) -> str:
+    joined = ", ".join(names[:_MAX_NAMES_IN_SENTENCE])
+    return f"{joined} and others" if len(names) > _MAX_NAMES_IN_SENTENCE else joined

@@ -1,7 +1,8 @@
-"""What a site needs on file, and how far it is. Pure: nothing is stored, so nothing goes stale.
+"""The documents that a site needs on file, and the status of each.
 
-Some documents are needed once, others of the investigator, of everybody or for every laboratory
-that Form FDA 1572 names. While no form is on file that could be read, each counts once.
+This module is pure. The status is computed when it is needed and not stored, so that it is never
+out of date. Some documents are needed once; others are needed of the investigator, of everybody, or
+of every laboratory that Form FDA 1572 names. Without a readable form, each is needed once.
 """
 
 import re
@@ -9,18 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from itertools import islice
 
 from ingestion.core.states import DocumentState
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import FieldValue
-from ingestion.rules.fields.names import is_same_person, may_be_same_person, same_body
+from ingestion.rules.fields.names import is_same_institution, is_same_person, may_be_same_person
 
-FORM_1572, LOG = "form-fda-1572", "delegation-log"
-_NOBODY = re.compile(r"(?i)^\W*(none|not applicable|n/?a|nil)?\W*$")
+FORM_1572, DELEGATION_LOG = "form-fda-1572", "delegation-log"
+_NO_ENTRY = re.compile(r"(?i)^\W*(none|not applicable|n/?a|nil)?\W*$")
 _LABORATORY = re.compile(r"(?i)\b(?:labs?\b|labor|lab[A-Z]|patholog|diagnosti|quest\b|\d\dD\d{7})")
-_WITHIN = re.compile(r"(?i)\W*(?:dep(?:t|artment)|division|unit|attn|c/o|director|room)\b")
-_BETWEEN = re.compile(r"\s*[;\n|]\s*")  # what parts the items of a list in one field
+# The beginning of a line that names a part of an institution, and so belongs to the line above.
+_PART_OF_INSTITUTION = re.compile(
+    r"(?i)\W*(?:dep(?:t|artment)|division|unit|attn|c/o|director|room)\b"
+)
+_ENTRY_SEPARATOR = re.compile(r"\s*[;\n|]\s*")
 
 
 class RequiredFor(StrEnum):
@@ -29,7 +32,7 @@ class RequiredFor(StrEnum):
     SITE = "site"
     INVESTIGATOR = "investigator"
     TEAM = "team"  #: the investigator and the sub-investigators of Form FDA 1572
-    DELEGATED = "delegated"  #: these, and whomever else the delegation log lists
+    DELEGATED = "delegated"  #: the team, and the other people on the delegation log
     LABORATORY = "laboratory"  #: each laboratory of Form FDA 1572
 
     @property
@@ -39,12 +42,12 @@ class RequiredFor(StrEnum):
 
 class RequirementStatus(StrEnum):
     MISSING = "missing"
-    PENDING = "pending"  #: sent, and not decided on yet
-    RETURNED = "returned"  #: rejected or sent back; the site has to send another
+    PENDING = "pending"  #: sent, and not decided yet
+    RETURNED = "returned"  #: rejected or returned; the site has to send another one
     EXPIRED = "expired"
     EXPIRING = "expiring"
     CURRENT = "current"
-    WAIVED = "waived"  #: somebody decided, on record, that it is not needed
+    WAIVED = "waived"  #: a recorded decision says that it is not needed
 
     @property
     def is_met(self) -> bool:
@@ -57,12 +60,14 @@ class RequirementStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedDocument:
-    kind: str  # a type's slug
-    each: RequiredFor = RequiredFor.SITE
+    """A line of the expected document list of a study."""
+
+    kind: str  # the slug of the document type
+    required_for: RequiredFor = RequiredFor.SITE
 
 
-# For a study that has no list of its own: the documents without which no site is activated.
-USUAL = (
+# The list of a study without its own list: the documents without which no site is activated.
+DEFAULT_EXPECTED_DOCUMENTS = (
     ExpectedDocument("protocol-signature-page"),
     ExpectedDocument("irb-approval"),
     ExpectedDocument(FORM_1572),
@@ -72,247 +77,287 @@ USUAL = (
     ExpectedDocument("lab-certification", RequiredFor.LABORATORY),
     ExpectedDocument("lab-normal-ranges", RequiredFor.LABORATORY),
     ExpectedDocument("financial-disclosure", RequiredFor.TEAM),
-    ExpectedDocument(LOG),
+    ExpectedDocument(DELEGATION_LOG),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Waived:
-    kind: str
+class WaivedRequirement:
+    """A recorded decision that a site does not need a document."""
+
+    kind: str  # the slug of the document type
     reason: str
-    whose: str = ""  # a person or a laboratory; "" for whomever it is needed of
+    whose: str = ""  # a person or a laboratory; "" for all of them
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
-    """A document as the checks of a packet see it."""
+class SiteDocument:
+    """A document of a site, with what the comparison of the site's documents needs."""
 
-    key: int  # the row's; a later one was sent later
-    kind: str
+    key: int  # the primary key of its row; a later document has a larger one
+    kind: str  # the slug of the document type
     state: DocumentState
     values: tuple[FieldValue, ...] = ()
-    person: str = ""  # whose it was sent as
-    expires: date | None = None  # its last day under the terms of today
-    is_due: bool = False  # that day is near enough for a warning
-    may_run_out: bool = False  # the study takes it even after its last day
+    person: str = ""  # the declared person
+    expires: date | None = None  # its last valid day under today's terms
+    expires_soon: bool = False  # a warning is due
+    is_accepted_after_expiry: bool = False  # the study accepts it after its last valid day
 
-    def sure(self, name: str) -> list[str]:
-        """What was read with certainty under this name, one item of a list after the other.
+    def sure_values(self, name: str) -> list[str]:
+        """Return the values of a field that were read with certainty, each entry of a list apart.
 
-        Without what an earlier version of the rules took from the text of the blank form.
+        Text of the blank form, which earlier versions of the rules took for values, is left out.
         """
-        read = (value.value for value in self.values if value.name == name and value.is_sure)
-        items = (item for text in read for item in _BETWEEN.split(text) if not _NOBODY.match(item))
-        kind, is_name = TYPES.get(self.kind), name in _NAMES_OF_PEOPLE
-        return [item for item in items if not (kind and kind.prints(item, is_name=is_name))]
+        texts = (value.value for value in self.values if value.name == name and value.is_sure)
+        entries = [
+            entry
+            for text in texts
+            for entry in _ENTRY_SEPARATOR.split(text)
+            if not _NO_ENTRY.match(entry)
+        ]
+        kind, is_name = TYPES.get(self.kind), name in _NAME_FIELDS
+        return [
+            entry for entry in entries if not (kind and kind.is_printed(entry, is_name=is_name))
+        ]
 
-    def first(self, *names: str) -> str:
-        return next((item for name in names for item in self.sure(name)), "")
+    def first_sure_value(self, *names: str) -> str:
+        """Return the first value of the first of these fields that has one, or ""."""
+        return next((value for name in names for value in self.sure_values(name)), "")
 
     @property
     def is_live(self) -> bool:
-        """On file, or about to be: its content counts."""
+        """Whether its content counts, because it is on file or may soon be."""
         return self.state in {DocumentState.ARCHIVED, DocumentState.IN_REVIEW}
 
     @property
-    def people_read(self) -> list[str]:
-        """The people whom the document itself names, whoever it was sent for."""
-        return [name for name in (self.first("person"), self.first("investigator")) if name]
+    def names_read(self) -> list[str]:
+        """The people that the document itself names, whatever was declared."""
+        fields = ("person", "investigator")
+        return [name for field in fields if (name := self.first_sure_value(field))]
 
     @property
     def names(self) -> str:
-        """Whom or what it is about, as far as is known."""
-        if self.kind in _OF_A_LABORATORY:
-            number = self.first("clia_number")
-            return self.first("lab_name") + (f", CLIA {number}" if number else "")
+        """The person or the laboratory that it is about, or "" if not known."""
+        if self.kind in _LABORATORY_TYPES:
+            number = self.first_sure_value("clia_number")
+            return self.first_sure_value("lab_name") + (f", CLIA {number}" if number else "")
         if not self.person:
-            return next(iter(self.people_read), "")
-        # Whose it was sent as was checked, or somebody decided so, on record. A disclosure names
-        # the principal investigator too.
-        fitting = (name for name in self.people_read if may_be_same_person(name, self.person))
-        return max((*islice(fitting, 1), self.person), key=len)
+            return next(iter(self.names_read), "")
+        # The declared person was checked, or confirmed in a recorded decision. A financial
+        # disclosure names the principal investigator as well.
+        fitting = [name for name in self.names_read if may_be_same_person(name, self.person)]
+        return max((*fitting[:1], self.person), key=len)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRequirement:
-    kind: str
-    standing: RequirementStatus
-    whose: str = ""  # "" for the site, or while nobody is known
-    paper: Paper | None = None  # the one that decided its standing
-    named_on: Paper | None = None  # the one that says that it is needed of this person
+    """A document that a site needs, and its status."""
+
+    kind: str  # the slug of the document type
+    status: RequirementStatus
+    whose: str = ""  # "" for the site, or while no name is known
+    document: SiteDocument | None = None  # the document that decided the status
+    named_on: SiteDocument | None = None  # the document that names the person or laboratory
     reason: str = ""  # of a waiver
 
 
-_NAMES_OF_PEOPLE = frozenset({"person", "investigator", "persons", "subinvestigators"})
-_OF_A_LABORATORY = frozenset({"lab-certification", "lab-normal-ranges"})
-_GONE = {DocumentState.WITHDRAWN, DocumentState.CANCELLED, DocumentState.DEDUPED}
+_NAME_FIELDS = frozenset({"person", "investigator", "persons", "subinvestigators"})
+_LABORATORY_TYPES = frozenset({"lab-certification", "lab-normal-ranges"})
+_REMOVED = {DocumentState.WITHDRAWN, DocumentState.CANCELLED, DocumentState.DEDUPED}
 _SENT_BACK = {DocumentState.REJECTED, DocumentState.RETURNED}
 
 
-def requirements(
-    wanted: Sequence[ExpectedDocument],
-    papers: Iterable[Paper],
-    waived: Sequence[Waived],
+def list_requirements(
+    expected: Sequence[ExpectedDocument],
+    documents: Iterable[SiteDocument],
+    waived: Sequence[WaivedRequirement],
     today: date,
 ) -> list[DocumentRequirement]:
-    """In the order of `wanted`, the investigator before the others."""
-    there = [paper for paper in papers if paper.state not in _GONE]
-    return [
-        _requirement(each, whose, own, waived, today, named_on(there, each, whose))
-        for each in wanted
-        for whose, own in sorted_out(each, there)
-    ]
+    """Return the requirements of a site in the order of `expected`, the investigator first."""
+    present = [document for document in documents if document.state not in _REMOVED]
+    requirements = []
+    for line in expected:
+        for whose, own in assign_documents(line, present):
+            status, document = _determine_status(own, today)
+            reason = ""
+            if not status.is_met:
+                reason = next(
+                    (
+                        waiver.reason
+                        for waiver in waived
+                        if waiver.kind == line.kind
+                        and (
+                            not waiver.whose
+                            or (whose and _is_same(line.required_for, waiver.whose, whose))
+                        )
+                    ),
+                    "",
+                )
+            requirements.append(
+                DocumentRequirement(
+                    line.kind,
+                    RequirementStatus.WAIVED if reason else status,
+                    whose,
+                    document,
+                    find_naming_document(present, line, whose),
+                    reason,
+                )
+            )
+    return requirements
 
 
-def newest(papers: Iterable[Paper], kind: str) -> Paper | None:
-    """Of those whose content counts."""
-    own = (paper for paper in papers if paper.kind == kind and paper.is_live)
-    return max(own, key=lambda paper: paper.key, default=None)
+def find_newest(documents: Iterable[SiteDocument], kind: str) -> SiteDocument | None:
+    """Return the newest document of a type whose content counts, or None."""
+    live = (document for document in documents if document.kind == kind and document.is_live)
+    return max(live, key=lambda document: document.key, default=None)
 
 
-def investigator(papers: Sequence[Paper]) -> str:
-    """As the first of these names them that could be read."""
-    kinds = (FORM_1572, "protocol-signature-page", LOG, "irb-approval")
-    found = (paper.first("investigator") for kind in kinds if (paper := newest(papers, kind)))
-    return next((name for name in found if name), "")
+def find_investigator(documents: Sequence[SiteDocument]) -> str:
+    """Return the name of the principal investigator, or "" if it was not read.
 
-
-def named(papers: Sequence[Paper], each: RequiredFor) -> list[str]:
-    """Of whom, or for which laboratories, it is needed as far as is known; the first one leads."""
-    form = newest(papers, FORM_1572)
-    if each is RequiredFor.LABORATORY:
-        return _different(_laboratories(form.sure("labs")) if form else [], each)
-    if each is RequiredFor.SITE:
-        return []
-    first = [name] if (name := investigator(papers)) else []
-    others = form.sure("subinvestigators") if form and each is not RequiredFor.INVESTIGATOR else []
-    log = newest(papers, LOG) if each is RequiredFor.DELEGATED else None
-    return _different([*first, *others, *(log.sure("persons") if log else [])], each)
-
-
-def sorted_out(
-    wanted: ExpectedDocument, papers: Sequence[Paper]
-) -> Iterator[tuple[str, list[Paper]]]:
-    """Each for whom it is needed, with the papers of this type that are theirs.
-
-    One that does not say whose it is counts for a laboratory that has none. For a person it counts
-    only once it is on file and nobody else lacks one: it is listed under nobody by a guess.
+    The name is taken from Form FDA 1572, the protocol page, the delegation log or the IRB approval,
+    in this order.
     """
-    own = [paper for paper in papers if paper.kind == wanted.kind]
-    people = named(papers, wanted.each)
+    for kind in (FORM_1572, "protocol-signature-page", DELEGATION_LOG, "irb-approval"):
+        document = find_newest(documents, kind)
+        if document and (name := document.first_sure_value("investigator")):
+            return name
+    return ""
+
+
+def list_named(documents: Sequence[SiteDocument], required_for: RequiredFor) -> list[str]:
+    """Return the known people or laboratories for whom a document is needed, the leader first."""
+    form = find_newest(documents, FORM_1572)
+    if required_for is RequiredFor.LABORATORY:
+        laboratories: list[str] = []
+        # The box has names and addresses. A line without a laboratory belongs to the one above.
+        for line in form.sure_values("labs") if form else []:
+            is_named = _LABORATORY.search(line.split(",")[0])
+            if not laboratories or (is_named and not _PART_OF_INSTITUTION.match(line)):
+                laboratories.append(line)
+        return _distinct(laboratories, required_for)
+    if required_for is RequiredFor.SITE:
+        return []
+    people = [name] if (name := find_investigator(documents)) else []
+    if form and required_for is not RequiredFor.INVESTIGATOR:
+        people += form.sure_values("subinvestigators")
+    if required_for is RequiredFor.DELEGATED and (log := find_newest(documents, DELEGATION_LOG)):
+        people += log.sure_values("persons")
+    return _distinct(people, required_for)
+
+
+def assign_documents(
+    expected: ExpectedDocument, documents: Sequence[SiteDocument]
+) -> Iterator[tuple[str, list[SiteDocument]]]:
+    """Yield each person or laboratory that needs a document, with the documents of this type.
+
+    A document without a name counts for a laboratory that has none. For a person it counts only if
+    it is on file and nobody else lacks one, because a document must not be assigned by a guess.
+    """
+    own = [document for document in documents if document.kind == expected.kind]
+    people = list_named(documents, expected.required_for)
     if not people:
         yield "", own
         return
-    unnamed = [paper for paper in own if not paper.names]
-    theirs = {
-        whose: [paper for paper in own if paper.names and _same(wanted.each, paper.names, whose)]
+    unnamed = [document for document in own if not document.names]
+    assigned = {
+        whose: [
+            document
+            for document in own
+            if document.names and _is_same(expected.required_for, document.names, whose)
+        ]
         for whose in people
     }
-    if wanted.each.is_person:
-        is_clear = sum(not papers for papers in theirs.values()) == 1
-        unnamed = _in(unnamed, {DocumentState.ARCHIVED}) if is_clear else []
-    for whose, papers_of in theirs.items():
-        yield whose, papers_of or unnamed[:1]
-        if not papers_of:
+    if expected.required_for.is_person:
+        is_clear = sum(not found for found in assigned.values()) == 1
+        unnamed = [
+            document
+            for document in unnamed
+            if is_clear and document.state == DocumentState.ARCHIVED
+        ]
+    for whose, found in assigned.items():
+        yield whose, found or unnamed[:1]
+        if not found:
             unnamed = unnamed[1:]
 
 
-def strays(wanted: ExpectedDocument, papers: Sequence[Paper]) -> list[Paper]:
-    """Live papers of this type that say they are of somebody whom nobody names."""
-    people = named(papers, wanted.each)
-    own = [paper for paper in papers if paper.kind == wanted.kind and paper.is_live]
-    known = [*people, *named(papers, RequiredFor.TEAM)] if wanted.each.is_person else people
+def find_unassigned(
+    expected: ExpectedDocument, documents: Sequence[SiteDocument]
+) -> list[SiteDocument]:
+    """Return the live documents of a type that name somebody whom no other document names."""
+    known = list_named(documents, expected.required_for)
+    if expected.required_for.is_person:
+        known += list_named(documents, RequiredFor.TEAM)
     return [
-        paper
-        for paper in own
-        if known and paper.names and not any(_may_be(wanted.each, paper.names, n) for n in known)
+        document
+        for document in documents
+        if document.kind == expected.kind
+        and document.is_live
+        and known
+        and document.names
+        and not any(_may_be_same(expected.required_for, document.names, name) for name in known)
     ]
 
 
-def named_on(papers: Sequence[Paper], wanted: ExpectedDocument, whose: str) -> Paper | None:
-    """The form that names a further person or a laboratory, or the log that lists the person."""
-    if not whose or (wanted.each.is_person and whose == investigator(papers)):
+def find_naming_document(
+    documents: Sequence[SiteDocument], expected: ExpectedDocument, whose: str
+) -> SiteDocument | None:
+    """Return the form or log that shows that a person or laboratory needs a document.
+
+    It is None for the site and for the principal investigator.
+    """
+    required_for = expected.required_for
+    if not whose or (required_for.is_person and whose == find_investigator(documents)):
         return None
-    is_on_form = wanted.each is not RequiredFor.DELEGATED or whose in named(
-        papers, RequiredFor.TEAM
+    is_on_form = required_for is not RequiredFor.DELEGATED or whose in list_named(
+        documents, RequiredFor.TEAM
     )
-    return newest(papers, FORM_1572 if is_on_form else LOG)
+    return find_newest(documents, FORM_1572 if is_on_form else DELEGATION_LOG)
 
 
-def _requirement(
-    wanted: ExpectedDocument,
-    whose: str,
-    papers: Sequence[Paper],
-    waived: Sequence[Waived],
-    today: date,
-    named_on: Paper | None,
-) -> DocumentRequirement:
-    filed = max(_in(papers, {DocumentState.ARCHIVED}), key=_key, default=None)
-    last = max(papers, key=_key, default=None)
-    standing, paper = _standing(filed, last, today)
-    reason = _reason(wanted, whose, waived)
-    if reason and not standing.is_met:
-        standing = RequirementStatus.WAIVED
-    else:
-        reason = ""
-    return DocumentRequirement(wanted.kind, standing, whose, paper, named_on, reason)
+def _determine_status(
+    documents: Sequence[SiteDocument], today: date
+) -> tuple[RequirementStatus, SiteDocument | None]:
+    """Return the status of a requirement, and the document that decides it.
 
-
-def _standing(
-    filed: Paper | None, last: Paper | None, today: date
-) -> tuple[RequirementStatus, Paper | None]:
-    """What is on file and still counts wins; else it depends on what was sent last."""
-    is_over = bool(filed and filed.expires and filed.expires < today and not filed.may_run_out)
-    if filed and not is_over:
-        return (RequirementStatus.EXPIRING if filed.is_due else RequirementStatus.CURRENT), filed
+    A valid document on file has priority. Otherwise the document that was sent last decides.
+    """
+    last = max(documents, key=lambda document: document.key, default=None)
+    filed = max(
+        (document for document in documents if document.state == DocumentState.ARCHIVED),
+        key=lambda document: document.key,
+        default=None,
+    )
+    if filed:
+        is_past = filed.expires is not None and filed.expires < today
+        if not is_past or filed.is_accepted_after_expiry:
+            expiring = filed.expires_soon
+            return (RequirementStatus.EXPIRING if expiring else RequirementStatus.CURRENT), filed
     if last is None:
         return RequirementStatus.MISSING, None
     if last is filed:
         return RequirementStatus.EXPIRED, filed
-    return (
-        RequirementStatus.RETURNED if last.state in _SENT_BACK else RequirementStatus.PENDING
-    ), last
+    if last.state in _SENT_BACK:
+        return RequirementStatus.RETURNED, last
+    return RequirementStatus.PENDING, last
 
 
-def _reason(wanted: ExpectedDocument, whose: str, waived: Iterable[Waived]) -> str:
-    fitting = (
-        each.reason
-        for each in waived
-        if each.kind == wanted.kind
-        and (not each.whose or (whose and _same(wanted.each, each.whose, whose)))
-    )
-    return next(fitting, "")
-
-
-def _laboratories(lines: Iterable[str]) -> list[str]:
-    """The box holds names and addresses: a line that names no laboratory goes on with the last."""
-    found: list[str] = []
-    for line in lines:
-        if not found or (_LABORATORY.search(line.split(",")[0]) and not _WITHIN.match(line)):
-            found.append(line)
-    return found
-
-
-def _different(names: Iterable[str], each: RequiredFor) -> list[str]:
-    different: list[str] = []
+def _distinct(names: Iterable[str], required_for: RequiredFor) -> list[str]:
+    distinct: list[str] = []
     for name in names:
-        if not any(_may_be(each, name, other) for other in different):
-            different.append(name)
-    return different
+        if not any(_may_be_same(required_for, name, other) for other in distinct):
+            distinct.append(name)
+    return distinct
 
 
-def _same(each: RequiredFor, one: str, other: str) -> bool:
-    return is_same_person(one, other) if each.is_person else same_body(one, other)
+def _is_same(required_for: RequiredFor, one: str, other: str) -> bool:
+    return is_same_person(one, other) if required_for.is_person else is_same_institution(one, other)
 
 
-def _may_be(each: RequiredFor, one: str, other: str) -> bool:
-    """Whether nothing says that they are two."""
-    return may_be_same_person(one, other) if each.is_person else same_body(one, other)
-
-
-def _in(papers: Iterable[Paper], states: Iterable[DocumentState]) -> list[Paper]:
-    return [paper for paper in papers if paper.state in states]
-
-
-def _key(paper: Paper) -> int:
-    return paper.key
+def _may_be_same(required_for: RequiredFor, one: str, other: str) -> bool:
+    """Return whether nothing shows that two people or laboratories are different."""
+    return (
+        may_be_same_person(one, other)
+        if required_for.is_person
+        else is_same_institution(one, other)
+    )

@@ -18,7 +18,7 @@ from ingestion.dispatch.shift import work_shift
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import portal_pull, registration, submission
 from ingestion.models import BatchSource, Chunk, Document, ValidityOverride
-from ingestion.rules.fields.dates import months_later
+from ingestion.rules.fields.dates import add_months
 from ingestion.storage.archive import get_archive
 from samples.documents import make_sample
 from samples.people_and_sites import sample_site as sample
@@ -217,7 +217,7 @@ def test_the_documents_of_a_sample_site_do_not_contradict_each_other(one_site, s
     stand = get_readiness(batch.packets.get().site)
     assert stand.contradictions == []
     filed = set(batch.documents.on_file().values_list("document_type", flat=True))
-    fulfilled = {each.kind for each in stand.required if each.standing.is_met}
+    fulfilled = {each.kind for each in stand.required if each.status.is_met}
     assert fulfilled == filed
 
 
@@ -233,4 +233,4 @@ def test_a_document_is_checked_with_the_validity_override_of_its_study(settings)
     work_shift()
     kept = packet.documents.get().extractions.get()
     assert kept.terms == {"months": 60}
-    assert kept.expires == months_later(kept.dated, 60)
+    assert kept.expires == add_months(kept.dated, 60)

@@ -15,7 +15,7 @@ from ingestion.dispatch.database_thread import DatabaseThread
 from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.dispatch.worker_steps import Conclude, StartChecking
 from ingestion.models import Document
-from ingestion.rules.checks.verdict import Checked
+from ingestion.rules.checks.verdict import CheckedDocument
 from tests.factories import make_leased, make_site, verdict
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -107,7 +107,7 @@ def test_two_documents_with_the_same_bytes_in_one_group_are_filed_once():
     ]
     assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True]
     deciding = [
-        Conclude(document=document.pk, lease=lease, checked=Checked(verdict()))
+        Conclude(document=document.pk, lease=lease, checked=CheckedDocument(verdict()))
         for (_, lease), document in zip(pairs, documents, strict=True)
     ]
     answers = asyncio.run(while_the_thread_is_busy(deciding))
@@ -124,7 +124,7 @@ def test_two_uploads_of_the_same_bytes_under_two_names_are_filed_once():
     steps = starting(documents, lease, shas=["a" * 64] * 2)
     assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True]
     deciding = [
-        Conclude(document=document.pk, lease=lease, checked=Checked(verdict()))
+        Conclude(document=document.pk, lease=lease, checked=CheckedDocument(verdict()))
         for document in documents
     ]
     answers = asyncio.run(while_the_thread_is_busy(deciding))

@@ -7,7 +7,7 @@ import pytest
 from ingestion.documents.site_readiness import get_readiness, get_readiness_by_site
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
 from ingestion.rules.findings import RuleFinding
-from ingestion.rules.site_file.requirements import USUAL, RequirementStatus
+from ingestion.rules.site_file.requirements import DEFAULT_EXPECTED_DOCUMENTS, RequirementStatus
 from sites.models import Site, Study
 from tests.factories import make_read, make_site, make_user
 from tests.ingestion.rules.dossiers import OF_SUB, VALUES
@@ -34,11 +34,13 @@ def whole_packet(site, **changes):
 
 def standings(site, **options):
     stand = get_readiness(site, today=TODAY, **options)
-    return {(each.kind, each.whose): each.standing for each in stand.required}
+    return {(each.kind, each.whose): each.status for each in stand.required}
 
 
 def test_a_new_site_needs_the_usual_documents(site):
-    assert standings(site) == {(wanted.kind, ""): S.MISSING for wanted in USUAL}
+    assert standings(site) == {
+        (wanted.kind, ""): S.MISSING for wanted in DEFAULT_EXPECTED_DOCUMENTS
+    }
 
 
 def test_a_whole_packet_is_complete_and_fits_together(site):

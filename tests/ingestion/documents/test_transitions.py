@@ -14,7 +14,7 @@ from ingestion.core.states import DocumentState, IllegalMove
 from ingestion.dispatch import worker_steps
 from ingestion.documents import transitions
 from ingestion.models import Chunk, Document
-from ingestion.rules.checks.verdict import Checked
+from ingestion.rules.checks.verdict import CheckedDocument
 from ingestion.rules.findings import RuleFinding
 from tests import steps
 from tests.factories import make_filed, make_leased, make_site, verdict
@@ -191,7 +191,9 @@ def test_a_group_takes_steps_of_every_kind():
     checked(first, lease)
     answers = worker_steps.apply_steps(
         [
-            worker_steps.Conclude(document=first.pk, lease=lease, checked=Checked(verdict())),
+            worker_steps.Conclude(
+                document=first.pk, lease=lease, checked=CheckedDocument(verdict())
+            ),
             worker_steps.StartAttempt(document=second.pk, lease=lease, max_attempts=5),
             worker_steps.RecordEarlyDecision(
                 document=third.pk,

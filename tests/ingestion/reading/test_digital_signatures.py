@@ -20,7 +20,7 @@ from ingestion.reading.pdf.digital_signatures import MAX_SIGNATURES
 from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_in
 from ingestion.reading.processes.pool import Reader, ReadingFault
 from ingestion.reading.results import Box, SignatureResult
-from ingestion.rules.checks.verdict import Sent, SiteFacts, check
+from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check
 from ingestion.rules.finding_texts import sentences
 from samples.documents import make_sample
 from samples.faults import DocumentFault
@@ -69,7 +69,7 @@ def read_and_check(tmp_path, limits):
     def read_and_check(content, *, slug="protocol-signature-page", today=None, limits=limits):
         reading = read(save(tmp_path, content), limits)
         day = today or datetime.now(UTC).date()
-        return reading, check(reading, Sent("v2.1", slug), site=SITE, today=day)
+        return reading, check(reading, SenderFacts("v2.1", slug), site=SITE, today=day)
 
     return read_and_check
 
@@ -797,7 +797,7 @@ def unsigned_sample(request, tmp_path):
 
 def check_sample(folder, content, slug, limits=None):
     reading = read(save(folder, content), limits or ReadingLimits())
-    return check(reading, Sent("v2.1", slug), site=SENT_BY, today=TODAY)
+    return check(reading, SenderFacts("v2.1", slug), site=SENT_BY, today=TODAY)
 
 
 @pytest.mark.parametrize("value", [b"<<>>", b"(/s/ Margaret Whitfield)", b"[1 2 3]"])

@@ -19,7 +19,7 @@ from ingestion.reading.results import (
     TextSource,
     Unreadable,
 )
-from ingestion.rules.checks.verdict import Sent, SiteFacts, check_whatever
+from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check_or_reject
 from ingestion.rules.document_types import TYPES
 from samples.documents import make_sample
 from samples.faults import DocumentFault
@@ -127,7 +127,8 @@ def verdicts(seen):
     """Return the verdicts on a document for each type that may be declared."""
     sent_by = SiteFacts("1001", sample_site("1001").study.protocol_number)
     return [
-        check_whatever(seen, Sent("v2.1", slug), site=sent_by, today=TODAY) for slug in ("", *TYPES)
+        check_or_reject(seen, SenderFacts("v2.1", slug), site=sent_by, today=TODAY)
+        for slug in ("", *TYPES)
     ]
 
 

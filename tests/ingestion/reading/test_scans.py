@@ -30,7 +30,7 @@ from ingestion.reading.results import (
     TextSource,
     Unreadable,
 )
-from ingestion.rules.checks.verdict import Sent, SiteFacts, check
+from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check
 from tests.ingestion.reading.documents import (
     HEADING,
     LABEL,
@@ -318,7 +318,7 @@ def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi
         draw.text((dpi, dpi + line * dpi // 4), RUSSIAN, 0, font)
     reading = read(save(tmp_path, as_file(paper, "PNG", dpi=(dpi, dpi))))
     site, today = SiteFacts("1001"), date(2026, 11, 20)
-    verdict = check(reading, Sent("v2.1", "cv"), site=site, today=today)
+    verdict = check(reading, SenderFacts("v2.1", "cv"), site=site, today=today)
     assert verdict.state is DocumentState.IN_REVIEW
     assert "ILLEGIBLE_SCAN" not in {finding.code for finding in verdict.findings}
 

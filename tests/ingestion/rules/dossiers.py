@@ -2,7 +2,7 @@
 
 from ingestion.core.states import DocumentState
 from ingestion.rules.fields.extraction import FieldValue
-from ingestion.rules.site_file.requirements import Paper
+from ingestion.rules.site_file.requirements import SiteDocument
 
 PI, SUB = "Margaret Whitfield", "Jonas Weber"
 LAB, IRB = "Cedar Ridge Core Laboratory", "Cedar Ridge Institutional Review Board"
@@ -43,7 +43,7 @@ def paper(kind, key=1, *, confidence=100.0, state=FILED, values=None, **rest):
     read = tuple(
         FieldValue(name, value, 1, "native", confidence) for name, value in (values or {}).items()
     )
-    return Paper(key, kind, DocumentState(state), read, **rest)
+    return SiteDocument(key, kind, DocumentState(state), read, **rest)
 
 
 def dossier(changes=None, *, without=(), with_sub=True):
@@ -55,6 +55,6 @@ def dossier(changes=None, *, without=(), with_sub=True):
             if kind in without:
                 continue
             change = changes.get(kind, {}) if own is VALUES else {}
-            made = change if isinstance(change, Paper) else None
+            made = change if isinstance(change, SiteDocument) else None
             papers.append(made or paper(kind, len(papers) + 1, values={**values, **change}))
     return papers

@@ -11,7 +11,7 @@ from ingestion.reading.results import (
     TextSource,
     Word,
 )
-from ingestion.rules.checks.verdict import Sent, SiteFacts, check
+from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check
 
 TODAY = date(2026, 11, 20)
 SITE = SiteFacts(site_id="0203", protocol_number="SLX-301", name="Cedar Ridge Medical Center")
@@ -48,7 +48,7 @@ def make_reading(*pages, fields=None, flags=(), signatures=()):
 
 
 def checked(reading, *, site=SITE, today=TODAY, schema_version="v2.1", **said):
-    return check(reading, Sent(schema_version, **said), site=site, today=today)
+    return check(reading, SenderFacts(schema_version, **said), site=site, today=today)
 
 
 def codes(verdict):

@@ -18,8 +18,8 @@ from ingestion.rules import VERSION
 from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
     SiteFacts,
-    judge,
-    verdict_of,
+    verdict_from_findings,
+    verdict_of_unreadable,
 )
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import placeholders
@@ -316,19 +316,19 @@ def test_what_may_stand_on_a_page_that_we_failed_to_read_is_not_called_missing(c
     ],
 )
 def test_a_file_that_cannot_be_read_is_rejected_for_its_own_reason(code):
-    verdict = judge(Unreadable(code, {"found": "a web page"}))
+    verdict = verdict_of_unreadable(Unreadable(code, {"found": "a web page"}))
     assert (verdict.state, verdict.primary.code) == (DocumentState.REJECTED, code)
     assert verdict.primary.facts == {"found": "a web page"}
 
 
 @given(st.lists(st.sampled_from(list(CODES)), max_size=6))
 def test_the_worst_disposition_decides_whatever_the_order(found):
-    verdict = verdict_of([RuleFinding(code) for code in found])
+    verdict = verdict_from_findings([RuleFinding(code) for code in found])
     worst = min((list(Disposition).index(CODES[code].disposition) for code in found), default=4)
     states = ("HELD", "REJECTED", "IN_REVIEW", "ARCHIVED", "ARCHIVED")
     assert verdict.state == states[worst]
     assert (verdict.primary is None) == (verdict.state is DocumentState.ARCHIVED)
-    assert verdict == verdict_of([RuleFinding(code) for code in reversed(found)])
+    assert verdict == verdict_from_findings([RuleFinding(code) for code in reversed(found)])
 
 
 LINES = st.sampled_from([line for lines, _ in SOUND.values() for line in lines])

@@ -1,7 +1,7 @@
 import pytest
 
 from ingestion.reading.results import TextSource
-from ingestion.rules.classification.classify import Fit, classify, guess_type
+from ingestion.rules.classification.classify import TypeMatch, classify, guess_type
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import make_page, make_reading
 
@@ -11,7 +11,7 @@ every_type = pytest.mark.parametrize("slug", SOUND)
 @every_type
 def test_a_sound_document_is_recognised_though_nothing_was_declared(slug):
     found = classify(make_document(slug))
-    assert (found.slug, found.fit) == (slug, Fit.AGREED)
+    assert (found.slug, found.fit) == (slug, TypeMatch.AGREED)
 
 
 @every_type
@@ -26,14 +26,14 @@ def test_misread_letters_are_forgiven_where_nothing_else_was_found():
     page = make_page(
         "STATEMEHT OF INVESTICATOR", "FORN FDA 1572", "NANE AND ADDRESS OF INVESTIGATDR"
     )
-    assert classify(make_reading(page)).fit is Fit.UNRECOGNIZED
+    assert classify(make_reading(page)).fit is TypeMatch.UNRECOGNIZED
     scan = make_page(*page.text.splitlines(), "form FDA 1572", source=TextSource.OCR)
     assert classify(make_reading(scan)).slug == "form-fda-1572"
 
 
 def test_a_document_that_clearly_is_another_one_is_a_conflict():
     found = classify(make_document("form-fda-1572"), "irb-approval")
-    assert (found.slug, found.fit) == ("form-fda-1572", Fit.CONFLICT)
+    assert (found.slug, found.fit) == ("form-fda-1572", TypeMatch.CONFLICT)
 
 
 def test_the_evidence_can_be_read_out():
@@ -45,30 +45,30 @@ def test_the_evidence_can_be_read_out():
 def test_what_no_landmark_speaks_for_is_not_guessed(declared):
     page = make_page("Dear colleagues,", "the canteen is closed on Friday.")
     found = classify(make_reading(page), declared)
-    assert (found.slug, found.fit) == ("", Fit.UNRECOGNIZED)
+    assert (found.slug, found.fit) == ("", TypeMatch.UNRECOGNIZED)
 
 
 def test_between_two_types_that_speak_equally_loud_nobody_guesses():
     both = make_page(
         "LABORATORY NORMAL RANGES", "MEDICAL LICENSE", "License Number", "Hemoglobin", "Units"
     )
-    assert classify(make_reading(both)).fit is Fit.UNRECOGNIZED
+    assert classify(make_reading(both)).fit is TypeMatch.UNRECOGNIZED
 
 
 def test_between_two_types_the_declared_one_is_believed():
     both = make_page("NORMAL RANGES", "Hemoglobin", "MEDICAL LICENSE", "License Number")
     found = classify(make_reading(both), "lab-normal-ranges")
-    assert (found.slug, found.fit) == ("lab-normal-ranges", Fit.AGREED)
+    assert (found.slug, found.fit) == ("lab-normal-ranges", TypeMatch.AGREED)
 
 
 def test_a_form_that_mentions_a_cv_is_no_cv():
     page = make_page("Attached:", *["-"] * 12, "CURRICULUM VITAE", "education", "licensure")
-    assert classify(make_reading(page), "cv").fit is Fit.UNRECOGNIZED
+    assert classify(make_reading(page), "cv").fit is TypeMatch.UNRECOGNIZED
 
 
 def test_an_fda_1571_is_not_taken_for_a_1572():
     page = make_page("FORM FDA 1571", "attach Form FDA 1572, the Statement of Investigator")
-    assert classify(make_reading(page)).fit is Fit.UNRECOGNIZED
+    assert classify(make_reading(page)).fit is TypeMatch.UNRECOGNIZED
 
 
 def test_a_sponsors_own_disclosure_form_needs_no_fda_3455():

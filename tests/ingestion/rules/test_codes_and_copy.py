@@ -6,7 +6,7 @@ import pytest
 
 import ingestion
 from ingestion.rules import finding_texts
-from ingestion.rules.codes import CODES, Disposition, weight
+from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import (
     grouped_sentences,
@@ -184,7 +184,7 @@ def test_a_passed_omb_date_is_never_more_than_a_remark():
 
 
 def test_what_rejects_weighs_more_than_what_asks_for_a_look():
-    assert weight("STALE_DOCUMENT") < weight("ACTIVE_CONTENT") < weight("EXPIRES_SOON")
+    assert sort_key("STALE_DOCUMENT") < sort_key("ACTIVE_CONTENT") < sort_key("EXPIRES_SOON")
 
 
 def test_dates_are_shown_as_people_write_them():

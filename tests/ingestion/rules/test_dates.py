@@ -20,7 +20,7 @@ FORMS = (
 
 
 def days(text, **how):
-    return [written.day for written in dates.find(text, **how)]
+    return [written.day for written in dates.find_dates(text, **how)]
 
 
 @given(ANY_DAY, st.sampled_from(FORMS))
@@ -35,7 +35,7 @@ def test_an_american_form_puts_the_month_first(day):
 
 @given(ANY_DAY)
 def test_elsewhere_a_date_that_may_mean_two_days_means_none(day):
-    (written,) = dates.find(f"{day:%m/%d/%Y}")
+    (written,) = dates.find_dates(f"{day:%m/%d/%Y}")
     if written.is_ambiguous:
         assert written.day is None
     else:
@@ -56,18 +56,18 @@ def test_a_round_sign_that_was_read_twice_changes_no_day():
 
 @given(ANY_DAY, st.integers(0, 120))
 def test_months_later_is_never_another_month_and_never_a_later_day_of_it(day, months):
-    later = dates.months_later(day, months)
+    later = dates.add_months(day, months)
     assert (later.year - day.year) * 12 + later.month - day.month == months
     assert later.day <= day.day
 
 
 def test_the_last_of_a_long_month_falls_on_the_last_of_a_short_one():
-    assert dates.months_later(date(2024, 8, 31), 6) == date(2025, 2, 28)
+    assert dates.add_months(date(2024, 8, 31), 6) == date(2025, 2, 28)
 
 
 @pytest.mark.parametrize("text", ["31 Feb 2026", "2026-13-01", "2026-00-12", "40/40/2026"])
 def test_a_day_that_does_not_exist_is_seen_but_means_no_day(text):
-    (written,) = dates.find(text)
+    (written,) = dates.find_dates(text)
     assert (written.day, written.is_ambiguous) == (None, False)
 
 
@@ -82,6 +82,6 @@ def test_the_line_that_a_date_was_written_on_does_not_hide_it():
 
 def test_a_date_does_not_move_whatever_the_time_zone(monkeypatch):
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
-    (written,) = dates.find("2026-03-12")
+    (written,) = dates.find_dates("2026-03-12")
     assert written.day == date(2026, 3, 12)
     assert written.day - timedelta(days=1) == date(2026, 3, 11)

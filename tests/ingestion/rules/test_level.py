@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.reading.results import Box, TextSource
-from ingestion.rules.fields.levelled_lines import levelled, slope, slopes
+from ingestion.rules.fields.levelled_lines import level_lines, measure_slope, measure_slopes
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import checked, make_page, make_reading
 
@@ -82,22 +82,22 @@ def test_where_a_value_stands_is_told_on_the_page_as_it_lies():
 @given(LITTLE)
 def test_the_slope_of_a_page_is_told_from_its_lines(degrees):
     (page,) = a_form(degrees).pages
-    assert slope(page) == pytest.approx(tan(radians(degrees)), abs=0.003)
+    assert measure_slope(page) == pytest.approx(tan(radians(degrees)), abs=0.003)
 
 
 def test_a_line_that_was_misread_does_not_tell_the_slope():
     (page,) = a_form(0.0).pages
     words = list(page.words)
     words[-1] = words[-1]._replace(box=words[-1].box._replace(bottom=words[-1].box.bottom + 4))
-    assert slope(replace(page, words=tuple(words))) == 0.0
+    assert measure_slope(replace(page, words=tuple(words))) == 0.0
 
 
 def test_print_that_was_no_picture_is_left_as_it_is():
     (page,) = a_form(2.0).pages
     reading = make_reading(replace(page, source=TextSource.NATIVE, dpi=0))
-    assert levelled(reading, slopes(reading)) is reading
+    assert level_lines(reading, measure_slopes(reading)) is reading
 
 
 def test_a_few_words_tell_no_slope():
     page = turned(make_page("Site number: 0203"), 2.0)
-    assert slope(page) == 0.0
+    assert measure_slope(page) == 0.0

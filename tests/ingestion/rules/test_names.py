@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.rules.fields.names import (
+    is_same_institution,
     is_same_person,
+    is_same_version,
     may_be_same_person,
-    same_body,
-    same_version,
 )
 
 GIVEN = st.sampled_from(["Margaret", "John", "Anna", "Jürgen", "Siobhán", "Linh", "Jean-Paul"])
@@ -45,9 +45,9 @@ def test_another_family_name_is_another_person(name, one, other, degrees):
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_comparing_is_symmetric_and_stops_at_no_text(one, other):
-    for same in (is_same_person, may_be_same_person, same_body, same_version):
+    for same in (is_same_person, may_be_same_person, is_same_institution, is_same_version):
         assert same(one, other) == same(other, one)
-    for same in (may_be_same_person, same_body, same_version):
+    for same in (may_be_same_person, is_same_institution, is_same_version):
         assert same(one, one)
 
 
@@ -155,7 +155,7 @@ def test_these_are_two(one, other):
     ],
 )
 def test_an_institution_is_the_same_with_and_without_its_address(one, other, is_same):
-    assert same_body(one, other) == is_same
+    assert is_same_institution(one, other) == is_same
 
 
 @pytest.mark.parametrize(
@@ -163,4 +163,4 @@ def test_an_institution_is_the_same_with_and_without_its_address(one, other, is_
     [("3.0", "v3", True), ("3", "3.1", False), ("2.1", "2.10", False), ("final", "3.0", True)],
 )
 def test_versions_are_numbers_and_not_words(one, other, is_same):
-    assert same_version(one, other) == is_same
+    assert is_same_version(one, other) == is_same

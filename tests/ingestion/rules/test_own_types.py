@@ -15,12 +15,12 @@ from ingestion.rules import VERSION
 from ingestion.rules import document_types as built_in
 from ingestion.rules.classification.classify import classify
 from ingestion.rules.document_types import (
-    SETTING,
     TYPES,
+    TYPES_FILE_SETTING,
     TypesError,
     TypesFile,
-    catalogue,
-    load,
+    load_catalogue,
+    load_types,
 )
 from ingestion.rules.fields.extraction import read_fields
 from tests.ingestion.rules.documents import SOUND, make_document
@@ -50,7 +50,7 @@ from ingestion.reading.processes.pool import Reader
 from ingestion.rules.checks import verdict as checks
 
 async def main(path):
-    check = functools.partial(checks.check_whatever, sent=checks.Sent("v2.1"),
+    check = functools.partial(checks.check_or_reject, sent=checks.SenderFacts("v2.1"),
                               site=checks.SiteFacts("0203"), today=datetime.date(2026, 11, 20))
     async with Reader(ReadingLimits(processes=1), preload=[checks.__name__]) as reader:
         verdict = (await reader.read_then(check, path, "0" * 64)).verdict
@@ -69,7 +69,7 @@ def own(tmp_path):
 
 
 def test_the_example_of_the_manual_is_recognised_and_its_fields_are_read(own):
-    types = catalogue(str(own)).types
+    types = load_catalogue(str(own)).types
     certificate = make_reading(make_page(*CERTIFICATE))
     assert classify(certificate, types=types).slug == "iata-certificate"
     read = {each.name: each.value for each in read_fields(certificate, types["iata-certificate"])}
@@ -82,13 +82,13 @@ def test_the_example_of_the_manual_is_recognised_and_its_fields_are_read(own):
 
 @pytest.mark.parametrize("slug", SOUND)
 def test_beside_an_added_type_ours_are_recognised_as_before(slug, own):
-    assert classify(make_document(slug), types=catalogue(str(own)).types).slug == slug
+    assert classify(make_document(slug), types=load_catalogue(str(own)).types).slug == slug
 
 
 def test_a_table_of_the_same_name_replaces_ours_and_no_other(own):
     text = tomllib.loads(EXAMPLE)["types"]["iata-certificate"]
     own.write_text(EXAMPLE.replace("types.iata-certificate", "types.cv"), encoding="utf-8")
-    types = catalogue(str(own)).types
+    types = load_catalogue(str(own)).types
     assert list(types) == list(TYPES)
     assert types["cv"].name == text["name"]
     assert types["form-fda-1572"] == TYPES["form-fda-1572"]
@@ -96,8 +96,8 @@ def test_a_table_of_the_same_name_replaces_ours_and_no_other(own):
 
 def test_decisions_tell_which_file_they_were_made_with(own):
     digest = sha256(own.read_bytes()).hexdigest()
-    assert catalogue(str(own)).version == f"{VERSION}+{digest[:8]}"
-    assert catalogue().version == VERSION
+    assert load_catalogue(str(own)).version == f"{VERSION}+{digest[:8]}"
+    assert load_catalogue().version == VERSION
 
 
 @pytest.mark.parametrize(
@@ -118,14 +118,14 @@ def test_decisions_tell_which_file_they_were_made_with(own):
 def test_a_mistake_is_told_with_file_table_and_key_and_ours_stay(own, old, new, complaint):
     assert old in EXAMPLE
     own.write_text(EXAMPLE.replace(old, new), encoding="utf-8")
-    known = catalogue(str(own))
+    known = load_catalogue(str(own))
     assert known.fault.startswith(str(own))
     assert complaint in known.fault
     assert (known.types, known.version) == (TYPES, VERSION)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    assert "missing.toml" in catalogue(str(tmp_path / "missing.toml")).fault
+    assert "missing.toml" in load_catalogue(str(tmp_path / "missing.toml")).fault
 
 
 @pytest.mark.parametrize("wrong", [5, True, "x", [], [5], [["x"]], {}, {"x": {"y": 1}}], ids=repr)
@@ -133,7 +133,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 def test_no_value_whatever_gives_a_traceback(key, wrong):
     table = tomllib.loads(EXAMPLE)["types"]["iata-certificate"] | {key: wrong}
     with suppress(TypesError):
-        load(OURS, TypesFile("example.toml", EXAMPLE), TypesFile("own.toml", as_toml(table)))
+        load_types(OURS, TypesFile("example.toml", EXAMPLE), TypesFile("own.toml", as_toml(table)))
 
 
 def as_toml(table):
@@ -149,7 +149,7 @@ def as_toml(table):
 
 def run(*command, path, **environment):
     """Another process, with this file of types in its environment."""
-    told = {**os.environ, SETTING: str(path), "PYTHONPATH": str(ROOT), **environment}
+    told = {**os.environ, TYPES_FILE_SETTING: str(path), "PYTHONPATH": str(ROOT), **environment}
     return subprocess.run(
         [sys.executable, *command],
         cwd=ROOT, env=told, capture_output=True, text=True, timeout=60, check=False,

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from ingestion.rules.finding_texts import placeholders, sentences
 from ingestion.rules.messages import MESSAGES
-from ingestion.rules.site_file.cross_checks import gaps
+from ingestion.rules.site_file.cross_checks import find_gaps
 from ingestion.rules.site_file.requirements import (
-    USUAL,
+    DEFAULT_EXPECTED_DOCUMENTS,
     ExpectedDocument,
     RequiredFor,
-    Waived,
-    requirements,
+    WaivedRequirement,
+    list_requirements,
 )
 from tests.ingestion.rules.dossiers import IRB, LAB, PI, SUB, VALUES, dossier, paper
 
@@ -22,7 +22,12 @@ TODAY = date(2026, 11, 20)
 
 
 def found(papers, waived=(), protocol=""):
-    return gaps(USUAL, papers, requirements(USUAL, papers, waived, TODAY), protocol=protocol)
+    return find_gaps(
+        DEFAULT_EXPECTED_DOCUMENTS,
+        papers,
+        list_requirements(DEFAULT_EXPECTED_DOCUMENTS, papers, waived, TODAY),
+        protocol=protocol,
+    )
 
 
 def told(gap):
@@ -68,12 +73,12 @@ def test_a_letter_that_does_not_say_which_consent_form_it_approves_makes_no_gap(
 def test_a_study_can_ask_for_a_certificate_of_everybody_on_the_delegation_log():
     wanted = [ExpectedDocument("gcp-certificate", RequiredFor.DELEGATED)]
     papers = dossier()
-    required = requirements(wanted, papers, (), TODAY)
-    assert [(one.whose, one.standing) for one in required if one.named_on] == [
+    required = list_requirements(wanted, papers, (), TODAY)
+    assert [(one.whose, one.status) for one in required if one.named_on] == [
         (f"{SUB}, MD", "current"),
         ("Ana Ruiz", "missing"),
     ]
-    (gap,) = gaps(wanted, papers, required)
+    (gap,) = find_gaps(wanted, papers, required)
     assert told(gap) == ("PACKET_INCOMPLETE", "delegation-log", "")
     assert gap.facts["absent"] == "Ana Ruiz"
     assert gap.facts["lacking"] == "GCP certificate"
@@ -148,7 +153,7 @@ def test_a_waiver_closes_the_gap_of_what_is_missing():
     assert [gap.facts["lacking"] for gap in found(papers)] == [
         "CV", "GCP certificate", "financial disclosure",
     ]  # fmt: skip
-    assert found(papers, [Waived(kind, "Left the study.", SUB) for kind in kinds]) == []
+    assert found(papers, [WaivedRequirement(kind, "Left the study.", SUB) for kind in kinds]) == []
 
 
 def test_the_sentence_for_somebody_who_is_not_on_the_log():

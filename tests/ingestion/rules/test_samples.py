@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from ingestion.reading.results import Unreadable
-from ingestion.rules.checks.verdict import SiteFacts, judge
+from ingestion.rules.checks.verdict import SiteFacts, verdict_of_unreadable
 from ingestion.rules.classification.classify import classify
 from samples.documents import make_sample
 from samples.faults import DocumentFault, expected_outcome
@@ -49,11 +49,11 @@ CASES = [
     ("form-fda-1572", AMERICAN, INVERTED, DocumentFault.UNSIGNED),
     ("medical-licence", GERMAN, SCAN, DocumentFault.EXPIRED),
 ]
-SCANS = [(slug, where, SCAN, None) for slug in PAGES for where in (AMERICAN, GERMAN)]
-SCANS += [(slug, GERMAN, SCAN, DocumentFault.UNSIGNED) for slug in SIGNED]
-SCANS += [(slug, GERMAN, INVERTED, None) for slug in SIGNED]
+SCAN_SOURCES = [(slug, where, SCAN, None) for slug in PAGES for where in (AMERICAN, GERMAN)]
+SCAN_SOURCES += [(slug, GERMAN, SCAN, DocumentFault.UNSIGNED) for slug in SIGNED]
+SCAN_SOURCES += [(slug, GERMAN, INVERTED, None) for slug in SIGNED]
 # Of a faint form with many small boxes some values are read with too little certainty to file it.
-SCANS += [(slug, GERMAN, FAINT, None) for slug in SIGNED if slug != "form-fda-1572"]
+SCAN_SOURCES += [(slug, GERMAN, FAINT, None) for slug in SIGNED if slug != "form-fda-1572"]
 
 
 def read_cases(folder, cases):
@@ -72,7 +72,7 @@ def readings(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def scans(tmp_path_factory):
-    return read_cases(tmp_path_factory.mktemp("scans"), SCANS)
+    return read_cases(tmp_path_factory.mktemp("scans"), SCAN_SOURCES)
 
 
 def assert_as_expected(case, reading):
@@ -80,7 +80,7 @@ def assert_as_expected(case, reading):
     study = sample_site(where).study
     sent_by = SiteFacts(where, study.protocol_number, protocol_version=study.version)
     if isinstance(reading, Unreadable):
-        verdict = judge(reading)
+        verdict = verdict_of_unreadable(reading)
     else:
         assert classify(reading).slug == slug
         verdict = checked(reading, declared=slug, site=sent_by, today=TODAY)
@@ -121,7 +121,7 @@ def test_ink_suffices_where_there_is_no_digital_signature(slug, readings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", SCANS, ids=case_id)
+@pytest.mark.parametrize("case", SCAN_SOURCES, ids=case_id)
 def test_a_scanned_document_becomes_what_it_should(case, scans):
     assert_as_expected(case, scans[case])
 

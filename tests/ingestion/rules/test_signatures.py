@@ -3,7 +3,7 @@ from datetime import date
 import pytest
 
 from ingestion.reading.results import Box, SignatureResult, TextSource
-from ingestion.rules.checks.signatures import Ink, find_signature
+from ingestion.rules.checks.signatures import SignatureState, find_signature
 from ingestion.rules.document_types import TYPES
 from tests.ingestion.rules.documents import CV, make_document, make_signature
 from tests.ingestion.rules.pages import LETTER, make_page, make_reading
@@ -22,34 +22,42 @@ def cv(*lines, **page):
 
 def test_ink_above_the_caption_is_a_signature_and_the_date_beside_it_is_read():
     found = signature(make_document("cv"))
-    assert (found.ink, found.page, found.date.day) == (Ink.SIGNED, 1, date(2026, 10, 27))
+    assert (found.state, found.page, found.date.day) == (
+        SignatureState.SIGNED,
+        1,
+        date(2026, 10, 27),
+    )
 
 
 def test_ink_in_the_box_below_the_caption_is_a_signature():
     page = make_page("", "Signature:", marks=(Box(70.0, 88.0, 200.0, 105.0),))
-    assert signature(make_reading(page)).ink is Ink.SIGNED
+    assert signature(make_reading(page)).state is SignatureState.SIGNED
 
 
 def test_a_caption_without_ink_is_an_empty_place():
     found = signature(make_document("cv", signed=False, number=2))
-    assert (found.ink, found.page) == (Ink.EMPTY, 2)
+    assert (found.state, found.page) == (SignatureState.EMPTY, 2)
 
 
 def test_a_stamp_elsewhere_on_the_page_does_not_sign_it():
-    assert signature(make_document("cv", signed=False, marks=(STAMP,))).ink is Ink.EMPTY
+    assert (
+        signature(make_document("cv", signed=False, marks=(STAMP,))).state is SignatureState.EMPTY
+    )
 
 
 def test_a_mark_over_the_whole_page_is_no_signature():
     whole = Box(10.0, 10.0, 600.0, 780.0)
-    assert signature(make_document("cv", signed=False, marks=(whole,))).ink is Ink.EMPTY
+    assert (
+        signature(make_document("cv", signed=False, marks=(whole,))).state is SignatureState.EMPTY
+    )
 
 
 def test_ink_without_a_caption_leaves_it_open():
-    assert signature(cv("Education", marks=(STAMP,))).ink is Ink.UNSEEN
+    assert signature(cv("Education", marks=(STAMP,))).state is SignatureState.UNSEEN
 
 
 def test_a_page_without_caption_and_without_ink_is_unsigned():
-    assert signature(cv("Education")).ink is Ink.EMPTY
+    assert signature(cv("Education")).state is SignatureState.EMPTY
 
 
 @pytest.mark.parametrize(
@@ -58,7 +66,7 @@ def test_a_page_without_caption_and_without_ink_is_unsigned():
 )
 def test_a_heading_or_a_sentence_is_no_place_to_sign(line):
     page = make_page("", "", line, signed="Signature")
-    assert signature(make_reading(page)).ink is Ink.UNSEEN
+    assert signature(make_reading(page)).state is SignatureState.UNSEEN
 
 
 def test_the_heads_of_a_table_do_not_count_where_the_investigators_line_is_empty():
@@ -69,13 +77,13 @@ def test_the_heads_of_a_table_do_not_count_where_the_investigators_line_is_empty
         "Signature of Principal Investigator",
         marks=(Box(160.0, 75.0, 240.0, 90.0),),
     )
-    assert signature(make_reading(page), "delegation-log").ink is Ink.EMPTY
+    assert signature(make_reading(page), "delegation-log").state is SignatureState.EMPTY
 
 
 def test_a_digital_signature_at_its_place_counts():
     mine = make_signature()
     found = signature(make_document("cv", signed=False, signatures=[mine]))
-    assert (found.ink, found.digital, found.is_misplaced) == (Ink.SIGNED, mine, False)
+    assert (found.state, found.digital, found.is_misplaced) == (SignatureState.SIGNED, mine, False)
     assert (found.page, found.area) == (1, mine.box)
 
 
@@ -96,24 +104,27 @@ def test_a_digital_signature_elsewhere_on_the_page_or_nowhere_is_misplaced(place
 
 def test_a_digital_signature_on_another_page_does_not_sign_this_one():
     reading = make_document("cv", signed=False, signatures=[make_signature(page=2)])
-    assert signature(reading).ink is Ink.EMPTY
+    assert signature(reading).state is SignatureState.EMPTY
 
 
 def test_a_value_without_a_signature_is_none():
     empty = make_signature(SignatureResult.EMPTY)
-    assert signature(make_document("cv", signed=False, signatures=[empty])).ink is Ink.EMPTY
+    assert (
+        signature(make_document("cv", signed=False, signatures=[empty])).state
+        is SignatureState.EMPTY
+    )
 
 
 def test_words_about_a_digital_signature_are_a_claim():
     found = signature(make_reading(make_page("NOTICE", "Digitally signed by Jane Doe")))
-    assert (found.ink, found.page) == (Ink.CLAIMED, 1)
+    assert (found.state, found.page) == (SignatureState.CLAIMED, 1)
 
 
 def test_a_filled_signature_field_counts():
     fields = {"signature": "/s/ Margaret Whitfield", "date_text": "10/08/2026"}
     found = signature(make_document("form-fda-1572", signed=False, fields=fields), "form-fda-1572")
-    assert (found.ink, found.date.value, found.date.source) == (
-        Ink.SIGNED,
+    assert (found.state, found.date.value, found.date.source) == (
+        SignatureState.SIGNED,
         "2026-10-08",
         "acroform",
     )
@@ -125,12 +136,12 @@ def test_a_filled_signature_field_counts():
 )
 def test_a_signature_in_letters_counts(line):
     found = signature(make_reading(make_page("NOTICE OF APPROVAL", line)), "irb-approval")
-    assert (found.ink, found.date.day) == (Ink.SIGNED, date(2026, 8, 14))
+    assert (found.state, found.date.day) == (SignatureState.SIGNED, date(2026, 8, 14))
 
 
 def test_a_printed_place_for_an_electronic_signature_is_none():
     page = make_page("NOTICE OF APPROVAL", "Electronically signed by: ________")
-    assert signature(make_reading(page), "irb-approval").ink is Ink.EMPTY
+    assert signature(make_reading(page), "irb-approval").state is SignatureState.EMPTY
 
 
 def test_a_date_above_its_caption_in_the_next_box_is_found():
@@ -155,7 +166,7 @@ def test_a_date_by_hand_is_seen_though_it_cannot_be_read():
 def test_a_digital_signature_of_the_whole_file_needs_no_caption():
     whole = make_signature(page=0, box=None)
     found = signature(make_reading(make_page("Education"), signatures=[whole]))
-    assert (found.ink, found.page, found.is_misplaced) == (Ink.SIGNED, 0, False)
+    assert (found.state, found.page, found.is_misplaced) == (SignatureState.SIGNED, 0, False)
     assert found.date.day == whole.signed_on
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ingestion.core.states import DocumentState
 from ingestion.rules.checks.check_input import SiteFacts
-from ingestion.rules.checks.validity_terms import Override
+from ingestion.rules.checks.validity_terms import TermsOverride
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import placeholders, sentences
 from ingestion.rules.messages import MESSAGES
@@ -38,18 +38,18 @@ def judged(slug, change, at):
     ],
 )
 def test_the_months_of_the_study_take_the_place_of_the_types(months, dated, code):
-    verdict = judged("cv", {CV: dated}, site(cv=Override(max_age_months=months)))
+    verdict = judged("cv", {CV: dated}, site(cv=TermsOverride(max_age_months=months)))
     assert codes(verdict) == ([code] if code else [])
 
 
 def test_the_finding_and_the_decision_say_by_how_many_months_it_was_judged():
-    verdict = judged("cv", {CV: "19 Nov 2025"}, site(cv=Override(max_age_months=12)))
+    verdict = judged("cv", {CV: "19 Nov 2025"}, site(cv=TermsOverride(max_age_months=12)))
     assert verdict.primary.facts == {"dated": "2025-11-19", "months": 12, "page": 1}
     assert verdict.terms == {"months": 12}
 
 
 def test_a_type_that_does_not_age_can_be_made_to():
-    override = Override(max_age_months=12)
+    override = TermsOverride(max_age_months=12)
     verdict = judged("form-fda-1572", {"10/08/2026": "10/08/2025"}, site(form_fda_1572=override))
     assert verdict.primary.code == "STALE_DOCUMENT"
 
@@ -62,7 +62,7 @@ def test_a_type_that_does_not_age_can_be_made_to():
     ],
 )
 def test_a_study_may_have_what_ran_out_filed_with_a_remark(slug, change, code):
-    overrides = {slug.replace("-", "_"): Override(warns_only=True)}
+    overrides = {slug.replace("-", "_"): TermsOverride(warns_only=True)}
     verdict = judged(slug, change, site(**overrides))
     assert (verdict.state, verdict.primary, codes(verdict)) == ("ARCHIVED", None, [code])
     assert "study SLX-301" in sentences(code, verdict.findings[0].facts).do
@@ -70,7 +70,7 @@ def test_a_study_may_have_what_ran_out_filed_with_a_remark(slug, change, code):
 
 
 def test_a_remark_never_hides_what_else_is_wrong():
-    override = Override(warns_only=True)
+    override = TermsOverride(warns_only=True)
     reading = make_document("cv", {CV: "19 Nov 2024", "Name: Margaret": "Site number: 0999 Name:"})
     verdict = checked(reading, declared="cv", site=site(cv=override))
     assert (verdict.state, verdict.primary.code) == (DocumentState.IN_REVIEW, "SITE_MISMATCH")
@@ -80,7 +80,7 @@ def test_a_remark_never_hides_what_else_is_wrong():
 @pytest.mark.parametrize(("days", "is_told"), [(120, True), (121, False), (90, True)])
 def test_a_study_may_be_warned_earlier(days, is_told):
     ends = f"{TODAY + timedelta(days=days):%d %B %Y}"
-    override = Override(warn_days=(120, 14))
+    override = TermsOverride(warn_days=(120, 14))
     verdict = judged("medical-licence", {"16 January 2028": ends}, site(medical_licence=override))
     assert codes(verdict) == (["EXPIRES_SOON"] if is_told else [])
 

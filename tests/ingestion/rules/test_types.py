@@ -7,7 +7,7 @@ from ingestion.rules.document_types import (
     TYPES,
     TypesError,
     TypesFile,
-    load,
+    load_types,
 )
 
 TEXT = Path(document_types.__file__).with_name("types.toml").read_text(encoding="utf-8")
@@ -107,5 +107,5 @@ def test_only_documents_of_one_person_are_per_person():
 def test_a_mistake_in_the_file_is_told_with_its_type_and_key(old, new, complaint):
     assert old in TEXT
     with pytest.raises(TypesError) as caught:
-        load(TypesFile("types.toml", TEXT.replace(old, new, 1)))
+        load_types(TypesFile("types.toml", TEXT.replace(old, new, 1)))
     assert complaint in str(caught.value)

@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 
 from audit.ledger.queries import timeline
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
-from ingestion.rules.checks.validity_terms import Override
+from ingestion.rules.checks.validity_terms import TermsOverride
 from sites.models import Site
 from tests.factories import make_user
 from tests.web.admin.test_people_and_sites import site_form
@@ -43,7 +43,7 @@ def override(client, site, **form):
 def test_a_studys_terms_are_on_record_with_their_reason(regulatory, site):
     override(regulatory, site)
     row = ValidityOverride.objects.get()
-    assert row.override == Override(12, (120, 14), warns_only=False)
+    assert row.override == TermsOverride(12, (120, 14), warns_only=False)
     entry = last(row)
     assert (entry.event, entry.role) == ("validityoverride.created", "regulatory affairs")
     assert entry.detail["changes"]["max_age_months"] == {"old": None, "new": "12"}
@@ -60,7 +60,7 @@ def test_a_change_and_an_end_of_a_studys_terms_are_on_record(regulatory, site):
     regulatory.post(f"{address}/change/", form)
     changes = last(row).detail["changes"]
     assert changes["warns_only"] == {"old": "False", "new": "True"}
-    assert ValidityOverride.objects.get().override == Override(None, None, warns_only=True)
+    assert ValidityOverride.objects.get().override == TermsOverride(None, None, warns_only=True)
     regulatory.post(
         f"{address}/delete/", {"post": "yes", "reason_for_change": "It no longer applies."}
     )
