@@ -66,7 +66,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "DOWNLOAD_FAILED": FindingMessage(
         _("The file could not be downloaded"),
         (
-            _("We could not download this file. The portal responded with HTTP status {status}."),
+            _("We could not download this file. The response of the portal was: {status}."),
             _("We could not download this file from the portal."),
         ),
         (

@@ -10,7 +10,7 @@ from ingestion.rules.findings import RuleFinding
 from ingestion.rules.site_file.requirements import DEFAULT_EXPECTED_DOCUMENTS, RequirementStatus
 from sites.models import Site, Study
 from tests.factories import make_read, make_site, make_user
-from tests.ingestion.rules.dossiers import OF_SUB, VALUES
+from tests.ingestion.rules.site_documents import OF_SUB, VALUES
 
 pytestmark = pytest.mark.django_db
 TODAY = date(2026, 11, 20)

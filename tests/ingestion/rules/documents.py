@@ -286,8 +286,8 @@ SOUND = {
 
 
 def make_signature(result=SignatureResult.TRUSTED, **more):
-    """A digital signature above the caption for it on the sound CV, of whom that is about."""
-    told = {
+    """Return a digital signature of the CV's person, above its caption on the complete CV."""
+    details = {
         "page": 1,
         "box": Box(60.0, 125.0, 200.0, 150.0),
         "signer": "Margaret Whitfield",
@@ -296,11 +296,11 @@ def make_signature(result=SignatureResult.TRUSTED, **more):
         "valid_from": date(2026, 1, 1),
         "valid_until": date(2027, 12, 31),
     }
-    return DigitalSignature(result, **(told | more))
+    return DigitalSignature(result, **(details | more))
 
 
 def make_document(slug, replace=None, *, signed=True, flags=(), fields=None, signatures=(), **page):
-    """`replace` maps words of the sound document to others."""
+    """Return a reading of a complete document. `replace` maps its words to others."""
     lines, caption = SOUND[slug]
     for old, new in (replace or {}).items():
         assert any(old in line for line in lines), old

@@ -20,7 +20,7 @@ LINE, LETTER, LEFT, TOP = 14.0, 5.0, 54.0, 60.0  # points
 
 
 def make_page(*lines, number=1, source=TextSource.NATIVE, confidence=100.0, signed="", **rest):
-    """Each line at its own height, letters of one width. `signed`: ink above these words."""
+    """Return a page with these lines, in letters of one width. `signed`: ink above these words."""
     words = tuple(
         Word(match[0], _box(row, match.start(), match.end()), confidence)
         for row, line in enumerate(lines)
@@ -47,8 +47,8 @@ def make_reading(*pages, fields=None, flags=(), signatures=()):
     )
 
 
-def checked(reading, *, site=SITE, today=TODAY, schema_version="v2.1", **said):
-    return check(reading, SenderFacts(schema_version, **said), site=site, today=today)
+def checked(reading, *, site=SITE, today=TODAY, schema_version="v2.1", **declared_facts):
+    return check(reading, SenderFacts(schema_version, **declared_facts), site=site, today=today)
 
 
 def codes(verdict):

@@ -36,26 +36,26 @@ BLURRED = {"source": TextSource.OCR, "confidence": 72.0}
 
 
 @every_type
-def test_a_sound_document_is_filed(slug):
+def test_a_complete_document_is_filed(slug):
     verdict = checked(make_document(slug), declared=slug)
     assert (verdict.state, verdict.primary) == (DocumentState.ARCHIVED, None)
     assert (verdict.document_type, verdict.rules_version) == (slug, VERSION)
 
 
 @pytest.mark.parametrize("slug", SIGNED)
-def test_an_unsigned_document_is_rejected_with_page_role_and_place(slug):
+def test_an_unsigned_document_is_rejected_with_page_role_and_section(slug):
     verdict = checked(make_document(slug, signed=False), declared=slug)
     assert (verdict.state, verdict.primary.code) == ("REJECTED", "SIGNATURE_MISSING")
     assert set(verdict.primary.facts) == {"page", "role", "section"}
 
 
 @every_type
-def test_no_document_is_rejected_for_want_of_a_digital_signature(slug):
+def test_no_document_needs_a_digital_signature(slug):
     assert "digital-signature" not in make_document(slug).flags
     assert checked(make_document(slug), declared=slug).state is DocumentState.ARCHIVED
 
 
-def test_a_passed_omb_date_on_a_1572_is_a_remark_and_no_more():
+def test_a_passed_omb_date_on_a_1572_is_only_a_remark():
     verdict = checked(make_document("form-fda-1572"), declared="form-fda-1572")
     assert codes(verdict) == ["FORM_EDITION_OUTDATED"]
     assert verdict.state is DocumentState.ARCHIVED
@@ -81,7 +81,7 @@ def test_a_passed_omb_date_on_a_1572_is_a_remark_and_no_more():
         ("medical-licence", {"Expiration Date: 16 January 2028": ""}, "SCHEMA_MISMATCH"),
     ],
 )  # fmt: skip
-def test_what_the_site_can_mend_is_rejected(slug, change, code):
+def test_problems_that_the_site_can_correct_cause_a_rejection(slug, change, code):
     verdict = checked(make_document(slug, change), declared=slug)
     assert (verdict.state, verdict.primary.code) == (DocumentState.REJECTED, code)
 
@@ -96,7 +96,7 @@ def test_what_the_site_can_mend_is_rejected(slug, change, code):
         ("irb-approval", {"14 Aug 2026": "08/09/2026"}, "OCR_LOW_CONFIDENCE"),
     ],
 )  # fmt: skip
-def test_what_is_in_doubt_goes_to_review(slug, change, code):
+def test_doubtful_documents_are_reviewed(slug, change, code):
     verdict = checked(make_document(slug, change), declared=slug)
     assert (verdict.state, verdict.primary.code) == (DocumentState.IN_REVIEW, code)
 
@@ -111,10 +111,10 @@ def test_what_is_in_doubt_goes_to_review(slug, change, code):
         ("medical-licence", {"Expiration Date: 16 January 2028": ""}),
     ],
 )
-def test_nothing_is_rejected_on_words_that_may_be_misread(slug, change):
+def test_values_that_may_be_misread_cause_no_rejection(slug, change):
     verdict = checked(make_document(slug, change, **BLURRED), declared=slug)
     assert verdict.state == "IN_REVIEW"
-    # The name may be misread as well, and a document is filed under it.
+    # The name may be misread as well, and the document is filed under it.
     assert set(codes(verdict)) <= {"OCR_LOW_CONFIDENCE", "PERSON_NOT_READ"}
     assert "OCR_LOW_CONFIDENCE" in codes(verdict)
 
@@ -128,17 +128,17 @@ def test_nothing_is_rejected_on_words_that_may_be_misread(slug, change):
         ("cv", {"Date: 27 Oct 2026": ""}),
     ],
 )
-def test_what_cannot_be_true_on_a_scan_is_rather_taken_for_misread(slug, change):
+def test_an_implausible_value_on_a_scan_counts_as_misread(slug, change):
     verdict = checked(make_document(slug, change, **SCAN), declared=slug)
     assert codes(verdict) == ["OCR_LOW_CONFIDENCE"]
 
 
-def test_a_scan_whose_words_are_sure_is_judged_like_paper():
+def test_a_scan_with_high_confidence_is_checked_like_printed_text():
     verdict = checked(make_document("medical-licence", {"2028": "2026"}, **SCAN))
     assert verdict.primary.code == "EXPIRED_DOCUMENT"
 
 
-def test_another_type_than_the_declared_one_is_shown_with_the_evidence():
+def test_a_conflict_with_the_declared_type_names_the_evidence():
     verdict = checked(make_document("form-fda-1572", signed=False), declared="cv")
     assert codes(verdict) == ["DOC_TYPE_CONFLICT"]
     assert (verdict.primary.facts["detected"], verdict.primary.facts["declared"]) == (
@@ -147,32 +147,32 @@ def test_another_type_than_the_declared_one_is_shown_with_the_evidence():
     )
 
 
-def test_what_nobody_recognises_goes_to_review_without_a_type():
+def test_an_unrecognised_document_is_reviewed_without_a_type():
     verdict = checked(make_reading(make_page("The canteen is closed.")), declared="cv")
     assert (verdict.document_type, codes(verdict)) == ("", ["DOC_TYPE_UNRECOGNIZED"])
 
 
 @pytest.mark.parametrize("days", [0, 7, 30, 90])
-def test_a_document_that_runs_out_soon_is_filed_with_a_remark(days):
+def test_a_document_that_expires_soon_is_filed_with_a_remark(days):
     ends = TODAY + timedelta(days=days)
     verdict = checked(make_document("medical-licence", {"16 January 2028": f"{ends:%d %B %Y}"}))
     assert (verdict.state, codes(verdict)) == (DocumentState.ARCHIVED, ["EXPIRES_SOON"])
     assert verdict.findings[0].facts == {"expires": ends.isoformat(), "days": days}
 
 
-def test_an_approval_lasts_a_year_less_a_day():
+def test_an_approval_is_valid_for_a_year_less_a_day():
     change = {"Expiration Date: 12 Aug 2027": "", "14 Aug 2026": "20 Nov 2025"}
     last = checked(make_document("irb-approval", change), today=date(2026, 11, 19))
     after = checked(make_document("irb-approval", change), today=date(2026, 11, 20))
     assert (codes(last), codes(after)) == (["EXPIRES_SOON"], ["STALE_DOCUMENT"])
 
 
-def test_a_renewed_approval_is_as_old_as_it_likes_until_its_printed_expiry():
+def test_a_renewed_approval_has_no_maximum_age_until_its_printed_expiry_date():
     change = {"Approval Date: 14 Aug 2026": "Approval Date: 14 Aug 2023"}
     assert checked(make_document("irb-approval", change)).state is DocumentState.ARCHIVED
 
 
-def test_a_paper_signed_today_beyond_the_date_line_is_not_from_the_future():
+def test_a_date_of_tomorrow_is_accepted_because_of_the_date_line():
     tomorrow = TODAY + timedelta(days=1)
     verdict = checked(make_document("cv", {"27 Oct 2026": f"{tomorrow:%d %b %Y}"}))
     assert verdict.state is DocumentState.ARCHIVED
@@ -191,13 +191,13 @@ def test_a_document_may_name_other_protocols_beside_the_studys_own():
 
 
 @pytest.mark.parametrize("version", ["v1.0", "", "v3.0", "2.1"])
-def test_an_unknown_schema_version_is_rejected_with_those_that_we_take(version):
+def test_an_unknown_schema_version_is_rejected_with_the_supported_ones(version):
     verdict = checked(make_document("cv"), schema_version=version)
     assert (verdict.state, verdict.primary.code) == ("REJECTED", "SCHEMA_MISMATCH")
     assert verdict.primary.facts["supported"] == " and ".join(SCHEMA_VERSIONS)
 
 
-def test_a_form_that_was_not_drawn_is_for_a_person_and_not_said_to_lack_anything():
+def test_a_form_that_was_not_read_is_reviewed_and_not_reported_as_incomplete():
     seen = make_document("irb-approval", {"Approval Date: 14 Aug 2026": ""}, flags=["unread-form"])
     assert codes(checked(seen, declared="irb-approval")) == ["OCR_LOW_CONFIDENCE"]
 
@@ -205,13 +205,13 @@ def test_a_form_that_was_not_drawn_is_for_a_person_and_not_said_to_lack_anything
 @pytest.mark.parametrize(
     "flag", ["javascript", "launch", "embedded-file", "file-link", "remote", "unsearched"]
 )
-def test_active_content_is_withheld_until_qa_has_looked(flag):
+def test_a_file_with_active_content_is_quarantined_for_qa(flag):
     verdict = checked(make_document("cv", flags=[flag]))
     assert (verdict.state, codes(verdict)) == (DocumentState.IN_REVIEW, ["ACTIVE_CONTENT"])
     assert verdict.is_quarantined
 
 
-def test_a_rejected_document_with_active_content_is_withheld_as_well():
+def test_a_rejected_document_with_active_content_is_quarantined_as_well():
     verdict = checked(make_document("cv", signed=False, flags=["javascript"]))
     assert (verdict.primary.code, verdict.is_quarantined) == ("SIGNATURE_MISSING", True)
 
@@ -221,7 +221,7 @@ def test_xfa_and_a_digital_signature_are_not_active_content():
     assert checked(make_document("cv", flags=flags)).state is DocumentState.ARCHIVED
 
 
-def test_a_blank_page_goes_to_review():
+def test_a_document_with_a_blank_page_is_reviewed():
     blank = make_page(number=2, is_blank=True)
     verdict = checked(make_reading(*make_document("cv").pages, blank))
     assert [(f.code, f.page) for f in verdict.findings] == [("BLANK_OR_MISSING_PAGE", 2)]
@@ -233,7 +233,7 @@ def numbered(*numbers, total=3, unnumbered=0):
     return checked(make_reading(*pages, *more), declared="cv")
 
 
-def test_a_gap_in_the_page_numbers_goes_to_review():
+def test_a_document_with_missing_page_numbers_is_reviewed():
     verdict = numbered(1, 3)
     assert codes(verdict) == ["BLANK_OR_MISSING_PAGE"]
     assert verdict.primary.facts == {"missing": "2", "present": 2, "total": 3}
@@ -242,7 +242,7 @@ def test_a_gap_in_the_page_numbers_goes_to_review():
 @pytest.mark.parametrize(
     ("numbers", "unnumbered"), [((1, 2, 3), 0), ((1, 3), 1), ((2,), 2), ((), 1)]
 )
-def test_no_page_is_called_missing_that_may_be_there(numbers, unnumbered):
+def test_no_page_is_reported_as_missing_if_it_may_be_present(numbers, unnumbered):
     assert "BLANK_OR_MISSING_PAGE" not in codes(numbered(*numbers, unnumbered=unnumbered))
 
 
@@ -259,33 +259,33 @@ def test_a_coarse_scan_that_cannot_be_read_is_rejected_with_its_resolution():
     [("A npowwran npoToKoN NM cornaceH", "with KnvHu4eckon"), ("",)],
     ids=["misread", "none"],
 )
-def test_a_coarse_scan_that_shows_no_english_may_be_in_a_language_we_lack(lines):
+def test_a_coarse_scan_without_english_words_is_reviewed(lines):
     verdict = checked(make_reading(make_page(*lines, **COARSE)), declared="cv")
     assert "ILLEGIBLE_SCAN" not in codes(verdict)
     assert RuleFinding("OCR_LOW_CONFIDENCE", 1, {"what": "the text", "page": 1}) in verdict.findings
 
 
-def test_a_page_that_ocr_failed_at_is_not_called_illegible():
+def test_a_page_at_which_ocr_failed_is_not_called_illegible():
     failed = make_page("of the", number=2, error="OCR took too long", **COARSE)
     verdict = checked(make_reading(make_page(*LICENCE), failed))
     assert codes(verdict) == ["OCR_LOW_CONFIDENCE"]
 
 
 @pytest.mark.parametrize(("uncovered", "state"), [(0.1, "ARCHIVED"), (0.11, "IN_REVIEW")])
-def test_a_page_of_which_much_was_passed_over_goes_to_review(uncovered, state):
+def test_a_page_with_much_unread_text_is_reviewed(uncovered, state):
     verdict = checked(make_document("medical-licence", **SCAN, uncovered=uncovered))
     assert verdict.state == state
     passed_over = RuleFinding("OCR_LOW_CONFIDENCE", 1, {"what": "all of the text", "page": 1})
     assert verdict.primary == (passed_over if state == "IN_REVIEW" else None)
 
 
-def test_a_fine_scan_that_cannot_be_read_may_be_in_a_language_we_lack():
+def test_a_fine_scan_that_cannot_be_read_is_reviewed():
     verdict = checked(make_document("medical-licence", source=TextSource.OCR, confidence=40.0))
     assert "ILLEGIBLE_SCAN" not in codes(verdict)
     assert verdict.state is DocumentState.IN_REVIEW
 
 
-def test_a_page_that_we_failed_to_read_goes_to_review():
+def test_a_document_with_an_unread_page_is_reviewed():
     failed = make_page(number=2, error="OCR failed")
     verdict = checked(make_reading(make_page(*LICENCE), failed))
     assert [(f.code, f.page) for f in verdict.findings] == [("OCR_LOW_CONFIDENCE", 2)]
@@ -296,7 +296,7 @@ def test_a_page_that_we_failed_to_read_goes_to_review():
     [({"signed": False}, "SIGNATURE_MISSING"),
      ({"replace": {"SLX-301": "ABC-999"}}, "PROTOCOL_MISMATCH")],
 )  # fmt: skip
-def test_what_may_stand_on_a_page_that_we_failed_to_read_is_not_called_missing(changes, code):
+def test_an_entry_is_not_reported_as_missing_if_it_may_be_on_an_unread_page(changes, code):
     document = make_document("irb-approval", **changes)
     assert checked(document).primary.code == code
     failed = make_page(number=2, error="process ended (exit code -9)")
@@ -315,14 +315,14 @@ def test_what_may_stand_on_a_page_that_we_failed_to_read_is_not_called_missing(c
         "PARSER_FAILURE",
     ],
 )
-def test_a_file_that_cannot_be_read_is_rejected_for_its_own_reason(code):
+def test_an_unreadable_file_is_rejected_with_its_own_code(code):
     verdict = verdict_of_unreadable(Unreadable(code, {"found": "a web page"}))
     assert (verdict.state, verdict.primary.code) == (DocumentState.REJECTED, code)
     assert verdict.primary.facts == {"found": "a web page"}
 
 
 @given(st.lists(st.sampled_from(list(CODES)), max_size=6))
-def test_the_worst_disposition_decides_whatever_the_order(found):
+def test_the_worst_disposition_decides_in_any_order(found):
     verdict = verdict_from_findings([RuleFinding(code) for code in found])
     worst = min((list(Disposition).index(CODES[code].disposition) for code in found), default=4)
     states = ("HELD", "REJECTED", "IN_REVIEW", "ARCHIVED", "ARCHIVED")
@@ -336,7 +336,7 @@ LINES = st.sampled_from([line for lines, _ in SOUND.values() for line in lines])
 
 @settings(max_examples=40)
 @given(st.lists(LINES, min_size=1, max_size=25), st.sampled_from(["", *SOUND]), st.booleans())
-def test_whatever_is_on_the_page_the_verdict_is_the_same_each_time(lines, declared, scanned):
+def test_the_same_reading_always_gives_the_same_verdict(lines, declared, scanned):
     page = make_page(*lines, signed="Signature", **(SCAN if scanned else {}))
     once, again = (checked(make_reading(page), declared=declared) for _ in range(2))
     assert once == again
@@ -344,18 +344,18 @@ def test_whatever_is_on_the_page_the_verdict_is_the_same_each_time(lines, declar
 
 
 @given(st.text(max_size=200))
-def test_no_text_whatever_stops_the_checks(text):
+def test_the_checks_accept_any_text(text):
     page = make_page(*text.split("\n"))
     assert checked(make_reading(page)).state in set(DocumentState)
 
 
-def test_a_reading_without_pages_is_judged_too():
+def test_a_reading_without_pages_gets_a_verdict():
     empty = DocumentReading(media_type=make_reading().media_type, pages=())
     assert checked(empty, declared="cv").primary.code == "DOC_TYPE_UNRECOGNIZED"
 
 
 def with_signature(result=SignatureResult.TRUSTED, change=None, marks=(), **more):
-    """The CV with a digital signature in place of one by hand."""
+    """Return the CV with a digital signature in place of a handwritten one."""
     signatures = [make_signature(result, **more)]
     return make_document("cv", change, signed=False, signatures=signatures, marks=marks)
 
@@ -407,42 +407,46 @@ FINDINGS = {str(finding): finding for verdict in FAULTY for finding in verdict.f
 
 
 @pytest.mark.parametrize("finding", FINDINGS.values(), ids=str)
-def test_the_facts_of_every_finding_fill_its_sentence(finding):
-    """The last wording is for old findings only: the rules of today know more than that."""
+def test_the_facts_of_every_finding_fill_a_specific_wording(finding):
+    """The last wording is only for old findings, because current rules provide more facts."""
     usable = [w for w in MESSAGES[finding.code].what if placeholders(w) <= {"type", *finding.facts}]
     assert usable[0] != MESSAGES[finding.code].what[-1] or len(MESSAGES[finding.code].what) == 1
     assert all(type(value) in {str, int} for value in finding.facts.values())
 
 
 @pytest.mark.parametrize("name", ["cv.pdf", "CV.PDF", "cv", "cv.v2", ""])
-def test_a_name_that_says_the_kind_of_file_or_none_is_as_good(name):
+def test_a_matching_or_missing_file_name_extension_is_accepted(name):
     assert "TYPE_MISMATCH" not in codes(checked(make_document("cv"), filename=name))
 
 
-def test_a_picture_under_the_name_of_a_pdf_goes_back():
+def test_a_picture_with_the_extension_of_a_pdf_is_rejected():
     picture = dataclasses.replace(make_document("cv"), media_type=MediaType.PNG)
     verdict = checked(picture, filename="cv.pdf")
     assert (verdict.state, verdict.primary.code) == (DocumentState.REJECTED, "TYPE_MISMATCH")
     assert verdict.primary.facts == {"declared": "cv.pdf", "found": "a PNG picture"}
 
 
-def test_every_code_that_a_check_can_give_has_a_document_here_that_gives_it():
+def test_every_code_of_a_check_is_caused_by_a_document_of_these_tests():
     given = {finding.code for verdict in FAULTY for finding in verdict.findings}
     unread = {"EMPTY_FILE", "FILE_TOO_LARGE", "UNSUPPORTED_TYPE", "ENCRYPTED_DOCUMENT"}
     unread |= {"DYNAMIC_XFA_FORM", "CORRUPT_DOCUMENT", "PARSER_FAILURE"}
     elsewhere = {"DOWNLOAD_FAILED", "DUPLICATE_CONTENT", "CHECKSUM_MISMATCH", "MALWARE_SUSPECTED"}
-    elsewhere |= {"LAB_MISMATCH", "IRB_MISMATCH", "PACKET_INCOMPLETE"}  # of a packet as a whole
-    elsewhere.add("QA_REJECTED")  # of a person
+    elsewhere |= {
+        "LAB_MISMATCH",
+        "IRB_MISMATCH",
+        "PACKET_INCOMPLETE",
+    }  # findings that compare documents
+    elsewhere.add("QA_REJECTED")  # a decision of QA
     held = {code for code, entry in CODES.items() if entry.disposition is Disposition.HOLD}
     assert given == set(CODES) - unread - elsewhere - held
 
 
-def test_a_digital_signature_carries_its_own_date():
+def test_a_digital_signature_is_dated_by_its_own_time():
     verdict = checked(with_signature(change={"Date: 27 Oct 2026": ""}))
     assert (verdict.state, verdict.dated) == (DocumentState.ARCHIVED, date(2026, 10, 27))
 
 
-def test_a_digital_signature_that_is_old_or_of_tomorrow_is_judged_by_its_own_date():
+def test_the_time_of_a_digital_signature_is_checked_like_a_date():
     change = {"Date: 27 Oct 2026": ""}
     old = with_signature(change=change, signed_on=date(2024, 1, 1))
     assert codes(checked(old)) == ["STALE_DOCUMENT"]
@@ -451,23 +455,23 @@ def test_a_digital_signature_that_is_old_or_of_tomorrow_is_judged_by_its_own_dat
 
 
 @pytest.mark.parametrize("slug", ["protocol-signature-page", "form-fda-1572", "cv"])
-def test_a_flag_alone_signs_nothing(slug):
+def test_the_signature_flag_of_a_file_does_not_count_as_a_signature(slug):
     reading = make_document(slug, signed=False, flags=["digital-signature"])
     assert "SIGNATURE_MISSING" in codes(checked(reading, declared=slug))
 
 
-def test_a_signature_of_the_right_person_is_not_asked_for_where_somebody_signed_with_ink():
+def test_a_signature_in_ink_needs_no_matching_digital_signature():
     sponsor = make_signature(signer="Lena Hoff", box=Box(400.0, 600.0, 500.0, 640.0))
     assert codes(checked(make_document("cv", signatures=[sponsor]))) == []
 
 
-def test_of_two_signatures_at_the_place_that_of_the_person_counts():
+def test_of_two_digital_signatures_in_the_area_the_expected_persons_counts():
     both = [make_signature(signer="Lena Hoff"), make_signature()]
     assert codes(checked(make_document("cv", signed=False, signatures=both))) == []
 
 
-def test_what_a_signature_draws_is_no_ink_and_its_words_are_no_signature():
-    """Its look is there for anybody to draw: only what was validated counts."""
+def test_the_appearance_of_a_digital_signature_is_neither_ink_nor_a_typed_signature():
+    """Anybody can draw the appearance of a signature, so only a validated signature counts."""
     mark = Box(70.0, 128.0, 190.0, 148.0)
     drawn = with_signature(SignatureResult.EMPTY, marks=[mark])
     assert codes(checked(drawn)) == ["SIGNATURE_EMPTY", "SIGNATURE_MISSING"]
@@ -479,7 +483,7 @@ def test_what_a_signature_draws_is_no_ink_and_its_words_are_no_signature():
     assert "SIGNATURE_EMPTY" in codes(checked(written))
 
 
-def test_an_irb_letter_is_signed_by_somebody_whom_it_names():
+def test_an_irb_letter_must_name_the_person_who_signs_it():
     box = Box(60.0, 170.0, 200.0, 210.0)
     chair = make_signature(signer="Harold Simmons", box=box)
     unsigned = make_document("irb-approval", signed=False, signatures=[chair])
@@ -489,7 +493,7 @@ def test_an_irb_letter_is_signed_by_somebody_whom_it_names():
     assert codes(checked(letter, declared="irb-approval")) == []
 
 
-def test_somebody_who_was_declared_is_expected_to_sign_where_no_name_was_read():
+def test_the_declared_person_has_to_sign_if_no_name_was_read():
     unnamed = {"Name: Margaret Whitfield, MD": "Margaret Whitfield, MD"}
     mine = make_document("cv", unnamed, signed=False, signatures=[make_signature()])
     assert codes(checked(mine, person="margaret whitfield")) == []
@@ -498,6 +502,6 @@ def test_somebody_who_was_declared_is_expected_to_sign_where_no_name_was_read():
     assert codes(checked(theirs, person="margaret whitfield")) == ["SIGNER_MISMATCH"]
 
 
-def test_a_document_with_ink_but_no_caption_for_it_goes_to_review():
+def test_a_document_with_ink_but_without_a_signature_caption_is_reviewed():
     reading = make_document("cv", {"Signature:": ""}, signed=False, marks=(STAMP,))
     assert codes(checked(reading)) == ["OCR_LOW_CONFIDENCE"]

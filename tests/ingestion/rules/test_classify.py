@@ -9,20 +9,20 @@ every_type = pytest.mark.parametrize("slug", SOUND)
 
 
 @every_type
-def test_a_sound_document_is_recognised_though_nothing_was_declared(slug):
+def test_a_complete_document_is_recognised_without_a_declared_type(slug):
     found = classify(make_document(slug))
     assert (found.slug, found.fit) == (slug, TypeMatch.AGREED)
 
 
 @every_type
-def test_a_spoilt_scan_is_recognised_too(slug):
+def test_a_badly_read_scan_is_recognised_too(slug):
     misread = {"O": "0", "I": "l", "E": "E"}
     lines = [line.translate(str.maketrans(misread)) for line in SOUND[slug][0]]
     page = make_page(*lines, source=TextSource.OCR, confidence=80.0)
     assert classify(make_reading(page)).slug == slug
 
 
-def test_misread_letters_are_forgiven_where_nothing_else_was_found():
+def test_misread_titles_are_recognised_if_nothing_else_was_found():
     page = make_page(
         "STATEMEHT OF INVESTICATOR", "FORN FDA 1572", "NANE AND ADDRESS OF INVESTIGATDR"
     )
@@ -31,42 +31,42 @@ def test_misread_letters_are_forgiven_where_nothing_else_was_found():
     assert classify(make_reading(scan)).slug == "form-fda-1572"
 
 
-def test_a_document_that_clearly_is_another_one_is_a_conflict():
+def test_a_document_that_clearly_has_another_type_is_a_conflict():
     found = classify(make_document("form-fda-1572"), "irb-approval")
     assert (found.slug, found.fit) == ("form-fda-1572", TypeMatch.CONFLICT)
 
 
-def test_the_evidence_can_be_read_out():
+def test_the_evidence_is_readable():
     found = classify(make_document("form-fda-1572"))
     assert found.best.evidence.startswith('"STATEMENT OF INVESTIGATOR" on page 1, "FORM FDA 1572"')
 
 
 @pytest.mark.parametrize("declared", ["", "cv"])
-def test_what_no_landmark_speaks_for_is_not_guessed(declared):
+def test_without_landmarks_no_type_is_recognised(declared):
     page = make_page("Dear colleagues,", "the canteen is closed on Friday.")
     found = classify(make_reading(page), declared)
     assert (found.slug, found.fit) == ("", TypeMatch.UNRECOGNIZED)
 
 
-def test_between_two_types_that_speak_equally_loud_nobody_guesses():
+def test_two_types_with_equal_scores_are_not_decided():
     both = make_page(
         "LABORATORY NORMAL RANGES", "MEDICAL LICENSE", "License Number", "Hemoglobin", "Units"
     )
     assert classify(make_reading(both)).fit is TypeMatch.UNRECOGNIZED
 
 
-def test_between_two_types_the_declared_one_is_believed():
+def test_of_two_types_with_similar_scores_the_declared_one_is_accepted():
     both = make_page("NORMAL RANGES", "Hemoglobin", "MEDICAL LICENSE", "License Number")
     found = classify(make_reading(both), "lab-normal-ranges")
     assert (found.slug, found.fit) == ("lab-normal-ranges", TypeMatch.AGREED)
 
 
-def test_a_form_that_mentions_a_cv_is_no_cv():
+def test_a_form_that_mentions_a_cv_is_not_classified_as_a_cv():
     page = make_page("Attached:", *["-"] * 12, "CURRICULUM VITAE", "education", "licensure")
     assert classify(make_reading(page), "cv").fit is TypeMatch.UNRECOGNIZED
 
 
-def test_an_fda_1571_is_not_taken_for_a_1572():
+def test_an_fda_1571_is_not_classified_as_a_1572():
     page = make_page("FORM FDA 1571", "attach Form FDA 1572, the Statement of Investigator")
     assert classify(make_reading(page)).fit is TypeMatch.UNRECOGNIZED
 
@@ -105,7 +105,7 @@ def test_an_fda_3455_is_a_financial_disclosure_as_well():
         ("financial-disclosure", ("Confidential Information", "Clinical Trial Agreement")),
     ],
 )
-def test_what_another_type_speaks_of_does_not_make_a_document_one_of_it(slug, lines):
+def test_a_mention_of_another_type_does_not_change_the_classification(slug, lines):
     page = make_page(*SOUND[slug][0], *lines)
     assert classify(make_reading(page)).slug == slug
 
@@ -117,7 +117,7 @@ def test_what_another_type_speaks_of_does_not_make_a_document_one_of_it(slug, li
         ("PROTOCOL SIGNATURE PAGE (incorporating Amendment 2)", "protocol-signature-page"),
     ],
 )
-def test_whether_a_protocol_or_an_amendment_was_read_decides(title, slug):
+def test_the_title_distinguishes_protocol_pages_from_amendment_pages(title, slug):
     document = "protocol amendment 2" if "AMENDMENT 2 -" in title else "this protocol"
     page = make_page(
         title, f"I have read {document} and agree to conduct the study.", "Amendment number: 2"
@@ -125,7 +125,7 @@ def test_whether_a_protocol_or_an_amendment_was_read_decides(title, slug):
     assert classify(make_reading(page)).slug == slug
 
 
-def test_a_letter_that_comes_with_the_boards_roster_is_still_the_approval():
+def test_an_approval_letter_with_the_irb_roster_is_classified_as_the_approval():
     letter, roster = (SOUND[slug][0] for slug in ("irb-approval", "irb-roster"))
     both = make_reading(make_page(*letter), make_page(*roster, number=2))
     assert classify(both).slug == "irb-approval"
@@ -160,7 +160,7 @@ def test_a_file_name_suggests_a_type(filename, slug):
     assert guess_type(filename) == slug
 
 
-def test_clear_text_is_believed_before_the_file_name():
+def test_clear_text_has_priority_over_the_file_name():
     text = "\n".join(SOUND["cv"][0])
     assert guess_type("irb.pdf", text) == "cv"
     assert guess_type("irb.pdf", "nothing telling") == "irb-approval"

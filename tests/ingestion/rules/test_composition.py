@@ -1,4 +1,4 @@
-"""Files that hold more than one document: never filed, and said what is where."""
+"""Tests of files with more than one document, which are reviewed with a list of the documents."""
 
 import io
 from datetime import date
@@ -16,7 +16,7 @@ from samples.people_and_sites import sample_site
 from samples.renditions import make_scan
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
-from tests.ingestion.rules.papers import make_paper, read_papers
+from tests.ingestion.rules.printed_documents import make_printed, read_documents
 
 TODAY = date(2026, 11, 20)
 HERE, NEIGHBOUR = "1001", "1002"
@@ -28,12 +28,12 @@ def sample(slug, where=HERE, fault=None):
 
 
 def unnumbered(*slugs):
-    """Without the page numbers that the samples print: their binders are told by titles alone."""
-    return [make_paper(*SOUND[slug][0], signed=SOUND[slug][1]) for slug in slugs]
+    """Remove the printed page numbers, so that only titles show where documents begin."""
+    return [make_printed(*SOUND[slug][0], signed=SOUND[slug][1]) for slug in slugs]
 
 
 def cv_that_lists_certificates():
-    """Three pages, the second of which begins with a licence and with courses."""
+    """Return a CV of three pages, the second of which begins with a licence and courses."""
     output = io.BytesIO()
     canvas = Canvas(output, (612, 792), invariant=1)
     pages = (
@@ -79,7 +79,7 @@ def binders():
 
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory):
-    return read_papers(tmp_path_factory.mktemp("binders"), dict(binders()))
+    return read_documents(tmp_path_factory.mktemp("binders"), dict(binders()))
 
 
 def verdict(reading, declared):
@@ -136,13 +136,13 @@ def verdict(reading, declared):
         ),
     ],
 )
-def test_a_file_with_several_documents_goes_to_review_which_says_what_is_where(
+def test_a_file_with_several_documents_is_reviewed_with_a_list_of_them(
     readings, name, declared, documents
 ):
     seen = verdict(readings[name], declared)
     assert (seen.state, seen.primary.code) == ("IN_REVIEW", "MULTIPLE_DOCUMENTS")
     assert seen.primary.facts == {"documents": documents}
-    assert seen.fields == ()  # whose values they are, nobody can tell
+    assert seen.fields == ()  # it is not known to which document a value belongs
 
 
 def test_each_of_eight_documents_is_named_with_its_pages(readings):
@@ -157,25 +157,25 @@ def test_a_cv_that_lists_licences_and_certificates_is_one_document(readings):
 
 
 @pytest.mark.parametrize("slug", SOUND)
-def test_a_file_with_more_pages_than_its_type_has_goes_to_review(slug):
+def test_a_file_with_too_many_pages_for_its_type_is_reviewed(slug):
     (page,) = make_document(slug).pages
-    most = TYPES[slug].max_pages
-    more = [make_page("Continued", number=number) for number in range(2, most + 2)]
+    max_pages = TYPES[slug].max_pages
+    more = [make_page("Continued", number=number) for number in range(2, max_pages + 2)]
     assert "MULTIPLE_DOCUMENTS" not in codes(checked(make_reading(page, *more[:-1]), declared=slug))
     seen = checked(make_reading(page, *more), declared=slug)
     assert (seen.state, seen.primary.code) == ("IN_REVIEW", "MULTIPLE_DOCUMENTS")
-    assert seen.primary.facts == {"pages": most + 1, "limit_pages": most}
+    assert seen.primary.facts == {"pages": max_pages + 1, "limit_pages": max_pages}
 
 
 def pages_of(*slugs, running="", total=0):
-    """One page of each type, each with a running header and a number where one is asked for."""
+    """Return one page of each type, with a running header and, if requested, a number."""
     for number, slug in enumerate(slugs, start=1):
         numbering = f"Page {number} of {total}" if total else ""
         yield make_page(*filter(None, (running, *SOUND[slug][0], numbering)), number=number)
 
 
 @pytest.mark.parametrize("before", SOUND)
-def test_a_document_of_another_type_is_told_without_any_page_numbers(before):
+def test_a_document_of_another_type_is_found_without_page_numbers(before):
     others = SOUND.keys() - {before, *TYPES[before].mentions}
     filed_with = {
         after
@@ -186,12 +186,12 @@ def test_a_document_of_another_type_is_told_without_any_page_numbers(before):
     assert filed_with == set()
 
 
-def test_a_binder_that_was_numbered_throughout_is_several_documents_all_the_same():
+def test_several_documents_with_continuous_page_numbers_are_found():
     reading = make_reading(*pages_of("irb-approval", "form-fda-1572", total=2))
     assert "MULTIPLE_DOCUMENTS" in codes(checked(reading, declared="irb-approval"))
 
 
-def test_a_numbering_that_begins_again_begins_another_document():
+def test_a_new_page_numbering_begins_another_document():
     pages = [
         *pages_of("irb-approval", total=1),
         make_page("Dear colleague", "Page 1 of 1", number=2),
@@ -202,7 +202,7 @@ def test_a_numbering_that_begins_again_begins_another_document():
     }
 
 
-def test_a_title_that_runs_over_every_page_begins_nothing():
+def test_a_title_in_the_header_of_every_page_begins_no_document():
     running = "INFORMED CONSENT FORM"
     first = make_page(*SOUND["informed-consent-form"][0], "Page 1 of 3", number=1)
     more = [
@@ -220,7 +220,7 @@ def test_a_title_that_runs_over_every_page_begins_nothing():
 
 
 def test_a_report_in_two_parts_is_one_certificate():
-    """As CITI's: both parts name the course, and each has a date of its own."""
+    """Both parts of a CITI report name the course, and each has its own date."""
     part = (
         "COMPLETION REPORT - PART {part} OF 2",
         "CITI Program",

@@ -1,4 +1,4 @@
-"""A GCP certificate is about Good Clinical Practice: certificates of other courses are not."""
+"""Tests of training certificates, whose type depends on their course."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import sentences
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
-from tests.ingestion.rules.papers import read_papers
+from tests.ingestion.rules.printed_documents import read_documents
 
 GCP, HUMAN = "gcp-certificate", "human-subjects-certificate"
 SOCIAL, DATA = "social-behavioral-certificate", "data-specimens-certificate"
@@ -16,7 +16,7 @@ OTHERS = [HUMAN, SOCIAL, DATA, CONDUCT]
 
 
 def report(group, learners, stage="Stage 1 - Basic Course"):
-    """As CITI's completion reports are worded."""
+    """Return the lines of a CITI completion report."""
     return make_reading(
         make_page(
             "COLLABORATIVE INSTITUTIONAL TRAINING INITIATIVE (CITI PROGRAM)",
@@ -36,7 +36,7 @@ def report(group, learners, stage="Stage 1 - Basic Course"):
 
 
 def certificate(group, learners):
-    """As CITI's certificates are worded: the captions stand below."""
+    """Return the lines of a CITI certificate, whose captions are below the values."""
     return make_reading(
         make_page(
             "www.citiprogram.org",
@@ -81,7 +81,7 @@ COURSES = [
 
 @pytest.mark.parametrize("worded", [report, certificate])
 @pytest.mark.parametrize(("group", "learners", "slug"), COURSES)
-def test_the_course_decides_and_not_the_look_of_the_certificate(group, learners, slug, worded):
+def test_the_course_decides_the_type_of_a_certificate(group, learners, slug, worded):
     reading = worded(group, learners)
     assert classify(reading).slug == slug
     verdict = checked(reading, declared=slug, person="Margaret Whitfield")
@@ -93,9 +93,9 @@ def test_the_course_decides_and_not_the_look_of_the_certificate(group, learners,
 def test_another_course_is_not_filed_as_a_gcp_certificate(group, learners, slug, worded):
     verdict = checked(worded(group, learners), declared=GCP, person="Margaret Whitfield")
     assert (verdict.state, codes(verdict)) == ("IN_REVIEW", ["DOC_TYPE_CONFLICT"])
-    told = sentences("DOC_TYPE_CONFLICT", verdict.primary.facts)
-    assert TYPES[slug].name.casefold() in told.what.casefold()
-    assert "sent as a GCP certificate" in told.what
+    texts = sentences("DOC_TYPE_CONFLICT", verdict.primary.facts)
+    assert TYPES[slug].name.casefold() in texts.what.casefold()
+    assert "sent as a GCP certificate" in texts.what
 
 
 @pytest.mark.parametrize(
@@ -107,17 +107,17 @@ def test_another_course_is_not_filed_as_a_gcp_certificate(group, learners, slug,
     ],
 )
 @pytest.mark.parametrize("worded", [report, certificate])
-def test_a_course_of_no_type_of_ours_is_for_a_person_to_look_at(group, learners, worded):
+def test_a_certificate_of_an_unknown_course_is_reviewed(group, learners, worded):
     verdict = checked(worded(group, learners), declared=GCP)
     assert (verdict.state, codes(verdict)) == ("IN_REVIEW", ["DOC_TYPE_UNRECOGNIZED"])
 
 
 @pytest.mark.parametrize("slug", OTHERS)
-def test_no_other_course_is_expected_of_a_site_or_taken_for_gcp(slug):
+def test_no_other_course_is_required_or_counts_as_gcp(slug):
     assert classify(make_document(slug), GCP).slug != GCP
 
 
-def test_a_printed_expiry_wins_over_the_greatest_age():
+def test_a_printed_expiry_date_has_priority_over_the_maximum_age():
     old = {"17 March 2026": "17 March 2022"}
     assert codes(checked(make_document(GCP, old), declared=GCP)) == ["STALE_DOCUMENT"]
     printed = {"17 March 2026": "17 March 2022     Expiration Date: 16 March 2027"}
@@ -135,12 +135,12 @@ REAL = {
 }
 
 
-def test_real_certificates_are_of_the_course_that_they_name(corpus, tmp_path):
+def test_real_certificates_are_classified_by_their_course(corpus, tmp_path):
     names = [name for name in REAL if (corpus / "real" / name).exists()]
     if not names:
         pytest.skip("the real documents are not here")
-    papers = {name: (corpus / "real" / name).read_bytes() for name in names}
-    readings = read_papers(tmp_path, papers)
+    documents = {name: (corpus / "real" / name).read_bytes() for name in names}
+    readings = read_documents(tmp_path, documents)
     for name in names:
         assert classify(readings[name]).slug == REAL[name], name
         verdict = checked(readings[name], declared=GCP)

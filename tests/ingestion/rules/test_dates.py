@@ -24,7 +24,7 @@ def days(text, **how):
 
 
 @given(ANY_DAY, st.sampled_from(FORMS))
-def test_a_date_is_read_back_as_it_was_written_in_whatever_form(day, form):
+def test_dates_are_read_in_all_written_forms(day, form):
     assert days(f"signed on {form.format(day)}, here") == [day]
 
 
@@ -34,7 +34,7 @@ def test_an_american_form_puts_the_month_first(day):
 
 
 @given(ANY_DAY)
-def test_elsewhere_a_date_that_may_mean_two_days_means_none(day):
+def test_an_ambiguous_date_has_no_day(day):
     (written,) = dates.find_dates(f"{day:%m/%d/%Y}")
     if written.is_ambiguous:
         assert written.day is None
@@ -43,44 +43,44 @@ def test_elsewhere_a_date_that_may_mean_two_days_means_none(day):
 
 
 @given(ANY_DAY)
-def test_digits_misread_as_letters_are_still_digits(day):
+def test_digits_misread_as_letters_are_corrected(day):
     misread = f"{day:%d} {day:%b} {day:%Y}".replace("0", "O").replace("1", "l")
     assert days(misread) == [day]
 
 
-def test_a_round_sign_that_was_read_twice_changes_no_day():
+def test_a_doubled_round_character_does_not_change_the_day():
     assert days("O05 Mar 2026") == [date(2026, 3, 5)]
     assert days("O12 Mar 2026") == [date(2026, 3, 12)]
     assert days("FO5 Mar 2026") == []
 
 
 @given(ANY_DAY, st.integers(0, 120))
-def test_months_later_is_never_another_month_and_never_a_later_day_of_it(day, months):
+def test_adding_months_keeps_the_day_or_ends_with_the_month(day, months):
     later = dates.add_months(day, months)
     assert (later.year - day.year) * 12 + later.month - day.month == months
     assert later.day <= day.day
 
 
-def test_the_last_of_a_long_month_falls_on_the_last_of_a_short_one():
+def test_the_last_day_of_a_long_month_becomes_the_last_day_of_a_short_one():
     assert dates.add_months(date(2024, 8, 31), 6) == date(2025, 2, 28)
 
 
 @pytest.mark.parametrize("text", ["31 Feb 2026", "2026-13-01", "2026-00-12", "40/40/2026"])
-def test_a_day_that_does_not_exist_is_seen_but_means_no_day(text):
+def test_a_date_that_does_not_exist_is_found_without_a_day(text):
     (written,) = dates.find_dates(text)
     assert (written.day, written.is_ambiguous) == (None, False)
 
 
 @pytest.mark.parametrize("text", ["page 12 of 2026", "SLX-301", "21 CFR 312.53", "12 foo 2026", ""])
-def test_what_is_no_date_is_not_taken_for_one(text):
+def test_other_numbers_are_not_read_as_dates(text):
     assert days(text) == []
 
 
-def test_the_line_that_a_date_was_written_on_does_not_hide_it():
+def test_a_date_is_found_on_a_fill_in_line():
     assert days("Date: _11 Nov 2026_") == [date(2026, 11, 11)]
 
 
-def test_a_date_does_not_move_whatever_the_time_zone(monkeypatch):
+def test_dates_do_not_depend_on_the_time_zone(monkeypatch):
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     (written,) = dates.find_dates("2026-03-12")
     assert written.day == date(2026, 3, 12)

@@ -1,4 +1,4 @@
-"""Names are compared as a careful reader would: leniently in writing, strictly in substance."""
+"""Tests of the comparison of names: lenient in writing, strict in substance."""
 
 import pytest
 from hypothesis import given
@@ -28,7 +28,7 @@ WRITTEN = st.sampled_from(
 
 
 @given(GIVEN, FAMILY, WRITTEN, TITLES, DEGREES)
-def test_a_name_is_the_same_however_it_is_written(given_name, family, written, title, degrees):
+def test_a_name_may_be_written_in_different_ways(given_name, family, written, title, degrees):
     plain, other = f"{given_name} {family}", f"{title}{written(given_name, family)}{degrees}"
     assert is_same_person(plain, other)
 
@@ -44,7 +44,7 @@ def test_another_family_name_is_another_person(name, one, other, degrees):
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_comparing_is_symmetric_and_stops_at_no_text(one, other):
+def test_comparisons_are_symmetric_for_any_text(one, other):
     for same in (is_same_person, may_be_same_person, is_same_institution, is_same_version):
         assert same(one, other) == same(other, one)
     for same in (may_be_same_person, is_same_institution, is_same_version):
@@ -70,7 +70,7 @@ def test_a_shared_first_name_or_surname_does_not_make_one_person(
 
 
 @given(GIVEN, FAMILY, WRITTEN, TITLES, DEGREES)
-def test_what_is_one_person_may_be_one_person(given_name, family, written, title, degrees):
+def test_the_same_person_may_be_the_same_person(given_name, family, written, title, degrees):
     plain, other = f"{given_name} {family}", f"{title}{written(given_name, family)}{degrees}"
     assert may_be_same_person(plain, other)
 
@@ -93,7 +93,7 @@ def test_what_is_one_person_may_be_one_person(given_name, family, written, title
         ("J. S.", "John Smith", False),
     ],
 )
-def test_too_little_of_a_name_contradicts_nothing_and_identifies_nobody(one, other, may_be):
+def test_a_partial_name_identifies_nobody(one, other, may_be):
     assert not is_same_person(one, other)
     assert may_be_same_person(one, other) == may_be
 
@@ -123,7 +123,7 @@ def test_too_little_of_a_name_contradicts_nothing_and_identifies_nobody(one, oth
         ("Suharto", "SUHARTO"),
     ],
 )
-def test_these_are_one_person(one, other):
+def test_these_names_are_the_same_person(one, other):
     assert is_same_person(one, other)
 
 
@@ -138,7 +138,7 @@ def test_these_are_one_person(one, other):
         ("A. Smith", "J. Smith"),
     ],
 )
-def test_these_are_two(one, other):
+def test_these_names_are_two_people(one, other):
     assert not is_same_person(one, other)
 
 
@@ -162,5 +162,5 @@ def test_an_institution_is_the_same_with_and_without_its_address(one, other, is_
     ("one", "other", "is_same"),
     [("3.0", "v3", True), ("3", "3.1", False), ("2.1", "2.10", False), ("final", "3.0", True)],
 )
-def test_versions_are_numbers_and_not_words(one, other, is_same):
+def test_versions_are_compared_as_numbers(one, other, is_same):
     assert is_same_version(one, other) == is_same

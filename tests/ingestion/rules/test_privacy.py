@@ -1,10 +1,10 @@
-"""Details of study participants are withheld, and nothing else is taken for them."""
+"""Tests of the detection of details of study participants."""
 
 import pytest
 
 from tests.ingestion.rules.documents import SOUND
 from tests.ingestion.rules.pages import checked, codes
-from tests.ingestion.rules.papers import make_paper, read_papers
+from tests.ingestion.rules.printed_documents import make_printed, read_documents
 
 RECORDS = {
     "a patient's name and birthday": ("Patient name: Jane Roe", "Date of birth: 12 Mar 1956"),
@@ -68,16 +68,16 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory):
-    papers = {name: make_paper(*lines) for name, lines in (RECORDS | OTHERS).items()}
-    papers |= {
-        f"{name} scanned": make_paper(*RECORDS[name], scanned=True)
+    documents = {name: make_printed(*lines) for name, lines in (RECORDS | OTHERS).items()}
+    documents |= {
+        f"{name} scanned": make_printed(*RECORDS[name], scanned=True)
         for name in ("a patient's name and birthday", "a log of subjects")
     }
-    return read_papers(tmp_path_factory.mktemp("records"), papers)
+    return read_documents(tmp_path_factory.mktemp("records"), documents)
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_details_of_a_participant_are_withheld_until_qa_has_looked(name, readings):
+def test_participant_details_are_quarantined_for_qa(name, readings):
     verdict = checked(readings[name])
     assert (verdict.state, verdict.primary.code) == ("IN_REVIEW", "PHI_SUSPECTED")
     assert verdict.is_quarantined
@@ -85,16 +85,16 @@ def test_details_of_a_participant_are_withheld_until_qa_has_looked(name, reading
 
 
 @pytest.mark.parametrize("name", ["a patient's name and birthday", "a log of subjects"])
-def test_on_a_scan_too(name, readings):
+def test_participant_details_on_a_scan_are_quarantined(name, readings):
     assert "PHI_SUSPECTED" in codes(checked(readings[f"{name} scanned"]))
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_nothing_else_is_taken_for_them(name, readings):
+def test_other_details_are_not_quarantined(name, readings):
     assert "PHI_SUSPECTED" not in codes(checked(readings[name]))
 
 
 def test_an_approved_form_with_lines_for_a_participant_is_filed(tmp_path):
     lines = (*SOUND["informed-consent-form"][0], "Date of birth: ________   MRN: ________")
-    (reading,) = read_papers(tmp_path, {"form": make_paper(*lines)}).values()
+    (reading,) = read_documents(tmp_path, {"form": make_printed(*lines)}).values()
     assert checked(reading, declared="informed-consent-form").state == "ARCHIVED"

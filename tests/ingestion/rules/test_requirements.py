@@ -1,4 +1,4 @@
-"""What a site needs: each document's standing, of everybody and every laboratory that is named."""
+"""Tests of the status of each document that a site needs."""
 
 from datetime import date, timedelta
 
@@ -14,7 +14,7 @@ from ingestion.rules.site_file.requirements import (
     WaivedRequirement,
     list_requirements,
 )
-from tests.ingestion.rules.dossiers import LAB, PI, SUB, dossier, paper
+from tests.ingestion.rules.site_documents import LAB, PI, SUB, dossier, paper
 
 TODAY = date(2026, 11, 20)
 CV = ExpectedDocument("cv", RequiredFor.TEAM)
@@ -22,23 +22,25 @@ LICENCE = ExpectedDocument("medical-licence")
 S = RequirementStatus
 
 
-def standing_of(*papers, waived=(), wanted=LICENCE):
-    (only,) = list_requirements([wanted], papers, waived, TODAY)
+def standing_of(*documents, waived=(), wanted=LICENCE):
+    (only,) = list_requirements([wanted], documents, waived, TODAY)
     return only
 
 
-def rows(papers, waived=(), wanted=DEFAULT_EXPECTED_DOCUMENTS):
-    return {(row.kind, row.whose): row for row in list_requirements(wanted, papers, waived, TODAY)}
+def rows(documents, waived=(), wanted=DEFAULT_EXPECTED_DOCUMENTS):
+    return {
+        (row.kind, row.whose): row for row in list_requirements(wanted, documents, waived, TODAY)
+    }
 
 
-def test_a_site_of_which_nothing_is_known_needs_each_document_once():
+def test_a_site_without_documents_needs_each_document_once():
     found = list_requirements(DEFAULT_EXPECTED_DOCUMENTS, [], [], TODAY)
     assert [(row.kind, row.whose, row.status) for row in found] == [
         (wanted.kind, "", S.MISSING) for wanted in DEFAULT_EXPECTED_DOCUMENTS
     ]
 
 
-def test_a_whole_packet_meets_every_requirement():
+def test_a_complete_packet_meets_every_requirement():
     assert {row.status for row in rows(dossier()).values()} == {S.CURRENT}
 
 
@@ -57,7 +59,7 @@ def test_a_whole_packet_meets_every_requirement():
         ("DEDUPED", S.MISSING),
     ],
 )
-def test_a_documents_state_gives_its_standing(state, standing):
+def test_the_state_of_a_document_decides_the_status(state, standing):
     row = standing_of(paper("medical-licence", state=state))
     assert row.status is standing
     assert (row.document is None) == (standing is S.MISSING)
@@ -68,17 +70,17 @@ def filed(key=1, *, days=400, expires_soon=False, **rest):
     return paper("medical-licence", key, expires=expires, expires_soon=expires_soon, **rest)
 
 
-def test_the_last_day_still_counts_and_the_next_one_does_not():
+def test_a_document_is_valid_on_its_last_day_and_not_after():
     assert standing_of(filed(days=0, expires_soon=True)).status is S.EXPIRING
     assert standing_of(filed(days=-1)).status is S.EXPIRED
 
 
-def test_where_the_study_only_warns_what_ran_out_still_counts():
+def test_an_expired_document_counts_if_the_study_only_warns():
     row = standing_of(filed(days=-1, expires_soon=True, is_accepted_after_expiry=True))
     assert row.status is S.EXPIRING
 
 
-def test_what_is_on_file_counts_until_something_newer_is():
+def test_a_filed_document_counts_until_a_newer_one_is_filed():
     rejected = filed(2, state="REJECTED")
     assert standing_of(filed(1), rejected).status is S.CURRENT
     assert standing_of(filed(1, days=-1), rejected).status is S.RETURNED
@@ -86,7 +88,7 @@ def test_what_is_on_file_counts_until_something_newer_is():
     assert standing_of(filed(1, days=-1), filed(2)).document.key == 2
 
 
-def test_a_waiver_meets_what_nothing_on_file_meets():
+def test_a_waiver_meets_a_requirement_without_a_valid_document():
     waiver = WaivedRequirement(
         "medical-licence", "The investigator holds no licence of this state."
     )
@@ -96,14 +98,14 @@ def test_a_waiver_meets_what_nothing_on_file_meets():
     assert (row.status, row.reason) == (S.CURRENT, "")
 
 
-def test_a_waiver_for_one_person_leaves_the_others_as_they_are():
-    papers = dossier(without=["cv"])
-    found = rows(papers, [WaivedRequirement("cv", "Retired in May.", "Weber, Jonas")])
+def test_a_waiver_for_one_person_does_not_change_others():
+    documents = dossier(without=["cv"])
+    found = rows(documents, [WaivedRequirement("cv", "Retired in May.", "Weber, Jonas")])
     assert found["cv", f"{SUB}, MD"].status is S.WAIVED
     assert found["cv", f"{PI}, MD"].status is S.MISSING
 
 
-def test_everybody_whom_the_form_names_needs_papers_of_their_own():
+def test_everybody_on_the_form_needs_their_own_documents():
     found = rows(dossier(with_sub=False))
     assert found["cv", f"{PI}, MD"].status is S.CURRENT
     row = found["cv", f"{SUB}, MD"]
@@ -111,7 +113,7 @@ def test_everybody_whom_the_form_names_needs_papers_of_their_own():
     assert ("medical-licence", f"{SUB}, MD") not in found
 
 
-def test_every_laboratory_of_the_form_needs_its_own_and_no_line_of_an_address_does():
+def test_every_laboratory_on_the_form_needs_its_own_documents():
     form = {"form-fda-1572": {"labs": f"{LAB}; 12 Main Street; Maple Grove Pathology, Ohio"}}
     found = rows(dossier(form))
     assert found["lab-certification", LAB].status is S.CURRENT
@@ -121,7 +123,7 @@ def test_every_laboratory_of_the_form_needs_its_own_and_no_line_of_an_address_do
     ]
 
 
-def test_a_laboratory_is_known_by_its_number_as_well():
+def test_a_laboratory_is_recognised_by_its_clia_number():
     form = {"form-fda-1572": {"labs": "CRCL, CLIA 36D9900101"}}
     certificate = {"lab-certification": {"clia_number": "36D9900101"}}
     found = rows(dossier(form | certificate))
@@ -129,34 +131,34 @@ def test_a_laboratory_is_known_by_its_number_as_well():
 
 
 @pytest.mark.parametrize("none", ["None", "N/A", "n/a.", "", "Not applicable"])
-def test_none_is_nobody(none):
+def test_the_word_none_names_nobody(none):
     found = rows(dossier({"form-fda-1572": {"subinvestigators": none}}))
     assert [whose for kind, whose in found if kind == "cv"] == [f"{PI}, MD"]
 
 
-def test_names_that_may_be_misread_ask_for_nobodys_papers():
+def test_names_that_may_be_misread_require_no_documents():
     form = paper(
         "form-fda-1572", confidence=60.0, values={"subinvestigators": SUB, "investigator": PI}
     )
     assert [row.whose for row in list_requirements([CV], [form], [], TODAY)] == [""]
 
 
-def test_a_paper_that_does_not_say_whose_it_is_is_not_called_missing():
-    papers = [paper("form-fda-1572", 1, values={"investigator": PI, "subinvestigators": SUB}),
+def test_a_document_without_a_name_counts_for_the_only_person_without_one():
+    documents = [paper("form-fda-1572", 1, values={"investigator": PI, "subinvestigators": SUB}),
               paper("cv", 2, values={"person": SUB}), paper("cv", 3)]  # fmt: skip
-    assert {row.status for row in list_requirements([CV], papers, [], TODAY)} == {S.CURRENT}
+    assert {row.status for row in list_requirements([CV], documents, [], TODAY)} == {S.CURRENT}
 
 
-def test_whose_it_was_sent_as_tells_where_the_page_does_not():
-    papers = [paper("form-fda-1572", 1, values={"investigator": PI, "subinvestigators": SUB}),
+def test_the_declared_person_counts_if_the_document_names_nobody():
+    documents = [paper("form-fda-1572", 1, values={"investigator": PI, "subinvestigators": SUB}),
               paper("cv", 2, person="jonas-weber")]  # fmt: skip
-    found = rows(papers, wanted=[CV])
+    found = rows(documents, wanted=[CV])
     assert found["cv", SUB].status is S.CURRENT
     assert found["cv", PI].status is S.MISSING
 
 
 @given(st.randoms())
-def test_the_order_of_the_papers_never_matters(random):
-    papers = dossier({"cv": {"person": "Somebody Else"}})
-    shuffled = random.sample(papers, len(papers))
-    assert rows(papers) == rows(shuffled)
+def test_requirements_do_not_depend_on_the_order_of_the_documents(random):
+    documents = dossier({"cv": {"person": "Somebody Else"}})
+    shuffled = random.sample(documents, len(documents))
+    assert rows(documents) == rows(shuffled)

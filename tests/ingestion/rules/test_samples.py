@@ -1,4 +1,4 @@
-"""The rules against generated documents that went through the real reading, and real forms."""
+"""Tests of the rules with generated documents and real forms that were really read."""
 
 from datetime import date
 
@@ -13,7 +13,7 @@ from samples.pages import EXPIRING, FILLABLE, PAGES
 from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.pages import checked, codes
-from tests.ingestion.rules.papers import read_all
+from tests.ingestion.rules.printed_documents import read_all
 
 TODAY = date(2026, 11, 20)
 REMARKS = {"FORM_EDITION_OUTDATED"}
@@ -52,7 +52,7 @@ CASES = [
 SCAN_SOURCES = [(slug, where, SCAN, None) for slug in PAGES for where in (AMERICAN, GERMAN)]
 SCAN_SOURCES += [(slug, GERMAN, SCAN, DocumentFault.UNSIGNED) for slug in SIGNED]
 SCAN_SOURCES += [(slug, GERMAN, INVERTED, None) for slug in SIGNED]
-# Of a faint form with many small boxes some values are read with too little certainty to file it.
+# Some values of a faint form with many small boxes have too low a confidence to file it.
 SCAN_SOURCES += [(slug, GERMAN, FAINT, None) for slug in SIGNED if slug != "form-fda-1572"]
 
 
@@ -97,7 +97,7 @@ def case_id(case):
 
 
 @pytest.mark.parametrize("case", CASES, ids=case_id)
-def test_a_generated_document_becomes_what_it_should(case, readings):
+def test_a_generated_document_gets_the_expected_verdict(case, readings):
     assert_as_expected(case, readings[case])
 
 
@@ -114,7 +114,7 @@ def test_a_sponsors_own_disclosure_form_is_filed_without_an_fda_3455(readings):
 
 
 @pytest.mark.parametrize("slug", SIGNED)
-def test_ink_suffices_where_there_is_no_digital_signature(slug, readings):
+def test_ink_is_enough_without_a_digital_signature(slug, readings):
     reading = readings[slug, AMERICAN, DIGITAL, None]
     assert "digital-signature" not in reading.flags
     assert checked(reading, site=SiteFacts(AMERICAN), today=TODAY).state == "ARCHIVED"
@@ -122,7 +122,7 @@ def test_ink_suffices_where_there_is_no_digital_signature(slug, readings):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SCAN_SOURCES, ids=case_id)
-def test_a_scanned_document_becomes_what_it_should(case, scans):
+def test_a_scanned_document_gets_the_expected_verdict(case, scans):
     assert_as_expected(case, scans[case])
 
 
@@ -143,7 +143,7 @@ def test_real_forms_are_recognised_and_others_are_not_guessed(corpus):
     } == REAL
 
 
-def test_an_empty_real_1572_is_unsigned_and_not_refused_for_its_omb_date(corpus):
+def test_an_empty_real_1572_is_unsigned_and_not_rejected_for_its_omb_date(corpus):
     (reading,) = read_all([corpus / "nci-ocr__ctep_form_fda_1572.pdf"])
     verdict = checked(reading, declared="form-fda-1572")
     assert codes(verdict) == [

@@ -34,7 +34,7 @@ def test_ink_in_the_box_below_the_caption_is_a_signature():
     assert signature(make_reading(page)).state is SignatureState.SIGNED
 
 
-def test_a_caption_without_ink_is_an_empty_place():
+def test_a_caption_without_ink_is_an_empty_signature_area():
     found = signature(make_document("cv", signed=False, number=2))
     assert (found.state, found.page) == (SignatureState.EMPTY, 2)
 
@@ -45,14 +45,14 @@ def test_a_stamp_elsewhere_on_the_page_does_not_sign_it():
     )
 
 
-def test_a_mark_over_the_whole_page_is_no_signature():
+def test_a_mark_over_the_whole_page_is_not_a_signature():
     whole = Box(10.0, 10.0, 600.0, 780.0)
     assert (
         signature(make_document("cv", signed=False, marks=(whole,))).state is SignatureState.EMPTY
     )
 
 
-def test_ink_without_a_caption_leaves_it_open():
+def test_ink_without_a_caption_is_not_decided():
     assert signature(cv("Education", marks=(STAMP,))).state is SignatureState.UNSEEN
 
 
@@ -64,12 +64,12 @@ def test_a_page_without_caption_and_without_ink_is_unsigned():
     "line",
     ["Protocol Signature Page", "the Signature of the person", "Signature Log", "a Signature"],
 )
-def test_a_heading_or_a_sentence_is_no_place_to_sign(line):
+def test_a_heading_or_a_sentence_is_not_a_signature_caption(line):
     page = make_page("", "", line, signed="Signature")
     assert signature(make_reading(page)).state is SignatureState.UNSEEN
 
 
-def test_the_heads_of_a_table_do_not_count_where_the_investigators_line_is_empty():
+def test_table_headings_do_not_count_if_the_line_of_the_investigator_is_empty():
     page = make_page(
         "Name                 Signature            Initials",
         "",
@@ -80,14 +80,14 @@ def test_the_heads_of_a_table_do_not_count_where_the_investigators_line_is_empty
     assert signature(make_reading(page), "delegation-log").state is SignatureState.EMPTY
 
 
-def test_a_digital_signature_at_its_place_counts():
+def test_a_digital_signature_in_its_area_counts():
     mine = make_signature()
     found = signature(make_document("cv", signed=False, signatures=[mine]))
     assert (found.state, found.digital, found.is_misplaced) == (SignatureState.SIGNED, mine, False)
     assert (found.page, found.area) == (1, mine.box)
 
 
-def test_a_digital_signature_counts_in_the_field_that_the_form_has_for_it():
+def test_a_digital_signature_in_the_signature_field_of_the_form_counts():
     elsewhere = Box(400.0, 600.0, 500.0, 640.0)
     mine = make_signature(field="topmost.Signature_Of_Investigator", box=elsewhere)
     reading = make_document("form-fda-1572", signed=False, signatures=[mine])
@@ -107,7 +107,7 @@ def test_a_digital_signature_on_another_page_does_not_sign_this_one():
     assert signature(reading).state is SignatureState.EMPTY
 
 
-def test_a_value_without_a_signature_is_none():
+def test_a_signature_field_without_a_signature_does_not_count():
     empty = make_signature(SignatureResult.EMPTY)
     assert (
         signature(make_document("cv", signed=False, signatures=[empty])).state
@@ -134,12 +134,12 @@ def test_a_filled_signature_field_counts():
     "line",
     ["Electronically signed by IRB Chair on 14 Aug 2026", "/s/ Harold Simmons   14 Aug 2026"],
 )
-def test_a_signature_in_letters_counts(line):
+def test_a_typed_signature_counts(line):
     found = signature(make_reading(make_page("NOTICE OF APPROVAL", line)), "irb-approval")
     assert (found.state, found.date.day) == (SignatureState.SIGNED, date(2026, 8, 14))
 
 
-def test_a_printed_place_for_an_electronic_signature_is_none():
+def test_printed_text_for_an_electronic_signature_without_a_name_does_not_count():
     page = make_page("NOTICE OF APPROVAL", "Electronically signed by: ________")
     assert signature(make_reading(page), "irb-approval").state is SignatureState.EMPTY
 
@@ -153,7 +153,7 @@ def test_an_expiry_date_nearby_is_not_the_date_of_the_signature():
     assert signature(make_reading(page)).date is None
 
 
-def test_a_date_by_hand_is_seen_though_it_cannot_be_read():
+def test_a_handwritten_date_that_cannot_be_read_is_noticed():
     lines = [line.replace("27 Oct 2026", "") for line in CV]
     page = make_page(*lines, signed="Signature:", source=TextSource.OCR, confidence=90.0)
     caption = next(word.box for word in page.words if word.text == "Date:")
@@ -175,6 +175,6 @@ def test_a_date_beside_the_signature_counts_without_the_word_date():
     assert signature(make_reading(page)).date.day == date(2026, 10, 27)
 
 
-def test_digits_that_are_no_date_may_still_be_one():
+def test_digits_after_the_word_date_may_be_a_date():
     page = make_page("", "", "Signature:        Date: 2?/1O", signed="Signature:")
     assert signature(make_reading(page)).may_be_dated

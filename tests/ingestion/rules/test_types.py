@@ -37,12 +37,12 @@ SLUGS = [
 ]
 
 
-def test_the_common_types_are_there():
+def test_the_common_types_exist():
     assert list(TYPES) == SLUGS
 
 
 @pytest.mark.parametrize("slug", SLUGS)
-def test_a_type_can_be_recognised_and_filed(slug):
+def test_every_type_can_be_recognised_and_filed(slug):
     kind = TYPES[slug]
     assert sum(mark.weight for mark in kind.landmarks if mark.weight > 0) >= 6
     assert kind.tmf is None or kind.tmf.tmf_rm_version == "3.3.1"
@@ -51,7 +51,9 @@ def test_a_type_can_be_recognised_and_filed(slug):
 
 def test_artifacts_are_those_of_the_reference_model():
     filed = {s: (kind.tmf.artifact, kind.tmf.uid) for s, kind in TYPES.items() if kind.tmf}
-    assert set(TYPES) - set(filed) == {"rcr-certificate"}  # whose place is not established
+    assert set(TYPES) - set(filed) == {
+        "rcr-certificate"
+    }  # its place in the TMF Reference Model is not known
     assert filed["human-subjects-certificate"] == ("05.02.07", "090")
     assert filed["form-fda-1572"] == ("05.02.08", "091")
     assert filed["irb-approval"] == ("04.01.02", "066")
@@ -66,7 +68,7 @@ def test_artifacts_are_those_of_the_reference_model():
     assert filed["insurance-certificate"] == ("02.01.06", "036")
 
 
-def test_only_documents_of_one_person_are_per_person():
+def test_only_personal_documents_are_per_person():
     assert [slug for slug, kind in TYPES.items() if kind.per_person] == [
         "cv",
         "medical-licence",
@@ -104,7 +106,7 @@ def test_only_documents_of_one_person_are_per_person():
     ],
     ids=lambda value: value if value.startswith("types") else "",
 )
-def test_a_mistake_in_the_file_is_told_with_its_type_and_key(old, new, complaint):
+def test_an_error_in_the_file_names_its_type_and_key(old, new, complaint):
     assert old in TEXT
     with pytest.raises(TypesError) as caught:
         load_types(TypesFile("types.toml", TEXT.replace(old, new, 1)))

@@ -1,4 +1,4 @@
-"""The types that no sample is made of: printed, signed, scanned, and read as the product reads."""
+"""Tests of types without samples: printed, signed, scanned, and read as in production."""
 
 import pytest
 
@@ -7,34 +7,34 @@ from ingestion.rules.document_types import TYPES
 from samples.pages import PAGES
 from tests.ingestion.rules.documents import SOUND
 from tests.ingestion.rules.pages import checked, codes
-from tests.ingestion.rules.papers import make_paper, read_papers
+from tests.ingestion.rules.printed_documents import make_printed, read_documents
 
 FURTHER = sorted(TYPES.keys() - PAGES.keys())
 SIGNED = [slug for slug in FURTHER if SOUND[slug][1]]
 
 
-def papers():
+def documents():
     for slug in FURTHER:
         lines, caption = SOUND[slug]
-        yield slug, make_paper(*lines, signed=caption)
-        yield f"{slug} scanned", make_paper(*lines, signed=caption, scanned=True)
-        yield f"{slug} unsigned", make_paper(*lines)
+        yield slug, make_printed(*lines, signed=caption)
+        yield f"{slug} scanned", make_printed(*lines, signed=caption, scanned=True)
+        yield f"{slug} unsigned", make_printed(*lines)
 
 
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory):
-    return read_papers(tmp_path_factory.mktemp("papers"), dict(papers()))
+    return read_documents(tmp_path_factory.mktemp("documents"), dict(documents()))
 
 
 @pytest.mark.parametrize("slug", FURTHER)
-def test_a_printed_one_is_recognised_and_filed(slug, readings):
+def test_a_printed_document_is_recognised_and_filed(slug, readings):
     assert classify(readings[slug]).slug == slug
     verdict = checked(readings[slug], declared=slug)
     assert (verdict.state, codes(verdict)) == ("ARCHIVED", [])
 
 
 @pytest.mark.parametrize("slug", FURTHER)
-def test_a_scanned_one_is_recognised_and_filed(slug, readings):
+def test_a_scanned_document_is_recognised_and_filed(slug, readings):
     reading = readings[f"{slug} scanned"]
     assert reading.used_ocr
     assert classify(reading).slug == slug
@@ -43,13 +43,13 @@ def test_a_scanned_one_is_recognised_and_filed(slug, readings):
 
 
 @pytest.mark.parametrize("slug", SIGNED)
-def test_an_unsigned_one_is_returned(slug, readings):
+def test_an_unsigned_document_is_rejected(slug, readings):
     verdict = checked(readings[f"{slug} unsigned"], declared=slug)
     assert (verdict.state, verdict.primary.code) == ("REJECTED", "SIGNATURE_MISSING")
 
 
 @pytest.mark.parametrize("slug", FURTHER)
-def test_the_scan_gives_the_same_values_as_the_print(slug, readings):
+def test_a_scan_gives_the_same_values_as_the_printed_document(slug, readings):
     printed, scanned = (checked(readings[name]) for name in (slug, f"{slug} scanned"))
     assert [(each.name, each.value) for each in scanned.fields] == [
         (each.name, each.value) for each in printed.fields

@@ -1,4 +1,4 @@
-"""Types that an installation adds in a file of its own, as docs/document-types.md says."""
+"""Tests of document types that an installation adds (docs/document-types.md)."""
 
 import os
 import re
@@ -25,7 +25,7 @@ from ingestion.rules.document_types import (
 from ingestion.rules.fields.extraction import read_fields
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import make_page, make_reading
-from tests.ingestion.rules.papers import make_paper
+from tests.ingestion.rules.printed_documents import make_printed
 
 ROOT = Path(__file__).resolve().parents[3]
 MANUAL = (ROOT / "docs" / "document-types.md").read_text(encoding="utf-8")
@@ -81,11 +81,11 @@ def test_the_example_of_the_manual_is_recognised_and_its_fields_are_read(own):
 
 
 @pytest.mark.parametrize("slug", SOUND)
-def test_beside_an_added_type_ours_are_recognised_as_before(slug, own):
+def test_an_added_type_does_not_change_the_recognition_of_others(slug, own):
     assert classify(make_document(slug), types=load_catalogue(str(own)).types).slug == slug
 
 
-def test_a_table_of_the_same_name_replaces_ours_and_no_other(own):
+def test_a_table_of_the_same_name_replaces_only_that_type(own):
     text = tomllib.loads(EXAMPLE)["types"]["iata-certificate"]
     own.write_text(EXAMPLE.replace("types.iata-certificate", "types.cv"), encoding="utf-8")
     types = load_catalogue(str(own)).types
@@ -94,7 +94,7 @@ def test_a_table_of_the_same_name_replaces_ours_and_no_other(own):
     assert types["form-fda-1572"] == TYPES["form-fda-1572"]
 
 
-def test_decisions_tell_which_file_they_were_made_with(own):
+def test_the_rules_version_identifies_the_file_of_types(own):
     digest = sha256(own.read_bytes()).hexdigest()
     assert load_catalogue(str(own)).version == f"{VERSION}+{digest[:8]}"
     assert load_catalogue().version == VERSION
@@ -115,7 +115,7 @@ def test_decisions_tell_which_file_they_were_made_with(own):
         ("[types.", "[types.\x00", "own.toml: "),
     ],
 )
-def test_a_mistake_is_told_with_file_table_and_key_and_ours_stay(own, old, new, complaint):
+def test_an_error_names_file_table_and_key_and_the_built_in_types_stay(own, old, new, complaint):
     assert old in EXAMPLE
     own.write_text(EXAMPLE.replace(old, new), encoding="utf-8")
     known = load_catalogue(str(own))
@@ -124,13 +124,13 @@ def test_a_mistake_is_told_with_file_table_and_key_and_ours_stay(own, old, new, 
     assert (known.types, known.version) == (TYPES, VERSION)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     assert "missing.toml" in load_catalogue(str(tmp_path / "missing.toml")).fault
 
 
 @pytest.mark.parametrize("wrong", [5, True, "x", [], [5], [["x"]], {}, {"x": {"y": 1}}], ids=repr)
 @pytest.mark.parametrize("key", tomllib.loads(EXAMPLE)["types"]["iata-certificate"])
-def test_no_value_whatever_gives_a_traceback(key, wrong):
+def test_wrong_values_raise_no_other_error(key, wrong):
     table = tomllib.loads(EXAMPLE)["types"]["iata-certificate"] | {key: wrong}
     with suppress(TypesError):
         load_types(OURS, TypesFile("example.toml", EXAMPLE), TypesFile("own.toml", as_toml(table)))
@@ -148,24 +148,29 @@ def as_toml(table):
 
 
 def run(*command, path, **environment):
-    """Another process, with this file of types in its environment."""
-    told = {**os.environ, TYPES_FILE_SETTING: str(path), "PYTHONPATH": str(ROOT), **environment}
+    """Run a command in another process with this file of types in its environment."""
+    variables = {
+        **os.environ,
+        TYPES_FILE_SETTING: str(path),
+        "PYTHONPATH": str(ROOT),
+        **environment,
+    }
     return subprocess.run(
         [sys.executable, *command],
-        cwd=ROOT, env=told, capture_output=True, text=True, timeout=60, check=False,
+        cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 
 
-def test_the_processes_that_read_documents_know_the_added_type(own, tmp_path):
+def test_parser_processes_use_the_added_type(own, tmp_path):
     paper, script = tmp_path / "paper.pdf", tmp_path / "script.py"
-    paper.write_bytes(make_paper(*CERTIFICATE))
+    paper.write_bytes(make_printed(*CERTIFICATE))
     script.write_text(IN_THE_POOL, encoding="utf-8")
     done = run(str(script), str(paper), path=own)
     digest = sha256(own.read_bytes()).hexdigest()
     assert done.stdout.split() == ["iata-certificate", "ARCHIVED", f"{VERSION}+{digest[:8]}"]
 
 
-def test_no_command_starts_with_a_file_that_is_wrong(own, tmp_path):
+def test_the_system_check_fails_for_an_invalid_file(own, tmp_path):
     own.write_text(BROKEN, encoding="utf-8")
     place = {"DEBUG": "1", "DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
     done = run("manage.py", "check", path=own, **place)

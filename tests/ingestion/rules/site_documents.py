@@ -1,4 +1,4 @@
-"""The papers of one site that agree with one another; a test changes what it is about."""
+"""The documents of one site, which agree with one another. A test changes some of them."""
 
 from ingestion.core.states import DocumentState
 from ingestion.rules.fields.extraction import FieldValue
@@ -47,8 +47,8 @@ def paper(kind, key=1, *, confidence=100.0, state=FILED, values=None, **rest):
 
 
 def dossier(changes=None, *, without=(), with_sub=True):
-    """`changes`: values of a type that differ, or papers that take the place of a type's."""
-    papers, changes = [], changes or {}
+    """Return the documents. `changes` has other values of a type, or a document to replace it."""
+    documents, changes = [], changes or {}
     sets = [VALUES, OF_SUB] if with_sub else [VALUES]
     for own in sets:
         for kind, values in own.items():
@@ -56,5 +56,5 @@ def dossier(changes=None, *, without=(), with_sub=True):
                 continue
             change = changes.get(kind, {}) if own is VALUES else {}
             made = change if isinstance(change, SiteDocument) else None
-            papers.append(made or paper(kind, len(papers) + 1, values={**values, **change}))
-    return papers
+            documents.append(made or paper(kind, len(documents) + 1, values={**values, **change}))
+    return documents

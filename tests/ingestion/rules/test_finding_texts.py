@@ -102,19 +102,19 @@ VERBS = {
 
 
 def texts(wording):
-    """A wording about pages has two texts: about one page, and about several."""
+    """Return the texts of a wording; a wording about pages has two."""
     return (wording.one, wording.many) if isinstance(wording, PageWording) else (wording,)
 
 
 every_code = pytest.mark.parametrize("code", CODES)
 
 
-def test_the_registry_holds_the_whole_taxonomy():
+def test_the_registry_contains_the_whole_taxonomy():
     assert set(CODES) == DOMAIN | HELD
 
 
-def test_every_code_is_given_by_some_stage():
-    """Its name stands in the program outside of the registry and the copy."""
+def test_every_code_is_used_in_the_product():
+    """The code occurs in the product outside of the registry and the messages."""
     files = [path for path in PROGRAM.rglob("*.py") if path.name not in {"codes.py", "messages.py"}]
     result = {
         node.value
@@ -126,7 +126,7 @@ def test_every_code_is_given_by_some_stage():
     assert set(CODES) - result == set()
 
 
-def test_every_code_has_its_sentences_and_no_sentence_lacks_a_code():
+def test_codes_and_messages_correspond():
     assert set(MESSAGES) == set(CODES)
 
 
@@ -146,7 +146,7 @@ def test_the_last_wording_of_a_part_needs_nothing_but_the_type(code):
 
 
 @every_code
-def test_what_to_do_starts_with_a_verb(code):
+def test_the_advice_for_sites_starts_with_a_verb(code):
     for wording in MESSAGES[code].do:
         assert wording.split()[0].casefold().strip(":") in VERBS
 
@@ -157,37 +157,37 @@ def test_the_short_reason_fits_a_line_of_a_table(code):
     assert not reason(code).endswith(".")
 
 
-def test_what_is_held_is_nobodys_fault_but_ours_or_the_portals():
+def test_documents_are_held_only_for_problems_of_ours_or_of_the_portal():
     held = {code for code, entry in CODES.items() if entry.disposition is Disposition.HOLD}
     assert held == HELD
 
 
 @pytest.mark.parametrize("code", sorted(HELD - {"POISON"}))
-def test_a_held_document_is_said_to_have_nothing_wrong_with_it(code):
+def test_the_message_of_a_held_document_says_that_nothing_is_wrong_with_it(code):
     assert "othing is wrong with the document" in sentences(code, {}).why
 
 
-def test_only_what_may_be_dangerous_is_quarantined():
+def test_only_dangerous_or_private_content_is_quarantined():
     withheld = {code for code, entry in CODES.items() if entry.quarantine}
     assert withheld == {"MALWARE_SUSPECTED", "PHI_SUSPECTED", "ACTIVE_CONTENT"}
     assert all(CODES[code].disposition is Disposition.REVIEW for code in withheld)
 
 
-def test_mismatches_and_missing_pages_go_to_a_person():
+def test_documents_with_mismatches_or_missing_pages_are_reviewed():
     for code in (*(code for code in CODES if code.endswith("_MISMATCH")), "BLANK_OR_MISSING_PAGE"):
         if code not in {"TYPE_MISMATCH", "CHECKSUM_MISMATCH", "SCHEMA_MISMATCH"}:
             assert CODES[code].disposition is Disposition.REVIEW
 
 
-def test_a_passed_omb_date_is_never_more_than_a_remark():
+def test_a_passed_omb_date_is_only_a_remark():
     assert CODES["FORM_EDITION_OUTDATED"].disposition is Disposition.WARN
 
 
-def test_what_rejects_weighs_more_than_what_asks_for_a_look():
+def test_rejections_sort_before_reviews_and_warnings():
     assert sort_key("STALE_DOCUMENT") < sort_key("ACTIVE_CONTENT") < sort_key("EXPIRES_SOON")
 
 
-def test_dates_are_shown_as_people_write_them():
+def test_dates_in_sentences_have_month_names():
     result = sentences("EXPIRED_DOCUMENT", {"expires": "2026-03-12"}, type_name="Medical licence")
     assert result.what == "This medical licence expired on 12 March 2026."
 
@@ -204,22 +204,22 @@ def test_old_findings_without_facts_can_always_be_shown(code):
         assert all("{" not in text for text in (result.what, result.why, result.do))
 
 
-def test_a_code_that_is_no_longer_known_can_be_shown():
+def test_a_code_that_is_no_longer_known_has_a_message():
     assert sentences("NO_LONGER_A_CODE", {"page": 2}, type_name="CV").what.endswith("this CV.")
 
 
-def test_page_0_is_the_whole_document_and_not_a_page():
+def test_page_0_stands_for_the_whole_document():
     assert sentences("SIGNATURE_MISSING", {"page": 0}).what == "This document is not signed."
 
 
-def test_every_type_reads_well_within_a_sentence():
+def test_every_type_has_a_noun_within_sentences():
     for kind in TYPES.values():
         result = sentences("EXPIRED_DOCUMENT", {}, type_name=kind.name)
         assert result.what == f"This {kind.noun} has expired."
 
 
 @every_code
-def test_staff_read_what_to_check_and_no_advice_that_is_meant_for_sites(code):
+def test_staff_read_what_to_check_and_no_advice_for_sites(code):
     facts = {"page": 2, "named": "A", "expected": "B", "also": "cv"}
     site, staff = sentences(code, facts), sentences(code, facts, for_staff=True)
     assert (site.what, site.why) == (staff.what, staff.why)

@@ -1,4 +1,4 @@
-"""The papers of a site against one another: each gap names both, what they say, and what to do."""
+"""Tests of the comparison of a site's documents with one another."""
 
 from datetime import date
 
@@ -16,21 +16,21 @@ from ingestion.rules.site_file.requirements import (
     WaivedRequirement,
     list_requirements,
 )
-from tests.ingestion.rules.dossiers import IRB, LAB, PI, SUB, VALUES, dossier, paper
+from tests.ingestion.rules.site_documents import IRB, LAB, PI, SUB, VALUES, dossier, paper
 
 TODAY = date(2026, 11, 20)
 
 
-def found(papers, waived=(), protocol=""):
+def found(documents, waived=(), protocol=""):
     return find_gaps(
         DEFAULT_EXPECTED_DOCUMENTS,
-        papers,
-        list_requirements(DEFAULT_EXPECTED_DOCUMENTS, papers, waived, TODAY),
+        documents,
+        list_requirements(DEFAULT_EXPECTED_DOCUMENTS, documents, waived, TODAY),
         protocol=protocol,
     )
 
 
-def told(gap):
+def summary(gap):
     return gap.code, gap.one.kind, gap.other.kind if gap.other else ""
 
 
@@ -65,52 +65,52 @@ CASES = [
         pytest.param("Consent Form v1.0; Informed Consent Form, Version 3.0", id="several"),
     ],
 )
-def test_a_letter_that_does_not_say_which_consent_form_it_approves_makes_no_gap(listed):
+def test_a_letter_without_an_approved_consent_version_causes_no_gap(listed):
     changes = {LETTER: {"approved_documents": listed}, "informed-consent-form": {"version": "3"}}
     assert found(dossier(changes)) == []
 
 
-def test_a_study_can_ask_for_a_certificate_of_everybody_on_the_delegation_log():
+def test_a_study_can_require_a_certificate_of_everybody_on_the_delegation_log():
     wanted = [ExpectedDocument("gcp-certificate", RequiredFor.DELEGATED)]
-    papers = dossier()
-    required = list_requirements(wanted, papers, (), TODAY)
+    documents = dossier()
+    required = list_requirements(wanted, documents, (), TODAY)
     assert [(one.whose, one.status) for one in required if one.named_on] == [
         (f"{SUB}, MD", "current"),
         ("Ana Ruiz", "missing"),
     ]
-    (gap,) = find_gaps(wanted, papers, required)
-    assert told(gap) == ("PACKET_INCOMPLETE", "delegation-log", "")
+    (gap,) = find_gaps(wanted, documents, required)
+    assert summary(gap) == ("PACKET_INCOMPLETE", "delegation-log", "")
     assert gap.facts["absent"] == "Ana Ruiz"
     assert gap.facts["lacking"] == "GCP certificate"
 
 
-def test_documents_that_agree_leave_no_gap():
+def test_documents_that_agree_cause_no_gap():
     assert found(dossier()) == []
 
 
 @pytest.mark.parametrize(("changes", "expected"), CASES, ids=str)
-def test_each_difference_is_one_kind_of_gap_between_two_documents(changes, expected):
-    assert {told(gap) for gap in found(dossier(changes))} == {expected}
+def test_each_difference_causes_one_kind_of_gap(changes, expected):
+    assert {summary(gap) for gap in found(dossier(changes))} == {expected}
 
 
 @pytest.mark.parametrize("gap", [found(dossier(changes))[0] for changes, _ in CASES], ids=str)
-def test_a_gap_says_what_both_documents_show_and_what_would_resolve_it(gap):
-    """With the wordings of gaps, which name both; never with those for one document."""
-    said = sentences(gap.code, gap.facts)
+def test_the_messages_of_a_gap_name_both_documents_and_values(gap):
+    """The chosen wordings are those of gaps, which name both documents."""
+    texts = sentences(gap.code, gap.facts)
     for part in (MESSAGES[gap.code].what, MESSAGES[gap.code].do):
         worded = next(each for each in part if placeholders(each) <= {"type", *gap.facts})
         assert "one" in placeholders(worded)
     for value in ("expected", "named", "absent"):
-        assert gap.facts.get(value, "") in said.what
+        assert gap.facts.get(value, "") in texts.what
 
 
-def test_whoever_differs_from_most_is_the_one_that_is_asked_about():
+def test_the_document_that_differs_from_most_others_is_reported():
     wrong_form = found(dossier({FORM: {"investigator": "Helena Brandt"}}))
-    pairs = [told(gap) for gap in wrong_form if gap.facts.get("named") == "Helena Brandt"]
+    pairs = [summary(gap) for gap in wrong_form if gap.facts.get("named") == "Helena Brandt"]
     assert pairs == [("PERSON_MISMATCH", PAGE, FORM)]
 
 
-def test_a_value_that_may_be_misread_makes_no_gap():
+def test_a_value_that_may_be_misread_causes_no_gap():
     blurred = paper(PAGE, 1, confidence=60.0, values={
         **VALUES[PAGE], "investigator": "Helena Brandt", "protocol_version": "2.0",
     })  # fmt: skip
@@ -118,52 +118,54 @@ def test_a_value_that_may_be_misread_makes_no_gap():
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_a_field_that_was_not_found_makes_no_gap(kind):
+def test_a_missing_field_causes_no_gap(kind):
     silent = paper(kind, list(VALUES).index(kind) + 1, person="margaret-whitfield")
     assert [gap for gap in found(dossier({kind: silent})) if gap.other] == []
 
 
 @pytest.mark.parametrize("state", ["REJECTED", "RETURNED", "WITHDRAWN", "RECEIVED"])
-def test_only_what_is_on_file_or_in_review_is_compared(state):
+def test_only_documents_on_file_or_in_review_are_compared(state):
     other = paper(PAGE, 1, state=state, values={"investigator": "Helena Brandt"})
     assert [gap for gap in found(dossier({PAGE: other})) if gap.other] == []
     other = paper(PAGE, 1, state="IN_REVIEW", values={"investigator": "Helena Brandt"})
     assert found(dossier({PAGE: other}))
 
 
-def test_the_newest_of_a_type_is_compared():
+def test_the_newest_document_of_a_type_is_compared():
     old = paper(PAGE, 0, values={"protocol_version": "2.0"})
     assert found([old, *dossier()]) == []
 
 
-def test_the_papers_of_others_at_the_site_are_no_gap():
+def test_documents_of_other_staff_cause_no_gap():
     coordinator = paper("cv", 90, values={"person": "Ana Ruiz"})
     assert found([*dossier(), coordinator]) == []
 
 
 def test_a_filed_form_may_list_further_protocols():
-    papers = dossier({FORM: {"protocol_number": "ABC-999"}})
-    assert found(papers, protocol="SLX-301") == []
-    assert [gap.code for gap in found(papers)] == ["PROTOCOL_MISMATCH"]
+    documents = dossier({FORM: {"protocol_number": "ABC-999"}})
+    assert found(documents, protocol="SLX-301") == []
+    assert [gap.code for gap in found(documents)] == ["PROTOCOL_MISMATCH"]
 
 
-def test_a_waiver_closes_the_gap_of_what_is_missing():
-    papers = dossier(with_sub=False)
+def test_a_waiver_closes_the_gap_of_a_missing_document():
+    documents = dossier(with_sub=False)
     kinds = ("cv", "gcp-certificate", "financial-disclosure")
-    assert [gap.facts["lacking"] for gap in found(papers)] == [
+    assert [gap.facts["lacking"] for gap in found(documents)] == [
         "CV", "GCP certificate", "financial disclosure",
     ]  # fmt: skip
-    assert found(papers, [WaivedRequirement(kind, "Left the study.", SUB) for kind in kinds]) == []
+    assert (
+        found(documents, [WaivedRequirement(kind, "Left the study.", SUB) for kind in kinds]) == []
+    )
 
 
-def test_the_sentence_for_somebody_who_is_not_on_the_log():
+def test_the_message_for_a_person_who_is_not_on_the_log():
     (gap,) = found(dossier({"delegation-log": {"persons": f"{PI}; Ana Ruiz"}}))
-    said = sentences(gap.code, gap.facts)
-    assert said.what == (
+    texts = sentences(gap.code, gap.facts)
+    assert texts.what == (
         "The Form FDA 1572 names Jonas Weber, MD, "
         "but the delegation log lists Margaret Whitfield, Ana Ruiz."
     )
-    assert said.do == (
+    assert texts.do == (
         "Add Jonas Weber, MD to the delegation log and upload it, "
         "or upload a corrected Form FDA 1572."
     )
@@ -174,26 +176,26 @@ BOARDS = st.sampled_from([IRB, "Cedar Ridge IRB", "CEDAR RIDGE I.R.B."])
 
 
 @given(st.randoms(), st.lists(WRITINGS, min_size=4, max_size=4), BOARDS, BOARDS)
-def test_equal_values_leave_no_gap_however_written_and_in_whatever_order(
-    random, people, board, other
-):
+def test_equal_values_cause_no_gap_in_any_spelling_and_order(random, people, board, other):
     kinds = (FORM, PAGE, LETTER, "delegation-log")
     changes = {kind: {"investigator": person} for kind, person in zip(kinds, people, strict=True)}
     changes[LETTER]["irb_name"], changes[FORM]["irb"] = board, other
-    papers = dossier(changes)
-    assert found(random.sample(papers, len(papers))) == []
+    documents = dossier(changes)
+    assert found(random.sample(documents, len(documents))) == []
 
 
 @given(st.randoms(), st.sampled_from([changes for changes, _ in CASES]))
-def test_gaps_are_the_same_in_whatever_order_the_papers_come(random, changes):
+def test_gaps_do_not_depend_on_the_order_of_the_documents(random, changes):
     strangers = [paper("cv", key, values={"person": f"{key} Brandt"}) for key in (91, 92)]
-    papers = [*dossier(changes, without=["cv"]), *strangers]
-    assert found(random.sample(papers, len(papers))) == found(papers)
+    documents = [*dossier(changes, without=["cv"]), *strangers]
+    assert found(random.sample(documents, len(documents))) == found(documents)
 
 
 @pytest.mark.parametrize("read", [PI, ""], ids=["another name", "no name"])
-def test_no_document_is_said_to_name_whom_it_was_only_sent_for(read):
-    """The document has a finding of its own then, and names nobody else on the site's page."""
-    papers = [each for each in dossier() if each.kind != "gcp-certificate"]
+def test_a_gap_does_not_claim_that_a_document_names_the_declared_person(read):
+    """Such a document has its own finding, so the gap does not mention the declared person."""
+    documents = [each for each in dossier() if each.kind != "gcp-certificate"]
     sent_for = paper("gcp-certificate", 99, person="Helena Brandt", values={"person": read})
-    assert not [gap for gap in found([*papers, sent_for]) if "Helena Brandt" in gap.facts.values()]
+    assert not [
+        gap for gap in found([*documents, sent_for]) if "Helena Brandt" in gap.facts.values()
+    ]

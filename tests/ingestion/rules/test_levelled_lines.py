@@ -1,4 +1,4 @@
-"""A page that lies a little askew on the glass says what it says when it lies straight."""
+"""Tests of slightly skewed scans, which give the same values as straight ones."""
 
 from dataclasses import replace
 from math import cos, radians, sin, tan
@@ -27,7 +27,7 @@ FORM = (
 
 
 def turned(page, degrees):
-    """About its middle; the boxes around the turned words stand upright, as recognition's do."""
+    """Rotate a page about its centre. The boxes around rotated words stay upright, as in OCR."""
     words = [word._replace(box=turned_box(word.box, page, degrees)) for word in page.words]
     marks = [turned_box(mark, page, degrees) for mark in page.marks]
     return replace(page, words=tuple(words), marks=tuple(marks), source=TextSource.OCR, dpi=200)
@@ -59,20 +59,20 @@ def a_form(degrees):
 
 @pytest.mark.parametrize("slug", sorted(SOUND))
 @given(degrees=LITTLE)
-def test_every_type_gives_the_same_fields_askew_as_straight(slug, degrees):
+def test_every_type_gives_the_same_fields_on_a_skewed_page(slug, degrees):
     document = make_document(slug)
     askew = replace(document, pages=tuple(turned(page, degrees) for page in document.pages))
     assert fields(askew, slug) == fields(document, slug)
 
 
 @given(LITTLE)
-def test_a_value_far_behind_its_caption_is_found_on_a_page_askew(degrees):
+def test_a_value_far_from_its_caption_is_found_on_a_skewed_page(degrees):
     read = {value.name: value.value for value in disclosure(degrees)}
     assert read["investigator"] == "Margaret Whitfield, MD"
     assert (read["protocol_number"], read["site_number"]) == ("SLX-301", "0203")
 
 
-def test_where_a_value_stands_is_told_on_the_page_as_it_lies():
+def test_the_position_of_a_value_is_that_on_the_skewed_page():
     (page,) = a_form(2.0).pages
     number = next(word.box for word in page.words if word.text == "SLX-301")
     value = next(value for value in disclosure(2.0) if value.name == "protocol_number")
@@ -80,24 +80,24 @@ def test_where_a_value_stands_is_told_on_the_page_as_it_lies():
 
 
 @given(LITTLE)
-def test_the_slope_of_a_page_is_told_from_its_lines(degrees):
+def test_the_slope_of_a_page_is_measured_from_its_lines(degrees):
     (page,) = a_form(degrees).pages
     assert measure_slope(page) == pytest.approx(tan(radians(degrees)), abs=0.003)
 
 
-def test_a_line_that_was_misread_does_not_tell_the_slope():
+def test_a_misread_line_does_not_change_the_slope():
     (page,) = a_form(0.0).pages
     words = list(page.words)
     words[-1] = words[-1]._replace(box=words[-1].box._replace(bottom=words[-1].box.bottom + 4))
     assert measure_slope(replace(page, words=tuple(words))) == 0.0
 
 
-def test_print_that_was_no_picture_is_left_as_it_is():
+def test_a_page_with_a_text_layer_is_not_levelled():
     (page,) = a_form(2.0).pages
     reading = make_reading(replace(page, source=TextSource.NATIVE, dpi=0))
     assert level_lines(reading, measure_slopes(reading)) is reading
 
 
-def test_a_few_words_tell_no_slope():
+def test_a_few_words_are_not_enough_to_measure_the_slope():
     page = turned(make_page("Site number: 0203"), 2.0)
     assert measure_slope(page) == 0.0

@@ -18,23 +18,23 @@ def spoilt(phrase, seed):
 
 
 @given(st.sampled_from(PHRASES), st.integers())
-def test_a_phrase_is_found_however_a_scanner_spoilt_it(phrase, seed):
+def test_a_phrase_is_found_despite_misread_letters(phrase, seed):
     assert fuzzy_phrases.contains_phrase(f"the {spoilt(phrase, seed)}, page 1", phrase)
 
 
 @given(st.text(max_size=80), st.sampled_from(PHRASES))
-def test_the_fast_way_finds_what_the_pattern_finds(text, phrase):
+def test_the_fast_search_finds_what_the_pattern_finds(text, phrase):
     assert fuzzy_phrases.contains_phrase(text, phrase) == bool(
         fuzzy_phrases.compile_phrase(phrase).search(text)
     )
 
 
 @pytest.mark.parametrize("text", ["inactive", "activel", "proactive care"])
-def test_a_phrase_is_found_as_whole_words_only(text):
+def test_a_phrase_is_found_only_as_whole_words(text):
     assert not fuzzy_phrases.contains_phrase(text, "active")
 
 
-def test_nearly_the_phrase_is_recognised_when_asked_for():
+def test_a_slightly_different_phrase_is_recognised():
     assert fuzzy_phrases.resembles_phrase(
         "statement of investigator", ["x STATEMEHT OF INVESTICATOR y"]
     )
@@ -43,9 +43,9 @@ def test_nearly_the_phrase_is_recognised_when_asked_for():
     )
 
 
-def test_a_short_phrase_resembles_too_much_to_be_looked_for():
+def test_a_short_phrase_is_not_searched_by_similarity():
     assert not fuzzy_phrases.resembles_phrase("initials", ["initjals"])
 
 
-def test_letters_among_digits_are_the_digits_they_look_like():
+def test_letters_in_numbers_become_the_digits_they_look_like():
     assert fuzzy_phrases.to_digits("36D99OOl0S") == "3609900105"

@@ -154,8 +154,8 @@ FIELDS = {
     },
 }
 
-# Values of several entries. They break where the lines of a paper break, which differ between a
-# print and a form: `test_lists` reads them in each rendition.
+# Values with several entries. They are split at the line ends of a document, which differ between a
+# printed document and a form: `test_list_fields` reads them in each rendition.
 LISTS = {
     ("irb-approval", AMERICAN): {
         "approved_documents": (

@@ -11,12 +11,12 @@ from ingestion.reading.processes.pool import Reader
 from samples.ink import draw_signature
 from samples.renditions import make_scan
 
-# A letter of Courier is 0.6 of its size.
+# The width of a letter of Courier is 0.6 of its size.
 SIZE, LINE, LETTER, LEFT, TOP = 9.0, 16.0, 5.4, 60.0, 720.0  # points
 
 
-def make_paper(*lines, signed="", scanned=False):
-    """One page as a PDF. `signed`: ink above each line that holds these words."""
+def make_printed(*lines, signed="", scanned=False):
+    """Return one page as a PDF. `signed`: ink above each line that contains these words."""
     output = io.BytesIO()
     canvas = Canvas(output, pagesize=(612, 792), invariant=1)
     for row, line in enumerate(lines):
@@ -31,11 +31,11 @@ def make_paper(*lines, signed="", scanned=False):
     return make_scan(content, seed="paper") if scanned else content
 
 
-def read_papers(folder, papers):
-    """In the pool, as the product does it; the readings by the papers' names."""
-    for name, content in papers.items():
+def read_documents(folder, contents):
+    """Return the readings by name, made in the pool of parser processes as in production."""
+    for name, content in contents.items():
         (folder / f"{name}.pdf").write_bytes(content)
-    return dict(zip(papers, read_all([folder / f"{name}.pdf" for name in papers]), strict=True))
+    return dict(zip(contents, read_all([folder / f"{name}.pdf" for name in contents]), strict=True))
 
 
 def read_all(files):

@@ -1,4 +1,4 @@
-"""An unfilled form is not a document: each box of a 1572 that is empty is told by its number."""
+"""Tests of the numbered boxes of Form FDA 1572: each empty box is reported with its number."""
 
 import io
 from datetime import date
@@ -16,7 +16,7 @@ from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes
-from tests.ingestion.rules.papers import read_papers
+from tests.ingestion.rules.printed_documents import read_documents
 
 TODAY, WHERE, FORM = date(2026, 11, 20), "1001", "form-fda-1572"
 REMARKS = {"FORM_EDITION_OUTDATED"}
@@ -43,7 +43,7 @@ every_rendition = pytest.mark.parametrize("rendition", [DIGITAL, FILLED_IN, SLOW
 
 
 def read_forms(folder, cases):
-    papers = {
+    documents = {
         f"{number:02}": make_sample(
             FORM,
             today=TODAY,
@@ -53,7 +53,7 @@ def read_forms(folder, cases):
         )
         for number, (name, rendition) in enumerate(cases)
     }
-    return dict(zip(cases, read_papers(folder, papers).values(), strict=True))
+    return dict(zip(cases, read_documents(folder, documents).values(), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def scans(tmp_path_factory):
 
 @pytest.fixture
 def reading(request, name, rendition):
-    """As a print or a form; scans take a second each."""
+    """Return the reading of a printed document or a form; a scan takes a second each."""
     source = "scans" if rendition is SCAN else "readings"
     return request.getfixturevalue(source)[name, rendition]
 
@@ -78,8 +78,8 @@ def judged(reading):
     return checked(reading, declared=FORM, site=sent_by, today=TODAY)
 
 
-def told(verdict):
-    """What is said of each finding that is no remark."""
+def list_sentences(verdict):
+    """Return the sentence of each finding that is not a remark."""
     return [
         sentences(finding.code, finding.facts, type_name="Form FDA 1572").what
         for finding in verdict.findings
@@ -93,20 +93,20 @@ def is_about(sentence, number):
 
 @every_rendition
 @pytest.mark.parametrize("name", ["all empty", "3 to 5 empty", "1 empty"])
-def test_each_empty_box_is_told_by_its_number(name, rendition, reading):
+def test_each_empty_box_is_reported_with_its_number(name, rendition, reading):
     verdict = judged(reading)
-    said = told(verdict)
+    found = list_sentences(verdict)
     assert verdict.state == "REJECTED"
     assert verdict.primary.code == "SCHEMA_MISMATCH"
     for number in VARIANTS[name]:
-        (sentence,) = [each for each in said if is_about(each, number)]
+        (sentence,) = [each for each in found if is_about(each, number)]
         assert f"Box {number} is empty" in sentence or f"ticked in box {number}" in sentence
-    assert len(said) == len(VARIANTS[name])
+    assert len(found) == len(VARIANTS[name])
 
 
 @every_rendition
 @pytest.mark.parametrize("name", ["all empty"])
-def test_captions_are_no_entries(name, rendition, reading):
+def test_captions_do_not_count_as_entries(name, rendition, reading):
     read = {field.name: field.value for field in judged(reading).fields}
     boxes = {"investigator", "facilities", "labs", "irb", "subinvestigators", "protocols"}
     assert boxes.isdisjoint(read)
@@ -114,56 +114,56 @@ def test_captions_are_no_entries(name, rendition, reading):
 
 @every_rendition
 @pytest.mark.parametrize("name", ["2 not ticked", "8 not ticked"])
-def test_a_choice_without_a_tick_is_told(name, rendition, reading):
+def test_a_choice_without_a_tick_is_reported(name, rendition, reading):
     verdict = judged(reading)
     assert verdict.state == "REJECTED"
-    (said,) = told(verdict)
-    assert said.startswith(f"Nothing is ticked in box {name[0]}")
+    (sentence,) = list_sentences(verdict)
+    assert sentence.startswith(f"Nothing is ticked in box {name[0]}")
 
 
 @every_rendition
 @pytest.mark.parametrize("name", ["None in 6", "N/A in 6", "None in 4"])
-def test_none_is_an_entry(name, rendition, reading):
+def test_the_word_none_counts_as_an_entry(name, rendition, reading):
     verdict = judged(reading)
-    assert (verdict.state, told(verdict)) == ("ARCHIVED", [])
+    assert (verdict.state, list_sentences(verdict)) == ("ARCHIVED", [])
 
 
 @pytest.mark.parametrize("rendition", [DIGITAL, SLOW])
 @pytest.mark.parametrize("name", HAND)
-def test_what_was_written_by_hand_and_not_read_is_not_called_empty(name, rendition, reading):
+def test_a_box_with_unread_handwriting_is_not_reported_as_empty(name, rendition, reading):
     verdict = judged(reading)
     assert verdict.state == "IN_REVIEW"
-    said = told(verdict)
+    found = list_sentences(verdict)
     for number in HAND[name]:
-        (sentence,) = [each for each in said if is_about(each, number)]
+        (sentence,) = [each for each in found if is_about(each, number)]
         assert sentence.startswith(f"We could not read box {number} (")
-    assert not any("is empty" in each for each in said)
+    assert not any("is empty" in each for each in found)
 
 
-def test_a_box_whose_caption_was_not_found_is_for_a_person_to_look_at():
-    gone = make_document(
+def test_a_box_whose_caption_was_not_found_is_reviewed():
+    without_caption = make_document(
         FORM,
         {
             "CLINICAL LABORATORY FACILITIES TO BE USED IN THE STUDY": "",
             "Cedar Ridge Core Laboratory, Columbus": "",
         },
     )
-    verdict = checked(gone, declared=FORM)
-    assert (verdict.state, told(verdict)) == (
+    verdict = checked(without_caption, declared=FORM)
+    assert (verdict.state, list_sentences(verdict)) == (
         "IN_REVIEW", ["We could not find box 4 (clinical laboratories) with certainty."],
     )  # fmt: skip
 
 
-def test_a_printed_form_whose_box_is_empty_goes_back_with_what_to_do():
+def test_a_printed_form_with_an_empty_box_is_rejected_with_advice():
     verdict = checked(make_document(FORM, {"Daniel Okafor, MD": ""}), declared=FORM)
     assert (verdict.state, codes(verdict)[0]) == ("REJECTED", "SCHEMA_MISMATCH")
-    said = sentences("SCHEMA_MISMATCH", verdict.primary.facts, type_name="Form FDA 1572")
-    assert said.what == "Box 6 is empty. It asks for the subinvestigators."
-    assert said.do.startswith("Fill in box 6. If there is nothing to name, write “None”.")
+    texts = sentences("SCHEMA_MISMATCH", verdict.primary.facts, type_name="Form FDA 1572")
+    assert texts.what == "Box 6 is empty. It asks for the subinvestigators."
+    assert texts.do.startswith("Fill in box 6. If there is nothing to name, write “None”.")
 
 
 @pytest.mark.parametrize("written", ["None", "N/A", "none.", "Not applicable"])
-def test_none_behind_the_caption_counts_as_well(written):
+def test_the_word_none_beside_the_caption_counts_as_well(written):
     caption = '(If not applicable, enter "None")'
     change = {"Daniel Okafor, MD": "", caption: f"{caption}  {written}"}
     assert checked(make_document(FORM, change), declared=FORM).state == "ARCHIVED"
@@ -173,7 +173,7 @@ REAL = ("nci-ocr__ctep_form_fda_1572", "nci-ocr__form_1572")
 
 
 def signed(content, at):
-    """The blank form with ink at the place to sign, and a date."""
+    """Return the blank form with ink in the signature area, and a date."""
     drawn = io.BytesIO()
     canvas = Canvas(drawn, pagesize=(612, 792), invariant=1)
     left, top = at
@@ -189,15 +189,15 @@ def signed(content, at):
 
 @pytest.mark.filterwarnings("ignore:This document has 1 form widget")
 def test_a_real_blank_1572_is_empty_in_every_box_signed_or_not(corpus, tmp_path):
-    papers = {name: (corpus / f"{name}.pdf").read_bytes() for name in REAL}
-    (blank,) = read_papers(tmp_path, {REAL[0]: papers[REAL[0]]}).values()
+    documents = {name: (corpus / f"{name}.pdf").read_bytes() for name in REAL}
+    (blank,) = read_documents(tmp_path, {REAL[0]: documents[REAL[0]]}).values()
     place = next(word.box for word in blank.pages[1].words if word.text == "SIGNATURE")
-    papers["signed"] = signed(papers[REAL[0]], (place.left, place.bottom + 26))
-    for name, reading in read_papers(tmp_path, papers).items():
+    documents["signed"] = signed(documents[REAL[0]], (place.left, place.bottom + 26))
+    for name, reading in read_documents(tmp_path, documents).items():
         verdict = checked(reading, declared=FORM, today=TODAY)
-        said = told(verdict)
+        found = list_sentences(verdict)
         for number in range(1, 9):
-            (sentence,) = [each for each in said if is_about(each, number)]
+            (sentence,) = [each for each in found if is_about(each, number)]
             assert "is empty" in sentence or "Nothing is ticked" in sentence, (name, sentence)
         assert verdict.state == "REJECTED"
         assert ("SIGNATURE_MISSING" in codes(verdict)) == (name != "signed")

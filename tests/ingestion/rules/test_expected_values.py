@@ -1,4 +1,4 @@
-"""Every value that is read from the generated documents, held against what they say."""
+"""Tests of every value that is read from the generated documents."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from ingestion.rules.checks.verdict import SiteFacts
 from samples.faults import DocumentFault
 from samples.pages import EXPIRING, FILLABLE, PAGES
 from samples.people_and_sites import sample_site
-from tests.ingestion.rules.golden import AMERICAN, FIELDS, GERMAN, LISTS
+from tests.ingestion.rules.expected_values import AMERICAN, FIELDS, GERMAN, LISTS
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.test_samples import (
     DIGITAL,
@@ -37,7 +37,7 @@ RUN_OUT = {
     "medical-licence": "2025-08-16",
     "lab-certification": "2026-05-25",
 }
-SMALL_PRINT = "omb_expiry"  # of six points: lost in a scan, and no more than a remark
+SMALL_PRINT = "omb_expiry"  # printed in six points: a scan loses it, and it is only a remark
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def verdict_on(case, readings):
 
 
 def values(case, verdict):
-    """Of the fields that are written down for this type."""
+    """Return the values of the fields that are expected for this type."""
     written = FIELDS[case[:2]]
     return {field.name: field.value for field in verdict.fields if field.name in written}
 
@@ -66,12 +66,12 @@ def expected(case):
     return {name: value for name, (value, _) in FIELDS[case[:2]].items()}
 
 
-def test_every_type_of_the_samples_is_written_down_for_both_countries():
+def test_expected_values_exist_for_every_sample_type_and_country():
     assert set(FIELDS) == {(slug, where) for slug in PAGES for where in (AMERICAN, GERMAN)}
 
 
 @pytest.mark.parametrize("case", TYPED, ids=case_id)
-def test_what_is_typed_is_read_to_the_letter(case, typed):
+def test_typed_text_is_read_exactly(case, typed):
     verdict = verdict_on(case, typed)
     assert values(case, verdict) == expected(case)
     assert verdict.state == "ARCHIVED"
@@ -79,13 +79,13 @@ def test_what_is_typed_is_read_to_the_letter(case, typed):
 
 
 @pytest.mark.parametrize("case", [case for case in TYPED if case[2] is DIGITAL], ids=case_id)
-def test_every_value_that_is_read_is_written_down_with_its_page(case, typed):
+def test_every_value_and_its_page_is_expected(case, typed):
     found = {field.name: (field.value, field.page) for field in verdict_on(case, typed).fields}
     assert found == FIELDS[case[:2]] | LISTS.get(case[:2], {})
 
 
 @pytest.mark.parametrize("case", FAULTY, ids=case_id)
-def test_a_fault_changes_only_the_values_that_it_is_about(case, typed):
+def test_a_fault_changes_only_its_own_values(case, typed):
     slug, _, _, fault = case
     found, sound = values(case, verdict_on(case, typed)), expected(case)
     changed = {name for name in {*found, *sound} if found.get(name) != sound.get(name)}
@@ -101,7 +101,7 @@ def test_a_fault_changes_only_the_values_that_it_is_about(case, typed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SCANNED, ids=case_id)
-def test_what_is_scanned_is_read_to_the_letter(case, scanned):
+def test_scanned_text_is_read_exactly(case, scanned):
     verdict = verdict_on(case, scanned)
     sound = expected(case)
     assert {**values(case, verdict), SMALL_PRINT: ""} == {**sound, SMALL_PRINT: ""}

@@ -1,4 +1,4 @@
-"""Values of several entries, and what a heading says: printed, typed into a form, and scanned."""
+"""Tests of fields with several entries and of headings: printed, in form fields, and scanned."""
 
 import io
 from datetime import date
@@ -14,7 +14,7 @@ from samples.documents import make_sample
 from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.pages import make_page, make_reading
-from tests.ingestion.rules.papers import read_papers
+from tests.ingestion.rules.printed_documents import read_documents
 
 TODAY = date(2026, 11, 20)
 WHERE = sample_site("1001")
@@ -55,11 +55,11 @@ def samples(tmp_path_factory):
     made = {("form-fda-1572", "fillable-form"): Rendition.FILLABLE_FORM}
     for slug in ("form-fda-1572", "irb-approval", "lab-certification", "delegation-log"):
         made |= {(slug, "born-digital"): Rendition.BORN_DIGITAL, (slug, "scan"): Rendition.SCAN}
-    papers = {
+    documents = {
         f"{slug} {name}": make_sample(slug, today=TODAY, site=WHERE, rendition=rendition)
         for (slug, name), rendition in made.items()
     }
-    return read_papers(tmp_path_factory.mktemp("samples"), papers)
+    return read_documents(tmp_path_factory.mktemp("samples"), documents)
 
 
 @pytest.mark.parametrize("rendition", ["born-digital", "fillable-form", "scan"])
@@ -78,7 +78,7 @@ def test_the_protocols_of_a_1572_are_read(rendition, samples):
 
 
 @pytest.mark.parametrize("rendition", ["born-digital", "scan"])
-def test_a_log_gives_everybodys_name_and_no_heading(rendition, samples):
+def test_a_delegation_log_gives_all_names_and_no_headings(rendition, samples):
     read = values("delegation-log", samples[f"delegation-log {rendition}"])["persons"]
     assert read.entries == tuple(each.printed for each in (WHERE.investigator, *WHERE.team))
 
@@ -103,7 +103,7 @@ def filled(path):
 
 
 def flattened(content):
-    """As it comes from "print to PDF": the words stay, the fields are gone."""
+    """Return the form as "print to PDF" writes it: with the words and without the fields."""
     output = io.BytesIO()
     with pikepdf.open(io.BytesIO(content)) as form:
         form.flatten_annotations("all")
@@ -112,13 +112,13 @@ def flattened(content):
     return output.getvalue()
 
 
-@pytest.mark.filterwarnings("ignore:This document has 1 form widget")  # so has the real form
+@pytest.mark.filterwarnings("ignore:This document has 1 form widget")  # the real form has one too
 def test_a_real_1572_gives_the_same_filled_in_and_printed_to_pdf(corpus, tmp_path):
-    papers = {}
+    documents = {}
     for name in ("nci-ocr__ctep_form_fda_1572", "nci-ocr__form_1572"):
-        papers[name] = filled(corpus / f"{name}.pdf")
-        papers[f"{name} flat"] = flattened(papers[name])
-    for name, reading in read_papers(tmp_path, papers).items():
+        documents[name] = filled(corpus / f"{name}.pdf")
+        documents[f"{name} flat"] = flattened(documents[name])
+    for name, reading in read_documents(tmp_path, documents).items():
         read = values("form-fda-1572", reading)
         assert {field: read[field].entries for field in REAL} == REAL, name
         assert read["investigator"].value == "Margaret Whitfield, MD"
@@ -129,14 +129,14 @@ SUBINVESTIGATORS = '6. NAMES OF SUBINVESTIGATORS (If not applicable, enter "None
 
 
 @pytest.mark.parametrize("word", ["None", "NONE.", "N/A", "not applicable"])
-def test_none_is_an_answer(word):
+def test_the_word_none_is_a_value(word):
     read = on_page("form-fda-1572", SUBINVESTIGATORS, word)
     assert read["subinvestigators"].entries == ("None",)
     typed = on_page("form-fda-1572", "", fields={"subinvestigators_text": word})
     assert typed["subinvestigators"].entries == ("None",)
 
 
-def test_an_empty_box_has_no_entries_and_the_next_caption_is_none():
+def test_an_empty_box_has_no_entries():
     read = on_page(
         "form-fda-1572", SUBINVESTIGATORS, "", "7. NAME AND CODE NUMBER, IF ANY, OF THE PROTOCOL(S)"
     )
@@ -155,19 +155,19 @@ def test_several_names_on_a_line_are_several_entries_and_each_counts_once():
     assert read["subinvestigators"].entries == ("Daniel Okafor, MD", "Priya Raman, MD PhD")
 
 
-def test_what_stands_far_below_belongs_to_something_else():
+def test_text_far_below_a_caption_is_not_an_entry():
     read = on_page(
         "delegation-log", "Name          Role", "Jane Roe      Nurse", *[""] * 5, "Jo Li"
     )
     assert read["persons"].entries == ("Jane Roe",)
 
 
-def test_what_stands_in_the_next_column_belongs_to_that():
+def test_text_in_the_next_column_is_not_an_entry():
     read = on_page("delegation-log", "Name          Role", "Jane Roe      Study Nurse", "Jo Li")
     assert read["persons"].entries == ("Jane Roe", "Jo Li")
 
 
-def test_a_list_is_as_sure_as_its_worst_word_and_says_where_it_stands():
+def test_a_list_has_the_lowest_confidence_of_its_words_and_a_position():
     scan = {"source": TextSource.OCR, "confidence": 61.0, "number": 2}
     read = on_page("delegation-log", "Name          Role", "Jane Roe      Nurse", "Jo Li", **scan)
     persons = read["persons"]
@@ -175,20 +175,20 @@ def test_a_list_is_as_sure_as_its_worst_word_and_says_where_it_stands():
     assert (persons.box.top, persons.box.bottom) == (74.0, 97.0)
 
 
-def test_a_log_of_nothing_but_heads_is_not_searched_without_end():
+def test_the_search_in_a_log_of_headings_is_limited():
     heads = [make_page(*["Name          Role", "1             2"] * 20, number=n) for n in (1, 2)]
     named = make_page("Name          Role", "Jane Roe      Nurse", number=3)
     assert values("delegation-log", make_reading(heads[0], named)) == {}
     assert "persons" in values("delegation-log", make_reading(make_page("Name"), named))
 
 
-def test_a_sentence_that_speaks_of_a_board_is_no_letterhead():
+def test_a_sentence_that_names_a_board_is_not_a_letterhead():
     lines = ["Cedar Ridge Review Board", *[""] * 20, "the Institutional Review Board has approved"]
     assert on_page("irb-approval", *lines)["irb_name"].value == "Cedar Ridge Review Board"
     assert "irb_name" not in on_page("irb-approval", *lines[1:])
 
 
-def test_a_course_is_named_by_a_certificate():
+def test_the_course_of_a_certificate_is_read():
     read = on_page(
         "gcp-certificate", "has completed the following CITI Program course:", "GCP (ICH Focus)"
     )

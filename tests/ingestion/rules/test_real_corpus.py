@@ -1,11 +1,11 @@
-"""All real documents, most of which are of no type of ours: none is taken for what it is not."""
+"""Tests of all real documents, most of which have other types and must not be recognised."""
 
 import pytest
 
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.classify import classify
 from tests.ingestion.rules.pages import checked, codes
-from tests.ingestion.rules.papers import read_all
+from tests.ingestion.rules.printed_documents import read_all
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -27,11 +27,11 @@ def readings(corpus):
     return readable
 
 
-def test_no_other_document_is_taken_for_one_of_our_types(readings):
+def test_documents_of_other_types_are_not_recognised(readings):
     types = {name: classify(reading).slug for name, reading in readings.items()}
     assert {name: slug for name, slug in types.items() if slug} == TYPES_OF_OURS
 
 
-def test_none_is_suspected_to_name_a_participant(readings):
+def test_no_real_document_is_suspected_of_participant_details(readings):
     suspected = [name for name, each in readings.items() if "PHI_SUSPECTED" in codes(checked(each))]
     assert suspected == []

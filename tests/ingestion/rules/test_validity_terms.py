@@ -1,4 +1,4 @@
-"""How long a document counts: its type's rule, as the study has it, at a site that may be live."""
+"""Tests of how long a document is valid, with the overrides of a study and site activation."""
 
 from datetime import date, timedelta
 
@@ -37,18 +37,18 @@ def judged(slug, change, at):
         (0, "19 Nov 1999", ""),
     ],
 )
-def test_the_months_of_the_study_take_the_place_of_the_types(months, dated, code):
+def test_the_maximum_age_of_the_study_replaces_that_of_the_type(months, dated, code):
     verdict = judged("cv", {CV: dated}, site(cv=TermsOverride(max_age_months=months)))
     assert codes(verdict) == ([code] if code else [])
 
 
-def test_the_finding_and_the_decision_say_by_how_many_months_it_was_judged():
+def test_the_finding_and_the_decision_contain_the_maximum_age():
     verdict = judged("cv", {CV: "19 Nov 2025"}, site(cv=TermsOverride(max_age_months=12)))
     assert verdict.primary.facts == {"dated": "2025-11-19", "months": 12, "page": 1}
     assert verdict.terms == {"months": 12}
 
 
-def test_a_type_that_does_not_age_can_be_made_to():
+def test_a_study_can_set_a_maximum_age_for_a_type_without_one():
     override = TermsOverride(max_age_months=12)
     verdict = judged("form-fda-1572", {"10/08/2026": "10/08/2025"}, site(form_fda_1572=override))
     assert verdict.primary.code == "STALE_DOCUMENT"
@@ -61,7 +61,7 @@ def test_a_type_that_does_not_age_can_be_made_to():
         ("medical-licence", {"16 January 2028": "19 November 2026"}, "EXPIRED_DOCUMENT"),
     ],
 )
-def test_a_study_may_have_what_ran_out_filed_with_a_remark(slug, change, code):
+def test_a_study_can_have_expired_documents_filed_with_a_remark(slug, change, code):
     overrides = {slug.replace("-", "_"): TermsOverride(warns_only=True)}
     verdict = judged(slug, change, site(**overrides))
     assert (verdict.state, verdict.primary, codes(verdict)) == ("ARCHIVED", None, [code])
@@ -69,7 +69,7 @@ def test_a_study_may_have_what_ran_out_filed_with_a_remark(slug, change, code):
     assert verdict.terms["warns_only"] == 1
 
 
-def test_a_remark_never_hides_what_else_is_wrong():
+def test_a_remark_never_hides_another_finding():
     override = TermsOverride(warns_only=True)
     reading = make_document("cv", {CV: "19 Nov 2024", "Name: Margaret": "Site number: 0999 Name:"})
     verdict = checked(reading, declared="cv", site=site(cv=override))
@@ -78,7 +78,7 @@ def test_a_remark_never_hides_what_else_is_wrong():
 
 
 @pytest.mark.parametrize(("days", "is_told"), [(120, True), (121, False), (90, True)])
-def test_a_study_may_be_warned_earlier(days, is_told):
+def test_a_study_can_set_earlier_warnings(days, is_told):
     ends = f"{TODAY + timedelta(days=days):%d %B %Y}"
     override = TermsOverride(warn_days=(120, 14))
     verdict = judged("medical-licence", {"16 January 2028": ends}, site(medical_licence=override))
@@ -100,20 +100,18 @@ LIVE_SINCE = date(2026, 10, 1)
         ("20 December 2023", TODAY + timedelta(days=10), ""),
     ],
 )
-def test_a_gcp_certificate_is_judged_on_the_day_on_which_the_site_goes_live(
-    completed, activated_on, code
-):
+def test_a_gcp_certificate_is_checked_on_the_day_of_site_activation(completed, activated_on, code):
     verdict = judged("gcp-certificate", {GCP: completed}, site(activated_on))
     assert codes(verdict) == ([code] if code else [])
 
 
-def test_a_live_site_keeps_no_cv_young():
+def test_the_activation_of_a_site_does_not_extend_the_validity_of_a_cv():
     verdict = judged("cv", {CV: "19 Nov 2024"}, site(date(2024, 12, 1)))
     assert verdict.primary.code == "STALE_DOCUMENT"
 
 
-def test_the_last_day_is_kept_of_what_a_live_site_needs_no_more():
-    """It may turn out that the site is not live."""
+def test_the_expiry_date_is_stored_also_for_an_active_site():
+    """The activation of the site may be revoked later."""
     verdict = judged("gcp-certificate", {GCP: "2 October 2023"}, site(LIVE_SINCE))
     assert (codes(verdict), verdict.expires) == ([], date(2026, 10, 2))
     assert verdict.terms == {"months": 36, "activated_on": "2026-10-01"}
@@ -122,10 +120,10 @@ def test_the_last_day_is_kept_of_what_a_live_site_needs_no_more():
 @pytest.mark.parametrize(
     ("left", "step"), [(91, None), (90, 90), (31, 90), (30, 30), (8, 30), (7, 7), (0, 7), (-1, 0)]
 )
-def test_the_shortest_warning_that_is_due_counts(left, step):
+def test_the_shortest_due_warning_is_returned(left, step):
     assert site().terms(TYPES["cv"]).step(left) == step
 
 
 @pytest.mark.parametrize("code", ["EXPIRED_DOCUMENT", "STALE_DOCUMENT"])
-def test_a_remark_has_its_own_words(code):
+def test_a_remark_has_its_own_message(code):
     assert any("study" in placeholders(wording) for wording in MESSAGES[code].do)
