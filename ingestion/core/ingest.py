@@ -135,7 +135,13 @@ class Ingest:
         except IngestionError as error:
             failure = await self._record_failure(item, error)
             if failure and not failure.leaves_shift:
-                repeat, wait = _after_failure(item, failure), failure.wait_seconds
+                wait = failure.wait_seconds
+                repeat = replace(
+                    item,
+                    tries=failure.tries,
+                    counted_tries=failure.counted_tries,
+                    deadline=failure.deadline,
+                )
         finally:
             # The portal has answered and its limit knows the outcome. The place in flight is
             # released before anything else is waited for.
@@ -176,12 +182,3 @@ class Ingest:
         except OurFault as error:
             await self._recorder.record_early_decision(item, retry.decide_early(error, item))
         return True
-
-
-def _after_failure(item: WorkItem, failure: FetchFailure) -> WorkItem:
-    return replace(
-        item,
-        tries=failure.tries,
-        counted_tries=failure.counted_tries,
-        deadline=failure.deadline,
-    )

@@ -200,9 +200,13 @@ class PortalQueues(Generic[Item]):
                     queue, soonest = self._find_ready(now)
                     if queue:
                         return queue.pop(now)
-                    if self._is_closed and not len(self) and not self._has_requests_in_flight():
+                    is_in_flight = any(queue.in_flight for queue in self._queues.values())
+                    if self._is_closed and not len(self) and not is_in_flight:
                         break
-                    await self._wait_for_change(None if soonest is None else soonest - now)
+                    self._changed.clear()
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(None if soonest is None else soonest - now):
+                            await self._changed.wait()
                 self._is_finished = True
                 self._slots_wanted.set()
                 return None
@@ -278,13 +282,3 @@ class PortalQueues(Generic[Item]):
         """Return all items that wait: first those that never went, then the retries."""
         waiting = [item for queue in self._queues.values() for item in queue.waiting]
         return waiting + [item for queue in self._queues.values() for _, _, item in queue.retries]
-
-    def _has_requests_in_flight(self) -> bool:
-        return any(queue.in_flight for queue in self._queues.values())
-
-    async def _wait_for_change(self, seconds: float | None) -> None:
-        """Wait until something changed, at most `seconds`."""
-        self._changed.clear()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._changed.wait()

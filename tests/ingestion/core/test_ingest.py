@@ -111,7 +111,7 @@ async def test_the_tries_of_an_earlier_shift_count():
     assert house.recorder.moves[2] == ["REJECTED DOWNLOAD_FAILED"]
 
 
-async def test_what_failed_while_its_portal_was_down_never_counts_against_a_document():
+async def test_failures_of_a_portal_that_is_down_never_count_against_a_document():
     house = House()
     house.fail(2, PortalUnreachable(), PortalUnreachable(), PortalFailing())
     await house.ingest([make_item(1), make_item(2)])

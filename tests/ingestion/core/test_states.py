@@ -28,7 +28,7 @@ def test_every_document_can_reach_a_settled_state():
         assert any(reached.is_settled for reached in seen)
 
 
-def test_what_is_filed_can_only_be_withdrawn():
+def test_a_filed_document_can_only_be_withdrawn():
     assert DOCUMENT_MOVES[DocumentState.ARCHIVED] == {DocumentState.WITHDRAWN}
 
 
@@ -41,11 +41,11 @@ def test_a_document_that_was_never_checked_is_not_filed():
     assert not DocumentState.RECEIVED.can_become(DocumentState.ARCHIVED)
 
 
-def test_a_held_document_is_no_rejection_and_goes_on_from_the_start():
+def test_a_held_document_is_not_rejected_and_starts_again():
     assert DocumentState.REJECTED not in DOCUMENT_MOVES[DocumentState.HELD]
     assert DocumentState.HELD.can_become(DocumentState.RECEIVED)
 
 
-def test_states_of_different_things_do_not_mix():
+def test_a_document_cannot_take_the_state_of_a_batch():
     with pytest.raises(IllegalMove):
         check_move(DocumentState.RECEIVED, BatchState.CANCELLED)
