@@ -147,7 +147,7 @@ def test_the_last_wording_of_a_part_needs_nothing_but_the_type(code):
 
 @every_code
 def test_the_advice_for_sites_starts_with_a_verb(code):
-    for wording in MESSAGES[code].do:
+    for wording in (text for each in MESSAGES[code].do for text in texts(each)):
         assert wording.split()[0].casefold().strip(":") in VERBS
 
 

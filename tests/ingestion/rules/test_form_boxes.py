@@ -88,7 +88,7 @@ def list_sentences(verdict):
 
 
 def is_about(sentence, number):
-    return f"ox {number} " in sentence or f"ox {number}:" in sentence
+    return f"ox {number} " in sentence or f"ox {number}." in sentence
 
 
 @every_rendition

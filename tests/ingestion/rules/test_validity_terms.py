@@ -65,7 +65,7 @@ def test_a_study_can_have_expired_documents_filed_with_a_remark(slug, change, co
     overrides = {slug.replace("-", "_"): TermsOverride(warns_only=True)}
     verdict = judged(slug, change, site(**overrides))
     assert (verdict.state, verdict.primary, codes(verdict)) == ("ARCHIVED", None, [code])
-    assert "study SLX-301" in sentences(code, verdict.findings[0].facts).do
+    assert "Study SLX-301" in sentences(code, verdict.findings[0].facts).do
     assert verdict.terms["warns_only"] == 1
 
 
@@ -121,7 +121,7 @@ def test_the_expiry_date_is_stored_also_for_an_active_site():
     ("left", "step"), [(91, None), (90, 90), (31, 90), (30, 30), (8, 30), (7, 7), (0, 7), (-1, 0)]
 )
 def test_the_shortest_due_warning_is_returned(left, step):
-    assert site().terms(TYPES["cv"]).step(left) == step
+    assert site().terms(TYPES["cv"]).due_warning(left) == step
 
 
 @pytest.mark.parametrize("code", ["EXPIRED_DOCUMENT", "STALE_DOCUMENT"])
