@@ -1,1 +1,1 @@
-"""Measurements: `python -m bench` runs them, docs/benchmarks says what they measure and found."""
+"""Benchmarks. `python -m bench` runs them, and docs/benchmarks describes them and their results."""

@@ -1,8 +1,8 @@
-"""All benches, or the named ones, in one report: `python -m bench [NAME ...] [--quick] [--again]`.
+"""Run benchmarks and write one report: `python -m bench [NAME ...] [--quick] [--again]`.
 
-Each runs in a process of its own, and what it found is kept in var/bench as soon as it ends: after
-an interruption `--again` goes on with those that are missing. The page and its charts are written
-from all that is kept there.
+Each benchmark runs in its own process, and its result is stored in var/bench as soon as it ends.
+After an interruption, `--again` runs only those that are missing. The page and its charts are
+written from all stored results.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from bench.report import Found, Row
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "var" / "bench"
 PAGE = ROOT / "docs" / "benchmarks"
-BENCHES = {  # and what they are called in the report
+BENCHES = {  # with their titles in the report
     "flow": "The flow, beside the plain design",
     "dispatch": "The job layer, beside the core alone",
     "reading": "Reading, beside the engine, OCRmyPDF and pypdf",
@@ -48,7 +48,7 @@ def kept(name: str) -> Path:
 
 
 def run(name: str, *, is_quick: bool) -> bool:
-    """Measure, and keep what was found. Did it end well?"""
+    """Run a benchmark, store its result, and return whether it succeeded."""
     sys.stderr.write(f"\n{name}\n")
     command = [sys.executable, "-m", f"bench.{name}", "--json", str(kept(name))]
     return (
@@ -57,7 +57,7 @@ def run(name: str, *, is_quick: bool) -> bool:
 
 
 def is_kept(name: str, *, is_quick: bool) -> bool:
-    """Whole, and of the size that is asked for."""
+    """Return whether there is a complete result of the requested size."""
     if not kept(name).exists():
         return False
     found = Found.read(kept(name))
@@ -75,7 +75,7 @@ def write_page(found: Sequence[Found], folder: Path) -> None:
 
 
 def _machines(found: Sequence[Found]) -> Iterator[str]:
-    """What each was measured on, and of which commit: with their names where these differ."""
+    """Yield each machine and commit, with the names of its benchmarks if there are several."""
     for said in (machines := dict.fromkeys(each.machine for each in found)):
         names = ", ".join(each.bench for each in found if each.machine == said)
         yield f"{names}: {said}" if len(machines) > 1 else said
@@ -91,7 +91,7 @@ def _section(found: Found, folder: Path) -> Iterator[str]:
 
 
 def _charts(found: Found, title: str) -> Iterator[tuple[str, str]]:
-    """By file name: curves where cases have sizes, else ratios."""
+    """Yield charts by file name: curves for cases with sizes, and ratios for the others."""
     by_size: dict[str, dict[str, list[Row]]] = {}
     for row in found.rows:
         if row.at and row.ratio is not None:
@@ -110,18 +110,18 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small, one round")
     parser.add_argument("--again", action="store_true", help="keep what was measured, do the rest")
     parser.add_argument("--output", type=Path, default=PAGE, help="folder of the page")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     KEPT.mkdir(parents=True, exist_ok=True)
-    names = asked.name or [*BENCHES]
+    names = arguments.name or [*BENCHES]
     if unknown := set(names) - BENCHES.keys():
         parser.error(f"there is no bench {', '.join(sorted(unknown))}: {', '.join(BENCHES)}")
-    if not asked.again:
+    if not arguments.again:
         for name in names:
             kept(name).unlink(missing_ok=True)
-    missing = [name for name in names if not is_kept(name, is_quick=asked.quick)]
-    failed = [name for name in missing if not run(name, is_quick=asked.quick)]
+    missing = [name for name in names if not is_kept(name, is_quick=arguments.quick)]
+    failed = [name for name in missing if not run(name, is_quick=arguments.quick)]
     found = [Found.read(kept(name)) for name in BENCHES if kept(name).exists()]
-    write_page(found, asked.output)
+    write_page(found, arguments.output)
     sys.exit(f"These failed, and what they say is above: {', '.join(failed)}" if failed else 0)
 
 

@@ -1,7 +1,8 @@
-"""The append on one database: scenes of writers in turn, round after round.
+"""Measure appending to the ledger on one database: writers take turns in several rounds.
 
-`python -m bench.append SCENE [--rounds N] [--seconds SECONDS]` works on the database that the
-environment names, makes its tables, and prints one JSON object: by side, what each round found.
+`python -m bench.append SCENE [--rounds N] [--seconds SECONDS]` uses the database that the
+environment names, creates its tables, and prints one JSON object: the results of each round by
+side.
 """
 
 import argparse
@@ -24,7 +25,7 @@ Found = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    writer: str  # of bench.writers
+    writer: str  # a function of bench.writers
     writers: int = 1
     batch: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +53,7 @@ SCENES: Mapping[str, Mapping[str, Side]] = {
 
 
 def prepare() -> None:
-    """Our tables, and one like that of the entries, with all its indexes and no guard."""
+    """Create our tables, and a copy of the table of entries without triggers."""
     call_command("migrate", verbosity=0)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -68,7 +69,7 @@ def prepare() -> None:
 
 
 def run(side: Side, seconds: float) -> Found:
-    """All of a side's writers at once."""
+    """Run all writers of a side at the same time."""
     command = [sys.executable, "-m", "bench.writers", side.writer]
     command += ["--batch", str(side.batch), "--seconds", str(seconds)]
     environment = {**os.environ, **side.environment}
@@ -79,7 +80,7 @@ def run(side: Side, seconds: float) -> Found:
         for _ in range(side.writers)
     ]
     for writer in writers:
-        cast(IO[str], writer.stdout).readline()  # it is ready
+        cast(IO[str], writer.stdout).readline()  # wait until it is ready
     for writer in writers:
         cast(IO[str], writer.stdin).write("go\n")
         cast(IO[str], writer.stdin).flush()
@@ -101,14 +102,14 @@ def main() -> None:
     parser.add_argument("scene", choices=SCENES)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     django.setup()
     prepare()
-    found: dict[str, list[Found]] = {side: [] for side in SCENES[asked.scene]}
-    for _ in range(asked.rounds):
-        for name, side in SCENES[asked.scene].items():
-            found[name].append(run(side, asked.seconds))
-            sys.stderr.write(f"{asked.scene}: {name}: {json.dumps(found[name][-1])}\n")
+    found: dict[str, list[Found]] = {side: [] for side in SCENES[arguments.scene]}
+    for _ in range(arguments.rounds):
+        for name, side in SCENES[arguments.scene].items():
+            found[name].append(run(side, arguments.seconds))
+            sys.stderr.write(f"{arguments.scene}: {name}: {json.dumps(found[name][-1])}\n")
     sys.stdout.write(json.dumps(found))
 
 

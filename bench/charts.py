@@ -1,7 +1,7 @@
-"""Figures as SVG files of their own: ratios beside their baseline, and costs that grow.
+"""Charts as SVG files: ratios to the baseline, and costs that grow with size.
 
-The product's own charts (`web/shell/charts.py`) are stretched, and their words stand in the
-page; these carry their words, and their colours for a light and for a dark reader.
+The charts of the product (`web/shell/charts.py`) are stretched, and their labels are in the page.
+These charts contain their labels, and colours for light and dark mode.
 """
 
 import math
@@ -10,7 +10,7 @@ from html import escape
 
 from bench.report import Row
 
-# The tones of static/siteledger/tokens.css.
+# The colours of static/siteledger/tokens.css.
 STYLE = """
 svg { background: #ffffff; font: 13px system-ui, sans-serif; }
 text { fill: #1b2a36; } .aside { fill: #4b5a69; }
@@ -29,15 +29,15 @@ svg { background: #182129; } text { fill: #e7edf2; } .aside { fill: #a9b7c4; }
 }
 """
 WIDTH, TOP, ROW = 860, 56, 26
-LEFT, RIGHT = 410, 790  # between which ratios are drawn
+LEFT, RIGHT = 410, 790  # the area of the ratios
 TONES = 5
 Scale = Callable[[float], float]
 Place = Callable[[float, float], tuple[float, float]]
-PLOT = (70, 560, TOP + 10, 300)  # left, right, top and bottom of a curve's field
+PLOT = (70, 560, TOP + 10, 300)  # left, right, top and bottom of the area of curves
 
 
 def ratios(title: str, rows: Sequence[Row]) -> str:
-    """A dot for each ratio, a square where it missed its bar; the line is the baseline."""
+    """Draw a dot for each ratio, or a square if it missed its target. The line is the baseline."""
     found = [(row, ratio) for row in rows if (ratio := row.ratio) is not None and ratio > 0]
     values = [
         1.0,
@@ -83,7 +83,7 @@ def _dot(row: Row, ratio: float, y: float, base: float, across: Scale) -> Iterat
 
 
 def curves(title: str, across: str, found: Mapping[str, Sequence[Row]]) -> str:
-    """Of rows with a size, on a logarithmic scale; their ratios to the smallest go from 0."""
+    """Draw rows with a size on a logarithmic scale, with their ratios to the smallest."""
     left, right, top, bottom = PLOT
     rows = [row for line in found.values() for row in line]
     sizes = sorted({row.at or 1 for row in rows})
@@ -109,7 +109,7 @@ def curves(title: str, across: str, found: Mapping[str, Sequence[Row]]) -> str:
 
 
 def _lines(found: Mapping[str, Sequence[Row]], at: Place) -> Iterator[str]:
-    """Each with its name beside its end; names keep apart."""
+    """Draw each line with its name beside its end. Names do not overlap."""
     ends = {name: rows[-1].ratio or 0.0 for name, rows in found.items()}
     lowest = math.inf
     for number, (name, ratio) in enumerate(sorted(ends.items(), key=lambda end: end[1])):
@@ -122,7 +122,7 @@ def _lines(found: Mapping[str, Sequence[Row]], at: Place) -> Iterator[str]:
 
 
 def _line(rows: Sequence[Row], tone: str, at: Place) -> Iterator[str]:
-    """Dots, each with the range of its rounds."""
+    """Draw dots, each with the range of its rounds."""
     points = [at(row.at or 1, row.ratio or 0.0) for row in rows]
     drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     yield f'<polyline class="{tone}" points="{drawn}"/>'

@@ -1,7 +1,7 @@
 """The core called directly: the same queues, downloader, pool and archive, without rows or ledger.
 
-`python -m bench.direct OFFER RESULT` works an offer and tells what came of it. What the job layer
-costs is the difference to this (bench/dispatch.py).
+`python -m bench.direct OFFER RESULT` processes an offer and writes its outcome. The difference to
+this is the cost of the job layer (bench/dispatch.py).
 """
 
 import argparse
@@ -51,7 +51,7 @@ class MemoryRecorder:
         return True
 
     async def record_unchanged(self, item: WorkItem, answer: NotModified) -> bool:
-        return False  # nothing is on file
+        return False  # no document is on file
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: Any) -> None:
         loop = asyncio.get_running_loop()
@@ -77,7 +77,7 @@ class MemoryRecorder:
 
 
 def items_of(offer: Path) -> list[WorkItem]:
-    """As the leases would make them, site after site."""
+    """Return the work items as leases create them, site after site."""
     sites = {row["site_id"]: row for row in json.loads((offer / "sites.json").read_text())}
     lines = map(json.loads, (offer / "manifest.ndjson").read_text().splitlines())
     return [
@@ -121,7 +121,7 @@ async def run(items: Sequence[WorkItem], folder: Path, limits: Limits) -> Memory
 
 
 async def _feed(items: Sequence[WorkItem], core: Ingest, queues: PortalQueues[WorkItem]) -> None:
-    """One feed for each portal, as a shift has one for each chunk."""
+    """Feed each portal's documents in its own task, as a shift does for each chunk."""
     by_queue: dict[str, list[WorkItem]] = {}
     for item in items:
         by_queue.setdefault(item.queue, []).append(item)
@@ -144,15 +144,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("offer", type=Path)
     parser.add_argument("result", type=Path)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     django.setup()
-    items = items_of(asked.offer)
+    items = items_of(arguments.offer)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(dir=os.environ.get("DATA_DIR")) as folder:
         recorder = asyncio.run(run(items, Path(folder), settings.INGEST_LIMITS))
     seconds = time.monotonic() - begun
     records = [(site, state, at - begun) for site, state, at in recorder.records.values()]
-    write(asked.result, outcome(seconds, len(items), records))
+    write(arguments.result, outcome(seconds, len(items), records))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""A slower disk than this machine's: a shim below the program, with which each flush takes longer.
+"""A simulated slower disk: a shim below the program that delays each flush.
 
-The design's figures are of disks that flush in 1 ms (PostgreSQL) and in 4 ms (SQLite).
+The figures of the design are for disks that flush in 1 ms (PostgreSQL) and in 4 ms (SQLite).
 """
 
 import shutil
 import subprocess
 from pathlib import Path
 
-# To be loaded before libc. PostgreSQL and SQLite flush by fdatasync(), and now and then by fsync();
-# sync_file_range() waits for no disk.
+# Loaded before libc. PostgreSQL and SQLite flush with fdatasync(), and sometimes with fsync().
+# sync_file_range() does not wait for the disk.
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ int fdatasync(int file) { return later("fdatasync", file); }
 
 
 def slowed(folder: Path, milliseconds: int) -> Path | None:
-    """The shim, for LD_PRELOAD; below 1000 ms. None where there is no compiler."""
+    """Return the shim for LD_PRELOAD, or None without a compiler. The delay is below 1000 ms."""
     if not shutil.which("cc"):
         return None
     shim = folder / f"flush-{milliseconds}-ms.so"

@@ -1,7 +1,7 @@
-"""The job layer beside the core called directly, on every database and broker there is here.
+"""The job layer compared with the core called directly, on each available database and broker.
 
-`python -m bench.dispatch [--quick]`; what it measures is in docs/benchmarks. PostgreSQL and Redis
-are left out where they are not installed.
+`python -m bench.dispatch [--quick]`; docs/benchmarks describes what it measures. PostgreSQL and
+Redis are left out if they are not installed.
 """
 
 import argparse
@@ -31,10 +31,10 @@ POSTGRESQL = "scripts/with-postgresql"
 @dataclass(frozen=True, slots=True)
 class Size:
     one_page: int  # documents in all
-    mixes: int  # how often the sample mix is repeated in one run: its start and end count less
+    mixes: int  # repetitions of the sample mix in one run, so that its start and end matter less
     rounds: int
     mixed_rounds: int
-    large: int  # documents of the batch that an upload comes into
+    large: int  # documents of the batch during which an upload is sent
 
 
 QUICK = Size(one_page=200, mixes=1, rounds=1, mixed_rounds=1, large=2_000)
@@ -43,7 +43,7 @@ FULL = Size(one_page=500, mixes=1, rounds=3, mixed_rounds=3, large=10_000)
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Where rows and rings are."""
+    """Where rows and wakeups are stored."""
 
     name: str
     prefix: Sequence[str] = ()
@@ -60,7 +60,7 @@ def sides() -> list[Side]:
 
 
 class Bench:
-    """Owns a temporary folder, and a port that all offers name."""
+    """Has a temporary folder, and a port that all offers name."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -69,12 +69,12 @@ class Bench:
         self.url = f"http://127.0.0.1:{self._port}"
 
     def offer(self, *, sites: int, documents: int) -> Offer:
-        """One-page documents, from portals that allow everything: so many in all."""
+        """Write one-page documents from portals without limits. `documents` is the total number."""
         limits = [UNLIMITED] * sites
         return write_offer(self.new_folder(), self.url, limits=limits, documents=documents // sites)
 
     def direct(self, offer: Offer) -> float:
-        """Documents a second of the core alone."""
+        """Return the documents per second of the core alone."""
         folder = self.new_folder()
         result = folder / "outcome.json"
         with process.portal(offer.directory, self._port, 0.0):
@@ -91,12 +91,12 @@ class Bench:
         rounds: int = 1,
         more: Mapping[str, str] | None = None,
     ) -> Mapping[str, Any]:
-        """What `bench.layer` says of a scene; `more` are settings."""
+        """Return the result of a scene of `bench.layer`. `more` are settings."""
         folder = self.new_folder()
         changes = {**environment(folder), **(more or {})}
         if side.prefix:
-            del changes["DATABASE_URL"]  # its own server's
-        if scene == "latency":  # it serves the documents itself, to see when they are asked for
+            del changes["DATABASE_URL"]  # the prefix sets that of its own server
+        if scene == "latency":  # it serves the documents itself, to record the times of requests
             return self._run(side, changes, scene, offer, rounds)
         with process.portal(offer.directory, self._port, 0.0):
             return self._run(side, changes, scene, offer, rounds)
@@ -126,7 +126,7 @@ def _nothing() -> Iterator[Mapping[str, str]]:
 
 @contextmanager
 def _redis(folder: Path) -> Iterator[Mapping[str, str]]:
-    """A server of our own, that keeps nothing."""
+    """Run a Redis server without persistence."""
     port = process.free_port()
     command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     with subprocess.Popen([*command, "--dir", str(folder)], stdout=subprocess.DEVNULL) as server:
@@ -138,9 +138,10 @@ def _redis(folder: Path) -> Iterator[Mapping[str, str]]:
 
 
 def throughput(bench: Bench, size: Size, found: Sequence[Side]) -> Iterator[Row]:
-    """The core runs again right before each side: what the machine can do changes in minutes.
+    """Compare throughput. The core runs again before each side, because the machine's speed varies.
 
-    Redis has only the rings, of which a batch needs a few: what it is for is to wait less.
+    Redis is left out: it carries only wakeups, of which a batch needs few. Its benefit is a shorter
+    wait.
     """
     found = [side for side in found if not side.redis]
     one_page = bench.offer(sites=10, documents=size.one_page)
@@ -161,7 +162,7 @@ def throughput(bench: Bench, size: Size, found: Sequence[Side]) -> Iterator[Row]
 
 
 def waiting(bench: Bench, size: Size, side: Side) -> Iterator[Row]:
-    """How long a person, a portal, and what a dead worker had, wait for the layer."""
+    """Measure how long people, portals and the work of a killed worker wait."""
     one_page = bench.offer(sites=10, documents=size.one_page)
     idle = bench.layer(side, "latency", one_page, rounds=size.rounds)
     waits, bare = (_by_round(idle[name], size.rounds) for name in ("waits", "bare"))
@@ -185,13 +186,13 @@ def waiting(bench: Bench, size: Size, side: Side) -> Iterator[Row]:
 
 
 def _by_round(found: Sequence[float], rounds: int) -> list[float]:
-    """The middle of each round's."""
+    """Return the median of each round."""
     each = len(found) // rounds
     return [median(found[at : at + each]) for at in range(0, rounds * each, each)]
 
 
-def rows(asked: argparse.Namespace) -> Iterator[Row]:
-    size, found = QUICK if asked.quick else FULL, sides()
+def rows(options: argparse.Namespace) -> Iterator[Row]:
+    size, found = QUICK if options.quick else FULL, sides()
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
         bench = Bench(Path(folder))
         yield from throughput(bench, size, found)

@@ -1,9 +1,8 @@
-"""The figures that README and docs/sizing.md quote, written from docs/benchmarks/index.md.
+"""Write the figures that README and docs/sizing.md quote from docs/benchmarks/index.md.
 
-`python -m bench.figures` rewrites the tables between `<!-- figures: NAME -->` and
-`<!-- end of figures -->`; `--check` only says whether they are as they should be (exit code 1: they
-are not). A figure whose run others disturbed is not quoted, and one that misses what is expected of
-it says so.
+`python -m bench.figures` rewrites the tables between `<!-- figures: NAME -->` and `<!-- end of
+figures -->`. `--check` writes nothing, and exits with 1 if a table is out of date. A figure of a
+run that other work disturbed is not quoted, and one that misses its target says so.
 """
 
 import argparse
@@ -33,8 +32,8 @@ class Figure:
     is_disturbed: bool
 
 
-# Of each table: what it calls a row, the bench, and the row in the report (its first column, and
-# the baseline where several rows have the same first column).
+# For each row of a table: its label, the benchmark, and the row in the report (the first column,
+# and the baseline if several rows have the same first column).
 Wanted = Sequence[tuple[str, str, str, str]]
 TABLES: Mapping[str, tuple[Path, Wanted]] = {
     "readme": (
@@ -84,7 +83,7 @@ def read(report: str) -> Iterator[Figure]:
 
 
 def table(name: str, figures: Sequence[Figure]) -> str:
-    """Return the table of that name. Raises LookupError for a row that the report has not."""
+    """Return the table of that name. Raises LookupError for a row that is not in the report."""
     return HEAD + "".join(_line(wanted, figures) for wanted in TABLES[name][1])
 
 
@@ -104,14 +103,14 @@ def _line(wanted: tuple[str, str, str, str], figures: Sequence[Figure]) -> str:
 
 
 def rewritten(text: str, figures: Sequence[Figure]) -> str:
-    """Return a page with its tables as they should be."""
+    """Return a page with up-to-date tables."""
     return BLOCK.sub(lambda found: found[1] + table(found[2], figures) + found[3], text)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     figures = list(read(REPORT.read_text()))
     is_current = True
     for path in {path for path, _ in TABLES.values()}:
@@ -119,9 +118,9 @@ def main() -> int:
         if (wanted := rewritten(text, figures)) != text:
             is_current = False
             sys.stderr.write(f"{path.relative_to(ROOT)} quotes other figures than the report\n")
-            if not asked.check:
+            if not arguments.check:
                 path.write_text(wanted)
-    return int(asked.check and not is_current)
+    return int(arguments.check and not is_current)
 
 
 if __name__ == "__main__":

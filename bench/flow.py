@@ -1,7 +1,7 @@
-"""Ours beside the usual way, in turn and in one run, against the same sample portal.
+"""Our software compared with the usual design, in turns, with the same sample portal.
 
-`python -m bench.flow [--quick]`; what it measures is in docs/benchmarks. Each side runs in a
-process of its own, the portal in another.
+`python -m bench.flow [--quick]`; docs/benchmarks describes what it measures. Each side runs in its
+own process, and so does the portal.
 """
 
 import argparse
@@ -23,17 +23,17 @@ PLAIN, OURS = "plain", "ours"
 SAME, DURABLE = "plain, our reading", "plain, our reading, on disk"
 FREELY, REAL = "no limits, no faults", "the same, real documents"
 EXPECTED = {(FREELY, OURS): 1.5, (REAL, OURS): 1.5}  # of plain's documents/s
-LIMITED = SiteLimit(2.0, 4)  # of one portal; all together stay below what either side can work off
+LIMITED = SiteLimit(2.0, 4)  # of one portal; all together allow less than either side can process
 SLOW = SiteLimit(1.0, 1)
-CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, where they are at hand
-SLOW_DOCUMENTS = 10  # of each site: the slow one outlasts the others
+CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, if available
+SLOW_DOCUMENTS = 10  # of each site, so that the slow site takes longest
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
     sites: int
     documents: int  # of each site
-    limited: int  # of each site, where the portals have limits
+    limited: int  # of each site, with portal limits
     rounds: int
     memory: tuple[int, int]  # documents in all
 
@@ -44,7 +44,7 @@ FULL = Size(sites=20, documents=25, limited=10, rounds=3, memory=(500, 5000))
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the portals allow and how often they fail; one limit for each site."""
+    """The limits and faults of the portals, with one limit for each site."""
 
     title: str
     limits: Sequence[SiteLimit]
@@ -61,23 +61,23 @@ class Measured:
     side: str
     documents: int
     outcome: outcome.Outcome
-    seconds: float  # its work, and with ours what registering the documents took before
+    seconds: float  # of processing, and for our side also of registering the documents
     answers: Answers
-    peak: int  # bytes, of the side's whole tree of processes
+    peak: int  # bytes, of all processes of the side
 
     @property
     def rate(self) -> float:
-        """Documents with a final record per second: a lost one is not worked."""
+        """Documents with a final record per second. A lost document does not count."""
         return (self.documents - self.outcome.lost) / self.seconds
 
     @property
     def lost(self) -> float:
-        """In percent."""
+        """Lost documents in percent."""
         return 100 * self.outcome.lost / self.documents
 
 
 class Bench:
-    """Owns a temporary folder, and a port that all offers name."""
+    """Has a temporary folder, and a port that all offers name."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -86,7 +86,7 @@ class Bench:
         self._offers: dict[str, Offer] = {}
 
     def measure(self, scene: Scene, side: str, *options: str) -> Measured:
-        """One run of one side, against a portal that knows nothing of the runs before."""
+        """Run one side once, with a newly started portal."""
         offer = self._offer(scene)
         folder = self._folder / f"run-{next(self._numbers)}"
         folder.mkdir()
@@ -116,7 +116,7 @@ class Bench:
 
 
 def throughput(bench: Bench, size: Size) -> Iterator[Measured]:
-    """Both sides in turn, at full speed and at the portals' speed, in good and in bad weather."""
+    """Run both sides in turn, with and without portal limits, with and without faults."""
     free, limited = [UNLIMITED] * size.sites, [LIMITED] * size.sites
     for _ in range(size.rounds):
         scene = Scene(FREELY, free, size.documents)
@@ -137,7 +137,7 @@ def throughput(bench: Bench, size: Size) -> Iterator[Measured]:
 
 
 def memory(bench: Bench, size: Size) -> Row:
-    """Ours, with few documents waiting and with many."""
+    """Compare our memory with few and with many waiting documents."""
     scenes = [
         Scene(f"{documents:,} documents", [UNLIMITED] * 10, documents // 10)
         for documents in size.memory
@@ -148,9 +148,10 @@ def memory(bench: Bench, size: Size) -> Row:
 
 
 def fairness(bench: Bench, size: Size) -> Iterator[Row]:
-    """Time of the fast sites beside a slow one, of their time alone, in turn.
+    """Compare the time of the fast sites beside a slow one with their time alone, in turn.
 
-    The slow one's documents come first: whoever takes work as it comes is held up by them.
+    The documents of the slow site come first. They block a design that takes work in order of
+    arrival.
     """
     fast = [UNLIMITED] * (size.sites - 1)
     alone = Scene("fast sites alone", fast, SLOW_DOCUMENTS)
@@ -169,7 +170,7 @@ def fairness(bench: Bench, size: Size) -> Iterator[Row]:
 
 
 def watched(bench: Bench, size: Size) -> Row:
-    """What held the event loops for 50 ms, in bad weather."""
+    """Count the places that block the event loop for 50 ms, with injected faults."""
     scene = Scene("limits, 30% faults", [LIMITED] * size.sites, size.limited, 0.3)
     theirs, ours = (bench.measure(scene, side, "--watched").outcome.slow for side in (PLAIN, OURS))
     note = "; ".join(f"`{name}` {1000 * seconds:.0f} ms" for name, seconds in ours.items())
@@ -178,7 +179,7 @@ def watched(bench: Bench, size: Size) -> Row:
 
 
 def beside_plain(runs: Sequence[Measured]) -> Iterator[Row]:
-    """Each scene's sides beside plain: how quick, and how many documents nobody heard of again."""
+    """Compare each side of a scene with the plain design: speed and lost documents."""
     by_scene: dict[str, dict[str, list[Measured]]] = {}
     for run in runs:
         by_scene.setdefault(run.scene, {}).setdefault(run.side, []).append(run)
@@ -208,8 +209,8 @@ def _said(measured: Measured) -> Measured:
     return measured
 
 
-def rows(asked: argparse.Namespace) -> Iterator[Row]:
-    size = QUICK if asked.quick else FULL
+def rows(options: argparse.Namespace) -> Iterator[Row]:
+    size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
         bench = Bench(Path(folder))
         yield from beside_plain([_said(measured) for measured in throughput(bench, size)])

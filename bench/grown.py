@@ -1,7 +1,7 @@
-"""A ledger of some size: what it costs to write to it, to look into it and to verify it.
+"""Costs with a ledger of a given size: appending, searching and verifying.
 
-On the database that the environment names, `python -m bench.grown fill ENTRIES` makes it, and
-`python -m bench.grown ask` prints one JSON object: microseconds, by what was done.
+`python -m bench.grown fill ENTRIES` fills the database that the environment names, and `python -m
+bench.grown ask` prints one JSON object: microseconds by operation.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from django.core.management import call_command
 from audit.ledger.actors import Actor
 from bench import trail, writers
 
-TIMES = 25  # that what takes milliseconds is done
+TIMES = 25  # repetitions of short operations
 BATCH = 16  # entries in one transaction
 PAGE = 100  # entries
 _numbers = count()
@@ -34,17 +34,17 @@ def fill(size: int) -> None:
     from audit.signing.checkpoints import sign_all
 
     trail.grow(1)
-    call_command("audit_keys", "create", stdout=StringIO())  # which signs
+    call_command("audit_keys", "create", stdout=StringIO())  # which signs checkpoints
     trail.grow(size - trail.length())
     sign_all()
 
 
 def ask() -> dict[str, float]:
-    """In microseconds."""
+    """Return the microseconds of each operation."""
     from audit.ledger import queries
     from audit.signing.checkpoints import sign_all
 
-    sign_all()  # what was appended the last time
+    sign_all()  # signs what the last run appended
     size = trail.length()
     search = queries.EntrySearch(sites=[writers.EVENT["site"]], event="document.filed")
     found = {
@@ -54,7 +54,7 @@ def ask() -> dict[str, float]:
         ),
         "full verification, an entry": trail.timed(partial(trail.verify, "full"), size),
         "an export, an entry": trail.timed(_export, size),
-        f"an append of {BATCH}": _middle(_append),  # last, for it makes the ledger longer
+        f"an append of {BATCH}": _middle(_append),  # last, because it makes the ledger longer
     }
     return {what: 1e6 * seconds for what, seconds in found.items()}
 
@@ -90,11 +90,11 @@ def main() -> None:
     steps = parser.add_subparsers(dest="step", required=True)
     steps.add_parser("fill").add_argument("entries", type=int)
     steps.add_parser("ask")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     django.setup()
-    if asked.step == "fill":
+    if arguments.step == "fill":
         call_command("migrate", verbosity=0)
-        fill(asked.entries)
+        fill(arguments.entries)
     else:
         sys.stdout.write(json.dumps(ask()))
 

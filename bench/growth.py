@@ -1,7 +1,7 @@
-"""How cost grows with sites, workers, the ledger and documents: each case beside its smallest.
+"""How costs grow with sites, workers, ledger entries and documents, relative to the smallest case.
 
-`python -m bench.growth [--quick] [--only PART ...]`; what it measures is in docs/benchmarks. On
-SQLite, as shipped.
+`python -m bench.growth [--quick] [--only PART ...]`; docs/benchmarks describes what it measures. It
+uses SQLite with default settings.
 """
 
 import argparse
@@ -20,19 +20,19 @@ from bench.offer import Offer
 from bench.report import Row, program, tell
 from bench.turns import Costs, beside_the_smallest
 
-SITES = 10  # where the number of documents or of workers grows
+SITES = 10  # while the number of documents or workers grows
 SQLITE = Side("ORM-SQLite")
 UNIT = "ms a document"
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The first of each sequence is the smallest: the others stand beside it."""
+    """The sizes of the cases. The first of each sequence is the baseline of the others."""
 
     documents: Sequence[int]  # in all, each a case
     sites: Sequence[int]
     workers: Sequence[int]
-    among: int  # documents in all, where sites or workers grow
+    among: int  # documents in all, while sites or workers grow
     entries: Sequence[int]
 
 
@@ -41,7 +41,7 @@ FULL = Size((500, 5_000, 50_000), (1, 100, 500), (1, 2, 4), 1_000, (10_000, 100_
 
 
 def cost(bench: Bench, offer: Offer, more: Mapping[str, str] | None = None) -> Costs:
-    """Milliseconds of a document's whole way: submitted, fetched, read, filed and on record."""
+    """Return the milliseconds for the whole processing of a document, from submission to filing."""
     found = bench.layer(SQLITE, "throughput", offer, more=more)
     cpu = 1000 * found["cpu"] / offer.documents
     return {"end to end": 1000 / found["rate"], "processor": cpu}
@@ -54,21 +54,21 @@ def documents(bench: Bench, size: Size) -> Iterator[Row]:
 
 
 def sites(bench: Bench, size: Size) -> Iterator[Row]:
-    """The same number of documents."""
+    """Vary the number of sites, with the same number of documents."""
     offers = {n: bench.offer(sites=n, documents=size.among) for n in size.sites}
     grown = beside_the_smallest(size.sites, lambda n: cost(bench, offers[n]))
     yield from grown.rows("sites", UNIT)
 
 
 def workers(bench: Bench, size: Size) -> Iterator[Row]:
-    """Of one host, which share its cores."""
+    """Vary the number of workers of one host, which share its cores."""
     offer = bench.offer(sites=SITES, documents=size.among)
     grown = beside_the_smallest(size.workers, lambda n: cost(bench, offer, {"WORKERS": str(n)}))
     yield from grown.rows("workers", UNIT, note=f"on {os.cpu_count()} cores")
 
 
 def entries(bench: Bench, size: Size) -> Iterator[Row]:
-    """A ledger of each size, with a database of its own."""
+    """Vary the size of the ledger, each with its own database."""
     ledgers = {n: environment(bench.new_folder()) for n in size.entries}
     for n, ledger in ledgers.items():
         process.run("bench.grown", "fill", str(n), **ledger)
@@ -84,11 +84,11 @@ def entries(bench: Bench, size: Size) -> Iterator[Row]:
 PARTS = {each.__name__: each for each in (sites, workers, entries, documents)}
 
 
-def rows(asked: argparse.Namespace) -> Iterator[Row]:
-    size = QUICK if asked.quick else FULL
+def rows(options: argparse.Namespace) -> Iterator[Row]:
+    size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
         bench = Bench(Path(folder))
-        for part in asked.only:
+        for part in options.only:
             yield from PARTS[part](bench, size)
 
 

@@ -1,7 +1,7 @@
-"""An installation for one run: the settings as they are shipped, a database and folders of its own.
+"""An installation for one run: default settings, with its own database and folders.
 
-It is migrated already where it is SQLite's, from a copy that is made once: to make the tables takes
-longer than many a run.
+A SQLite database is copied from one that is migrated once, because migrating takes longer than many
+runs.
 """
 
 import atexit
@@ -19,14 +19,14 @@ ROOT = Path(__file__).parents[1]
 
 
 def environment(folder: Path) -> Mapping[str, str]:
-    """What its processes find in their environment, beside what is in ours. `folder` is empty."""
+    """Return the environment variables for the installation in `folder`, which has to be empty."""
     shutil.copy(_migrated(), folder / DATABASE)
     return _settings(folder)
 
 
 @cache
 def _migrated() -> Path:
-    """A database with all tables and nothing in them, as long as this process lives."""
+    """Return an empty migrated database, which is deleted when this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="siteledger-bench-"))
     atexit.register(shutil.rmtree, folder)
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", "--skip-checks"]

@@ -1,7 +1,7 @@
 """The whole job layer, measured from outside: real hosts, a real broker, rows and ledger.
 
 `python -m bench.layer SCENE OFFER` runs one scene on the database and broker that the environment
-names, and prints one JSON object. What the scenes are for is in docs/benchmarks.
+names, and prints one JSON object. docs/benchmarks describes the scenes.
 """
 
 import argparse
@@ -28,29 +28,29 @@ from django.core.management import call_command
 from audit.ledger.actors import OPERATIONS, Actor
 from bench import process
 
-LOOK_SECONDS = 0.02  # between two looks at a row
-RARELY_SECONDS = 1.0  # where a run takes many seconds: our looks cost it processor time
-LONGEST_SECONDS = 2400.0
+POLL_SECONDS = 0.02  # between two queries of a row
+SLOW_POLL_SECONDS = 1.0  # for runs of many seconds, because queries take processor time
+TIMEOUT_SECONDS = 2400.0
 UPLOADER = "4001"  # the site that uploads
 UPLOADED = ("form-fda-1572", "irb-approval", "lab-certification", "protocol-signature-page")
-UPLOADS = 2  # alone, and beside a large batch, in each round
-IDLE_BATCHES = 10  # of one document in each round, to a host that has nothing else to do
-DRAIN_SECONDS = 300.0  # that a host may take to end: it signs what is new
-AT_REST = 0.3  # of a core: more than a host takes that has nothing to do
+UPLOADS = 2  # alone, and during a large batch, in each round
+IDLE_BATCHES = 10  # of one document in each round, with an idle host
+DRAIN_SECONDS = 300.0  # for the end of a host, which signs new entries
+MAX_IDLE_CORES = 0.3  # of a core; an idle host takes less
 BENCH = Actor.software("bench", OPERATIONS)
 
 
 @contextmanager
 def host(*, at_rest: bool = True) -> Iterator[None]:
-    """`manage.py workers`, which is drained on the way out.
+    """Run `manage.py workers`, and drain it at the end.
 
-    `at_rest`: when all that it starts has started. Each of its workers imports what parsers need,
-    which takes seconds of the processor, and is not to be measured with a batch.
+    `at_rest`: wait until everything has started. Each worker imports the modules of the parser,
+    which takes seconds of processor time and must not be measured with a batch.
     """
     command = [sys.executable, "manage.py", "workers"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
         try:
-            cast(IO[str], started.stdout).readline()  # it is ready
+            cast(IO[str], started.stdout).readline()  # wait until it is ready
             if at_rest:
                 until(_is_at_rest)
             yield
@@ -60,19 +60,19 @@ def host(*, at_rest: bool = True) -> Iterator[None]:
 
 
 def _is_at_rest() -> bool:
-    """In the second that this takes."""
+    """Return whether the host was idle during the second that this call takes."""
     before = process.used_so_far()
     time.sleep(1.0)
-    return process.used_so_far() - before < AT_REST
+    return process.used_so_far() - before < MAX_IDLE_CORES
 
 
-def until(answer: Callable[[], Any], look_seconds: float = LOOK_SECONDS) -> Any:
-    """The first true answer. Raises TimeoutError."""
-    end = time.monotonic() + LONGEST_SECONDS
+def until(answer: Callable[[], Any], poll_seconds: float = POLL_SECONDS) -> Any:
+    """Return the first true answer. Raises TimeoutError."""
+    end = time.monotonic() + TIMEOUT_SECONDS
     while not (found := answer()):
         if time.monotonic() > end:
             raise TimeoutError("the work did not end")
-        time.sleep(look_seconds)
+        time.sleep(poll_seconds)
     return found
 
 
@@ -94,26 +94,27 @@ def is_final(batch: Any) -> bool:
 
 
 def throughput(offer: Path, _rounds: int) -> Mapping[str, Any]:
-    """Documents a second, from before they are submitted until their batch is final.
+    """Return the documents per second, from submission until the batch is final.
 
-    With the seconds of the processor that this took us, the host and all that it started.
+    Includes the processor seconds of this process, the host and all its children.
     """
     with host():
         start, before, own = datetime.now(UTC), process.used_so_far(), time.process_time()
         batch = submit(offer)
-        own = time.process_time() - own  # and not for the looks
-        until(lambda: is_final(batch), RARELY_SECONDS)
+        own = time.process_time() - own  # without the queries below
+        until(lambda: is_final(batch), SLOW_POLL_SECONDS)
         cpu = own + process.used_so_far() - before
     batch.refresh_from_db()
-    seconds = (batch.finished_at - start).total_seconds()  # not when we came to see it
+    seconds = (batch.finished_at - start).total_seconds()  # not the time of our query
     states = {str(state): n for state, n in batch.counts().items()}
     return {"rate": sum(states.values()) / seconds, "cpu": cpu, "states": states}
 
 
 def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
-    """Seconds from submission to the portal's first request: one document at a time, at idle.
+    """Return the seconds from submission to the first request at the portal.
 
-    And before each, how long a task of django-q2's waits in the same cluster: no ring is quicker.
+    Before each, it measures how long a task of django-q2 waits in the same cluster, which is the
+    lower limit of a wakeup.
     """
     from ingestion.intake.manifest import read_manifest
     from ingestion.intake.registration import register_manifest
@@ -136,7 +137,7 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
 
 
 def _bare_task() -> float:
-    """Seconds until a worker has taken a task that does nothing."""
+    """Return the seconds until a worker has started an empty task."""
     from django_q.tasks import async_task, result
 
     start = time.time()
@@ -145,14 +146,15 @@ def _bare_task() -> float:
 
 
 def _asked_at(portal: Any, number: int) -> float | None:
-    """When its request of this number came, from 0."""
+    """Return the time of the portal's request with this number, counted from 0, or None."""
     return portal.requests[number].at if len(portal.requests) > number else None
 
 
 def recovery(offer: Path, rounds: int) -> Mapping[str, Any]:
-    """Seconds from the SIGKILL of the worker at work until a next document is settled.
+    """Return the seconds from the SIGKILL of a working worker until another document is settled.
 
-    And those from the start of the host until a first one is: what to start it anew would take.
+    Also returns those from the start of the host until its first document is settled, for
+    comparison with a restart.
     """
     from ingestion.models import Chunk
 
@@ -165,7 +167,7 @@ def recovery(offer: Path, rounds: int) -> Mapping[str, Any]:
             owner = Chunk.objects.exclude(lease_owner="").values_list("lease_owner", flat=True)[0]
             os.kill(int(owner.split(":")[1]), signal.SIGKILL)
             start = time.monotonic()
-            time.sleep(0.5)  # what was committed before is there to see
+            time.sleep(0.5)  # until earlier commits are visible
             killed.append(until(partial(_time_beyond, _settled())) - start)
     return {"killed": killed, "started": started}
 
@@ -177,20 +179,20 @@ def _settled() -> int:
 
 
 def _time_beyond(settled: int) -> float | None:
-    """Now, when more than so many are settled."""
+    """Return the current time if more than this many documents are settled, else None."""
     return time.monotonic() if _settled() > settled else None
 
 
 def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
-    """Seconds that an upload of four files takes in a large batch, and alone, before and after."""
+    """Return the seconds of an upload of four files during a large batch, and alone."""
     from ingestion.documents import batches
 
     numbers = count()
     with host():
-        _upload(next(numbers))  # the first of a host is slower
+        _upload(next(numbers))  # the first upload of a host is slower
         before = [_upload(next(numbers)) for _ in range(rounds)]
         batch = submit(offer)
-        time.sleep(10.0)  # the large batch is well under way
+        time.sleep(10.0)  # until the large batch is being processed
         beside = [_upload(next(numbers)) for _ in range(UPLOADS * rounds)]
         if is_final(batch):
             raise SystemExit("the large batch ended before the uploads did: take a larger one")
@@ -231,12 +233,12 @@ SCENES: Mapping[str, Callable[[Path, int], Mapping[str, Any]]] = {
 
 
 def prepare(offer: Path) -> None:
-    """Sites as ops would load them, and somebody who uploads."""
+    """Load the sites and create an account for uploads."""
     from sites import account_changes
     from sites.models import Site, User
 
     call_command("migrate", verbosity=0)
-    call_command("audit_keys", "create", stdout=StringIO())  # batches are signed when they close
+    call_command("audit_keys", "create", stdout=StringIO())  # to sign checkpoints
     call_command("load_sites", str(offer / "sites.json"), verbosity=0)
     user = User.objects.create_user("bench", password="")
     first = Site.objects.order_by("pk")[0]
@@ -252,11 +254,11 @@ def main() -> None:
     parser.add_argument("scene", choices=SCENES)
     parser.add_argument("offer", type=Path)
     parser.add_argument("--rounds", type=int, default=1)
-    asked = parser.parse_args()
-    process.adopt()  # so that nobody's time is missed
+    arguments = parser.parse_args()
+    process.adopt()  # so that the time of orphans is counted
     django.setup()
-    prepare(asked.offer)
-    sys.stdout.write(json.dumps(SCENES[asked.scene](asked.offer, asked.rounds)))
+    prepare(arguments.offer)
+    sys.stdout.write(json.dumps(SCENES[arguments.scene](arguments.offer, arguments.rounds)))
 
 
 if __name__ == "__main__":

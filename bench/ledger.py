@@ -1,7 +1,7 @@
-"""The ledger beside the bare driver, the hash function and itself, in turn and in one run.
+"""The ledger compared with the bare driver, the hash function and itself, in turns in one run.
 
-`python -m bench.ledger [--quick] [--entries N]`; what it measures is in docs/benchmarks. PostgreSQL
-is left out where it is not installed.
+`python -m bench.ledger [--quick] [--entries N]`; docs/benchmarks describes what it measures.
+PostgreSQL is left out if it is not installed.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from bench.dispatch import POSTGRESQL
 from bench.installation import environment
 from bench.report import Row, beside, not_measured, program, tell
 
-OBJECTS = 20_000  # of the profile, that are written by both canonicalisers
+OBJECTS = 20_000  # of the profile, for both canonicalisers
 NO_COMPILER = "there is no `cc`, and what slows the disk is compiled"
 Found = Mapping[str, Sequence[Any]]
 
@@ -45,20 +45,20 @@ FULL = Size(entries=1_000_000, rounds=3, seconds=2.0)
 
 
 class Bench:
-    """Owns a temporary folder, and in it one for each run; each has a database of its own.
+    """Has a temporary folder with one folder for each run, which has its own database.
 
-    `shim`: what each run's flushes are slowed by.
+    `shim` delays the flushes of each run.
     """
 
     def __init__(self, folder: Path, size: Size, shim: Path | None = None) -> None:
-        folder.chmod(0o711)  # PostgreSQL's own user looks for the shim in it
+        folder.chmod(0o711)  # the user of PostgreSQL has to read the shim in it
         self._folder = folder
         self._shim = shim
         self._numbers = count(1)
         self.size = size
 
     def slowed(self, milliseconds: int) -> "Bench | None":
-        """The same on a disk that takes so long for a flush, where there is a compiler for it."""
+        """Measure the same on a simulated slower disk, if there is a compiler."""
         if not (shim := disk.slowed(self._folder, milliseconds)):
             return None
         (folder := self._folder / f"slow-{milliseconds}").mkdir()
@@ -69,7 +69,7 @@ class Bench:
 
     def on_postgresql(self, *command: str) -> Found:
         changes = dict(self._environment()) | {"POSTGRESQL_OPTIONS": "-c fsync=on"}
-        del changes["DATABASE_URL"]  # its own server's
+        del changes["DATABASE_URL"]  # the prefix sets that of its own server
         return self._run([POSTGRESQL], changes, command)
 
     def _environment(self) -> Mapping[str, str]:
@@ -96,17 +96,17 @@ class Bench:
 
 
 def rates(found: Found, side: str) -> list[float]:
-    """Entries a second, in each round."""
+    """Return the entries per second of each round."""
     return [each["rate"] for each in found[side]]
 
 
 def per_entry(found: Found, name: str) -> list[float]:
-    """Microseconds an entry, in each round."""
+    """Return the microseconds per entry of each round."""
     return [1e6 * each for each in found[name]]
 
 
 def of_driver(what: str, found: Found, least: float | None = None) -> Row:
-    """Ours beside the driver, and aside what of it is Django's."""
+    """Compare our rate with that of the driver, and state the share of Django."""
     ours, unchained = median(rates(found, OURS)), median(rates(found, PLAIN_SIDE))
     note = f"of Django without a chain {ours / unchained:.2f}"
     driver = rates(found, RAW_SIDE)
@@ -151,7 +151,7 @@ def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
 
 
 def canonical(bench: Bench) -> Iterator[Row]:
-    """All write the same lines."""
+    """Compare canonicalisers that write the same lines."""
     lines = [_line(random.Random(number)) for number in range(OBJECTS)]
     theirs, again, checked = list[float](), list[float](), list[float]()
     for _ in range(bench.size.rounds):
@@ -171,13 +171,13 @@ def canonical(bench: Bench) -> Iterator[Row]:
 
 
 def _line(rng: random.Random) -> dict[str, str | int]:
-    """In the order in which `record()` has its fields."""
+    """Return the fields of a line in the order of `record()`."""
     fields: dict[str, str | int] = {name: rng.randbytes(12).hex() for name in sorted(chain.FIELDS)}
     return fields | {"v": 1, "seq": rng.randrange(2**53)}
 
 
 def _seconds(lines: Sequence[dict[str, str | int]], write: Callable[[Any], Any]) -> float:
-    """Of the processor, for all of them. Not kept: to find memory for them takes as long again."""
+    """Return the processor seconds for all lines. The lines are not kept in memory."""
     begun = time.process_time()
     for line in lines:
         write(line)
@@ -185,7 +185,7 @@ def _seconds(lines: Sequence[dict[str, str | int]], write: Callable[[Any], Any])
 
 
 def reading(bench: Bench, run: Callable[..., Found], name: str, most: float) -> Iterator[Row]:
-    """A long trail, once it is there."""
+    """Measure reading a long trail after it was created."""
     found = bench.trail(run)
     if "append" in found:
         ours, copied = ([1 / each for each in found[side]] for side in ("append", "COPY"))
@@ -228,10 +228,10 @@ def measured(bench: Bench) -> Iterator[Row]:
     yield from reading(bench, bench.on_postgresql, "PostgreSQL", 13.0)
 
 
-def rows(asked: argparse.Namespace) -> Iterator[Row]:
-    size = QUICK if asked.quick else FULL
-    if asked.entries:
-        size = replace(size, entries=asked.entries)
+def rows(options: argparse.Namespace) -> Iterator[Row]:
+    size = QUICK if options.quick else FULL
+    if options.entries:
+        size = replace(size, entries=options.entries)
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
         yield from measured(Bench(Path(folder), size))
 

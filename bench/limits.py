@@ -33,11 +33,11 @@ SITE = "1001"
 @dataclass(frozen=True, slots=True)
 class Size:
     limits: Sequence[SiteLimit]
-    seconds: float  # that a saturated portal is asked for
+    seconds: float  # of requests to a saturated portal
     rounds: int
 
 
-LEAST_OF_RATE = 0.95  # of what a portal allows, while there is work for it
+LEAST_OF_RATE = 0.95  # of the allowed rate, while there is work
 QUICK = Size((SiteLimit(5.0, 1), SiteLimit(50.0, 10)), seconds=8.0, rounds=1)
 FULL = Size(
     (SiteLimit(2.0, 1), SiteLimit(5.0, 5), SiteLimit(50.0, 10), SiteLimit(200.0, 40)),
@@ -47,7 +47,7 @@ FULL = Size(
 
 
 async def ask(key: str, url: str, requests: int) -> None:
-    """Ask for `url` so many times, as fast as the limits of the portal `key` allow."""
+    """Request `url` this many times, as fast as the limits of the portal `key` allow."""
     from django.conf import settings
 
     from ingestion.core.portal_limits import KEEP_ALIVE_SECONDS, RequestOutcome
@@ -84,7 +84,7 @@ async def ask(key: str, url: str, requests: int) -> None:
 
 
 async def ask_by_ourselves(limit: SiteLimit, url: str, requests: int) -> None:
-    """The same with a bucket of our own, as if nobody else asked."""
+    """Do the same with an own token bucket, without regard to other processes."""
     bucket, left = Bucket(limit.rate_per_second, limit.burst), iter(range(requests))
 
     async def work(client: httpx.AsyncClient) -> None:
@@ -99,7 +99,7 @@ async def ask_by_ourselves(limit: SiteLimit, url: str, requests: int) -> None:
 
 @contextmanager
 def portal_with(limit: SiteLimit) -> Iterator[tuple[SamplePortal, str]]:
-    """A portal of one small document, and where that is."""
+    """Run a portal with one small document, and yield its address."""
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "files" / SITE / "doc.pdf"
         file.parent.mkdir(parents=True)
@@ -111,7 +111,7 @@ def portal_with(limit: SiteLimit) -> Iterator[tuple[SamplePortal, str]]:
 def ask_together(
     key: str, url: str, requests: int, *, environment: dict[str, str] | None = None
 ) -> None:
-    """Share the requests out to several processes. Raises CalledProcessError if one fails."""
+    """Distribute the requests to several processes. Raises CalledProcessError if one fails."""
     _together("ask", key, url, str(requests // PROCESSES), environment=environment)
 
 
@@ -153,21 +153,21 @@ def _introduce(key: str, url: str, limit: SiteLimit) -> None:
 
 
 def _steady(times: Sequence[float]) -> float:
-    """Requests a second once it is saturated: without the burst, and the room after it."""
+    """Return the requests per second at saturation, without the burst and the time after it."""
     steady = times[len(times) // 3 :]
     return (len(steady) - 1) / (steady[-1] - steady[0])
 
 
 def _refused(portal: SamplePortal) -> float:
-    """In percent."""
+    """Return the refused requests in percent."""
     return 100 * portal.violations.total() / len(portal.requests)
 
 
-def rows(asked: argparse.Namespace) -> Iterator[Row]:
+def rows(options: argparse.Namespace) -> Iterator[Row]:
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
-    size = QUICK if asked.quick else FULL
+    size = QUICK if options.quick else FULL
     for limit in size.limits:
         yield from measure(limit, size)
 

@@ -1,6 +1,6 @@
-"""Every page in a database as after ten years, beside the same page in a small one.
+"""Every page with a database as after ten years, compared with the same page with a small one.
 
-`python -m bench.lists [--quick]`; `bench.pages` fills and asks. SQLite.
+`python -m bench.lists [--quick]`; `bench.pages` fills the database and requests the pages. SQLite.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from bench.installation import environment
 from bench.report import Row, beside, program, tell
 
 SMALL = (4, 144)  # sites, and documents in all
-EXPECTED = 300.0  # ms, of the slowest page's 95th percentile
-SLOWEST = 5  # pages that are named
+EXPECTED = 300.0  # ms, 95th percentile of the slowest page
+SLOWEST = 5  # named pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +28,20 @@ class Size:
     sites: int
     documents: int
     rounds: int
-    asked: int  # so often in each round
+    requests: int  # requests of each page in a round
 
 
-QUICK = Size(sites=60, documents=2_000, rounds=1, asked=5)
-FULL = Size(sites=500, documents=100_000, rounds=2, asked=8)
+QUICK = Size(sites=60, documents=2_000, rounds=1, requests=5)
+FULL = Size(sites=500, documents=100_000, rounds=2, requests=8)
 
 
 class Installation:
-    """One of its own, filled when it is made."""
+    """An installation that is filled when it is created."""
 
     def __init__(self, folder: Path, sites: int, documents: int) -> None:
         folder.mkdir()
         self._answer = folder / "pages.json"
-        # As Django's client calls us.
+        # The host name that Django's test client uses.
         self._environment = {**environment(folder), "ALLOWED_HOSTS": "testserver"}
         command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
         subprocess.run(command, env={**os.environ, **self._environment}, check=True)
@@ -49,19 +49,19 @@ class Installation:
         process.run("bench.pages", "--fill", *size, **self._environment)
 
     def ask(self, times: int) -> Mapping[str, float]:
-        """Milliseconds of each page: the 95th percentile."""
+        """Return the 95th percentile of each page in milliseconds."""
         how = ["--rounds", str(times), "--json", str(self._answer)]
         sys.stderr.write(process.run("bench.pages", *how, **self._environment))
         found: Mapping[str, float] = json.loads(self._answer.read_text())
         return found
 
 
-def rows(asked: argparse.Namespace) -> Iterator[Row]:
-    size = QUICK if asked.quick else FULL
+def rows(options: argparse.Namespace) -> Iterator[Row]:
+    size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as name:
         few = Installation(Path(name) / "few", *SMALL)
         many = Installation(Path(name) / "many", size.sites, size.documents)
-        taken = [(many.ask(size.asked), few.ask(size.asked)) for _ in range(size.rounds)]
+        taken = [(many.ask(size.requests), few.ask(size.requests)) for _ in range(size.rounds)]
     ours, theirs = zip(*taken, strict=True)
     against, beyond = f"with {SMALL[1]} documents", f"with {size.documents:,} documents"
     middle = ([median(round_.values()) for round_ in side] for side in (ours, theirs))

@@ -1,4 +1,4 @@
-"""What a measurement ran on: processor, programs, packages, and the commit that was measured."""
+"""The machine of a measurement: processor, programs, packages, and the measured commit."""
 
 import os
 import platform
@@ -6,7 +6,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,43 +23,37 @@ PROGRAMS = {
 _VERSION = re.compile(r"\d+\.[\d.]*\d")
 
 
-def machine() -> str:
-    return ", ".join(_parts())
-
-
 def load() -> float:
-    """Processes that ran or wanted to, a minute's mean."""
+    """Return the load average of the last minute."""
     return os.getloadavg()[0]
 
 
-def _parts() -> Iterator[str]:
-    yield f"{os.cpu_count()} cores ({_cpu()})"
-    yield f"Linux {platform.release().partition('-')[0]}"
-    yield f"Python {platform.python_version()}"
-    yield f"SQLite {sqlite3.sqlite_version}"
-    for name, command in PROGRAMS.items():
-        yield f"{name} {_version(command)}"
-    yield get_engine(ReadingLimits().engine, ReadingLimits().languages).version
-    yield from (f"{name} {version(name)}" for name in PACKAGES)
-    yield f"commit {_commit()}"
+def machine() -> str:
+    """Return the processor, the versions of programs and packages, and the commit of the code.
 
-
-def _cpu() -> str:
+    The commit is followed by "changed" if the working tree has changes.
+    """
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(models, platform.machine())
+    command = ["git", "describe", "--always", "--dirty=, changed", "--exclude=*"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    limits = ReadingLimits()
+    parts = [
+        f"{os.cpu_count()} cores ({next(models, platform.machine())})",
+        f"Linux {platform.release().partition('-')[0]}",
+        f"Python {platform.python_version()}",
+        f"SQLite {sqlite3.sqlite_version}",
+        *(f"{name} {_program_version(command)}" for name, command in PROGRAMS.items()),
+        get_engine(limits.engine, limits.languages).version,
+        *(f"{name} {version(name)}" for name in PACKAGES),
+        f"commit {commit or 'unknown'}",
+    ]
+    return ", ".join(parts)
 
 
-def _version(command: Sequence[str]) -> str:
+def _program_version(command: Sequence[str]) -> str:
     if not shutil.which(command[0]):
         return "absent"
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found = _VERSION.search(said)
-    return found[0] if found else said.strip()
-
-
-def _commit() -> str:
-    """Of the working tree; "changed" if it is not what was committed."""
-    command = ["git", "describe", "--always", "--dirty=, changed", "--exclude=*"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = _VERSION.search(output)
+    return found[0] if found else output.strip()

@@ -1,8 +1,8 @@
-"""Our side of the measurement: the real shift over the settings' database.
+"""Our side of the measurement: the real shift on the database of the settings.
 
-`python -m bench.ours register OFFER` writes an offer's rows and says how many seconds that took.
-`python -m bench.ours work RESULT` works them as a worker would, in a process of its own; with
-`--watched` in asyncio's debug mode, which tells what held the loop for 50 ms.
+`python -m bench.ours register OFFER` registers an offer and prints how many seconds that took.
+`python -m bench.ours work RESULT` processes it as a worker does, in its own process. `--watched`
+uses asyncio's debug mode, which reports what blocks the event loop for 50 ms.
 """
 
 import argparse
@@ -19,12 +19,12 @@ from audit.ledger.actors import OPERATIONS, Actor
 from bench.outcome import outcome, write
 from bench.watch import SlowCallbacks
 
-LONGEST_SECONDS = 1800.0  # a run that takes longer hangs
-PAUSE_SECONDS = 0.1  # between shifts: what waits for its portal is not due yet
+TIMEOUT_SECONDS = 1800.0  # of a run
+PAUSE_SECONDS = 0.1  # between shifts, while documents wait for their portal
 
 
 def register(offer: Path) -> float:
-    """Sites and documents, as ops would submit them. Seconds that the documents took."""
+    """Register sites and documents as operations would. Return the seconds for the documents."""
     from ingestion.intake import manifest
     from ingestion.intake.registration import register_manifest
     from ingestion.intake.submission import Submission
@@ -39,13 +39,13 @@ def register(offer: Path) -> float:
 
 
 def work(result: Path, *, watched: bool) -> None:
-    """Shift after shift until every document is settled, as a dispatcher would ring."""
+    """Run shifts until every document is settled."""
     from ingestion.dispatch.shift import Shift
     from ingestion.models import Document
 
     slow = SlowCallbacks()
     begun, start = datetime.now(UTC), time.monotonic()
-    while Document.objects.unsettled().exists() and time.monotonic() - start < LONGEST_SECONDS:
+    while Document.objects.unsettled().exists() and time.monotonic() - start < TIMEOUT_SECONDS:
         asyncio.run(slow.watch(Shift.work()) if watched else Shift.work())
         time.sleep(PAUSE_SECONDS)
     seconds = time.monotonic() - start - PAUSE_SECONDS
@@ -63,12 +63,12 @@ def main() -> None:
     parser.add_argument("step", choices=["register", "work"])
     parser.add_argument("path", type=Path)
     parser.add_argument("--watched", action="store_true")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     django.setup()
-    if asked.step == "register":
-        sys.stdout.write(f"{register(asked.path):.2f}\n")
+    if arguments.step == "register":
+        sys.stdout.write(f"{register(arguments.path):.2f}\n")
     else:
-        work(asked.path, watched=asked.watched)
+        work(arguments.path, watched=arguments.watched)
 
 
 if __name__ == "__main__":

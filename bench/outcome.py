@@ -1,4 +1,4 @@
-"""What a side of the measurement tells of its run: one JSON file, written by its own process."""
+"""The result of one side of a measurement: a JSON file that its own process writes."""
 
 import json
 from collections import Counter
@@ -13,7 +13,7 @@ class Outcome:
     states: Mapping[str, int]  # final states, and how many documents ended in each
     finished: Mapping[str, float]  # by site: seconds until its last document ended
     lost: int  # documents without a final record
-    slow: Mapping[str, float] = field(default_factory=dict)  # what held the loop, and how long
+    slow: Mapping[str, float] = field(default_factory=dict)  # seconds, by blocking place
 
 
 def outcome(
@@ -22,7 +22,7 @@ def outcome(
     records: Iterable[tuple[str, str, float]],
     slow: Mapping[str, float] | None = None,
 ) -> Outcome:
-    """From (site, final state, seconds after the start) of each document that has a record."""
+    """Return the outcome from (site, final state, seconds since the start) of each document."""
     states: Counter[str] = Counter()
     finished: dict[str, float] = {}
     for site, state, at in records:

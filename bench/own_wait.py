@@ -1,4 +1,4 @@
-"""The settings as they are shipped, but for the wait for SQLite's lock: SQLite's own."""
+"""The default settings, except that SQLite itself waits for its lock."""
 
 from config.settings import *  # noqa: F403
 from config.settings import DATABASES

@@ -1,9 +1,9 @@
-"""Every list and the pages behind it, in a database as after ten years.
+"""Every list and the pages behind it, with a database as after ten years.
 
 `python -m bench.pages --fill --sites 500 --documents 100000` fills the empty database that the
-environment names. Without `--fill` it asks each page of it again and again, and prints
-milliseconds until the last byte, database included: median, 95th percentile, queries.
-With `--beyond 300` it ends with 1 where a 95th percentile is above that; `--json FILE` keeps these.
+environment names. Without `--fill`, it requests each page repeatedly, and prints the milliseconds
+until the last byte, including the database: median, 95th percentile, queries. With `--beyond 300`,
+it exits with 1 if a 95th percentile is higher. `--json FILE` writes the percentiles there.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from django.utils import timezone
 from bench.filled import fill_database
 
 ROUNDS = 40
-STAFF = (  # of an administrator, who sees everything but the review
+STAFF = (  # pages of an administrator, who sees everything except the review
     "/sites/", "/sites/?page=5", "/sites/?incomplete=on", "/sites/?due=on", "/figures/",
     "/sites/1000/",
     "/admin/ops/", "/admin/ops/stuck/",
@@ -43,7 +43,7 @@ STAFF = (  # of an administrator, who sees everything but the review
     "/admin/clinical_sites/portal/", "/admin/clinical_sites/membership/",
     "/admin/django_q/failure/", "/admin/django_q/success/",
 )  # fmt: skip
-REVIEW = (  # of a QA lead
+REVIEW = (  # pages of a QA lead
     "/admin/review/",
     "/admin/review/?page=9",
     "/admin/review/?only=overdue",
@@ -51,13 +51,13 @@ REVIEW = (  # of a QA lead
     "/admin/review/?what=rejected",
     "/admin/review/{held}/",
 )
-SITE_STAFF = ("/", "/?page=4", "/packets/new/")  # of a site's coordinator, and of `monitor`
+SITE_STAFF = ("/", "/?page=4", "/packets/new/")  # pages of a coordinator, and of `monitor`
 LISTS = ("/api/v1/documents", "/api/v1/batches", "/api/v1/sites")
-SHAPES = (*STAFF, *SITE_STAFF, *SITE_STAFF, *LISTS)  # of `every_page`, before they are filled in
+SHAPES = (*STAFF, *SITE_STAFF, *SITE_STAFF, *LISTS)  # of `every_page`, with placeholders
 
 
 def ask(rounds: int) -> dict[str, float]:
-    """The 95th percentile of each page, in milliseconds."""
+    """Return the 95th percentile of each page in milliseconds."""
     from ingestion.operations import site_summaries
 
     begun = time.perf_counter()
@@ -97,7 +97,7 @@ def every_page() -> Iterator[tuple[Any, str, str]]:
 
 
 def _filled_in(page: str, held: Any) -> str:
-    """`half`: in the middle of the admin's pages, where databases skip the most rows per glance."""
+    """Fill in the addresses. `half` is the middle of the admin's pages, with most skipped rows."""
     from audit.ledger import queries
     from ingestion.models import Document
 
@@ -111,7 +111,7 @@ def _measured(client: Any, name: str, page: str, rounds: int) -> float:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    _ask(client, page)  # a process that has just started compiles templates
+    _ask(client, page)  # the first request compiles templates
     taken = [_ask(client, page) for _ in range(rounds)]
     with CaptureQueriesContext(connection) as captured:
         _ask(client, page)

@@ -1,7 +1,7 @@
-"""Reads a part of the trail as verification does, as soon as a line comes in.
+"""Read a part of the trail as verification does, as soon as a line is received on standard input.
 
 `python -m bench.part AFTER UPTO` begins after entry AFTER, which is 0 or the size of a checkpoint,
-on the database that the environment names, and says so when entry UPTO was found to hold.
+on the database that the environment names, and prints a line when entry UPTO was verified.
 """
 
 import sys
@@ -19,7 +19,7 @@ def main() -> None:
     start = ScanStart(*found) if found else ScanStart()
     claims = checkpoint_verification.iter_claims(after, upto, [])
     reading = Scan(start, claims, end=upto, progress=lambda _done, _total: None)
-    checkpoint_verification.largest_checkpoint()  # connected, and queries are at hand
+    checkpoint_verification.largest_checkpoint()  # opens the connection before the measurement
     print("ready", flush=True)
     sys.stdin.readline()
     problems = list(reading.problems())

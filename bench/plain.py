@@ -1,13 +1,13 @@
-"""The usual way: one asyncio file, a semaphore, a seen set, a process pool. Our opponent.
+"""The usual design for comparison: one asyncio file, a semaphore, a seen set, a process pool.
 
-Written for the measurement after the design that the project started from, with its weak points
-left in, and with its limits raised to ours. `tests/ingestion/test_source_defects.py` shows each
-weak point at work. Not for use.
+Written for the measurement after the design that the project started from, with its weaknesses, and
+with its limits raised to ours. `tests/ingestion/test_source_defects.py` shows each weakness. Do not
+use it for anything else.
 
-`python -m bench.plain OFFER RESULT` works an offer and tells what came of it. `--same-reading`: its
-pool reads as ours does, marks and form values included, which leaves the flow to compare.
-`--on-disk`: what it files and what it records is durable before it goes on, which its design asks
-for ("archive", "WORM") and its code leaves out. `--watched` tells what held the loop for 50 ms.
+`python -m bench.plain OFFER RESULT` processes an offer and writes its outcome. `--same-reading`
+reads as our software does, including marks and form values, so that only the flow is compared.
+`--on-disk` makes filed documents and records durable before it continues, which the design demands
+("archive", "WORM") and its code leaves out. `--watched` reports what blocks the loop for 50 ms.
 """
 
 import argparse
@@ -38,8 +38,8 @@ from ingestion.reading.results import Unreadable
 
 logger = logging.getLogger(__name__)
 
-RETRYABLE = (TimeoutError, ConnectionError)  # of httpx's own errors none is one of these
-FEWEST_CHARACTERS = 32  # with less text than this a document counts as a scan
+RETRYABLE = (TimeoutError, ConnectionError)  # no error of httpx is a subclass of these
+FEWEST_CHARACTERS = 32  # a document with less text counts as a scan
 FINAL = {"ARCHIVED", "REJECTED", "DEDUPED"}
 
 
@@ -60,7 +60,7 @@ class Record:
 
 
 class Chain:
-    """Each record's hash goes into the next one's. In memory, and in a file if it is given one."""
+    """A hash chain of records in memory, and in a file if one is given."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.records: list[Record] = []
@@ -79,12 +79,12 @@ class Chain:
 
     @property
     def final(self) -> dict[Item, Record]:
-        """The last word on each document that has one."""
+        """Return the last record of each document that has one."""
         return {record.item: record for record in self.records if record.state in FINAL}
 
 
 class Bucket:
-    """Tokens that refill with time. Asked for more than it holds, it never answers."""
+    """A token bucket. A request for more tokens than its size waits for ever."""
 
     def __init__(
         self,
@@ -110,18 +110,18 @@ class Bucket:
 
 
 def pause(attempt: int) -> float:
-    """Seconds before the next try: nearly the same for everybody who failed together."""
+    """Return the seconds before the next attempt, nearly the same for all that failed together."""
     return min(2.0**attempt, 30.0) + random.uniform(0.0, 1.0)
 
 
 def read(payload: bytes) -> int:
-    """How many characters are in it. Runs in the pool."""
+    """Return the number of characters in the document. Runs in the pool."""
     characters = _extracted(payload)
     return characters if characters >= FEWEST_CHARACTERS else _recognized(payload)
 
 
 def has_text(payload: bytes) -> bool:
-    """Whether it is read without OCR."""
+    """Return whether the document is read without OCR."""
     return _extracted(payload) >= FEWEST_CHARACTERS
 
 
@@ -137,7 +137,7 @@ def _recognized(payload: bytes) -> int:
 
 
 def read_as_ours(payload: bytes) -> int:
-    """What `ingestion.reading` does with a document that has a text layer."""
+    """Read a document with a text layer as `ingestion.reading` does."""
     with tempfile.NamedTemporaryFile(suffix=".pdf") as file:
         file.write(payload)
         file.flush()
@@ -158,7 +158,7 @@ def _fingerprint(payload: bytes) -> str:
 
 
 class Plain:
-    """One semaphore over all that is done with a document, waiting included."""
+    """One semaphore covers all processing of a document, including waits."""
 
     def __init__(  # noqa: PLR0913 - one for each limit of the design
         self,
@@ -223,7 +223,7 @@ class Plain:
 async def run(
     items: Sequence[Item], plain: Plain, *, workers: int = 16, stop: asyncio.Event | None = None
 ) -> None:
-    """A producer, a bounded queue, and workers until each has had its poison pill."""
+    """Run a producer, a bounded queue, and workers until each has received its end marker."""
     queue: asyncio.Queue[Item | None] = asyncio.Queue(maxsize=2 * workers)
     async with asyncio.TaskGroup() as group:
         group.create_task(_produce(items, queue, workers, stop or asyncio.Event()))
@@ -283,10 +283,14 @@ def main() -> None:
     parser.add_argument("--same-reading", action="store_true")
     parser.add_argument("--on-disk", action="store_true")
     parser.add_argument("--watched", action="store_true")
-    asked = parser.parse_args()
-    logging.getLogger().setLevel(logging.CRITICAL)  # thousands of tracebacks would only slow it
-    how = {"same_reading": asked.same_reading, "on_disk": asked.on_disk, "watched": asked.watched}
-    asyncio.run(_measure(asked.offer, asked.result, **how))
+    arguments = parser.parse_args()
+    logging.getLogger().setLevel(logging.CRITICAL)  # thousands of tracebacks would slow it down
+    how = {
+        "same_reading": arguments.same_reading,
+        "on_disk": arguments.on_disk,
+        "watched": arguments.watched,
+    }
+    asyncio.run(_measure(arguments.offer, arguments.result, **how))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Processes of a measurement: the portal in its own, a side in its own, and what they weigh."""
+"""The processes of a measurement: the portal and each side in their own, and their memory use."""
 
 import ctypes
 import json
@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-LOOK_SECONDS = 0.1  # between two looks at the memory of a tree of processes
-LEAVE_SECONDS = 10.0  # that what a command started may outlive it; then it is an orphan
+POLL_SECONDS = 0.1  # between two measurements of memory
+LEAVE_SECONDS = 10.0  # for which child processes may outlive a command before they count as orphans
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 
 
-Answers = dict[int, int]  # how often the portal gave each status; filled when the portal stops
+Answers = dict[int, int]  # number of responses of the portal by status; filled when it stops
 
 
 def free_port() -> int:
-    """Documents' addresses name their portal's port, so it is chosen before they are made."""
+    """Return a free port. It is chosen first, because the addresses of documents contain it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -36,13 +36,13 @@ def free_port() -> int:
 
 @contextmanager
 def portal(directory: Path, port: int, faults: float) -> Iterator[Answers]:
-    """The sample portal, so that neither side shares its interpreter lock with it."""
+    """Run the sample portal in its own process, so that no side shares its interpreter lock."""
     command = [sys.executable, "-m", "samples.portal", str(directory)]
     command += ["--port", str(port), "--faults", str(faults)]
     answers: Answers = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         output = cast(IO[str], process.stdout)
-        output.readline()  # its address: it is ready
+        output.readline()  # its address; it is ready then
         try:
             yield answers
         finally:
@@ -52,7 +52,7 @@ def portal(directory: Path, port: int, faults: float) -> Iterator[Answers]:
 
 
 def run(*arguments: str, **environment: str) -> str:
-    """`python -m` the arguments; its output. Raises CalledProcessError."""
+    """Run `python -m` with the arguments and return its output. Raises CalledProcessError."""
     command = [sys.executable, "-m", *arguments]
     done = subprocess.run(
         command, env=os.environ | environment, check=True, stdout=subprocess.PIPE, text=True
@@ -61,9 +61,9 @@ def run(*arguments: str, **environment: str) -> str:
 
 
 def run_weighed(*arguments: str, log: Path, **environment: str) -> int:
-    """As `run`; answers the largest resident memory of the process and all below it, in bytes.
+    """Do the same, and return the largest resident memory of the process tree in bytes.
 
-    Pages that processes share count once for each of them, on both sides alike.
+    Pages that processes share count once for each process, on both sides alike.
     """
     command = [sys.executable, "-m", *arguments]
     peak = 0
@@ -73,7 +73,7 @@ def run_weighed(*arguments: str, log: Path, **environment: str) -> int:
     ):
         while process.poll() is None:
             peak = max(peak, _resident(process.pid))
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command, stderr=log.read_text())
     return peak
@@ -81,31 +81,32 @@ def run_weighed(*arguments: str, log: Path, **environment: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a command used, with every process that it started, also by way of others."""
+    """The resources used by a command and all its descendants."""
 
     wall: float  # seconds
     cpu: float  # seconds, user and system
     output: str
-    peak: int = 0  # bytes of resident memory, of all its processes together, where it was weighed
-    share: int = 0  # the same, a page that several share being shared out among them
+    peak: int = 0  # bytes of resident memory of all its processes, if it was measured
+    share: int = 0  # the same, with shared pages divided between processes
     orphans: int = 0  # processes that did not end with it
 
 
 def run_counted(command: Sequence[str], *, weighed: bool = False, **environment: str) -> Used:
-    """Run it to its end. Raises CalledProcessError.
+    """Run a command until it ends. Raises CalledProcessError.
 
-    Children are counted however they end: whoever loses his parent gets us for one, and times go
-    up from parent to parent. So nothing else may run below this process meanwhile.
+    This process becomes the parent of orphans, and times are added to the parent of an ended
+    process, so children are counted however they end. Nothing else may run below this process
+    meanwhile.
     """
     adopt()
     before, begun, peak, share = _used_below(), time.monotonic(), 0, 0
-    with tempfile.TemporaryFile("w+") as output:  # not a pipe: orphans would keep it open
+    with tempfile.TemporaryFile("w+") as output:  # not a pipe, which orphans would keep open
         with subprocess.Popen(command, env=os.environ | environment, stdout=output) as process:
             while weighed and process.poll() is None:
                 peak = max(peak, _resident(process.pid))
                 share = max(share, _proportional(process.pid))
-                with suppress(subprocess.TimeoutExpired):  # its end is not to be slept through
-                    process.wait(LOOK_SECONDS)
+                with suppress(subprocess.TimeoutExpired):  # so that its end is noticed at once
+                    process.wait(POLL_SECONDS)
         wall = time.monotonic() - begun
         output.seek(0)
         said = output.read()
@@ -116,7 +117,7 @@ def run_counted(command: Sequence[str], *, weighed: bool = False, **environment:
 
 
 def adopt() -> None:
-    """From now on whoever loses its parent below us becomes a child of ours."""
+    """Make this process the parent of all orphans among its descendants."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
 
@@ -127,19 +128,19 @@ def _used_below() -> float:
 
 
 def used_so_far() -> float:
-    """Seconds of the processor, of all below this process, those that have ended included.
+    """Return the processor seconds of all descendants of this process, including ended ones.
 
-    After `adopt`, so that nobody is missed.
+    Call `adopt` before, so that none is missed.
     """
     living = filter(None, map(_stat, _family(os.getpid())[1:]))
-    ticks = sum(int(each) for stat in living for each in stat[11:15])  # and of their own children
+    ticks = sum(int(each) for stat in living for each in stat[11:15])  # with their children
     return _used_below() + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _bury() -> int:
-    """Wait for all that is left below us, and end what does not. How many that were."""
+    """Wait for all remaining descendants, and kill those that do not end. Return their number."""
     orphans, deadline = 0, time.monotonic() + LEAVE_SECONDS
-    with suppress(ChildProcessError):  # there is nobody any more
+    with suppress(ChildProcessError):  # no child is left
         while True:
             if os.waitpid(-1, os.WNOHANG) != (0, 0):
                 continue
@@ -148,27 +149,27 @@ def _bury() -> int:
                     orphans += 1
                     os.kill(pid, signal.SIGKILL)
                 deadline += LEAVE_SECONDS
-            time.sleep(LOOK_SECONDS / 10)
+            time.sleep(POLL_SECONDS / 10)
     return orphans
 
 
 def _resident(root: int) -> int:
-    """Of the process and all below it."""
+    """Return the resident memory of a process and its descendants."""
     return sum(int(stat[21]) * PAGE for pid in _family(root) if (stat := _stat(pid)))
 
 
 def _proportional(root: int) -> int:
-    """As above; a page that several share is shared out among them."""
+    """Do the same, with shared pages divided between the processes that share them."""
     found = 0
     for pid in _family(root):
-        with suppress(OSError):  # it ended while we looked
+        with suppress(OSError):  # it has just ended
             rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
             found += sum(int(line.split()[1]) for line in rollup.splitlines() if line[:4] == "Pss:")
     return found * 1024
 
 
 def _family(root: int) -> list[int]:
-    """The process and all below it."""
+    """Return a process and its descendants."""
     children: defaultdict[int, list[int]] = defaultdict(list)
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and (stat := _stat(int(entry.name))):
@@ -180,7 +181,7 @@ def _family(root: int) -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Fields of proc(5) from the state on; none of a process that has ended."""
+    """Return the fields of proc(5) from the state on, or none for a process that has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,6 +1,7 @@
-"""What benches found: rows of one shape, and the page that shows them.
+"""The results of benchmarks as rows, and the page that displays them.
 
-Every bench is a program that yields rows (`tell`); `python -m bench` runs them and writes the page.
+Each benchmark is a program that yields rows (`tell`). `python -m bench` runs them and writes the
+page.
 """
 
 import argparse
@@ -24,9 +25,9 @@ BUSY = "\n\n**Other work was running on this machine: do not rely on these figur
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One figure beside its baseline. `ours` is None where there was nothing to measure with.
+    """One figure with its baseline. `ours` is None if it could not be measured.
 
-    What is expected is expected of `ratios` where there are any, else, or `of_ours`, of `ours`.
+    The target applies to `ratios` if there are any, and otherwise, or with `of_ours`, to `ours`.
     """
 
     what: str
@@ -34,13 +35,13 @@ class Row:
     ours: float | None = None
     against: str = ""  # what the baseline is
     baseline: float | None = None
-    ratios: Sequence[float] = ()  # ours of the baseline, in each round that had both
-    rounds: int = 1  # in which ours was measured
+    ratios: Sequence[float] = ()  # ours divided by the baseline, in each round with both
+    rounds: int = 1  # rounds in which ours was measured
     of_ours: bool = False
     least: float | None = None
     most: float | None = None
     note: str = ""
-    at: float | None = None  # how large the case was: a point of a curve
+    at: float | None = None  # size of the case, for a point of a curve
 
     def __post_init__(self) -> None:
         if self.ours is not None and self.baseline is None:
@@ -54,7 +55,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Is it as the design expects? None where nothing is expected, or measured."""
+        """Whether the target was met, or None without a target or a measurement."""
         found = self.ratio if self.expects_ratio else self.ours
         if found is None or (self.least is None and self.most is None):
             return None
@@ -111,7 +112,7 @@ def beside(
     baseline: Sequence[float],
     **more: Any,
 ) -> Row:
-    """A row of two sides that ran in turn, round after round; a baseline of 0 has no ratio."""
+    """Return a row of two sides that ran in turn. A baseline of 0 has no ratio."""
     ratios = [one / other for one, other in zip(ours, baseline, strict=True) if other]
     own: dict[str, Any] = {"ours": median(ours), "baseline": median(baseline), "ratios": ratios}
     own["rounds"] = len(ours)
@@ -124,16 +125,16 @@ def not_measured(what: str, why: str) -> Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What one bench found, and in what circumstances."""
+    """The result of one benchmark, and its circumstances."""
 
     bench: str
     is_quick: bool
     begun: str  # ISO 8601, UTC
     seconds: float
     machine: str
-    load: Sequence[float]  # of the last minute, before and after
+    load: Sequence[float]  # load averages of the last minute, before and after
     rows: Sequence[Row]
-    failed: str = ""  # what ended it before all was measured
+    failed: str = ""  # the error that ended it early
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1))
@@ -160,7 +161,7 @@ class Found:
 
 
 def program(description: str | None) -> argparse.ArgumentParser:
-    """What all benches can be asked."""
+    """Return the parser of the options that all benchmarks have in common."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="small, one round")
     parser.add_argument("--json", type=Path, help="write what was found to this file")
@@ -170,12 +171,12 @@ def program(description: str | None) -> argparse.ArgumentParser:
 def tell(
     measure: Callable[[argparse.Namespace], Iterable[Row]], parser: argparse.ArgumentParser
 ) -> None:
-    """Run a bench: each row is printed as it is found, and kept also if a later one fails."""
-    asked = parser.parse_args()
+    """Run a benchmark. Each row is printed when it is found, and kept even if a later one fails."""
+    arguments = parser.parse_args()
     begun, before, rows, failed = datetime.now(UTC), load(), list[Row](), ""
     sys.stdout.write(HEAD)
     try:
-        for row in measure(asked):
+        for row in measure(arguments):
             sys.stdout.write(str(row))
             sys.stdout.flush()
             rows.append(row)
@@ -183,10 +184,10 @@ def tell(
         failed = type(error).__name__
         raise
     finally:
-        if asked.json:
+        if arguments.json:
             found = Found(
-                bench=asked.json.stem,
-                is_quick=asked.quick,
+                bench=arguments.json.stem,
+                is_quick=arguments.quick,
                 begun=begun.isoformat(),
                 seconds=(datetime.now(UTC) - begun).total_seconds(),
                 machine=machine(),
@@ -194,7 +195,7 @@ def tell(
                 rows=rows,
                 failed=failed,
             )
-            found.write(asked.json)
+            found.write(arguments.json)
 
 
 def _number(value: float, unit: str) -> str:

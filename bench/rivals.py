@@ -1,4 +1,4 @@
-"""OCRmyPDF, where `make bench-rivals` has installed it: measured beside us, no part of us."""
+"""OCRmyPDF for comparison, if `make bench-rivals` installed it. It is no part of the product."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ ABSENT = "OCRmyPDF is not installed (`make bench-rivals`)"
 
 
 def ocrmypdf(document: Path) -> Sequence[str]:
-    """The command that only reads: no page is written anew, and no PDF."""
+    """Return the command that only reads, without writing pages or a PDF."""
     text = document.with_suffix(".sidecar")
     how = ["-j", str(AT_ONCE), "--quiet", "--skip-text", "--output-type", "none"]
     return [str(OCRMYPDF), *how, "--sidecar", str(text), str(document), "-"]

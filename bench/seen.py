@@ -1,4 +1,4 @@
-"""What a side of a measurement of reading tells of one file: only counts cross processes."""
+"""The result of reading one file in a measurement. Only counts are passed between processes."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ class Seen:
     pages: int = 0
     unread: int = 0  # of these
     characters: int = 0
-    fields: int = 0  # of a form
+    fields: int = 0  # form fields
     code: str = ""  # why the file could not be read
 
 

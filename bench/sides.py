@@ -1,12 +1,12 @@
-"""The sides of a measurement of reading, each in a process of its own.
+"""The sides of a measurement of reading, each in its own process.
 
-`python -m bench.sides SIDE FOLDER` reads every file of a folder and tells as JSON what it saw.
+`python -m bench.sides SIDE FOLDER` reads every file of a folder and prints the results as JSON.
 
-- ours: the Reader as it is shipped; only counts come back from its children. `--dpi` is its cap.
-  With `--whole` one task reads all scanned pages of a document, which is how it is not done.
-- bare: the OCR engine with the same settings, two at a time, on pictures that are decoded already;
-  tesserocr where it is installed, else the tesseract program.
-- usual: pypdf and nothing else, in a ProcessPoolExecutor: text of each page, and form fields.
+- ours: the Reader with default settings; its children return only counts. `--dpi` is its limit.
+  With `--whole`, one task reads all scanned pages of a document, for comparison.
+- bare: the OCR engine with the same settings, two at a time, on decoded images: tesserocr if it is
+  installed, else the tesseract program.
+- usual: only pypdf, in a ProcessPoolExecutor: the text of each page, and form fields.
 - loop: the same, one file after the other.
 """
 
@@ -33,8 +33,8 @@ from ingestion.reading.ocr.engines import find_tessdata
 from ingestion.reading.processes import pool
 from ingestion.reading.processes.pool import Reader
 
-AT_ONCE = 2  # children of every side
-PAGE_MODE, LSTM_ONLY = "3", "1"  # as the product's engines have them
+AT_ONCE = 2  # child processes of each side
+PAGE_MODE, LSTM_ONLY = "3", "1"  # as in the product's engines
 
 
 async def ours(paths: Sequence[Path], limits: ReadingLimits) -> Mapping[Path, Seen]:
@@ -57,7 +57,7 @@ def _whole(document: ProbedDocument, processes: int) -> Iterator[ProbedDocument]
 
 
 def bare(pictures: Sequence[Path]) -> Mapping[Path, Seen]:
-    """Of pictures that are named after their resolution, as in 0001-300.pgm."""
+    """Read images whose names contain their resolution, such as 0001-300.pgm."""
     if importlib.util.find_spec("tesserocr"):
         with ProcessPoolExecutor(AT_ONCE, initializer=_start_engine) as processes:
             tables = list(processes.map(_recognized, pictures))
@@ -124,10 +124,12 @@ def main() -> None:
     parser.add_argument("--dpi", type=int, default=ReadingLimits().ocr_dpi)
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--page-seconds", type=float, default=ReadingLimits().page_seconds)
-    asked = parser.parse_args()
-    paths = sorted(asked.folder.iterdir())
-    limits = ReadingLimits(ocr_dpi=asked.dpi, processes=AT_ONCE, page_seconds=asked.page_seconds)
-    if asked.whole:
+    arguments = parser.parse_args()
+    paths = sorted(arguments.folder.iterdir())
+    limits = ReadingLimits(
+        ocr_dpi=arguments.dpi, processes=AT_ONCE, page_seconds=arguments.page_seconds
+    )
+    if arguments.whole:
         limits = replace(limits, task_seconds=3600.0)
         pool._split_scans = _whole  # noqa: SLF001 - there is no such setting
     sides: dict[str, Callable[[], Mapping[Path, Seen]]] = {
@@ -136,7 +138,7 @@ def main() -> None:
         "usual": lambda: usual(paths),
         "loop": lambda: loop(paths),
     }
-    found = sides[asked.side]()
+    found = sides[arguments.side]()
     print(json.dumps({path.name: asdict(each) for path, each in found.items()}))
 
 

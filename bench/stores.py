@@ -1,9 +1,8 @@
-"""What one document more costs in the archive: a folder, and a bucket, in turn.
+"""The cost of storing one more document in the archive, in a folder and in a bucket, in turn.
 
-`python -m bench.stores [--quick] [--documents N] [--threads N]`. The bucket is that of
-ARCHIVE_S3_BUCKET, and its objects stay locked: name one that was made for this, with
-ARCHIVE_S3_MODE=GOVERNANCE and ARCHIVE_S3_YEARS=1. Without it moto's server is asked, which says
-what our side costs and nothing of anybody's S3.
+`python -m bench.stores [--quick] [--documents N] [--threads N]`. The bucket is ARCHIVE_S3_BUCKET.
+Its objects stay locked, so use a bucket made for this purpose, with ARCHIVE_S3_MODE=GOVERNANCE and
+ARCHIVE_S3_YEARS=1. Without a bucket, moto's server is used, which measures our side and no real S3.
 """
 
 import argparse
@@ -37,7 +36,7 @@ SIZE = 200_000  # bytes, of a document of some pages
 
 @contextmanager
 def a_bucket() -> Iterator[dict[str, Any]]:
-    """What `BucketArchive` is made with."""
+    """Yield the arguments for `BucketArchive`."""
     terms: dict[str, Any] = {
         "location": "bench",
         "timeout_seconds": 30.0,
@@ -59,13 +58,13 @@ def a_bucket() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _moto() -> Iterator[str]:
-    """In a process of its own, which tells its address as it starts."""
+    """Run moto's server in its own process, which prints its address when it starts."""
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     lines: IO[str] = server.stderr  # type: ignore[assignment] # it is a pipe
     try:
         address = next(found[0] for line in lines if (found := _ADDRESS.search(line)))
-        # It says something of each request, and would wait for ever once the pipe was full.
+        # It logs each request, and would block when the pipe is full.
         threading.Thread(target=deque, args=(lines, 0), daemon=True).start()
         yield address
     finally:
@@ -74,7 +73,7 @@ def _moto() -> Iterator[str]:
 
 
 def put_all(store: Archive, folder: Path, documents: int, threads: int) -> float:
-    """Documents a second, all of them new."""
+    """Return the documents per second, all of them new."""
     files = []
     for number in range(documents):
         content = secrets.token_bytes(SIZE)
@@ -87,9 +86,9 @@ def put_all(store: Archive, folder: Path, documents: int, threads: int) -> float
     return documents / (time.perf_counter() - began)
 
 
-def rows(asked: argparse.Namespace) -> Iterator[Row]:
+def rows(options: argparse.Namespace) -> Iterator[Row]:
     settings.configure()
-    documents = asked.documents or (QUICK_DOCUMENTS if asked.quick else DOCUMENTS)
+    documents = options.documents or (QUICK_DOCUMENTS if options.quick else DOCUMENTS)
     with tempfile.TemporaryDirectory() as name, a_bucket() as bucket:
         root = Path(name)
         stores: dict[str, Callable[[], Archive]] = {
@@ -97,9 +96,9 @@ def rows(asked: argparse.Namespace) -> Iterator[Row]:
             "bucket": lambda: BucketArchive(**bucket),
         }
         found: dict[str, list[float]] = {side: [] for side in stores}
-        for _ in range(1 if asked.quick else ROUNDS):
+        for _ in range(1 if options.quick else ROUNDS):
             for side, make in stores.items():
-                found[side].append(put_all(make(), root, documents, asked.threads))
+                found[side].append(put_all(make(), root, documents, options.threads))
     of = bucket["bucket_name"] if "ARCHIVE_S3_BUCKET" in os.environ else "moto's server"
     what = f"documents of {SIZE // 1000} kB: {of}"
     yield beside(what, "documents/s", found["bucket"], "a folder", found["folder"])

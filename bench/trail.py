@@ -1,7 +1,7 @@
-"""A long trail on one database: made once, then verified, signed and exported, round after round.
+"""A long trail on one database: created once, then verified, signed and exported in several rounds.
 
-`python -m bench.trail --entries N [--rounds N]` works on the database that the environment names,
-and prints one JSON object: seconds for an entry, by what was done.
+`python -m bench.trail --entries N [--rounds N]` uses the database that the environment names, and
+prints one JSON object: seconds per entry by operation.
 """
 
 import argparse
@@ -28,17 +28,17 @@ from audit.ledger.actors import Actor
 from bench import writers
 from bench.process import run_counted
 
-TOGETHER = 5_000  # entries in one transaction, while the trail is made
-COPIED = 256  # entries in one transaction, where our append is beside the driver's COPY
+TOGETHER = 5_000  # entries in one transaction when the trail is created
+COPIED = 256  # entries in one transaction when our append is compared with COPY
 COPIES = 40  # such transactions in a round
-SAMPLE = 100_000  # lines that are hashed and nothing else: what no verification can be quicker than
+SAMPLE = 100_000  # lines that are only hashed, which is the lower limit of a verification
 VERIFIER = Path(__file__).parents[1] / "audit/export/verify_trail.py"
 EMPTY = "import time; time.sleep(0.5)"  # an idle interpreter
 Found = dict[str, list[float]]
 
 
 def timed(work: Callable[[], Any], entries: int, *, cpu: bool = False) -> float:
-    """Seconds for an entry: of the clock, or of this process's processor time."""
+    """Return the seconds per entry, of the clock or of this process's processor time."""
     clock = time.process_time if cpu else time.monotonic
     begun = clock()
     work()
@@ -59,7 +59,7 @@ def hashing() -> float:
 
 
 def tree_alone() -> float:
-    """What a new entry costs a checkpoint when it is read and checked already, of the processor."""
+    """Return the processor time per entry that a checkpoint adds after verification."""
     from audit.ledger.merkle_tree import Frontier, hash_leaf
     from audit.signing.checkpoints import ENTRIES_PER_COMPARISON
 
@@ -73,7 +73,7 @@ def tree_alone() -> float:
 
 
 def followed() -> float:
-    """What the design's figure was made of: rows, links, columns, details and times, no tree."""
+    """Verify what the design's figure covered: rows, links, columns, details and times, no tree."""
     from audit.verification.scan import Scan, ScanStart, _chunks
 
     reading, last = Scan(ScanStart(), (), progress=lambda *_: None), min(length(), SAMPLE)
@@ -93,7 +93,7 @@ def _sample() -> list[str]:
 
 
 def verify(mode: str) -> None:
-    """As `verify_audit` does, and keep what was found."""
+    """Verify as `verify_audit` does, and keep the result."""
     from audit.verification import runs
     from audit.verification.start import Mode
 
@@ -103,9 +103,9 @@ def verify(mode: str) -> None:
 
 
 def in_parts(*sizes: int) -> float:
-    """Seconds in which so many processes read the trail, each from one of these sizes to the next.
+    """Return the seconds in which several processes read the trail, each from one size to the next.
 
-    All but the first and the last are sizes of checkpoints.
+    All sizes but the first and the last are those of checkpoints.
     """
     command = [sys.executable, "-m", "bench.part"]
     spans = pairwise(sizes)
@@ -116,12 +116,12 @@ def in_parts(*sizes: int) -> float:
         for after, upto in spans
     ]
     for reader in readers:
-        cast(IO[bytes], reader.stdout).readline()  # it is ready
+        cast(IO[bytes], reader.stdout).readline()  # wait until it is ready
     begun = time.monotonic()
     for reader in readers:
         cast(IO[bytes], reader.stdin).close()
     for reader in readers:
-        cast(IO[bytes], reader.stdout).readline()  # it has read
+        cast(IO[bytes], reader.stdout).readline()  # wait until it has read
     seconds = time.monotonic() - begun
     ends = [reader.wait() for reader in readers]
     if any(ends):
@@ -130,9 +130,9 @@ def in_parts(*sizes: int) -> float:
 
 
 def copying(found: Found) -> None:
-    """Our append of what is recorded already beside the driver's COPY of lines made already.
+    """Compare our append of recorded entries with the driver's COPY of prepared lines.
 
-    Both into the guarded table, both with their commit (PostgreSQL).
+    Both write into the table with triggers, and include their commit (PostgreSQL).
     """
     ours, cpu, raw, raw_cpu = [], [], [], []
     with psycopg.connect(os.environ["DATABASE_URL"]) as driver:
@@ -149,7 +149,7 @@ def copying(found: Found) -> None:
 
 
 def _append() -> tuple[float, float]:
-    """Seconds from the last record() to the end of the block: of the clock, of the processor."""
+    """Return the seconds after the last record() until the commit: clock and processor time."""
     from audit.ledger.log import ledger, record
 
     with ledger():
@@ -161,7 +161,7 @@ def _append() -> tuple[float, float]:
 
 
 def _linked() -> list[tuple[Any, ...]]:
-    """Rows that extend the chain as it is now."""
+    """Return rows that extend the current chain."""
     from audit.ledger import chain
     from audit.ledger.tables import COLUMNS
     from audit.models import Entry
@@ -177,7 +177,7 @@ def _linked() -> list[tuple[Any, ...]]:
 
 
 def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> tuple[float, float]:
-    """Seconds: of the clock, of the processor."""
+    """Return the seconds: clock and processor time."""
     from audit.ledger.tables import COLUMNS
 
     begun, used = time.monotonic(), time.process_time()
@@ -190,7 +190,7 @@ def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> tuple
 
 
 def checkpoints(found: Found) -> None:
-    """A trail that grew by a hundredth: signed, then verified from the last checkpoint on."""
+    """Measure a trail that grew by a hundredth: signed, then verified from the last checkpoint."""
     from audit.signing.checkpoints import sign_all
 
     sign_all()
@@ -206,7 +206,7 @@ def checkpoints(found: Found) -> None:
 
 
 def exported(found: Found) -> None:
-    """The export of the whole trail, verified by the inspector's own file."""
+    """Export the whole trail, and verify it with the inspector's file."""
     from audit.export.package import make_package
     from audit.export.selection import Selection
     from audit.signing import keys
@@ -228,7 +228,7 @@ def exported(found: Found) -> None:
 
 
 def grow(entries: int) -> None:
-    """By our own door."""
+    """Append entries through our own interface."""
     commit = _commit()
     while entries > 0:
         commit(min(entries, TOGETHER))
@@ -237,14 +237,14 @@ def grow(entries: int) -> None:
 
 @cache
 def _commit() -> writers.Commit:
-    return writers.ours()  # which numbers its events from 0, once in a process
+    return writers.ours()  # it numbers its events from 0 in each process
 
 
 def measure(entries: int, rounds: int) -> Found:
     from audit.signing.checkpoints import sign_all
 
     grow(entries // 2)
-    call_command("audit_keys", "create", stdout=StringIO())  # which signs
+    call_command("audit_keys", "create", stdout=StringIO())  # which signs checkpoints
     half = length()
     grow(entries - half)
     sign_all()
@@ -266,10 +266,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entries", type=int, required=True)
     parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     django.setup()
     call_command("migrate", verbosity=0)
-    sys.stdout.write(json.dumps(measure(asked.entries, asked.rounds)))
+    sys.stdout.write(json.dumps(measure(arguments.entries, arguments.rounds)))
 
 
 if __name__ == "__main__":

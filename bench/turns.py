@@ -1,4 +1,4 @@
-"""Sides that did the same work in turn, and sizes of one case, round after round."""
+"""Sides that did the same work in turn, and sizes of one case, in several rounds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ class Runs:
     runs: Mapping[str, Sequence[Used]]  # by side
 
     def cpu(self, what: str, side: str, other: str, **more: Any) -> Row:
-        """A side's processor time, of another's."""
+        """Return the processor time of one side relative to another."""
         one, two = self._cpu(side), self._cpu(other)
         return beside(what, "CPU s a page", one, other, two, **more)
 
     def faster(self, what: str, side: str, other: str, **more: Any) -> Row:
-        """How many times as fast a side is as another."""
+        """Return how many times as fast one side is as another."""
         by_cpu = median(self._cpu(other)) / median(self._cpu(side))
         more["note"] = f"by CPU {by_cpu:.2f}"
         return beside(what, "pages/min", self._speed(side), other, self._speed(other), **more)
@@ -46,14 +46,14 @@ Costs = Mapping[str, float]  # of one run, by what was done
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """What each run of a case cost; the smallest ran before and after each other one."""
+    """The costs of each run of a case. The smallest size ran before and after each other one."""
 
     smallest: int
     alone: Sequence[Costs]  # one more than there are others
     larger: Mapping[int, Costs]  # by size, in their order
 
     def rows(self, across: str, unit: str, **more: Any) -> Iterator[Row]:
-        """The smallest stands beside its own run before: so much is the machine's."""
+        """Yield the rows. The smallest size is compared with its own earlier run."""
         for done in self.alone[0]:
             what, alone = f"{across}: {done}", [run[done] for run in self.alone]
             yield beside(what, unit, alone[1:], "itself", alone[:-1], at=self.smallest, **more)
@@ -63,9 +63,10 @@ class Grown:
 
 
 def beside_the_smallest(sizes: Sequence[int], run: Callable[[int], Costs]) -> Grown:
-    """The smallest size comes first, and is run again after every other.
+    """Run the smallest size first, and again after every other size.
 
-    A slow minute of the machine is seen by its neighbours, too, and does not pass for growth.
+    A slow minute of the machine then also affects the neighbouring runs, and does not look like
+    growth.
     """
     smallest, *others = sizes
     alone, larger = [run(smallest)], {}

@@ -1,4 +1,4 @@
-"""What holds an event loop for 50 ms: asyncio's debug mode tells."""
+"""Finds what blocks an event loop for 50 ms, with asyncio's debug mode."""
 
 import asyncio
 import logging

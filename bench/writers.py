@@ -1,7 +1,7 @@
-"""Writers that append to one table at once, each a process: ours, and the bare driver.
+"""Writers that append to one table at the same time, each in a process: ours, and the bare driver.
 
-`python -m bench.writers SIDE --batch ENTRIES --seconds SECONDS` works on the database that the
-environment names as soon as a line comes in, and prints what it did as one JSON object.
+`python -m bench.writers SIDE --batch ENTRIES --seconds SECONDS` starts when it receives a line, on
+the database that the environment names, and prints its result as one JSON object.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from django.db import connection, transaction
 
 from audit.ledger.actors import Actor
 
-RAW = "bench_raw"  # a table like the ledger's, without its guards
+RAW = "bench_raw"  # a table like that of the ledger, without triggers
 COLUMNS = (
     "seq", "prev", "hash", "event_id", "recorded_at", "event", "subject", "site", "doc_id",
     "from_state", "to_state", "code", "correlation_id", "actor", "body",
@@ -39,11 +39,11 @@ EVENT: dict[str, Any] = {
 }
 ACTOR = Actor(EVENT["actor"])
 FACTS = {name: value for name, value in EVENT.items() if name != "actor"}
-Commit = Callable[[int], None]  # so many entries, in one transaction
+Commit = Callable[[int], None]  # commits this many entries in one transaction
 
 
 def ours() -> Commit:
-    """Our own door, with all that a worker pays for it."""
+    """Append through our own interface, with all costs of a worker."""
     from audit.ledger.log import ledger, record
 
     subject, numbers = f"bench:{os.getpid()}", count()
@@ -57,7 +57,7 @@ def ours() -> Commit:
 
 
 def plain() -> Commit:
-    """What `raw` does, by way of Django: what is left beside it is the price of the chain."""
+    """Do what `raw` does through Django. The difference to ours is the cost of the chain."""
     statement = _insertion("%s")
 
     def commit(batch: int) -> None:
@@ -68,7 +68,7 @@ def plain() -> Commit:
 
 
 def raw() -> Commit:
-    """Rows of the same length, ready made, into a table with the same columns and indexes."""
+    """Insert prepared rows of the same length into a table with the same columns and indexes."""
     if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         return _raw_on_postgresql()
     return _raw_on_sqlite(settings.DATABASES["default"])
@@ -105,7 +105,7 @@ def _insertion(mark: str) -> str:
 
 
 _numbers = count(os.getpid() * 10**9)
-_BODY = json.dumps(EVENT).ljust(620, "-")  # as long as ours
+_BODY = json.dumps(EVENT).ljust(620, "-")  # of the same length as ours
 
 
 def next_rows(batch: int) -> Sequence[tuple[Any, ...]]:
@@ -113,7 +113,7 @@ def next_rows(batch: int) -> Sequence[tuple[Any, ...]]:
     after = ("", EVENT["correlation_id"], EVENT["actor"], _BODY)
     rows = []
     for number in islice(_numbers, batch):
-        # As scattered as the ledger's: keys in order go into the end of an index, at half the cost.
+        # Random like those of the ledger. Ascending keys would cost half, at the end of an index.
         unique = hashlib.sha256(b"%d" % number).hexdigest()
         before = (number, unique, unique, unique, "2026-11-22 06:00:00.000000+00:00")
         rows.append((*before, "document.filed", f"bench:{number}", *facts, *after))
@@ -121,8 +121,8 @@ def next_rows(batch: int) -> Sequence[tuple[Any, ...]]:
 
 
 def work(commit: Commit, batch: int, seconds: float) -> dict[str, float]:
-    """Commit one batch after the other for so long."""
-    commit(batch)  # connections are open now
+    """Commit batches for this many seconds."""
+    commit(batch)  # opens the connection before the measurement
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()
@@ -143,10 +143,10 @@ def main() -> None:
     parser.add_argument("side", choices=SIDES)
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3.0)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     django.setup()
-    commit = SIDES[asked.side]()
-    sys.stdout.write(json.dumps(work(commit, asked.batch, asked.seconds)))
+    commit = SIDES[arguments.side]()
+    sys.stdout.write(json.dumps(work(commit, arguments.batch, arguments.seconds)))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,19 @@
-"""A storm over a whole installation: real hosts, web server, portal, database and disk.
+"""Chaos tests of a whole installation: real hosts, web server, portal, database and disk.
 
-`python -m bench.chaos` (or `make chaos`) lets harms that a seed draws come down on it until a large
-batch is done, and then counts: lost, filed twice, wrong, unexplained. docs/chaos.md has a run.
+`python -m bench.chaos` (or `make chaos`) injects faults that a seed determines until a large batch
+is done. It then counts documents that are lost, filed twice, wrong or unexplained. docs/chaos.md
+shows a run.
 
 settings     the environment of every program of a run
-schedule     which harm comes when, to whom, for how long: all of it from the seed
-offer        the documents, and what each has to become
-processes    a host's processes by what they are
-clock        a wall clock that can be moved while programs run
-servers      PostgreSQL, which is stopped dead; SQLite, which somebody locks
-way          the way to the portal, which can be cut
-installation hosts, web server, portal and disk of one run; who dies is started again
-uploads      files that come through the web server, also while it dies
-storm        the harms themselves
-tally        what is left at the end, counted; `table` shows it
-run          all of these in a row
+schedule     which fault occurs when, where and for how long, determined by the seed
+offer        the documents and their expected outcomes
+processes    the processes of a host by their role
+clock        a wall clock that can be changed while programs run
+servers      PostgreSQL, which is stopped abruptly, and SQLite, which is locked
+way          the connection to the portal, which can be interrupted
+installation hosts, web server, portal and disk of one run; stopped programs are restarted
+uploads      files that are uploaded to the web server, also while it is killed
+storm        the faults, and when they are injected
+tally        the counts at the end, which `table` displays
+run          one complete run
 """

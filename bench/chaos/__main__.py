@@ -1,7 +1,7 @@
 """`python -m bench.chaos [--documents N] [--kills N] [--seed N] [--minutes N] [--database NAME]`.
 
-Exit code 0: nothing was lost, filed twice, wrong or unexplained. 1: something was, and it is named;
-the folder with the logs stays. `--output FILE` gets the Markdown as well.
+Exit code 0: no document was lost, filed twice, wrong or unexplained. Exit code 1: some were, they
+are named, and the folder with the logs is kept. `--output FILE` also writes the Markdown there.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import django
 from bench.chaos.servers import Postgresql, Server, Sqlite
 from bench.chaos.settings import environment
 
-DISK_MB = 2  # for each document, of the disk that is filled
+DISK_MB = 2  # size of the small disk for each document
 
 
 def arguments() -> argparse.Namespace:
@@ -36,7 +36,7 @@ def arguments() -> argparse.Namespace:
 
 @contextmanager
 def disk(folder: Path, documents: int) -> Iterator[str]:
-    """A small one of its own at `folder`, if that can be made here. Yields why it cannot."""
+    """Mount a small disk at `folder`, and yield "", or the reason why that is not possible."""
     size = f"size={max(128, documents * DISK_MB)}m"
     mount = ["mount", "-t", "tmpfs", "-o", size, "chaos", str(folder)]
     done = subprocess.run(mount, check=False, capture_output=True, text=True)
@@ -48,21 +48,21 @@ def disk(folder: Path, documents: int) -> Iterator[str]:
 
 
 def main() -> int:
-    asked = arguments()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whatever was started is stopped
+    options = arguments()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # programs are stopped
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))
     with ExitStack() as stack:
-        server: Server = Sqlite(folder) if asked.database == "sqlite" else Postgresql()
+        server: Server = Sqlite(folder) if options.database == "sqlite" else Postgresql()
         stack.callback(server.stop)
         os.environ |= environment(folder, server.url)
-        skipped = stack.enter_context(disk(folder / "disk", asked.documents))
+        skipped = stack.enter_context(disk(folder / "disk", options.documents))
         django.setup()
         from bench.chaos.run import run  # noqa: PLC0415 - it needs the settings
 
-        text, is_good = run(asked, folder, server, skipped)
+        text, is_good = run(options, folder, server, skipped)
     sys.stdout.write(text)
-    if asked.output:
-        asked.output.write_text(text)
+    if options.output:
+        options.output.write_text(text)
     if is_good:
         shutil.rmtree(folder)
     else:

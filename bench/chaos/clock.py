@@ -1,7 +1,8 @@
-"""A wall clock that can be moved while programs run: a shim below them, as `bench.disk` has one.
+"""A wall clock that can be changed while programs run: a shim below them, as in `bench.disk`.
 
-Time since boot goes on as it does, as when an administrator or a time server sets the clock.
-libfaketime would do; its processes share a semaphore, with which one that is killed stops others.
+The time since boot does not change, as when an administrator or a time server sets the clock.
+libfaketime is not used, because its processes share a semaphore: a killed process would block the
+others.
 """
 
 import shutil
@@ -59,10 +60,10 @@ time_t time(time_t *now)
 
 
 class Clock:
-    """Of all programs that are started with `environment`. It is right at first."""
+    """The clock of all programs that are started with `environment`. It is correct at first."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises FileNotFoundError where there is no C compiler."""
+        """Raise FileNotFoundError if there is no C compiler."""
         if not shutil.which("cc"):
             raise FileNotFoundError("no C compiler is installed: sudo apt-get install gcc")
         self._file, shim = folder / "clock", folder / "clock.so"
@@ -72,6 +73,6 @@ class Clock:
         self.environment = {"LD_PRELOAD": str(shim), "CHAOS_CLOCK": str(self._file)}
 
     def set_ahead(self, seconds: int) -> None:
-        """Negative: behind. At once, in every process."""
-        with self._file.open("r+b", buffering=0) as file:  # in place: they have it mapped
+        """Set the clock ahead, or behind for a negative number, at once in all processes."""
+        with self._file.open("r+b", buffering=0) as file:  # processes have mapped it
             file.write(struct.pack("q", seconds))

@@ -1,4 +1,4 @@
-"""Hosts, web server, portal and disk of one run. Who dies is started again, as an init would."""
+"""Hosts, web server, portal and disk of one run. Programs that end are restarted."""
 
 import os
 import signal
@@ -25,13 +25,13 @@ from samples.portal import SamplePortal, read_limits
 
 ROOT = Path(__file__).parents[2]
 HOSTS = 2
-FAULTS = 0.05  # share of documents with which the portal has trouble by itself
-REST_SECONDS = 1.0  # after a death, as `RestartSec`
+FAULTS = 0.05  # share of documents with injected faults of the portal
+REST_SECONDS = 1.0  # before a restart, like `RestartSec` of systemd
 STOP_SECONDS = 60.0
 
 
 class Program:
-    """One that is always to run. What it says is kept in a file."""
+    """A program that is always to run. Its output is kept in a file."""
 
     def __init__(self, command: list[str], log: Path, changes: Mapping[str, str]) -> None:
         self._command, self._environment = command, os.environ | changes
@@ -52,7 +52,7 @@ class Program:
         self.starts += 1
 
     def tend(self) -> None:
-        """Start it again, a moment after it has died."""
+        """Restart the program a moment after it has ended."""
         if self._process.poll() is None:
             self._starts_at = time.monotonic() + REST_SECONDS
         elif time.monotonic() > self._starts_at:
@@ -68,7 +68,7 @@ class Program:
             return self._process.wait()
 
     def members(self) -> set[int]:
-        """It and all below it."""
+        """Return the process and all its descendants."""
         return processes.descendants(self.pid)
 
 
@@ -90,7 +90,7 @@ class Installation:
         self._ends: list[threading.Timer] = []
 
     def later(self, seconds: float, end: Callable[[], object]) -> None:
-        """In a thread: whoever waits for what a harm holds up cannot end it."""
+        """Run an action later in a thread, because a blocked caller cannot end a fault."""
         timer = threading.Timer(seconds, end)
         timer.start()
         self._ends.append(timer)
@@ -100,11 +100,11 @@ class Installation:
             program.tend()
 
     def is_calm(self) -> bool:
-        """No harm goes on."""
+        """Whether no fault is active."""
         return not any(end.is_alive() for end in self._ends)
 
     def freeze(self) -> Callable[[], None]:
-        """Every process of every host. Answers what thaws them."""
+        """Stop every process of every host (SIGSTOP). Return a function that continues them."""
         stopped = {pid for host in self.hosts for pid in host.members()}
         send(stopped, signal.SIGSTOP)
         return lambda: send(stopped, signal.SIGCONT)
@@ -118,7 +118,7 @@ class Installation:
         return [host.stop() for host in self.hosts]
 
     def left(self) -> set[int]:
-        """Processes that live on. A cluster whose host was killed ends by itself, in a while."""
+        """Return the processes that still run. The cluster of a killed host ends after a while."""
         until = time.monotonic() + STOP_SECONDS
         while (found := processes.named_for(self._folder)) and time.monotonic() < until:
             time.sleep(0.1)

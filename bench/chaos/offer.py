@@ -1,4 +1,4 @@
-"""The documents of a storm: the sample mix once, copies of what is quick to read, and bombs."""
+"""The documents of a chaos run: the sample mix once, copies of small documents, and bombs."""
 
 import hashlib
 import json
@@ -16,11 +16,11 @@ from samples.plan import PlannedDocument, plan_corpus
 from samples.portal import SiteLimit
 from samples.renditions import Rendition
 
-# What each portal counts. We are told of half its burst: the rest is for requests of a process that
-# was frozen between its slot and its request, and which leave late.
+# The limit that each portal enforces. The rows have half of its burst, because a process that was
+# frozen between its reservation and its request sends the request late.
 PORTAL = SiteLimit(5.0, 10)
 TOLD_BURST = 5
-BOMBS = 4  # documents that eat more memory than a parser has
+BOMBS = 4  # documents that need more memory than a parser may use
 SITES = 12
 
 
@@ -29,7 +29,7 @@ class Offer:
     directory: Path
     manifest: str
     expected: dict[tuple[str, str], Expectation]
-    sha256: dict[tuple[str, str], str]  # of what the portal gives
+    sha256: dict[tuple[str, str], str]  # of the files at the portal
 
     @property
     def sites(self) -> Path:
@@ -37,7 +37,7 @@ class Offer:
 
 
 def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer:
-    """So many documents, no two alike. A small offer leaves scans and faults out from its end."""
+    """Write this many documents, no two alike. A small number leaves out scans and faults first."""
     sites = min(SITES, max(1, documents // 14))
     today = datetime.now(UTC).date()
     corpus = write_corpus(directory, base_url=base_url, today=today, seed=seed, sites=sites)
@@ -68,7 +68,7 @@ def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer
 
 
 def _from_a_portal(expected: Expectation, planned: PlannedDocument) -> Expectation:
-    """A web page that a portal gives is taken for its sign-in page, and not for a document."""
+    """Return the expected outcome at a portal, where a web page counts as its sign-in page."""
     is_page = planned.fault is DocumentFault.A_WEB_PAGE
     return replace(expected, code="DOWNLOAD_FAILED") if is_page else expected
 
@@ -81,7 +81,7 @@ def _limit(corpus: Corpus) -> None:
 
 
 def _copy(line: dict[str, str], copy: int, files: Path) -> dict[str, str]:
-    """With a comment behind its end, which no reader minds: other bytes."""
+    """Return a copy with other bytes: a comment after the end, which PDF readers ignore."""
     content = (files / line["site_id"] / f"{line['doc_id']}.pdf").read_bytes()
     return _named(line, f"{line['doc_id']}-{copy}", content + b"%%%d\n" % copy, files)
 

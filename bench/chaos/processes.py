@@ -1,15 +1,15 @@
-"""Processes of a host by what they are, read from /proc."""
+"""The processes of a host by their role, read from /proc."""
 
 import os
 from pathlib import Path
 
 
 def find(host: int, role: str) -> set[int]:
-    """Living processes of a host: cluster, sentinel, worker, monitor, pusher, parser, or all."""
+    """Return the processes of a role: cluster, sentinel, worker, monitor, pusher, parser, all."""
     family = descendants(host) - {host}
     if role == "all":
         return family
-    if role == "parser":  # each leads a session of its own; so does the cluster's head
+    if role == "parser":  # each leads a session, as the first process of a cluster does
         return {pid for pid in family if _session(pid) == pid and name_of(pid) != "sl-cluster"}
     return {pid for pid in family if name_of(pid) == f"sl-{role}"}
 
@@ -22,7 +22,7 @@ def name_of(pid: int) -> str:
 
 
 def is_running(pid: int) -> bool:
-    """A zombie is not: it waits for its parent to look."""
+    """Return whether a process runs. A zombie, which waits for its parent, does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -31,12 +31,12 @@ def is_running(pid: int) -> bool:
 
 
 def descendants(pid: int) -> set[int]:
-    """Processes whose parent chain or session leads to `pid`, and itself while it lives."""
+    """Return the processes whose ancestor or session is `pid`, and `pid` while it runs."""
     found, rows = {pid}, []
     for process in Path("/proc").iterdir():
         try:
             own, rest = int(process.name), (process / "stat").read_text().rsplit(")", 1)[1].split()
-        except (OSError, ValueError):  # no process, or one that has just ended
+        except (OSError, ValueError):  # not a process, or one that has just ended
             continue
         rows.append((own, int(rest[1]), int(rest[3]), rest[0]))
     grown = True
@@ -48,7 +48,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def named_for(folder: Path) -> set[int]:
-    """Living processes in whose command line it stands: clusters, also of hosts that are dead."""
+    """Return the processes with a folder in their command line, also of killed hosts."""
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         try:

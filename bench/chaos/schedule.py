@@ -1,14 +1,14 @@
-"""Which harm comes when, and what it decides for itself: all of it follows from the seed.
+"""Which fault occurs when, and its random decisions: all of it follows from the seed.
 
-What does not: which process is doing what at that moment, and which of them the machine runs first.
-So a seed that broke something is run again a few times; its harms come in the same order, at the
-same shares of the work.
+The seed does not determine what each process does at that moment, and the order in which the
+machine runs processes. Repeat a failed seed several times: its faults come in the same order, at
+the same share of the work.
 """
 
 import random
 from dataclasses import dataclass
 
-# With SIGKILL. `web` dies in the middle of an upload; `all` is a whole session at once.
+# Kills with SIGKILL. `web` is killed during an upload. `all` kills a whole session at once.
 KILLS = (
     "worker", "parser", "monitor", "pusher", "sentinel", "cluster", "all", "host", "web",
 )  # fmt: skip
@@ -23,19 +23,19 @@ HARMS = (
     "upload damaged",
     "download damaged",
 )
-KILLS_PER_HARM = 25  # each other harm comes once for so many kills
-LAST = 0.95  # of the work: then what is left has to come to rest
+KILLS_PER_HARM = 25  # each other fault occurs once for this many kills
+LAST = 0.95  # share of the work after which no more faults are injected
 
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    due: float  # share of the documents that are settled by then
+    due: float  # share of settled documents at which it occurs
     kind: str
-    seed: int  # of what it decides for itself: which process, how long, which byte
+    seed: int  # for its random decisions: which process, how long, which byte
 
 
 def draw(seed: int, kills: int) -> list[Harm]:
-    """So many kills, each kind as often as every other, and the other harms between them."""
+    """Return this many kills, each kind equally often, with the other faults between them."""
     dice = random.Random(seed)
     kinds = [kind for _ in range(kills // len(KILLS) + 1) for kind in dice.sample(KILLS, 9)][:kills]
     kinds += HARMS * max(1, kills // KILLS_PER_HARM)

@@ -1,4 +1,4 @@
-"""The database of a storm, and what happens to it."""
+"""The database of a chaos run, and the faults that affect it."""
 
 import os
 import pwd
@@ -17,7 +17,7 @@ from bench.process import free_port
 
 _IN_A_TRANSACTION = """SELECT 1 FROM pg_stat_activity
     WHERE xact_start IS NOT NULL AND datname = current_database() AND pid <> pg_backend_pid()"""
-BINARIES = "*/bin"  # below Debian's /usr/lib/postgresql
+BINARIES = "*/bin"  # in Debian's folder /usr/lib/postgresql
 
 
 class Server(Protocol):
@@ -25,18 +25,18 @@ class Server(Protocol):
     url: str
 
     def strike(self) -> Callable[[], None]:
-        """What to call a few seconds later."""
+        """Cause the fault. Return a function that ends it, to be called a few seconds later."""
         ...
 
     def is_free(self) -> bool:
-        """Is nobody in the middle of a transaction that others would have to wait for?"""
+        """Return whether no transaction is open that others would have to wait for."""
         ...
 
     def stop(self) -> None: ...
 
 
 class Sqlite:
-    """Struck by somebody who takes the write lock and keeps it."""
+    """A fault takes the write lock and holds it."""
 
     name = "SQLite"
 
@@ -52,29 +52,29 @@ class Sqlite:
         return holder.close
 
     def is_free(self) -> bool:
-        with closing(sqlite3.connect(self._file, timeout=0.2, isolation_level=None)) as asked:
+        with closing(sqlite3.connect(self._file, timeout=0.2, isolation_level=None)) as connection:
             try:
-                asked.execute("BEGIN IMMEDIATE")
+                connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError:
                 return False
         return True
 
     def stop(self) -> None:
-        """There is no server."""
+        """Do nothing: there is no server."""
 
 
 class Postgresql:
-    """Struck by `pg_ctl restart -m immediate`: no goodbye to anybody, and a recovery."""
+    """A fault is `pg_ctl restart -m immediate`: no orderly end of connections, and a recovery."""
 
     name = "PostgreSQL"
 
     def __init__(self) -> None:
-        """Raises FileNotFoundError where Debian's postgresql is not installed."""
+        """Raise FileNotFoundError if Debian's postgresql is not installed."""
         found = sorted(Path("/usr/lib/postgresql").glob(BINARIES))
         if not found:
             raise FileNotFoundError("PostgreSQL is not installed: sudo apt-get install postgresql")
         self._binaries = found[-1]
-        # Not in TMPDIR: only its owner may be allowed in there, and that is not the server's user.
+        # Not in TMPDIR, to which the user of the server may have no access.
         self._home = Path(tempfile.mkdtemp(prefix="chaos-pg-", dir="/tmp"))
         # The server refuses to run as root.
         self._before = [] if os.geteuid() else ["runuser", "-u", "postgres", "--"]

@@ -1,8 +1,8 @@
-"""The settings as they are shipped, on a database and folders of the run's own, in a hurry."""
+"""The default settings with the run's own database and folders, and with short time limits."""
 
 from pathlib import Path
 
-# Hours pressed into minutes: what waits for a time out waits for a tenth of it.
+# Time limits are a tenth of the defaults, so that a run takes minutes instead of hours.
 TERMS = {
     "LEASE_SECONDS": "6",
     "HEARTBEAT_SECONDS": "1",
@@ -25,7 +25,7 @@ def environment(folder: Path, database: str) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATA_DIR": str(folder),
         "TMPDIR": str(temporary),
-        "HOME": str(folder),  # gunicorn keeps a socket there
+        "HOME": str(folder),  # gunicorn creates a socket there
         "DATABASE_URL": database,
         "SPOOL_DIR": str(disk / "spool"),
         "ARCHIVE_DIR": str(disk / "archive"),

@@ -1,4 +1,4 @@
-"""The harms themselves, and how they are spread over the work."""
+"""The faults, and their distribution over the work."""
 
 import os
 import random
@@ -27,10 +27,10 @@ from ingestion.models import Document
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.2
-PATIENCE_SECONDS = 3.0  # for the work to come to where the next harm is due
-FIND_SECONDS = 8.0  # for a process to be there that can be killed
-CLOCK_SECONDS = 60  # by which a clock jumps; what is put off by it is waited for
-RETRY_SECONDS = 20.0  # between two looks of somebody from operations at what is held
+PATIENCE_SECONDS = 3.0  # between checks whether the next fault is due
+FIND_SECONDS = 8.0  # to wait for a process that can be killed
+CLOCK_SECONDS = 60  # by which a clock is changed; work may be delayed by this time
+RETRY_SECONDS = 20.0  # between two retries of held documents
 OPS = Actor.software("chaos", OPERATIONS)
 FREEZABLE = ("worker", "monitor", "pusher", "sentinel", "cluster", "host")
 
@@ -38,10 +38,10 @@ FREEZABLE = ("worker", "monitor", "pusher", "sentinel", "cluster", "host")
 class Storm:
     def __init__(self, place: Installation, server: Server, sender: uploads.Sender) -> None:
         self._place, self._server, self._sender = place, server, sender
-        self.kills: Counter[str] = Counter()  # strikes; `all` is one, whatever it kills
+        self.kills: Counter[str] = Counter()  # number of kills; `all` counts once
         self.killed = 0  # processes
         self.harms: Counter[str] = Counter()
-        self.spoilt: set[str] = set()  # hashes of uploads that nobody has any more
+        self.spoilt: set[str] = set()  # digests of uploads whose bytes are lost
         self._retries_at = 0.0
 
     @property
@@ -49,7 +49,7 @@ class Storm:
         return self._sender.sent
 
     def rage(self, harms: Sequence[Harm], total: int, until: float) -> None:
-        """Returns when they are over, or at `until` (monotonic)."""
+        """Inject all faults. Returns when they are over, or at `until` (monotonic)."""
         for harm in harms:
             self._await(harm.due * total)
             if time.monotonic() > until:
@@ -63,14 +63,14 @@ class Storm:
                 self.harms[harm.kind] += 1
 
     def settle(self, seconds: float) -> bool:
-        """No harm any more: does everything come to rest, what is held for our sake retried?"""
+        """Retry held documents, and return whether all work ends without further faults."""
         until, tried = time.monotonic() + seconds, 0
         while time.monotonic() < until:
             self._place.tend()
             time.sleep(LOOK_SECONDS)
             if not self._place.is_calm() or insist(_unsettled):
                 continue
-            if not insist(self._retry) or tried == 3:  # what is held still is held for good
+            if not insist(self._retry) or tried == 3:  # documents that are still held stay held
                 return True
             tried += 1
         return False
@@ -85,12 +85,12 @@ class Storm:
             time.sleep(LOOK_SECONDS)
 
     def _retry(self) -> int:
-        """As somebody from operations would, who sees what is held. How many."""
+        """Retry held documents as operations would, and return how many there were."""
         held = Document.objects.filter(state=DocumentState.HELD)
         return retrying.retry_held(held.exclude(expected_sha256__in=self._gone()), by=OPS)
 
     def _gone(self) -> list[str]:
-        """Uploads that are held because their bytes are lost: once is enough to know."""
+        """Return uploads that are held because their bytes are lost. They are not retried."""
         held = Document.objects.filter(expected_sha256__in=self.spoilt, state=DocumentState.HELD)
         return list(held.values_list("expected_sha256", flat=True))
 
@@ -104,7 +104,7 @@ class Storm:
             self._strike(role, found if role == "all" else {dice.choice(sorted(found))})
 
     def _find(self, role: str) -> set[int]:
-        """Of one host where it is a whole session; else of both. Waits until there are some."""
+        """Wait for processes of a role. Return those of one host, or of both for a session."""
         until = time.monotonic() + FIND_SECONDS
         while True:
             self._place.tend()
@@ -120,7 +120,7 @@ class Storm:
         self.killed += len(pids)
 
     def _kill_web(self) -> None:
-        """In the middle of an upload; then it is sent again, under its key."""
+        """Kill the web server during an upload, which is then repeated with the same key."""
         upload = self._sender.new()
         with suppress(OSError), self._sender.half(upload):
             time.sleep(LOOK_SECONDS)
@@ -156,7 +156,7 @@ class Storm:
         self._place.later(dice.uniform(5, 20), lambda: self._place.clock.set_ahead(0))
 
     def _spoil_upload(self, dice: random.Random) -> None:
-        """While it waits: every host is frozen until it is spoilt."""
+        """Damage an upload that waits. All hosts are frozen meanwhile."""
         upload, thaw = self._sender.new(), self._freeze_between_transactions()
         try:
             self._sender.send(upload)
@@ -167,7 +167,7 @@ class Storm:
             thaw()
 
     def _freeze_between_transactions(self) -> Callable[[], None]:
-        """Who is frozen in one keeps what an upload has to wait for."""
+        """Freeze the hosts outside of transactions, so that uploads wait for no lock."""
         while True:
             thaw = self._place.freeze()
             if insist(self._server.is_free):
@@ -176,7 +176,7 @@ class Storm:
             time.sleep(LOOK_SECONDS)
 
     def _spoil_fetched(self, dice: random.Random) -> None:
-        """What a portal gave, and nobody has filed yet. It can be fetched again."""
+        """Damage a downloaded file that is not filed yet. It can be downloaded again."""
         thaw = self._place.freeze()
         try:
             fetched = Path(settings.SPOOL_DIR).glob("attempts/*/*")
@@ -199,7 +199,7 @@ class Storm:
 
 
 def insist(ask: Callable[[], T], seconds: float = 90.0) -> T:
-    """The database may be away, or somebody else's, for a while."""
+    """Repeat an action for a while, because the database may be unavailable or locked."""
     until = time.monotonic() + seconds
     while True:
         try:
@@ -216,12 +216,12 @@ def _unsettled() -> int:
 
 
 def _done() -> int:
-    """Documents that are over, and not only held until somebody looks."""
+    """Return the number of documents that are settled and not held."""
     return Document.objects.exclude(settled_at=None).exclude(state=DocumentState.HELD).count()
 
 
 def _spoil(path: Path, dice: random.Random) -> None:
-    """A byte flips, the end goes, or all of it."""
+    """Damage a file: flip a byte, truncate it, or empty it."""
     with suppress(FileNotFoundError):
         content = bytearray(path.read_bytes())
         match dice.choice(("flip", "cut", "remove")):

@@ -1,4 +1,4 @@
-"""What is left at the end, counted. Each row that has to be 0, or intact, says whether it is."""
+"""The counts at the end of a chaos run, and whether each is as required."""
 
 import os
 from collections import Counter
@@ -21,8 +21,8 @@ from samples.corpus import Expectation
 
 AT_ONCE = 200  # documents whose entries are read together
 NAMED = 8
-# What harms account for, and who says so: an entry with this code. A scan that is hard to read goes
-# to a person, whatever the generator thinks; a parser killed twice over one file speaks for itself.
+# Outcomes that faults explain, by the code in their entry. A scan that is hard to read is reviewed
+# even if its generator expects otherwise, and a file is held after it killed its parser twice.
 EXPLAINED = {"OCR_LOW_CONFIDENCE", "PARSER_FAILURE"}
 
 
@@ -32,10 +32,10 @@ class Tally:
     filed: int = 0
     explained: Counter[str] = field(default_factory=Counter)
     faults: dict[str, list[str]] = field(default_factory=dict)
-    again: int = 0  # readings that were begun beyond each document's first
+    again: int = 0  # attempts after the first one of each document
     kept: int = 0  # spooled uploads of documents that are held
-    swept: int = 0  # those that a kill left of documents that are settled, until they are pruned
-    orphans: int = 0  # files of the archive that belong to no document: this breaks nothing
+    swept: int = 0  # spooled files of settled documents after a kill, until they are pruned
+    orphans: int = 0  # files of the archive without a document, which are harmless
 
     @property
     def wasted(self) -> float:
@@ -47,7 +47,7 @@ class Tally:
 
 
 def count(offer: Offer, sent: list[Upload], spoilt: set[str], violations: int) -> Tally:
-    """Call it when hosts and web server are stopped."""
+    """Return the counts. Call this when the hosts and the web server are stopped."""
     tally = Tally()
     rows = {(row.site.site_id, row.doc_id, row.expected_sha256): row for row in _documents()}
     tally.documents = len(rows)
@@ -99,7 +99,7 @@ def _judge(tally: Tally, row: Document, expected: Expectation, sha256: str) -> N
 
 
 def _way(entries: list[Recorded]) -> str:
-    """What happened to it, for whoever wants to know why."""
+    """Return the history of a document, for the analysis of a failure."""
     steps = [
         f"{entry.event} {(entry.detail or {}).get('fault', entry.code)}".strip()
         for entry in entries
@@ -120,7 +120,7 @@ def _is_again(event: str, n: int) -> bool:
 
 
 def _events() -> Iterator[Counter[tuple[str, str]]]:
-    """How often each event happened to each of some documents, and so on for all of them."""
+    """Yield how often each event occurred for each document, in groups of documents."""
     keys = list(Document.objects.order_by("pk").values_list("pk", flat=True))
     for at in range(0, len(keys), AT_ONCE):
         entries: list[Recorded] = timeline(*(f"document:{pk}" for pk in keys[at : at + AT_ONCE]))
@@ -153,7 +153,7 @@ def named(names: list[str]) -> str:
 
 
 def _look_into_the_spool(tally: Tally) -> None:
-    """As somebody does who prunes long afterwards."""
+    """Count the files in the spool, after pruning with a much later time."""
     needed, before = {key for key, _, _ in retention.list_needed_uploads()}, _spooled()
     tally.kept, tally.swept = len(before & needed), len(before - needed)
     for key in before:

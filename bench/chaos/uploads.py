@@ -1,4 +1,4 @@
-"""Files that a program of a site sends to the web server, and sends again until it has word."""
+"""Files that a site's program uploads to the web server, and repeats until they are accepted."""
 
 import hashlib
 import http.client
@@ -28,7 +28,7 @@ _EDGE = "chaos-7f3a"
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One file, sent under one idempotency key."""
+    """One file that is uploaded with one idempotency key."""
 
     content: bytes
     key: str
@@ -40,7 +40,7 @@ class Upload:
 
 class Sender:
     def __init__(self, port: int, tend: Callable[[], None]) -> None:
-        """`tend` is called while it waits: somebody has to start the web server again."""
+        """`tend` is called during waits, because the web server has to be restarted."""
         self._port, self._tend = port, tend
         token = ApiToken(
             approved_at=timezone.now(),
@@ -63,7 +63,7 @@ class Sender:
         return upload
 
     def send(self, upload: Upload) -> None:
-        """Until it is taken: 429, 5xx and no answer at all mean `again, with the same key`."""
+        """Upload until accepted. Repeat with the same key after 429, 5xx or no response."""
         until = time.monotonic() + GIVE_UP_SECONDS
         while (status := self._try(upload)) not in ANSWERED:
             if time.monotonic() > until or (400 <= status < 500 and status != 429):
@@ -72,7 +72,7 @@ class Sender:
             time.sleep(PAUSE_SECONDS)
 
     def half(self, upload: Upload) -> socket.socket:
-        """An open connection on which the first half of it was sent."""
+        """Return an open connection on which the first half of the upload has been sent."""
         body, head = self._body(upload), self._head(upload)
         lines = [f"{name}: {value}" for name, value in head.items()]
         connection = socket.create_connection(("127.0.0.1", self._port), timeout=10)
@@ -83,7 +83,7 @@ class Sender:
         return connection
 
     def _try(self, upload: Upload) -> int:
-        """The status; 0 for no answer."""
+        """Return the status of one attempt, or 0 without a response."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
         try:
             connection.request(

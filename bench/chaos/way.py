@@ -1,4 +1,4 @@
-"""The way from the hosts to the portal, and it can be cut: with a refusal, or without a word."""
+"""A proxy between the hosts and the portal. It can refuse connections, or answer nothing."""
 
 import socket
 import struct
@@ -6,18 +6,18 @@ import threading
 from contextlib import suppress
 from enum import Enum
 
-_ABORT = struct.pack("ii", 1, 0)  # SO_LINGER with no time to linger: close() sends a reset
+_ABORT = struct.pack("ii", 1, 0)  # SO_LINGER with a time of 0: close() sends a reset
 BLOCK = 1 << 16  # bytes
 
 
 class Mode(Enum):
     OPEN = "open"
     REFUSED = "refused"  #: connections are reset
-    SILENT = "silent"  #: what is sent is swallowed
+    SILENT = "silent"  #: data is read and not forwarded
 
 
 class Way:
-    """What comes to `port` goes on to `target`, both on this machine."""
+    """Forwards connections to `port` to `target`, both on this machine."""
 
     def __init__(self, target: int) -> None:
         self._target = target
@@ -29,7 +29,7 @@ class Way:
         threading.Thread(target=self._accept, name="way", daemon=True).start()
 
     def set(self, mode: Mode) -> None:
-        """What was silent does not come to life again: its connections end."""
+        """Set the mode. Existing connections end, also those that were silent."""
         before, self._mode = self._mode, mode
         if mode is Mode.REFUSED or before is Mode.SILENT:
             self._hang_up()
@@ -39,7 +39,7 @@ class Way:
         self._hang_up()
 
     def _accept(self) -> None:
-        with suppress(OSError):  # closed: that is how it ends
+        with suppress(OSError):  # the connection was closed
             while True:
                 near, _ = self._listening.accept()
                 if self._mode is Mode.REFUSED:
