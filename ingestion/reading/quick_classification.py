@@ -27,30 +27,27 @@ def read_quickly(
     call. Call this function in a thread without an event loop.
     """
     limits = replace(limits, processes=1)
+
+    async def read() -> DocumentReading | Unreadable | None:
+        processes = ParserProcesses(limits, preload)
+        try:
+            async with asyncio.timeout(seconds):
+                rewritten = processes.scratch / "rewritten.pdf"
+                probe = await processes.run(tasks.probe_document, path, rewritten, limits)
+                if isinstance(probe, ProcessKilled):
+                    return None
+                if isinstance(probe, Unreadable):
+                    return probe
+                pages = []
+                for number in probe.scans[:MAX_OCR_PAGES]:
+                    outcome = await processes.run(tasks.read_scans, probe.part([number]), limits)
+                    if not isinstance(outcome, ProcessKilled):
+                        pages.append(outcome)
+                return merge(probe, pages)
+        finally:
+            await processes.close()
+
     try:
-        return asyncio.run(_read(path, limits, seconds, preload))
+        return asyncio.run(read())
     except TimeoutError:
         return None
-
-
-async def _read(
-    path: Path, limits: ReadingLimits, seconds: float, preload: Sequence[str]
-) -> DocumentReading | Unreadable | None:
-    """Raises TimeoutError."""
-    processes = ParserProcesses(limits, preload)
-    try:
-        async with asyncio.timeout(seconds):
-            rewritten = processes.scratch / "rewritten.pdf"
-            probe = await processes.run(tasks.probe_document, path, rewritten, limits)
-            if isinstance(probe, ProcessKilled):
-                return None
-            if isinstance(probe, Unreadable):
-                return probe
-            pages = []
-            for number in probe.scans[:MAX_OCR_PAGES]:
-                read = await processes.run(tasks.read_scans, probe.part([number]), limits)
-                if not isinstance(read, ProcessKilled):
-                    pages.append(read)
-            return merge(probe, pages)
-    finally:
-        await processes.close()

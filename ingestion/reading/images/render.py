@@ -200,7 +200,12 @@ def load_frame(path: Path, number: int, limits: ReadingLimits) -> PageRaster:
         raise PageUnreadable("the picture cannot be decoded") from error
     if grey is None:
         raise PageUnreadable(f"the picture has {pixels // 1_000_000} megapixels")
-    raster = PageRaster(grey, _resolution(grey.shape, float(stated_dpi[0] or 0)))
+    # Cameras state 72 dpi for any image, so a stated resolution is used only if the image would
+    # have the size of a page.
+    dpi, longer = float(stated_dpi[0] or 0), max(grey.shape)
+    if not dpi or not MIN_LONG_SIDE_INCHES <= longer / dpi <= 2 * DEFAULT_LONG_SIDE_INCHES:
+        dpi = longer / DEFAULT_LONG_SIDE_INCHES
+    raster = PageRaster(grey, dpi)
     max_dpi = raster.dpi * (limits.max_render_pixels / grey.size) ** 0.5
     return raster.downsampled(min(limits.ocr_dpi, max_dpi))
 
@@ -214,15 +219,3 @@ def apply_orientation(frame: Image.Image) -> Image.Image:
         paper = Image.new("RGBA", upright.size, "white")
         return Image.alpha_composite(paper, upright.convert("RGBA"))
     return upright
-
-
-def _resolution(shape: tuple[int, ...], stated: float) -> float:
-    """Return the dots per inch of an image.
-
-    Cameras state 72 dpi for any image, so a stated resolution is used only if the image would
-    have the size of a page.
-    """
-    longer = max(shape)
-    if stated and MIN_LONG_SIDE_INCHES <= longer / stated <= 2 * DEFAULT_LONG_SIDE_INCHES:
-        return stated
-    return longer / DEFAULT_LONG_SIDE_INCHES

@@ -71,11 +71,7 @@ def run_second_pass(
     certain = [word.box for word in words if word.confidence >= MIN_WORD_CONFIDENCE]
     height = median(box.bottom - box.top for box in certain) if certain else 0.0
     blocks = _find_misread_blocks(words, height)
-    lines = [
-        line
-        for line in _find_lines(marks, height)
-        if not _is_mostly_read(line, [*blocks, *certain])
-    ]
+    lines = _find_omitted_lines(marks, [*blocks, *certain], height)
     lines = _extend_lines(lines, raster, MAX_LINE_GAP * height)
     lines = lines[: max(MAX_AREAS_PER_PAGE - len(blocks), 0)]
     result, omitted = list(ocr_words), list[OcrWord]()
@@ -94,10 +90,12 @@ def run_second_pass(
     return result, omitted
 
 
-def _find_lines(marks: Sequence[Box], height: float) -> list[Box]:
+def _find_omitted_lines(marks: Sequence[Box], known: Sequence[Box], height: float) -> list[Box]:
     """Return marks that have the height of text, joined to lines, from top to bottom.
 
-    The lines may be slightly askew. `height` is the median height of a word, in points.
+    The lines may be slightly askew. A line is left out if most of it was read, such as a heading
+    that is a mark for its height. `known` are the boxes of what was read, and `height` is the
+    median height of a word, in points.
     """
     lines: list[Box] = []
     for mark in sorted(marks):  # from left to right
@@ -111,16 +109,16 @@ def _find_lines(marks: Sequence[Box], height: float) -> list[Box]:
                 break
         else:
             lines.append(mark)
-    long = [
-        line for line in lines if line.right - line.left > MIN_LINE_RATIO * (line.bottom - line.top)
-    ]
-    return sorted(long, key=lambda line: line.top)
-
-
-def _is_mostly_read(line: Box, known: Iterable[Box]) -> bool:
-    """Return whether most of a line was read, such as a heading that is a mark for its height."""
-    inside = (box for box in known if line.contains_center_of(box) or box.contains_center_of(line))
-    return sum(box.right - box.left for box in inside) > (line.right - line.left) / 2
+    omitted = []
+    for line in lines:
+        width = line.right - line.left
+        inside = (
+            box for box in known if line.contains_center_of(box) or box.contains_center_of(line)
+        )
+        is_read = sum(box.right - box.left for box in inside) > width / 2
+        if width > MIN_LINE_RATIO * (line.bottom - line.top) and not is_read:
+            omitted.append(line)
+    return sorted(omitted, key=lambda line: line.top)
 
 
 def _extend_lines(lines: Iterable[Box], raster: PageRaster, max_gap: float) -> list[Box]:
@@ -166,15 +164,16 @@ def _find_misread_blocks(words: Sequence[Word], height: float) -> list[Box]:
             near = [cluster for cluster in clusters if any(map(wide.intersects, cluster))]
             clusters = [cluster for cluster in clusters if cluster not in near]
             clusters.append([word.box, *(box for cluster in near for box in cluster)])
-    areas = [bounding_box(cluster) for cluster in clusters if len(cluster) >= MIN_WORDS_PER_BLOCK]
-    misread = (area for area in areas if _is_mostly_uncertain(area, words))
-    return sorted(misread, key=lambda area: area.top)
-
-
-def _is_mostly_uncertain(area: Box, words: Iterable[Word]) -> bool:
-    inside = [word for word in words if area.contains_center_of(word.box)]
-    certain = sum(len(word.text) for word in inside if word.confidence >= MIN_WORD_CONFIDENCE)
-    return certain < sum(len(word.text) for word in inside) / 2
+    blocks = []
+    for cluster in clusters:
+        if len(cluster) < MIN_WORDS_PER_BLOCK:
+            continue
+        area = bounding_box(cluster)
+        inside = [word for word in words if area.contains_center_of(word.box)]
+        certain = sum(len(word.text) for word in inside if word.confidence >= MIN_WORD_CONFIDENCE)
+        if certain < sum(len(word.text) for word in inside) / 2:
+            blocks.append(area)
+    return sorted(blocks, key=lambda area: area.top)
 
 
 def _expanded(box: Box, x: float, y: float) -> Box:

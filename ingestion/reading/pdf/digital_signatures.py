@@ -144,14 +144,17 @@ def _signed_fields(opened: pikepdf.Pdf) -> Iterator[_Field]:
     for field in form_fields(opened):
         if not is_signed_field(field):
             continue
-        contents = _contents(field.V)
+        # A value that does not state which bytes it covers is no signature.
+        has_range = isinstance(field.V, pikepdf.Dictionary) and "/ByteRange" in field.V
+        contents = field.V.get("/Contents") if has_range else None
+        content = bytes(contents) if isinstance(contents, pikepdf.String) else b""
         names = (each.get("/T") for each in field_ancestry(field))
         parts = [str(name) for name in names if isinstance(name, pikepdf.String)]
         yield _Field(
             name=_printable(".".join(reversed(parts))),
             number=field.objgen,
-            is_empty=not contents.strip(b"\0"),
-            is_large=len(contents) > MAX_CONTENTS_BYTES,
+            is_empty=not content.strip(b"\0"),
+            is_large=len(content) > MAX_CONTENTS_BYTES,
             widgets=tuple(
                 widget
                 for each in (field, *get_array(field, "/Kids"))
@@ -171,14 +174,6 @@ def _visible_rect(annotation: pikepdf.Object) -> PdfRect | None:
     left, bottom, right, top = min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
     has_area = right - left > MIN_WIDGET_POINTS and top - bottom > MIN_WIDGET_POINTS
     return (left, bottom, right, top) if has_area and not is_hidden else None
-
-
-def _contents(value: pikepdf.Object) -> bytes:
-    """Return the bytes of a signature, or b"" if the value does not state what they cover."""
-    if not isinstance(value, pikepdf.Dictionary) or "/ByteRange" not in value:
-        return b""
-    contents = value.get("/Contents")
-    return bytes(contents) if isinstance(contents, pikepdf.String) else b""
 
 
 def _with_place(
@@ -435,20 +430,16 @@ class _NewFieldsAreSigned(SigFieldCreationRule):
     ) -> Iterator[tuple[ModificationLevel, FormUpdate]]:
         for name, spec in context.field_specs.items():
             field = spec.new_field
-            if spec.old_field_ref is None and field is not None and spec.field_type == "/Sig":
-                _check_new_field(name, field)
+            if spec.old_field_ref is not None or field is None or spec.field_type != "/Sig":
+                continue
+            kids = [kid.get_object() for kid in field.get("/Kids", ())]
+            rectangles = [each["/Rect"] for each in (field, *kids) if "/Rect" in each]
+            areas = [abs(float(x2 - x1) * float(y2 - y1)) for x1, y1, x2, y2 in rectangles]
+            if "/V" not in field and any(areas):
+                raise SuspiciousModification(f"field {name} was added and is not signed")
+            if any(area > MAX_WIDGET_SHARE * LETTER_PAGE_AREA for area in areas):
+                raise SuspiciousModification(f"field {name} was added and covers the page")
         yield from super().apply(context)
-
-
-def _check_new_field(name: str, field: generic.DictionaryObject) -> None:
-    """Raise SuspiciousModification if a new signature field is visible and unsigned, or large."""
-    kids = [kid.get_object() for kid in field.get("/Kids", ())]
-    rectangles = [each["/Rect"] for each in (field, *kids) if "/Rect" in each]
-    areas = [abs(float(x2 - x1) * float(y2 - y1)) for x1, y1, x2, y2 in rectangles]
-    if "/V" not in field and any(areas):
-        raise SuspiciousModification(f"field {name} was added and is not signed")
-    if any(area > MAX_WIDGET_SHARE * LETTER_PAGE_AREA for area in areas):
-        raise SuspiciousModification(f"field {name} was added and covers the page")
 
 
 _STRENGTH_POLICY = _StrengthPolicy(WEAK_DIGESTS, rsa_key_size_threshold=MIN_RSA_BITS)  # type: ignore[no-untyped-call]
