@@ -37,9 +37,7 @@ from .second_pass import run_second_pass
 
 MIN_PAGE_CONFIDENCE = 70.0  # mean of a page's words, 0 to 100; below it may be upside down
 MAX_UNCOVERED_SHARE = 0.1  # of a page's letters that are in no word; above, much was omitted
-# Shares of a page's time: the first pass may take this much, and the rest is for a pass at low
-# resolution.
-FIRST_PASS_TIME_SHARE = 0.6
+FIRST_PASS_TIME_SHARE = 0.6  # of a page's time; the rest is for a pass at low resolution
 MIN_RETRY_TIME_SHARE = 0.5  # of a page's time that must be left for another pass
 # On a page of faint ink. Print that shines through from the back is mirrored and yields fewer.
 MIN_FAINT_PAGE_WORDS = 5
@@ -201,7 +199,7 @@ def _add_words(
 ) -> tuple[tuple[Word, ...], str]:
     """Return the known words and the text, with the words of OCR added to both.
 
-    A word of OCR is left out if its place is covered by a known word, which OCR only read again.
+    A word of OCR is left out if a known word covers its centre, because it is the same word.
     """
     new = [
         (ocr_word, word)

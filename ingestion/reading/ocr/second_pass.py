@@ -27,12 +27,12 @@ from .engines import (
     SegmentationMode,
 )
 
-# Heights and gaps "in word heights" are multiples of the median height of the page's words.
+# WORD_HEIGHTS is a unit: the median height of the page's words.
 
 # An omitted line is found as a mark, or as several marks beside each other.
-MIN_LINE_HEIGHT, MAX_LINE_HEIGHT = 0.6, 2.2  # of a mark that may be text, in word heights
-MAX_LINE_GAP = 3.0  # between marks of one line, in word heights
-MIN_LINE_RATIO = 2.0  # width of a line to its own height
+MIN_LINE_WORD_HEIGHTS, MAX_LINE_WORD_HEIGHTS = 0.6, 2.2  # of a mark that may be text
+MAX_GAP_WORD_HEIGHTS = 3.0  # between marks of one line
+MIN_LINE_RATIO = 2.0  # of a line's width to its own height
 # The ink of a line may continue beyond its marks.
 MAX_LINE_EXTENSION_POINTS = 100.0  # enough for a date, without the signature beside it
 MIN_STROKE_POINTS = 1.5  # of ink in a column of pixels; the rule of a signature line has less
@@ -40,8 +40,8 @@ INK_THRESHOLD = 0.7  # of the paper's brightness, below which a pixel is ink
 
 # A misread block consists of words of low confidence that are close together.
 MIN_WORDS_PER_BLOCK = 4  # a signature is seldom read as so many
-BLOCK_GAP_X, BLOCK_GAP_Y = 3.0, 0.5  # between words of a block, in word heights
-MIN_IMPROVEMENT = 2.0  # of the second pass, in expected correct characters
+BLOCK_GAP_X_WORD_HEIGHTS, BLOCK_GAP_Y_WORD_HEIGHTS = 3.0, 0.5  # between words of a block
+MIN_IMPROVEMENT = 2.0  # factor of expected correct characters by which the new words are better
 
 MAX_AREAS_PER_PAGE = 6  # that are read again; a drawing has many marks that look like lines
 MIN_SECONDS_LEFT = 1.0  # for one area
@@ -72,7 +72,7 @@ def run_second_pass(
     height = median(box.bottom - box.top for box in certain) if certain else 0.0
     blocks = _find_misread_blocks(words, height)
     lines = _find_omitted_lines(marks, [*blocks, *certain], height)
-    lines = _extend_lines(lines, raster, MAX_LINE_GAP * height)
+    lines = _extend_lines(lines, raster, MAX_GAP_WORD_HEIGHTS * height)
     lines = lines[: max(MAX_AREAS_PER_PAGE - len(blocks), 0)]
     result, omitted = list(ocr_words), list[OcrWord]()
     # Tesseract counts blocks from 1, so that block numbers up to 0 distinguish the areas.
@@ -99,11 +99,12 @@ def _find_omitted_lines(marks: Sequence[Box], known: Sequence[Box], height: floa
     """
     lines: list[Box] = []
     for mark in sorted(marks):  # from left to right
-        if not MIN_LINE_HEIGHT * height < mark.bottom - mark.top < MAX_LINE_HEIGHT * height:
+        mark_height = mark.bottom - mark.top
+        if not MIN_LINE_WORD_HEIGHTS * height < mark_height < MAX_LINE_WORD_HEIGHTS * height:
             continue
         middle = (mark.top + mark.bottom) / 2
         for index, line in enumerate(lines):
-            is_near = mark.left - line.right < MAX_LINE_GAP * height
+            is_near = mark.left - line.right < MAX_GAP_WORD_HEIGHTS * height
             if is_near and line.top < middle < line.bottom:
                 lines[index] = bounding_box((line, mark))
                 break
@@ -155,12 +156,15 @@ def _run_length(ink: NDArray[np.bool_], max_gap: int) -> int:
 def _find_misread_blocks(words: Sequence[Word], height: float) -> list[Box]:
     """Return the areas of words that were probably misread, from top to bottom.
 
-    `height` is the median height of a word, in points. A line with a few uncertain words is none.
+    `height` is the median height of a word, in points. A line of which only a few words are
+    uncertain is not among them.
     """
     clusters: list[list[Box]] = []
     for word in words:
         if word.confidence < MIN_PRINT_CONFIDENCE:
-            wide = _expanded(word.box, BLOCK_GAP_X * height, BLOCK_GAP_Y * height)
+            wide = _expanded(
+                word.box, BLOCK_GAP_X_WORD_HEIGHTS * height, BLOCK_GAP_Y_WORD_HEIGHTS * height
+            )
             near = [cluster for cluster in clusters if any(map(wide.intersects, cluster))]
             clusters = [cluster for cluster in clusters if cluster not in near]
             clusters.append([word.box, *(box for cluster in near for box in cluster)])
