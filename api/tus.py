@@ -35,7 +35,7 @@ from ingestion.models import Upload
 from sites import eligibility
 from sites.models import ApiToken, TokenScope, User
 from web.documents.lookup import get_own_document
-from web.packets.file_rules import explain_left_out, explain_unacceptable
+from web.packets.file_rules import explain_too_many, explain_unacceptable
 from web.shell.request_limits import whole_number
 
 VERSION = "1.0.0"
@@ -283,7 +283,7 @@ class DraftUploads(TusUploads):
         try:
             return drafts.begin_upload(draft, filename, length, metadata=header)
         except drafts.DraftFull:
-            message = explain_left_out(drafts.get_max_files(corrected))
+            message = explain_too_many(drafts.get_max_files(corrected))
             self._refuse_file(filename, message, "too_many")
         except SpoolFull:
             raise

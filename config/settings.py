@@ -66,14 +66,14 @@ MIDDLEWARE = [
     "web.shell.response_headers.ResponseHeaders",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "web.shell.request_limits.BodyBounds",
+    "web.shell.request_limits.RequestBodyLimit",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "web.account.session_limits.SessionLimits",
     "web.account.auditors.ReadOnlyAuditors",
-    "web.account.required_actions.FirstThings",
+    "web.account.required_actions.RequiredActions",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -260,7 +260,7 @@ if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # Uploads go to disk from the first byte: memory is bounded by settings, not by documents.
-FILE_UPLOAD_HANDLERS = ["web.shell.request_limits.BoundedFile"]
+FILE_UPLOAD_HANDLERS = ["web.shell.request_limits.LimitedUploadHandler"]
 MAX_UPLOAD_FILES = env.int("MAX_UPLOAD_FILES", default=40)
 MAX_DOCUMENT_MB = env.int("MAX_DOCUMENT_MB", default=50)
 # What one person or token may leave unfinished: open packets and drafts, and megabytes of them.

@@ -1,4 +1,4 @@
-"""The help pages: how to send documents, and every reason why a check can stop one."""
+"""The help pages: how to send documents, and all messages of the checks."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.models import Draft
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.finding_texts import Sentences, reason, sentences
+from ingestion.rules.finding_texts import reason, sentences
 from web.shell.access import READ, page
 
 HEADINGS: Mapping[Disposition, Promise] = MappingProxyType(
@@ -26,33 +26,32 @@ HEADINGS: Mapping[Disposition, Promise] = MappingProxyType(
         Disposition.INFO: _("For information"),
     }
 )
-_S = DocumentState
 STATES: Mapping[DocumentState, Promise] = MappingProxyType(
     {
-        _S.RECEIVED: _("We have received the document. It is waiting to be checked."),
-        _S.VALIDATING: _("The document is being read and checked."),
-        _S.ARCHIVED: _("All checks passed. You do not need to do anything."),
-        _S.DEDUPED: _(
+        DocumentState.RECEIVED: _("We have received the document. It is waiting to be checked."),
+        DocumentState.VALIDATING: _("The document is being read and checked."),
+        DocumentState.ARCHIVED: _("All checks passed. You do not need to do anything."),
+        DocumentState.DEDUPED: _(
             "The same file is already on file for this site. You do not need to do anything."
         ),
-        _S.REJECTED: _("The document needs a correction. Its page explains what to do."),
-        _S.RETURNED: _(
+        DocumentState.REJECTED: _("The document needs a correction. Its page explains what to do."),
+        DocumentState.RETURNED: _(
             "QA reviewed the document and asks you for a correction. The note on its "
             "page explains what to do."
         ),
-        _S.IN_REVIEW: _(
+        DocumentState.IN_REVIEW: _(
             "QA is reviewing the document. Until QA decides, you can replace the file "
             "or correct its type or person."
         ),
-        _S.HELD: _(
+        DocumentState.HELD: _(
             "There is a technical problem on our side or at the portal. Your document is not the "
             "cause."
         ),
-        _S.WITHDRAWN: _(
+        DocumentState.WITHDRAWN: _(
             "The document was filed in error, or you replaced it during review. The "
             "file and its history are kept."
         ),
-        _S.CANCELLED: _("The document was cancelled before it was checked."),
+        DocumentState.CANCELLED: _("The document was cancelled before it was checked."),
     }
 )
 
@@ -61,20 +60,18 @@ STATES: Mapping[DocumentState, Promise] = MappingProxyType(
 def help_page(request: HttpRequest) -> HttpResponse:
     context = {
         "states": STATES.items(),
-        "largest_mb": settings.MAX_DOCUMENT_MB,
-        "kept_days": Draft.KEPT.days,
-        "mails": notifications.is_on(),
+        "max_megabytes": settings.MAX_DOCUMENT_MB,
+        "draft_days": Draft.KEPT.days,
+        "has_notifications": notifications.is_on(),
     }
     return render(request, "help/page.html", context)
 
 
 @page(READ, may_be_stored=True)
 def rejections(request: HttpRequest) -> HttpResponse:
-    return render(request, "help/rejections.html", {"groups": list(_groups())})
-
-
-def _groups() -> list[tuple[Promise, list[tuple[str, str, Sentences]]]]:
+    """List all finding codes with their sentences, grouped by what happens to the document."""
     by_disposition = defaultdict(list)
     for code, entry in CODES.items():
         by_disposition[entry.disposition].append((code, reason(code), sentences(code, {})))
-    return [(heading, by_disposition[kind]) for kind, heading in HEADINGS.items()]
+    groups = [(heading, by_disposition[key]) for key, heading in HEADINGS.items()]
+    return render(request, "help/rejections.html", {"groups": groups})

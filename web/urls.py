@@ -1,4 +1,4 @@
-"""The addresses of all pages outside the admin."""
+"""The URLs of all pages outside the admin."""
 
 from django.urls import include, path
 

@@ -1,11 +1,11 @@
-// A page that could not be drawn says so. Without JavaScript the picture's own text does.
+// Shows a message if a page image cannot be loaded. Without JavaScript, its alternative text does.
 "use strict";
 for (const sheet of document.querySelectorAll("[data-sheet]")) {
-  const picture = sheet.querySelector("img"), missing = sheet.querySelector(".sl-sheet-missing");
-  const tell = () => {
+  const image = sheet.querySelector("img"), missing = sheet.querySelector(".sl-sheet-missing");
+  const showMissing = () => {
     sheet.querySelector(".sl-sheet-paper").hidden = true;
     missing.hidden = false;
   };
-  picture.addEventListener("error", tell);
-  if (picture.complete && !picture.naturalWidth) tell(); // it failed before this script ran
+  image.addEventListener("error", showMissing);
+  if (image.complete && !image.naturalWidth) showMissing(); // it failed before this script ran
 }

@@ -1,8 +1,8 @@
-// Keys, and deciding without leaving the page: the form of /sign/ in a native dialog. Escape closes it and the
-// focus goes back to the button, which the browser sees to. Without JavaScript it is a page.
+// Keyboard shortcuts, and the form of a decision in a native dialog. The browser closes the dialog on Escape
+// and returns the focus to the button. Without JavaScript the form is a page of its own.
 "use strict";
 (() => {
-  // Always with Alt (WCAG 2.1.4). `code` is the key's place: with Alt a Mac writes other letters.
+  // Shortcuts use Alt (WCAG 2.1.4). `code` is the position of the key, because Alt changes letters on a Mac.
   const keys = new Map(Array.from(document.querySelectorAll("[data-key]"), (link) => [`Key${link.dataset.key.toUpperCase()}`, link]));
   for (const hint of document.querySelectorAll("kbd[hidden], [data-keys]")) hint.hidden = false;
   document.addEventListener("keydown", (event) => {
@@ -15,7 +15,7 @@
   const dialog = document.getElementById("sign-dialog");
   if (!dialog?.showModal) return;
 
-  function show(html) {
+  function showForm(html) {
     const answer = new DOMParser().parseFromString(html, "text/html");
     dialog.replaceChildren(...answer.body.childNodes);
     if (!dialog.open) dialog.showModal();
@@ -24,20 +24,21 @@
     (problem ? document.getElementById(problem.hash.slice(1)) : first)?.focus();
   }
 
-  async function ask(url, options) {
+  // Follow a recorded decision, or show the form that the server returns.
+  async function requestForm(url, options) {
     const answer = await fetch(url, { ...options, headers: { "X-Fragment": "1" }, credentials: "same-origin" });
-    const decided = answer.headers.get("X-Go-To");
-    if (decided) location.assign(decided);
-    else if (answer.redirected) location.assign(answer.url); // signed out meanwhile
-    else if (answer.ok || answer.status === 400 || answer.status === 409) show(await answer.text());
+    const next = answer.headers.get("X-Go-To");
+    if (next) location.assign(next);
+    else if (answer.redirected) location.assign(answer.url); // the session has ended
+    else if (answer.ok || answer.status === 400 || answer.status === 409) showForm(await answer.text());
     else throw new Error(answer.statusText);
   }
 
   for (const link of document.querySelectorAll("[data-sign]")) {
     link.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab of its own
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // opens a new tab or window
       event.preventDefault();
-      ask(link.href).catch(() => location.assign(link.href));
+      requestForm(link.href).catch(() => location.assign(link.href));
     });
   }
   dialog.addEventListener("click", (event) => {
@@ -48,8 +49,8 @@
   dialog.addEventListener("submit", (event) => {
     event.preventDefault();
     const form = event.target, button = form.querySelector("[type=submit]");
-    button.disabled = true; // one click is one signature
-    ask(form.action, { method: "POST", body: new FormData(form) }).catch(() => {
+    button.disabled = true; // a double click must not sign twice
+    requestForm(form.action, { method: "POST", body: new FormData(form) }).catch(() => {
       button.disabled = false;
       let note = form.querySelector("[data-failed]");
       if (!note) {

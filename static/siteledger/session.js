@@ -1,20 +1,20 @@
-// Before a session ends this asks whether to go on, and when it has ended it lets one sign in again
-// beside the page: what was typed stays where it is. The server knows how long is left; no time is
-// kept here but the next moment to ask it, so that work in another tab counts as well.
+// Warns before a session ends. After it has ended, the person can sign in again in another tab, and
+// the text that they entered stays on the page. The server knows how much time is left. This script
+// only stores when to request it next, so that work in another tab counts as well.
 "use strict";
 (() => {
   const dialog = document.getElementById("session");
   if (!dialog) return;
   const address = dialog.dataset.session, warning = Number(dialog.dataset.warning);
   const left = dialog.querySelectorAll("[data-left]"), note = dialog.querySelector("[data-note]");
-  let timer = 0, ticking = 0, ends = 0, isOver = false, isTold = false;
+  let timer = 0, ticking = 0, ends = 0, isOver = false, isWarnedOfMaximum = false;
 
-  // X-Fragment: asking is nothing that a person does. A POST without it is.
-  async function ask(isWork) {
+  // A request with X-Fragment is not an activity of the person. A POST request without it is.
+  async function requestSession(isActivity) {
     const token = dialog.querySelector("[name=csrfmiddlewaretoken]").value;
-    const headers = isWork ? { "X-CSRFToken": token, Accept: "application/json" } : { "X-Fragment": "1" };
+    const headers = isActivity ? { "X-CSRFToken": token, Accept: "application/json" } : { "X-Fragment": "1" };
     const answer = await fetch(address, {
-      method: isWork ? "POST" : "GET", headers, cache: "no-store", signal: AbortSignal.timeout(15000),
+      method: isActivity ? "POST" : "GET", headers, cache: "no-store", signal: AbortSignal.timeout(15000),
     });
     if (!answer.ok) throw new Error(answer.statusText);
     return answer.json();
@@ -32,23 +32,23 @@
     for (const each of left) each.textContent = `${minutes}:${rest}`;
   }
 
-  // Forms of this page go on with the token of the new session.
-  function renew(token) {
+  // The forms of this page continue with the CSRF token of the new session.
+  function setToken(token) {
     for (const field of document.querySelectorAll("[name=csrfmiddlewaretoken]")) field.value = token;
   }
 
-  function after(seconds) {
+  function checkAfter(seconds) {
     clearTimeout(timer);
-    timer = setTimeout(look, Math.max(1, seconds) * 1000);
+    timer = setTimeout(check, Math.max(1, seconds) * 1000);
   }
 
-  function stay(answer) {
+  function continueSession(answer) {
     clearInterval(ticking);
-    if (isOver) renew(answer.csrf);
+    if (isOver) setToken(answer.csrf);
     isOver = false;
     note.textContent = "";
     if (dialog.open) dialog.close();
-    after(answer.seconds - warning);
+    checkAfter(answer.seconds - warning);
   }
 
   function warn(seconds) {
@@ -56,54 +56,54 @@
     tick();
     clearInterval(ticking);
     ticking = setInterval(tick, 1000);
-    after(seconds);
+    checkAfter(seconds);
   }
 
-  function over(answer) {
+  function endSession(answer) {
     clearInterval(ticking);
     clearTimeout(timer);
     isOver = true;
-    // Somebody else came back: what was typed is not theirs to see or to send.
+    // Another person signed in, who must not see or send the entered text.
     if (answer.person) return location.reload();
     show("over");
   }
 
-  function judge(answer) {
-    if (answer.person !== dialog.dataset.person) return over(answer);
-    if (answer.seconds > warning + 1) return stay(answer);
+  function handleAnswer(answer) {
+    if (answer.person !== dialog.dataset.person) return endSession(answer);
+    if (answer.seconds > warning + 1) return continueSession(answer);
     warn(answer.seconds);
-    // The day's work ends whatever is done: that is said once, and does not stand in the way.
+    // The maximum length of a session cannot be extended: this is shown once and can be closed.
     if (answer.whole > warning + 1) show("warning");
-    else if (!isTold) show("last");
-    isTold ||= answer.whole <= warning + 1;
+    else if (!isWarnedOfMaximum) show("last");
+    isWarnedOfMaximum ||= answer.whole <= warning + 1;
   }
 
-  async function look() {
+  async function check() {
     try {
-      judge(await ask(false));
+      handleAnswer(await requestSession(false));
     } catch {
-      after(10); // no connection: the server's clock goes on, and is asked again
+      checkAfter(10); // without a connection, the next request is sent after 10 seconds
     }
   }
 
-  async function goOn() {
+  async function staySignedIn() {
     try {
-      judge(await ask(true));
+      handleAnswer(await requestSession(true));
     } catch {
       note.textContent = note.dataset.textConnectionLost;
     }
   }
 
-  dialog.querySelector("[data-stay]").addEventListener("click", goOn);
+  dialog.querySelector("[data-stay]").addEventListener("click", staySignedIn);
   dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
-  // Escape is as good as the button while there is time; afterwards there is nothing to close.
+  // Escape does the same as the button. After the end of the session, the dialog cannot be closed.
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
-    if (isTold && !isOver) dialog.close();
-    else if (!isOver) goOn();
+    if (isWarnedOfMaximum && !isOver) dialog.close();
+    else if (!isOver) staySignedIn();
   });
-  // Back from the tab in which one signed in again, or from a laptop that slept.
-  document.addEventListener("visibilitychange", () => document.hidden || look());
-  addEventListener("focus", () => isOver && look());
-  after(Number(dialog.dataset.seconds) - warning);
+  // The person returns from the tab in which they signed in, or the computer wakes up.
+  document.addEventListener("visibilitychange", () => document.hidden || check());
+  addEventListener("focus", () => isOver && check());
+  checkAfter(Number(dialog.dataset.seconds) - warning);
 })();

@@ -6,88 +6,100 @@
   const form = document.querySelector("[data-upload]");
   if (!form) return;
   const part = (name) => form.querySelector(`[data-${name}]`);
-  const drop = part("drop"), list = part("list"), send = part("send"), sending = part("sending"), pause = part("pause");
-  const picker = drop.querySelector("input"), said = part("said"), lost = part("lost"), site = document.getElementById("site");
-  const problems = document.getElementById("problems"), sendText = send.textContent, pauseText = pause.textContent;
-  const most = Number(form.dataset.most);
-  const { text, drawn, prefill, named, faultOf, fault, status, hint, showPerson, inRow, select, megabytes } = slRows(form);
-  const { SignedOut, post, digest, come, sendFile, abandon } = slTransport(form, text);
+  const dropZone = part("drop"), list = part("list"), sendButton = part("send"), progress = part("sending"), pauseButton = part("pause");
+  const picker = dropZone.querySelector("input"), announcement = part("announcement"), connectionError = part("connection-error");
+  const site = document.getElementById("site"), problems = document.getElementById("problems");
+  const sendLabel = sendButton.textContent, pauseLabel = pauseButton.textContent;
+  const maxFiles = Number(form.dataset.maxFiles);
+  const { text, createRow, prefillRow, renameInputs, checkFile, showError, showStatus, showHint, showPerson, inRow, select, formatSize } = slRows(form);
+  const { SignedOut, post, computeDigest, listFiles, sendFile, abandonUpload } = slTransport(form, text);
   const title = document.title.replace(text("ErrorTitle", { title: "" }), "");
-  const LONGEST_WAIT = 30000; // milliseconds between two tries
-  const entries = new Set(); // a row each: row, name, size, file until it was sent, id since, loaded, sha256
-  let next = 0, working = false, paused = false, wanted = false, stop = null, wake = null, failures = 0;
+  const MAX_RETRY_DELAY = 30000; // milliseconds
+  // One entry for each row: row, key, name, size, file until it was uploaded, then id, loaded, sha256.
+  const entries = new Set();
+  let nextKey = 0, uploading = null, isPaused = false, isSendRequested = false, stopUpload = null, endDelay = null, failures = 0;
 
-  // Files can be chosen before this script has loaded: in the plain form, or by a tool in the picker.
+  // Files can be selected before this script has loaded: in the plain form, or by a tool in the picker.
   const early = [...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files]);
   picker.value = "";
   for (const plain of form.querySelectorAll("[data-plain]")) plain.remove();
   part("enhanced").hidden = false;
 
-  const waiting = () => [...entries].filter((entry) => entry.file && !entry.fault);
+  const waiting = () => [...entries].filter((entry) => entry.file && !entry.error);
 
-  function bind(entry) {
-    select(entry).addEventListener("change", () => { entry.chosen = true; hint(entry); showPerson(entry); note(entry); });
-    entry.row.querySelector("input").addEventListener("change", () => note(entry));
-    inRow(entry, "remove").addEventListener("click", (event) => { event.preventDefault(); remove(entry); });
+  function bindRow(entry) {
+    select(entry).addEventListener("change", () => { entry.chosen = true; showHint(entry); showPerson(entry); saveDescription(entry); });
+    entry.row.querySelector("input").addEventListener("change", () => saveDescription(entry));
+    inRow(entry, "remove").addEventListener("click", (event) => { event.preventDefault(); removeFile(entry); });
     entries.add(entry);
     showPerson(entry);
   }
 
-  function add(file) {
-    const entry = drawn(file, `c${next++}`), isFirst = entries.size === 0;
+  function addFile(file) {
+    const entry = createRow(file, `c${nextKey++}`), isFirst = entries.size === 0;
     list.append(entry.row);
-    if (isFirst) prefill(entry);
-    bind(entry);
-    fault(entry, faultOf(file));
-    status(entry, text(entry.fault ? "NotUploaded" : "Waiting"));
+    if (isFirst) prefillRow(entry);
+    bindRow(entry);
+    showError(entry, checkFile(file));
+    showStatus(entry, text(entry.error ? "NotUploaded" : "Waiting"));
   }
 
-  function gone(entry) {
+  function addFiles(selected) {
+    const files = [...selected].slice(0, Math.max(0, maxFiles - entries.size)), excess = selected.length - files.length;
+    files.forEach(addFile);
+    updateProgress();
+    const notAdded = excess > 0 ? text("TooMany", { n: excess, most: maxFiles }) : "";
+    const added = files.length ? text("Added", { names: files.map((file) => file.name).join(", "), n: entries.size }) : "";
+    announcement.textContent = [added, notAdded].filter(Boolean).join(" ");
+    if (notAdded) connectionError.textContent = notAdded;
+    uploadFiles();
+  }
+
+  function removeRow(entry) {
     entries.delete(entry);
     entry.row.remove();
-    renew();
+    updateProgress();
   }
 
-  function remove(entry) {
+  function removeFile(entry) {
     if (entry.id) post(`${form.dataset.files}${entry.id}/remove/`, {}).catch(() => undefined);
-    if (entry === working) stop?.();
-    if (entry.file) abandon(entry.file);
-    gone(entry);
-    said.textContent = text("Removed", { name: entry.name, n: entries.size });
-    drop.querySelector("button").focus();
+    if (entry === uploading) stopUpload?.();
+    if (entry.file) abandonUpload(entry.file);
+    removeRow(entry);
+    announcement.textContent = text("Removed", { name: entry.name, n: entries.size });
+    dropZone.querySelector("button").focus();
   }
 
-  function renew() {
-    const open = waiting();
-    send.textContent = form.dataset.corrects || !entries.size ? sendText : text("SendPacket", { n: entries.size });
-    sending.hidden = !open.length;
-    const sum = (all, of) => all.reduce((total, entry) => total + of(entry), 0);
-    const batch = [...entries].filter((entry) => entry.loaded !== undefined && !entry.fault);
-    const total = sum(batch, (entry) => entry.size), done = sum(batch, (entry) => (entry.file ? entry.loaded : entry.size));
-    sending.querySelector("progress").value = total ? done / total : 0;
-    sending.querySelector("p").textContent = text(paused ? "Paused" : "Uploading", { done: megabytes(done), total: megabytes(total) });
+  function updateProgress() {
+    sendButton.textContent = form.dataset.corrects || !entries.size ? sendLabel : text("SendPacket", { n: entries.size });
+    progress.hidden = !waiting().length;
+    const sum = (all, size) => all.reduce((total, entry) => total + size(entry), 0);
+    const uploads = [...entries].filter((entry) => entry.loaded !== undefined && !entry.error);
+    const total = sum(uploads, (entry) => entry.size), done = sum(uploads, (entry) => (entry.file ? entry.loaded : entry.size));
+    progress.querySelector("progress").value = total ? done / total : 0;
+    progress.querySelector("p").textContent = text(isPaused ? "Paused" : "Uploading", { done: formatSize(done), total: formatSize(total) });
   }
 
-  function clear() {
+  function clearProblems() {
     problems.hidden = true;
     site.removeAttribute("aria-invalid");
-    part("site-fault").textContent = "";
+    part("site-error").textContent = "";
     document.title = title;
-    for (const entry of entries) fault(entry, entry.fault || "");
+    for (const entry of entries) showError(entry, entry.error || "");
   }
 
-  // As on GOV.UK: the summary has the focus, each line leads to its field, the field says the same.
-  function tell(faults) {
-    clear();
-    wanted = false;
-    problems.querySelector("ul").replaceChildren(...faults.map(({ anchor, message }) => {
-      const entry = [...entries].find((each) => each.row.contains(document.getElementById(anchor)));
+  // As on GOV.UK: the summary gets the focus, each line links to its field, and the field has the same message.
+  function showProblems(found) {
+    clearProblems();
+    isSendRequested = false;
+    problems.querySelector("ul").replaceChildren(...found.map(({ anchor, message }) => {
+      const entry = [...entries].find((candidate) => candidate.row.contains(document.getElementById(anchor)));
       if (entry) {
-        inRow(entry, "fault").textContent = message;
+        inRow(entry, "error").textContent = message;
         document.getElementById(anchor).setAttribute("aria-invalid", "true");
       } else if (anchor === "site") {
         site.setAttribute("aria-invalid", "true");
-        part("site-fault").textContent = message;
+        part("site-error").textContent = message;
       }
       const item = document.createElement("li"), link = document.createElement("a");
       link.href = `#${document.getElementById(anchor) ? anchor : "files"}`;
@@ -100,192 +112,181 @@
     problems.focus();
   }
 
-  function note(entry) {
+  function saveDescription(entry) {
     if (!entry.id) return;
     const fields = { type: entry.chosen ? select(entry).value : "", person: entry.row.querySelector("input").value };
     post(`${form.dataset.files}${entry.id}/`, fields).catch(() => undefined); // it is sent with the packet as well
   }
 
-  async function bring(entry) {
-    entry.sha256 ??= await digest(entry.file);
-    // What is here already, or came although its answer was lost, is not sent again.
-    const here = entry.sha256 && [...entries].find((other) => other.id && other.sha256 === entry.sha256);
-    const known = here || (failures && entry.sha256 && (await come()).find((each) => each.sha256 === entry.sha256));
-    const answer = known || (await sendFile(entry.file, (abort) => { stop = abort; }, (loaded) => { entry.loaded = Math.min(loaded, entry.size); renew(); }));
+  async function uploadFile(entry) {
+    entry.sha256 ??= await computeDigest(entry.file);
+    // A file that the server has already is not sent again, also if only the response was lost.
+    const inList = entry.sha256 && [...entries].find((other) => other.id && other.sha256 === entry.sha256);
+    const known = inList || (failures && entry.sha256 && (await listFiles()).find((file) => file.sha256 === entry.sha256));
+    const answer = known || (await sendFile(entry.file, (stop) => { stopUpload = stop; }, (loaded) => { entry.loaded = Math.min(loaded, entry.size); updateProgress(); }));
     if (answer.token) form.elements.token.value = answer.token;
     if (!answer.id) {
-      fault(entry, answer.message);
-      status(entry, text("NotUploaded"));
+      showError(entry, answer.message);
+      showStatus(entry, text("NotUploaded"));
       return;
     }
     const twin = [...entries].find((other) => other !== entry && String(other.id) === String(answer.id));
     if (twin) {
-      gone(entry);
-      said.textContent = text("SameFile", { name: entry.name, other: twin.name });
-      status(twin, text("ReceivedTwice", { name: entry.name }));
+      removeRow(entry);
+      announcement.textContent = text("SameFile", { name: entry.name, other: twin.name });
+      showStatus(twin, text("ReceivedTwice", { name: entry.name }));
       return;
     }
-    Object.assign(entry, { id: answer.id, file: null, guess: answer.guess, looked: answer.looked });
-    named(entry, `k${answer.id}`);
+    Object.assign(entry, { id: answer.id, file: null, detectedType: answer.guess, detectionDone: answer.looked });
+    renameInputs(entry, `k${answer.id}`);
     inRow(entry, "remove").value = answer.id;
-    status(entry, text("Received"));
-    if (entry.chosen) note(entry);
-    look(entry);
+    showStatus(entry, text("Received"));
+    if (entry.chosen) saveDescription(entry);
+    detectType(entry);
   }
 
   const detecting = text("DetectingType");
-  let looking = Promise.resolve(); // one after the other: each costs the server seconds
-  function look(entry) {
-    if (!entry.looked) {
-      status(entry, detecting);
-      looking = looking.then(async () => {
+  let detections = Promise.resolve(); // one after the other, because each takes seconds on the server
+  function detectType(entry) {
+    if (!entry.detectionDone) {
+      showStatus(entry, detecting);
+      detections = detections.then(async () => {
         if (!entries.has(entry)) return;
         const answer = await post(`${form.dataset.files}${entry.id}/guess/`, {});
-        if (answer.ok) Object.assign(entry, await answer.json().then(({ guess }) => ({ guess, looked: true })));
-      }).catch(() => { entry.looked = true; }).then(() => {
-        if (inRow(entry, "status").textContent === detecting) status(entry, text("Received"));
-        recognised(entry);
+        if (answer.ok) Object.assign(entry, await answer.json().then(({ guess }) => ({ detectedType: guess, detectionDone: true })));
+      }).catch(() => { entry.detectionDone = true; }).then(() => {
+        if (inRow(entry, "status").textContent === detecting) showStatus(entry, text("Received"));
+        showDetectedType(entry);
       });
-    } else recognised(entry);
+    } else showDetectedType(entry);
   }
 
-  function recognised(entry) {
-    if (entry.guess && !entry.chosen) select(entry).value = entry.guess;
+  function showDetectedType(entry) {
+    if (entry.detectedType && !entry.chosen) select(entry).value = entry.detectedType;
     showPerson(entry);
-    hint(entry);
+    showHint(entry);
   }
 
-  function rest(seconds) {
+  function delay(milliseconds) {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, seconds);
-      wake = () => { clearTimeout(timer); resolve(); };
+      const timer = setTimeout(resolve, milliseconds);
+      endDelay = () => { clearTimeout(timer); resolve(); };
     });
   }
 
-  // Answers whether to go on. Whatever was lost is tried again, sooner when the browser is back on the net.
-  async function failed(error, entry) {
-    if (entry && (!entries.has(entry) || paused)) return true;
-    if (entry) { entry.loaded = 0; status(entry, text("Waiting")); }
+  // Return whether to retry. The delay before a retry ends early when the browser is online again.
+  async function handleFailure(error, entry) {
+    if (entry && (!entries.has(entry) || isPaused)) return true;
+    if (entry) { entry.loaded = 0; showStatus(entry, text("Waiting")); }
     if (error instanceof SignedOut) {
-      tell([{ anchor: "files", message: text("SignedOut") }]);
+      showProblems([{ anchor: "files", message: text("SignedOut") }]);
       return false;
     }
     failures += 1;
-    lost.textContent = text("ConnectionLost");
-    renew();
-    await rest(Math.min(1000 * 2 ** failures, LONGEST_WAIT));
+    connectionError.textContent = text("ConnectionLost");
+    updateProgress();
+    await delay(Math.min(1000 * 2 ** failures, MAX_RETRY_DELAY));
     return true;
   }
 
-  async function work() {
-    if (working) return;
-    for (let entry; !paused && (entry = waiting()[0]);) {
-      working = entry;
-      status(entry, text("UploadingFile"));
-      renew();
+  async function uploadFiles() {
+    if (uploading) return;
+    for (let entry; !isPaused && (entry = waiting()[0]);) {
+      uploading = entry;
+      showStatus(entry, text("UploadingFile"));
+      updateProgress();
       try {
-        await bring(entry);
+        await uploadFile(entry);
         failures = 0;
-        lost.textContent = "";
+        connectionError.textContent = "";
       } catch (error) {
-        if (!(await failed(error, entry))) break;
+        if (!(await handleFailure(error, entry))) break;
       }
     }
-    working = false;
-    renew();
-    if (wanted && !paused && !waiting().length) hand();
+    uploading = null;
+    updateProgress();
+    if (isSendRequested && !isPaused && !waiting().length) sendPacket();
   }
 
-  function fields() {
-    const all = { token: form.elements.token.value, site: site.value };
+  function packetFields() {
+    const fields = { token: form.elements.token.value, site: site.value };
     for (const entry of entries) {
       if (!entry.id) continue;
-      all[`type-${entry.key}`] = select(entry).value;
-      all[`person-${entry.key}`] = entry.row.querySelector("input").value;
+      fields[`type-${entry.key}`] = select(entry).value;
+      fields[`person-${entry.key}`] = entry.row.querySelector("input").value;
     }
-    return all;
+    return fields;
   }
 
-  async function hand() {
-    send.disabled = true;
-    said.textContent = text("Submitting");
+  async function sendPacket() {
+    sendButton.disabled = true;
+    announcement.textContent = text("Submitting");
     try {
-      for (let on = true; on;) {
+      for (let isRetried = true; isRetried;) {
         try {
-          const answer = await post(form.action, fields());
-          const told = await answer.json().catch(() => ({ problems: [{ anchor: "files", message: text("NotSubmitted", { status: answer.status }) }] }));
-          wanted = false;
+          const answer = await post(form.action, packetFields());
+          const result = await answer.json().catch(() => ({ problems: [{ anchor: "files", message: text("NotSubmitted", { status: answer.status }) }] }));
+          isSendRequested = false;
           failures = 0;
-          lost.textContent = "";
-          if (told.location) location.assign(told.location);
-          else tell(told.problems);
-          on = false;
-        } catch (error) { on = await failed(error); }
+          connectionError.textContent = "";
+          if (result.location) location.assign(result.location);
+          else showProblems(result.problems);
+          isRetried = false;
+        } catch (error) { isRetried = await handleFailure(error); }
       }
-    } finally { send.disabled = false; }
+    } finally { sendButton.disabled = false; }
   }
 
-  function beforeSending() {
-    const faults = [];
-    if (!site.value) faults.push({ anchor: "site", message: text("SiteMissing") });
-    if (!entries.size) faults.push({ anchor: "files", message: text("FilesMissing") });
-    for (const entry of entries) if (entry.fault) faults.push({ anchor: `type-${entry.key}`, message: `${entry.name}: ${entry.fault}` });
-    return faults;
+  function findProblems() {
+    const found = [];
+    if (!site.value) found.push({ anchor: "site", message: text("SiteMissing") });
+    if (!entries.size) found.push({ anchor: "files", message: text("FilesMissing") });
+    for (const entry of entries) if (entry.error) found.push({ anchor: `type-${entry.key}`, message: `${entry.name}: ${entry.error}` });
+    return found;
   }
 
-  function take(chosen) {
-    const taken = [...chosen].slice(0, Math.max(0, most - entries.size)), over = chosen.length - taken.length;
-    taken.forEach(add);
-    renew();
-    const left = over > 0 ? text("TooMany", { n: over, most }) : "";
-    const added = taken.length ? text("Added", { names: taken.map((file) => file.name).join(", "), n: entries.size }) : "";
-    said.textContent = [added, left].filter(Boolean).join(" ");
-    if (left) lost.textContent = left;
-    work();
-  }
-
-  async function showNeeds() {
+  async function showRequirements() {
     const address = new URL(location.href);
     address.search = "";
     address.searchParams.set("site", site.value);
     try {
       const answer = await fetch(address, { headers: { "X-Fragment": "1" }, redirect: "error" });
-      if (answer.ok) document.getElementById("needs").innerHTML = await answer.text();
-    } catch { /* the panel is a help, not a need */ }
+      if (answer.ok) document.getElementById("requirements").innerHTML = await answer.text();
+    } catch { /* the form works without the panel */ }
   }
 
-  for (const node of list.querySelectorAll("[data-row]")) {
-    const { row: key, name, sha256, guess } = node.dataset, looked = "looked" in node.dataset;
-    const entry = { row: node, key, id: key.slice(1), name, sha256, guess, looked, size: 0, chosen: "chosen" in node.dataset };
-    bind(entry);
-    look(entry);
+  for (const row of list.querySelectorAll("[data-row]")) {
+    const { row: key, name, sha256, detectedType } = row.dataset;
+    const entry = { row, key, id: key.slice(1), name, sha256, detectedType, detectionDone: "detectionDone" in row.dataset, size: 0, chosen: "chosen" in row.dataset };
+    bindRow(entry);
+    detectType(entry);
   }
-  renew();
-  site.addEventListener("change", showNeeds);
-  drop.querySelector("button").addEventListener("click", () => picker.click());
-  picker.addEventListener("change", () => { take(picker.files); picker.value = ""; });
-  for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => { event.preventDefault(); drop.dataset.over = ""; });
-  for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => delete drop.dataset.over);
-  drop.addEventListener("drop", (event) => { event.preventDefault(); take(event.dataTransfer.files); });
-  if (early.length) take(early);
-  addEventListener("online", () => wake?.());
+  updateProgress();
+  site.addEventListener("change", showRequirements);
+  dropZone.querySelector("button").addEventListener("click", () => picker.click());
+  picker.addEventListener("change", () => { addFiles(picker.files); picker.value = ""; });
+  for (const name of ["dragenter", "dragover"]) dropZone.addEventListener(name, (event) => { event.preventDefault(); dropZone.dataset.over = ""; });
+  for (const name of ["dragleave", "drop"]) dropZone.addEventListener(name, () => delete dropZone.dataset.over);
+  dropZone.addEventListener("drop", (event) => { event.preventDefault(); addFiles(event.dataTransfer.files); });
+  if (early.length) addFiles(early);
+  addEventListener("online", () => endDelay?.());
   addEventListener("beforeunload", (event) => { if (waiting().length) event.preventDefault(); });
-  pause.addEventListener("click", () => {
-    paused = !paused;
-    pause.textContent = paused ? text("Resume") : pauseText;
-    if (paused) stop?.();
-    wake?.();
-    renew();
-    if (!paused) work();
+  pauseButton.addEventListener("click", () => {
+    isPaused = !isPaused;
+    pauseButton.textContent = isPaused ? text("Resume") : pauseLabel;
+    if (isPaused) stopUpload?.();
+    endDelay?.();
+    updateProgress();
+    if (!isPaused) uploadFiles();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const faults = beforeSending();
-    if (faults.length) return tell(faults);
-    clear();
-    wanted = true;
-    wake?.();
-    if (waiting().length) said.textContent = text("SentWhenReceived");
-    return work();
+    const found = findProblems();
+    if (found.length) return showProblems(found);
+    clearProblems();
+    isSendRequested = true;
+    endDelay?.();
+    if (waiting().length) announcement.textContent = text("SentWhenReceived");
+    return uploadFiles();
   });
 })();

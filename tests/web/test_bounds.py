@@ -6,7 +6,7 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from ingestion.models import DraftFile
 from tests.web.scenes import pdf, send
-from web.shell.request_limits import BoundedFile
+from web.shell.request_limits import LimitedUploadHandler
 
 A_TERABYTE = str(10**12)
 
@@ -54,7 +54,7 @@ def test_a_file_that_is_too_large_is_counted_and_not_kept(signed_in, small):
 
 def test_the_disk_never_holds_more_than_a_document_may_have(small):
     """A gigabyte that comes in blocks: they are looked at one by one, and gone."""
-    file, block = BoundedFile(), bytes(64 * 1024)
+    file, block = LimitedUploadHandler(), bytes(64 * 1024)
     file.new_file("file", "large.pdf", "application/pdf", None)
     sizes = set()
     for start in range(0, 10**9, len(block)):

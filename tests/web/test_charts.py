@@ -21,7 +21,7 @@ def test_an_axis_ends_at_a_round_number(most, end):
 
 
 def test_the_parts_of_a_column_stand_on_each_other_with_a_gap():
-    below, above = columns((30, 20)).parts
+    below, above = columns((30, 20)).rectangles
     assert (below.y, below.height) == (40.0, 60.0)
     assert above.y == 0.0
     assert above.y + above.height < below.y
@@ -29,8 +29,8 @@ def test_the_parts_of_a_column_stand_on_each_other_with_a_gap():
 
 
 def test_what_is_not_there_is_not_drawn():
-    assert columns((0, 0), (0, 0)).parts == []
-    [only] = columns((0, 0), (0, 7)).parts
+    assert columns((0, 0), (0, 0)).rectangles == []
+    [only] = columns((0, 0), (0, 7)).rectangles
     assert (only.tone, only.y + only.height) == ("c2", 100.0)
 
 

@@ -12,13 +12,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from sites.accounts import access_review
+from web.permissions import SIGN_ACCESS_REVIEW, VIEW_ACCOUNTS
 from web.shell.access import FORM, READ, SignedIn, page
 from web.shell.forms import SignedForm
 
-SEE_PEOPLE = "clinical_sites.view_user"
-SIGN = "clinical_sites.review_user"
 ACCOUNTS_PER_PAGE = 100
-MEANING = "review of accounts and roles"
+MEANING = "review of accounts and roles"  # of the signature, 21 CFR 11.50(a)(3)
 
 
 class AccessReviewForm(SignedForm):
@@ -32,42 +31,42 @@ class AccessReviewForm(SignedForm):
     )
 
 
-@page(FORM, permission=SEE_PEOPLE)
+@page(FORM, permission=VIEW_ACCOUNTS)
 @sensitive_post_parameters("password")
-def review(request: SignedIn) -> HttpResponse:
-    may_sign = request.user.has_perm(SIGN) and not request.user.is_auditor
-    form = AccessReviewForm(request.POST or None) if may_sign else None
-    if form and form.is_valid() and (signature := form.signed(request.user, MEANING, SIGN)):
-        given = form.cleaned_data
-        access_review.sign(
-            access_review.accounts(),
-            outcome=given["outcome"],
-            findings=given["findings"],
-            by=signature,
-        )
-        messages.success(request, gettext("The review is signed and recorded."))
-        return redirect("access_review")
+def review_accounts(request: SignedIn) -> HttpResponse:
+    """Show all active accounts and the reviews so far. With POST, sign a review."""
+    can_sign = request.user.has_perm(SIGN_ACCESS_REVIEW) and not request.user.is_auditor
+    form = AccessReviewForm(request.POST or None) if can_sign else None
+    if form and form.is_valid():
+        signature = form.sign(request.user, MEANING, SIGN_ACCESS_REVIEW)
+        if signature:
+            access_review.sign(
+                access_review.accounts(),
+                outcome=form.cleaned_data["outcome"],
+                findings=form.cleaned_data["findings"],
+                by=signature,
+            )
+            messages.success(request, gettext("The review was signed and recorded."))
+            return redirect("access_review")
     due = access_review.due_on()
-    page = Paginator(access_review.people(), ACCOUNTS_PER_PAGE).get_page(request.GET.get("page"))
+    people = Paginator(access_review.people(), ACCOUNTS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
-        "page": page,
-        "accounts": access_review.accounts(page.object_list),
+        "page": people,
+        "accounts": access_review.accounts(people.object_list),
         "reviews": access_review.reviews(),
         "due": due,
         "is_overdue": due is not None and timezone.now().date() > due,
         "form": form,
         "meaning": MEANING,
     }
-    return render(
-        request, "account/access_review.html", context, status=400 if form and form.errors else 200
-    )
+    status = 400 if form and form.errors else 200
+    return render(request, "account/access_review.html", context, status=status)
 
 
-@page(READ, permission=SEE_PEOPLE)
-def table(request: SignedIn) -> HttpResponse:
-    answer = HttpResponse(
-        access_review.table(access_review.accounts()), content_type="text/csv; charset=utf-8"
-    )
-    name = f"accounts-{timezone.now():%Y-%m-%d}.csv"
-    answer["Content-Disposition"] = f'attachment; filename="{name}"'
-    return answer
+@page(READ, permission=VIEW_ACCOUNTS)
+def download_accounts(request: SignedIn) -> HttpResponse:
+    """Return all active accounts as a CSV file."""
+    csv = access_review.table(access_review.accounts())
+    filename = f"accounts-{timezone.now():%Y-%m-%d}.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
+    return HttpResponse(csv, content_type="text/csv; charset=utf-8", headers=headers)

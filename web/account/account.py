@@ -32,9 +32,17 @@ class UnmetRequirement:
 
 @page(READ)
 def account(request: SignedIn) -> HttpResponse:
+    """Show the person's account, with the requirements that they still have to meet."""
     person = request.user
+    requirements = []
+    if not person.is_auditor:
+        blocking_upload = set(eligibility.may_upload(person))
+        requirements = [
+            UnmetRequirement(missing, missing.sentence, missing in blocking_upload)
+            for missing in eligibility.may_sign(person)
+        ]
     context = {
-        "requirements": _unmet_requirements(request),
+        "requirements": requirements,
         "roles": person.roles,
         "sites": person.memberships.select_related("site").order_by("site__site_id"),
         "is_waiting_for_identity": identity.is_waiting(person),
@@ -43,33 +51,23 @@ def account(request: SignedIn) -> HttpResponse:
     return render(request, "account/account.html", context)
 
 
-def _unmet_requirements(request: SignedIn) -> list[UnmetRequirement]:
-    if request.user.is_auditor:
-        return []
-    blocks_upload = set(eligibility.may_upload(request.user))
-    return [
-        UnmetRequirement(each, each.sentence, each in blocks_upload)
-        for each in eligibility.may_sign(request.user)
-    ]
-
-
 @page(CHANGE)
-def training(request: SignedIn) -> HttpResponse:
+def confirm_training(request: SignedIn) -> HttpResponse:
     """Record that the person confirms their training (R36)."""
-    return _acknowledged(request, Missing.TRAINING)
+    return _record_acknowledgement(request, Missing.TRAINING)
 
 
 @page(FORM)
-def policy(request: SignedIn) -> HttpResponse:
+def accept_policy(request: SignedIn) -> HttpResponse:
     """Show the policy, and record that the person confirms having read it (R37)."""
     if request.method == "POST":
-        return _acknowledged(request, Missing.POLICY)
+        return _record_acknowledgement(request, Missing.POLICY)
     return render(request, "account/policy.html", {"next": requested_next_page(request)})
 
 
 @page(CHANGE)
-def ask_for_identity(request: SignedIn) -> HttpResponse:
-    """Ask the administrators to verify one's own identity (R27)."""
+def request_verification(request: SignedIn) -> HttpResponse:
+    """Ask the administrators to verify the identity of the person (R27)."""
     person = request.user
     if person.is_auditor or not (person.signing_suspended_at or not person.identity_verified_at):
         messages.error(request, gettext("Your identity is already verified."))
@@ -86,7 +84,8 @@ def ask_for_identity(request: SignedIn) -> HttpResponse:
     return redirect("account")
 
 
-def _acknowledged(request: SignedIn, requirement: Missing) -> HttpResponse:
+def _record_acknowledgement(request: SignedIn, requirement: Missing) -> HttpResponse:
+    """Record that the person meets a requirement, and go on to the next page."""
     account_changes.acknowledge(request.user, requirement)
     messages.success(request, _CONFIRMATIONS[requirement])
     return redirect(requested_next_page(request) or "account")

@@ -1,6 +1,5 @@
-"""Pages of requests that need a second person's approval, and the decision about one of them."""
+"""The list of requests that need a second person's approval, and the page of one request."""
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django import forms
@@ -16,10 +15,10 @@ from sites import approvals
 from sites.accounts.identity import Cause
 from sites.models import User
 from web.account.password import prove_password
+from web.permissions import VIEW_APPROVALS
 from web.shell.access import FORM, READ, SignedIn, page
 from web.shell.forms import PlainForm
 
-SEE = "clinical_sites.change_portal"  # operations and administrators, who ask and decide
 REQUESTS_PER_PAGE = 50
 APPROVE, REFUSE, WITHDRAW = "approve", "refuse", "withdraw"
 _COLUMN_LABELS = {
@@ -34,7 +33,7 @@ _COLUMN_LABELS = {
 
 
 class ApprovalDecisionForm(PlainForm):
-    """The reason for a decision, and the password, so that an unattended session cannot approve."""
+    """The reason for a decision, and the password, so that nobody can decide in an open session."""
 
     note = forms.CharField(
         min_length=approvals.MIN_NOTE_LENGTH,
@@ -56,8 +55,9 @@ class ApprovalDecisionForm(PlainForm):
         return prove_password(self._person, self.cleaned_data["password"])
 
 
-@page(READ, permission=SEE)
-def requests(request: SignedIn) -> HttpResponse:
+@page(READ, permission=VIEW_APPROVALS)
+def list_requests(request: SignedIn) -> HttpResponse:
+    """List the waiting requests, and the closed ones in pages."""
     rows = approvals.visible_to(request.user).select_related("asked_by")
     waiting = list(rows.open())
     closed = Paginator(rows.exclude(pk__in=[row.pk for row in waiting]), REQUESTS_PER_PAGE)
@@ -65,44 +65,43 @@ def requests(request: SignedIn) -> HttpResponse:
     return render(request, "account/approvals.html", context)
 
 
-@page(FORM, permission=SEE)
+@page(FORM, permission=VIEW_APPROVALS)
 @sensitive_post_parameters("password")
-def one_request(request: SignedIn, pk: int) -> HttpResponse:
+def show_request(request: SignedIn, pk: int) -> HttpResponse:
+    """Show one request. With POST, approve, refuse or withdraw it."""
     row = get_object_or_404(approvals.visible_to(request.user), pk=pk)
-    act = request.POST.get("act", "")
-    label = approvals.rule_of(row).note_label
-    given = request.POST if act in {APPROVE, REFUSE} else None
-    form = ApprovalDecisionForm(request.user, label, given)
+    action = request.POST.get("act", "")
+    note_label = approvals.rule_of(row).note_label
+    data = request.POST if action in {APPROVE, REFUSE} else None
+    form = ApprovalDecisionForm(request.user, note_label, data)
     try:
-        if act == WITHDRAW:
+        if action == WITHDRAW:
             approvals.withdraw(row, request.user)
-            messages.success(request, gettext("Your request is withdrawn."))
+            messages.success(request, gettext("Your request was withdrawn."))
             return redirect("approvals")
         if form.is_valid():
             note = form.cleaned_data["note"]
-            approvals.decide(row, request.user, is_approved=act == APPROVE, note=note)
-            message = gettext("Your decision on “{request}” is recorded: {state}.")
+            approvals.decide(row, request.user, is_approved=action == APPROVE, note=note)
+            message = gettext("Your decision on “{request}” was recorded: {state}.")
             messages.success(request, message.format(request=row, state=row.get_state_display()))
             return redirect("approvals")
-    except approvals.NotDecided as refused:
-        messages.error(request, str(refused))
+    except approvals.NotDecided as refusal:
+        messages.error(request, str(refusal))
         return redirect("approval", pk=pk)
     row.refresh_from_db()
     context = {
         "row": row,
         "cause": Cause(row.cause).label if row.cause else "",
-        "changes": list(_labelled_changes(approvals.differences(row))),
+        "changes": [
+            (str(_COLUMN_LABELS.get(name, name)), _format_value(old), _format_value(new))
+            for name, old, new in approvals.differences(row)
+        ],
         "refusal": approvals.refusal(row, request.user),
-        "may_withdraw": row.is_open and row.asked_by == request.user and row.kind != "identity",
+        "can_withdraw": row.is_open and row.asked_by == request.user and row.kind != "identity",
         "form": form,
     }
     status = 400 if form.errors else 200
     return render(request, "account/approval.html", context, status=status)
-
-
-def _labelled_changes(changes: Iterable[tuple[str, Any, Any]]) -> Iterator[tuple[str, str, str]]:
-    for name, old, new in changes:
-        yield str(_COLUMN_LABELS.get(name, name)), _format_value(old), _format_value(new)
 
 
 def _format_value(value: Any) -> str:

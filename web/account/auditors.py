@@ -1,7 +1,7 @@
 """The middleware that gives auditors and inspectors read-only access (R34).
 
-Each page that they open is counted before it is shown (`sites.accounts.auditor_access_log`). They
-may submit the forms of their own sign-in, and request an export of the audit trail. All other
+Each page that they open is counted before it is sent (`sites.accounts.auditor_access_log`). They
+can submit the forms of their own sign-in and request an export of the audit trail. All other
 changes are refused, whatever other roles the account has.
 """
 
@@ -18,36 +18,46 @@ from sites.accounts import auditor_access_log
 from sites.models import User
 from web.shell.current_person import PROGRAM_PATHS, current_page_name, current_person
 
-_READING = ("GET", "HEAD", "OPTIONS")
-_MAY_SEND = {"login", "login_code", "logout", "password", "account_code", "session"}
-_MAY_SEND |= {"password_link"}
-_MAY_SEND |= {"trail_export_confirm"}
-_NOT_A_PAGE = {"session"}
-_REFUSED = _("Auditors have read-only access. Nothing was changed.")
+_READ_METHODS = ("GET", "HEAD", "OPTIONS")
+_PERMITTED_FORMS = {
+    "account_code",
+    "login",
+    "login_code",
+    "logout",
+    "password",
+    "password_link",
+    "session",
+    "trail_export_confirm",
+}
+_NOT_COUNTED = {"session"}  # scripts request it, people do not
+_REFUSAL = _("Auditors have read-only access. Nothing was changed.")
 
 
 class ReadOnlyAuditors:
+    """Refuses changes by auditors and counts the pages that they open."""
+
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         auditor = _auditor(request)
         response = self._get_response(request)
-        if auditor and current_page_name(request) not in _NOT_A_PAGE:
-            # Counted before the first byte is sent: a page that cannot be counted is not shown.
-            said = f"{request.method} {request.get_full_path()}"
+        if auditor and current_page_name(request) not in _NOT_COUNTED:
+            # This happens before the first byte is sent: a page that cannot be counted is not sent.
+            request_line = f"{response.status_code} {request.method} {request.get_full_path()}"
             auditor_access_log.enter()
-            auditor_access_log.count(auditor, f"{response.status_code} {said}", timezone.now())
+            auditor_access_log.count(auditor, request_line, timezone.now())
         return response
 
     def process_view(self, request: HttpRequest, *_view: Any) -> None:
-        if request.method in _READING or current_page_name(request) in _MAY_SEND:
+        if request.method in _READ_METHODS or current_page_name(request) in _PERMITTED_FORMS:
             return
         if _auditor(request):
-            raise PermissionDenied(str(_REFUSED))
+            raise PermissionDenied(str(_REFUSAL))
 
 
 def _auditor(request: HttpRequest) -> User | None:
+    """Return the signed-in auditor; None for other people and for requests of programs."""
     if request.path.startswith(PROGRAM_PATHS):
         return None
     person = current_person(request)

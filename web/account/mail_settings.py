@@ -1,4 +1,4 @@
-"""The page on which people switch their email notifications on and off."""
+"""The page on which people turn their email notifications on and off."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -11,12 +11,12 @@ from web.shell.access import FORM, SignedIn, page
 
 @page(FORM)
 def account_mail(request: SignedIn) -> HttpResponse:
+    """Show whether email notifications are on. With POST, turn them on or off."""
     if request.method == "POST":
-        on = request.POST.get("wanted") == "on"
-        notifications.switch(request.user, on=on)
-        messages.info(
-            request, _("Email notifications are on.") if on else _("Email notifications are off.")
-        )
+        is_on = request.POST.get("wanted") == "on"
+        notifications.switch(request.user, on=is_on)
+        turned_on, turned_off = _("Email notifications are on."), _("Email notifications are off.")
+        messages.info(request, turned_on if is_on else turned_off)
         return redirect("account_mail")
     context = {"is_wanted": notifications.wanted_by(request.user), "is_on": notifications.is_on()}
     return render(request, "account/mail.html", context)

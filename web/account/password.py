@@ -1,4 +1,4 @@
-"""The page on which people change their own password, on record (R19)."""
+"""The page on which people change their own password. Each change is recorded (R19)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from web.shell.wording import format_clock
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
-CHANGED = _("Your password is changed. You are signed out everywhere else.")
+CHANGED = _("Your password was changed. You were signed out everywhere else.")
 
 
 def _password_field(label: "StrPromise", autocomplete: str) -> forms.CharField:
@@ -35,7 +35,7 @@ def _password_field(label: "StrPromise", autocomplete: str) -> forms.CharField:
 class PasswordForm(PlainForm):
     old = _password_field(_("Current password"), "current-password")
     new = _password_field(_("New password"), "new-password")
-    again = _password_field(_("Repeat the new password"), "new-password")
+    repeated = _password_field(_("Repeat the new password"), "new-password")
 
     def __init__(self, person: User, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -53,21 +53,18 @@ class PasswordForm(PlainForm):
                 ValidationError(gettext("Choose a password other than your current one."), "same"),
             )
         elif new:
-            self._validate_new(new)
-        if new and given.get("again") and new != given["again"]:
+            try:
+                password_validation.validate_password(new, self._person)
+            except ValidationError as error:
+                self.add_error("new", error)
+        if new and given.get("repeated") and new != given["repeated"]:
             self.add_error(
-                "again",
+                "repeated",
                 ValidationError(
                     gettext("The two passwords differ. Enter the new password again."), "differ"
                 ),
             )
         return given
-
-    def _validate_new(self, new: str) -> None:
-        try:
-            password_validation.validate_password(new, self._person)
-        except ValidationError as error:
-            self.add_error("new", error)
 
 
 def prove_password(person: User, typed: str) -> str:
@@ -77,21 +74,20 @@ def prove_password(person: User, typed: str) -> str:
     """
     try:
         lockout.require_proof(person, lambda: person.check_password(typed))
-    except lockout.ProofRefused as refused:
-        raise ValidationError(_refusal_message(refused), code="wrong") from None
+    except lockout.ProofRefused as refusal:
+        message = gettext("This is not your current password.")
+        if refusal.until:
+            message = gettext("Too many wrong attempts. Try again at {time}.").format(
+                time=format_clock(refusal.until)
+            )
+        raise ValidationError(message, code="wrong") from None
     return typed
-
-
-def _refusal_message(refused: lockout.ProofRefused) -> str:
-    if refused.until:
-        message = gettext("Too many wrong attempts. Try again at {time}.")
-        return message.format(time=format_clock(refused.until))
-    return gettext("This is not your current password.")
 
 
 @page(FORM)
 @sensitive_post_parameters()
-def password(request: SignedIn) -> HttpResponse:
+def change_password(request: SignedIn) -> HttpResponse:
+    """Show the form. With POST, change the password and end all other sessions of the person."""
     person = request.user
     form = PasswordForm(person, request.POST or None)
     if form.is_valid():

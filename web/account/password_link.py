@@ -15,7 +15,7 @@ from sites.accounts import password_changes
 from sites.models import User
 
 
-class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg] # generic for mypy alone
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg] # generic only in the stubs
     """A new password, recorded in the ledger as a change by the person."""
 
     user: User
@@ -24,7 +24,7 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg] # generic for 
         super().__init__(*args, **options)
         for field in self.fields.values():
             field.widget.attrs["class"] = "sl-input"
-            field.help_text = ""  # the page says the rules once
+            field.help_text = ""  # the page lists the rules once, above the fields
 
     def save(self, commit: bool = True) -> User:
         password_changes.change_own(self.user, self.cleaned_data["new_password1"])
@@ -32,7 +32,7 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg] # generic for 
 
 
 class PasswordLink(PasswordResetConfirmView):
-    """Django's view, which moves the token into the session, so that no `Referer` discloses it."""
+    """Django's view, which moves the token into the session so that no `Referer` discloses it."""
 
     token_generator = password_links.tokens
     form_class = NewPasswordForm
@@ -42,8 +42,9 @@ class PasswordLink(PasswordResetConfirmView):
 
     def get_user(self, uidb64: str) -> User | None:
         person = super().get_user(uidb64)
-        is_open = isinstance(person, User) and person.is_active and person.has_access()
-        return person if isinstance(person, User) and is_open else None
+        if isinstance(person, User) and person.is_active and person.has_access():
+            return person
+        return None
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         rules = password_validation.password_validators_help_texts()
@@ -59,5 +60,5 @@ class PasswordLink(PasswordResetConfirmView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
-        messages.success(self.request, gettext("Your password is set. Sign in with it."))
+        messages.success(self.request, gettext("Your password was saved. Sign in with it."))
         return response

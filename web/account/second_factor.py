@@ -29,7 +29,7 @@ class SetUpForm(PlainForm):
         label=_("Your password"),
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-        help_text=_("We ask for it because anyone who sets up the code can sign in with it."),
+        help_text=_("Required, because anyone who sets up an app can sign in with it."),
     )
 
     def __init__(self, person: User, *args: Any, **options: Any) -> None:
@@ -44,20 +44,25 @@ class SetUpForm(PlainForm):
 @page(FORM)
 @sensitive_post_parameters()
 def set_up(request: SignedIn) -> HttpResponse:
+    """Show the QR code of a new device. With POST, check its code and show the recovery codes."""
     person = request.user
     form = SetUpForm(person, request.POST or None)
     if form.is_valid():
-        if made := second_factor.set_up(person, form.cleaned_data["code"]):
-            device, codes = made
+        if enrolment := second_factor.set_up(person, form.cleaned_data["code"]):
+            device, codes = enrolment
             keep_in_session(request, device)
-            return _show_recovery_codes(request, codes)
+            # Only this response shows the codes: a redirect would have to store them.
+            onward = requested_next_page(request) or start_page(person)
+            return render(
+                request, "account/recovery_codes.html", {"codes": codes, "onward": onward}
+            )
         form.add_error(
             "code", ValidationError(gettext("The code is incorrect. Enter the next one."), "wrong")
         )
     device = second_factor.begun(person)
     context = {
         "form": form,
-        "picture": qr_code(device.config_url),
+        "qr_code": render_qr_code(device.config_url),
         "key": second_factor.key_text(device),
         "is_needed": person.needs_second_step,
         "since": person.second_step_since,
@@ -66,17 +71,11 @@ def set_up(request: SignedIn) -> HttpResponse:
     return render(request, "account/code_setup.html", context, status=400 if form.errors else 200)
 
 
-def _show_recovery_codes(request: SignedIn, codes: list[str]) -> HttpResponse:
-    """Show the codes in this response only: a redirect would have to store them."""
-    context = {"codes": codes, "onward": requested_next_page(request) or start_page(request.user)}
-    return render(request, "account/recovery_codes.html", context)
-
-
-def qr_code(address: str) -> SafeString:
+def render_qr_code(address: str) -> SafeString:
     """Return a QR code as SVG without styles, which the content security policy would block."""
-    drawn = io.BytesIO()
+    svg = io.BytesIO()
     segno.make_qr(address, error="m").save(
-        drawn, kind="svg", xmldecl=False, svgns=True, omitsize=True, border=2, svgclass="sl-qr",
+        svg, kind="svg", xmldecl=False, svgns=True, omitsize=True, border=2, svgclass="sl-qr",
         lineclass=None, title=gettext("QR code of the key"), light="#fff", dark="#000",
     )  # fmt: skip
-    return mark_safe(drawn.getvalue().decode())  # noqa: S308 - segno's, of our own key
+    return mark_safe(svg.getvalue().decode())  # noqa: S308 - segno's output for our own key

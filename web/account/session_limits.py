@@ -1,7 +1,7 @@
 """The middleware that ends sessions, and the address that `session.js` asks about them (R20).
 
-Requests with tokens have no session. Requests that pages send by themselves (`X-Fragment`) do not
-extend a session, but end one whose time is over.
+Requests with tokens have no session. Requests that scripts of a page send on their own
+(`X-Fragment`) do not extend a session, but end a session that has expired.
 """
 
 import time
@@ -35,43 +35,46 @@ _END_MESSAGES = {
 
 
 class SessionLimits:
+    """Ends sessions that have expired, and extends the others."""
+
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         person = None if request.path.startswith(PROGRAM_PATHS) else current_person(request)
         if person:
-            _keep_or_end(request, person)
+            self._end_or_extend_session(request, person)
         return self._get_response(request)
 
-
-def _keep_or_end(request: HttpRequest, person: User) -> None:
-    now, is_fragment = time.time(), bool(request.headers.get("X-Fragment"))
-    if why := sessions.ended(request.session, person, now):
-        sign_in_log.session_ended(person, why)
-        sessions.leave(person, request.session)
-        request.session.flush()
-        request.user = AnonymousUser()
-        if not is_fragment:
-            messages.info(request, _END_MESSAGES[why])
-    elif not is_fragment:
-        sessions.touch(request.session, now)
+    def _end_or_extend_session(self, request: HttpRequest, person: User) -> None:
+        now, is_fragment = time.time(), bool(request.headers.get("X-Fragment"))
+        if reason := sessions.ended(request.session, person, now):
+            sign_in_log.session_ended(person, reason)
+            sessions.leave(person, request.session)
+            request.session.flush()
+            request.user = AnonymousUser()
+            if not is_fragment:
+                messages.info(request, _END_MESSAGES[reason])
+        elif not is_fragment:
+            sessions.touch(request.session, now)
 
 
 @login_not_required
 @page(FORM)
 def session(request: HttpRequest) -> HttpResponse:
-    """Return who is signed in, for how many seconds, and a new CSRF token; or a page for people.
+    """Return who is signed in, the seconds until the session ends, and a new CSRF token, as JSON.
 
-    "Stay signed in" sends a POST, which counts as activity.
+    The button "Stay signed in" sends a POST request, which counts as activity. A person who opens
+    the address gets a page.
     """
     person = current_person(request)
     if request.method != "POST" and not request.headers.get("X-Fragment"):
         return render(request, "account/session.html")
     if person is None:
         return JsonResponse({"person": ""})
-    soonest, whole = sessions.left(request.session, time.time())
-    left = {"seconds": int(soonest), "whole": int(whole)}
+    # The seconds until the first limit applies, and until the maximum length of a session.
+    until_first, until_maximum = sessions.left(request.session, time.time())
+    left = {"seconds": int(until_first), "whole": int(until_maximum)}
     return JsonResponse({"person": person.actor_name, "csrf": get_token(request), **left})
 
 
@@ -82,5 +85,5 @@ def session_terms(context: Mapping[str, Any]) -> dict[str, str | int] | None:
         return None
     if sessions.BEGAN not in request.session:
         return None
-    soonest, _whole = sessions.left(request.session, time.time())
-    return {"person": person.actor_name, "seconds": int(soonest), "warning": sessions.WARNING}
+    until_first, _until_maximum = sessions.left(request.session, time.time())
+    return {"person": person.actor_name, "seconds": int(until_first), "warning": sessions.WARNING}

@@ -35,7 +35,7 @@ from web.shell.forms import PlainForm
 from web.shell.landing import start_page
 
 _BACKEND = "sites.backends.People"
-# In the session: the account whose password was correct, and when (seconds since the epoch).
+# Session key for the account whose password was correct, and when (seconds since the epoch).
 _AWAITING_CODE = "half_way"
 _MAX_SECONDS_UNTIL_CODE = 600
 _INCORRECT = _("The user name or password is incorrect.")
@@ -58,19 +58,19 @@ class SignInForm(AuthenticationForm):
         super().confirm_login_allowed(user)
         if not user.has_access():
             sign_in_log.failed(user.get_username())
-            raise ValidationError(_access_period_message(user), code="outside")
-
-
-def _access_period_message(person: User) -> str:
-    today = timezone.now().astimezone(UTC).date()
-    message, day = gettext("Your access ended on {date} (UTC)."), person.access_until
-    if person.access_from and today < person.access_from:
-        message, day = gettext("Your access begins on {date} (UTC)."), person.access_from
-    advice = gettext("Ask your administrator if you need access at another time.")
-    return f"{message.format(date=f'{day:%-d %b %Y}')} {advice}"
+            today = timezone.now().astimezone(UTC).date()
+            message, day = gettext("Your access ended on {date} (UTC)."), user.access_until
+            if user.access_from and today < user.access_from:
+                message, day = gettext("Your access begins on {date} (UTC)."), user.access_from
+            advice = gettext("Ask your administrator if you need access at another time.")
+            raise ValidationError(
+                f"{message.format(date=f'{day:%-d %b %Y}')} {advice}", code="outside"
+            )
 
 
 class SignIn(LoginView):
+    """Asks for user name and password, and leads to the second page if the person uses an app."""
+
     template_name = "signin.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
@@ -83,7 +83,10 @@ class SignIn(LoginView):
         if person.second_step_since:
             self.request.session.cycle_key()
             self.request.session[_AWAITING_CODE] = [person.pk, int(time.time())]
-            return redirect(_code_page_url(self.get_redirect_url()))
+            onward = self.get_redirect_url()
+            query = urlencode({REDIRECT_FIELD_NAME: onward}, safe="/")
+            url = reverse("login_code")
+            return redirect(f"{url}?{query}" if onward else url)
         response = super().form_valid(form)
         known_browsers.remember(response, self.request, person)
         return response
@@ -95,7 +98,10 @@ class SignIn(LoginView):
 
 
 def locked(request: HttpRequest, until: datetime) -> HttpResponse:
-    """Return the same page for a user name, an address and a user name that does not exist."""
+    """Return the page of a lockout, which ends at `until`.
+
+    It is the same for a user name, an address, and a user name that does not exist.
+    """
     seconds = max(1, round((until - timezone.now()).total_seconds()))
     context = {"until": until, "minutes": -(-seconds // 60)}
     response = render(request, "account/locked.html", context, status=429)
@@ -112,52 +118,41 @@ class CodeForm(PlainForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        usual = {"autocomplete": "one-time-code", "autofocus": True, "autocapitalize": "off"}
-        self.fields["code"].widget.attrs |= usual
+        attributes = {"autocomplete": "one-time-code", "autofocus": True, "autocapitalize": "off"}
+        self.fields["code"].widget.attrs |= attributes
 
 
 @login_not_required
 @page(FORM)
 @sensitive_post_parameters("code")
-def code(request: HttpRequest) -> HttpResponse:
-    """Ask for the code of the app, the second factor of signing in."""
-    person = _person_awaiting_code(request)
-    if person is None:
+def enter_code(request: HttpRequest) -> HttpResponse:
+    """Ask for the code of the app, the second factor. With POST, check it and sign in."""
+    pk, at = request.session.get(_AWAITING_CODE, (0, 0))
+    person = User.objects.filter(pk=pk, is_active=True).first()
+    is_too_late = time.time() - at > _MAX_SECONDS_UNTIL_CODE
+    if person is None or is_too_late or not person.has_access():
         return redirect("login")
     form = CodeForm(request.POST or None)
     if form.is_valid():
         try:
-            return _signed_in(request, person, form.cleaned_data["code"])
-        except lockout.ProofRefused as refused:
+            return _sign_in(request, person, form.cleaned_data["code"])
+        except lockout.ProofRefused as refusal:
             sign_in_log.failed(person.get_username())
-            if refused.until:
-                return locked(request, refused.until)
+            if refusal.until:
+                return locked(request, refusal.until)
             form.add_error("code", gettext("The code is incorrect. Enter the next one."))
     context = {"form": form, "next": requested_next_page(request)}
     return render(request, "account/code.html", context, status=400 if form.errors else 200)
 
 
-def _signed_in(request: HttpRequest, person: User, typed: str) -> HttpResponse:
-    """Sign in with the code. Raises ProofRefused."""
-    device = lockout.require_proof(person, lambda: second_factor.matching(person, typed))
-    vars(person)["otp_device"] = device  # django-otp keeps it in the session
+def _sign_in(request: HttpRequest, person: User, typed_code: str) -> HttpResponse:
+    """Sign in with the code. Raises ProofRefused if it is wrong or during a lockout."""
+    device = lockout.require_proof(person, lambda: second_factor.matching(person, typed_code))
     del request.session[_AWAITING_CODE]
+    # login() stores the device in the session: django-otp reads this attribute.
+    person.otp_device = device  # type: ignore[attr-defined]
     login(request, person, backend=_BACKEND)
-    response = HttpResponseRedirect(
-        requested_next_page(request) or start_page(cast("User", request.user))
-    )
+    onward = requested_next_page(request) or start_page(cast("User", request.user))
+    response = HttpResponseRedirect(onward)
     known_browsers.remember(response, request, person)
     return response
-
-
-def _person_awaiting_code(request: HttpRequest) -> User | None:
-    pk, at = request.session.get(_AWAITING_CODE, (0, 0))
-    if time.time() - at > _MAX_SECONDS_UNTIL_CODE:
-        return None
-    person = User.objects.filter(pk=pk, is_active=True).first()
-    return person if person and person.has_access() else None
-
-
-def _code_page_url(after: str) -> str:
-    onward = urlencode({REDIRECT_FIELD_NAME: after}, safe="/")
-    return f"{reverse('login_code')}?{onward}" if after else reverse("login_code")

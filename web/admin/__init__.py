@@ -1,6 +1,6 @@
-"""Documents in the admin: to be filtered, searched and read. Nothing here changes a record.
+"""The admin of documents and of the work on them, which nobody can change there.
 
-What studies and sites lay down about documents is changed here, and each change is on record.
+The rules of studies and sites about documents can be changed. Each change is recorded.
 """
 
 from web.admin import (

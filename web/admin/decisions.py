@@ -32,8 +32,8 @@ class DecisionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("links"))
     def page(self, decision: Decision) -> str:
-        address = reverse("document", args=[decision.document_id])
-        return format_html('<a href="{}">{}</a>', address, _("Document page"))
+        url = reverse("document", args=[decision.document_id])
+        return format_html('<a href="{}">{}</a>', url, _("Document page"))
 
     @admin.display(description=_("matches the signature"))
     def signature(self, decision: Decision) -> str:

@@ -1,4 +1,4 @@
-"""The admin of documents and findings, with the sentences that their sites read."""
+"""The admin of documents and findings, with the sentences that the sites read."""
 
 from typing import cast
 
@@ -47,7 +47,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         "chip",
         "code",
         "packet",
-        "size_text",
+        "formatted_size",
         "received_at",
     ]
     list_filter = [
@@ -66,12 +66,12 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         "SHA-256."
     )
     fieldsets = [
-        (None, {"fields": ["doc_id", "chip", "said", "see_also"]}),
+        (None, {"fields": ["doc_id", "chip", "finding_texts", "see_also"]}),
         (_("Document"), {"fields": [
-            "type_column", "site", "packet", "batch", "filename", "url", "size_text", "pages",
-            "fingerprint", "kept",
+            "type_column", "site", "packet", "batch", "filename", "url", "formatted_size", "pages",
+            "fingerprint", "retention_period",
         ]}),
-        (_("Extracted data"), {"fields": ["extracted", "evidence", "ways"]}),
+        (_("Extracted data"), {"fields": ["extracted", "evidence", "reading"]}),
         (_("Checks"), {"fields": [
             "code", "schema_version", "rules_version", "attempts", "fetch_tries",
             "counted_tries", "failing_since", "next_attempt_at", "correlation_id", "duplicate_of",
@@ -79,17 +79,17 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         ]}),
     ]  # fmt: skip
     readonly_fields = [
-        "chip", "said", "see_also", "type_column", "size_text", "fingerprint", "correlation_id",
-        "extracted", "evidence", "ways", "kept",
+        "chip", "finding_texts", "see_also", "type_column", "formatted_size", "fingerprint",
+        "correlation_id", "extracted", "evidence", "reading", "retention_period",
     ]  # fmt: skip
 
-    actions = ["try_again"]
+    actions = ["retry"]
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ingestion.retry_document")
 
     @admin.action(description=_("Retry selected documents"), permissions=["retry"])
-    def try_again(self, request: HttpRequest, chosen: QuerySet[Document]) -> None:
+    def retry(self, request: HttpRequest, chosen: QuerySet[Document]) -> None:
         """Put the held documents of the selection back into the queue; skip the others."""
         user, selected = cast("User", request.user), chosen.count()
         retried = retrying.retry_held(chosen, by=user.actor)
@@ -123,11 +123,11 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         )
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        # The links "Documents of this batch" and "of this packet".
-        own = lookup in {"batch__id__exact", "packet__id__exact"}
-        return own or super().lookup_allowed(lookup, value, request)
+        # The links "Documents of this batch" and "Documents of this packet" use these lookups.
+        is_own_link = lookup in {"batch__id__exact", "packet__id__exact"}
+        return is_own_link or super().lookup_allowed(lookup, value, request)
 
-    @admin.display(description=_("state"), ordering="state")
+    @admin.display(description=_("status"), ordering="state")
     def chip(self, document: Document) -> str:
         return render_state_chip(document.state)
 
@@ -140,7 +140,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         return document.site.site_id
 
     @admin.display(description=_("size"), ordering="size")
-    def size_text(self, document: Document) -> str:
+    def formatted_size(self, document: Document) -> str:
         return filesize(document.size)
 
     @admin.display(description="SHA-256")
@@ -148,35 +148,38 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         return format_html('<span class="sl-hash">{}</span>', document.sha256)
 
     @admin.display(description=_("retention"))
-    def kept(self, document: Document) -> str:
+    def retention_period(self, document: Document) -> str:
         return retention.said(document.site.study)
 
     @admin.display(description=_("findings"))
-    def said(self, document: Document) -> str:
-        found = describe_findings(document)
-        if not found:
+    def finding_texts(self, document: Document) -> str:
+        displays = describe_findings(document)
+        if not displays:
             return gettext("None")
-        parts = (render_to_string("documents/_finding.html", {"remark": each}) for each in found)
+        parts = (
+            render_to_string("documents/_finding.html", {"finding": display})
+            for display in displays
+        )
         return format_html_join("", "{}", ((part,) for part in parts))
 
     @admin.display(description=_("extracted values"))
     def extracted(self, document: Document) -> str:
-        found = list_extracted_values(document)
-        if not found:
+        values = list_extracted_values(document)
+        if not values:
             return gettext("None")
-        return render_to_string("documents/_extracted.html", {"extracted": found})
+        return render_to_string("documents/_extracted.html", {"extracted": values})
 
     @admin.display(description=_("type determined by"))
     def evidence(self, document: Document) -> str:
-        last = get_last_extraction(document)
-        return last.evidence if last else ""
+        extraction = get_last_extraction(document)
+        return extraction.evidence if extraction else ""
 
     @admin.display(description=_("pages"))
-    def ways(self, document: Document) -> str:
-        last = get_last_extraction(document)
-        if last is None:
+    def reading(self, document: Document) -> str:
+        extraction = get_last_extraction(document)
+        if extraction is None:
             return gettext("No page was read.")
-        lines = [*describe_reading(last), last.engine, ", ".join(last.flags)]
+        lines = [*describe_reading(extraction), extraction.engine, ", ".join(extraction.flags)]
         return format_html_join("", "<div>{}</div>", ((line,) for line in lines if line))
 
     @admin.display(description=_("links"))
@@ -228,13 +231,13 @@ class FindingAdmin(ReadOnlyAdmin):
         "rules_version",
     ]
     readonly_fields = ["document_state", "what", "why", "do"]
-    # Newest first: the model's own order follows documents, and would sort the whole join.
+    # The order of the model follows documents, which would sort the whole join.
     ordering = ["-pk"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Finding]:
         return super().get_queryset(request).select_related("document__site")
 
-    @admin.display(description=_("state"))
+    @admin.display(description=_("status"))
     def document_state(self, finding: Finding) -> str:
         return render_state_chip(finding.document.state)
 

@@ -1,14 +1,14 @@
 """The admin of failed background tasks, with the batches that they worked on.
 
-It replaces django-q2's page, which offers to run a task again: the dispatcher starts tasks
-whenever there is work.
+It replaces the page of django-q2, which offers to run a task again. The dispatcher starts tasks as
+soon as there is work.
 """
 
 import re
 from collections.abc import Sequence
 from typing import Any
 
-import django_q.admin  # noqa: F401 - it registers what is replaced here
+import django_q.admin  # noqa: F401 - registers the admin that is replaced here
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
@@ -21,7 +21,8 @@ from django_q.models import Failure
 from ingestion.models import Chunk
 from web.admin.records import ReadOnlyAdmin
 
-_IN_HAND = re.compile(r"^It had in hand: (.*)$", re.MULTILINE)  # a failed shift's last words
+# The line of a failed shift that names its chunks.
+_CHUNKS = re.compile(r"^It had in hand: (.*)$", re.MULTILINE)
 
 admin.site.unregister(Failure)
 
@@ -33,20 +34,20 @@ class FailureAdmin(ReadOnlyAdmin):
     ordering = ["-stopped"]
     search_fields = ["name", "func"]
     search_help_text = _("Enter the name of a task, for example shift.")
-    fields = ["name", "func", "started", "stopped", "reason", "batches", "whole"]
-    readonly_fields = ["reason", "batches", "whole"]
+    fields = ["name", "func", "started", "stopped", "reason", "batches", "complete_error"]
+    readonly_fields = ["reason", "batches", "complete_error"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Failure]:
         return super().get_queryset(request).filter(success=False)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        page = super().get_changelist_instance(request)
-        _find_batches(page.result_list)
-        return page
+        change_list = super().get_changelist_instance(request)
+        _add_batches(change_list.result_list)
+        return change_list
 
     def get_object(self, request: HttpRequest, *args: Any, **options: Any) -> Failure | None:
         failure = super().get_object(request, *args, **options)
-        _find_batches([failure] if failure else [])
+        _add_batches([failure] if failure else [])
         return failure
 
     @admin.display(description=_("error"))
@@ -58,25 +59,26 @@ class FailureAdmin(ReadOnlyAdmin):
         """Return links to the batches whose chunks the shift worked on; "-" for none."""
         links = [
             (reverse("admin:ingestion_batch_change", args=[key]), reference)
-            for key, reference in sorted(failure.in_hand)
+            for key, reference in sorted(failure.batches_of_shift)
         ]
         return format_html_join(", ", '<a href="{}">{}</a>', links) or "-"
 
     @admin.display(description=_("complete error"))
-    def whole(self, failure: Failure) -> str:
+    def complete_error(self, failure: Failure) -> str:
         return format_html("<pre>{}</pre>", failure.result)
 
 
-def _find_batches(failures: Sequence[Failure]) -> None:
-    """Set `in_hand` of each failure, with one query for all."""
-    named = {failure.pk: _chunks_of(str(failure.result)) for failure in failures}
-    wanted = {chunk for chunks in named.values() for chunk in chunks}
-    rows = Chunk.objects.filter(pk__in=wanted).values_list("pk", "batch", "batch__reference")
+def _add_batches(failures: Sequence[Failure]) -> None:
+    """Set `batches_of_shift` of each failure to (key, reference), with one query for all."""
+    chunks_by_failure: dict[str, list[int]] = {}
+    for failure in failures:
+        line = _CHUNKS.search(str(failure.result))
+        numbers = re.findall(r"\bchunk (\d+)", line[1]) if line else []
+        chunks_by_failure[failure.pk] = [int(number) for number in numbers]
+    keys = {chunk for chunks in chunks_by_failure.values() for chunk in chunks}
+    rows = Chunk.objects.filter(pk__in=keys).values_list("pk", "batch", "batch__reference")
     batches = {chunk: (batch, reference) for chunk, batch, reference in rows}
     for failure in failures:
-        failure.in_hand = {batches[chunk] for chunk in named[failure.pk] if chunk in batches}
-
-
-def _chunks_of(result: str) -> list[int]:
-    said = _IN_HAND.search(result)
-    return [int(key) for key in re.findall(r"\bchunk (\d+)", said[1])] if said else []
+        failure.batches_of_shift = {
+            batches[chunk] for chunk in chunks_by_failure[failure.pk] if chunk in batches
+        }

@@ -1,7 +1,7 @@
-"""What all records have in common here: they can be looked at, and nothing else.
+"""The base of admins whose records can be read only.
 
-21 CFR 11.10(c), (e): people move a document on through the product's own pages,
-each with its ledger entry; the admin adds, changes and removes none.
+People change documents on the pages of the product, and each change has its entry in the ledger
+(21 CFR 11.10(c), (e)). The admin adds, changes and removes none.
 """
 
 from typing import Any
@@ -14,20 +14,23 @@ from audit.change_tracking.change_reasons import ReasonedActions
 from audit.change_tracking.undeletable import ReadOnlyAdminMixin
 
 
-class KeysFirst(Paginator):
-    """Joins what belongs to the rows of a page alone: a database joins what it skips as well."""
+class KeysFirstPaginator(Paginator):
+    """Selects the keys of a page first, and then joins the related rows of this page only.
+
+    Otherwise a database also joins the related rows of the pages that it skips.
+    """
 
     def page(self, number: int | str) -> "Page[Any]":
         page = super().page(number)
-        rows: QuerySet[Any] = page.object_list  # type: ignore[assignment] # the admin's are
-        whole: QuerySet[Any] = self.object_list  # type: ignore[assignment] # as above
-        page.object_list = whole.filter(pk__in=list(rows.values_list("pk", flat=True)))
+        rows: QuerySet[Any] = page.object_list  # type: ignore[assignment] # the admin pages querysets
+        all_rows: QuerySet[Any] = self.object_list  # type: ignore[assignment] # as above
+        page.object_list = all_rows.filter(pk__in=list(rows.values_list("pk", flat=True)))
         return page
 
 
 class ReadOnlyAdmin(ReadOnlyAdminMixin, ReasonedActions, admin.ModelAdmin):
     actions: list[str] | None = None
-    # Counting a large table twice for "of 1,204,331 in all" is not worth a slow page.
+    # The number of all rows is not shown, because it costs a second count of a large table.
     show_full_result_count = False
-    paginator = KeysFirst
+    paginator = KeysFirstPaginator
     list_per_page = 50

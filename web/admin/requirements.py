@@ -18,7 +18,7 @@ from ingestion.models.requirements import type_name
 from ingestion.rules.document_types import TYPES
 
 
-class OfATypeAdmin(LedgerAdminMixin, admin.ModelAdmin):
+class DocumentTypeAdmin(LedgerAdminMixin, admin.ModelAdmin):
     """The base of admins whose rows concern one document type, which is selected by its name."""
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
@@ -36,7 +36,7 @@ class OfATypeAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
 
 @admin.register(RequiredDocument)
-class RequiredDocumentAdmin(OfATypeAdmin):
+class RequiredDocumentAdmin(DocumentTypeAdmin):
     list_display = ["study", "document", "each", "required_from"]
     list_display_links = ["document"]
     list_filter = ["study"]
@@ -48,7 +48,7 @@ class RequiredDocumentAdmin(OfATypeAdmin):
 
 
 @admin.register(SiteRequirement)
-class SiteRequirementAdmin(OfATypeAdmin):
+class SiteRequirementAdmin(DocumentTypeAdmin):
     list_display = ["site", "document", "is_required", "each", "reason"]
     list_display_links = ["document"]
     list_filter = ["is_required", "site"]
@@ -57,7 +57,7 @@ class SiteRequirementAdmin(OfATypeAdmin):
 
 
 @admin.register(ValidityOverride)
-class ValidityOverrideAdmin(OfATypeAdmin):
+class ValidityOverrideAdmin(DocumentTypeAdmin):
     list_display = ["study", "document", "max_age_months", "warn_days", "warns_only", "reason"]
     list_display_links = ["document"]
     list_filter = ["study", "warns_only"]
@@ -66,7 +66,7 @@ class ValidityOverrideAdmin(OfATypeAdmin):
 
 
 @admin.register(Waiver)
-class WaiverAdmin(OfATypeAdmin):
+class WaiverAdmin(DocumentTypeAdmin):
     """Waivers are granted and revoked with a reason. They are never edited or deleted."""
 
     reason_field = "revoked_because"
@@ -80,8 +80,8 @@ class WaiverAdmin(OfATypeAdmin):
         if obj is None:
             return granted
         revoked = ["revoked_because", "revoked_by", "revoked_at"]
-        shown = ["document" if name == "document_type" else name for name in granted]
-        return [*shown, "granted_by", "granted_at", *revoked]
+        readable = ["document" if name == "document_type" else name for name in granted]
+        return [*readable, "granted_by", "granted_at", *revoked]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Waiver | None = None) -> list[Any]:
         if obj is None:

@@ -74,10 +74,10 @@ class BatchAdmin(UndeletableAdmin, CountedAdmin):
         return request.user.has_perm("ingestion.cancel_batch")
 
     @admin.action(description=_("Cancel selected batches"), permissions=["cancel"])
-    def cancel(self, request: HttpRequest, chosen: QuerySet[Batch]) -> None:
+    def cancel(self, request: HttpRequest, selected: QuerySet[Batch]) -> None:
         """Cancel the waiting documents now, and those in progress as soon as they are settled."""
         user = cast("User", request.user)
-        for batch in chosen.order_by("pk"):
+        for batch in selected.order_by("pk"):
             try:
                 batches.cancel_batch(batch, by=user.actor)
             except batches.AlreadyFinal as error:
@@ -87,7 +87,7 @@ class BatchAdmin(UndeletableAdmin, CountedAdmin):
                 sentence = gettext("Batch {reference} is being cancelled.")
                 self.message_user(request, sentence.format(reference=batch.reference))
 
-    @admin.display(description=_("state"), ordering="state")
+    @admin.display(description=_("status"), ordering="state")
     def state_chip(self, batch: Batch) -> str:
         return render_work_chip(BatchState(batch.state))
 
@@ -114,9 +114,9 @@ class PacketAdmin(UndeletableAdmin, CountedAdmin):
         "created_at",
         "page",
         "documents_link",
-        "kept",
+        "retention_period",
     ]
-    readonly_fields = ["settled", "page", "documents_link", "kept"]
+    readonly_fields = ["settled", "page", "documents_link", "retention_period"]
 
     def kept_because(self, obj: Packet) -> str:
         sentence = gettext("A packet and its documents cannot be deleted. {retention}")
@@ -126,7 +126,7 @@ class PacketAdmin(UndeletableAdmin, CountedAdmin):
         return obj.site.site_id
 
     @admin.display(description=_("retention"))
-    def kept(self, packet: Packet) -> str:
+    def retention_period(self, packet: Packet) -> str:
         return retention.said(packet.site.study)
 
     @admin.display(description=_("results"))
@@ -168,7 +168,7 @@ class ChunkAdmin(CountedAdmin):
     ]  # fmt: skip
     readonly_fields = ["state_chip", "settled"]
 
-    @admin.display(description=_("state"), ordering="state")
+    @admin.display(description=_("status"), ordering="state")
     def state_chip(self, chunk: Chunk) -> str:
         return render_work_chip(ChunkState(chunk.state))
 

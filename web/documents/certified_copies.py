@@ -1,4 +1,4 @@
-"""`/documents/<id>/copies/`: sign for a certified copy, and take it away."""
+"""`/documents/<id>/copies/`: sign certified copies of a document and download them."""
 
 import tempfile
 from contextlib import ExitStack
@@ -37,47 +37,49 @@ class CopyForm(SignedForm):
 @page(FORM)
 @sensitive_post_parameters("password")
 def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
+    """Show the copies that the person signed. With POST, sign another one."""
     document = get_visible_document(request.user, pk)
     form = CopyForm(request.POST or None)
-    if form.is_valid() and (by := form.signed(request.user, MEANING)):
+    if form.is_valid() and (by := form.sign(request.user, MEANING)):
         try:
             certification.certify(document, reason=form.cleaned_data["reason"], by=by)
-        except CertificationRefused as refused:
-            return _refused(request, document, refused)
+        except CertificationRefused as refusal:
+            return _render_refusal(request, document, refusal)
         messages.success(request, gettext("The certified copy was signed. Download it below."))
         return redirect("certified_copies", document.pk)
-    return _shown(request, document, form=form, status=400 if form.errors else 200)
+    return _render_page(request, document, form=form, status=400 if form.errors else 200)
 
 
 @page(DOWNLOAD)
 def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileResponse:
-    """The package, for whoever signed it."""
+    """Return the package of a copy to the person who signed it."""
     document = get_visible_document(request.user, pk)
-    signed = certification.find_certifications(document, request.user.actor_name)
-    found = next((each for each in signed if each.seq == seq), None)
-    if found is None:
+    certifications = certification.find_certifications(document, request.user.actor_name)
+    entry = next((entry for entry in certifications if entry.seq == seq), None)
+    if entry is None:
         raise Http404
-    with ExitStack() as refused:
-        file = refused.enter_context(tempfile.TemporaryFile())
+    with ExitStack() as closing:
+        file = closing.enter_context(tempfile.TemporaryFile())
         try:
-            certification.write_package(file, document, found)
-        except CertificationRefused as why:
-            return _refused(request, document, why)
-        by = request.user.actor
-        certification.record_download(document, found, by=by)
-        refused.pop_all()  # the response closes it
+            certification.write_package(file, document, entry)
+        except CertificationRefused as refusal:
+            return _render_refusal(request, document, refusal)
+        certification.record_download(document, entry, by=request.user.actor)
+        closing.pop_all()  # the response closes the file
     file.seek(0)
     name = f"certified-copy-{document.site.site_id}-{document.doc_id}-{seq}.zip"
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
 
 
-def _refused(request: SignedIn, document: Document, refused: CertificationRefused) -> HttpResponse:
-    """409 for what the document is; 503 for what we have let happen to it."""
-    status = 409 if isinstance(refused, DocumentNotOnFile) else 503
-    return _shown(request, document, refusal=str(refused), status=status)
+def _render_refusal(
+    request: SignedIn, document: Document, refusal: CertificationRefused
+) -> HttpResponse:
+    """Answer 409 if the document is not on file, and 503 if its archived file is damaged."""
+    status = 409 if isinstance(refusal, DocumentNotOnFile) else 503
+    return _render_page(request, document, refusal=str(refusal), status=status)
 
 
-def _shown(
+def _render_page(
     request: SignedIn,
     document: Document,
     *,

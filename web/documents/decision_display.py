@@ -1,4 +1,4 @@
-"""What pages show of decisions: those that were made, and those that can be."""
+"""Decisions of QA as pages show them: the recorded ones, and the ones that a person can make."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from web.shell.wording import describe_declared
 
 @dataclass(frozen=True, slots=True)
 class DecisionChoice:
-    """A button."""
+    """A button for one decision."""
 
     action: str
     label: str
@@ -21,48 +21,53 @@ class DecisionChoice:
 
 @dataclass(frozen=True, slots=True)
 class SignedDecision:
-    """A decision with its signature, and what of it has changed since."""
+    """A decision with its signature, and the fields that changed after it was signed."""
 
     decision: Decision
     changed: list[str]
-    account: str  # what is on record about the signer's account
+    account: str  # the note in the ledger about the signer's account
 
     @property
-    def was(self) -> str:
+    def declared_before(self) -> str:
         return describe_declared(self.decision.document_type, self.decision.doc_id)
 
     @property
-    def becomes(self) -> str:
+    def declared_after(self) -> str:
         return describe_declared(self.decision.new_document_type, self.decision.new_doc_id)
 
 
 def list_choices(
     person: User, document: Document, among: Collection[Action] = ()
 ) -> list[DecisionChoice]:
-    """The first one is what is usual."""
-    allowed = [
-        each for each in list_permitted_actions(person, document) if not among or each in among
+    """Return the decisions that a person can make about a document, the usual one first.
+
+    With `among`, the choices are limited to these actions.
+    """
+    actions = [
+        action
+        for action in list_permitted_actions(person, document)
+        if not among or action in among
     ]
     return [
-        DecisionChoice(action, str(RULES[action].label), is_first=number == 0)
-        for number, action in enumerate(allowed)
+        DecisionChoice(action, str(RULES[action].label), is_first=position == 0)
+        for position, action in enumerate(actions)
     ]
 
 
 def list_signed_decisions(document: Document) -> list[SignedDecision]:
-    made = document.qa_decisions.select_related("document__site", "other__site")
-    return [_with_signature(decision) for decision in made]
-
-
-def _with_signature(decision: Decision) -> SignedDecision:
-    entry = signature_payload.find_entry(decision)
-    return SignedDecision(
-        decision,
-        signature_payload.compare_with_entry(decision, entry),
-        signature_payload.get_account_note(entry),
-    )
+    """Return the decisions about a document, each compared with its entry in the ledger."""
+    signed = []
+    for decision in document.qa_decisions.select_related("document__site", "other__site"):
+        entry = signature_payload.find_entry(decision)
+        changed = signature_payload.compare_with_entry(decision, entry)
+        account = signature_payload.get_account_note(entry)
+        signed.append(SignedDecision(decision, changed, account))
+    return signed
 
 
 def list_decisions_leading_to(document: Document) -> list[Decision]:
-    """The decisions that lead here: an older version superseded, or moved from another site."""
+    """Return the decisions about other documents that name this one.
+
+    It superseded the other document, or the other one was moved here from another site.
+    """
     return list(document.decided_with.select_related("document__site"))

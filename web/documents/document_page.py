@@ -1,4 +1,4 @@
-"""One document: `/documents/<id>/`, and its original as a download."""
+"""The page of one document, `/documents/<id>/`, and the download of its original."""
 
 from django import forms
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed
@@ -15,7 +15,6 @@ from ingestion.models import Document
 from ingestion.review import decisions
 from ingestion.review.decision_rules import ACTIONS_ON_FILED
 from sites import retention
-from sites.models import User
 from web.documents.decision_display import (
     list_choices,
     list_decisions_leading_to,
@@ -29,6 +28,7 @@ from web.documents.timeline import build_timeline
 from web.shell.access import FORM, READ, SignedIn, page
 from web.shell.forms import PlainForm
 
+# The outcome of a document without findings and without a note.
 _PLAIN_OUTCOMES = {
     DocumentState.RECEIVED: _("The document is waiting to be checked."),
     DocumentState.VALIDATING: _("The document is being checked."),
@@ -41,41 +41,33 @@ _PLAIN_OUTCOMES = {
 @page(READ)
 def document_page(request: SignedIn, pk: int) -> HttpResponse:
     document = get_visible_document(request.user, pk)
-    afterwards = list_choices(request.user, document, ACTIONS_ON_FILED)
-    read = document.extractions.last()
+    choices = list_choices(request.user, document, ACTIONS_ON_FILED)
+    outcome = describe_outcome(document, for_staff=request.user.is_staff)
+    state = DocumentState(document.state)
+    plain_outcome = str(_PLAIN_OUTCOMES.get(state, ""))
+    if state in UNSETTLED_STATES and not host_heartbeat.is_any_running():
+        plain_outcome = gettext(
+            "No worker is running. Your file is saved, and the checks continue as soon as a "
+            "worker is running. If this message does not disappear, tell your administrator."
+        )
+    describe_retention = retention.said if request.user.is_staff else retention.term
     context = {
         "document": document,
-        "outcome": with_page_image(
-            describe_outcome(document, for_staff=request.user.is_staff), request.user, read
-        ),
+        "outcome": with_page_image(outcome, request.user, document.extractions.last()),
         "review_requests": document.review_requests.select_related("asked_by"),
-        "plain_outcome": _plain_outcome(DocumentState(document.state)),
+        "plain_outcome": plain_outcome,
         "extracted": list_extracted_values(document),
         "steps": build_timeline(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
         "has_original": downloads.can_view_file(request.user, document),
-        "kept": _kept(document, request.user),
-        "signed": list_signed_decisions(document),
-        "leading_here": list_decisions_leading_to(document),
-        "choices": afterwards,
-        "version": decisions.get_version(document) if afterwards else "",
-        "may_certify": downloads.is_file_open(document),
+        "retention": describe_retention(document.site.study),
+        "signed_decisions": list_signed_decisions(document),
+        "decisions_leading_here": list_decisions_leading_to(document),
+        "choices": choices,
+        "version": decisions.get_version(document) if choices else "",
+        "can_certify": downloads.is_file_open(document),
     }
     return render(request, "documents/page.html", context)
-
-
-def _plain_outcome(state: DocumentState) -> str:
-    if state in UNSETTLED_STATES and not host_heartbeat.is_any_running():
-        return gettext(
-            "No worker is running. Your file is saved, and the checks continue as soon as a "
-            "worker runs again. If this message stays, contact your administrator."
-        )
-    return str(_PLAIN_OUTCOMES.get(state, ""))
-
-
-def _kept(document: Document, user: User) -> str:
-    study = document.site.study
-    return retention.said(study) if user.is_staff else retention.term(study)
 
 
 class DownloadForm(PlainForm):
@@ -90,29 +82,28 @@ class DownloadForm(PlainForm):
 
 @page(FORM)
 def original(request: SignedIn, pk: int) -> HttpResponseBase:
-    """The bytes as they were sent: always an attachment, never shown inside our own pages.
+    """Return the file as it was received, as an attachment that browsers do not display.
 
-    Operations and administrators say why first, on a page, and send that. SecurityMiddleware adds
-    nosniff, so a browser takes the type from us alone.
+    Operations and administrators enter a reason first, in a form that this address shows.
+    SecurityMiddleware adds `nosniff`, so that browsers use only the declared media type.
     """
     document = get_visible_document(request.user, pk)
     if not downloads.must_give_reason(request.user):
-        return _given(request, document) if request.method != "POST" else _only_read()
+        if request.method == "POST":
+            return HttpResponseNotAllowed(["GET", "HEAD"])
+        return _send_file(request, document)
     if not downloads.can_view_file(request.user, document):
         raise Http404
     form = DownloadForm(request.POST or None)
     if form.is_valid():
-        return _given(request, document, form.cleaned_data["reason"])
+        return _send_file(request, document, form.cleaned_data["reason"])
     context = {"document": document, "form": form}
     status = 400 if form.errors else 200
     return render(request, "documents/download.html", context, status=status)
 
 
-def _only_read() -> HttpResponse:
-    return HttpResponseNotAllowed(["GET", "HEAD"])
-
-
-def _given(request: SignedIn, document: Document, reason: str = "") -> FileResponse:
+def _send_file(request: SignedIn, document: Document, reason: str = "") -> FileResponse:
+    """Record the download, and return the file. Raises Http404 if the person cannot view it."""
     try:
         content = downloads.open_original(document, request.user)
     except FileNotFoundError as error:
@@ -121,5 +112,5 @@ def _given(request: SignedIn, document: Document, reason: str = "") -> FileRespo
         by = request.user.actor
         downloads.record_download(document, content, by=by, reason=reason)
     filename = downloads.get_filename(document)
-    kind = downloads.get_media_type(filename)
-    return FileResponse(content, as_attachment=True, filename=filename, content_type=kind)
+    media_type = downloads.get_media_type(filename)
+    return FileResponse(content, as_attachment=True, filename=filename, content_type=media_type)

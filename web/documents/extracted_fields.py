@@ -3,7 +3,7 @@
 Values that an OCR engine read from an image are marked with the engine's confidence.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -38,10 +38,12 @@ _SIGNATURE_RESULTS = {
 
 @dataclass(frozen=True, slots=True)
 class ExtractedValue:
-    noun: str
+    """One value with its label, for example "Licence number"."""
+
+    label: str
     value: str
-    where: str  # "page 2"
-    how: str  # "" for text that stands in the file
+    page: str  # for example "page 2"; "" if it is unknown
+    source: str  # how it was read; "" for the text layer of the file
 
 
 def get_last_extraction(document: Document) -> Extraction | None:
@@ -51,45 +53,51 @@ def get_last_extraction(document: Document) -> Extraction | None:
 
 def list_extracted_values(document: Document) -> list[ExtractedValue]:
     """Return the values of a document; none if it was not read or its type is uncertain."""
-    last = get_last_extraction(document)
-    return list(_values(document, last)) if last else []
-
-
-def _values(document: Document, last: Extraction) -> Iterator[ExtractedValue]:
-    kind = TYPES.get(document.document_type)
-    nouns = {spec.name: spec.noun for spec in kind.fields} if kind else {}
+    extraction = get_last_extraction(document)
+    if extraction is None:
+        return []
+    document_type = TYPES.get(document.document_type)
+    nouns = {spec.name: spec.noun for spec in document_type.fields} if document_type else {}
     nouns["signature_date"] = gettext("date of the signature")
-    for field in last.fields:
+    values = []
+    for field in extraction.fields:
         noun = nouns.get(field["name"], field["name"].replace("_", " "))
-        yield ExtractedValue(
-            noun[:1].upper() + noun[1:], field["value"], _page(field["page"]), _how(field)
-        )
-    signature = last.signature or {}
+        label, page = noun[:1].upper() + noun[1:], _format_page(field["page"])
+        values.append(ExtractedValue(label, field["value"], page, _describe_source(field)))
+    signature = extraction.signature or {}
     if digital := signature.get("digital"):
-        signer = digital["signer"] or gettext("A certificate without a name")
         result = _SIGNATURE_RESULTS[SignatureResult(digital["result"])]
-        yield ExtractedValue(
-            gettext("Digitally signed by"),
-            signer,
-            _page(signature["page"]),
-            str(result).format_map(digital),
+        values.append(
+            ExtractedValue(
+                gettext("Digitally signed by"),
+                digital["signer"] or gettext("A certificate without a name"),
+                _format_page(signature["page"]),
+                str(result).format_map(digital),
+            )
         )
+    return values
 
 
-def _page(number: int | None) -> str:
+def _format_page(number: int | None) -> str:
     return gettext("page {n}").format(n=number) if number else ""
 
 
-def describe_reading(last: Extraction) -> list[str]:
+def describe_reading(extraction: Extraction) -> list[str]:
     """Return how the pages were read, for reviewers. Equal neighbouring pages share a line.
 
     Examples: "Pages 1 to 3: text layer of the file", "Page 4: scan at 200 dpi, confidence 91%".
     """
-    runs = groupby(last.pages, key=_way)
-    return [f"{_span([page['number'] for page in run])}: {way}" for way, run in runs]
+    lines = []
+    for method, pages in groupby(extraction.pages, key=_describe_method):
+        numbers = [page["number"] for page in pages]
+        span = gettext("Pages {first} to {last}").format(first=numbers[0], last=numbers[-1])
+        if len(numbers) == 1:
+            span = gettext("Page {n}").format(n=numbers[0])
+        lines.append(f"{span}: {method}")
+    return lines
 
 
-def _way(page: Mapping[str, Any]) -> str:
+def _describe_method(page: Mapping[str, Any]) -> str:
     if "error" in page:
         return gettext("could not be read ({error})").format(error=page["error"])
     if "blank" in page:
@@ -109,14 +117,8 @@ def _way(page: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _span(numbers: list[int]) -> str:
-    first, last = numbers[0], numbers[-1]
-    if first == last:
-        return gettext("Page {n}").format(n=first)
-    return gettext("Pages {first} to {last}").format(first=first, last=last)
-
-
-def _how(field: Mapping[str, Any]) -> str:
+def _describe_source(field: Mapping[str, Any]) -> str:
+    """Return how a value was read; "" for the text layer of the file."""
     if field["source"] == FORM_SOURCE:
         return gettext("form field")
     if field["source"] == DIGITAL_SIGNATURE_SOURCE:

@@ -1,4 +1,4 @@
-"""What a site asks for one document: another fetch, a look by QA, another type or person."""
+"""Requests of a site for one document: retry its download, review it, correct its declaration."""
 
 from typing import Any
 
@@ -20,21 +20,21 @@ from web.documents.outcomes import describe_outcome
 from web.shell.access import CHANGE, FORM, SignedIn, page
 from web.shell.forms import PlainForm, person_field, type_field
 
-MAX_REASON_LENGTH = 500  # characters
+MAX_REASON_CHARACTERS = 500
 
 
 class ReviewRequestForm(PlainForm):
     words = forms.CharField(
         label=_("Why do you think that the check is wrong?"),
-        help_text=_("QA reads your text. Name the page and describe what QA should look at."),
+        help_text=_("QA reads your text. Name the page, and describe what QA should check."),
         max_length=review_requests.MAX_REQUEST_LENGTH,
         widget=forms.Textarea(attrs={"rows": 6}),
-        error_messages={"required": _("Describe what QA should look at.")},
+        error_messages={"required": _("Describe what QA should check.")},
     )
 
 
 class DeclarationForm(PlainForm):
-    """What a document is and whose it is, and why that is corrected."""
+    """The corrected type and person of a document, and the reason for the correction."""
 
     document_type = type_field()
     person = person_field()
@@ -42,13 +42,13 @@ class DeclarationForm(PlainForm):
         label=_("Reason"),
         help_text=_("Recorded in the audit trail with your name."),
         min_length=MIN_REASON_CHARACTERS,
-        max_length=MAX_REASON_LENGTH,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
     def __init__(self, document: Document, *args: Any, **options: Any) -> None:
-        now = Declaration.of(document)
-        initial = {"document_type": now.document_type, "person": now.person}
+        current = Declaration.of(document)
+        initial = {"document_type": current.document_type, "person": current.person}
         super().__init__(*args, initial=initial, **options)
         self.document = document
         if not declarations.can_declare_person(document):
@@ -63,14 +63,14 @@ class DeclarationForm(PlainForm):
 
     @property
     def declared(self) -> Declaration:
-        """After `is_valid()`."""
+        """Return the entered type and person."""
         given = self.cleaned_data
         return Declaration(given.get("document_type", ""), given.get("person", "").strip())
 
 
 @page(FORM)
 def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
-    """Correct what the document was sent as; 409 where that cannot be done any more."""
+    """Correct the type and person of a document. Answer 409 if that is no longer possible."""
     document = get_own_document(request.user, pk)
     if missing := eligibility.may_upload(request.user):
         return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
@@ -81,17 +81,20 @@ def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
             declarations.correct_declaration(
                 document, form.declared, form.cleaned_data["reason"], by=by
             )
-        except declarations.RedeclarationRefused as refused:
-            form.add_error(None, str(refused))
-            document = get_own_document(request.user, pk)  # somebody was first: the page says so
+        except declarations.RedeclarationRefused as refusal:
+            form.add_error(None, str(refusal))
+            # The document changed in the meantime: show its current state.
+            document = get_own_document(request.user, pk)
         else:
             messages.info(
                 request,
-                gettext("Your correction is saved. The checks run again. See the result here."),
+                gettext(
+                    "Your correction was saved. The checks run again. This page shows the result."
+                ),
             )
             return redirect("document", pk)
     if why := declarations.explain_refusal(document):
-        context = {"document": document, "why": why, "typed": form.data.get("reason", "")}
+        context = {"document": document, "why": why, "entered_reason": form.data.get("reason", "")}
         return render(request, "documents/type_correction_refused.html", context, status=409)
     context = {"document": document, "outcome": describe_outcome(document), "form": form}
     return render(
@@ -101,7 +104,7 @@ def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
 
 @page(CHANGE)
 def retry_download(request: SignedIn, pk: int) -> HttpResponse:
-    """Ask its portal once more, for what the portal would not give."""
+    """Retry the download of a document that its portal did not deliver."""
     document = get_own_document(request.user, pk)
     by = request.user.actor
     try:
@@ -109,21 +112,26 @@ def retry_download(request: SignedIn, pk: int) -> HttpResponse:
     except retrying.RetryRefused as refusal:
         messages.info(request, str(refusal))
     else:
-        messages.info(request, gettext("The download is retried. See the result here."))
+        messages.info(
+            request, gettext("The download is being retried. This page shows the result.")
+        )
     return redirect("document", pk)
 
 
 @page(FORM)
 def request_review(request: SignedIn, pk: int) -> HttpResponse:
+    """Request a review of a rejected document by QA. Answer 409 if that is not possible."""
     document = get_own_document(request.user, pk)
     form = ReviewRequestForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             review_requests.request_review(document, form.cleaned_data["words"], user=request.user)
         except review_requests.ReviewRequestRefused:
-            document.refresh_from_db()  # somebody was first: the page says so
+            document.refresh_from_db()  # it changed in the meantime: show its current state
         else:
-            messages.info(request, gettext("QA has received your request. See the answer here."))
+            messages.info(
+                request, gettext("Your request was sent to QA. This page shows the decision.")
+            )
             return redirect("document", pk)
     if why := review_requests.explain_refusal(document):
         context = {

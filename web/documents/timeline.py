@@ -16,8 +16,7 @@ from ingestion.intake import corrections, declarations
 from ingestion.review.decision_rules import RULES
 from ingestion.rules.finding_texts import reason
 from sites.roles import label
-from web.shell.event_labels import label_event as event_label
-from web.shell.event_labels import name_people
+from web.shell.event_labels import label_event, name_people
 from web.shell.state_display import STATE_DISPLAYS, StateDisplay, state_label
 from web.shell.wording import describe_declared
 
@@ -28,20 +27,24 @@ _TRANSITION_LABELS: Mapping[DocumentState, str | Promise] = MappingProxyType(
         DocumentState.IN_REVIEW: gettext_lazy("Sent to QA for review"),
     }
 )
-_SYSTEMS: Mapping[str, str | Promise] = MappingProxyType({"worker": gettext_lazy("by SiteLedger")})
+_SYSTEM_NAMES: Mapping[str, str | Promise] = MappingProxyType(
+    {"worker": gettext_lazy("by SiteLedger")}
+)
 # Decisions of people, which are named by their event instead of the new state.
 _DECISION_EVENTS = frozenset(
     {"document.review_asked", corrections.REPLACED, *(rule.event for rule in RULES.values())}
 )
-_OTHER = StateDisplay("dash", "idle")  # an entry without a change of state, for example a view
+_WITHOUT_STATE = StateDisplay("dash", "idle")  # for entries such as a view
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineStep:
-    what: str
+    """One entry of the ledger, in words."""
+
+    label: str
     code: str
     at: datetime
-    who: str
+    person: str  # who did it, "by SiteLedger" for workers, or the role
     display: StateDisplay
 
 
@@ -56,26 +59,34 @@ def _describe_event(entry: Recorded) -> str:
     """Return the label of the event; for a correction also the old and the new declaration."""
     detail = entry.detail or {}
     if entry.event != declarations.REDECLARED or "new_name" not in detail:
-        return event_label(entry.event)
-    was = describe_declared(detail["old_type"], detail["old_name"])
-    becomes = describe_declared(detail["new_type"], detail["new_name"])
-    corrected = _("{event}: {corrected}. It was sent as {declared}")
-    return corrected.format(event=event_label(entry.event), corrected=becomes, declared=was)
+        return label_event(entry.event)
+    sentence = _("{event}: {corrected}. It was sent as {declared}")
+    return sentence.format(
+        event=label_event(entry.event),
+        corrected=describe_declared(detail["new_type"], detail["new_name"]),
+        declared=describe_declared(detail["old_type"], detail["old_name"]),
+    )
 
 
 def _build_step(entry: Recorded, names: Mapping[str, str]) -> TimelineStep:
-    who = names.get(entry.actor) or str(_SYSTEMS.get(entry.role, "")) or label(entry.role)
-    who = who or actors.without_process(entry.actor)
+    person = (
+        names.get(entry.actor)
+        or str(_SYSTEM_NAMES.get(entry.role, ""))
+        or label(entry.role)
+        or actors.without_process(entry.actor)
+    )
     if not entry.to_state:
-        return TimelineStep(event_label(entry.event), entry.code, entry.occurred_at, who, _OTHER)
-    state = DocumentState(entry.to_state)
-    what = str(_TRANSITION_LABELS.get(state, "")) or state_label(state)
-    if entry.event in _DECISION_EVENTS:
-        return TimelineStep(
-            _describe_event(entry), "", entry.occurred_at, who, STATE_DISPLAYS[state]
-        )
-    if state is DocumentState.RECEIVED and entry.from_state:
-        what = _("Back in the queue")
-    elif entry.code:
-        what = f"{what}: {reason(entry.code)[0].lower()}{reason(entry.code)[1:]}"
-    return TimelineStep(what, entry.code, entry.occurred_at, who, STATE_DISPLAYS[state])
+        step_label, code, display = label_event(entry.event), entry.code, _WITHOUT_STATE
+    elif entry.event in _DECISION_EVENTS:
+        step_label, code = _describe_event(entry), ""
+        display = STATE_DISPLAYS[DocumentState(entry.to_state)]
+    else:
+        state = DocumentState(entry.to_state)
+        step_label, code = str(_TRANSITION_LABELS.get(state) or state_label(state)), entry.code
+        display = STATE_DISPLAYS[state]
+        if state is DocumentState.RECEIVED and entry.from_state:
+            step_label = _("Back in the queue")
+        elif code:
+            code_label = reason(code)
+            step_label = f"{step_label}: {code_label[0].lower()}{code_label[1:]}"
+    return TimelineStep(step_label, code, entry.occurred_at, person, display)

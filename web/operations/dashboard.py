@@ -1,6 +1,7 @@
-"""`/admin/ops/`: how the work stands, at a glance. The page renews itself every ten seconds.
+"""The dashboard `/admin/ops/`, which updates itself every ten seconds.
 
-Each number leads to what is behind it. As many queries for a hundred thousand documents as for ten.
+Each number links to the list that it counts. The number of queries does not depend on the number of
+documents.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import run_checks
-from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -21,7 +21,7 @@ from django_q.models import Failure
 from audit.signing import anchors
 from audit.verification import runs
 from audit.verification.ledger_status import current_verdict, ledger_status
-from ingestion.core.states import ChunkState, DocumentState
+from ingestion.core.states import ChunkState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import AlarmRow, Chunk, Document, WorkerHost
 from ingestion.operations import (
@@ -31,96 +31,23 @@ from ingestion.operations import (
     throughput,
     work_status,
 )
-from ingestion.operations.alarms import Alarm
 from ingestion.rules.finding_texts import reason
 from ingestion.storage import disk_space
 from web.operations import portals
+from web.permissions import VIEW_OPERATIONS
 from web.shell import charts
 from web.shell.access import READ, SignedIn, page
 from web.shell.charts import AreaChart, ChartSeries, ColumnChart
 
-SEE, OPERATE = "ingestion.view_chunk", "ingestion.retry_document"
 POLL_MILLISECONDS = 10_000
-WEEK = timedelta(days=7)
-
-
-@page(READ, permission=SEE)
-def dashboard(request: SignedIn) -> HttpResponse:
-    is_fragment = bool(request.headers.get("X-Fragment"))
-    context = {"poll": POLL_MILLISECONDS, **_numbers(timezone.now())}
-    if is_fragment:
-        return render(request, "ops/_live.html", context)
-    # Once for each page that is opened: what is set does not change while one looks.
-    context["checks"] = [
-        each for each in run_checks(databases=["default"]) if not each.is_silenced()
-    ]
-    return render(request, "ops/dashboard.html", context)
-
-
-def _numbers(now: datetime) -> dict[str, Any]:
-    states = _states()
-    unsettled = sum(states.get(state, 0) for state in (_S.RECEIVED, _S.VALIDATING))
-    lines = portals.list_busy_portals()
-    return {
-        "now": now,
-        **_work(unsettled),
-        **_today(now),
-        **_ledger(),
-        "alarms": _alarms(),
-        "at_limit": [line for line in lines if line.is_at_limit and line.waiting],
-        "portals": lines[: portals.MAX_PORTALS_SHOWN],
-        "portals_left_out": max(0, len(lines) - portals.MAX_PORTALS_SHOWN),
-        "hosts": _hosts(),
-        "stuck": stuck.count_stuck(now),
-        "failed": Failure.objects.filter(success=False).count(),
-        "disks": _disks(),
-        "hours": _hours(now),
-        "depth": _depth(now, unsettled),
-        "reasons": _reasons(now),
-    }
-
-
-_S = DocumentState
-
-
-def _alarms() -> list[tuple[Alarm, datetime | None]]:
-    """With the moment since when they ring; None: no worker host has noticed it yet."""
-    began = dict(AlarmRow.objects.filter(over_at=None).values_list("key", "began_at"))
-    return [(alarm, began.get(alarm.key)) for alarm in alarms.find_alarms().alarms]
-
-
-def _states() -> dict[str, int]:
-    rows = Document.objects.unsettled().order_by()
-    return dict(rows.values_list("state").annotate(Count("pk")))
-
-
-def _work(unsettled: int) -> dict[str, Any]:
-    in_hand = Document.objects.unsettled().filter(chunk__state=ChunkState.RUNNING).count()
-    return {
-        "waiting": unsettled - in_hand,
-        "oldest": work_status.get_oldest_due_seconds(),
-        "in_hand": in_hand,
-        "chunks": Chunk.objects.running().count(),
-    }
-
-
-def _today(now: datetime) -> dict[str, Any]:
-    filed, rejected = throughput.count_today(now)
-    return {"filed": filed, "rejected": metrics.compute_percentage(rejected, filed + rejected)}
-
-
-def _ledger() -> dict[str, Any]:
-    return {
-        "verdict": current_verdict(),
-        "standing": ledger_status(),
-        "check": next(iter(runs.latest_runs(1)), None),
-        "unanchored": anchors.list_unanchored(),
-    }
+REASONS_PERIOD = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerHosts:
-    all: Sequence[tuple[WorkerHost, bool]]  # is it alive?
+    """The worker hosts of the last 24 hours, each with whether it still sends heartbeats."""
+
+    all: Sequence[tuple[WorkerHost, bool]]
 
     @property
     def alive(self) -> list[WorkerHost]:
@@ -135,8 +62,8 @@ class WorkerHosts:
         return sum(host.workers for host in self.alive)
 
     @property
-    def room(self) -> int:
-        """Chunks that all their shifts together hold at a time, without the urgent ones."""
+    def max_chunks(self) -> int:
+        """Return how many chunks all shifts hold at a time, without the urgent chunks."""
         return self.workers * int(settings.SHIFT_MAX_CHUNKS)
 
     @property
@@ -144,25 +71,82 @@ class WorkerHosts:
         return max((host.seen_at for host, _ in self.all), default=None)
 
 
-def _hosts() -> WorkerHosts:
-    return WorkerHosts(
-        [(host, host_heartbeat.is_host_alive(host)) for host in host_heartbeat.list_hosts()]
-    )
+@page(READ, permission=VIEW_OPERATIONS)
+def dashboard(request: SignedIn) -> HttpResponse:
+    is_fragment = bool(request.headers.get("X-Fragment"))
+    now, unsettled = timezone.now(), Document.objects.unsettled().count()
+    context = {
+        "poll": POLL_MILLISECONDS,
+        "now": now,
+        **_count_work(now, unsettled),
+        **_get_ledger_status(),
+        **_get_portals_and_machines(),
+        **_build_charts(now, unsettled),
+    }
+    if is_fragment:
+        return render(request, "ops/_live.html", context)
+    # The checks run only for the whole page: settings do not change while it is open.
+    checks = run_checks(databases=["default"])
+    context["checks"] = [check for check in checks if not check.is_silenced()]
+    return render(request, "ops/dashboard.html", context)
 
 
-def _disks() -> list[tuple[str, int, int]]:
-    """Return name, free space in percent and free bytes of each folder."""
-    labels = {"archive": _("Archive folder"), "spool": _("Spool folder")}
-    return [
-        (labels[name], disk_space.get_free_percent(setting), disk_space.get_free_bytes(setting))
-        for name, setting in disk_space.list_folders().items()
-    ]
+def _count_work(now: datetime, unsettled: int) -> dict[str, Any]:
+    """Return the numbers of documents, chunks and failures, and the alarms.
+
+    `unsettled` is the number of documents that workers have not finished.
+    """
+    in_progress = Document.objects.unsettled().filter(chunk__state=ChunkState.RUNNING).count()
+    filed, rejected = throughput.count_today(now)
+    # An alarm that no worker host has noticed yet has no start.
+    alarm_starts = dict(AlarmRow.objects.filter(over_at=None).values_list("key", "began_at"))
+    return {
+        "waiting": unsettled - in_progress,
+        "oldest_due_seconds": work_status.get_oldest_due_seconds(),
+        "in_progress": in_progress,
+        "running_chunks": Chunk.objects.running().count(),
+        "filed": filed,
+        "rejected_percent": metrics.compute_percentage(rejected, filed + rejected),
+        "stuck": stuck.count_stuck(now),
+        "failed_tasks": Failure.objects.filter(success=False).count(),
+        "alarms": [(alarm, alarm_starts.get(alarm.key)) for alarm in alarms.find_alarms().alarms],
+    }
 
 
-def _hours(now: datetime) -> ColumnChart:
+def _get_ledger_status() -> dict[str, Any]:
+    return {
+        "verdict": current_verdict(),
+        "ledger_status": ledger_status(),
+        "last_verification": next(iter(runs.latest_runs(1)), None),
+        "unanchored": anchors.list_unanchored(),
+    }
+
+
+def _get_portals_and_machines() -> dict[str, Any]:
+    portal_lines = portals.list_busy_portals()
+    folder_labels = {"archive": _("Archive folder"), "spool": _("Spool folder")}
+    return {
+        "portals": portal_lines[: portals.MAX_PORTALS_SHOWN],
+        "portals_not_shown": max(0, len(portal_lines) - portals.MAX_PORTALS_SHOWN),
+        "portals_at_limit": [line for line in portal_lines if line.is_at_limit and line.waiting],
+        "hosts": WorkerHosts(
+            [(host, host_heartbeat.is_host_alive(host)) for host in host_heartbeat.list_hosts()]
+        ),
+        "disks": [
+            (
+                folder_labels[name],
+                disk_space.get_free_percent(path),
+                disk_space.get_free_bytes(path),
+            )
+            for name, path in disk_space.list_folders().items()
+        ],
+    }
+
+
+def _build_charts(now: datetime, unsettled: int) -> dict[str, Any]:
     hours = throughput.count_by_hour(now)
     filed, rejected = sum(hour.filed for hour in hours), sum(hour.rejected for hour in hours)
-    return ColumnChart(
+    hours_chart = ColumnChart(
         key="hours",
         title=_("Documents per hour, last 24 hours"),
         description=_("Filed: {filed}. Rejected: {rejected}. The table shows each hour.").format(
@@ -174,24 +158,24 @@ def _hours(now: datetime) -> ColumnChart:
             ChartSeries(_("Rejected"), "c2", [hour.rejected for hour in hours]),
         ],
     )
-
-
-def _depth(now: datetime, unsettled: int) -> AreaChart:
-    points = throughput.compute_queue_depth(now, unsettled)
-    at, most = max(points, key=lambda point: point[1])
-    return AreaChart(
+    depths = throughput.compute_queue_depth(now, unsettled)
+    time_of_maximum, maximum = max(depths, key=lambda point: point[1])
+    depth_chart = AreaChart(
         key="depth",
         title=_("Documents waiting or in progress, last 60 minutes"),
-        description=_("Now: {now}. Maximum: {most} at {time} UTC.").format(
-            now=f"{unsettled:,}", most=f"{most:,}", time=f"{at:%H:%M}"
+        description=_("Now: {now}. Maximum: {maximum} at {time} UTC.").format(
+            now=f"{unsettled:,}", maximum=f"{maximum:,}", time=f"{time_of_maximum:%H:%M}"
         ),
-        labels=[f"{point[0]:%H:%M}" for point in points],
-        values=[point[1] for point in points],
+        labels=[f"{time:%H:%M}" for time, _depth in depths],
+        values=[depth for _time, depth in depths],
     )
-
-
-def _reasons(now: datetime) -> list[charts.Bar]:
-    codes = metrics.count_rejections_by_code(Document.objects.all(), now - WEEK)
-    documents = reverse("admin:ingestion_document_changelist")
-    rows = [(reason(code), n, f"{documents}?code={code}") for code, n in codes.items()]
-    return charts.build_bars(rows, "c2")
+    codes = metrics.count_rejections_by_code(Document.objects.all(), now - REASONS_PERIOD)
+    documents_url = reverse("admin:ingestion_document_changelist")
+    rows = [
+        (reason(code), number, f"{documents_url}?code={code}") for code, number in codes.items()
+    ]
+    return {
+        "hours_chart": hours_chart,
+        "depth_chart": depth_chart,
+        "rejection_bars": charts.build_bars(rows, "c2"),
+    }

@@ -1,7 +1,7 @@
-"""Portals as operations see them: how much of their limit is spent, and who does not answer."""
+"""Portals on the dashboard: the used share of their request limit, and whether they respond."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,17 +14,19 @@ from ingestion.models import Document, PortalLimitState
 from sites.models import Portal
 from web.shell.charts import Bar
 
-MAX_PORTALS_SHOWN = 12  # portals in the table: those that are nearest to their limit, or down
-MAX_SITES_NAMED = 3  # sites of one portal that are named
+MAX_PORTALS_SHOWN = 12  # in the table: portals that do not respond, then the busiest ones
+MAX_SITES_NAMED = 3  # in the row of one portal
 
 
 @dataclass(frozen=True, slots=True)
 class PortalLine:
+    """One portal in the table of the dashboard."""
+
     portal: Portal
-    sites: str  # their numbers
-    used: float  # `PortalLimitState.used`
+    sites: str  # the numbers of its sites
+    used: float  # the used share of the request limit; 1.0 means that the limit is reached
     waiting: int  # documents
-    next_probe_at: datetime | None  # None: it answers
+    next_probe_at: datetime | None  # None if the portal responds
 
     @property
     def is_at_limit(self) -> bool:
@@ -39,28 +41,30 @@ class PortalLine:
 
 
 def list_busy_portals() -> list[PortalLine]:
-    """Those that are asked just now, or do not answer. Three queries."""
+    """Return the portals that receive requests or do not respond, with three queries.
+
+    Portals that do not respond come first, then those closest to their request limit.
+    """
     now = time.time()
-    busy = Q(tat__gt=now * 1e6) | ~Q(breaker=BreakerState.CLOSED)
-    rows = PortalLimitState.objects.filter(busy).select_related("portal")
+    is_busy = Q(tat__gt=now * 1e6) | ~Q(breaker=BreakerState.CLOSED)
+    rows = PortalLimitState.objects.filter(is_busy).select_related("portal")
     limit_states = list(rows.prefetch_related("portal__sites"))
-    waiting = _waiting([limit_state.portal_id for limit_state in limit_states])
-    found = [_line(limit_state, waiting, now) for limit_state in limit_states]
-    return sorted(found, key=lambda line: (line.next_probe_at is None, -line.used))
+    portals = [limit_state.portal_id for limit_state in limit_states]
+    documents = Document.objects.unsettled().exclude(url="").filter(site__portal__in=portals)
+    waiting = dict(documents.order_by().values_list("site__portal").annotate(Count("pk")))
+    lines = [_build_line(limit_state, waiting, now) for limit_state in limit_states]
+    return sorted(lines, key=lambda line: (line.next_probe_at is None, -line.used))
 
 
-def _waiting(portals: Iterable[int]) -> Mapping[int, int]:
-    rows = Document.objects.unsettled().exclude(url="").filter(site__portal__in=portals)
-    return dict(rows.order_by().values_list("site__portal").annotate(Count("pk")))
-
-
-def _line(limit_state: PortalLimitState, waiting: Mapping[int, int], now: float) -> PortalLine:
+def _build_line(
+    limit_state: PortalLimitState, waiting: Mapping[int, int], now: float
+) -> PortalLine:
     portal = limit_state.portal
     numbers = [site.site_id for site in portal.sites.all()]
-    named, left_out = ", ".join(numbers[:MAX_SITES_NAMED]), len(numbers) - MAX_SITES_NAMED
-    if left_out > 0:
-        more = ngettext("{sites} and {n} more", "{sites} and {n} more", left_out)
-        named = more.format(sites=named, n=left_out)
+    named, others = ", ".join(numbers[:MAX_SITES_NAMED]), len(numbers) - MAX_SITES_NAMED
+    if others > 0:
+        more = ngettext("{sites} and {n} more", "{sites} and {n} more", others)
+        named = more.format(sites=named, n=others)
     is_down = limit_state.breaker != BreakerState.CLOSED
     return PortalLine(
         portal=portal,

@@ -1,4 +1,4 @@
-"""`/admin/ops/stuck/`: what does not go on by itself, and what a person may do about it."""
+"""The page `/admin/ops/stuck/`: items that need a person before they continue, with the actions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -19,8 +19,8 @@ from audit.ledger.context import change_reason
 from ingestion.dispatch import recovery
 from ingestion.intake import retrying
 from ingestion.operations import stuck as stuck_items
-from ingestion.rules.finding_texts import reason as words_of
-from web.operations.dashboard import OPERATE, SEE
+from ingestion.rules.finding_texts import reason as label_code
+from web.permissions import RETRY_DOCUMENTS, VIEW_OPERATIONS
 from web.shell.access import CHANGE, READ, SignedIn, page
 from web.shell.forms import PlainForm
 from web.shell.request_limits import whole_number
@@ -29,7 +29,11 @@ ITEMS_PER_PAGE = 50
 
 
 class StuckItemsForm(PlainForm):
-    """`chosen` are keys of rows; `code` chooses all that are held for it."""
+    """The selected rows, and the reason for an action.
+
+    `chosen` has the keys of rows. `code` limits "all" to documents that are held for this code.
+    `name` distinguishes the forms of the page.
+    """
 
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
@@ -56,14 +60,14 @@ class StuckItemsForm(PlainForm):
         return given
 
 
-@page(READ, permission=SEE)
+@page(READ, permission=VIEW_OPERATIONS)
 def stuck_items_page(request: SignedIn) -> HttpResponse:
-    return _page(request)
+    return _render_page(request)
 
 
-@page(CHANGE, permission=OPERATE)
+@page(CHANGE, permission=RETRY_DOCUMENTS)
 def retry_held(request: SignedIn) -> HttpResponse:
-    """Held documents go back into the queue: those that are chosen, or all of a code."""
+    """Put held documents back into the queue: the selected ones, or all of a code."""
     form = StuckItemsForm(request.POST, name="retry")
 
     def act(by: Actor) -> str:
@@ -78,12 +82,12 @@ def retry_held(request: SignedIn) -> HttpResponse:
         )
         return sentence.format(n=done)
 
-    return _done(request, form, act)
+    return _run_action(request, form, act)
 
 
-@page(CHANGE, permission=OPERATE)
+@page(CHANGE, permission=RETRY_DOCUMENTS)
 def retry_now(request: SignedIn) -> HttpResponse:
-    """Documents past their deadline need not wait for their next attempt."""
+    """Retry selected documents that are past their deadline, before their next attempt is due."""
     form = StuckItemsForm(request.POST, name="now")
 
     def act(by: Actor) -> str:
@@ -93,10 +97,10 @@ def retry_now(request: SignedIn) -> HttpResponse:
         sentence = ngettext("{n} document is due now.", "{n} documents are due now.", done)
         return sentence.format(n=done)
 
-    return _done(request, form, act)
+    return _run_action(request, form, act)
 
 
-@page(CHANGE, permission=OPERATE)
+@page(CHANGE, permission=RETRY_DOCUMENTS)
 def release_leases(request: SignedIn) -> HttpResponse:
     """Release expired leases. The documents of their chunks are due again."""
     form = StuckItemsForm(request.POST, name="release")
@@ -107,46 +111,46 @@ def release_leases(request: SignedIn) -> HttpResponse:
         sentence = ngettext("{n} lease was released.", "{n} leases were released.", done)
         return sentence.format(n=done)
 
-    return _done(request, form, act)
+    return _run_action(request, form, act)
 
 
-def _done(request: SignedIn, form: StuckItemsForm, act: Callable[[Actor], str]) -> HttpResponse:
-    """What was written comes back with what is wrong; what is done is said."""
+def _run_action(
+    request: SignedIn, form: StuckItemsForm, act: Callable[[Actor], str]
+) -> HttpResponse:
+    """Call `act` with the reason of the form and show its message; show the page on errors."""
     if not form.is_valid():
-        return _page(request, form, status=400)
+        return _render_page(request, form, status=400)
     user = request.user
     with change_reason(form.cleaned_data["reason"]):
         messages.success(request, act(user.actor))
     return redirect("ops_stuck")
 
 
-def _page(
-    request: SignedIn, wrong: StuckItemsForm | None = None, status: int = 200
+def _render_page(
+    request: SignedIn, invalid: StuckItemsForm | None = None, status: int = 200
 ) -> HttpResponse:
     now, code = timezone.now(), request.GET.get("code", "")
-    if wrong is not None:
-        code = wrong.data.get("code", "")
+    if invalid is not None:
+        code = invalid.data.get("code", "")
     held = stuck_items.find_held()
     codes = held.order_by("code").values_list("code").annotate(n=Count("pk"))
-    chosen = held.filter(code=code) if code else held
-    forms_ = {name: StuckItemsForm(name=name, code=code) for name in ("retry", "now", "release")}
-    if wrong is not None:
-        forms_[wrong.name] = wrong
+    held_of_code = held.filter(code=code) if code else held
+    forms_by_name = {
+        name: StuckItemsForm(name=name, code=code) for name in ("retry", "now", "release")
+    }
+    if invalid is not None:
+        forms_by_name[invalid.name] = invalid
     context = {
-        "codes": [(each, words_of(each), number) for each, number in codes],
+        "codes": [(each, label_code(each), number) for each, number in codes],
         "code": code,
-        "page": _paged(chosen, request),
+        "page": Paginator(held_of_code, ITEMS_PER_PAGE).get_page(request.GET.get("page")),
         "past_deadline": list(stuck_items.find_past_deadline(now)[:ITEMS_PER_PAGE]),
         "expired_leases": list(stuck_items.find_expired_leases()[:ITEMS_PER_PAGE]),
         "unclaimed_chunks": stuck_items.count_unclaimed_chunks(now),
-        "form": wrong,
-        "retry_form": forms_["retry"],
-        "now_form": forms_["now"],
-        "release_form": forms_["release"],
-        "may_operate": request.user.has_perm(OPERATE),
+        "form": invalid,
+        "retry_form": forms_by_name["retry"],
+        "now_form": forms_by_name["now"],
+        "release_form": forms_by_name["release"],
+        "can_retry": request.user.has_perm(RETRY_DOCUMENTS),
     }
     return render(request, "ops/stuck.html", context, status=status)
-
-
-def _paged(rows: "QuerySet[Any]", request: SignedIn) -> Any:
-    return Paginator(rows, ITEMS_PER_PAGE).get_page(request.GET.get("page"))

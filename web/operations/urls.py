@@ -1,4 +1,4 @@
-"""Below /admin/ops/."""
+"""URLs below /admin/ops/."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Pages of packets: upload, list, progress."""
+"""Pages of packets: upload, list and progress."""

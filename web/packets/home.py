@@ -1,4 +1,4 @@
-"""A coordinator's start page, `/`: what needs them, and their packets."""
+"""The start page of coordinators, `/`: documents that need an action, and their packets."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,35 +23,35 @@ PACKETS_PER_PAGE = 15
 
 @page(READ)
 def home(request: SignedIn) -> HttpResponse:
+    """Show the start page of a coordinator. Redirect staff to the start page of their role."""
     if request.user.is_staff:
         return redirect(start_page(request.user))
     waiting = Document.objects.visible_to(request.user).needing_site()
-    packets = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
-    page = Paginator(packets, PACKETS_PER_PAGE).get_page(request.GET.get("page"))
+    rows = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
+    packets = Paginator(rows, PACKETS_PER_PAGE).get_page(request.GET.get("page"))
     own_sites = Site.objects.of(request.user)
     context = {
         "has_site": own_sites.exists(),
-        "silent": work_status.find_silent_portal_sites(own_sites),
+        "sites_of_silent_portals": work_status.find_silent_portal_sites(own_sites),
         "waiting": list_needing_action(waiting),
         "waiting_count": waiting.count(),
-        "page": page,
-        "packets": _with_progress(page.object_list),
+        "page": packets,
+        "packets": _add_progress(packets.object_list),
     }
     return render(request, "home.html", context)
 
 
-def _with_progress(packets: Iterable[Packet]) -> list[tuple[Packet, PacketProgress]]:
-    """The same few queries for any number of packets."""
-    shown = list(packets)
-    counts: dict[int, dict[DocumentState, int]] = {packet.pk: {} for packet in shown}
-    states = Document.objects.filter(packet__in=shown).order_by().values_list("packet", "state")
-    for packet, state, number in states.annotate(Count("pk")):
-        counts[packet][DocumentState(state)] = number
-    needing = Counter(
-        Document.objects.needing_site().filter(packet__in=shown).values_list("packet", flat=True)
-    )
+def _add_progress(packets: Iterable[Packet]) -> list[tuple[Packet, PacketProgress]]:
+    """Return each packet with its progress. The number of queries does not depend on theirs."""
+    packets = list(packets)
+    counts: dict[int, dict[DocumentState, int]] = {packet.pk: {} for packet in packets}
+    states = Document.objects.filter(packet__in=packets).order_by().values_list("packet", "state")
+    for packet_key, state, number in states.annotate(Count("pk")):
+        counts[packet_key][DocumentState(state)] = number
+    needing_site = Document.objects.needing_site().filter(packet__in=packets)
+    needing = Counter(needing_site.values_list("packet", flat=True))
     has_worker = host_heartbeat.is_any_running()
     return [
         (packet, PacketProgress(counts[packet.pk], needing[packet.pk], has_worker=has_worker))
-        for packet in shown
+        for packet in packets
     ]

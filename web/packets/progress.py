@@ -17,7 +17,7 @@ class PacketProgress:
     """The progress of one packet.
 
     `needing` is the number of documents that need an action of the site (`needing_site`).
-    `has_worker` says whether a worker is running. It matters while documents wait for one.
+    `has_worker` tells whether a worker is running, which matters while documents wait for one.
     """
 
     counts: Mapping[DocumentState, int]
@@ -30,7 +30,7 @@ class PacketProgress:
 
     @property
     def settled(self) -> int:
-        return sum(n for state, n in self.counts.items() if state in SETTLED_STATES)
+        return sum(number for state, number in self.counts.items() if state in SETTLED_STATES)
 
     @property
     def is_done(self) -> bool:
@@ -38,7 +38,7 @@ class PacketProgress:
 
     @property
     def replaced(self) -> int:
-        """The number of documents that the site has replaced since they came back."""
+        """Return the number of rejected or returned documents that the site has replaced."""
         returned = (*STATES_NEEDING_SITE, DocumentState.WITHDRAWN)
         return sum(self.counts.get(state, 0) for state in returned) - self.needing
 
@@ -47,7 +47,13 @@ class PacketProgress:
         return not self.is_done and not self.has_worker
 
     @property
+    def on_file(self) -> int:
+        filed = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
+        return sum(self.counts.get(state, 0) for state in filed)
+
+    @property
     def headline(self) -> str:
+        """Return the heading of the packet: the most urgent fact about its documents."""
         if self.is_stopped:
             return _("Checking has stopped: no worker is running")
         if not self.is_done:
@@ -61,11 +67,11 @@ class PacketProgress:
                 self.needing,
             )
             return sentence.format(n=self.needing, total=self.total)
-        return self._final_headline
+        return self._settled_headline
 
     @property
-    def _final_headline(self) -> str:
-        """The headline of a packet that needs nothing of its site."""
+    def _settled_headline(self) -> str:
+        """Return the heading of a packet that is checked and needs no action of its site."""
         if self.counts.get(DocumentState.HELD):
             return _("Held by us. You do not need to do anything")
         if self.counts.get(DocumentState.IN_REVIEW):
@@ -82,32 +88,26 @@ class PacketProgress:
         return _("Finished")
 
     @property
-    def on_file(self) -> int:
-        return sum(
-            self.counts.get(state, 0) for state in (DocumentState.ARCHIVED, DocumentState.DEDUPED)
-        )
-
-    @property
     def sentence(self) -> str:
-        """The counts in a sentence, for example "2 of 4 checked. 2 filed, 0 rejected."."""
+        """Return the counts in a sentence, for example "2 of 4 checked. 2 filed, 0 rejected."."""
         others = (
             state for state in DocumentState if state in SETTLED_STATES and self.counts.get(state)
         )
-        counted = dict.fromkeys((*_ALWAYS_COUNTED, *others))
+        states = dict.fromkeys((*_ALWAYS_COUNTED, *others))
         sentence = _("{settled} of {total} checked. {counts}.")
         return sentence.format(
             settled=self.settled,
             total=self.total,
-            counts=", ".join(map(self._count_of, counted)),
+            counts=", ".join(map(self._count_in_words, states)),
         )
 
-    def _count_of(self, state: DocumentState) -> str:
+    def _count_in_words(self, state: DocumentState) -> str:
         count = self.counts.get(state, 0)
         return _("{n} {state}").format(n=count, state=state_label(state).lower())
 
     @property
     def verdict(self) -> tuple[StateDisplay, str]:
-        """The result as the icon and the words of one chip, the most urgent first."""
+        """Return the icon and the words of one chip: the most urgent fact about the documents."""
         if self.needing:
             return STATE_DISPLAYS[DocumentState.REJECTED], _("{n} to correct").format(
                 n=self.needing
@@ -118,7 +118,7 @@ class PacketProgress:
             return STATE_DISPLAYS[DocumentState.VALIDATING], state_label(DocumentState.VALIDATING)
         for state in (DocumentState.HELD, DocumentState.IN_REVIEW, DocumentState.CANCELLED):
             if self.counts.get(state):
-                return STATE_DISPLAYS[state], self._count_of(state)
+                return STATE_DISPLAYS[state], self._count_in_words(state)
         if self.replaced:
             return STATE_DISPLAYS[DocumentState.WITHDRAWN], _("{n} replaced").format(
                 n=self.replaced

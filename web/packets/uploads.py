@@ -1,7 +1,7 @@
-"""Upload a packet, `/packets/new/`, or what comes in the place of one rejected document.
+"""The upload of a packet, `/packets/new/`, and of a file that replaces one document.
 
-One form, with JavaScript and without. Its script sends each file as it is chosen
-(`web.packets.files`).
+Both use one form, which works with and without JavaScript. Its script uploads each file as soon as
+it is selected (`web.packets.files`).
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import corrections, drafts
-from ingestion.models import Draft, Packet
+from ingestion.models import Draft
 from ingestion.operations import work_status
 from ingestion.rules.document_types import TYPES
 from sites import eligibility
@@ -34,28 +34,31 @@ def upload_packet(request: SignedIn) -> HttpResponse:
     sites = Site.objects.of(request.user).select_related("study")
     form = UploadForm(request.user, list(sites))
     if request.method == "POST":
-        return _sent(request, form)
-    form.open(request.GET.dict())
-    return _drawn(request, form)
+        return _process_form(request, form)
+    form.load(request.GET.dict())
+    return _render_form(request, form)
 
 
 @login_not_required
 @page(READ)
 def upload_allowed(request: HttpRequest) -> HttpResponse:
-    """204 if whoever sent this request may upload, else 401: nginx asks before it reads a body."""
-    kind, _, token = request.headers.get("Authorization", "").partition(" ")
-    if kind.lower() == "bearer":
-        is_known = ApiToken.objects.presented(token.strip()) is not None
+    """Answer 204 if the sender of this request can upload, else 401.
+
+    nginx sends this request before it reads the body of an upload.
+    """
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        is_allowed = ApiToken.objects.presented(token.strip()) is not None
     else:
-        is_known = request.user.is_authenticated
-    return HttpResponse(status=204 if is_known else 401)
+        is_allowed = request.user.is_authenticated
+    return HttpResponse(status=204 if is_allowed else 401)
 
 
 @page(FORM)
 def upload_correction(request: SignedIn, pk: int) -> HttpResponse:
-    """The same form for one document, with its site, type and person filled in.
+    """Show the form for one document, with its site, type and person filled in.
 
-    409 where there is nothing to correct.
+    Answer 409 if the document cannot be corrected.
     """
     document = get_own_document(request.user, pk)
     if missing := eligibility.may_upload(request.user):
@@ -63,39 +66,53 @@ def upload_correction(request: SignedIn, pk: int) -> HttpResponse:
     sites = Site.objects.of(request.user).filter(pk=document.site_id)
     form = UploadForm(request.user, list(sites.select_related("study")), corrects=document)
     if request.method == "POST":
-        return _sent(request, form)
+        return _process_form(request, form)
     if why := corrections.explain_refusal(document):
         newer = corrections.find_correction(document) or corrections.find_newer_version(document)
         context = {"document": document, "why": why, "newer": newer}
         return render(request, "documents/correction_refused.html", context, status=409)
-    form.open({"type": document.document_type, "person": declared_person_of(document)})
-    return _drawn(request, form)
+    form.load({"type": document.document_type, "person": declared_person_of(document)})
+    return _render_form(request, form)
 
 
 def _upload_not_allowed(request: SignedIn, missing: Sequence[eligibility.Missing]) -> HttpResponse:
     return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
 
 
-def _sent(request: SignedIn, form: UploadForm) -> HttpResponse:
-    if not request.FILES and (
-        packet := drafts.find_sent_packet(request.user, request.POST.get("token", ""))
-    ):
-        return _accepted(request, packet)
-    if "remove" in request.POST:
+def _process_form(request: SignedIn, form: UploadForm) -> HttpResponse:
+    """Register the packet. Answer browsers with pages, and the script with JSON."""
+    packet = None
+    if not request.FILES:  # a form without files may be sent twice
+        packet = drafts.find_sent_packet(request.user, request.POST.get("token", ""))
+    if packet is None and "remove" in request.POST:
         form.save(request)
-        return _drawn(request, form)
-    if packet := form.submit(request):
-        return _accepted(request, packet)
-    return _refused(request, form)
+        return _render_form(request, form)
+    packet = packet or form.submit(request)
+    is_browser = request.accepts("text/html")
+    if packet is None:
+        if is_browser:
+            return _render_form(request, form, status=422)
+        problems = [
+            {"anchor": problem.anchor, "message": problem.message} for problem in form.problems
+        ]
+        return JsonResponse({"problems": problems}, status=422)
+    if is_browser:
+        return redirect("packet", packet.reference)
+    return JsonResponse({"location": reverse("packet", args=[packet.reference])}, status=201)
 
 
-def _drawn(request: SignedIn, form: UploadForm, status: int = 200) -> HttpResponse:
+def _render_form(request: SignedIn, form: UploadForm, status: int = 200) -> HttpResponse:
+    """Return the page of the form, or only the panel with the required documents of the site."""
+    requirements, is_portal_silent = None, False
+    if form.site:
+        requirements = list_requirements(get_readiness(form.site))
+        row = Site.objects.filter(pk=form.site.pk)
+        is_portal_silent = work_status.find_silent_portal_sites(row).exists()
     panel = {
         "sites": form.sites,
         "chosen_site": form.site,
-        "needs": form.site and list_requirements(get_readiness(form.site)),
-        "is_silent": form.site
-        and work_status.find_silent_portal_sites(Site.objects.filter(pk=form.site.pk)).exists(),
+        "requirements": requirements,
+        "is_portal_silent": is_portal_silent,
     }
     if request.headers.get("X-Fragment"):
         return render(request, "packets/_required_documents.html", panel)
@@ -103,24 +120,10 @@ def _drawn(request: SignedIn, form: UploadForm, status: int = 200) -> HttpRespon
         "form": form,
         "address": request.path,
         "types": TYPES.values(),
-        "faults": {problem.anchor: problem.message for problem in form.problems},
-        "accepted": ",".join(ACCEPTED_SUFFIXES),
-        "largest_mb": settings.MAX_DOCUMENT_MB,
-        "largest": settings.MAX_DOCUMENT_MB * 1_000_000,
-        "kept_days": Draft.KEPT.days,
+        "errors": {problem.anchor: problem.message for problem in form.problems},
+        "accepted_suffixes": ",".join(ACCEPTED_SUFFIXES),
+        "max_megabytes": settings.MAX_DOCUMENT_MB,
+        "max_bytes": settings.MAX_DOCUMENT_MB * 1_000_000,
+        "draft_days": Draft.KEPT.days,
     }
     return render(request, "packets/new.html", context | panel, status=status)
-
-
-def _accepted(request: SignedIn, packet: Packet) -> HttpResponse:
-    if request.accepts("text/html"):
-        return redirect("packet", packet.reference)
-    address = reverse("packet", args=[packet.reference])
-    return JsonResponse({"location": address}, status=201)
-
-
-def _refused(request: SignedIn, form: UploadForm) -> HttpResponse:
-    if request.accepts("text/html"):
-        return _drawn(request, form, status=422)
-    problems = [{"anchor": each.anchor, "message": each.message} for each in form.problems]
-    return JsonResponse({"problems": problems}, status=422)

@@ -1,1 +1,1 @@
-"""Pages for QA: the review queue, a document in review, signatures."""
+"""Pages of QA: the review queue, the review of one document, and signed decisions."""

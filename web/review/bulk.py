@@ -1,7 +1,7 @@
-"""`/admin/review/together/`: several documents at once, where that is safe.
+"""`/admin/review/together/`: actions on several documents.
 
-To take them, and to return those of one code with the same note. Never to file: each document that
-is filed has been looked at by itself.
+Reviewers can assign documents to themselves, and return documents of one code with the same note.
+They cannot file several documents at once: QA reads each document before it is filed.
 """
 
 from collections.abc import Sequence
@@ -25,86 +25,92 @@ from web.review.sign import make_signature
 from web.shell.access import CHANGE, SignedIn, page
 from web.shell.request_limits import whole_number
 
-MAX_DOCUMENTS_AT_ONCE = 50  # documents at a time: what one page of the queue shows
+MAX_DOCUMENTS_AT_ONCE = 50  # as on one page of the queue
 
 
 @page(CHANGE, permission=downloads.REVIEW_PERMISSION)
 @sensitive_post_parameters("password")
-def decide_together(request: SignedIn) -> HttpResponse:
-    chosen = _chosen(request)
-    if not chosen:
+def decide_several(request: SignedIn) -> HttpResponse:
+    documents = _get_selected_documents(request)
+    if not documents:
         messages.warning(request, _("Select at least one document."))
         return redirect("review_queue")
     if request.POST.get("do") == "take":
-        taken = sum(
-            assignments.assign(document, request.user, by=request.user) for document in chosen
+        number = sum(
+            assignments.assign(document, request.user, by=request.user) for document in documents
         )
-        newly = ngettext(
-            "{n} document is now assigned to you.", "{n} documents are now assigned to you.", taken
+        sentence = ngettext(
+            "{n} document is now assigned to you.", "{n} documents are now assigned to you.", number
         )
-        messages.success(request, newly.format(n=taken))
+        messages.success(request, sentence.format(n=number))
         return redirect("review_queue")
-    return _return(request, chosen)
-
-
-def _return(request: SignedIn, chosen: Sequence[Document]) -> HttpResponse:
-    """Return them all with one note. Each is decided by itself, on the version that was listed."""
-    codes = {document.code for document in chosen}
+    codes = {document.code for document in documents}
     if len(codes) > 1:
         messages.warning(request, _("Select documents that have the same reason."))
         return redirect("review_queue")
-    versions = {document.pk: decisions.get_version(document) for document in chosen}
-    is_sent = "made_on" in request.POST
-    data = request.POST if is_sent else None
-    form = ReviewDecisionForm(Action.RETURN, chosen, data, initial={"made_on": _joined(versions)})
+    return _return_documents(request, documents, code=codes.pop())
+
+
+def _get_selected_documents(request: SignedIn) -> list[Document]:
+    """Return the selected documents that the person may return, in the order of the queue."""
+    numbers = map(whole_number, request.POST.getlist("document"))
+    keys = [number for number in numbers if number is not None][:MAX_DOCUMENTS_AT_ONCE]
+    rows = Document.objects.filter(pk__in=keys).order_by("settled_at", "pk")
+    rows = rows.select_related("site", "packet", "batch").prefetch_related("findings")
+    return [
+        document
+        for document in rows
+        if Action.RETURN in list_permitted_actions(request.user, document)
+    ]
+
+
+def _return_documents(
+    request: SignedIn, documents: Sequence[Document], *, code: str
+) -> HttpResponse:
+    """Show the form for the note. When it is signed, return each document separately.
+
+    The form carries the version of each document that the reviewer saw, as a query string. A
+    document that has changed since then is not returned.
+    """
+    versions = QueryDict(mutable=True)
+    for document in documents:
+        versions[str(document.pk)] = decisions.get_version(document)
+    data = request.POST if "made_on" in request.POST else None
+    form = ReviewDecisionForm(
+        Action.RETURN, documents, data, initial={"made_on": versions.urlencode()}
+    )
     if form.is_valid() and (by := make_signature(request, form)):
-        made_on = _split(form.cleaned_data["made_on"])
-        failed = []
-        for document in chosen:
-            on = made_on.get(document.pk, "")
+        seen_versions = QueryDict(form.cleaned_data["made_on"])
+        warnings = []
+        for document in documents:
             try:
                 decisions.decide(
-                    document, form.decision_input, expected_version=on, user=request.user, by=by
+                    document,
+                    form.decision_input,
+                    expected_version=seen_versions.get(str(document.pk), ""),
+                    user=request.user,
+                    by=by,
                 )
-            except DecisionRefused as refused:
-                failed.append((document, refused))
-        returned = len(chosen) - len(failed)
-        done = ngettext("{n} document was returned.", "{n} documents were returned.", returned)
-        messages.success(request, done.format(n=returned))
-        for document, error in failed:
-            sentence = _("{type}, site {site}, was not returned: {error}").format(
-                type=document.type_name, site=document.site.site_id, error=error
-            )
-            messages.warning(request, sentence)
+            except DecisionRefused as refusal:
+                sentence = _("{type}, site {site}, was not returned: {error}")
+                warnings.append(
+                    sentence.format(
+                        type=document.type_name, site=document.site.site_id, error=refusal
+                    )
+                )
+        returned = len(documents) - len(warnings)
+        sentence = ngettext("{n} document was returned.", "{n} documents were returned.", returned)
+        messages.success(request, sentence.format(n=returned))
+        for warning in warnings:
+            messages.warning(request, warning)
         return redirect("review_queue")
     context = {
         "form": form,
-        "chosen": chosen,
-        "finding": reason(codes.pop()),
+        "documents": documents,
+        "reason": reason(code),
         "rule": RULES[Action.RETURN],
         "meaning": RULES[Action.RETURN].meaning,
         "back": reverse("review_queue"),
     }
-    return render(
-        request, "review/return_several.html", context, status=400 if form.errors else 200
-    )
-
-
-def _chosen(request: SignedIn) -> list[Document]:
-    """Those that this person may return, in the order of the queue."""
-    keys = map(whole_number, request.POST.getlist("document"))
-    given = [key for key in keys if key is not None][:MAX_DOCUMENTS_AT_ONCE]
-    rows = Document.objects.filter(pk__in=given).order_by("settled_at", "pk")
-    rows = rows.select_related("site", "packet", "batch").prefetch_related("findings")
-    return [each for each in rows if Action.RETURN in list_permitted_actions(request.user, each)]
-
-
-def _joined(versions: dict[int, str]) -> str:
-    query = QueryDict(mutable=True)
-    query.update({str(key): version for key, version in versions.items()})
-    return query.urlencode()
-
-
-def _split(joined: str) -> dict[int, str]:
-    versions = {whole_number(key): str(on) for key, on in QueryDict(joined).items()}
-    return {key: on for key, on in versions.items() if key is not None}
+    status = 400 if form.errors else 200
+    return render(request, "review/return_several.html", context, status=status)

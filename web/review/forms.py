@@ -1,4 +1,4 @@
-"""The forms of the review: what is looked for in the queue, and what is decided."""
+"""The forms of the review: the filters of the queue, and the decision about a document."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,17 +23,16 @@ from web.shell.forms import (
     type_field,
 )
 
-MAX_REASON_LENGTH = 500  # characters
-IN_REVIEW, REJECTED = "", "rejected"
+MAX_REASON_CHARACTERS = 500
+IN_REVIEW, REJECTED = "", "rejected"  # values of the filter `what`
 
 
-def _codes() -> list[tuple[str, Any]]:
-    decided = {Disposition.REVIEW, Disposition.REJECT}
-    known = [code for code, entry in CODES.items() if entry.disposition in decided]
-    return [
-        ("", _("Any reason")),
-        *sorted(((code, reason(code)) for code in known), key=lambda each: each[1]),
-    ]
+def _list_code_choices() -> list[tuple[str, Any]]:
+    """Return the finding codes that QA decides about, sorted by their labels."""
+    dispositions = {Disposition.REVIEW, Disposition.REJECT}
+    codes = [code for code, entry in CODES.items() if entry.disposition in dispositions]
+    labelled = sorted(((code, reason(code)) for code in codes), key=lambda choice: choice[1])
+    return [("", _("Any reason")), *labelled]
 
 
 class FilterForm(PlainForm):
@@ -44,7 +43,7 @@ class FilterForm(PlainForm):
         required=False,
         choices=[(IN_REVIEW, _("Waiting for a decision")), (REJECTED, _("Rejected by the checks"))],
     )
-    code = forms.ChoiceField(label=_("Reason"), required=False, choices=_codes)
+    code = forms.ChoiceField(label=_("Reason"), required=False, choices=_list_code_choices)
     site = forms.CharField(label=_("Site number"), required=False, max_length=60)
     only = forms.ChoiceField(
         label=_("Limit to"),
@@ -57,7 +56,8 @@ class FilterForm(PlainForm):
         ],
     )
 
-    def wanted(self, person: User) -> QueueFilter:
+    def to_queue_filter(self, person: User) -> QueueFilter:
+        """Return the filter for the queue of this person."""
         self.is_valid()
         given = self.cleaned_data
         only = given.get("only")
@@ -71,13 +71,13 @@ class FilterForm(PlainForm):
         )
 
     @property
-    def is_narrowed(self) -> bool:
-        """After `wanted()`."""
+    def has_filters(self) -> bool:
+        """Return whether the list is filtered. Call `to_queue_filter()` first."""
         return any(self.cleaned_data.get(name) for name in ("code", "site", "only"))
 
 
 class ReviewDecisionForm(SignedForm):
-    """What one action asks for; without the signature where none is needed."""
+    """The fields that one action requires. Actions without a signature have no signature fields."""
 
     document_type = type_field()
     person = person_field()
@@ -89,7 +89,8 @@ class ReviewDecisionForm(SignedForm):
     note = forms.CharField(
         label=_("Note to the site"),
         help_text=_(
-            "The coordinator reads this text exactly as you write it. Say what the site has to do."
+            "The coordinator reads this text exactly as you write it. Describe what the site has "
+            "to do."
         ),
         min_length=MIN_REASON_CHARACTERS,
         max_length=MAX_TEXT_LENGTH,
@@ -99,7 +100,7 @@ class ReviewDecisionForm(SignedForm):
         label=_("Reason"),
         help_text=_("Recorded in the audit trail with your signature."),
         min_length=MIN_REASON_CHARACTERS,
-        max_length=MAX_REASON_LENGTH,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     other = forms.ModelChoiceField(
@@ -118,26 +119,26 @@ class ReviewDecisionForm(SignedForm):
         self, action: Action, documents: Iterable[Document], *args: Any, **options: Any
     ) -> None:
         self.action, (document, *_) = action, documents
-        now = Declaration.of(document)
-        declared = {"document_type": now.document_type, "person": now.person}
+        current = Declaration.of(document)
+        declared = {"document_type": current.document_type, "person": current.person}
         super().__init__(*args, initial=declared | options.pop("initial", {}), **options)
         self.document = document
         self.is_signed = must_be_signed(action)
-        told = {"reason_code", "note"} if is_note_for_site(action, document.state) else {"reason"}
-        asked = told | _ASKED.get(action, set()) | {"made_on"}
+        names = {"reason_code", "note"} if is_note_for_site(action, document.state) else {"reason"}
+        names |= _EXTRA_FIELDS.get(action, set()) | {"made_on"}
         if not declarations.can_declare_person(document):
-            asked -= {"person"}
+            names -= {"person"}
         if self.is_signed:
-            asked |= set(SignedForm.base_fields)
-        for name in set(self.fields) - asked:
+            names |= set(SignedForm.base_fields)
+        for name in set(self.fields) - names:
             del self.fields[name]
         if "other" in self.fields:
-            newer = Document.objects.filter(pk__in=[each.pk for each in find_successors(document)])
-            self._choose_from("other", newer.order_by("-pk"))
+            keys = [successor.pk for successor in find_successors(document)]
+            self._limit_choices("other", Document.objects.filter(pk__in=keys).order_by("-pk"))
         if "site" in self.fields:
-            self._choose_from("site", Site.objects.exclude(pk=document.site_id))
+            self._limit_choices("site", Site.objects.exclude(pk=document.site_id))
 
-    def _choose_from(self, name: str, rows: Any) -> None:
+    def _limit_choices(self, name: str, rows: Any) -> None:
         field = self.fields[name]
         assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - for the type checker
         field.queryset = rows
@@ -157,20 +158,20 @@ class ReviewDecisionForm(SignedForm):
 
     @property
     def decision_input(self) -> DecisionInput:
-        """After `is_valid()`."""
+        """Return the decision of a form that is valid."""
         names = ("reason_code", "reason", "note", "other", "site")
         given = {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
         declared = self._declared if self.action is Action.REDECLARE else None
         return DecisionInput(action=self.action, declared=declared, **given)
 
     @property
-    def shown_fields(self) -> list[forms.BoundField]:
-        """What is asked for, without the signature."""
-        signature = set(SignedForm.base_fields)
-        return [self[name] for name in self.fields if name not in signature | {"made_on"}]
+    def decision_fields(self) -> list[forms.BoundField]:
+        """Return the visible fields without those of the signature."""
+        others = set(SignedForm.base_fields) | {"made_on"}
+        return [self[name] for name in self.fields if name not in others]
 
 
-_ASKED = {
+_EXTRA_FIELDS = {
     Action.SUPERSEDE: {"other"},
     Action.REHOME: {"site"},
     Action.REDECLARE: {"document_type", "person"},

@@ -1,6 +1,6 @@
-"""The declared, the read and the registered name of a document's person, for reviewers."""
+"""The declared, the read and the registered name of the person of a document, for reviewers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -17,12 +17,12 @@ from web.shell.state_display import StateDisplay
 _AGREES = StateDisplay("tick", "ok")
 _DIFFERS = StateDisplay("cross", "bad")
 _UNCLEAR = StateDisplay("triangle", "warn")
-_FIELDS = ("person", "investigator")
+_NAME_FIELDS = ("person", "investigator")
 
 
 @dataclass(frozen=True, slots=True)
 class NameRow:
-    """One row of the table. `display` and `word` show how it compares with the name above it."""
+    """One row of the table. `display` and `word` show how it compares with the names above."""
 
     source: str
     name: str  # "" where there is none
@@ -31,51 +31,48 @@ class NameRow:
     word: str = ""
 
 
-def compared_names(document: Document) -> list[NameRow]:
+def compare_names(document: Document) -> list[NameRow]:
     """Return the three rows, or none for a document that concerns no person."""
-    kind = TYPES.get(document.document_type)
+    document_type = TYPES.get(document.document_type)
     declared = document.declared_person
-    names_people = kind and any(spec.name in _FIELDS for spec in kind.fields)
-    if not declared and not names_people:
+    fields = document_type.fields if document_type else ()
+    if not declared and not any(field.name in _NAME_FIELDS for field in fields):
         return []
-    read, where, is_sure = _read(document)
-    is_personal = bool(declared) or bool(kind and kind.per_person)
-    registered = _registered(document)
+    note = ""
+    if not declared and not (document_type and document_type.per_person):
+        note = _("Documents of this type do not belong to one person.")
+    elif not declared and document.url:
+        note = _("The manifest of the portal names no person.")
+    elif not declared:
+        note = _("The sender named no person.")
+    read_row = _build_read_row(document, declared)
+    names = [name for name in (declared, read_row.name) if name]
     return [
-        NameRow(_("Declared"), declared, "" if declared else _not_declared(document, is_personal)),
-        NameRow(
-            _("Read on the document"), read, where, *_compared(read, declared, is_sure=is_sure)
-        ),
-        _registered_row(registered, [name for name in (declared, read) if name]),
+        NameRow(_("Declared"), declared, note),
+        read_row,
+        _build_registered_row(document, names),
     ]
 
 
-def _not_declared(document: Document, is_personal: bool) -> str:
-    if not is_personal:
-        return _("Documents of this type do not belong to one person.")
-    if document.url:
-        return _("The manifest of the portal names no person.")
-    return _("The sender named no person.")
-
-
-def _read(document: Document) -> tuple[str, str, bool]:
-    """Return the name that was read, its place, and whether it was read with certainty."""
-    last = get_last_extraction(document)
-    values = {value.name: value for value in last.values} if last else {}
-    value = next((values[name] for name in _FIELDS if name in values), None)
+def _build_read_row(document: Document, declared: str) -> NameRow:
+    """Return the row of the name that was read from the document."""
+    source = _("Read on the document")
+    extraction = get_last_extraction(document)
+    values = {value.name: value for value in extraction.values} if extraction else {}
+    value = next((values[name] for name in _NAME_FIELDS if name in values), None)
     if value is None:
-        return "", _("No name was read."), False
-    return value.value, _place(value.page, is_sure=value.is_sure), value.is_sure
+        return NameRow(source, "", _("No name was read."), _UNCLEAR, _("Not read"))
+    if value.page:
+        note = _("Page {page}") if value.is_sure else _("Page {page}, not read with certainty")
+        note = note.format(page=value.page)
+    else:
+        note = _("Form field") if value.is_sure else _("Form field, not read with certainty")
+    display, word = _compare(value.value, declared, is_sure=value.is_sure)
+    return NameRow(source, value.value, note, display, word)
 
 
-def _place(page: int | None, *, is_sure: bool) -> str:
-    if page:
-        where = _("Page {page}") if is_sure else _("Page {page}, not read with certainty")
-        return where.format(page=page)
-    return _("Form field") if is_sure else _("Form field, not read with certainty")
-
-
-def _compared(read: str, declared: str, *, is_sure: bool) -> tuple[StateDisplay | None, str]:
+def _compare(read: str, declared: str, *, is_sure: bool) -> tuple[StateDisplay | None, str]:
+    """Return the display and the words for a read name beside the declared one."""
     if not read:
         return _UNCLEAR, _("Not read")
     if not declared:
@@ -87,35 +84,28 @@ def _compared(read: str, declared: str, *, is_sure: bool) -> tuple[StateDisplay 
     return _DIFFERS, _("Differs from the declared name")
 
 
-def _registered(document: Document) -> list[str]:
-    """Return the names on the filed form, signature page and delegation log of the site."""
-    papers = get_readiness(document.site).papers
+def _build_registered_row(document: Document, names: Sequence[str]) -> NameRow:
+    """Return the row of the names on the filed forms and the delegation log of the site.
+
+    `names` are the declared and the read name, as far as they are known.
+    """
+    source = _("Registered for the site")
     filed = [
         paper
-        for paper in papers
+        for paper in get_readiness(document.site).papers
         if paper.state is DocumentState.ARCHIVED and paper.key != document.pk
     ]
-    return list_named(filed, RequiredFor.DELEGATED)
-
-
-def _registered_row(registered: Sequence[str], given: Sequence[str]) -> NameRow:
-    source = _("Registered for the site")
+    registered = list_named(filed, RequiredFor.DELEGATED)
     if not registered:
         note = _("No filed form or delegation log of this site names a person yet.")
         return NameRow(source, "", note)
-    fitting = list(_fitting(registered, given))
-    others = [name for name in registered if name not in fitting]
-    note = ""
-    if fitting and others:
-        note = _("Also registered: {names}").format(names=", ".join(others))
-    if not given:
+    if not names:
         return NameRow(source, ", ".join(registered), "")
-    if len(fitting) == 1 and all(is_same_person(fitting[0], name) for name in given):
-        return NameRow(source, fitting[0], note, _AGREES, _("Matches"))
-    if fitting:
-        return NameRow(source, ", ".join(fitting), note, _UNCLEAR, _("Matches one of the names"))
-    return NameRow(source, ", ".join(registered), "", _DIFFERS, _("Not registered"))
-
-
-def _fitting(registered: Sequence[str], given: Sequence[str]) -> Iterator[str]:
-    return (each for each in registered if any(is_same_person(each, name) for name in given))
+    matching = [each for each in registered if any(is_same_person(each, name) for name in names)]
+    if not matching:
+        return NameRow(source, ", ".join(registered), "", _DIFFERS, _("Not registered"))
+    others = [name for name in registered if name not in matching]
+    note = _("Also registered: {names}").format(names=", ".join(others)) if others else ""
+    if len(matching) == 1 and all(is_same_person(matching[0], name) for name in names):
+        return NameRow(source, matching[0], note, _AGREES, _("Matches"))
+    return NameRow(source, ", ".join(matching), note, _UNCLEAR, _("Matches one of the names"))

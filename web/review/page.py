@@ -1,4 +1,4 @@
-"""`/admin/review/<pk>/`: one document before a reviewer: its pages, its findings, what to do."""
+"""`/admin/review/<pk>/`: the pages and findings of one document, and the decisions about it."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -18,55 +18,58 @@ from web.documents.extracted_fields import (
     list_extracted_values,
 )
 from web.documents.outcomes import describe_findings
-from web.documents.page_images import build_marked_page_image
+from web.documents.page_images import build_page_image
 from web.review.forms import FilterForm
-from web.review.names import compared_names
+from web.review.names import compare_names
 from web.review.queue import (
     build_queue_row,
-    find_neighbours,
+    find_position,
     without_page,
 )
 from web.shell.access import CHANGE, READ, SignedIn, page
 from web.shell.request_limits import whole_number
 
-WAITS = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
+_STATES_WITH_VIEWERS = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
 
 
 @page(READ, permission=downloads.REVIEW_PERMISSION)
 def review_page(request: SignedIn, pk: int) -> HttpResponse:
     document = get_reviewed_document(pk)
-    page, pages = _page(request, document)
+    extraction, findings = get_last_extraction(document), document.current_findings
+    pages = max(document.pages or 0, len(extraction.pages) if extraction else 0, 1)
+    # At first, the page of the primary finding is shown.
+    number = whole_number(request.GET.get("page", ""))
+    if number is None:
+        number = next((finding.page for finding in findings if finding.page), 1)
+    number = min(max(number, 1), pages)
     zoom = 2 if request.GET.get("zoom") == "2" else 1
-    place, length, before, behind = find_neighbours(
-        document, FilterForm(request.GET).wanted(request.user)
-    )
-    last, current = get_last_extraction(document), document.current_findings
+    position = find_position(document, FilterForm(request.GET).to_queue_filter(request.user))
+    # The filters of the queue from which the reviewer came.
+    filters = request.GET.copy()
+    filters.pop("zoom", None)
     context = {
         "document": document,
         "row": build_queue_row(document),
-        "page": page,
+        "page": number,
         "pages": pages,
         "page_numbers": range(1, pages + 1),
         "zoom": zoom,
-        "picture": build_marked_page_image(request.user, document, current, page, zoom),
-        "remarks": describe_findings(document, for_staff=True),
+        "page_image": build_page_image(request.user, document, findings, number, zoom),
+        "findings": describe_findings(document, for_staff=True),
         "newer": corrections.find_correction(document),
         "extracted": list_extracted_values(document),
-        "names": compared_names(document),
-        "ways": describe_reading(last) if last else [],
+        "names": compare_names(document),
+        "reading": describe_reading(extraction) if extraction else [],
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
-        "signed": list_signed_decisions(document),
+        "signed_decisions": list_signed_decisions(document),
         "choices": list_choices(request.user, document),
         "is_own": is_submitter(request.user, document),
         "version": decisions.get_version(document),
-        "looking": assignments.record_opening(document, request.user)
-        if document.state in WAITS
+        "other_viewer": assignments.record_opening(document, request.user)
+        if document.state in _STATES_WITH_VIEWERS
         else None,
-        "place": place,
-        "length": length,
-        "before": before,
-        "behind": behind,
-        "query": _filters(request),
+        "position": position,
+        "query": without_page(filters),
     }
     return render(request, "review/page.html", context)
 
@@ -80,24 +83,8 @@ def assign_to_me(request: SignedIn, pk: int) -> HttpResponse:
 
 
 def get_reviewed_document(pk: int) -> Document:
+    """Return a document of any site, with what the pages of the review need."""
     rows = Document.objects.select_related(
         "site__study", "packet", "batch__submitted_by", "duplicate_of", "assignment__assigned_to"
     )
     return get_object_or_404(rows.prefetch_related("findings", "review_requests"), pk=pk)
-
-
-def _page(request: SignedIn, document: Document) -> tuple[int, int]:
-    """The page that is shown, and of how many: at first the one of the primary finding."""
-    last = get_last_extraction(document)
-    pages = max(document.pages or 0, len(last.pages) if last else 0, 1)
-    wanted = request.GET.get("page", "")
-    first = next((each.page for each in document.current_findings if each.page), 1)
-    number = whole_number(wanted)
-    return min(first if number is None else max(number, 1), pages), pages
-
-
-def _filters(request: SignedIn) -> str:
-    """Those of the queue from which the reviewer came."""
-    kept = request.GET.copy()
-    kept.pop("zoom", None)
-    return without_page(kept)

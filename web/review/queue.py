@@ -1,4 +1,4 @@
-"""`/admin/review/`: what waits for QA, the longest wait first."""
+"""`/admin/review/`: the documents that wait for QA, the longest wait first."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,10 +22,10 @@ DOCUMENTS_PER_PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class QueueRow:
-    """One document that waits."""
+    """One document of the queue."""
 
     document: Document
-    reason: str  # the finding that decides, as a sentence
+    reason: str  # the label of the finding that decides
     due: datetime
     is_overdue: bool
     request: ReviewRequest | None
@@ -35,54 +35,64 @@ class QueueRow:
 @page(READ, permission=downloads.REVIEW_PERMISSION)
 def review_queue(request: SignedIn) -> HttpResponse:
     form = FilterForm(request.GET)
-    wanted = form.wanted(request.user)
-    waiting = assignments.filter_queue(wanted)
-    page = Paginator(waiting, DOCUMENTS_PER_PAGE).get_page(request.GET.get("page"))
+    queue_filter = form.to_queue_filter(request.user)
+    queue = assignments.filter_queue(queue_filter)
+    documents = Paginator(queue, DOCUMENTS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "form": form,
-        "page": page,
-        "rows": [build_queue_row(document) for document in page.object_list],
+        "page": documents,
+        "rows": [build_queue_row(document) for document in documents.object_list],
         "query": without_page(request.GET),
-        "is_rejected": wanted.rejected,
-        "is_filtered": form.is_narrowed,
-        "one_code": wanted.code,
+        "is_rejected": queue_filter.rejected,
+        "is_filtered": form.has_filters,
+        "code": queue_filter.code,
         "waiting": assignments.count_waiting(),
     }
     return render(request, "review/queue.html", context)
 
 
 def build_queue_row(document: Document) -> QueueRow:
+    """Return the row of a document, with its deadline, review request and reviewer."""
     since = document.settled_at or document.received_at
     due = assignments.compute_due_at(since)
-    open_requests = [each for each in document.review_requests.all() if not each.answered_at]
-    held = getattr(document, "assignment", None)
+    requests = document.review_requests.all()
+    assignment = getattr(document, "assignment", None)
     return QueueRow(
         document,
-        reason(document.code) if document.code else "",
-        due,
-        due <= timezone.now(),
-        next(iter(open_requests), None),
-        held.assigned_to if held else None,
+        reason=reason(document.code) if document.code else "",
+        due=due,
+        is_overdue=due <= timezone.now(),
+        request=next((request for request in requests if not request.answered_at), None),
+        assigned_to=assignment.assigned_to if assignment else None,
     )
 
 
 def without_page(query: QueryDict) -> str:
-    """The filters of the list, for links that keep them."""
-    kept = query.copy()
-    kept.pop("page", None)
-    return kept.urlencode()
+    """Return the query string without the page number, for links that keep the filters."""
+    filters = query.copy()
+    filters.pop("page", None)
+    return filters.urlencode()
 
 
-def find_neighbours(
-    document: Document, wanted: QueueFilter
-) -> tuple[int, int, int | None, int | None]:
-    """Its place in the queue from 1, how long that is, and the keys before and behind it.
+@dataclass(frozen=True, slots=True)
+class QueuePosition:
+    """The position of a document in the queue, and the documents beside it."""
 
-    Place 0: it does not wait here any more; then the first of the queue comes next.
-    """
-    keys = list(assignments.filter_queue(wanted).values_list("pk", flat=True))
+    number: int  # from 1; 0 if the document is no longer in the queue
+    length: int
+    previous: int | None  # primary key
+    next: int | None  # of a document that is no longer in the queue, this is the first one
+
+
+def find_position(document: Document, queue_filter: QueueFilter) -> QueuePosition:
+    """Return the position of a document in the filtered queue."""
+    keys = list(assignments.filter_queue(queue_filter).values_list("pk", flat=True))
     if document.pk not in keys:
-        return 0, len(keys), None, keys[0] if keys else None
-    at = keys.index(document.pk)
-    before = keys[at - 1] if at else None
-    return at + 1, len(keys), before, keys[at + 1] if at + 1 < len(keys) else None
+        return QueuePosition(0, len(keys), None, keys[0] if keys else None)
+    index = keys.index(document.pk)
+    return QueuePosition(
+        number=index + 1,
+        length=len(keys),
+        previous=keys[index - 1] if index else None,
+        next=keys[index + 1] if index + 1 < len(keys) else None,
+    )

@@ -1,7 +1,7 @@
-"""`/admin/review/<pk>/sign/?action=...`: decide, and sign. A page, or the inside of a dialog.
+"""`/admin/review/<pk>/sign/?action=...`: the form of a decision, with its signature.
 
-With `X-Fragment: 1` the form alone is answered, for `review.js` to show in a dialog; without
-JavaScript the same form is a page of its own.
+With `X-Fragment: 1`, only the form is returned, which `review.js` shows in a dialog. Without
+JavaScript, the form is a page of its own.
 """
 
 from django.contrib import messages
@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from audit.electronic_signatures import ElectronicSignature
 from ingestion.documents import downloads
 from ingestion.intake import corrections
-from ingestion.models import Action, Decision, Document
+from ingestion.models import Action, Decision
 from ingestion.review import assignments, decisions
 from ingestion.review.assignments import QueueFilter
 from ingestion.review.decision_rules import ACTIONS_ON_FILED, RULES, list_permitted_actions
@@ -28,13 +28,18 @@ from web.shell.access import FORM, SignedIn, page
 @page(FORM, permission=downloads.REVIEW_PERMISSION)
 @sensitive_post_parameters("password")
 def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
-    document, action = get_reviewed_document(pk), _action(request)
-    made_on = request.GET.get("made_on") or decisions.get_version(document)
+    """Show the form of one action. With POST, decide, and go to the next document."""
+    try:
+        action = Action(request.GET.get("action", ""))
+    except ValueError as error:
+        raise Http404 from error
+    document = get_reviewed_document(pk)
+    seen_version = request.GET.get("made_on") or decisions.get_version(document)
     form = ReviewDecisionForm(
-        action, [document], request.POST or None, initial={"made_on": made_on}
+        action, [document], request.POST or None, initial={"made_on": seen_version}
     )
-    if form.data.get("made_on", made_on) != decisions.get_version(document):
-        return _overtaken(request, document, form, document.qa_decisions.order_by("pk").last())
+    if form.data.get("made_on", seen_version) != decisions.get_version(document):
+        return _render_conflict(request, pk, form, document.qa_decisions.order_by("pk").last())
     if action not in list_permitted_actions(request.user, document):
         raise PermissionDenied
     if form.is_valid() and (by := make_signature(request, form)):
@@ -46,81 +51,76 @@ def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
                 user=request.user,
                 by=by,
             )
-        except DecisionConflict as overtaken:
-            return _overtaken(request, document, form, overtaken.decision)
-        except DecisionRefused as refused:
-            form.add_error(None, str(refused))
+        except DecisionConflict as conflict:
+            return _render_conflict(request, pk, form, conflict.decision)
+        except DecisionRefused as refusal:
+            form.add_error(None, str(refusal))
         else:
-            return _decided(request, decision)
-    return _shown(request, document, form, status=400 if form.errors else 200)
+            return _go_to_next(request, decision)
+    back = "document" if action in ACTIONS_ON_FILED else "review"
+    context = {
+        "document": document,
+        "form": form,
+        "rule": RULES[action],
+        "meaning": RULES[action].meaning,
+        "back": reverse(back, args=[pk]),
+    }
+    status = 400 if form.errors else 200
+    return render(request, _get_template(request, "sign"), context, status=status)
 
 
 def make_signature(request: SignedIn, form: ReviewDecisionForm) -> ElectronicSignature | None:
-    """Of the person who is signed in. Its meaning is empty where nothing is signed."""
+    """Return the signature of a valid form, or None if the credentials are wrong.
+
+    For an action that is not signed, the signature has no meaning.
+    """
     person, rule = request.user, RULES[form.action]
     if form.is_signed:
-        return form.signed(person, rule.meaning, rule.permission)
+        return form.sign(person, rule.meaning, rule.permission)
     return ElectronicSignature(person.actor_with(rule.permission), str(person), "")
 
 
-def _action(request: SignedIn) -> Action:
-    try:
-        return Action(request.GET.get("action", ""))
-    except ValueError as error:
-        raise Http404 from error
+def _go_to_next(request: SignedIn, decision: Decision) -> HttpResponse:
+    """Confirm the decision, and go to the next document of the queue.
 
-
-def _decided(request: SignedIn, decision: Decision) -> HttpResponse:
-    """On to the next that waits; after a filed one, back to its page."""
+    After a decision about a filed document, go back to its page.
+    """
     document = decision.document
-    saved = _("Decision recorded for {type}, site {site}: {action}.").format(
+    sentence = _("Decision recorded for {type}, site {site}: {action}.").format(
         type=document.type_name,
         site=document.site.site_id,
         action=decision.get_action_display(),
     )
-    messages.success(request, saved)
+    messages.success(request, sentence)
     if decision.action == Action.REDECLARE:
         messages.info(request, _("The checks run again."))
-    after = _after(decision)
-    if request.headers.get("X-Fragment"):  # following it would show the message to nobody
-        return HttpResponse(status=204, headers={"X-Go-To": after})
-    return redirect(after)
-
-
-def _after(decision: Decision) -> str:
+    url = reverse("review_queue")
     if decision.action in ACTIONS_ON_FILED:
-        return reverse("document", args=[decision.document_id])
-    following = assignments.filter_queue(QueueFilter()).values_list("pk", flat=True).first()
-    return reverse("review", args=[following]) if following else reverse("review_queue")
+        url = reverse("document", args=[decision.document_id])
+    elif next_key := assignments.filter_queue(QueueFilter()).values_list("pk", flat=True).first():
+        url = reverse("review", args=[next_key])
+    if request.headers.get("X-Fragment"):
+        # A redirect would use up the message: fetch() would follow it, and discard the page.
+        return HttpResponse(status=204, headers={"X-Go-To": url})
+    return redirect(url)
 
 
-def _overtaken(
-    request: SignedIn, document: Document, form: ReviewDecisionForm, decision: Decision | None
+def _render_conflict(
+    request: SignedIn, pk: int, form: ReviewDecisionForm, decision: Decision | None
 ) -> HttpResponse:
-    """409: nothing is overwritten, and what was typed is not lost."""
-    typed = [form.data.get(name, "") for name in ("note", "reason")]
-    context = {
-        "document": get_reviewed_document(document.pk),
-        "decision": decision,
-        "newer": None if decision else corrections.find_correction(document),
-        "typed": next(filter(None, typed), ""),
-    }
-    return render(request, _template(request, "conflict"), context, status=409)
+    """Answer 409 with the current state of the document and the text that was entered.
 
-
-def _shown(
-    request: SignedIn, document: Document, form: ReviewDecisionForm, *, status: int
-) -> HttpResponse:
-    is_afterwards = form.action in ACTIONS_ON_FILED
+    `decision` is the one that was recorded first, or None if the site replaced the file.
+    """
+    document = get_reviewed_document(pk)
     context = {
         "document": document,
-        "form": form,
-        "rule": RULES[form.action],
-        "meaning": RULES[form.action].meaning,
-        "back": reverse("document" if is_afterwards else "review", args=[document.pk]),
+        "decision": decision,
+        "newer": None if decision else corrections.find_correction(document),
+        "entered_text": form.data.get("note", "") or form.data.get("reason", ""),
     }
-    return render(request, _template(request, "sign"), context, status=status)
+    return render(request, _get_template(request, "conflict"), context, status=409)
 
 
-def _template(request: SignedIn, name: str) -> str:
+def _get_template(request: SignedIn, name: str) -> str:
     return f"review/_{name}.html" if request.headers.get("X-Fragment") else f"review/{name}.html"

@@ -1,18 +1,22 @@
-"""Charts without a library: what is drawn, in numbers. The templates of `charts/` draw it as SVG.
+"""Charts as numbers, which the templates of `charts/` draw as SVG without a library.
 
-Drawings are stretched to the width of their place, and their words stand beside them as text, so
-that they stay readable on a telephone. No style attributes: the content security policy blocks
-them. Each has a title and a sentence for who does not see it, and a table with the same numbers.
-Series differ by colour, by a gap and by their order.
+A drawing is stretched to the width of its place. Labels stand beside it as text, so that they stay
+readable on a telephone. Style attributes are not possible, because the content security policy
+blocks them. Each chart has a title and a description for people who do not see it, and a table with
+the same numbers. Series differ by colour, by a gap and by their order.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-HEIGHT, STEP, GAP = 100.0, 10.0, 3.0  # of the drawing's own units: a column is STEP - GAP wide
-SEAM = 0.8  # between two parts of a column
-_NICE = (1, 2, 2.5, 5, 10)
+# In units of the drawing.
+HEIGHT = 100.0
+COLUMN_STEP = 10.0  # from the start of one column to the start of the next
+COLUMN_GAP = 3.0  # between two columns, so a column is COLUMN_STEP - COLUMN_GAP wide
+STACK_GAP = 0.8  # between two series of one column
+MAX_AXIS_LABELS = 8
+_ROUND_NUMBERS = (1, 2, 2.5, 5, 10)  # times a power of ten: the possible ends of an axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +28,6 @@ class ChartSeries:
 
 @dataclass(frozen=True, slots=True)
 class ChartRectangle:
-    """A rectangle."""
-
     x: float
     y: float
     width: float
@@ -35,7 +37,7 @@ class ChartRectangle:
 
 @dataclass(frozen=True, slots=True)
 class ColumnChart:
-    """Stacked columns over time. `key` is the chart's name among the ids of its page."""
+    """Stacked columns over time. `key` is unique on the page and becomes a part of HTML ids."""
 
     key: str
     title: str
@@ -45,41 +47,49 @@ class ColumnChart:
 
     @property
     def top(self) -> int:
+        """Return the end of the vertical axis."""
         return round_up_axis(max((sum(values) for values in self._columns), default=0))
 
     @property
     def width(self) -> float:
-        return STEP * len(self.labels)
+        return COLUMN_STEP * len(self.labels)
 
     @property
     def ticks(self) -> list[int]:
-        """From the top to 0, in quarters where these are whole."""
+        """Return the numbers on the axis from the top to 0, in quarters if they are whole."""
         parts = 4 if self.top % 4 == 0 else 2 if self.top % 2 == 0 else 1
         return [self.top * part // parts for part in range(parts, -1, -1)]
 
     @property
-    def lines(self) -> list[float]:
+    def grid_lines(self) -> list[float]:
         return [HEIGHT - HEIGHT * tick / self.top for tick in self.ticks]
 
     @property
-    def parts(self) -> list[ChartRectangle]:
-        drawn = []
-        for number, values in enumerate(self._columns):
-            below = 0
+    def rectangles(self) -> list[ChartRectangle]:
+        """Return one rectangle for each number above 0, each column from the bottom up."""
+        rectangles = []
+        for position, values in enumerate(self._columns):
+            below = 0  # the sum of the series that are drawn below
             for series, value in zip(self.series, values, strict=True):
                 height = HEIGHT * value / self.top
-                seam = SEAM if below and height > SEAM else 0.0
-                y = HEIGHT - HEIGHT * below / self.top - height
-                x = STEP * number + GAP / 2
+                gap = STACK_GAP if below and height > STACK_GAP else 0.0
                 if value:
-                    drawn.append(_part(x, y, height - seam, series.tone))
+                    rectangles.append(
+                        ChartRectangle(
+                            x=round(COLUMN_STEP * position + COLUMN_GAP / 2, 2),
+                            y=round(HEIGHT - HEIGHT * below / self.top - height, 2),
+                            width=COLUMN_STEP - COLUMN_GAP,
+                            height=round(height - gap, 2),
+                            tone=series.tone,
+                        )
+                    )
                 below += value
-        return drawn
+        return rectangles
 
     @property
-    def shown_labels(self) -> list[str]:
-        """As many as fit: every n-th, from the first."""
-        every = math.ceil(len(self.labels) / 8)
+    def axis_labels(self) -> list[str]:
+        """Return every n-th label, so that at most MAX_AXIS_LABELS stand below the chart."""
+        every = math.ceil(len(self.labels) / MAX_AXIS_LABELS)
         return list(self.labels[::every])
 
     @property
@@ -93,7 +103,7 @@ class ColumnChart:
 
 @dataclass(frozen=True, slots=True)
 class AreaChart:
-    """One number over time, as an area."""
+    """One number over time, as an area. `key` is as in `ColumnChart`."""
 
     key: str
     title: str
@@ -103,21 +113,24 @@ class AreaChart:
 
     @property
     def top(self) -> int:
+        """Return the end of the vertical axis."""
         return round_up_axis(max(self.values, default=0))
 
     @property
     def width(self) -> float:
-        return STEP * max(1, len(self.values) - 1)
+        return COLUMN_STEP * max(1, len(self.values) - 1)
 
     @property
     def points(self) -> str:
+        """Return the line of the chart for the attribute `points` of an SVG element."""
         return " ".join(
-            f"{STEP * number:g},{HEIGHT - HEIGHT * value / self.top:.1f}"
-            for number, value in enumerate(self.values)
+            f"{COLUMN_STEP * position:g},{HEIGHT - HEIGHT * value / self.top:.1f}"
+            for position, value in enumerate(self.values)
         )
 
     @property
     def area(self) -> str:
+        """Return the area below the line for the attribute `points` of an SVG element."""
         return f"0,{HEIGHT:g} {self.points} {self.width:g},{HEIGHT:g}"
 
     @property
@@ -127,38 +140,34 @@ class AreaChart:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A row of a table with a bar in it. `filled` is in percent of the whole width."""
+    """A row of a table with a bar in it."""
 
     label: str
-    filled: int
+    filled: int  # percent of the whole width
     text: str  # the number as people read it
     tone: str = "c1"
     url: str = ""
 
 
-def build_bars(rows: Sequence[tuple[str, int, str]], tone: str, *, most: int = 0) -> list[Bar]:
-    """Of label, number and address. The longest bar is the largest number, or `most`."""
-    most = most or max((number for _, number, _ in rows), default=0)
-    return [
-        Bar(label, _percent(number, most), f"{number:,}", tone, url) for label, number, url in rows
-    ]
+def build_bars(rows: Sequence[tuple[str, int, str]], tone: str, *, maximum: int = 0) -> list[Bar]:
+    """Return bars for rows of label, number and address.
+
+    A full bar stands for `maximum`, or for the largest number. A number above 0 always has a
+    visible bar.
+    """
+    maximum = maximum or max((number for _, number, _ in rows), default=0)
+    bars = []
+    for label, number, url in rows:
+        is_empty = not maximum or number <= 0
+        filled = 0 if is_empty else min(100, max(1, round(100 * number / maximum)))
+        bars.append(Bar(label, filled, f"{number:,}", tone, url))
+    return bars
 
 
-def round_up_axis(most: int) -> int:
-    """The end of an axis: a round number that is not below, and at least 1."""
-    if most <= 1:
+def round_up_axis(largest: int) -> int:
+    """Return the end of an axis: a round number that is at least `largest` and at least 1."""
+    if largest <= 1:
         return 1
-    power = 10 ** math.floor(math.log10(most))
-    steps = (step * power for step in _NICE)
-    return next(int(step) for step in steps if step >= most and step == int(step))
-
-
-def _percent(number: int, most: int) -> int:
-    """Something is never drawn as nothing."""
-    if not most or number <= 0:
-        return 0
-    return min(100, max(1, round(100 * number / most)))
-
-
-def _part(x: float, y: float, height: float, tone: str) -> ChartRectangle:
-    return ChartRectangle(round(x, 2), round(y, 2), STEP - GAP, round(height, 2), tone)
+    power = 10 ** math.floor(math.log10(largest))
+    ends = (number * power for number in _ROUND_NUMBERS)
+    return next(int(end) for end in ends if end >= largest and end == int(end))

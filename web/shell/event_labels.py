@@ -155,19 +155,20 @@ def label_event(name: str) -> str:
 
 
 def label_state(name: str) -> str:
-    """Return the label of a document's or a batch's state."""
+    """Return the label of the state of a document or a batch."""
     if name in list(DocumentState):
         return state_label(DocumentState(name))
     return str(WORK_LABELS.get(name, name))
 
 
 def display_entry(entry: Recorded) -> StateDisplay:
-    known = entry.subject.startswith("document:") and entry.to_state in STATE_DISPLAYS
-    return STATE_DISPLAYS[DocumentState(entry.to_state)] if known else _OTHER
+    """Return the display of the state into which the entry moved a document."""
+    is_move = entry.subject.startswith("document:") and entry.to_state in STATE_DISPLAYS
+    return STATE_DISPLAYS[DocumentState(entry.to_state)] if is_move else _OTHER
 
 
 def explain_code(entry: Recorded) -> str:
-    """The sentence of its code, with what was found; "" where the code is not a finding's."""
+    """Return the sentence of the finding code of an entry; "" if its code is not a finding code."""
     if entry.code not in MESSAGES:
         return ""
     findings = (entry.detail or {}).get("findings", [])
@@ -175,17 +176,19 @@ def explain_code(entry: Recorded) -> str:
     return sentences(entry.code, facts[0] if facts else {}).what
 
 
-def name_actors(among: Iterable[str]) -> dict[str, str]:
-    """What these actors are called: people by their printed names, in one query."""
-    among = set(among)
-    ours = {
-        actor: actors.without_process(actor) for actor in among if actor.startswith(actors.SYSTEM)
-    }
-    return {actor: _SYSTEMS.get(short, short) for actor, short in ours.items()} | name_people(among)
+def name_actors(identifiers: Iterable[str]) -> dict[str, str]:
+    """Return the names of actors: of people, as `name_people` does, and of software."""
+    identifiers = set(identifiers)
+    names = name_people(identifiers)
+    for actor in identifiers:
+        if actor.startswith(actors.SYSTEM):
+            without_process = actors.without_process(actor)
+            names[actor] = _SYSTEMS.get(without_process, without_process)
+    return names
 
 
-def name_people(among: Iterable[str]) -> dict[str, str]:
-    """Printed names of those of these actors who are people, in one query."""
-    keys = {actor.removeprefix("user:") for actor in among if actor.startswith("user:")}
-    found = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])
-    return {person.actor_name: str(person) for person in found}
+def name_people(identifiers: Iterable[str]) -> dict[str, str]:
+    """Return the printed names of the actors who are people, by actor, with one query."""
+    keys = {actor.removeprefix("user:") for actor in identifiers if actor.startswith("user:")}
+    people = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])
+    return {person.actor_name: str(person) for person in people}

@@ -21,11 +21,13 @@ class PlainForm(forms.Form):
 
 
 def type_field() -> forms.ChoiceField:
+    """Return a field for a document type."""
     kinds = [(kind.slug, kind.name) for kind in TYPES.values()]
     return forms.ChoiceField(label=_("Type"), choices=[("", _("Select a type")), *kinds])
 
 
 def person_field() -> forms.CharField:
+    """Return a field for the person whom a document is about."""
     return forms.CharField(
         label=_("Name of the person"),
         help_text=_("Only for a CV, licence, GCP certificate or financial disclosure."),
@@ -48,17 +50,15 @@ class SignedForm(PlainForm):
         self.fields["password"].widget.attrs["autocomplete"] = "current-password"
         self.order_fields([name for name in self.fields if name not in SignedForm.base_fields])
 
-    def signed(
-        self, person: User, meaning: str, permission: str = ""
-    ) -> ElectronicSignature | None:
+    def sign(self, person: User, meaning: str, permission: str = "") -> ElectronicSignature | None:
         """Return the signature of `person`, or None if the credentials are not theirs.
 
         Call it after `is_valid()`. Wrong credentials add an error to the form. The person signs in
         the role that gives them `permission`; without one, in all of their roles.
         """
-        given = self.cleaned_data
+        credentials = {name: self.cleaned_data[name] for name in ("username", "password")}
         try:
-            step_up.confirm(person, username=given["username"], password=given["password"])
+            step_up.confirm(person, **credentials)
         except step_up.NotSigned as refused:
             self.add_error("password", str(refused))
             return None

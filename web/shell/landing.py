@@ -1,11 +1,11 @@
-"""Where each role starts after signing in, and what `/` is to staff. One table, by permission."""
+"""The start page of each role, to which sign-in and the address `/` lead."""
 
 from django.urls import reverse
 
 from sites.models import User
 
-# The first that a person has: regulatory affairs, QA, operations.
-_STARTS = (
+# Permission and URL name of the start page. The first permission that a person has decides.
+_START_PAGES = (
     ("audit.export_ledger", "trail"),
     ("ingestion.review_document", "review_queue"),
     ("ingestion.view_chunk", "ops"),
@@ -13,8 +13,14 @@ _STARTS = (
 
 
 def start_page(user: User) -> str:
-    """The address. Administrators start at the admin's index, and so does who has none of these."""
+    """Return the address of the person's start page.
+
+    Administrators, and staff without any of the permissions, start at the index of the admin.
+    """
     if not user.is_staff:
         return reverse("home")
-    names = [] if user.is_superuser else [name for may, name in _STARTS if user.has_perm(may)]
-    return reverse(names[0] if names else "admin:index")
+    if not user.is_superuser:
+        for permission, url_name in _START_PAGES:
+            if user.has_perm(permission):
+                return reverse(url_name)
+    return reverse("admin:index")

@@ -24,7 +24,7 @@ class NavigationItem:
     url_name: str
     is_visible_to: Callable[[User], bool]
     sections: tuple[str, ...] = ()  # other paths whose pages belong to the item
-    waiting: Callable[[User], int] | None = None  # counts the items that wait for the person
+    count_waiting: Callable[[User], int] | None = None  # what waits for the person
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,35 +32,27 @@ class NavigationLink:
     label: Promise
     url: str
     is_current: bool
-    waiting: Callable[[], int] | None
+    waiting: Callable[[], int] | None  # called by the template
 
 
-def _coordinators(user: User) -> bool:
+def _is_coordinator(user: User) -> bool:
     return not user.is_staff
-
-
-def _everybody(user: User) -> bool:
-    return True
 
 
 def _staff_with(permission: str) -> Callable[[User], bool]:
     return lambda user: user.is_staff and user.has_perm(permission)
 
 
-def _who_see_sites(user: User) -> bool:
-    return not user.is_staff or user.sees_all_sites
-
-
 _PACKETS, _DOCUMENTS = "/packets/", "/documents/"
 
 ITEMS = (
-    NavigationItem(_("My packets"), "home", _coordinators, (_PACKETS, _DOCUMENTS)),
-    NavigationItem(_("Upload a packet"), "upload", _coordinators),
+    NavigationItem(_("My packets"), "home", _is_coordinator, (_PACKETS, _DOCUMENTS)),
+    NavigationItem(_("Upload a packet"), "upload", _is_coordinator),
     NavigationItem(
         _("Review"),
         "review_queue",
         _staff_with("ingestion.review_document"),
-        waiting=lambda _user: assignments.count_waiting(),
+        count_waiting=lambda _user: assignments.count_waiting(),
     ),
     NavigationItem(
         _("Records"),
@@ -74,7 +66,12 @@ ITEMS = (
         _staff_with("ingestion.view_packet"),
         (_PACKETS,),
     ),
-    NavigationItem(_("Required documents"), "required", _who_see_sites, ("/figures/",)),
+    NavigationItem(
+        _("Required documents"),
+        "required",
+        lambda user: not user.is_staff or user.sees_all_sites,
+        ("/figures/",),
+    ),
     NavigationItem(_("Operations"), "ops", _staff_with("ingestion.view_chunk")),
     NavigationItem(_("Audit trail"), "trail", _staff_with("audit.view_entry")),
     NavigationItem(
@@ -96,9 +93,9 @@ ITEMS = (
         _("Approvals"),
         "approvals",
         _staff_with("clinical_sites.change_portal"),
-        waiting=approvals.count_waiting_for,
+        count_waiting=approvals.count_waiting_for,
     ),
-    NavigationItem(_("Help"), "help", _everybody),
+    NavigationItem(_("Help"), "help", lambda _user: True),
 )
 
 
@@ -109,23 +106,25 @@ def navigation(request: HttpRequest) -> dict[str, list[NavigationLink]]:
         return {"navigation": []}
     visible = [(item, reverse(item.url_name)) for item in ITEMS if item.is_visible_to(user)]
     # The current item has the longest path that contains the page, so "/" does not win every time.
-    lengths = {url: _matched_length(request.path, (url, *item.sections)) for item, url in visible}
+    lengths = {url: _length_of_match(request.path, (url, *item.sections)) for item, url in visible}
     current = max(lengths, key=lengths.__getitem__, default="")
     links = [
         NavigationLink(
             item.label,
             url,
             is_current=url == current and lengths[url] > 0,
-            waiting=partial(item.waiting, user) if item.waiting else None,
+            waiting=partial(item.count_waiting, user) if item.count_waiting else None,
         )
         for item, url in visible
     ]
     return {"navigation": links}
 
 
-def _matched_length(path: str, sections: tuple[str, ...]) -> int:
+def _length_of_match(path: str, sections: tuple[str, ...]) -> int:
     """Return the length of the longest section that contains the path; 0 for none."""
     containing = (
-        each for each in sections if path == each or (each != "/" and path.startswith(each))
+        section
+        for section in sections
+        if path == section or (section != "/" and path.startswith(section))
     )
     return max(map(len, containing), default=0)

@@ -1,7 +1,8 @@
-"""How much a request may bring: refused by its length before it is read, a file while it comes.
+"""Limits on the size of requests: of the body before it is read, and of each file while it arrives.
 
-Without this whoever is not even signed in could fill the disk, for Django reads a form to find its
-token. Programs are bounded in `api.request_bodies`, once their token is known.
+Without these limits, a person who is not signed in could fill the disk, because Django reads a
+whole form to find its CSRF token. `api.request_bodies` has the limits of the API, which apply after
+the token of the program is known.
 """
 
 import re
@@ -19,8 +20,8 @@ from web.shell.current_person import PROGRAM_PATHS, current_page_name, current_p
 
 MEGABYTE = 1_000_000  # bytes
 _NUMBER = re.compile(r"[0-9]{1,18}").fullmatch  # fits into a column of 64 bits
-_RESUMABLE = {"resumable_uploads", "resumable_upload"}
-_TAKE_FILES = {"upload", "correct", "draft_files"} | _RESUMABLE
+_RESUMABLE_UPLOADS = {"resumable_uploads", "resumable_upload"}
+_PAGES_WITH_FILES = {"upload", "correct", "draft_files"} | _RESUMABLE_UPLOADS
 
 
 def whole_number(text: str) -> int | None:
@@ -31,10 +32,11 @@ def whole_number(text: str) -> int | None:
     return int(text) if _NUMBER(text) else None
 
 
-class BoundedFile(TemporaryFileUploadHandler):
-    """On disk from the first byte, and never more of it than a document may have.
+class LimitedUploadHandler(TemporaryFileUploadHandler):
+    """Writes a file to disk from the first byte, and never more than a document may have.
 
-    One that grows beyond is counted on and not kept: whoever takes it says how large it was.
+    If a file exceeds the limit, its bytes are counted but no longer stored, so that the view can
+    report the size.
     """
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
@@ -45,8 +47,8 @@ class BoundedFile(TemporaryFileUploadHandler):
             self.file.truncate()
 
 
-class BodyBounds:
-    """Stands before the middleware that looks for a form's token."""
+class RequestBodyLimit:
+    """Refuses bodies that are too long. It runs before the middleware that reads the CSRF token."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -55,21 +57,19 @@ class BodyBounds:
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
-        # A body without a length is not read at all (WSGI), so that this is all of it.
+        # WSGI does not read a body without Content-Length, so the header states the whole size.
         declared = request.META.get("CONTENT_LENGTH") or "0"
         if not declared.isdecimal() or request.path.startswith(PROGRAM_PATHS):
             return None
         length = whole_number(declared)
         if length is not None and length <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             return None
-        takes_files = current_page_name(request) in _TAKE_FILES
+        takes_files = current_page_name(request) in _PAGES_WITH_FILES
         if takes_files and current_person(request) is None:
-            if (
-                current_page_name(request) in _RESUMABLE
-            ):  # a script sends these, and follows no redirect
-                return HttpResponse(status=401)
+            if current_page_name(request) in _RESUMABLE_UPLOADS:
+                return HttpResponse(status=401)  # scripts send these and do not follow redirects
             return redirect_to_login(request.get_full_path())
-        whole = (settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1) * MEGABYTE
-        if takes_files and length is not None and length <= whole:
+        max_packet = (settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1) * MEGABYTE
+        if takes_files and length is not None and length <= max_packet:
             return None
         return render(request, "413.html", {"is_upload": takes_files}, status=413)

@@ -1,11 +1,11 @@
-"""What browsers may do with a response, beside the content security policy of pages."""
+"""Security headers of responses, in addition to the content security policy of pages."""
 
 from collections.abc import Callable
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-# Features of browsers that no page of ours uses.
+# No page uses these features of browsers.
 PERMISSIONS_POLICY = ", ".join(
     f"{feature}=()"
     for feature in (
@@ -24,15 +24,16 @@ PERMISSIONS_POLICY = ", ".join(
         "xr-spatial-tracking",
     )
 )
-# For everything that is no page: documents, page images, exports, JSON.
+# The content security policy of responses that are not pages: documents, images, exports, JSON.
 FILE_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 
 class ResponseHeaders:
-    """Stands inside CSPMiddleware, which leaves a policy alone that is there already.
+    """Adds the headers. It runs inside CSPMiddleware, which keeps a policy that is already set.
 
-    A document comes from outside. If a browser shows it all the same, although it is sent as an
-    attachment, it runs in an origin of its own, without scripts, forms and other content.
+    A document comes from outside and is sent as an attachment. If a browser displays it
+    nevertheless, the policy gives it an origin of its own, without scripts, forms and other
+    content.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.rules.site_file.requirements import RequirementStatus
 
-# Drawn on a grid of 24 with a stroke of 2, so that all have one weight.
+# All icons are drawn on a grid of 24 by 24 with a stroke width of 2, so that they look alike.
 _PATHS = {
     "back": '<path d="M9 6l-5 5 5 5M4 11h10a6 6 0 0 1 6 6v1"/>',
     "clock": '<circle cx="12" cy="12" r="9"/><path d="M12 7v5l3 2"/>',
@@ -49,24 +49,22 @@ class StateDisplay:
     tone: str  # the class of components.css after "sl-"
 
 
-_D = DocumentState
-
 STATE_DISPLAYS: Mapping[DocumentState, StateDisplay] = MappingProxyType(
     {
-        _D.RECEIVED: StateDisplay("clock", "idle"),
-        _D.VALIDATING: StateDisplay("ring", "info"),
-        _D.IN_REVIEW: StateDisplay("eye", "info"),
-        _D.ARCHIVED: StateDisplay("tick", "ok"),
-        _D.REJECTED: StateDisplay("cross", "bad"),
-        _D.DEDUPED: StateDisplay("copy", "dup"),
-        _D.HELD: StateDisplay("pause", "warn"),
-        _D.RETURNED: StateDisplay("back", "warn"),
-        _D.WITHDRAWN: StateDisplay("dash", "idle"),
-        _D.CANCELLED: StateDisplay("dash", "idle"),
+        DocumentState.RECEIVED: StateDisplay("clock", "idle"),
+        DocumentState.VALIDATING: StateDisplay("ring", "info"),
+        DocumentState.IN_REVIEW: StateDisplay("eye", "info"),
+        DocumentState.ARCHIVED: StateDisplay("tick", "ok"),
+        DocumentState.REJECTED: StateDisplay("cross", "bad"),
+        DocumentState.DEDUPED: StateDisplay("copy", "dup"),
+        DocumentState.HELD: StateDisplay("pause", "warn"),
+        DocumentState.RETURNED: StateDisplay("back", "warn"),
+        DocumentState.WITHDRAWN: StateDisplay("dash", "idle"),
+        DocumentState.CANCELLED: StateDisplay("dash", "idle"),
     }
 )
 
-STANDING_DISPLAYS: Mapping[RequirementStatus, StateDisplay] = MappingProxyType(
+REQUIREMENT_DISPLAYS: Mapping[RequirementStatus, StateDisplay] = MappingProxyType(
     {
         RequirementStatus.MISSING: StateDisplay("dash", "idle"),
         RequirementStatus.PENDING: StateDisplay("clock", "idle"),
@@ -116,32 +114,33 @@ def state_label(state: DocumentState) -> str:
 def render_icon(name: str, label: str = "") -> SafeString:
     """Return an inline SVG. Without a label it is hidden from screen readers."""
     body = mark_safe(_PATHS[name])  # noqa: S308 - a constant of this module
-    turns = " sl-turns" if name == "ring" else ""
+    animation = " sl-turns" if name == "ring" else ""
     if label:
         return format_html(
             '<svg class="sl-icon{}" viewBox="0 0 24 24" role="img" aria-label="{}">{}</svg>',
-            turns,
+            animation,
             label,
             body,
         )
     return format_html(
         '<svg class="sl-icon{}" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>',
-        turns,
+        animation,
         body,
     )
 
 
 def render_chip(display: StateDisplay, word: str) -> SafeString:
-    """Return a chip: the icon and the word on the colour of the display."""
+    """Return the HTML of a chip: an icon and a word on the colour of the display."""
     icon = render_icon(display.icon)
     return format_html('<span class="sl-chip sl-{}">{}{}</span>', display.tone, icon, word)
 
 
 def render_state_chip(state: str) -> SafeString:
     """Return the chip of a document's state, for example a tick and "Filed" on green."""
-    known = DocumentState(state)
-    return render_chip(STATE_DISPLAYS[known], state_label(known))
+    document_state = DocumentState(state)
+    return render_chip(STATE_DISPLAYS[document_state], state_label(document_state))
 
 
 def render_work_chip(state: BatchState | ChunkState) -> SafeString:
+    """Return the chip of the state of a batch or a chunk."""
     return render_chip(WORK_DISPLAYS[state], str(WORK_LABELS[state]))

@@ -1,4 +1,4 @@
-"""How sentences that are made in Python name days and times."""
+"""The format of days, times and declared documents in sentences that are built in Python."""
 
 from datetime import UTC, date, datetime
 
@@ -9,18 +9,21 @@ from ingestion.rules.document_types import TYPES
 
 
 def format_clock(moment: datetime) -> str:
-    """As in 16:54 UTC: for times of the next hours."""
+    """Return the time of day, for example "16:54 UTC"."""
     return f"{moment.astimezone(UTC):%H:%M} UTC"
 
 
-def format_day(of: date) -> str:
-    """As in 20 Nov 2026; of a moment its day in UTC."""
-    at = of.astimezone(UTC) if isinstance(of, datetime) else of
-    return dateformat.format(at, "j M Y")
+def format_day(day: date) -> str:
+    """Return a day, for example "20 Nov 2026". A datetime is converted to its day in UTC."""
+    in_utc = day.astimezone(UTC) if isinstance(day, datetime) else day
+    return dateformat.format(in_utc, "j M Y")
 
 
 def describe_declared(document_type: str, doc_id: str) -> str:
-    """What a document was sent as, as in "CV of Ana Ruiz"; its doc_id alone without a type."""
+    """Return what a document was sent as, for example "CV of Ana Ruiz".
+
+    For an unknown type, this is the `doc_id` alone.
+    """
     kind = TYPES.get(document_type)
     if kind is None:
         return doc_id

@@ -19,10 +19,10 @@ from ingestion.rules.site_file.requirements import DocumentRequirement, Requirem
 from sites.models import Site
 from web.documents.outcomes import list_needing_action
 from web.shell.access import READ, SignedIn, page
-from web.shell.state_display import STANDING_DISPLAYS, STATE_DISPLAYS, StateDisplay, state_label
+from web.shell.state_display import REQUIREMENT_DISPLAYS, STATE_DISPLAYS, StateDisplay, state_label
 from web.shell.wording import format_day
 
-_WORDS = {
+_LABELS = {
     RequirementStatus.MISSING: _("Missing"),
     RequirementStatus.EXPIRED: _("Expired"),
     RequirementStatus.CURRENT: _("Filed"),
@@ -34,17 +34,17 @@ _WORDS = {
 class RequirementLine:
     """One requirement of a site, as pages show it."""
 
-    kind: str  # a type's slug
-    name: str
-    whose: str
-    person: str  # for the form of an upload; "" where the type is not of one person
-    standing: RequirementStatus
+    document_type: str  # slug
+    name: str  # of the document type
+    whose: str  # the person or laboratory; "" for the site
+    person: str  # for a link to the upload form; "" if the type does not belong to one person
+    status: RequirementStatus
     display: StateDisplay
-    word: str
+    label: str
     note: str
     document: Document | None
-    named_on: Document | None  # says that it is needed, and nothing is there
-    is_open: bool  # the site can send something
+    named_on: Document | None  # the document that names the person whose document is missing
+    is_open: bool  # whether the site can send a document for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,78 +52,81 @@ class DocumentConflict:
     """A conflict between two documents in words; `other` is None when that document is missing."""
 
     code: str
-    said: Sentences
+    sentences: Sentences
     one: Document
     other: Document | None
 
 
 @page(READ)
 def site_page(request: SignedIn, site_id: str) -> HttpResponse:
+    """Show the required documents of one site, and the conflicts between its documents."""
     visible = Site.objects.visible_to(request.user).select_related("study")
-    stand = get_readiness(get_object_or_404(visible, site_id=site_id))
-    waiting = Document.objects.needing_site().filter(site=stand.site)
+    readiness = get_readiness(get_object_or_404(visible, site_id=site_id))
+    waiting = Document.objects.needing_site().filter(site=readiness.site)
+    is_staff = request.user.is_staff
     context = {
-        "stand": stand,
-        "lines": list_requirements(stand),
-        "gaps": list_conflicts(stand, stand.contradictions, for_staff=request.user.is_staff),
-        "waiting": list_needing_action(waiting, for_staff=request.user.is_staff),
+        "readiness": readiness,
+        "requirements": list_requirements(readiness),
+        "conflicts": list_conflicts(readiness, readiness.contradictions, for_staff=is_staff),
+        "waiting": list_needing_action(waiting, for_staff=is_staff),
         "waiting_count": waiting.count(),
     }
     return render(request, "sites/page.html", context)
 
 
-def list_requirements(stand: SiteReadiness) -> list[RequirementLine]:
-    return [_line(each, stand) for each in stand.required]
+def list_requirements(readiness: SiteReadiness) -> list[RequirementLine]:
+    """Return the requirements of a site in words."""
+    return [_describe_requirement(requirement, readiness) for requirement in readiness.required]
 
 
 def list_conflicts(
-    stand: SiteReadiness, gaps: Iterable[Gap], *, for_staff: bool
+    readiness: SiteReadiness, gaps: Iterable[Gap], *, for_staff: bool
 ) -> list[DocumentConflict]:
-    rows = stand.documents
+    """Return gaps between documents of a site in words, for the site or for staff."""
+    documents = readiness.documents
     return [
         DocumentConflict(
             gap.code,
             sentences(gap.code, gap.facts, for_staff=for_staff),
-            rows[gap.one.key],
-            rows[gap.other.key] if gap.other else None,
+            documents[gap.one.key],
+            documents[gap.other.key] if gap.other else None,
         )
         for gap in gaps
     ]
 
 
-def _line(each: DocumentRequirement, stand: SiteReadiness) -> RequirementLine:
-    kind = TYPES.get(each.kind)
-    display, word = _display_of(each)
-    form = each.named_on if each.status is RequirementStatus.MISSING else None
+def _describe_requirement(
+    requirement: DocumentRequirement, readiness: SiteReadiness
+) -> RequirementLine:
+    status, latest = requirement.status, requirement.document
+    expires = format_day(latest.expires) if latest and latest.expires else ""
+    display = REQUIREMENT_DISPLAYS[status]
+    note = ""
+    if latest and status in {RequirementStatus.PENDING, RequirementStatus.RETURNED}:
+        # The state of the latest document says more than the status of the requirement.
+        state = DocumentState(latest.state)
+        display, label = STATE_DISPLAYS[state], state_label(state)
+    elif status is RequirementStatus.EXPIRING and expires:
+        label = gettext("Due {date}").format(date=expires)
+    else:
+        label = str(_LABELS[status])
+    if status is RequirementStatus.WAIVED:
+        note = requirement.reason
+    elif status is RequirementStatus.EXPIRED and expires:
+        note = gettext("Expired on {date}.").format(date=expires)
+    document_type = TYPES.get(requirement.kind)
+    is_missing = status is RequirementStatus.MISSING
+    named_on = requirement.named_on if is_missing else None
     return RequirementLine(
-        kind=each.kind,
-        name=type_name(each.kind),
-        whose=each.whose,
-        person=each.whose if kind and kind.per_person else "",
-        standing=each.status,
+        document_type=requirement.kind,
+        name=type_name(requirement.kind),
+        whose=requirement.whose,
+        person=requirement.whose if document_type and document_type.per_person else "",
+        status=status,
         display=display,
-        word=word,
-        note=_note(each),
-        document=stand.documents[each.document.key] if each.document else None,
-        named_on=stand.documents[form.key] if form else None,
-        is_open=not each.status.is_met and each.status is not RequirementStatus.PENDING,
+        label=label,
+        note=note,
+        document=readiness.documents[latest.key] if latest else None,
+        named_on=readiness.documents[named_on.key] if named_on else None,
+        is_open=not standing.is_met and status is not RequirementStatus.PENDING,
     )
-
-
-def _display_of(each: DocumentRequirement) -> tuple[StateDisplay, str]:
-    """Return the display of the latest document's state, or else of the requirement's standing."""
-    if each.document and each.status in {RequirementStatus.PENDING, RequirementStatus.RETURNED}:
-        state = DocumentState(each.document.state)
-        return STATE_DISPLAYS[state], state_label(state)
-    if each.status is RequirementStatus.EXPIRING and each.document and each.document.expires:
-        due = gettext("Due {date}").format(date=format_day(each.document.expires))
-        return STANDING_DISPLAYS[each.status], due
-    return STANDING_DISPLAYS[each.status], str(_WORDS[each.status])
-
-
-def _note(each: DocumentRequirement) -> str:
-    if each.status is RequirementStatus.WAIVED:
-        return each.reason
-    if each.status is RequirementStatus.EXPIRED and each.document and each.document.expires:
-        return gettext("Expired on {date}.").format(date=format_day(each.document.expires))
-    return ""

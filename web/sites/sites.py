@@ -1,4 +1,4 @@
-"""All sites that one sees: `/sites/` by required documents, and `/figures/` by how it goes."""
+"""All visible sites: their required documents at `/sites/`, and their metrics at `/figures/`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from ingestion.documents.site_readiness import list_required_types
 from ingestion.models import Document, SiteSummary
-from ingestion.operations import metrics as counted
+from ingestion.operations import metrics
 from ingestion.rules.finding_texts import reason
 from sites.models import Site
 from web.shell import charts
@@ -24,105 +25,82 @@ from web.shell.request_limits import whole_number
 from web.sites.matrix import (
     LEGEND,
     SiteFilterForm,
-    SiteSelection,
     build_matrix,
     generate_csv,
     select_sites,
 )
 
 PERIODS = (30, 90, 365)  # days
-MAX_SITES_IN_CHART = 10  # sites in one chart
+DEFAULT_PERIOD = 90  # days
+MAX_SITES_IN_CHART = 10
 
 
 @page(READ)
 def required_documents_page(request: SignedIn) -> HttpResponse:
+    """Show the matrix of sites, or redirect to the only site that the person can see."""
     visible = Site.objects.visible_to(request.user)
-    if not request.GET and len(only := list(visible[:2])) == 1:
-        return redirect("required_of", only[0].site_id)
-    wishes = SiteFilterForm(request.GET, visible)
-    found = select_sites(visible, wishes)
-    page = found.page(request.GET.get("page"))
-    stands = found.stands(page)
+    if not request.GET and len(sites := list(visible[:2])) == 1:
+        return redirect("required_of", sites[0].site_id)
+    filter_form = SiteFilterForm(request.GET, visible)
+    selection = select_sites(visible, filter_form)
+    selected = selection.page(request.GET.get("page"))
+    readiness = selection.evaluate(selected)
+    document_types = list_required_types([each.site for each in readiness])
     context = {
-        "matrix": build_matrix(
-            stands, list_required_types([stand.site for stand in stands]), request.user
-        ),
-        "wishes": wishes,
-        "page": page,
-        "as_of": found.as_of,
+        "matrix": build_matrix(readiness, document_types, request.user),
+        "filter_form": filter_form,
+        "page": selected,
+        "as_of": selection.as_of,
         "legend": LEGEND,
-        "has_sites": bool(stands) or visible.exists(),
+        "has_sites": bool(readiness) or visible.exists(),
     }
     return render(request, "sites/list.html", context)
 
 
 @page(READ)
 def required_documents_csv(request: SignedIn) -> StreamingHttpResponse:
+    """Return the matrix of all selected sites as a CSV file."""
     visible = Site.objects.visible_to(request.user)
-    wishes = SiteFilterForm(request.GET, visible)
-    needed = list_required_types(list(wishes.of_places(visible)))
-    lines = generate_csv(select_sites(visible, wishes), needed, request.user)
-    answer = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    named = f"required-documents-{timezone.now():%Y-%m-%d}.csv"
-    answer["Content-Disposition"] = f'attachment; filename="{named}"'
-    return answer
+    filter_form = SiteFilterForm(request.GET, visible)
+    document_types = list_required_types(list(filter_form.filter_sites(visible)))
+    lines = generate_csv(select_sites(visible, filter_form), document_types, request.user)
+    filename = f"required-documents-{timezone.now():%Y-%m-%d}.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
+    return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 @page(READ)
 def metrics_page(request: SignedIn) -> HttpResponse:
     visible = Site.objects.visible_to(request.user)
-    wishes = SiteFilterForm(request.GET, visible)
-    places = wishes.of_places(visible)
-    days = _days(request.GET.get("days", ""))
-    since = timezone.now() - timedelta(days=days)
-    documents = _documents(request, wishes, places)
+    filter_form = SiteFilterForm(request.GET, visible)
+    sites = filter_form.filter_sites(visible)
+    days = whole_number(request.GET.get("days", ""))
+    days = days if days in PERIODS else DEFAULT_PERIOD
+    documents = Document.objects.all()
+    # People who see all sites and use no filter need no condition on the sites.
+    if not request.user.sees_all_sites or filter_form.active_filters:
+        documents = documents.filter(site__in=sites.order_by().values("pk"))
     context = {
-        "wishes": wishes,
+        "filter_form": filter_form,
         "days": days,
         "periods": PERIODS,
-        "complete": _completeness(places),
-        **_of_documents(documents, since),
+        "completeness": _measure_completeness(sites),
+        **_measure_documents(documents, since=timezone.now() - timedelta(days=days)),
         "has_sites": visible.exists(),
     }
     return render(request, "sites/metrics.html", context)
 
 
-def _days(given: str) -> int:
-    days = whole_number(given)
-    return days if days in PERIODS else 90
-
-
-def _documents(
-    request: SignedIn, wishes: SiteFilterForm, places: "QuerySet[Site]"
-) -> "QuerySet[Document]":
-    """Staff who narrow nothing see every document: no list of sites has to be compared with."""
-    if request.user.sees_all_sites and not wishes.given:
-        return Document.objects.all()
-    return Document.objects.filter(site__in=places.order_by().values("pk"))
-
-
-def _of_documents(documents: "QuerySet[Document]", since: datetime) -> dict[str, Any]:
-    timeliness = counted.measure_timeliness(documents, since)
-    codes = counted.count_rejections_by_code(documents, since)
-    sites = counted.count_rejections_by_site(documents, since, MAX_SITES_IN_CHART)
-    return {
-        "timeliness": timeliness,
-        "timeliness_bars": charts.build_bars(
-            [(n, v, "") for n, v in timeliness.steps.items()], "c1"
-        ),
-        "first_pass": counted.measure_first_pass(documents, since),
-        "rejected": sum(codes.values()),
-        "code_bars": charts.build_bars([(reason(code), n, "") for code, n in codes.items()], "c2"),
-        "site_bars": _site_bars(sites),
-    }
-
-
-def _site_bars(sites: Sequence[counted.SiteRejections]) -> list[Bar]:
-    most = max((site.rejected for site in sites), default=0)
-    return [
+def _measure_documents(documents: "QuerySet[Document]", since: datetime) -> dict[str, Any]:
+    """Return the timeliness and the rejections of the documents, with their bars."""
+    timeliness = metrics.measure_timeliness(documents, since)
+    codes = metrics.count_rejections_by_code(documents, since)
+    sites = metrics.count_rejections_by_site(documents, since, MAX_SITES_IN_CHART)
+    max_rejected = max((site.rejected for site in sites), default=0)
+    site_bars = [
         Bar(
             f"{site.site_id} {site.name}",
-            filled=max(1, round(100 * site.rejected / most)),
+            filled=max(1, round(100 * site.rejected / max_rejected)),
             text=_("{n} of {total} ({percent}%)").format(
                 n=f"{site.rejected:,}", total=f"{site.decided:,}", percent=site.percent
             ),
@@ -131,54 +109,70 @@ def _site_bars(sites: Sequence[counted.SiteRejections]) -> list[Bar]:
         )
         for site in sites
     ]
+    steps = [(label, number, "") for label, number in timeliness.steps.items()]
+    return {
+        "timeliness": timeliness,
+        "timeliness_bars": charts.build_bars(steps, "c1"),
+        "first_pass": metrics.measure_first_pass(documents, since),
+        "rejected": sum(codes.values()),
+        "code_bars": charts.build_bars(
+            [(reason(code), number, "") for code, number in codes.items()], "c2"
+        ),
+        "site_bars": site_bars,
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Completeness:
-    """`least`: the least complete sites. `as_of`: when they were counted; None: just now."""
+    """The completeness of a selection of sites."""
 
     sites: int
-    complete: int
-    met: int
-    needed: int
-    least: Sequence[Bar]
-    as_of: datetime | None
+    complete_sites: int
+    met: int  # requirements that are met
+    needed: int  # requirements
+    least_complete: Sequence[Bar]
+    as_of: datetime | None  # the age of the summaries; None if they were not used
 
     @property
     def percent(self) -> int | None:
-        return counted.compute_percentage(self.met, self.needed)
+        return metrics.compute_percentage(self.met, self.needed)
 
 
-def _completeness(places: "QuerySet[Site]") -> Completeness:
-    found = select_sites(places, SiteFilterForm({}, places))
-    stands = found.stands(found.sites[:MAX_SITES_IN_CHART])
-    least = [_complete_bar(stand.site, stand.met, len(stand.required)) for stand in stands]
-    numbers = _summed(places) if found.as_of else _added(found)
-    return Completeness(*numbers, least, found.as_of)
-
-
-def _added(found: SiteSelection) -> tuple[int, int, int, int]:
-    stands = [stand for page in found.in_pages() for stand in page]
-    complete = sum(stand.is_complete for stand in stands)
-    needed = sum(len(stand.required) for stand in stands)
-    return len(stands), complete, sum(stand.met for stand in stands), needed
-
-
-def _summed(places: "QuerySet[Site]") -> tuple[int, int, int, int]:
-    rows = SiteSummary.objects.filter(site__in=places.order_by().values("pk"))
-    sums = rows.aggregate(
-        all=Count("pk"),
-        complete=Count("pk", filter=Q(met__gte=F("needed"))),
-        met=Sum("met"),
-        needed=Sum("needed"),
+def _measure_completeness(sites: "QuerySet[Site]") -> Completeness:
+    selection = select_sites(sites, SiteFilterForm({}, sites))
+    bars = []
+    for readiness in selection.evaluate(selection.sites[:MAX_SITES_IN_CHART]):
+        site, needed = readiness.site, len(readiness.required)
+        bars.append(
+            Bar(
+                f"{site.site_id} {site.name}",
+                filled=metrics.compute_percentage(readiness.met, needed) or 0,
+                text=_("{n} of {total}").format(n=readiness.met, total=needed),
+                url=reverse("required_of", args=[site.site_id]),
+            )
+        )
+    if selection.as_of is None:
+        evaluated = [each for batch in selection.evaluate_in_pages() for each in batch]
+        return Completeness(
+            sites=len(evaluated),
+            complete_sites=sum(each.is_complete for each in evaluated),
+            met=sum(each.met for each in evaluated),
+            needed=sum(len(each.required) for each in evaluated),
+            least_complete=bars,
+            as_of=None,
+        )
+    summaries = SiteSummary.objects.filter(site__in=sites.order_by().values("pk"))
+    sums = summaries.aggregate(
+        sites=Count("pk"),
+        complete_sites=Count("pk", filter=Q(met__gte=F("needed"))),
+        total_met=Coalesce(Sum("met"), 0),
+        total_needed=Coalesce(Sum("needed"), 0),
     )
-    return sums["all"], sums["complete"], sums["met"] or 0, sums["needed"] or 0
-
-
-def _complete_bar(site: Site, met: int, needed: int) -> Bar:
-    return Bar(
-        f"{site.site_id} {site.name}",
-        filled=counted.compute_percentage(met, needed) or 0,
-        text=_("{n} of {total}").format(n=met, total=needed),
-        url=reverse("required_of", args=[site.site_id]),
+    return Completeness(
+        sites=sums["sites"],
+        complete_sites=sums["complete_sites"],
+        met=sums["total_met"],
+        needed=sums["total_needed"],
+        least_complete=bars,
+        as_of=selection.as_of,
     )

@@ -1,4 +1,4 @@
-"""Template tags of the product's pages: icons, chips, times and sizes as the design writes them."""
+"""Template tags and filters for icons, chips, times, sizes and error messages."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -100,15 +100,15 @@ def filesize(size: int | None) -> str:
     return f"{max(1, round(size / 1e3))} KB" if size < 100_000 else f"{size / 1e6:.1f} MB"
 
 
-@register.simple_tag(name="fault_of")
-def join_row_errors(faults: Mapping[str, str], key: str) -> str:
+@register.simple_tag(name="row_errors")
+def join_row_errors(errors: Mapping[str, str], key: str) -> str:
     """Return the error messages of all inputs of one row of the upload form."""
-    messages = (faults.get(f"{name}-{key}", "") for name in ("file", "type", "person"))
+    messages = (errors.get(f"{name}-{key}", "") for name in ("file", "type", "person"))
     return " ".join(message for message in messages if message)
 
 
-@register.simple_tag(name="fault")
-def render_input_error(faults: Mapping[str, str], field: str, number: str) -> SafeString:
+@register.simple_tag(name="input_error")
+def render_input_error(errors: Mapping[str, str], field: str, key: str) -> SafeString:
     """Return the error message of one input of a row, as an element; "" if there is none."""
-    message = faults.get(f"{field}-{number}", "")
+    message = errors.get(f"{field}-{key}", "")
     return format_html('<span class="sl-error">{}</span>', message) if message else SafeString("")

@@ -1,4 +1,4 @@
-"""`/admin/audit/verify/`: where the chain stands, who holds its heads, and when it was checked."""
+"""`/admin/audit/verify/`: the status of the hash chain, its anchors and its last verifications."""
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -8,40 +8,40 @@ from audit import background_jobs
 from audit.signing import anchors
 from audit.verification import runs
 from audit.verification.ledger_status import current_verdict, ledger_status
-from web.permissions import CHECK, SEE
+from web.permissions import VERIFY_LEDGER, VIEW_ENTRIES
 from web.shell import event_labels
 from web.shell.access import CHANGE, READ, SignedIn, page
 from web.trail.jobs import is_job_done, render_job
 
-CHECKS_SHOWN = 5
+MAX_VERIFICATIONS_SHOWN = 5
 
 
-@page(READ, permission=SEE)
+@page(READ, permission=VIEW_ENTRIES)
 def verification_overview(request: SignedIn) -> HttpResponse:
-    checks = runs.latest_runs(CHECKS_SHOWN)
-    names = event_labels.name_actors(each.asked_by for each in checks)
+    verifications = runs.latest_runs(MAX_VERIFICATIONS_SHOWN)
+    names = event_labels.name_actors(run.asked_by for run in verifications)
     context = {
         "verdict": current_verdict(),
-        "standing": ledger_status(),
+        "ledger_status": ledger_status(),
         "unanchored": anchors.list_unanchored(),
-        "checks": [(each, names.get(each.asked_by, each.asked_by)) for each in checks],
+        "verifications": [(run, names.get(run.asked_by, run.asked_by)) for run in verifications],
         "kept_days": settings.RETENTION_DAYS,
-        "full_kept": runs.FULL_CHECKS_KEPT,
-        "may_check": request.user.has_perm(CHECK),
+        "full_verifications_kept": runs.FULL_CHECKS_KEPT,
+        "can_verify": request.user.has_perm(VERIFY_LEDGER),
     }
     return render(request, "trail/verification_overview.html", context)
 
 
-@page(CHANGE, permission=CHECK)
+@page(CHANGE, permission=VERIFY_LEDGER)
 def start_verification(request: SignedIn) -> HttpResponse:
     return redirect("trail_check", runs.request_check(request.user.actor_name).pk)
 
 
-@page(READ, permission=SEE)
+@page(READ, permission=VIEW_ENTRIES)
 def verification_page(request: HttpRequest, pk: int) -> HttpResponse:
-    """How far a check is that somebody asked for, and then what came of it."""
+    """Show the progress of a verification that a person requested, then its result."""
     job = background_jobs.find_job(runs.KIND, pk)
     if job is None:
         raise Http404
-    found = runs.find_run(job.result["run"]) if is_job_done(job) else None
-    return render_job(request, job, "trail/verification", {"check": found})
+    run = runs.find_run(job.result["run"]) if is_job_done(job) else None
+    return render_job(request, job, "trail/verification", {"verification": run})

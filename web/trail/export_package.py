@@ -1,4 +1,4 @@
-"""A finished export: what is in it, by its own manifest."""
+"""The contents of a finished export, read from the manifest in its package."""
 
 import hashlib
 import json
@@ -15,24 +15,28 @@ class ExportPackage:
     name: str
     size: int  # bytes
     entries: int
-    is_whole: bool  # or a part of the trail
+    is_whole: bool  # whether it contains the complete audit trail
     manifest_sha256: str
     files: Sequence[tuple[str, str]]  # name and SHA-256
 
 
 def read_package(path: Path) -> ExportPackage | None:
-    """None when it is no longer there. Raises BadZipFile or KeyError for what is no export."""
+    """Return the contents of an export, or None if its file was removed.
+
+    Raises BadZipFile or KeyError if the file is not an export.
+    """
     if not path.is_file():
         return None
     with zipfile.ZipFile(path) as archive:
-        raw = archive.read(_manifest(archive))
-    manifest = json.loads(raw)
-    files = sorted(manifest["files"].items())
-    fingerprint = hashlib.sha256(raw).hexdigest()
-    size, entries, is_whole = path.stat().st_size, manifest["entries"], manifest["whole"]
-    return ExportPackage(path.name, size, entries, is_whole, fingerprint, files)
-
-
-def _manifest(archive: zipfile.ZipFile) -> str:
-    """Its name inside: at the top, or in the package's one folder."""
-    return min((name for name in archive.namelist() if Path(name).name == MANIFEST), key=len)
+        # The manifest lies at the top of the package or in its only folder.
+        names = [name for name in archive.namelist() if Path(name).name == MANIFEST]
+        content = archive.read(min(names, key=len))
+    manifest = json.loads(content)
+    return ExportPackage(
+        name=path.name,
+        size=path.stat().st_size,
+        entries=manifest["entries"],
+        is_whole=manifest["whole"],
+        manifest_sha256=hashlib.sha256(content).hexdigest(),
+        files=sorted(manifest["files"].items()),
+    )

@@ -1,6 +1,6 @@
-"""`/admin/audit/export/`: choose, see what it will hold, have it made, and take it away.
+"""`/admin/audit/export/`: select, confirm, create and download an export of the audit trail.
 
-Two steps before the work begins, each an address of its own, so that Back goes back.
+The selection has two steps, each with its own address, so that the Back button of browsers works.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,7 @@ from audit.ledger import queries
 from audit.ledger.log import ledger, record, write_time
 from audit.ledger.queries import EntrySearch
 from ingestion.models import Packet
-from sites.models import User
-from web.permissions import EXPORT
+from web.permissions import EXPORT_LEDGER
 from web.shell import event_labels
 from web.shell.access import FORM, READ, SignedIn, page
 from web.trail import export_package
@@ -28,126 +27,114 @@ from web.trail.forms import ExportForm, midnight, midnight_after
 from web.trail.jobs import is_job_done, render_job
 from web.trail.timelines import list_packet_subjects
 
-EXPORTS_SHOWN = 20
+MAX_EXPORTS_SHOWN = 20
 
 
-@page(READ, permission=EXPORT)
+@page(READ, permission=EXPORT_LEDGER)
 def export_list(request: SignedIn) -> HttpResponse:
-    made = background_jobs.latest_jobs(KIND, EXPORTS_SHOWN)
-    names = event_labels.name_actors(job.asked_by for job in made)
-    rows = [(job, names.get(job.asked_by, job.asked_by), describe_selection(job)) for job in made]
+    jobs = background_jobs.latest_jobs(KIND, MAX_EXPORTS_SHOWN)
+    names = event_labels.name_actors(job.asked_by for job in jobs)
+    rows = [(job, names.get(job.asked_by, job.asked_by), describe_selection(job)) for job in jobs]
     return render(request, "trail/exports.html", {"rows": rows})
 
 
-@page(READ, permission=EXPORT)
+@page(READ, permission=EXPORT_LEDGER)
 def choose_export(request: SignedIn) -> HttpResponse:
-    """Step 1. What is in the address is chosen already."""
-    return render(
-        request, "trail/export_choose.html", {"form": ExportForm(initial=_given(request))}
-    )
+    """Show step 1. The parameters of the address prefill the form."""
+    initial = {name: request.GET.get(name, "") for name in ExportForm.base_fields}
+    return render(request, "trail/export_choose.html", {"form": ExportForm(initial=initial)})
 
 
-@page(FORM, permission=EXPORT)
+@page(FORM, permission=EXPORT_LEDGER)
 def confirm_export(request: SignedIn) -> HttpResponse:
-    """Step 2: how much that is. Posted, it is asked for."""
+    """Show step 2, the number of entries. With POST, request the export."""
     form = ExportForm(request.GET)
     if not form.is_valid():
         return render(request, "trail/export_choose.html", {"form": form}, status=400)
-    search = _search(form.cleaned_data)
+    selection = form.cleaned_data
+    search = _build_search(selection)
     entries = queries.count_entries(search)
     if request.method == "POST" and entries:
-        chosen_by = {"role": request.user.role}
-        arguments = _arguments(form.cleaned_data, search) | chosen_by
+        arguments = {
+            "sites": list(search.sites),
+            "study": selection["study"],
+            "doc_id": search.doc_id,
+            "packet": selection["packet"],
+            "subjects": list(search.subjects),
+            "since": write_time(search.since) if search.since else "",
+            "until": write_time(search.until) if search.until else "",
+            "role": request.user.role,
+        }
         job = background_jobs.request_job(KIND, arguments, request.user.actor_name)
         return redirect("trail_export", job.pk)
-    choice = [(form.fields[name].label, name, value) for name, value in _chosen(form).items()]
-    context = {"choice": choice, "entries": entries, "query": request.GET.urlencode()}
+    choices = [
+        (field.label, name, selection[name])
+        for name, field in form.fields.items()
+        if selection[name]
+    ]
+    context = {"choices": choices, "entries": entries, "query": request.GET.urlencode()}
     return render(request, "trail/export_confirm.html", context)
 
 
-@page(READ, permission=EXPORT)
+@page(READ, permission=EXPORT_LEDGER)
 def export_page(request: HttpRequest, pk: int) -> HttpResponse:
-    job = _job(pk)
-    made = export_package.read_package(Path(job.result["path"])) if is_job_done(job) else None
-    return render_job(
-        request, job, "trail/export", {"made": made, "chosen": describe_selection(job)}
-    )
+    """Show the progress of an export, then its contents."""
+    job = _get_job(pk)
+    package = export_package.read_package(Path(job.result["path"])) if is_job_done(job) else None
+    context = {"package": package, "selection": describe_selection(job)}
+    return render_job(request, job, "trail/export", context)
 
 
-@page(READ, permission=EXPORT)
+@page(READ, permission=EXPORT_LEDGER)
 def download_export(request: SignedIn, pk: int) -> FileResponse:
-    """Streamed. What was removed since, or is not ready, is not there."""
-    job = _job(pk)
+    """Stream the package. Raises Http404 if it is not ready, or was removed since."""
+    job = _get_job(pk)
     path = Path(job.result.get("path", ""))
     if not is_job_done(job) or not path.is_file():
         raise Http404
-    _enter(job, path, request.user)
-    return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
-
-
-def _enter(job: AuditJob, path: Path, person: User) -> None:
-    """On record before the first byte leaves: no entry, no bytes."""
-    with ledger():
+    with ledger():  # the download is recorded before the first byte is sent
         record(
             "ledger.export_downloaded",
             subject=f"download:{uuid4()}",
-            by=person.actor,
+            by=request.user.actor,
             sha256=job.result.get("manifest", ""),
             detail={"export": job.pk, "file": path.name},
         )
+    return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
 
 
 def describe_selection(job: AuditJob) -> str:
-    """Return the selection of an export, as people read it."""
-    given = job.arguments
+    """Return the selection of an export in words."""
+    arguments = job.arguments
+    site = "" if arguments.get("study") else next(iter(arguments.get("sites", [])), "")
     values = {
-        _("Packet {value}"): given.get("packet"),
-        _("Document {value}"): given.get("doc_id"),
-        _("Study {value}"): given.get("study"),
-        _("Site {value}"): next(iter(given.get("sites", [])), "") if not given.get("study") else "",
-        _("From {value}"): given.get("since", "")[:10],
-        _("Before {value}"): given.get("until", "")[:10],
+        _("Packet {value}"): arguments.get("packet"),
+        _("Document {value}"): arguments.get("doc_id"),
+        _("Study {value}"): arguments.get("study"),
+        _("Site {value}"): site,
+        _("From {value}"): arguments.get("since", "")[:10],
+        _("Before {value}"): arguments.get("until", "")[:10],
     }
     parts = [label.format(value=value) for label, value in values.items() if value]
     return ", ".join(parts) or _("Complete audit trail")
 
 
-def _job(pk: int) -> AuditJob:
+def _get_job(pk: int) -> AuditJob:
     job = background_jobs.find_job(KIND, pk)
     if job is None:
         raise Http404
     return job
 
 
-def _given(request: HttpRequest) -> dict[str, str]:
-    return {name: request.GET.get(name, "") for name in ExportForm.base_fields}
-
-
-def _chosen(form: ExportForm) -> dict[str, Any]:
-    return {name: form.cleaned_data[name] for name in form.fields if form.cleaned_data[name]}
-
-
-def _search(given: Mapping[str, Any]) -> EntrySearch:
-    packet = given["packet"] and Packet.objects.select_related("batch").get(
-        reference=given["packet"]
-    )
+def _build_search(selection: Mapping[str, Any]) -> EntrySearch:
+    subjects = []
+    if selection["packet"]:
+        packets = Packet.objects.select_related("batch")
+        subjects = list_packet_subjects(packets.get(reference=selection["packet"]))
     return EntrySearch(
-        sites=given["sites"],
-        subjects=list_packet_subjects(packet) if packet else [],
-        doc_id=given["doc_id"],
-        since=midnight(given["since"]),
-        until=midnight_after(given["until"]),
+        sites=selection["sites"],
+        subjects=subjects,
+        doc_id=selection["doc_id"],
+        since=midnight(selection["since"]),
+        until=midnight_after(selection["until"]),
     )
-
-
-def _arguments(given: Mapping[str, Any], search: EntrySearch) -> dict[str, Any]:
-    """Plain text, for the job's row."""
-    return {
-        "sites": list(search.sites),
-        "study": given["study"],
-        "doc_id": search.doc_id,
-        "packet": given["packet"],
-        "subjects": list(search.subjects),
-        "since": write_time(search.since) if search.since else "",
-        "until": write_time(search.until) if search.until else "",
-    }

@@ -1,4 +1,4 @@
-"""The forms of the audit trail's pages. Days are days of UTC, both included."""
+"""The forms of the audit trail. A period includes its first and its last day, both in UTC."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
@@ -21,33 +21,35 @@ if TYPE_CHECKING:
 MAX_FINDINGS_LENGTH = 10_000  # characters
 
 
-def _text(
+def _text_field(
     label: "str | _StrPromise", hint: "str | _StrPromise" = "", **options: Any
 ) -> forms.CharField:
-    given = {"required": False, "max_length": 200} | options
-    return forms.CharField(label=label, help_text=hint, **given)
+    options = {"required": False, "max_length": 200} | options
+    return forms.CharField(label=label, help_text=hint, **options)
 
 
-def _day(
+def _day_field(
     label: "str | _StrPromise", hint: "str | _StrPromise" = "", **options: Any
 ) -> forms.DateField:
-    picked = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    return forms.DateField(label=label, help_text=hint, widget=picked, **options)
+    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    return forms.DateField(label=label, help_text=hint, widget=widget, **options)
 
 
-def _known(model: type[Site | Study], column: str, value: str, unknown: str) -> str:
-    """Return the value. Raises ValidationError with the sentence `unknown` if no row has it."""
+def _require_row(model: type[Site | Study], column: str, value: str, message: str) -> str:
+    """Return the value. Raises ValidationError with the message if no row has it."""
     if value and not model._default_manager.filter(**{column: value}).exists():
-        raise forms.ValidationError(unknown.format(value=value))
+        raise forms.ValidationError(message.format(value=value))
     return value
 
 
 class SiteForm(PlainForm):
-    site = _text(gettext_lazy("Site number"))
+    """The base of forms with a site number and a period."""
+
+    site = _text_field(gettext_lazy("Site number"))
 
     def clean_site(self) -> str:
-        unknown = _("Site {value} does not exist. Check the number.")
-        return _known(Site, "site_id", self.cleaned_data["site"], unknown)
+        message = _("Site {value} does not exist. Check the number.")
+        return _require_row(Site, "site_id", self.cleaned_data["site"], message)
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
@@ -59,33 +61,33 @@ class SiteForm(PlainForm):
         return given
 
 
-def _event_choices() -> list[tuple[str, Any]]:
-    return [("", _("All events")), *sorted(EVENTS.items(), key=lambda item: str(item[1]))]
-
-
 class SearchForm(SiteForm):
-    doc_id = _text(gettext_lazy("Document"))
-    person = _text(gettext_lazy("User name"))
+    doc_id = _text_field(gettext_lazy("Document"))
+    person = _text_field(gettext_lazy("User name"))
     event = forms.ChoiceField(
         label=gettext_lazy("Event"),
         required=False,
-        choices=_event_choices,
+        # A function, because the order depends on the active language.
+        choices=lambda: [
+            ("", _("All events")),
+            *sorted(EVENTS.items(), key=lambda item: str(item[1])),
+        ],
     )
-    since = _day(gettext_lazy("From"), required=False)
-    until = _day(gettext_lazy("To"), required=False)
+    since = _day_field(gettext_lazy("From"), required=False)
+    until = _day_field(gettext_lazy("To"), required=False)
 
     def clean_person(self) -> str:
-        """The actor, for the search."""
+        """Return the actor identifier of the account with this user name."""
         name = self.cleaned_data["person"]
         person = User.objects.filter(username=name).first()
         if name and person is None:
-            unknown = _("No account has the user name {name}. Check the spelling.")
-            raise forms.ValidationError(unknown.format(name=name))
+            message = _("No account has the user name {name}. Check the spelling.")
+            raise forms.ValidationError(message.format(name=name))
         return person.actor_name if person else ""
 
     @property
     def search(self) -> EntrySearch:
-        """After `is_valid()`."""
+        """Return the search of a form that is valid."""
         given = self.cleaned_data
         return EntrySearch(
             sites=[given["site"]] if given["site"] else [],
@@ -98,56 +100,55 @@ class SearchForm(SiteForm):
 
 
 class ExportForm(SiteForm):
-    """Each field narrows what is exported; none gives the whole trail."""
+    """The selection of an export. Without any value, the complete audit trail is exported."""
 
-    study = _text(gettext_lazy("Study"), gettext_lazy("The protocol number."))
-    doc_id = _text(
+    study = _text_field(gettext_lazy("Study"), gettext_lazy("The protocol number."))
+    doc_id = _text_field(
         gettext_lazy("Document"), gettext_lazy("The identifier. Also enter the site number.")
     )
-    packet = _text(
+    packet = _text_field(
         gettext_lazy("Packet"), gettext_lazy("The reference, for example PKT-2026-0007.")
     )
-    since = _day(gettext_lazy("From"), required=False)
-    until = _day(gettext_lazy("To"), required=False)
+    since = _day_field(gettext_lazy("From"), required=False)
+    until = _day_field(gettext_lazy("To"), required=False)
 
     def clean_study(self) -> str:
-        unknown = _("Study {value} does not exist. Check the protocol number.")
-        return _known(Study, "protocol_number", self.cleaned_data["study"], unknown)
+        message = _("Study {value} does not exist. Check the protocol number.")
+        return _require_row(Study, "protocol_number", self.cleaned_data["study"], message)
 
     def clean_packet(self) -> str:
         reference: str = self.cleaned_data["packet"]
         if reference and not Packet.objects.filter(reference=reference).exists():
-            unknown = _("Packet {reference} does not exist. Check the reference.")
-            raise forms.ValidationError(unknown.format(reference=reference))
+            message = _("Packet {reference} does not exist. Check the reference.")
+            raise forms.ValidationError(message.format(reference=reference))
         return reference
 
     def clean(self) -> dict[str, Any]:
         given = super().clean()
         if given.get("doc_id") and not given.get("site"):
-            several = _(
+            message = _(
                 "Enter the site number. Several sites can have a document with this identifier."
             )
-            self.add_error("site", several)
-        given["sites"] = self._sites(given.get("study", ""), given.get("site", ""))
+            self.add_error("site", message)
+        study, site = given.get("study", ""), given.get("site", "")
+        given["sites"] = [site] if site else []
+        if study:
+            # Entries name sites, not studies.
+            rows = Site.objects.filter(study__protocol_number=study).order_by("site_id")
+            rows = rows.filter(site_id=site) if site else rows
+            given["sites"] = list(rows.values_list("site_id", flat=True))
+            if not given["sites"]:  # an empty list would select the complete audit trail
+                message = _("This study has no sites yet.")
+                if site:
+                    message = _("Site {site} does not belong to this study.").format(site=site)
+                self.add_error("study", message)
         return given
-
-    def _sites(self, study: str, site: str) -> list[str]:
-        """A trail knows sites, not studies. None would be the whole trail: it is an error."""
-        if not study:
-            return [site] if site else []
-        found = Site.objects.filter(study__protocol_number=study).order_by("site_id")
-        found = found.filter(site_id=site) if site else found
-        numbers = list(found.values_list("site_id", flat=True))
-        if not numbers:
-            none = _("This study has no such site.") if site else _("This study has no sites yet.")
-            self.add_error("study", none)
-        return numbers
 
 
 class AuditReviewForm(SignedForm, SiteForm):
-    since = _day(gettext_lazy("First day"))
-    until = _day(gettext_lazy("Last day"), gettext_lazy("Not later than today."))
-    filters = _text(
+    since = _day_field(gettext_lazy("First day"))
+    until = _day_field(gettext_lazy("Last day"), gettext_lazy("Not later than today."))
+    filters = _text_field(
         gettext_lazy("Entries not reviewed"),
         gettext_lazy(
             "Leave this field empty if you reviewed every entry. Otherwise describe the entries "
@@ -172,15 +173,16 @@ class AuditReviewForm(SignedForm, SiteForm):
 
     @property
     def scope(self) -> ReviewScope:
-        """After `is_valid()`."""
+        """Return the scope of a form that is valid."""
         given = self.cleaned_data
         return ReviewScope(given["since"], given["until"], given["site"], given["filters"])
 
 
 def midnight(day: date | None) -> datetime | None:
+    """Return the time at which a day begins in UTC; None for None."""
     return datetime.combine(day, time(), UTC) if day else None
 
 
 def midnight_after(day: date | None) -> datetime | None:
-    """Where a day that is included ends."""
+    """Return the time at which a day ends in UTC; None for None."""
     return midnight(day + timedelta(days=1)) if day else None

@@ -1,4 +1,4 @@
-"""The page of a job in the background, which renews itself until it is over, as a packet's does."""
+"""The page of a background job of the audit trail, which shows the progress until the job ends."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,25 +13,31 @@ POLL_MILLISECONDS = 2000
 
 
 def is_job_done(job: AuditJob) -> bool:
-    """And has its result."""
+    """Return whether the job ended with a result."""
     return job.state == AuditJob.State.DONE
 
 
 def render_job(
-    request: HttpRequest, job: AuditJob, template: str, more: Mapping[str, Any]
+    request: HttpRequest, job: AuditJob, template: str, extra_context: Mapping[str, Any]
 ) -> HttpResponse:
-    """`TEMPLATE.html` is the page, `TEMPLATE_live.html` its fragment."""
+    """Return the page `<template>.html`, or its fragment `<template>_live.html` for `poll.js`.
+
+    While nothing has changed, the answer to a request for the fragment is 304.
+    """
     etag = f'"{job.pk}-{job.state}-{job.done}-{job.total}"'
     is_fragment = bool(request.headers.get("X-Fragment"))
     if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
         return unchanged
-    live = f"{template}_live.html"
-    is_over = is_job_done(job) or job.state == AuditJob.State.FAILED
+    fragment = f"{template}_live.html"
     context = {
-        "job": job, "is_over": is_over, "etag": etag, "poll": POLL_MILLISECONDS, "live": live,
-        **more,
-    }  # fmt: skip
-    response = render(request, live if is_fragment else f"{template}.html", context)
+        "job": job,
+        "is_over": is_job_done(job) or job.state == AuditJob.State.FAILED,
+        "etag": etag,
+        "poll": POLL_MILLISECONDS,
+        "fragment": fragment,
+        **extra_context,
+    }
+    response = render(request, fragment if is_fragment else f"{template}.html", context)
     if is_fragment:
         response["ETag"] = etag
     return response

@@ -1,102 +1,92 @@
-"""`/admin/audit/`: what is on record of all, of a site, of a packet, and of a document."""
+"""`/admin/audit/`: the entries of everything, of a site, of a packet, and of a document."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from audit.ledger import queries
-from audit.ledger.queries import EntrySearch, Recorded
+from audit.ledger.queries import EntrySearch
 from ingestion.models import Document, Packet
 from sites.models import Site
-from web.permissions import SEE
+from web.permissions import VIEW_ENTRIES
 from web.shell.access import READ, SignedIn, page
 from web.shell.request_limits import whole_number
-from web.trail.entries import EntryLine, build_entry_lines
+from web.trail.entries import build_entry_lines
 from web.trail.forms import SearchForm
 
 ENTRIES_PER_PAGE = 50
 
 
-@page(READ, permission=SEE)
+@page(READ, permission=VIEW_ENTRIES)
 def complete_trail(request: SignedIn) -> HttpResponse:
-    """Everything, or what the search asks for; the newest first."""
+    """Show all entries, or those that match the search, the newest first."""
     form = SearchForm(request.GET or None)
-    is_fit = not form.is_bound or form.is_valid()
-    search = form.search if form.is_bound and is_fit else EntrySearch()
-    found = _page(request, search) if is_fit else {"lines": []}
-    context = {"form": form, "is_searched": bool(search) or not is_fit, **found}
+    is_valid = not form.is_bound or form.is_valid()
+    search = form.search if form.is_bound and is_valid else EntrySearch()
+    entries = _list_newest(request, search) if is_valid else {"lines": []}
+    context = {"form": form, "is_searched": bool(search) or not is_valid, **entries}
     return render(request, "trail/entries.html", context)
 
 
-@page(READ, permission=SEE)
+@page(READ, permission=VIEW_ENTRIES)
 def document_trail(request: SignedIn, pk: int) -> HttpResponse:
-    """All versions of it: what is filed under the same identifier of the same site."""
+    """Show the entries of all versions of a document, the oldest first.
+
+    Versions are documents with the same identifier of the same site. They are numbered in the
+    order of their arrival.
+    """
     visible = Document.objects.visible_to(request.user).select_related("site", "packet")
     document = get_object_or_404(visible, pk=pk)
-    entries = queries.document_entries(document.site.site_id, document.doc_id)
-    context = {
-        "document": document,
-        "lines": _numbered(build_entry_lines(entries)),
-        "newest_first": False,
-    }
+    lines = build_entry_lines(queries.document_entries(document.site.site_id, document.doc_id))
+    versions = dict.fromkeys(line.subject for line in lines)
+    if len(versions) > 1:
+        numbers = {subject: number for number, subject in enumerate(versions, 1)}
+        lines = [replace(line, version=numbers[line.subject]) for line in lines]
+    context = {"document": document, "lines": lines, "newest_first": False}
     return render(request, "trail/document.html", context)
 
 
-@page(READ, permission=SEE)
+@page(READ, permission=VIEW_ENTRIES)
 def packet_trail(request: SignedIn, reference: str) -> HttpResponse:
     visible = Packet.objects.visible_to(request.user).select_related("site", "batch")
     packet = get_object_or_404(visible, reference=reference)
     context = {
         "packet": packet,
-        **_page(request, EntrySearch(subjects=list_packet_subjects(packet))),
+        **_list_newest(request, EntrySearch(subjects=list_packet_subjects(packet))),
     }
     return render(request, "trail/packet.html", context)
 
 
-@page(READ, permission=SEE)
+@page(READ, permission=VIEW_ENTRIES)
 def site_trail(request: SignedIn, site_id: str) -> HttpResponse:
     visible = Site.objects.visible_to(request.user).select_related("study")
     site = get_object_or_404(visible, site_id=site_id)
-    context = {"site": site, **_page(request, EntrySearch(sites=[site.site_id]))}
+    context = {"site": site, **_list_newest(request, EntrySearch(sites=[site.site_id]))}
     return render(request, "trail/site.html", context)
 
 
-def _numbered(found: Sequence[EntryLine]) -> list[EntryLine]:
-    """Which version an entry is about, where there are several: by the order of their arrival."""
-    order = {
-        subject: n for n, subject in enumerate(dict.fromkeys(line.subject for line in found), 1)
-    }
-    return [replace(line, version=order[line.subject] if len(order) > 1 else 0) for line in found]
-
-
 def list_packet_subjects(packet: Packet) -> list[str]:
-    """Its batch, itself and its documents, whose correlation ids differ."""
-    own = packet.documents.order_by("pk").values_list("pk", flat=True)
-    return [packet.batch.subject, packet.subject, *(f"document:{pk}" for pk in own)]
+    """Return the subjects of the entries of a packet, its batch and its documents."""
+    keys = packet.documents.order_by("pk").values_list("pk", flat=True)
+    return [packet.batch.subject, packet.subject, *(f"document:{pk}" for pk in keys)]
 
 
-def _page(request: HttpRequest, search: EntrySearch) -> dict[str, object]:
+def _list_newest(request: HttpRequest, search: EntrySearch) -> dict[str, object]:
+    """Return one page of the entries that match, the newest first, with its links."""
     before = request.GET.get("before", "")
+    # One entry more than a page has: it shows whether older entries exist.
     found = queries.find_entries(search, before=whole_number(before), limit=ENTRIES_PER_PAGE + 1)
-    shown = found[:ENTRIES_PER_PAGE]
+    entries = found[:ENTRIES_PER_PAGE]
+    newest_query, older_query = request.GET.copy(), request.GET.copy()
+    newest_query.pop("before", None)
+    has_older = len(found) > ENTRIES_PER_PAGE
+    if has_older:
+        older_query["before"] = str(entries[-1].seq)
     return {
-        "lines": build_entry_lines(shown),
+        "lines": build_entry_lines(entries),
         "newest_first": True,
-        "is_first": not before,
-        "older": _older(request.GET, shown) if len(found) > ENTRIES_PER_PAGE else "",
-        "query": _without_place(request.GET).urlencode(),
+        "is_first_page": not before,
+        "newest_query": newest_query.urlencode(),
+        "older_query": older_query.urlencode() if has_older else "",
     }
-
-
-def _older(asked: QueryDict, shown: Sequence[Recorded]) -> str:
-    query = _without_place(asked)
-    query["before"] = str(shown[-1].seq)
-    return query.urlencode()
-
-
-def _without_place(asked: QueryDict) -> QueryDict:
-    query = asked.copy()
-    query.pop("before", None)
-    return query

@@ -1,4 +1,4 @@
-"""Below /admin/audit/. What is not here goes on to the admin, which has the single entries."""
+"""URLs below /admin/audit/. The admin answers the other addresses, with the stored entries."""
 
 from django.urls import path
 

@@ -174,9 +174,9 @@ def test_a_heading_names_the_thing_and_not_the_action(as_role, packet):
     assert f"<h1>{packet.reference}</h1>" in page
 
 
-def try_again(client, packet):
+def retry(client, packet):
     chosen = [document.pk for document in packet.documents.all()]
-    values = {"action": "try_again", "_selected_action": chosen, "reason_for_change": WHY}
+    values = {"action": "retry", "_selected_action": chosen, "reason_for_change": WHY}
     return client.post("/admin/ingestion/document/", values, follow=True)
 
 
@@ -185,7 +185,7 @@ def test_operations_try_held_documents_again_in_one_click(as_role, site):
     lease = lease_all(packet)
     waiting = packet.documents.get(state="RECEIVED")
     steps.give_up(waiting.pk, lease, "PORTAL_UNAVAILABLE", {}, held=True)
-    page = text(try_again(as_role("Operations"), packet))
+    page = text(retry(as_role("Operations"), packet))
     assert "1 document is in the queue again." in page
     assert "1 document was skipped." in page
     waiting.refresh_from_db()
@@ -195,7 +195,7 @@ def test_operations_try_held_documents_again_in_one_click(as_role, site):
 
 def test_nobody_else_tries_documents_again(as_role, packet):
     page = text(as_role("QA reviewers").get("/admin/ingestion/document/"))
-    assert "try_again" not in page
+    assert "retry" not in page
 
 
 def cancel(client, *batches):
