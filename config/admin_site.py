@@ -1,7 +1,7 @@
-"""The admin site: stock Django in the product's shell. Staff pages hang on its URLs.
+"""The admin site: Django's own, with the header of the product.
 
-It stands outside `web.admin`, which registers with it: Django makes the site when it
-is first touched, and a module that registers while the site is being made registers nowhere.
+It is outside `web.admin`, whose modules register with it. Django creates the site at its first use,
+and a module that registers while the site is being created would register nowhere.
 """
 
 from typing import Any
@@ -28,14 +28,14 @@ class SiteLedgerAdmin(admin.AdminSite):
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """There is one place to sign in, for everybody: /login/."""
-        after = request.GET.get(REDIRECT_FIELD_NAME, "")
+        """Redirect to /login/, the only page on which people sign in."""
+        next_page = request.GET.get(REDIRECT_FIELD_NAME, "")
         if self.has_permission(request):
             return redirect("admin:index")
         if request.user.is_authenticated:
-            # Sending a coordinator to sign in again would lead in a circle.
+            # A redirect of a coordinator to the sign-in page would never end.
             raise PermissionDenied
-        return redirect_to_login(after or request.path.replace("login/", ""))
+        return redirect_to_login(next_page or request.path.replace("login/", ""))
 
     @method_decorator(login_not_required)
     def logout(
@@ -44,8 +44,8 @@ class SiteLedgerAdmin(admin.AdminSite):
         """Sign out. Without a session, `admin_view` redirects to the index, as in stock Django."""
         return super().logout(request, extra_context)
 
-    def password_change(  # type: ignore[override] # a redirect, as Django's own answer to POST
+    def password_change(  # type: ignore[override] # Django returns a redirect for POST too
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """There is one place for that too: Django's own form would leave no entry (R09, R19)."""
+        """Redirect to the product's own page, which records the change in the ledger (R09, R19)."""
         return redirect("password")

@@ -4,10 +4,10 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class SiteLedgerAdminConfig(AdminConfig):
-    """Django's own admin, with the product's header, sign-in and start; and the site's checks."""
+    """Django's admin with the header, sign-in and start page of the product, and all checks."""
 
     default_site = "config.admin_site.SiteLedgerAdmin"
 
     def ready(self) -> None:
         super().ready()
-        from config import account_checks, checks  # noqa: F401 - importing them registers them
+        from config import account_checks, checks  # noqa: F401 - the import registers them

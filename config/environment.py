@@ -1,7 +1,8 @@
-"""The environment, in which a secret may be the content of a file.
+"""Secrets in files, as an alternative to secrets in the environment.
 
-Whoever can see a process can often see its environment, and so can `docker inspect`. Containers and
-systemd hand secrets over as files: SECRET_KEY_FILE=/run/secrets/secret_key in place of SECRET_KEY.
+A person who can see a process can often see its environment, for example with `docker inspect`.
+Containers and systemd pass secrets as files: SECRET_KEY_FILE=/run/secrets/secret_key replaces
+SECRET_KEY.
 """
 
 from collections.abc import Mapping
@@ -18,21 +19,22 @@ SECRETS = (
 )
 
 
-def secrets_in_files(environment: Mapping[str, str]) -> dict[str, str]:
-    """Of each of SECRETS whose NAME_FILE is set: what that file says, and nothing around it.
+def read_secret_files(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the content of the file of each secret whose variable NAME_FILE is set.
 
-    Raises ImproperlyConfigured: to go on without could mean another database.
+    Whitespace around the content is removed. Raises ImproperlyConfigured if a file cannot be read
+    or is empty: without the secret, the program could use another database.
     """
-    paths = {name: environment.get(f"{name}_FILE", "") for name in SECRETS}
-    return {name: _read(name, path) for name, path in paths.items() if path}
-
-
-def _read(name: str, path: str) -> str:
-    try:
-        secret = Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not text"
-        raise ImproperlyConfigured(f"{name}_FILE={path} cannot be read: {why}.") from None
-    if not secret:
-        raise ImproperlyConfigured(f"{name}_FILE={path} is empty.")
-    return secret
+    secrets = {}
+    for name in SECRETS:
+        path = environment.get(f"{name}_FILE", "")
+        if not path:
+            continue
+        try:
+            secrets[name] = Path(path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not text"
+            raise ImproperlyConfigured(f"{name}_FILE={path} cannot be read: {reason}.") from None
+        if not secrets[name]:
+            raise ImproperlyConfigured(f"{name}_FILE={path} is empty.")
+    return secrets

@@ -1,13 +1,13 @@
-"""What is written to the log, beside what each module says."""
+"""Filters of the log."""
 
 import logging
 
 
-class RefusalsInOneLine(logging.Filter):
-    """Leaves the traceback out of requests that were refused (status 400 to 499).
+class RefusedRequestFilter(logging.Filter):
+    """Removes the traceback from the log records of refused requests (status 400 to 499).
 
-    Django logs a refused page with the exception that refused it. Its place in our code says
-    nothing about the request, and a stranger could fill the log with it.
+    Django logs the exception that refused a request. Its traceback tells nothing about the request,
+    and a stranger could fill the log with tracebacks.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -1,7 +1,7 @@
-"""Every setting, and the only reader of the environment.
+"""All settings. This module is the only reader of the environment.
 
-What operators may set is documented in `.env.example`; each value that can be
-wrong has a system check with an id (`config.checks`).
+`.env.example` documents the settings that operators can change. Each value that can be wrong has a
+system check with an id.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import environ
 
-from config.environment import secrets_in_files
+from config.environment import read_secret_files
 from ingestion.core.breaker import BreakerSettings
 from ingestion.core.limits import Limits
 from ingestion.core.retry import RetryRules
@@ -21,7 +21,7 @@ SOFTWARE_VERSION = "0.1.0"  # stamped on every ledger entry
 
 env = environ.Env()
 env.read_env(BASE_DIR / ".env")
-env.ENVIRON = ChainMap(secrets_in_files(os.environ), os.environ)
+env.ENVIRON = ChainMap(read_secret_files(os.environ), os.environ)
 
 DEBUG = env.bool("DEBUG", default=False)
 # No secret has a working default outside DEBUG: config.E001 refuses an empty one.
@@ -34,7 +34,7 @@ ARCHIVE_DIR = env.path("ARCHIVE_DIR", default=str(DATA_DIR("archive")))
 SPOOL_DIR = env.path("SPOOL_DIR", default=str(DATA_DIR("spool")))
 PREVIEW_DIR = Path(env.str("PREVIEW_DIR", default=str(DATA_DIR("previews"))))
 DATA_DIR, ARCHIVE_DIR, SPOOL_DIR = Path(DATA_DIR), Path(ARCHIVE_DIR), Path(SPOOL_DIR)
-DATA_DIR.mkdir(parents=True, exist_ok=True)  # SQLite makes its file, and not the folder
+DATA_DIR.mkdir(parents=True, exist_ok=True)  # SQLite creates its file, but not the folder
 
 INSTALLED_APPS = [
     "web",
@@ -110,11 +110,11 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         # Write locks are taken at BEGIN, so that two writers queue instead of failing half-way.
         "transaction_mode": "IMMEDIATE",
         "timeout": 30,  # seconds
-        # FULL: an entry that was shown to somebody survives a power cut.
+        # FULL: an entry that a person has seen survives a power failure.
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
 else:
-    # A peer that is gone without a word would block a worker for up to a quarter of an hour.
+    # Without these limits, a peer that disappears would block a worker for up to 15 minutes.
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,  # seconds, as the next two
         "keepalives_idle": 5,
@@ -122,12 +122,13 @@ else:
         "keepalives_count": 3,
         "tcp_user_timeout": 8000,  # milliseconds
     } | DATABASES["default"].get("OPTIONS", {})
-# The role that owns the tables and migrates; DATABASE_URL's is then the application's (PostgreSQL).
+# PostgreSQL: the role that owns the tables and migrates. DATABASE_URL then has the role of the
+# application.
 DATABASE_OWNER = env.db_url("DATABASE_OWNER_URL") if env.str("DATABASE_OWNER_URL", "") else {}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
-    # Shared by all processes of a host, or django-q2's cluster statistics are blind.
+    # All processes of a host share it: the statistics of django-q2's cluster need that.
     "default": {
         "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
         "LOCATION": DATA_DIR / "cache",
@@ -140,14 +141,17 @@ AUTH_USER_MODEL = "clinical_sites.User"
 AUTHENTICATION_BACKENDS = ["sites.backends.LockoutBackend", "sites.backends.People"]
 PASSWORD_HASHERS = [
     f"django.contrib.auth.hashers.{name}"
-    for name in ("Argon2PasswordHasher", "PBKDF2PasswordHasher")  # the second: from before
+    for name in (
+        "Argon2PasswordHasher",
+        "PBKDF2PasswordHasher",
+    )  # the second verifies older passwords
 ]
-PASSWORD_LENGTH = env.int("PASSWORD_LENGTH", default=12)  # at least, of new ones
-PASSWORD_DAYS = env.int("PASSWORD_DAYS", default=0)  # after which one is changed; 0: never
-PASSWORD_BREACH_SERVICE = env.str("PASSWORD_BREACH_SERVICE", default="")  # "": none is asked
-ACCOUNT_LINK_HOURS = env.int("ACCOUNT_LINK_HOURS", default=24)  # a link for a password is good
-PASSWORD_RESET_TIMEOUT = ACCOUNT_LINK_HOURS * 3600  # Django's name for it, in seconds
-APPROVAL_DAYS = env.int("APPROVAL_DAYS", default=14)  # a request waits for a second person
+PASSWORD_LENGTH = env.int("PASSWORD_LENGTH", default=12)  # minimum of new passwords
+PASSWORD_DAYS = env.int("PASSWORD_DAYS", default=0)  # until a password expires; 0: never
+PASSWORD_BREACH_SERVICE = env.str("PASSWORD_BREACH_SERVICE", default="")  # "": none
+ACCOUNT_LINK_HOURS = env.int("ACCOUNT_LINK_HOURS", default=24)  # validity of a password link
+PASSWORD_RESET_TIMEOUT = ACCOUNT_LINK_HOURS * 3600  # Django's setting, in seconds
+APPROVAL_DAYS = env.int("APPROVAL_DAYS", default=14)  # until a request for approval expires
 _RULES = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_RULES}.MinimumLengthValidator", "OPTIONS": {"min_length": PASSWORD_LENGTH}},
@@ -157,20 +161,19 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "sites.accounts.passwords.GuessablePasswordValidator"},
     {"NAME": "sites.accounts.passwords.BreachedPasswordValidator"},
 ]
-# In roles a code at sign-in is needed (R21): groups, Administrators, Site coordinators.
+# Roles that require a code at sign-in (R21): groups, Administrators, Site coordinators.
 OTP_REQUIRED_ROLES = env.list("OTP_REQUIRED_ROLES", default=[])
 OTP_TOTP_ISSUER = env.str("OTP_TOTP_ISSUER", default="SiteLedger")  # as the app on a phone shows it
-OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = (
-    0  # `sites.accounts.lockout` counts them, and tells
-)
+# `sites.accounts.lockout` counts wrong codes instead of django-otp.
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0
 
-# Who fails to sign in so often waits. What counts together: `sites.accounts.lockout`.
-LOCKOUT_FAILURES = env.int("LOCKOUT_FAILURES", default=5)  # of a name
-LOCKOUT_ADDRESS_FAILURES = env.int("LOCKOUT_ADDRESS_FAILURES", default=50)  # whatever the names
+# The number of failed sign-ins until a lockout. `sites.accounts.lockout` defines what is counted.
+LOCKOUT_FAILURES = env.int("LOCKOUT_FAILURES", default=5)  # for one user name
+LOCKOUT_ADDRESS_FAILURES = env.int("LOCKOUT_ADDRESS_FAILURES", default=50)  # for one address
 LOCKOUT_MINUTES = env.float("LOCKOUT_MINUTES", default=15.0)
 
 SESSION_IDLE_MINUTES = env.float("SESSION_IDLE_MINUTES", default=15.0)
-SESSION_HOURS = env.float("SESSION_HOURS", default=12.0)  # however busy
+SESSION_HOURS = env.float("SESSION_HOURS", default=12.0)  # maximum length, also if active
 SESSIONS_AT_A_TIME = env.int("SESSIONS_AT_A_TIME", default=3)  # of one person
 SESSION_COOKIE_AGE = int(SESSION_HOURS * 3600)
 ACCESS_REVIEW_DAYS = env.int("ACCESS_REVIEW_DAYS", default=90)  # from one review to the next
@@ -182,7 +185,7 @@ LOGOUT_REDIRECT_URL = "/login/"
 # --- pages ----------------------------------------------------------------------------------
 
 LANGUAGE_CODE = "en-gb"
-TIME_ZONE = "UTC"  # stored and shown in UTC; the pages say so
+TIME_ZONE = "UTC"  # times are stored and shown in UTC
 USE_I18N = True
 LOCALE_PATHS = [BASE_DIR / "locale"]  # one catalogue per language for all packages
 FORMAT_MODULE_PATH = ["config.formats"]
@@ -199,14 +202,14 @@ _ON_DISK = {
 
 
 def _in_s3(name: str, **lock: object) -> dict[str, object]:
-    """Credentials are where boto3 looks for them."""
-    place = {
+    """Return the storage of a bucket. boto3 finds its credentials itself."""
+    options = {
         "bucket_name": env.str(f"{name}_S3_BUCKET"),
         "location": env.str(f"{name}_S3_PREFIX", default="").strip("/"),
         "endpoint_url": env.str(f"{name}_S3_ENDPOINT", default=""),
         "timeout_seconds": env.float(f"{name}_S3_TIMEOUT_SECONDS", default=30.0),
     }
-    return {"BACKEND": f"ingestion.storage.buckets.Bucket{name.title()}", "OPTIONS": place | lock}
+    return {"BACKEND": f"ingestion.storage.buckets.Bucket{name.title()}", "OPTIONS": options | lock}
 
 
 STORAGES: dict[str, dict[str, object]] = {
@@ -218,8 +221,8 @@ STORAGES: dict[str, dict[str, object]] = {
     },
     **{name: {"BACKEND": backend} for name, backend in _ON_DISK.items()},
 }
-# For as long as documents are kept, counted from the day on which they come: the end of their
-# trial is not known then, and `ingestion.storage.object_locks` follows it.
+# The lock of a document in the bucket, counted from its arrival. The end of the study is not known
+# then: `ingestion.storage.object_locks` extends the lock later.
 ARCHIVE_S3_YEARS = env.int("ARCHIVE_S3_YEARS", default=env.int("RETENTION_YEARS", default=25))
 if env.str("ARCHIVE_S3_BUCKET", default=""):
     STORAGES["archive"] = _in_s3(
@@ -248,33 +251,33 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
-# Plain HTTP is for a laptop. Everywhere else a proxy in front speaks TLS.
+# Plain HTTP is only for development. In production, a reverse proxy terminates TLS.
 HTTPS_ONLY = env.bool("HTTPS_ONLY", default=not DEBUG)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS_ONLY
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS_ONLY
-# Probes come from inside, in plain HTTP, and follow no redirect.
+# Probes come from the internal network over plain HTTP, and do not follow redirects.
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-# Uploads go to disk from the first byte: memory is bounded by settings, not by documents.
+# Uploads are written to disk from the first byte, so that documents cannot fill the memory.
 FILE_UPLOAD_HANDLERS = ["web.shell.request_limits.LimitedUploadHandler"]
 MAX_UPLOAD_FILES = env.int("MAX_UPLOAD_FILES", default=40)
 MAX_DOCUMENT_MB = env.int("MAX_DOCUMENT_MB", default=50)
-# What one person or token may leave unfinished: open packets and drafts, and megabytes of them.
+# The limit of unfinished uploads of one person or token: open packets and drafts, and megabytes.
 OPEN_UPLOADS = env.int("OPEN_UPLOADS", default=10)
 OPEN_UPLOAD_MB = env.int("OPEN_UPLOAD_MB", default=4_000)
-OPEN_UPLOAD_MB_IN_ALL = env.int("OPEN_UPLOAD_MB_IN_ALL", default=20_000)  # of everybody
-# An uploaded file is looked at for so long, to say what it may be; 0: its name alone says so.
+OPEN_UPLOAD_MB_IN_ALL = env.int("OPEN_UPLOAD_MB_IN_ALL", default=20_000)  # of all people and tokens
+# The time for the detection of the type of an uploaded file. 0: only the file name is used.
 GUESS_SECONDS = env.float("GUESS_SECONDS", default=15.0)
-# Empty inputs of the form without JavaScript count too; the form itself names the real limit.
+# Empty inputs of the form without JavaScript count too. The form itself checks the real limit.
 DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES + 20
 
-# --- mail to people of the sites: a digest when a packet is done, or needs them -------------------
+# --- email to site staff: digests of finished packets and of documents that need an action --------
 
-SITE_URL = env.str("SITE_URL", default="")  # links in mail begin with it; "": no such mail
+SITE_URL = env.str("SITE_URL", default="")  # the beginning of links in email; "": no email
 EMAIL_HOST = env.str("EMAIL_HOST", default="localhost")
 EMAIL_PORT = env.int("EMAIL_PORT", default=25)
 EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
@@ -283,12 +286,12 @@ EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", default=False)
 EMAIL_USE_SSL = env.bool("EMAIL_USE_SSL", default=False)
 EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", default=10)  # seconds
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="siteledger@localhost")
-DIGEST_MINUTES = env.int("DIGEST_MINUTES", default=30)  # between two to one person; 0: none
+DIGEST_MINUTES = env.int("DIGEST_MINUTES", default=30)  # between two digests to one person; 0: none
 
-# --- programs: /api/v1, and whoever watches us ----------------------------------------------
+# --- programs: /api/v1 and monitoring -------------------------------------------------------
 
 MAX_MANIFEST_MB = env.int("MAX_MANIFEST_MB", default=16)  # about 50,000 documents
-WEB_THREADS = env.int("WEB_THREADS", default=8)  # of one web server process; a quarter may wait
+WEB_THREADS = env.int("WEB_THREADS", default=8)  # of one web server process; a quarter can wait
 API_BAD_TOKENS_PER_MINUTE = env.int("API_BAD_TOKENS_PER_MINUTE", default=60)  # of one address
 READY_QUEUE_SECONDS = env.int("READY_QUEUE_SECONDS", default=900)
 READY_FREE_MB = env.int("READY_FREE_MB", default=500)
@@ -297,22 +300,24 @@ READY_FREE_MB = env.int("READY_FREE_MB", default=500)
 
 WORKERS = env.int("WORKERS", default=1)  # shifts that one host runs at a time
 CHUNK_SIZE = env.int("CHUNK_SIZE", default=50)  # documents of one site that are leased together
-MAX_CHUNKS = env.int("MAX_CHUNKS", default=2_000)  # in one batch; more is refused, never cut
-MAX_UNFINISHED_DOCUMENTS = env.int("MAX_UNFINISHED_DOCUMENTS", default=100_000)  # 0: no ceiling
+MAX_CHUNKS = env.int("MAX_CHUNKS", default=2_000)  # in one batch; larger batches are refused
+MAX_UNFINISHED_DOCUMENTS = env.int("MAX_UNFINISHED_DOCUMENTS", default=100_000)  # 0: no limit
 DISPATCH_DEADLINE_SECONDS = env.float("DISPATCH_DEADLINE_SECONDS", default=86_400.0)
-# Chunks that one shift holds at a time; as many again that are urgent.
+# Chunks that one shift holds at a time, and the same number of urgent chunks.
 SHIFT_MAX_CHUNKS = env.int("SHIFT_MAX_CHUNKS", default=16)
-# Chunks of one site that run at a time, over all shifts and hosts; as many again that are urgent.
+# Chunks of one site that run at a time on all hosts, and the same number of urgent chunks.
 SITE_MAX_CHUNKS = env.int("SITE_MAX_CHUNKS", default=4)
 SHIFT_SECONDS = env.int("SHIFT_SECONDS", default=600)  # after which a shift leases nothing new
 LEASE_SECONDS = env.int("LEASE_SECONDS", default=45)
 HEARTBEAT_SECONDS = env.int("HEARTBEAT_SECONDS", default=10)
-RETENTION_DAYS = env.int("RETENTION_DAYS", default=90)  # of a finished batch's chunks; 0: for ever
+RETENTION_DAYS = env.int(
+    "RETENTION_DAYS", default=90
+)  # of the chunks of finished batches; 0: no limit
 WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # until a wakeup counts as unanswered
 
 # --- review by people -------------------------------------------------------------------------
 
-REVIEW_WORKING_DAYS = env.int("REVIEW_WORKING_DAYS", default=2)  # in which QA decides
+REVIEW_WORKING_DAYS = env.int("REVIEW_WORKING_DAYS", default=2)  # until a decision by QA is overdue
 REVIEW_SIGN_RETURNS = env.bool("REVIEW_SIGN_RETURNS", default=False)  # decision 15
 
 INGEST_LIMITS = Limits(
@@ -337,14 +342,14 @@ READING_LIMITS = ReadingLimits(
     max_bytes=MAX_DOCUMENT_MB * 1_000_000,
     engine=env.str("OCR_ENGINE", default="auto"),
     languages=env.str("OCR_LANGUAGES", default="eng"),
-    # PEM file of the certificates that vouch for signers of PDFs; "": each goes to QA.
+    # PEM file of the issuers that are trusted for signatures of PDFs. "": QA decides about each.
     trusted_issuers=Path(issuers)
     if (issuers := env.str("TRUSTED_ISSUERS_FILE", default=""))
     else None,
 )
 
-# DOCUMENT_TYPES_FILE is read by `ingestion.rules.document_types`: parsers' processes have no
-# settings.
+# `ingestion.rules.document_types` reads DOCUMENT_TYPES_FILE from the environment, because parser
+# processes have no settings.
 
 CLAMD = env.str("CLAMD", default="")  # "": no virus scanner
 
@@ -353,23 +358,24 @@ CLAMD = env.str("CLAMD", default="")  # "": no virus scanner
 PORTAL_SECRETS = {name: value for name, value in env.ENVIRON.items() if name.startswith("PORTAL_")}
 PORTAL_SECRETS_DIR = env.str("PORTAL_SECRETS_DIR", default="")
 
-# What carries wakeups to the workers: the database, or Redis if its URL is given. Equally safe.
+# Wakeups reach the workers through the database, or through Redis if REDIS_URL is set. Both are
+# equally safe.
 REDIS_URL = env.str("REDIS_URL", default="")
 Q_CLUSTER = {
     "name": "siteledger",
-    # A server that does not answer must not keep a submission waiting.
+    # A server that does not respond must not delay a submission.
     **(
         {"redis": f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}socket_timeout=3"}
         if REDIS_URL
         else {"orm": "default"}
     ),
     "workers": WORKERS,
-    # A worker that parses needs child processes, which daemons may not have (ingestion.E003).
+    # Workers start parser processes, and daemonic processes cannot have children (ingestion.E003).
     "daemonize_workers": False,
-    # A shift ends by itself; this only catches one that hangs. timeout + 3 must be a multiple of
-    # guard_cycle, or django-q2 never kills a hung worker.
+    # A shift ends on its own. This timeout ends a shift that hangs. timeout + 3 must be a multiple
+    # of guard_cycle, or django-q2 never kills a worker that hangs.
     "timeout": SHIFT_SECONDS + 297,
-    # Our rows carry the guarantees; the broker's redelivery must only never come early.
+    # Leases guarantee that work is repeated. The broker must only not redeliver too early.
     "retry": (SHIFT_SECONDS + 297) * 4,
     "max_attempts": 1,
     "ack_failures": True,
@@ -378,7 +384,7 @@ Q_CLUSTER = {
     "poll": 0.5,
     "guard_cycle": 0.5,
     "recycle": 100,
-    "max_rss": 1_500_000,  # kilobytes; a worker that has grown beyond is replaced after its shift
+    "max_rss": 1_500_000,  # kilobytes; a larger worker is replaced after its shift
     "save_limit": -1,
     "catch_up": False,
     "sync": False,
@@ -386,11 +392,13 @@ Q_CLUSTER = {
     "label": "Background tasks",
 }
 
-# --- the ledger: who signs its heads, when, and where they are kept (docs/audit-format.md) --------
+# --- the ledger: signing, checkpoints and anchors (docs/audit-format.md) --------------------------
 
 AUDIT_TRAIL = env.str("AUDIT_TRAIL", default="siteledger")
-AUDIT_EARLY_RELEASE = env.bool("AUDIT_EARLY_RELEASE", default=True)  # PostgreSQL's
-AUDIT_ORIGIN = env.str("AUDIT_ORIGIN", default=AUDIT_TRAIL)  # the trail's name in the world
+AUDIT_EARLY_RELEASE = env.bool("AUDIT_EARLY_RELEASE", default=True)  # PostgreSQL only
+AUDIT_ORIGIN = env.str(
+    "AUDIT_ORIGIN", default=AUDIT_TRAIL
+)  # the name in checkpoints, unique worldwide
 AUDIT_KEY_FILE = Path(env.str("AUDIT_KEY_FILE", default=str(DATA_DIR / "keys" / "audit.pem")))
 AUDIT_SIGN_AFTER = env.list(
     "AUDIT_SIGN_AFTER", default=["batch.completed", "batch.failed", "batch.cancelled"]
@@ -407,21 +415,23 @@ ANCHOR_TSA = env.str("ANCHOR_TSA", default="")
 ANCHOR_TSA_CERTIFICATES = env.str("ANCHOR_TSA_CERTIFICATES", default="")
 AUDIT_CLOCK_SKEW_SECONDS = env.float("AUDIT_CLOCK_SKEW_SECONDS", default=2.0)
 NTP_SERVER = env.str("NTP_SERVER", default="")
-# Entries that no independent anchor holds for longer make `verify_audit` end with 3.
+# `verify_audit` exits with 3 if entries have no independent anchor for longer than this.
 AUDIT_UNANCHORED_SECONDS = env.int("AUDIT_UNANCHORED_SECONDS", default=3600)
-# Who started this process: it stands in the entries of commands (ICH E6(R3) 4.2.2(a)).
+# The user who started this process, for the entries of commands (ICH E6(R3) 4.2.2(a)).
 OS_USER = env.str("SUDO_USER", default="") or env.str("USER", default=f"uid {os.getuid()}")
 EXPORT_DIR = Path(env.str("EXPORT_DIR", default=str(DATA_DIR / "exports")))
-# Documents are kept for so long after the end of their trial: EU 536/2014, article 58.
+# The retention of documents after the end of their study: EU 536/2014, article 58.
 RETENTION_YEARS = env.int("RETENTION_YEARS", default=25)
-AUDIT_REVIEW_DAYS = env.int("AUDIT_REVIEW_DAYS", default=30)  # in which people look it through
+AUDIT_REVIEW_DAYS = env.int(
+    "AUDIT_REVIEW_DAYS", default=30
+)  # from one review of the audit trail to the next
 
-# --- alarms, and whom they are told (docs/operations.md) ------------------------------------------
+# --- alarms and their recipients (docs/operations.md) ---------------------------------------------
 
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 ALERT_WEBHOOK = env.str("ALERT_WEBHOOK", default="")
 ALERT_WEBHOOK_SECRET_FILE = env.str("ALERT_WEBHOOK_SECRET_FILE", default="")
-ALERT_AGAIN_HOURS = env.int("ALERT_AGAIN_HOURS", default=24)  # while an alarm lasts
+ALERT_AGAIN_HOURS = env.int("ALERT_AGAIN_HOURS", default=24)  # between two messages about one alarm
 WORKER_SILENT_SECONDS = env.int("WORKER_SILENT_SECONDS", default=60)
 
 LOGGING = {
@@ -429,7 +439,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {
         "request_id": {"()": "audit.ledger.context.RequestIdFilter"},
-        "refusals": {"()": "config.logs.RefusalsInOneLine"},
+        "refusals": {"()": "config.logs.RefusedRequestFilter"},
     },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s]: %(message)s"}
@@ -443,7 +453,7 @@ LOGGING = {
     },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
-        # Without the handlers of Django's own, which would write each line a second time.
+        # Django's own handlers would write each line a second time.
         "django": {"handlers": []},
         "httpx2": {"level": "WARNING"},
         "httpcore2": {"level": "WARNING"},

@@ -1,10 +1,10 @@
-"""All addresses: the admin, the interface for programs, and the product's own pages."""
+"""All URLs: the admin, the API and the pages."""
 
 from django.contrib import admin
 from django.urls import include, path
 
 urlpatterns = [
-    # Before the admin's own, which would answer /admin/audit/ with a list of models.
+    # These come before the admin, which would answer /admin/audit/ with a list of models.
     path("admin/audit/", include("web.trail.urls")),
     path("admin/review/", include("web.review.urls")),
     path("admin/ops/", include("web.operations.urls")),

@@ -13,7 +13,7 @@ from django.http import Http404
 from django.test.client import Client
 from django.urls import path
 
-from config.logs import RefusalsInOneLine
+from config.logs import RefusedRequestFilter
 from config.urls import urlpatterns as pages
 
 
@@ -37,7 +37,7 @@ urlpatterns = [
 
 @pytest.fixture
 def logged(caplog):
-    caplog.handler.addFilter(RefusalsInOneLine())
+    caplog.handler.addFilter(RefusedRequestFilter())
     caplog.handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
     return caplog
 

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment import SECRETS, secrets_in_files
+from config.environment import SECRETS, read_secret_files
 
 PROGRAM = settings.BASE_DIR / "scripts" / "settings-reference"
 READS = re.compile(r"os\.(?:environ|getenv)")
@@ -52,20 +52,20 @@ def test_a_secret_may_be_the_content_of_a_file(tmp_path):
         "SECRET_KEY": "another",
         "LOG_LEVEL_FILE": "x",
     }
-    assert secrets_in_files(given) == {"SECRET_KEY": "fifty characters"}
+    assert read_secret_files(given) == {"SECRET_KEY": "fifty characters"}
 
 
 @pytest.mark.parametrize("name", SECRETS)
 def test_a_file_that_is_not_there_stops_everything(tmp_path, name):
     with pytest.raises(ImproperlyConfigured, match=f"{name}_FILE=.* cannot be read: No such file"):
-        secrets_in_files({f"{name}_FILE": str(tmp_path / "nothing")})
+        read_secret_files({f"{name}_FILE": str(tmp_path / "nothing")})
 
 
 @pytest.mark.parametrize(("content", "why"), [(b" \n", "is empty"), (b"\xff\xfe", "is not text")])
 def test_so_does_one_that_says_nothing(tmp_path, content, why):
     (tmp_path / "key").write_bytes(content)
     with pytest.raises(ImproperlyConfigured, match=why):
-        secrets_in_files({"SECRET_KEY_FILE": str(tmp_path / "key")})
+        read_secret_files({"SECRET_KEY_FILE": str(tmp_path / "key")})
 
 
 def test_the_example_of_an_environment_names_settings_only():

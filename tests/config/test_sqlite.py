@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.db import OperationalError, connection, connections, transaction
 
-from config.sqlite3.base import NEW, OLD, DatabaseWrapper
+from config.sqlite3.base import FIRST_RETRY_SECONDS, LATER_RETRY_SECONDS, DatabaseWrapper
 from sites.models import Study
 
 pytestmark = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has queues")
@@ -77,8 +77,8 @@ def test_who_has_waited_asks_more_often(other, monkeypatch):
     with pytest.raises(OperationalError, match="locked"):
         begin(other)
     end(connection)
-    assert set(pauses[:15]) == {NEW}
-    assert set(pauses[16:]) == {OLD}
+    assert set(pauses[:15]) == {FIRST_RETRY_SECONDS}
+    assert set(pauses[16:]) == {LATER_RETRY_SECONDS}
     assert sum(pauses) == pytest.approx(0.2, abs=0.001)
 
 

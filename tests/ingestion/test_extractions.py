@@ -78,8 +78,8 @@ def test_what_came_of_validating_a_digital_signature_is_kept_and_shown():
         "is_timestamped": False,
         "detail": "",
     }
-    shown = list_extracted_values(document)[-1]
-    assert (shown.noun, shown.value, shown.where, shown.how) == (
+    value = list_extracted_values(document)[-1]
+    assert (value.label, value.value, value.page, value.source) == (
         "Digitally signed by",
         "Margaret Whitfield",
         "page 2",
@@ -91,7 +91,7 @@ def test_what_came_of_validating_a_digital_signature_is_kept_and_shown():
 def test_there_are_words_for_whatever_came_of_validating_a_signature(result):
     signature = dataclasses.replace(SIGNED, digital=DigitalSignature(result))
     document = conclude(dataclasses.replace(verdict(), signature=signature))
-    assert list_extracted_values(document)[-1].how
+    assert list_extracted_values(document)[-1].source
 
 
 def test_how_each_page_was_read_is_kept_and_what_an_engine_made_of_it():

@@ -21,7 +21,8 @@ from tests.web.scenes import (
     REJECTED,
     make_packet,
 )
-from web.documents.page_images import MarkedArea, build_page_image
+from web.documents.page_display import MarkedArea
+from web.documents.page_images import build_page_image
 
 HARMFUL = verdict("IN_REVIEW", RuleFinding("ACTIVE_CONTENT", facts={"kinds": "scripts"}))
 
@@ -103,20 +104,21 @@ def test_a_page_that_cannot_be_drawn_is_not_found(signed_in, sent, page):
 def test_the_place_where_a_signature_is_missing_is_marked(sent, mara):
     area = DocumentSignature(SignatureState.EMPTY, 2, Box(100.0, 500.0, 372.0, 584.0))
     document = sent(dataclasses.replace(REJECTED, signature=area))
-    shown = build_page_image(mara, document, document.findings.get())
-    assert (shown.number, shown.width, shown.height) == (2, 612.0, 792.0)
-    assert shown.spots == (MarkedArea(96.0, 496.0, 280.0, 92.0),)
-    assert build_page_image(mara, document, document.findings.get(), page=1).spots == ()
+    findings = document.findings.all()
+    image = build_page_image(mara, document, findings, page=2)
+    assert (image.number, image.width, image.height) == (2, 612.0, 792.0)
+    assert image.marked_areas == (MarkedArea(96.0, 496.0, 280.0, 92.0),)
+    assert build_page_image(mara, document, findings, page=1).marked_areas == ()
 
 
 def test_an_entry_that_is_not_as_expected_is_marked(sent, reviewer):
     box = Box(200.0, 100.0, 230.0, 112.0)
     named = FieldValue("site_number", "0417", 1, "native", 100.0, box=box)
     document = sent(dataclasses.replace(IN_REVIEW, fields=(named,)))
-    shown = build_page_image(reviewer, document, document.findings.get())
-    assert shown.spots == (MarkedArea(196.0, 96.0, 38.0, 20.0),)
+    image = build_page_image(reviewer, document, document.findings.all(), page=1)
+    assert image.marked_areas == (MarkedArea(196.0, 96.0, 38.0, 20.0),)
 
 
 def test_there_is_no_picture_for_who_may_not_look(sent, mara):
     document = sent(IN_REVIEW)
-    assert build_page_image(mara, document, document.findings.get()) is None
+    assert build_page_image(mara, document, document.findings.all(), page=1) is None

@@ -130,5 +130,5 @@ def test_while_a_packet_is_checked_nothing_is_compared(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     contradict(site)
     shown = text(signed_in.get(f"/packets/{packet.reference}/"))
-    assert 'id="live-gaps"' in shown
+    assert 'id="live-conflicts"' in shown
     assert "to resolve" not in shown

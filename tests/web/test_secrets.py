@@ -35,8 +35,8 @@ def go_the_whole_way(site):
     session = browser.cookies["sessionid"].value
     pages += [browser.get(path) for path in ("/", "/account/", "/packets/new/", "/account/code/")]
     pages.append(send(browser, **{"file-0": pdf(), "type-0": "irb-approval"}))
-    pages.append(browser.post("/password/", {"old": TYPED, "new": NEW, "again": NEW}))
-    pages.append(browser.post("/password/", {"old": PASSWORD, "new": NEW, "again": NEW}))
+    pages.append(browser.post("/password/", {"old": TYPED, "new": NEW, "repeated": NEW}))
+    pages.append(browser.post("/password/", {"old": PASSWORD, "new": NEW, "repeated": NEW}))
     return pages, {session, browser.cookies["sessionid"].value}
 
 
@@ -67,7 +67,7 @@ def test_a_failure_of_ours_logs_no_password(site, mara, everything, settings):
     settings.AUDIT_TRAIL = "another"  # the ledger refuses to be gone on with under another name
     browser = Client(raise_request_exception=False)
     browser.force_login(mara)
-    failed = browser.post("/password/", {"old": PASSWORD, "new": NEW, "again": NEW})
+    failed = browser.post("/password/", {"old": PASSWORD, "new": NEW, "repeated": NEW})
     assert failed.status_code == 500
     assert "Traceback" in everything.text
     assert PASSWORD not in everything.text

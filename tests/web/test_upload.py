@@ -198,7 +198,7 @@ def test_more_files_than_allowed_are_refused_in_words(signed_in, settings):
 
 
 def test_a_problem_of_the_whole_packet_leads_to_the_documents():
-    located = UploadForm(None, [])._located(SubmissionFault(0, "", "There is no room"))
+    located = UploadForm(None, [])._locate_fault(SubmissionFault(0, "", "There is no room"))
     assert located == FormProblem("files", "There is no room", "not_registrable")
 
 

@@ -128,5 +128,5 @@ def _describe_requirement(
         note=note,
         document=readiness.documents[latest.key] if latest else None,
         named_on=readiness.documents[named_on.key] if named_on else None,
-        is_open=not standing.is_met and status is not RequirementStatus.PENDING,
+        is_open=not status.is_met and status is not RequirementStatus.PENDING,
     )

@@ -222,13 +222,13 @@ def test_the_page_shows_the_last_warning_beside_what_its_filing_found():
     night()
     night(14)
     document.refresh_from_db()
-    shown = describe_findings(document)
-    assert [remark.code for remark in shown] == ["FORM_EDITION_OUTDATED", "EXPIRES_SOON"]
-    assert "days left: 6" in shown[-1].said.what
+    displays = describe_findings(document)
+    assert [display.code for display in displays] == ["FORM_EDITION_OUTDATED", "EXPIRES_SOON"]
+    assert "days left: 6" in displays[-1].sentences.what
     night(30)
-    told = describe_findings(document)[-1].said
-    assert told.what == "This medical licence expired on 10 December 2026."
-    assert told.why.startswith("It has been on file since ")
+    sentences = describe_findings(document)[-1].sentences
+    assert sentences.what == "This medical licence expired on 10 December 2026."
+    assert sentences.why.startswith("It has been on file since ")
 
 
 def test_the_command_prints_what_it_recorded(capsys):

@@ -81,7 +81,7 @@ def test_other_roles_do_not_make_an_auditor_a_writer(auditor, vera):
 
 def test_an_auditor_may_sign_out_and_change_the_password(auditor, vera):
     new = "a heron in the reeds"
-    changed = auditor.post("/password/", {"old": "correct horse", "new": new, "again": new})
+    changed = auditor.post("/password/", {"old": "correct horse", "new": new, "repeated": new})
     assert changed.status_code == 302
     assert auditor.post("/session/").status_code == 200
     assert auditor.post("/logout/").url == "/login/"

@@ -205,7 +205,7 @@ def test_an_administrator_unlocks_with_a_reason_on_record(client, mara):
 @pytest.mark.requirement("R24")
 def test_an_open_session_is_no_place_to_guess_passwords(client, mara, site):
     client.force_login(mara)
-    wrong = {"old": "wrong", "new": "a heron in the reeds", "again": "a heron in the reeds"}
+    wrong = {"old": "wrong", "new": "a heron in the reeds", "repeated": "a heron in the reeds"}
     for _ in range(5):
         answer = client.post("/password/", wrong)
     assert "Too many wrong attempts" in answer.content.decode()

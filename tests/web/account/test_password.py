@@ -17,7 +17,7 @@ WHY = "He forgot it; he called from the ward."
 
 
 def form(**given):
-    return {"old": "correct horse", "new": NEW, "again": NEW} | given
+    return {"old": "correct horse", "new": NEW, "repeated": NEW} | given
 
 
 @pytest.mark.requirement("R19")
@@ -44,14 +44,14 @@ def test_other_sessions_end_and_this_one_goes_on(signed_in, mara):
     ("given", "said"),
     [
         ({"old": "wrong"}, "This is not your current password."),
-        ({"again": "a heron in the reed"}, "The two passwords differ."),
-        ({"new": "too short", "again": "too short"}, "at least 12 characters"),
-        ({"new": "q1w2e3r4t5y6", "again": "q1w2e3r4t5y6"}, "too common"),
+        ({"repeated": "a heron in the reed"}, "The two passwords differ."),
+        ({"new": "too short", "repeated": "too short"}, "at least 12 characters"),
+        ({"new": "q1w2e3r4t5y6", "repeated": "q1w2e3r4t5y6"}, "too common"),
         (
-            {"new": "correct horse", "again": "correct horse"},
+            {"new": "correct horse", "repeated": "correct horse"},
             "Choose a password other than",
         ),
-        ({"new": "123456789012345", "again": "123456789012345"}, "entirely numeric"),
+        ({"new": "123456789012345", "repeated": "123456789012345"}, "entirely numeric"),
     ],
     ids=["wrong", "differ", "short", "common", "the same", "digits"],
 )
