@@ -68,7 +68,7 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
     search_help_text = format_lazy(
         _(
             "Enter a complete subject (document:17), document identifier or correlation ID. At "
-            "most {limit} entries are listed. The page Audit trail has more filters."
+            "most {limit} entries are listed. The Audit trail page has more filters."
         ),
         limit=f"{MAX_COUNTED_ENTRIES:,}",
     )
@@ -84,7 +84,7 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
     readonly_fields = ["recorded", "move", "recorded_detail"]
 
     def kept_because(self, obj: Any) -> str:
-        return gettext("Entries cannot be deleted: the hashes of all later entries prove them.")
+        return gettext("Entries cannot be deleted, because the hashes of all later entries depend on them.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Entry]:
         return super().get_queryset(request).select_related("detail")

@@ -48,7 +48,7 @@ class OriginalNotIntact(CertificationRefused):
 _FAULT_TEXTS = {
     ArchiveFault.MISSING: gettext_lazy("The original is missing from the archive."),
     ArchiveFault.CHANGED: gettext_lazy(
-        "The file in the archive is not the original because its SHA-256 digest differs."
+        "The file in the archive is not the original because its SHA-256 checksum differs."
     ),
     ArchiveFault.UNREADABLE: gettext_lazy("The original cannot be read from the archive."),
 }

@@ -136,13 +136,13 @@ def _workers() -> Iterator[Alarm]:
     seen = host_heartbeat.last_heartbeat_at()
     silence = timedelta(seconds=settings.WORKER_SILENT_SECONDS)
     if seen is None or timezone.now() - seen > silence:
-        since = _("No worker heartbeat since {time} UTC. Documents are waiting. None is lost.")
-        never = _("No worker heartbeat yet. Documents are waiting. None is lost.")
+        since = _("No worker heartbeat since {time} UTC. Documents are waiting, and none is lost.")
+        never = _("No worker heartbeat yet. Documents are waiting, and none is lost.")
         yield Alarm(
             "workers",
             since.format(time=f"{seen:%Y-%m-%d %H:%M:%S}") if seen else never,
             _(
-                "Start a worker host: `manage.py workers`. If one is running, its log says why it "
+                "Start a worker host: `manage.py workers`. If one is running, its log shows why it "
                 "cannot reach the database."
             ),
             is_grave=True,
@@ -290,7 +290,7 @@ def _locks() -> Iterator[Alarm]:
     if rows:
         names = list(dict.fromkeys(number for number, error in rows))
         sentence = _(
-            "The archive bucket does not lock documents as the ledger requires. Studies: "
+            "The archive bucket does not lock documents as required. Studies: "
             "{studies}. {error}"
         )
         yield Alarm(

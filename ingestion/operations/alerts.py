@@ -184,7 +184,7 @@ def _mail(message: AlarmMessage) -> None:
         paragraphs.append(_("What to do: {action}").format(action=message.do))
     paragraphs += [
         _("This alarm began at {time} UTC.").format(time=began_at),
-        _("Sent by the ledger {trail}. See the page Operations for the current status.").format(
+        _("Sent by SiteLedger, audit trail {trail}. The Operations page shows the current status.").format(
             trail=settings.AUDIT_TRAIL
         ),
     ]

@@ -129,7 +129,7 @@ class AccountKeeping(_Base):
         """Queue the mail with the link, or say how else the person gets one. Inside `ledger()`."""
         text = gettext("{person} asks you to choose a password for your account {username}.")
         text = text.format(person=request.user, username=person.username)
-        about = gettext("Choose the password of your account")
+        about = gettext("Choose your password")
         if account_notices.write(person, about, text, has_link=True):
             sent = gettext("A link to choose a password is sent to {address}.")
             self.message_user(request, sent.format(address=person.email))
@@ -146,7 +146,7 @@ class AccountKeeping(_Base):
         sentence = missing.format(person=person, username=person.username)
         self.message_user(request, sentence, messages.WARNING)
 
-    @admin.action(description=_("Send a link for a new password"), permissions=["change"])
+    @admin.action(description=_("Send password link"), permissions=["change"])
     def send_link(self, request: HttpRequest, people: QuerySet[User]) -> None:
         for person in people.select_for_update():
             if person == request.user:
@@ -198,7 +198,7 @@ class AccountKeeping(_Base):
             _("Multi-factor authentication was reset. The selected people can set it up again."),
         )
 
-    @admin.action(description=_("Ask for training again"), permissions=["change"])
+    @admin.action(description=_("Request training again"), permissions=["change"])
     def train_again(self, request: HttpRequest, people: QuerySet[User]) -> None:
         for person in people.select_for_update().exclude(training_acknowledged_at=None):
             old, person.training_acknowledged_at = person.training_acknowledged_at, None

@@ -48,7 +48,7 @@
     const files = [...selected].slice(0, Math.max(0, maxFiles - entries.size)), excess = selected.length - files.length;
     files.forEach(addFile);
     updateProgress();
-    const notAdded = excess > 0 ? text("TooMany", { n: excess, most: maxFiles }) : "";
+    const notAdded = excess > 0 ? text("TooMany", { n: excess, max: maxFiles }) : "";
     const added = files.length ? text("Added", { names: files.map((file) => file.name).join(", "), n: entries.size }) : "";
     announcement.textContent = [added, notAdded].filter(Boolean).join(" ");
     if (notAdded) connectionError.textContent = notAdded;

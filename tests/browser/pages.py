@@ -179,7 +179,7 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page("/documents/{rejected}/correct/", refused("Send the corrected file")),
         Page("/documents/{corrected}/correct/", status=409),
         Page("/documents/{rejected}/ask/"),
-        Page("/documents/{rejected}/ask/", refused("Ask for a review")),
+        Page("/documents/{rejected}/ask/", refused("Request a review")),
         Page("/documents/{asked}/ask/", status=409),
         Page("/documents/{in_review}/correct/"),
         Page("/documents/{in_review}/type/"),

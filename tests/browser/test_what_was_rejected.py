@@ -86,11 +86,11 @@ def test_a_corrected_file_takes_its_place_and_both_say_so(page, tmp_path):
 
 
 def test_a_site_asks_for_a_review_in_its_own_words(page):
-    page.get_by_role("link", name="Ask for a review").click()
-    page.get_by_role("button", name="Ask for a review").click()
+    page.get_by_role("link", name="Request a review").click()
+    page.get_by_role("button", name="Request a review").click()
     expect(page.get_by_role("alert")).to_contain_text("Describe what QA should look at.")
     page.get_by_label("Why do you think").fill("The signature is in the margin of page 1.")
-    page.get_by_role("button", name="Ask for a review").click()
+    page.get_by_role("button", name="Request a review").click()
     expect(page.get_by_text("QA has received your request.")).to_be_visible()
     expect(page.locator(".sl-chip").first).to_have_text("In review")
     expect(page.get_by_text("in the margin of page 1")).to_be_visible()

@@ -30,7 +30,7 @@ UPLOADS = {
 ASKS = {
     r"\b(upload|scan|send|attach)\b": UPLOADS,
     r"\b(correct|change) the (type|person|name of the person)": {"Correct type or person"},
-    r"\bask (QA|for a review)": {"Ask for a review"},
+    r"\b(ask QA|(ask for|request) a review)": {"Request a review"},
     r"(?<!we )\btry again\b": {"Retry download"},
 }
 PASSIVE = re.compile(r"^(Do nothing|Wait until the portal is available again)")
@@ -160,7 +160,7 @@ def test_no_state_asks_for_what_it_does_not_offer(signed_in, every_state):
     [
         ("received", set()),
         ("late", {"Upload the file here"}),
-        ("rejected", {"Upload a corrected file", "Correct type or person", "Ask for a review"}),
+        ("rejected", {"Upload a corrected file", "Correct type or person", "Request a review"}),
         ("asked", {"Replace the file", "Correct type or person"}),
         ("in_review", {"Replace the file", "Correct type or person"}),
         ("returned", {"Upload a corrected file"}),

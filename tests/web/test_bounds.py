@@ -35,7 +35,7 @@ def test_a_stranger_with_files_is_sent_to_the_sign_in_and_nothing_is_read(db):
 def test_more_than_a_packet_holds_is_not_read(signed_in, path):
     answer = declare(signed_in, path)
     assert answer.status_code == 413
-    assert "more than one packet can hold" in answer.content.decode()
+    assert "larger than a packet can be" in answer.content.decode()
 
 
 def test_a_packet_of_many_large_files_is_taken_in(signed_in, small, settings):

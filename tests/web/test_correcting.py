@@ -57,7 +57,7 @@ def test_old_and_new_name_each_other(signed_in, rejected):
     old = shown(signed_in, rejected)
     assert f'Corrected by <a id="correction-of-{rejected.pk}"' in old
     assert "Upload a corrected file" not in old
-    assert "Ask for a review" not in old
+    assert "Request a review" not in old
     assert "Nothing needs your attention" in signed_in.get("/").content.decode()
 
 

@@ -53,7 +53,7 @@ def test_the_document_and_its_packet_offer_both(signed_in, sent):
         page = shown(signed_in, address)
         assert "Replace the file" in page
         assert "Correct type or person" in page
-        assert "Ask for a review" not in page
+        assert "Request a review" not in page
     form = shown(signed_in, f"/documents/{document.pk}/correct/")
     assert "<h1>Replace the file</h1>" in form
     assert "removed from QA review" in form

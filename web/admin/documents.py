@@ -63,7 +63,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
     ]
     search_help_text = _(
         "Enter the beginning of a document identifier or file name, a site number, or a complete "
-        "SHA-256."
+        "SHA-256 checksum."
     )
     fieldsets = [
         (None, {"fields": ["doc_id", "chip", "finding_texts", "see_also"]}),

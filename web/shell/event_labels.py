@@ -42,7 +42,7 @@ EVENTS: Mapping[str, str | Promise] = MappingProxyType(
         "document.assigned": _("Assigned to a reviewer"),
         "document.review_asked": _("Review requested by the site"),
         "document.rejection_confirmed": _("Rejection confirmed by QA"),
-        "document.returned": _("Returned to the site"),
+        "document.returned": _("Returned to site"),
         "document.released": _("Released from review and filed"),
         "document.unsealed": _("Released from quarantine and filed"),
         "document.overridden": _("Filed by QA decision"),
