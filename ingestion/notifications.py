@@ -22,6 +22,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Prefetch, Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 
 from audit import outbox
 from audit.ledger.actors import Actor
@@ -251,12 +252,17 @@ def _build_email(person: User, news: list[PacketNews], server: BaseEmailBackend)
         "start": page_address("home"),
         "switch": page_address("account_mail"),
     }
-    done = (
-        f"{news[0].packet.reference} is done" if len(news) == 1 else f"{len(news)} packets are done"
+    done = ngettext("{reference} is checked", "{n} packets are checked", len(news)).format(
+        reference=news[0].packet.reference, n=len(news)
     )
-    left = f"{count} document{' needs' if count == 1 else 's need'} your attention"
+    needing = gettext("Nothing needs your attention")
+    if count:
+        sentence = ngettext(
+            "{n} document needs your attention", "{n} documents need your attention", count
+        )
+        needing = sentence.format(n=count)
     return EmailMessage(
-        subject=f"{done}: {left}" if count else f"{done}: nothing needs your attention",
+        subject=f"{done}. {needing}",
         body=render_to_string("mail/digest.txt", context),
         to=[person.email],
         headers={"Auto-Submitted": "auto-generated"},  # RFC 3834: no out-of-office replies

@@ -13,6 +13,8 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext, gettext_lazy
 
 from audit.ledger.context import current_origin
 from audit.ledger.log import ledger
@@ -29,6 +31,9 @@ class NotDecided(Exception):
     """The request was not decided; the message tells people why."""
 
 
+_DEFAULT_NOTE_LABEL = gettext_lazy("Reason for your decision")
+
+
 @dataclass(frozen=True, slots=True)
 class ApprovalRule:
     """What a kind of request means.
@@ -41,7 +46,7 @@ class ApprovalRule:
     may_decide: Callable[[User], bool]
     apply: Callable[[ApprovalRequest, User], None]
     barred: Callable[[ApprovalRequest, User], str] = lambda _request, _person: ""
-    note_label: str = "Reason for your decision"
+    note_label: "str | Promise" = _DEFAULT_NOTE_LABEL
 
 
 _rules: dict[str, ApprovalRule] = {}
@@ -78,7 +83,7 @@ def ask(  # noqa: PLR0913 - the columns of the row; callers name each
     now = timezone.now()
     if kind is not Kind.IDENTITY:
         for older in ApprovalRequest.objects.open().about(kind, about).select_for_update():
-            _close(older, State.WITHDRAWN, by, "A newer request takes its place.")
+            _close(older, State.WITHDRAWN, by, "Replaced by a newer request.")
     request: ApprovalRequest = ApprovalRequest.objects.create(
         kind=kind,
         about=about,
@@ -97,9 +102,10 @@ def ask(  # noqa: PLR0913 - the columns of the row; callers name each
     for person in deciders(request):
         account_notices.write(
             person,
-            f"Your approval is needed: {request}",
-            f"{request.asked_by_name} asks for a second person's approval.\n\n"
-            f"{request}\n\nDecide on it here: {_address(request)}",
+            gettext("Your approval is needed: {request}").format(request=request),
+            gettext("{person} requests your approval.").format(person=request.asked_by_name)
+            + f"\n\n{request}\n\n"
+            + gettext("Approve or refuse the request: {address}").format(address=_address(request)),
         )
     return request
 
@@ -123,15 +129,15 @@ def is_administrator(person: User) -> bool:
 def refusal(request: ApprovalRequest, person: User) -> str:
     """Why this person does not decide this request, in a sentence; "" where they may."""
     if not request.is_open:
-        return f"This request is closed: {_state_of(request)}."
+        return gettext("This request is closed: {state}.").format(state=_state_of(request))
     if request.asked_by_id == person.pk:
-        return "You made this request. Another person has to decide on it."
+        return gettext("This is your own request. Another person must decide about it.")
     if not rule_of(request).may_decide(person):
-        return "Your role does not decide on requests of this kind."
+        return gettext("Your role cannot decide about requests of this kind.")
     if not is_trusted(person):
-        return (
-            "Your own identity has to be verified again first, because another person changed "
-            "how you sign in."
+        return gettext(
+            "You cannot decide until your own identity is verified again, because another person "
+            "changed how you sign in."
         )
     return rule_of(request).barred(request, person)
 
@@ -162,7 +168,8 @@ def decide(request: ApprovalRequest, person: User, *, is_approved: bool, note: s
     That it is really this person is proved before, with the password.
     """
     if len(note.strip()) < MIN_NOTE_LENGTH:
-        raise NotDecided(f"Write why, in at least {MIN_NOTE_LENGTH} characters.")
+        message = gettext("Enter a reason of at least {n} characters.")
+        raise NotDecided(message.format(n=MIN_NOTE_LENGTH))
     with ledger():
         row = ApprovalRequest.lock(request.pk)
         decider = User.lock(person.pk)
@@ -180,7 +187,11 @@ def withdraw(request: ApprovalRequest, person: User) -> None:
     with ledger():
         row = ApprovalRequest.lock(request.pk)
         if not row.is_open or row.asked_by_id != person.pk or row.kind == Kind.IDENTITY:
-            raise NotDecided("Only the person who made a request withdraws it, while it waits.")
+            raise NotDecided(
+                gettext(
+                    "Only the person who made a request can withdraw it, and only while it waits."
+                )
+            )
         _close(row, State.WITHDRAWN, person, "")
 
 
@@ -249,8 +260,11 @@ def _tell_who_asked(request: ApprovalRequest) -> None:
         account_notices.write(
             request.asked_by,
             f"{request.get_state_display()}: {request}",
-            f"{request.decided_by_name} has decided on your request.\n\n{request}\n\n"
-            f"{request.get_state_display()}. {request.note}\n\n{_address(request)}",
+            gettext("{person} has decided about your request.").format(
+                person=request.decided_by_name
+            )
+            + f"\n\n{request}\n\n"
+            + f"{request.get_state_display()}. {request.note}\n\n{_address(request)}",
         )
 
 

@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 
 class Missing(StrEnum):
     """Each is a code, with a sentence that says what to do."""
@@ -16,20 +18,26 @@ class Missing(StrEnum):
 
     @property
     def sentence(self) -> str:
-        return _SENTENCES[self]
+        return str(_SENTENCES[self])
 
 
 _SENTENCES = {
-    Missing.READ_ONLY: "Auditors read. They upload and sign nothing.",
-    Missing.TRAINING: "Confirm on your account page that you have been trained.",
-    Missing.POLICY: "Read the policy on electronic signatures, and confirm it on your account "
-    "page.",
-    Missing.IDENTITY: "Your identity has to be verified once before you sign. An administrator "
-    "who did not make your account does that.",
-    Missing.SUSPENDED: "Your signing is suspended, because another person changed how you sign in. "
-    "A second administrator has to verify your identity again.",
-    Missing.SECOND_STEP: "Your role requires multi-factor authentication. Set it up on your "
-    "account page.",
+    Missing.READ_ONLY: _("Auditors have read-only access. They cannot upload or sign documents."),
+    Missing.TRAINING: _("Confirm on your account page that you have been trained."),
+    Missing.POLICY: _(
+        "Read the policy on electronic signatures, and accept it on your account page."
+    ),
+    Missing.IDENTITY: _(
+        "An administrator who did not create your account must verify your identity before you "
+        "can sign."
+    ),
+    Missing.SUSPENDED: _(
+        "You cannot sign, because another person changed how you sign in. A second administrator "
+        "must verify your identity again."
+    ),
+    Missing.SECOND_STEP: _(
+        "Your role requires multi-factor authentication. Set it up on your account page."
+    ),
 }
 
 

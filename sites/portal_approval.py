@@ -7,6 +7,8 @@ nothing of a portal whose base address has another one.
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+
 from sites import approvals
 from sites.approvals import ApprovalRule, Kind, NotDecided
 from sites.models import Portal, Site, User
@@ -50,10 +52,13 @@ def _may_decide(person: User) -> bool:
 def _change(request: ApprovalRequest, by: User) -> None:
     portal = Portal.objects.select_for_update().filter(pk=request.about_key).first()
     if portal is None:
-        raise NotDecided("This portal no longer exists. Refuse the request.")
+        raise NotDecided(gettext("This portal no longer exists. Refuse the request."))
     if any(getattr(portal, name) != value for name, value in request.current.items()):
         raise NotDecided(
-            "The portal has changed since this was asked for. Refuse the request, and ask again."
+            gettext(
+                "The portal has changed since this request was made. Refuse the request, and "
+                "change the portal again."
+            )
         )
     changes = {
         name: {"old": str(old), "new": str(new)}

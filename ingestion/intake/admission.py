@@ -17,6 +17,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import connection
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.models import Document
@@ -31,8 +32,10 @@ class AtCapacity(Exception):
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(
-            "Too many documents are unfinished, so nothing was registered. "
-            f"Try again in {format_wait(retry_after)}."
+            gettext(
+                "SiteLedger is processing too many documents. Nothing was registered. Try again in "
+                "{wait}."
+            ).format(wait=format_wait(retry_after))
         )
         self.retry_after = retry_after  # seconds
 
@@ -40,9 +43,9 @@ class AtCapacity(Exception):
 def format_wait(seconds: int) -> str:
     """Return the time in words, in seconds or in minutes rounded up."""
     if seconds < 60:
-        return "1 second" if seconds == 1 else f"{seconds} seconds"
+        return ngettext("{n} second", "{n} seconds", seconds).format(n=seconds)
     minutes = math.ceil(seconds / 60)
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+    return ngettext("{n} minute", "{n} minutes", minutes).format(n=minutes)
 
 
 def check_batch_size(sizes: Collection[int]) -> None:

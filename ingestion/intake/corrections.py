@@ -5,6 +5,7 @@ returned stays as it was decided; what is in review leaves it, WITHDRAWN by its 
 """
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from audit.ledger.actors import Actor
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
@@ -23,14 +24,15 @@ class CorrectionRefused(Exception):
 def explain_refusal(document: Document) -> str:
     """Why no file is taken in its place, in a sentence; "" where one is."""
     if document.state == DocumentState.ARCHIVED:
-        return "You cannot replace this document because it is filed."
+        return gettext("You cannot replace this document because it is filed.")
     if find_correction(document):
-        return "A corrected file was sent already."
+        return gettext("A corrected file was already sent.")
     if document.state not in _REPLACEABLE:
-        word = DocumentState(document.state).word.lower()
-        return f"You cannot replace this document because it is {word}."
+        status = gettext(DocumentState(document.state).word).lower()
+        sentence = gettext("You cannot replace this document because it is {status}.")
+        return sentence.format(status=status)
     if document.state in STATES_NEEDING_SITE and find_newer_version(document):
-        return "A newer version was sent already."
+        return gettext("A newer version was already sent.")
     return ""
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from django.core.files.base import File
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
@@ -89,19 +90,22 @@ def explain_closed_to_site(document: Document) -> str:
     `qa_decisions` may be prefetched.
     """
     if document.state not in _OPEN:
-        word = DocumentState(document.state).word.lower()
-        return f"You cannot change the type or the person of this document because it is {word}."
+        status = gettext(DocumentState(document.state).word).lower()
+        sentence = gettext(
+            "You cannot change the type or the person of this document because it is {status}."
+        )
+        return sentence.format(status=status)
     if any(each.action != Action.REDECLARE for each in document.qa_decisions.all()):
-        return "QA has decided about this document. Upload another file in its place."
+        return gettext("QA has decided about this document. Upload a new file to replace it.")
     return explain_recheck_refusal(document)
 
 
 def explain_recheck_refusal(document: Document) -> str:
     """Return why the checks cannot run again on its bytes, in a sentence; "" where they can."""
     if not document.sha256:
-        return "There are no bytes of this document that could be checked again."
+        return gettext("The checks cannot run again because this document has no file.")
     if document.code == "MALWARE_SUSPECTED":
-        return "The virus scanner raised an alarm on this file, so it is not checked again."
+        return gettext("The checks do not run again because the virus scanner found a threat.")
     return ""
 
 
@@ -109,12 +113,13 @@ def find_fault(document: Document, declared: Declaration) -> tuple[str, str]:
     """Return the field that is wrong in what is declared now, and a sentence; or ("", "")."""
     kind = TYPES.get(declared.document_type)
     if kind is None:
-        return "document_type", "Select a document type."
+        return "document_type", gettext("Select a document type.")
     if can_declare_person(document) and declared.lacks_person:
-        return "person", f"Enter the name of the person whose {kind.name} this is."
+        sentence = gettext("Enter the name of the person whose {type} this is.")
+        return "person", sentence.format(type=kind.name)
     before = (document.document_type, document.doc_id)
     if (declared.document_type, get_doc_id(document, declared)) == before:
-        return "document_type", "Change the type or the person. Both are as they were."
+        return "document_type", gettext("Change the type or the person. Neither has changed.")
     return "", ""
 
 
@@ -146,11 +151,15 @@ def respool_file(document: Document) -> Iterator[SpooledFile]:
         with get_archive().open(document.sha256) as content:
             kept = spool.store_upload(File(content).chunks())
     except (OSError, StorageUnavailable) as error:
-        message = "The file cannot be read just now. Nothing was changed. Try again later."
+        message = gettext(
+            "The file cannot be read at the moment. Nothing was changed. Try again later."
+        )
         raise RedeclarationRefused(message) from error
     if kept.sha256 != document.sha256:
         spool.drop_upload(kept.key)
-        message = "The stored file is damaged. Nothing was changed. Tell your administrator."
+        message = gettext(
+            "The stored file is damaged. Nothing was changed. Tell your administrator."
+        )
         raise RedeclarationRefused(message)
     try:
         yield kept

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from django.core.files.base import File
+from django.utils.translation import gettext
 
 from ingestion.intake import admission
 from ingestion.intake.admission import AtCapacity
@@ -196,16 +197,24 @@ def _folder_faults(doc_ids: Mapping[str, str]) -> Iterable[SubmissionFault]:
 
 def _upload_faults(files: Sequence[UploadedDocument]) -> Iterable[SubmissionFault]:
     if not files:
-        yield SubmissionFault(0, "files", "Add at least one document")
+        yield SubmissionFault(0, "files", gettext("Add at least one document."))
     identities = Counter(upload.doc_id for upload in files)
     for number, upload in enumerate(files, start=1):
         kind = TYPES.get(upload.document_type)
         if kind is None:
-            yield SubmissionFault(number, "document_type", f"Choose what {upload.filename} is")
+            sentence = gettext("Select a document type for {file}.")
+            message = sentence.format(file=upload.filename)
+            yield SubmissionFault(number, "document_type", message)
         elif upload.lacks_person:
-            yield SubmissionFault(number, "person", f"Say whose {kind.name} {upload.filename} is")
+            sentence = gettext("Enter the name of the person whose {type} this is ({file}).")
+            message = sentence.format(type=kind.name, file=upload.filename)
+            yield SubmissionFault(number, "person", message)
         elif identities[upload.doc_id] > 1:
-            message = f"{upload.filename} is one of several files marked as {kind.name}; send one"
+            sentence = gettext(
+                "{file} is one of several files with the type {type}. Keep one, or change the type "
+                "of the others."
+            )
+            message = sentence.format(file=upload.filename, type=kind.name)
             yield SubmissionFault(number, "document_type", message)
 
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
@@ -54,11 +55,11 @@ def retry_download(document: Document, *, by: Actor) -> None:
     with ledger():
         row = Document.lock(document.pk)
         if not DocumentState(row.state).is_settled:
-            raise RetryRefused("It is already being retried.")
+            raise RetryRefused(gettext("The download is already being retried."))
         if (row.state, row.code) != (DocumentState.REJECTED, "DOWNLOAD_FAILED"):
-            raise RetryRefused("Only what a portal did not give us is fetched again.")
+            raise RetryRefused(gettext("Only a failed download from a portal can be retried."))
         if corrections.find_correction(row):
-            raise RetryRefused("A file was sent in its place already.")
+            raise RetryRefused(gettext("A corrected file was already sent."))
         _requeue(row, create_requeue_chunk(row.batch, row.site), by)
         batches.look_again({row.batch_id})
         transaction.on_commit(wakeup.wake_worker)

@@ -290,8 +290,7 @@ def _locks() -> Iterator[Alarm]:
     if rows:
         names = list(dict.fromkeys(number for number, error in rows))
         sentence = _(
-            "The archive bucket does not lock documents as required. Studies: "
-            "{studies}. {error}"
+            "The archive bucket does not lock documents as required. Studies: {studies}. {error}"
         )
         yield Alarm(
             "locks",

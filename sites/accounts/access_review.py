@@ -14,6 +14,8 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.electronic_signatures import ElectronicSignature
 from audit.files.csv_export import escape_formula
@@ -26,7 +28,10 @@ from sites.models import ApprovalRequest, User
 from sites.roles import ADMINISTRATORS, COORDINATORS, label
 
 EVENT = "access.reviewed"
-OUTCOMES = {"in_order": "Every account is as it should be", "to_change": "Some have to change"}
+OUTCOMES = {
+    "in_order": _("All accounts are correct"),
+    "to_change": _("Some accounts must be changed"),
+}
 _SHOWN = 50  # reviews
 _NOT_ON_RECORD = "not on record"
 
@@ -122,20 +127,22 @@ def _verified_by(requests: Iterable[ApprovalRequest]) -> str:
 def _remarks(person: User, requests: Mapping[str, list[ApprovalRequest]]) -> Iterator[str]:
     """Sentences about what lets one human being act as two."""
     if person.has_role_conflict:
-        yield "Administrator with a QA role: the QA role gives nothing."
+        yield gettext("Administrator with a QA role. The QA role has no effect.")
     own = requests.get(person.subject, [])
     if person.signing_suspended_at:
         waiting = [identity.Cause(each.cause).label for each in own if each.state == State.OPEN]
         causes = ", ".join(dict.fromkeys(waiting))
-        yield f"Signing is suspended: {causes or 'the request was refused'}."
+        reason = causes or gettext("the request was refused")
+        yield gettext("Signing is suspended: {reason}.").format(reason=reason)
     last = next((each for each in own if each.state == State.APPROVED), None)
     if last and last.asked_by_id and last.decided_by:
         makers = {each.asked_by_id for each in requests.get(last.decided_by.subject, [])}
         if last.asked_by_id in makers:
-            yield (
-                f"{last.asked_by_name} asked to verify this identity, and had made or changed the "
-                f"account of {last.decided_by_name}, who verified it. Check that both exist."
+            sentence = gettext(
+                "{requester} requested the verification of this identity, and had created or "
+                "changed the account of {verifier}, who verified it. Check that both people exist."
             )
+            yield sentence.format(requester=last.asked_by_name, verifier=last.decided_by_name)
 
 
 def _grant(role: str, entry: Recorded | None) -> Grant:
@@ -250,7 +257,7 @@ def _review(entry: Recorded) -> Review:
         printed_name=detail.get("printed_name", entry.actor),
         role=label(entry.role),
         meaning=detail.get("meaning", ""),
-        outcome=OUTCOMES[entry.code.lower()],
+        outcome=str(OUTCOMES[entry.code.lower()]),
         findings=detail.get("findings", ""),
         accounts=detail.get("accounts", 0),
         sha256=entry.sha256,

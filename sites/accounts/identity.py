@@ -10,6 +10,8 @@ from collections import defaultdict
 from enum import StrEnum
 
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from sites import account_notices, approvals
 from sites.approvals import ApprovalRule, Kind, State
@@ -30,17 +32,17 @@ class Cause(StrEnum):
 
     @property
     def label(self) -> str:
-        return _LABELS[self]
+        return str(_LABELS[self])
 
 
 _LABELS = {
-    Cause.ASKED: "First verification",
-    Cause.CREATED: "Account created",
-    Cause.PASSWORD: "Link for a new password issued",
-    Cause.SECOND_FACTOR: "Second factor removed",
-    Cause.EMAIL: "Email address changed",
-    Cause.NAME: "Printed name changed",
-    Cause.ADMINISTRATOR: "Made an administrator",
+    Cause.ASKED: _("First verification"),
+    Cause.CREATED: _("Account created"),
+    Cause.PASSWORD: _("Link for a new password issued"),
+    Cause.SECOND_FACTOR: _("Second factor removed"),
+    Cause.EMAIL: _("Email address changed"),
+    Cause.NAME: _("Printed name changed"),
+    Cause.ADMINISTRATOR: _("Made an administrator"),
 }
 # What does not say that somebody else has touched an account that was in use.
 _FIRST = {Cause.ASKED, Cause.CREATED}
@@ -67,11 +69,17 @@ def ask(person: User, cause: Cause, *, by: User | None, reason: str = "") -> App
 def tell(person: User, cause: Cause, *, by: str, to: str = "") -> None:
     """Write to the person, at their own address or at `to`, what another person changed."""
     text = (
-        f"{_LABELS[cause]} by {by}, for the account {person.username}.\n\n"
-        "You cannot sign until a second administrator has verified your identity again.\n"
-        "If you did not expect this, tell your quality assurance at once."
+        gettext("{change} by {person}, for the account {account}.").format(
+            change=cause.label, person=by, account=person.username
+        )
+        + "\n\n"
+        + gettext(
+            "You cannot sign until a second administrator has verified your identity again. If you "
+            "did not expect this, tell your quality assurance immediately."
+        )
     )
-    account_notices.write(person, f"Your account: {_LABELS[cause].lower()}", text, to=to)
+    subject = gettext("Your account: {change}").format(change=cause.label.lower())
+    account_notices.write(person, subject, text, to=to)
 
 
 def signer_note(person: User) -> str:
@@ -101,14 +109,13 @@ def requests_by_subject() -> dict[str, list[ApprovalRequest]]:
 
 def _barred(request: ApprovalRequest, person: User) -> str:
     if request.about == person.subject:
-        return "This is your own identity. A second administrator has to verify it."
+        return gettext("This is your own identity. A second administrator must verify it.")
     since = ApprovalRequest.objects.about(Kind.IDENTITY, request.about)
     verified = since.filter(state=State.APPROVED).order_by("-pk").values_list("pk", flat=True)
     # Of those refused too: else who changed the account could have it asked for once more.
     if since.filter(asked_by=person, pk__gt=verified.first() or 0).exists():
-        return (
-            "You changed how this person signs in. A second administrator has to verify the "
-            "identity."
+        return gettext(
+            "You changed how this person signs in. A second administrator must verify the identity."
         )
     return ""
 
@@ -141,8 +148,8 @@ def _verify(request: ApprovalRequest, by: User) -> None:
     )
     account_notices.write(
         person,
-        "Your account: identity verified",
-        f"{by} has verified your identity. You can sign.",
+        gettext("Your account: identity verified"),
+        gettext("{person} has verified your identity. You can sign.").format(person=by),
     )
 
 
@@ -157,6 +164,6 @@ def register() -> None:
             may_decide=approvals.is_administrator,
             apply=_verify,
             barred=_barred,
-            note_label="How you verified the identity: which document you saw, where and when",
+            note_label=_("How you verified the identity: which document you saw, where and when"),
         ),
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from sites import account_changes, account_notices
 
@@ -18,9 +19,11 @@ def change_own(person: Any, password: str) -> None:
         row.link_issued_at = None  # a link that is still out would be another way in
         account_notices.write(
             row,
-            "Your account: password changed",
-            f"The password of the account {row.username} has been changed.\n"
-            "If this was not you, tell your administrator at once.",
+            gettext("Your account: password changed"),
+            gettext(
+                "The password of the account {account} was changed. If you did not change it, tell "
+                "your administrator immediately."
+            ).format(account=row.username),
         )
     person.refresh_from_db()
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 from zxcvbn import zxcvbn
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class GuessablePasswordValidator:
             )
 
     def get_help_text(self) -> str:
-        return "Your password must not be a variant of a common password, a name or a date."
+        return gettext("Your password cannot be a variant of a common password, a name or a date.")
 
 
 class BreachedPasswordValidator:
@@ -60,7 +60,7 @@ class BreachedPasswordValidator:
     def get_help_text(self) -> str:
         if not settings.PASSWORD_BREACH_SERVICE:
             return ""
-        return "Your password must not be one that was published after a break-in elsewhere."
+        return gettext("Your password cannot be one that appears in a published data breach.")
 
     def _is_published(self, password: str) -> bool:
         digest = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest().upper()

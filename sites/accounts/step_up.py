@@ -6,6 +6,7 @@
 from datetime import UTC, datetime
 
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext
 
 from sites.accounts import lockout
 from sites.eligibility import may_sign
@@ -33,4 +34,8 @@ def confirm(person: User, *, username: str, password: str) -> None:
 
 def _too_often(until: datetime) -> str:
     at = until.astimezone(UTC)
-    return f"That was wrong too often. You can sign again at {at:%H:%M} UTC. Nothing is lost."
+    sentence = gettext(
+        "Too many wrong attempts. You can sign again at {time} UTC. The text that you entered is "
+        "still here."
+    )
+    return sentence.format(time=f"{at:%H:%M}")

@@ -1,6 +1,7 @@
 """A token that acts for a site, or for another person, works once an administrator approves it."""
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from sites import approvals
 from sites.approvals import ApprovalRule, Kind, NotDecided
@@ -34,7 +35,7 @@ def ask(token: ApiToken, *, by: User, reason: str = "") -> ApprovalRequest:
 def _approve(request: ApprovalRequest, by: User) -> None:
     token = ApiToken.lock(request.about_key)
     if token.revoked_at:
-        raise NotDecided("This token has been revoked. Refuse the request.")
+        raise NotDecided(gettext("This token has been revoked. Refuse the request."))
     token.approved_at = timezone.now()
     token.save(update_fields=["approved_at"])
     change = {"old": None, "new": str(token.approved_at)}

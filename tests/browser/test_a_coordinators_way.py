@@ -100,7 +100,7 @@ def test_a_mistake_is_named_where_it_is_and_nothing_is_lost(signed_in, mara, fil
     choose(page, [cv], files[0])
     page.get_by_role("button", name="Send packet (2)").click()
     expect(page.locator("#problems")).to_be_focused()
-    page.get_by_role("link", name="Say whose CV").click()
+    page.get_by_role("link", name="Enter the name of the person whose CV").click()
     expect(page.get_by_label("Name of the person in cv.pdf")).to_be_focused()
     page.keyboard.type("Helena Brandt")
     expect(page.locator(".sl-row")).to_have_count(2)

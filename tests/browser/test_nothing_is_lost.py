@@ -173,7 +173,7 @@ def test_without_javascript_a_file_need_not_be_chosen_twice(signed_in, mara, tmp
     page.goto("/packets/new/")
     page.locator("#file-0").set_input_files(tmp_path / "scan0001.pdf")
     page.get_by_role("button", name="Send packet").click()
-    expect(page.get_by_role("link", name="Choose what scan0001.pdf is")).to_be_visible()
+    expect(page.get_by_role("link", name="Select a document type for scan0001.pdf.")).to_be_visible()
     assert fits(page)
     page.get_by_label("Type of scan0001.pdf").select_option("irb-approval")
     page.get_by_role("button", name="Send packet").click()

@@ -80,7 +80,7 @@ def test_a_corrected_file_takes_its_place_and_both_say_so(page, tmp_path):
     old, new = Document.objects.order_by("pk")
     assert (new.corrects, new.doc_id, new.state) == (old, old.doc_id, "ARCHIVED")
     page.goto(f"/documents/{old.pk}/correct/")
-    expect(page.get_by_text("A corrected file was sent already.")).to_be_visible()
+    expect(page.get_by_text("A corrected file was already sent.")).to_be_visible()
     page.goto("/")
     expect(page.locator("h2").first).to_have_text("Nothing needs your attention")
 

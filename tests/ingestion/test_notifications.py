@@ -71,7 +71,7 @@ def test_who_sent_a_packet_is_told_when_it_is_done(site, mara, jo):
     (sent,) = mail.outbox
     assert (sent.to, sent.subject) == (
         ["mara@site.org"],
-        f"{packet.reference} is done: nothing needs your attention",
+        f"{packet.reference} is checked. Nothing needs your attention",
     )
     assert "Dear Mara Lindqvist,\n" in sent.body
     assert "2 documents: 2 filed." in sent.body
@@ -84,7 +84,7 @@ def test_what_needs_the_site_is_told_to_all_who_coordinate_it(site, mara, jo):
     assert notifications.send_due() == 2
     for person in (mara, jo):
         (sent,) = to(person)
-        assert sent.subject.endswith("is done: 1 document needs your attention")
+        assert sent.subject.endswith("is checked. 1 document needs your attention")
         assert f"https://ledger.example.org/documents/{document.pk}/" in sent.body
 
 
@@ -139,7 +139,7 @@ def test_several_packets_are_one_mail(site, mara):
         make_packet(site, mara, FILED)
     assert notifications.send_due() == 1
     (sent,) = mail.outbox
-    assert sent.subject == "3 packets are done: nothing needs your attention"
+    assert sent.subject == "3 packets are checked. Nothing needs your attention"
 
 
 def test_so_soon_again_nobody_is_told(site, mara):

@@ -76,7 +76,7 @@ def test_a_document_is_corrected_once(signed_in, rejected):
     assert f'href="/documents/{new.pk}/"' in page.content.decode()
     again = correct(signed_in, rejected, **{"file-0": pdf("b.pdf"), "type-0": "irb-approval"})
     assert again.status_code == 422
-    assert "A corrected file was sent already." in again.content.decode()
+    assert "A corrected file was already sent." in again.content.decode()
     assert Document.objects.count() == 2
     assert DraftFile.objects.get().filename == "b.pdf"  # it is not lost
 
@@ -197,12 +197,12 @@ def test_what_a_portal_did_not_give_is_fetched_again(signed_in, mara, not_given)
 def test_who_tries_again_twice_reads_that_it_is_being_retried(signed_in, not_given):
     for _ in range(2):
         answer = signed_in.post(f"/documents/{not_given.pk}/retry/", follow=True)
-    assert "It is already being retried." in answer.content.decode()
+    assert "The download is already being retried." in answer.content.decode()
 
 
 def test_what_was_read_and_rejected_is_not_fetched_again(signed_in, rejected, mara):
     answer = signed_in.post(f"/documents/{rejected.pk}/retry/", follow=True)
-    assert "Only what a portal did not give us is fetched again." in answer.content.decode()
+    assert "Only a failed download from a portal can be retried." in answer.content.decode()
     rejected.refresh_from_db()
     assert rejected.state == "REJECTED"
 
@@ -210,7 +210,7 @@ def test_what_was_read_and_rejected_is_not_fetched_again(signed_in, rejected, ma
 def test_what_was_uploaded_in_its_place_is_not_fetched_again(signed_in, not_given):
     sent(signed_in, not_given, kind="cv")
     answer = signed_in.post(f"/documents/{not_given.pk}/retry/", follow=True)
-    assert "A file was sent in its place already." in answer.content.decode()
+    assert "A corrected file was already sent." in answer.content.decode()
 
 
 def test_to_try_again_is_no_page(signed_in, not_given):

@@ -62,7 +62,7 @@ def test_the_counts_of_home_packet_and_site_page_agree(signed_in, site, mara):
     assert "your attention" not in shown(site_page)
     answer = signed_in.get(f"/documents/{document.pk}/correct/")
     assert answer.status_code == 409
-    assert "A newer version was sent already." in answer.content.decode()
+    assert "A newer version was already sent." in answer.content.decode()
 
 
 def test_what_is_corrected_needs_nobody_on_any_page(signed_in, site, mara):

@@ -151,7 +151,7 @@ def test_a_site_corrects_type_and_person(signed_in, mara, sent):
     [
         ({"document_type": ""}, "This field is required"),
         ({"person": " "}, "Enter the name of the person whose CV this is."),
-        ({"document_type": "irb-approval"}, "Both are as they were."),
+        ({"document_type": "irb-approval"}, "Neither has changed."),
         ({"reason": "x"}, "at least"),
     ],
 )

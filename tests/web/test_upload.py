@@ -53,7 +53,7 @@ def test_a_type_that_nobody_chose_is_taken_from_the_file_name(signed_in):
 def test_a_file_whose_name_says_nothing_needs_a_type(signed_in):
     answer = send(signed_in, **{"file-0": pdf("scan0001.pdf"), "type-0": ""})
     assert answer.status_code == 422
-    assert "Choose what scan0001.pdf is" in text(answer)
+    assert "Select a document type for scan0001.pdf." in text(answer)
     assert f'href="#type-{key("scan0001.pdf")}"' in text(answer)
 
 

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
@@ -46,7 +47,7 @@ class ApprovalDecisionForm(PlainForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
 
-    def __init__(self, person: User, note_label: str, *args: Any, **options: Any) -> None:
+    def __init__(self, person: User, note_label: "str | Promise", *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._person = person
         self.fields["note"].label = note_label

@@ -156,7 +156,7 @@ def test_what_is_not_corrected_says_why_and_stays_as_it_is(sent, mara, decided, 
     [
         ("nonsense", "", "Select a document type"),
         ("cv", " ", "Enter the name of the person whose CV this is"),
-        ("irb-approval", "", "Both are as they were"),
+        ("irb-approval", "", "Neither has changed"),
     ],
 )
 def test_what_is_declared_has_to_be_something_else_and_whole(sent, mara, kind, whose, why):

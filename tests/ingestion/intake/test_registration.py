@@ -96,8 +96,8 @@ def test_a_type_that_is_per_person_carries_the_person():
     ("files", "why"),
     [
         ([], "Add at least one document"),
-        ([upload(kind="")], "Choose what letter.pdf is"),
-        ([upload(kind="cv")], "Say whose CV letter.pdf is"),
+        ([upload(kind="")], "Select a document type for letter.pdf."),
+        ([upload(kind="cv")], "Enter the name of the person whose CV this is (letter.pdf)."),
         ([upload(), upload()], "several files marked as IRB approval"),
     ],
 )

@@ -378,7 +378,7 @@ def test_what_has_to_be_chosen_for_a_correction_is_named(sent, ines):
     for declared, why in (
         (None, "Select a document type"),
         (Declaration("cv"), "Enter the name of the person"),
-        (Declaration("irb-approval"), "Both are as they were"),
+        (Declaration("irb-approval"), "Neither has changed"),
     ):
         with pytest.raises(DecisionRefused, match=why):
             decide(document, Action.REDECLARE, ines, declared=declared)

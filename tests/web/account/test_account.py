@@ -50,7 +50,7 @@ def test_what_is_missing_before_one_may_sign_is_named(client, new):
     client.post("/account/training/")
     client.post("/account/policy/", {"next": "/packets/new/"})
     assert may_sign(fresh(new)) == [Missing.IDENTITY]
-    with pytest.raises(step_up.NotSigned, match="Your identity has to be verified"):
+    with pytest.raises(step_up.NotSigned, match="verify your identity before you can sign"):
         step_up.confirm(fresh(new), username="new", password="correct horse")
 
 
