@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 from reportlab.lib.pagesizes import A4
 
 from audit.files.pdf_layout import PdfDocument, heading, title
@@ -20,12 +21,10 @@ from ingestion.models import Document, Packet
 from ingestion.rules.finding_texts import reason
 
 DOWNLOADED = "packet.receipt_downloaded"
-_CHECKS = {
+_COMMANDS = {
     "Windows": "certutil -hashfile FILE SHA256",
     "macOS": "shasum -a 256 FILE",
     "Linux": "sha256sum FILE",
-    "What it shows": "Where your file gives the SHA-256 of this receipt, it is the very file that "
-    "we received: not a byte of it differs.",
 }
 
 
@@ -33,9 +32,11 @@ def render_receipt(packet: Packet) -> bytes:
     """`packet` comes with its site, study, batch and who submitted it."""
     sheet = PdfDocument(
         A4,
-        title=f"Receipt of {packet.reference}",
+        title=_title(packet),
         author=f"SiteLedger {settings.SOFTWARE_VERSION}",
-        footer=f"Receipt of {packet.reference}, site {packet.site.site_id}",
+        footer=_("Receipt of {packet}, site {site}").format(
+            packet=packet.reference, site=packet.site.site_id
+        ),
     )
     target = BytesIO()
     sheet.write(target, _story(sheet, packet))
@@ -56,52 +57,67 @@ def record_download(packet: Packet, *, by: Actor) -> None:
 
 def _story(sheet: PdfDocument, packet: Packet) -> Iterator[Any]:
     documents = list(packet.documents.select_related("duplicate_of", "corrects").order_by("pk"))
-    yield title(f"Receipt of {packet.reference}")
+    yield title(_title(packet))
     yield sheet.facts(_facts(packet, documents))
     for number, document in enumerate(documents, start=1):
         yield heading(f"{number}. {document.type_name}")
         yield sheet.facts(_document(document))
-    yield heading("How to compare a file of yours")
-    yield sheet.facts(_CHECKS)
+    yield heading(_("How to compare your copy of a file"))
+    result = _(
+        "If the command shows the SHA-256 checksum of this receipt, your copy is identical with the "
+        "file that we received."
+    )
+    yield sheet.facts({**_COMMANDS, _("Result"): result})
+
+
+def _title(packet: Packet) -> str:
+    return _("Receipt of {packet}").format(packet=packet.reference)
 
 
 def _facts(packet: Packet, documents: list[Document]) -> dict[str, str]:
     sender = packet.batch.submitted_by
     moments = [document.settled_at or document.received_at for document in documents]
     return {
-        "Packet": packet.reference,
-        "Site": str(packet.site),
-        "Study": packet.site.study.protocol_number,
-        "Received": _utc(packet.created_at),
-        "Sent by": f"{sender} ({sender.get_username()})" if sender else packet.batch.submitted_as,
-        "By way of": packet.batch.get_source_display(),
-        "Documents": str(len(documents)),
-        "As it stood": _utc(max(moments, default=packet.created_at)),
+        _("Packet"): packet.reference,
+        _("Site"): str(packet.site),
+        _("Study"): packet.site.study.protocol_number,
+        _("Received"): _utc(packet.created_at),
+        _("Sent by"): f"{sender} ({sender.get_username()})"
+        if sender
+        else packet.batch.submitted_as,
+        _("Sent through"): packet.batch.get_source_display(),
+        _("Documents"): str(len(documents)),
+        _("Status on"): _utc(max(moments, default=packet.created_at)),
     }
 
 
 def _document(document: Document) -> dict[str, str]:
     sha256 = document.sha256 or document.expected_sha256
     facts = {
-        "File": downloads.get_filename(document),
-        "Size": f"{document.size:,} bytes" if document.size is not None else "not received yet",
-        "SHA-256": sha256 or "not received yet",
-        "Received": _utc(document.received_at),
-        "State": _state(document),
-        "Correlation id": str(document.correlation_id),
+        _("File"): downloads.get_filename(document),
+        _("Size"): _("{n} bytes").format(n=f"{document.size:,}")
+        if document.size is not None
+        else _("not received yet"),
+        "SHA-256": sha256 or _("not received yet"),
+        _("Received"): _utc(document.received_at),
+        _("Status"): _describe_status(document),
+        _("Correlation ID"): str(document.correlation_id),
     }
     if old := document.corrects:
-        facts["Corrects"] = f"{downloads.get_filename(old)}, received {_utc(old.received_at)}"
+        facts[_("Replaces")] = _("{file}, received {time}").format(
+            file=downloads.get_filename(old), time=_utc(old.received_at)
+        )
     return facts
 
 
-def _state(document: Document) -> str:
-    said = DocumentState(document.state).word
+def _describe_status(document: Document) -> str:
+    """Return the status of a document with its reason, for example "Rejected: Not signed"."""
+    status = _(DocumentState(document.state).word)
     if document.code and document.state != DocumentState.DEDUPED:
-        said += f": {reason(document.code)}"
-    if (twin := document.duplicate_of) and document.state == DocumentState.DEDUPED:
-        said += f", as {twin.doc_id}"
-    return f"{said}, {_utc(document.settled_at)}" if document.settled_at else said
+        status += f": {reason(document.code)}"
+    if (original := document.duplicate_of) and document.state == DocumentState.DEDUPED:
+        status = _("{status}, as {document}").format(status=status, document=original.doc_id)
+    return f"{status}, {_utc(document.settled_at)}" if document.settled_at else status
 
 
 def _utc(moment: datetime) -> str:

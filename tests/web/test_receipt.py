@@ -53,7 +53,7 @@ def test_it_gives_the_fingerprint_before_anything_is_checked(signed_in, site, ma
     packet = make_packet(site, mara, None, content=content)
     text = text_of(fetched(signed_in, packet).content)
     assert hashlib.sha256(content).hexdigest() in text
-    assert "StateReceived" in text
+    assert "StatusReceived" in text
 
 
 def test_it_is_the_same_until_something_moves(signed_in, site, mara):
@@ -67,7 +67,7 @@ def test_it_is_the_same_until_something_moves(signed_in, site, mara):
 def test_it_says_what_corrects_what_and_what_was_on_file(signed_in, packet):
     filed, rejected = packet.documents.order_by("pk")
     Document.objects.filter(pk=filed.pk).update(corrects=rejected)
-    assert "Corrects" in text_of(fetched(signed_in, packet).content)
+    assert "Replaces" in text_of(fetched(signed_in, packet).content)
 
 
 def test_a_name_in_any_script_is_printed_or_named(signed_in, packet):

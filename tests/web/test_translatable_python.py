@@ -35,6 +35,9 @@ LOGGERS = {"log", "logger", "_log", "_logger"}
 READ_POSITIONS = {
     "HttpResponse": 0, "HttpResponseForbidden": 0, "PermissionDenied": 0, "RegexValidator": 1,
     "ValidationError": 0,
+    # Exceptions whose message a page shows.
+    "NotDecided": 0, "QuotaExceeded": 0, "RedeclarationRefused": 0, "RetryRefused": 0,
+    "SpoolFull": 0,
     "add_error": 1, "add_message": 2, "message_user": 1,
     "debug": 1, "error": 1, "info": 1, "success": 1, "warning": 1,  # of messages
 }  # fmt: skip

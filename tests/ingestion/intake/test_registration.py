@@ -98,7 +98,7 @@ def test_a_type_that_is_per_person_carries_the_person():
         ([], "Add at least one document"),
         ([upload(kind="")], "Select a document type for letter.pdf."),
         ([upload(kind="cv")], "Enter the name of the person whose CV this is (letter.pdf)."),
-        ([upload(), upload()], "several files marked as IRB approval"),
+        ([upload(), upload()], "several files with the type IRB approval"),
     ],
 )
 def test_a_packet_with_a_fault_is_refused_whole_and_leaves_nothing(files, why):
