@@ -64,8 +64,8 @@ def _story(sheet: PdfDocument, packet: Packet) -> Iterator[Any]:
         yield sheet.facts(_document(document))
     yield heading(_("How to compare your copy of a file"))
     result = _(
-        "If the command shows the SHA-256 checksum of this receipt, your copy is identical with the "
-        "file that we received."
+        "If the command shows the SHA-256 checksum of this receipt, your copy is identical with "
+        "the file that we received."
     )
     yield sheet.facts({**_COMMANDS, _("Result"): result})
 

@@ -47,7 +47,9 @@ class ApprovalDecisionForm(PlainForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
 
-    def __init__(self, person: User, note_label: "str | Promise", *args: Any, **options: Any) -> None:
+    def __init__(
+        self, person: User, note_label: "str | Promise", *args: Any, **options: Any
+    ) -> None:
         super().__init__(*args, **options)
         self._person = person
         self.fields["note"].label = note_label
