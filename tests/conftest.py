@@ -24,7 +24,7 @@ SLOW_ON_POSTGRESQL = [
     HERE / "api",
     HERE / "audit" / "export" / "test_tampering.py",
     HERE / "audit" / "test_admin.py",
-    HERE / "config" / "test_doors_for_programs.py",
+    HERE / "config" / "test_api_access.py",
     HERE / "ingestion" / "dispatch" / "test_event_loop.py",
     HERE / "ingestion" / "dispatch" / "test_shift.py",
     HERE / "ingestion" / "dispatch" / "test_portal_outages.py",

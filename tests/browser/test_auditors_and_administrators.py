@@ -42,7 +42,7 @@ def vera():
 
 
 @pytest.mark.requirement("R34")
-def test_an_auditor_reads_a_documents_trail_and_that_is_on_record(
+def test_an_auditor_reads_the_trail_of_a_document_and_this_is_recorded(
     through_the_door, site, mara, vera
 ):
     document = make_packet(site, mara, FILED).documents.get()
@@ -61,7 +61,7 @@ def test_an_auditor_reads_a_documents_trail_and_that_is_on_record(
 
 
 @pytest.mark.requirement("R03")
-def test_an_administrator_gives_a_person_a_site_and_says_why(through_the_door, site):
+def test_an_administrator_assigns_a_site_with_a_reason(through_the_door, site):
     ada = make_user("ada", is_staff=True, is_superuser=True, printed_name="Ada Hartmann")
     nora = make_user("nora", printed_name="Nora Falk")
     page = through_the_door(ada)

@@ -23,11 +23,11 @@ from config.account_checks import check_accounts
         ("OTP_REQUIRED_ROLES", ["QA reviewer"], "config.E017"),
     ],
 )
-def test_a_setting_that_cannot_be_meant_is_named(settings, name, value, found):
+def test_invalid_settings_are_reported(settings, name, value, found):
     setattr(settings, name, value)
     assert [message.id for message in check_accounts()] == [found]
 
 
-def test_the_defaults_are_in_order(settings):
+def test_the_default_settings_are_valid(settings):
     settings.OTP_REQUIRED_ROLES = ["QA reviewers", "Administrators", "Site coordinators"]
     assert check_accounts() == []

@@ -51,13 +51,13 @@ def test_a_refused_page_logs_one_line(db, logged, page):
 
 
 @pytest.mark.urls(__name__)
-def test_a_fault_of_our_own_is_logged_with_its_place(db, logged):
+def test_an_internal_error_is_logged_with_its_traceback(db, logged):
     Client(raise_request_exception=False).get("/broken/")
     assert "RuntimeError: ours" in logged.text
     assert "Traceback" in logged.text
 
 
-def test_a_refused_page_is_logged_once_where_debug_is_on(tmp_path):
+def test_a_refused_page_is_logged_once_in_debug_mode(tmp_path):
     code = (
         "import django; django.setup()\n"
         "from django.utils.log import log_response\n"
@@ -86,6 +86,6 @@ def test_a_refused_page_is_logged_once_where_debug_is_on(tmp_path):
     assert "Traceback" not in said.stderr
 
 
-def test_every_handler_of_the_settings_leaves_the_traceback_of_refusals_out(settings):
+def test_every_handler_removes_the_traceback_of_refusals(settings):
     for handler in settings.LOGGING["handlers"].values():
         assert "refusals" in handler["filters"]

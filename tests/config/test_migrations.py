@@ -29,19 +29,19 @@ def bound(loader):
     }
 
 
-def test_every_migration_is_named_for_its_stage(loader):
+def test_every_migration_is_named_after_its_stage(loader):
     unnamed = [f"{app}.{name}" for app, name in bound(loader) if not NAME(name)]
     assert not unnamed, "name it 0015_pre_... or 0015_post_... (docs/upgrading.md)"
 
 
-def test_old_code_goes_on_after_every_migration_that_runs_before_it_is_replaced(loader):
+def test_old_code_works_after_every_migration_that_runs_before_its_replacement(loader):
     for (app, name), migration in bound(loader).items():
         if not migration_stages.is_post_migration(name):
             before = loader.project_state((app, name), at_end=False)
             assert not stumbles(migration, before), f"{app}.{name} has to be post"
 
 
-def test_none_of_before_waits_for_one_of_after(loader):
+def test_no_early_migration_depends_on_a_late_one(loader):
     for (app, name), migration in bound(loader).items():
         if not migration_stages.is_post_migration(name):
             waits_for = [
@@ -98,7 +98,7 @@ LONGER, SHORTER = models.CharField(max_length=30, null=True), models.CharField(m
         "of another type",
     ],
 )
-def test_what_old_code_would_stumble_over_is_found(shelves, operation):
+def test_operations_that_break_old_code_are_found(shelves, operation):
     assert judged(shelves, operation)
 
 
@@ -112,17 +112,17 @@ def test_what_old_code_would_stumble_over_is_found(shelves, operation):
     ],
     ids=["with a default of the database", "may be empty", "an index", "longer"],
 )
-def test_what_only_adds_is_let_through(shelves, operation):
+def test_operations_that_only_add_are_permitted(shelves, operation):
     assert not judged(shelves, operation)
 
 
-def test_a_table_that_is_new_itself_is_nothing_to_old_code(shelves):
+def test_operations_on_a_new_table_do_not_affect_old_code(shelves):
     table = migrations.CreateModel("Label", [("id", models.BigAutoField(primary_key=True))])
     column = migrations.AddField("label", "text", models.TextField(default=""))
     assert not judged(shelves, table, column)
 
 
-def test_old_code_writes_into_a_table_that_has_a_column_more(shelves, transactional_db):
+def test_old_code_can_write_to_a_table_with_an_additional_column(shelves, transactional_db):
     """What `db_default` is for: the database fills it in, for whoever does not know of it."""
     new = migrations.AddField("shelf", "depth", models.IntegerField(db_default=1))
     with connection.schema_editor() as editor:

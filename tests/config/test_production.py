@@ -59,7 +59,7 @@ def sender_of(document):
 
 
 @pytest.mark.requirement("R15")
-def test_the_checks_for_deployment_miss_an_anchor_elsewhere_alone(db, settings, tmp_path):
+def test_the_deployment_checks_report_only_the_missing_independent_anchor(db, settings, tmp_path):
     settings.AUDIT_KEY_FILE, settings.ANCHOR_DIR = tmp_path / "keys/audit.pem", tmp_path / "anchors"
     call_command("audit_keys", "create", stdout=io.StringIO())
     said = production.run(tmp_path, "manage.py", "check", "--deploy")
@@ -67,7 +67,7 @@ def test_the_checks_for_deployment_miss_an_anchor_elsewhere_alone(db, settings, 
     assert production.warnings(said) == ["audit.W011"]
 
 
-def test_without_a_key_there_is_no_deployment(settings, tmp_path):
+def test_a_deployment_without_a_secret_key_is_refused(settings, tmp_path):
     said = production.run(tmp_path, "manage.py", "check", "--deploy", SECRET_KEY="")
     assert said.returncode == 1
     assert "config.E001" in said.stderr
@@ -95,26 +95,26 @@ def assert_guarded(answer):
         ("/healthz", 200),
     ],
 )  # fmt: skip
-def test_every_answer_to_a_stranger_is_guarded(db, deployed, path, status):
+def test_every_response_to_a_stranger_has_security_headers(db, deployed, path, status):
     answer = deployed().get(path)
     assert answer.status_code == status
     assert_guarded(answer)
 
 
 @pytest.mark.parametrize(("path", "status"), [("/", 200), ("/admin/review/", 403)])
-def test_so_is_every_page_and_every_refusal(document, deployed, path, status):
+def test_every_page_and_every_refusal_has_security_headers(document, deployed, path, status):
     answer = deployed(sender_of(document)).get(path)
     assert answer.status_code == status
     assert_guarded(answer)
 
 
-def test_a_form_without_its_token_is_refused_as_guarded(document, deployed):
+def test_a_form_without_its_token_is_refused_with_security_headers(document, deployed):
     answer = deployed(enforce_csrf_checks=True).post("/login/", {"username": "mara"})
     assert answer.status_code == 403
     assert_guarded(answer)
 
 
-def test_an_error_of_ours_is_guarded_and_says_nothing(document, deployed, settings):
+def test_an_internal_error_has_security_headers_and_discloses_nothing(document, deployed, settings):
     settings.AUDIT_TRAIL = "another"  # the ledger refuses to be gone on with under another name
     answer = deployed(sender_of(document)).get(f"/documents/{document.pk}/file/")
     assert answer.status_code == 500
@@ -123,7 +123,7 @@ def test_an_error_of_ours_is_guarded_and_says_nothing(document, deployed, settin
 
 
 @pytest.mark.parametrize("what", ["/documents/{}/file/", "/packets/{}/receipt/"])
-def test_a_file_is_an_attachment_of_a_type_that_we_say(document, deployed, what):
+def test_a_file_is_an_attachment_with_the_declared_media_type(document, deployed, what):
     key = document.pk if "documents" in what else document.packet.reference
     answer = deployed(sender_of(document)).get(what.format(key))
     assert answer.status_code == 200
@@ -133,7 +133,7 @@ def test_a_file_is_an_attachment_of_a_type_that_we_say(document, deployed, what)
     assert "no-store" in answer.headers["Cache-Control"]
 
 
-def test_so_is_a_file_for_programs(document, deployed):
+def test_a_file_for_programs_is_an_attachment_with_the_declared_media_type(document, deployed):
     _, secret = make_token(site=document.site)
     path = f"/api/v1/documents/{document.pk}/content"
     answer = deployed().get(path, headers={"authorization": f"Bearer {secret}"})
@@ -142,12 +142,12 @@ def test_so_is_a_file_for_programs(document, deployed):
     assert answer.headers["Content-Disposition"].startswith("attachment")
 
 
-def test_plain_http_is_sent_to_https(db, deployed):
+def test_plain_http_is_redirected_to_https(db, deployed):
     answer = Client().get("/login/")
     assert (answer.status_code, answer.url) == (301, "https://testserver/login/")
 
 
-def test_no_cookie_leaves_over_plain_http_or_to_another_site(document, deployed):
+def test_no_cookie_is_sent_over_plain_http_or_to_another_site(document, deployed):
     browser = deployed()
     browser.post("/login/", {"username": "mara", "password": "correct horse"})
     cookies = browser.cookies

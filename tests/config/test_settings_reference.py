@@ -21,12 +21,12 @@ MAY_READ = {
 }  # fmt: skip
 
 
-def test_every_setting_is_explained_with_its_true_default_and_no_other():
+def test_every_setting_is_documented_with_its_default():
     said = subprocess.run([PROGRAM, "--check"], check=False, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr
 
 
-def test_nothing_else_reads_the_environment():
+def test_no_other_module_reads_the_environment():
     readers = {
         str(path.relative_to(settings.BASE_DIR))
         for package in (
@@ -45,7 +45,7 @@ def test_nothing_else_reads_the_environment():
     assert readers <= MAY_READ
 
 
-def test_a_secret_may_be_the_content_of_a_file(tmp_path):
+def test_a_secret_can_be_the_content_of_a_file(tmp_path):
     (tmp_path / "key").write_text("fifty characters\n")
     given = {
         "SECRET_KEY_FILE": str(tmp_path / "key"),
@@ -56,19 +56,19 @@ def test_a_secret_may_be_the_content_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_a_file_that_is_not_there_stops_everything(tmp_path, name):
+def test_a_missing_secret_file_is_an_error(tmp_path, name):
     with pytest.raises(ImproperlyConfigured, match=f"{name}_FILE=.* cannot be read: No such file"):
         read_secret_files({f"{name}_FILE": str(tmp_path / "nothing")})
 
 
 @pytest.mark.parametrize(("content", "why"), [(b" \n", "is empty"), (b"\xff\xfe", "is not text")])
-def test_so_does_one_that_says_nothing(tmp_path, content, why):
+def test_an_empty_secret_file_is_an_error(tmp_path, content, why):
     (tmp_path / "key").write_bytes(content)
     with pytest.raises(ImproperlyConfigured, match=why):
         read_secret_files({"SECRET_KEY_FILE": str(tmp_path / "key")})
 
 
-def test_the_example_of_an_environment_names_settings_only():
+def test_the_example_environment_contains_only_settings():
     known = set(
         re.findall(
             r"^\| `([A-Z_0-9]+)`",

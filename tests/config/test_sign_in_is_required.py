@@ -39,7 +39,7 @@ def with_forgotten_view(settings):
 
 
 @pytest.mark.usefixtures("with_forgotten_view")
-def test_a_view_without_any_decorator_demands_sign_in(client):
+def test_views_without_a_decorator_require_sign_in(client):
     answer = client.get("/forgotten/")
     assert answer.url == "/login/?next=/forgotten/"
     client.force_login(make_user("mara"))
@@ -52,7 +52,7 @@ def test_exactly_the_listed_views_need_no_sign_in():
     assert public == PUBLIC | of_programs | OWN_AUTHENTICATION | REDIRECT_TO_SIGN_IN
 
 
-def test_signing_out_of_the_admin_without_a_session_does_not_return_to_the_sign_out(client):
+def test_signing_out_of_the_admin_without_a_session_does_not_loop(client):
     answer = client.post("/admin/logout/")
     assert answer.url == "/admin/"
 
@@ -69,12 +69,12 @@ def test_staff_and_others_without_the_permission_are_refused(is_staff):
         view(request)
 
 
-def test_other_methods_are_refused_with_those_that_are_allowed():
+def test_other_methods_are_refused_with_the_permitted_methods():
     answer = page(CHANGE)(forgotten)(RequestFactory().get("/"))
     assert (answer.status_code, answer["Allow"]) == (405, "POST")
 
 
-def test_a_page_is_not_stored_unless_it_may_be():
+def test_responses_are_not_stored_unless_permitted():
     request = RequestFactory().get("/")
     assert "no-store" in page(READ)(forgotten)(request)["Cache-Control"]
     assert "Cache-Control" not in page(READ, may_be_stored=True)(forgotten)(request)

@@ -30,11 +30,11 @@ def end(wrapper):
     wrapper.set_autocommit(True)
 
 
-def test_the_settings_name_the_backend_that_is_fair():
+def test_the_settings_use_the_fair_backend():
     assert isinstance(connections["default"], DatabaseWrapper)
 
 
-def test_the_database_file_is_created_for_its_owner_alone(db, tmp_path):
+def test_the_database_file_is_readable_by_its_owner_only(db, tmp_path):
     path = tmp_path / "new.sqlite3"
     wrapper = DatabaseWrapper(connection.settings_dict | {"NAME": str(path)}, "new")
     before = os.umask(0o022)
@@ -49,7 +49,7 @@ def test_the_database_file_is_created_for_its_owner_alone(db, tmp_path):
     assert set(modes.values()) == {0o600}
 
 
-def test_a_writer_waits_until_the_other_is_done(other, monkeypatch):
+def test_a_writer_waits_for_another_writer(other, monkeypatch):
     pauses = []
 
     def pause(seconds):
@@ -63,7 +63,7 @@ def test_a_writer_waits_until_the_other_is_done(other, monkeypatch):
     end(other)
 
 
-def test_who_has_waited_asks_more_often(other, monkeypatch):
+def test_a_writer_that_has_waited_retries_more_often(other, monkeypatch):
     pauses, now = [], [0.0]
 
     def pause(seconds):
@@ -82,7 +82,7 @@ def test_who_has_waited_asks_more_often(other, monkeypatch):
     assert sum(pauses) == pytest.approx(0.2, abs=0.001)
 
 
-def test_a_wait_that_failed_leaves_the_connection_as_it_was(other):
+def test_a_failed_wait_leaves_the_connection_unchanged(other):
     begin(connection)
     with pytest.raises(OperationalError, match="locked"):
         begin(other)
@@ -93,7 +93,7 @@ def test_a_wait_that_failed_leaves_the_connection_as_it_was(other):
     assert Study.objects.count() == 1
 
 
-def test_another_failure_is_not_waited_for(other):
+def test_other_errors_are_not_waited_for(other):
     begin(other)
     with pytest.raises(OperationalError, match="within a transaction"):
         other._start_transaction_under_autocommit()

@@ -28,22 +28,22 @@ def addresses(packet):
     return [f"/packets/{packet.reference}/", own, needs, *rest]
 
 
-def test_strangers_to_the_house_are_sent_to_the_sign_in(client, packet):
+def test_strangers_are_redirected_to_sign_in(client, packet):
     for address in [*PAGES, *addresses(packet)]:
         assert client.get(address).url == f"/login/?next={address}"
 
 
-def test_another_sites_packet_does_not_exist(stranger, packet):
+def test_a_packet_of_another_site_is_not_found(stranger, packet):
     for address in addresses(packet):
         assert stranger.get(address).status_code == 404
 
 
-def test_another_sites_packet_has_no_fragment_either(stranger, packet):
+def test_the_fragment_of_a_packet_of_another_site_is_not_found(stranger, packet):
     answer = stranger.get(f"/packets/{packet.reference}/", headers={"X-Fragment": "1"})
     assert answer.status_code == 404
 
 
-def test_the_pages_of_another_site_look_like_pages_that_never_were(stranger, packet):
+def test_pages_of_another_site_look_like_pages_that_do_not_exist(stranger, packet):
     theirs = stranger.get(f"/packets/{packet.reference}/").content
     never = stranger.get("/packets/PKT-1999-0001/").content
     assert main(theirs) == main(never)
@@ -59,16 +59,16 @@ def test_staff_see_the_packets_of_all_sites(client, ines, packet):
         assert client.get(address).status_code == 200
 
 
-def test_what_another_site_needs_is_not_told(stranger, site):
+def test_requirements_of_another_site_are_not_disclosed(stranger, site):
     page = stranger.get("/packets/new/?site=0203", headers={"X-Fragment": "1"}).content.decode()
     assert "0203" not in page
 
 
-def test_pages_are_for_reading_and_forms_for_sending(signed_in, packet):
+def test_pages_accept_only_the_methods_that_they_need(signed_in, packet):
     for address in ["/", "/help/rejections/", *addresses(packet)]:
         assert signed_in.post(address).status_code == 405
 
 
-def test_no_page_of_a_person_is_kept_by_a_cache(signed_in, packet):
+def test_no_cache_stores_a_page_of_a_person(signed_in, packet):
     for address in ["/", "/packets/new/", *addresses(packet)[:3]]:
         assert "no-store" in signed_in.get(address).headers["Cache-Control"]

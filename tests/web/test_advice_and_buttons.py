@@ -21,7 +21,7 @@ from tests.web.scenes import (
     REJECTED,
     make_packet,
 )
-from tests.web.test_required import contradict
+from tests.web.test_required_documents import contradict
 
 UPLOADS = {
     "Upload a corrected file", "Replace the file", "Upload the file here", "Upload a newer version",
@@ -67,9 +67,7 @@ def offered(client, address):
 
 
 @pytest.mark.parametrize(("code", "names"), list(wordings()))
-def test_each_advice_has_its_button_in_each_state_in_which_it_is_shown(
-    signed_in, site, mara, code, names
-):
+def test_each_advice_has_its_button_in_each_state_that_shows_it(signed_in, site, mara, code, names):
     facts = dict.fromkeys(names, "X")
     said = sentences(code, facts, type_name="IRB approval").do
     needs = asked_for(said)
@@ -97,7 +95,7 @@ def escaped(text):
     return text.replace("'", "&#x27;")
 
 
-def test_the_pages_of_a_site_and_a_packet_answer_what_two_documents_contradict(signed_in, site):
+def test_site_and_packet_pages_offer_an_upload_for_a_conflict(signed_in, site):
     form, _ = contradict(site)
     for address in ("/sites/0203/", f"/packets/{form.packet.reference}/"):
         page = signed_in.get(address).content.decode()
@@ -106,7 +104,7 @@ def test_the_pages_of_a_site_and_a_packet_answer_what_two_documents_contradict(s
         assert 'href="/packets/new/?site=0203"' in gap
 
 
-def test_no_review_is_asked_for_without_a_file(signed_in, site, mara):
+def test_a_document_without_a_file_cannot_be_reviewed(signed_in, site, mara):
     failed = verdict("REJECTED", RuleFinding("DOWNLOAD_FAILED", facts={"status": 404}))
     document = make_packet(site, mara, failed).documents.get()
     answer = signed_in.post(f"/documents/{document.pk}/ask/", {"words": "Look again."})
@@ -144,7 +142,7 @@ def every_state(site, mara, tmp_path):
     Document.objects.filter(pk=found["cancelled"].pk).update(state=DocumentState.RECEIVED)
 
 
-def test_no_state_asks_for_what_it_does_not_offer(signed_in, every_state):
+def test_no_state_shows_advice_that_it_does_not_offer(signed_in, every_state):
     for name, document in every_state.items():
         buttons, page = offered(signed_in, f"/documents/{document.pk}/")
         outcome = page[page.index("outcome-title") : page.index('class="sl-actions"')]
@@ -170,9 +168,7 @@ def test_no_state_asks_for_what_it_does_not_offer(signed_in, every_state):
         ("cancelled", set()),
     ],
 )
-def test_each_state_offers_what_can_be_done_in_it_and_nothing_else(
-    signed_in, every_state, name, buttons
-):
+def test_each_state_offers_exactly_its_own_actions(signed_in, every_state, name, buttons):
     document = every_state[name]
     assert offered(signed_in, f"/documents/{document.pk}/")[0] == buttons
     for label in buttons:  # and each leads to a page

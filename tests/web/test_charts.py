@@ -20,7 +20,7 @@ def test_an_axis_ends_at_a_round_number(most, end):
     assert charts.round_up_axis(most) == end
 
 
-def test_the_parts_of_a_column_stand_on_each_other_with_a_gap():
+def test_rectangles_of_a_column_are_stacked_with_a_gap():
     below, above = columns((30, 20)).rectangles
     assert (below.y, below.height) == (40.0, 60.0)
     assert above.y == 0.0
@@ -28,25 +28,25 @@ def test_the_parts_of_a_column_stand_on_each_other_with_a_gap():
     assert below.tone != above.tone
 
 
-def test_what_is_not_there_is_not_drawn():
+def test_zero_values_have_no_rectangle():
     assert columns((0, 0), (0, 0)).rectangles == []
     [only] = columns((0, 0), (0, 7)).rectangles
     assert (only.tone, only.y + only.height) == ("c2", 100.0)
 
 
-def test_a_little_of_much_is_still_seen():
+def test_small_values_have_a_visible_bar():
     bars = charts.build_bars([("a", 10_000, ""), ("b", 1, ""), ("c", 0, "")], "c1")
     assert [bar.filled for bar in bars] == [100, 1, 0]
     assert bars[0].text == "10,000"
 
 
-def test_a_line_goes_from_side_to_side():
+def test_the_line_fills_the_whole_width():
     line = AreaChart("key", "Title", "Said", ["a", "b", "c"], [0, 5, 10])
     assert line.points == "0,100.0 10,50.0 20,0.0"
     assert line.area.endswith("20,100")
 
 
-def test_each_drawing_has_a_name_a_sentence_and_no_style():
+def test_each_chart_has_a_name_and_a_description_and_no_styles():
     chart = columns((1, 2), (3, 4))
     drawn = render_to_string("charts/columns.html", {"chart": chart})
     table = render_to_string("charts/columns_table.html", {"chart": chart, "label_heading": "Hour"})

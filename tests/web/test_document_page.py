@@ -34,7 +34,7 @@ def value(name, written, *, page=1, source="native", confidence=100.0):
 
 
 @pytest.mark.requirement("R14")
-def test_a_site_learns_how_long_its_document_is_kept_and_not_why_it_is_held(
+def test_the_site_sees_the_retention_but_not_the_reason_of_a_legal_hold(
     client, signed_in, ines, site, mara
 ):
     LegalHold.objects.create(study=site.study, reason="An unannounced inspection.", set_by=ines)
@@ -47,7 +47,7 @@ def test_a_site_learns_how_long_its_document_is_kept_and_not_why_it_is_held(
     assert "An unannounced inspection." in shown(client, document)
 
 
-def test_what_was_read_is_shown_and_what_came_from_a_scan_is_marked(signed_in, site, mara):
+def test_values_are_shown_and_scanned_values_are_marked(signed_in, site, mara):
     fields = (
         value("approval_date", "2026-03-12", page=2, source="ocr", confidence=87.4),
         value("investigator", "Ada Byron", page=0, source="acroform"),
@@ -62,7 +62,7 @@ def test_what_was_read_is_shown_and_what_came_from_a_scan_is_marked(signed_in, s
     assert read.count("confidence") == 1
 
 
-def test_nothing_is_shown_as_read_of_what_was_not(signed_in, site, mara):
+def test_an_unread_document_shows_no_values(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     assert "What we read" not in shown(signed_in, document_of(packet))
 
@@ -78,7 +78,7 @@ def in_archive(document, tmp_path):
     return BYTES
 
 
-def test_its_way_is_told_from_the_ledger(signed_in, site, mara):
+def test_the_timeline_comes_from_the_ledger(signed_in, site, mara):
     text = shown(signed_in, document_of(make_packet(site, mara, REJECTED)))
     steps = ["<strong>Received", "Mara Lindqvist", "Checking started", "Rejected: not signed"]
     places = [text.index(step, text.index("History")) for step in steps]
@@ -86,7 +86,7 @@ def test_its_way_is_told_from_the_ledger(signed_in, site, mara):
 
 
 @pytest.mark.requirement("R40")
-def test_a_coordinator_reads_of_siteledger_and_of_none_of_its_hosts(signed_in, site, mara):
+def test_coordinators_see_no_names_of_worker_hosts(signed_in, site, mara):
     document = document_of(make_packet(site, mara, FILED))
     with ledger():
         record("document.seen", subject=document.subject, n=3, by=Actor("system:look"))
@@ -96,7 +96,7 @@ def test_a_coordinator_reads_of_siteledger_and_of_none_of_its_hosts(signed_in, s
     assert add_process("system:worker").partition("@")[2] not in text
 
 
-def test_what_moves_nothing_is_told_too(signed_in, site, mara):
+def test_the_timeline_shows_events_without_a_change_of_state(signed_in, site, mara):
     document = document_of(make_packet(site, mara, FILED))
     with ledger():
         record("document.viewed", subject=document.subject, n=3, by=Actor("user:0", "auditor"))
@@ -105,7 +105,7 @@ def test_what_moves_nothing_is_told_too(signed_in, site, mara):
     assert ", auditor</span>" in text
 
 
-def test_a_document_whose_worker_died_is_back_in_the_queue(signed_in, site, mara):
+def test_a_document_of_a_crashed_worker_is_back_in_the_queue(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     lease = lease_all(packet)
     steps.start_checking(packet.documents.get().pk, lease, sha256="0" * 64, size=9)
@@ -114,7 +114,7 @@ def test_a_document_whose_worker_died_is_back_in_the_queue(signed_in, site, mara
     assert "Back in the queue" in shown(signed_in, document_of(packet))
 
 
-def test_it_shows_its_fingerprint_and_its_versions(signed_in, site, mara):
+def test_the_page_shows_the_checksum_and_the_versions(signed_in, site, mara):
     make_packet(site, mara, REJECTED)
     document = document_of(make_packet(site, mara, FILED))
     text = shown(signed_in, document)
@@ -123,7 +123,7 @@ def test_it_shows_its_fingerprint_and_its_versions(signed_in, site, mara):
     assert "All checks passed. The document is on file." in text
 
 
-def test_a_filed_document_is_given_as_an_attachment(signed_in, site, mara, tmp_path):
+def test_a_filed_document_is_downloaded_as_an_attachment(signed_in, site, mara, tmp_path):
     document = document_of(make_packet(site, mara, FILED, content=BYTES))
     content = in_archive(document, tmp_path)
     answer = signed_in.get(f"/documents/{document.pk}/file/")
@@ -137,7 +137,7 @@ def test_a_filed_document_is_given_as_an_attachment(signed_in, site, mara, tmp_p
     assert answer.headers["Content-Type"] == "application/pdf"
 
 
-def test_a_file_with_an_odd_name_is_bytes_without_a_meaning(signed_in, site, mara, tmp_path):
+def test_a_file_with_an_unknown_suffix_has_a_generic_media_type(signed_in, site, mara, tmp_path):
     packet = make_packet(site, mara, FILED, content=BYTES)
     packet.documents.update(filename="page.html")
     in_archive(document_of(packet), tmp_path)
@@ -146,20 +146,20 @@ def test_a_file_with_an_odd_name_is_bytes_without_a_meaning(signed_in, site, mar
     assert b"".join(answer.streaming_content)
 
 
-def test_what_is_in_review_is_not_given_away(signed_in, site, mara, tmp_path):
+def test_the_file_of_a_document_in_review_is_withheld(signed_in, site, mara, tmp_path):
     document = document_of(make_packet(site, mara, IN_REVIEW, content=BYTES))
     in_archive(document, tmp_path)
     assert signed_in.get(f"/documents/{document.pk}/file/").status_code == 404
     assert "Download the file" not in shown(signed_in, document)
 
 
-def test_bytes_that_are_not_there_are_a_page_that_is_not_there(signed_in, site, mara):
+def test_a_document_without_bytes_has_no_download(signed_in, site, mara):
     document = document_of(make_packet(site, mara, FILED))
     assert document.sha256 != sha256(b"").hexdigest()
     assert signed_in.get(f"/documents/{document.pk}/file/").status_code == 404
 
 
-def test_the_number_of_queries_does_not_grow_with_its_history(
+def test_the_number_of_queries_does_not_grow_with_the_timeline(
     signed_in, site, mara, django_assert_max_num_queries
 ):
     for _ in range(4):

@@ -31,7 +31,7 @@ def body(answer):
 
 
 @pytest.mark.parametrize("role", ["Operations", ""])
-def test_operations_and_administrators_say_why_first(client, document, role):
+def test_operations_and_administrators_must_give_a_reason_for_a_download(client, document, role):
     person = make_staff(role) if role else make_user("ada", is_staff=True, is_superuser=True)
     client.force_login(person)
     address = reverse("original", args=[document.pk])
@@ -47,7 +47,7 @@ def test_operations_and_administrators_say_why_first(client, document, role):
     assert (entry.actor, entry.detail["reason"]) == (person.actor_name, WHY)
 
 
-def test_who_works_with_documents_is_asked_nothing(client, document, mara):
+def test_people_who_work_with_documents_need_no_reason_for_a_download(client, document, mara):
     client.force_login(mara)
     address = reverse("original", args=[document.pk])
     assert body(client.get(address)) == BYTES
@@ -56,7 +56,7 @@ def test_who_works_with_documents_is_asked_nothing(client, document, mara):
     assert body(client.get(address)) == BYTES
 
 
-def test_a_token_of_operations_says_why_in_a_header(document):
+def test_a_token_with_the_scope_operate_sends_its_reason_in_a_header(document):
     _, secret = make_token(TokenScope.DOWNLOAD, user=make_staff("Operations"))
     program, address = Program(Client(), secret), f"documents/{document.pk}/content"
     refused = program.get(address)

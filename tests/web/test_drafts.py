@@ -31,7 +31,7 @@ def spooled():
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
-def test_a_file_is_kept_and_nothing_is_registered(signed_in):
+def test_an_uploaded_file_is_saved_before_anything_is_registered(signed_in):
     status, said = put(signed_in)
     assert (status, said["name"], said["token"]) == (201, "IRB_approval.pdf", "t-1")
     assert len(spooled()) == 1
@@ -39,14 +39,14 @@ def test_a_file_is_kept_and_nothing_is_registered(signed_in):
     assert latest() == []
 
 
-def test_a_file_that_comes_twice_is_kept_once(signed_in):
+def test_a_file_that_is_sent_twice_is_saved_once(signed_in):
     _, first = put(signed_in)
     status, second = put(signed_in, pdf("again.pdf", b"%PDF-1.7 IRB_approval.pdf"))
     assert (status, second["id"]) == (200, first["id"])
     assert len(spooled()) == 1
 
 
-def test_a_packet_of_files_that_came_before_is_sent_without_them(signed_in):
+def test_a_packet_of_saved_files_is_sent_without_their_bytes(signed_in):
     _, said = put(signed_in)
     answer = send(signed_in, **{f"type-k{said['id']}": "irb-approval"})
     document = Document.objects.get()
@@ -56,14 +56,14 @@ def test_a_packet_of_files_that_came_before_is_sent_without_them(signed_in):
     assert not DraftFile.objects.exists()
 
 
-def test_sending_again_what_was_sent_leads_to_its_packet(signed_in):
+def test_sending_a_packet_again_leads_to_the_same_packet(signed_in):
     _, said = put(signed_in)
     fields = {f"type-k{said['id']}": "irb-approval"}
     assert send(signed_in, **fields).url == send(signed_in, **fields).url
     assert Packet.objects.count() == 1
 
 
-def test_a_draft_that_was_registered_and_not_closed_is_sent_once(signed_in, monkeypatch):
+def test_a_draft_that_was_registered_but_not_closed_is_sent_once(signed_in, monkeypatch):
     """As when the server dies between the two."""
     _, said = put(signed_in)
     fields = {f"type-k{said['id']}": "irb-approval"}
@@ -76,7 +76,7 @@ def test_a_draft_that_was_registered_and_not_closed_is_sent_once(signed_in, monk
     assert len(spooled()) == 1
 
 
-def test_with_no_room_for_more_the_files_are_kept(signed_in, settings):
+def test_files_are_saved_if_the_system_is_at_capacity(signed_in, settings):
     put(signed_in)
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     make_batch()
@@ -86,7 +86,7 @@ def test_with_no_room_for_more_the_files_are_kept(signed_in, settings):
     assert len(spooled()) == 2
 
 
-def test_another_persons_file_does_not_exist(signed_in, site, client):
+def test_files_of_other_people_are_not_found(signed_in, site, client):
     _, said = put(signed_in)
     client.force_login(make_user(sites=(site,)))
     own = f"{FILES}{said['id']}/"
@@ -97,7 +97,7 @@ def test_another_persons_file_does_not_exist(signed_in, site, client):
     assert DraftFile.objects.get().document_type == ""
 
 
-def test_what_is_said_of_a_file_is_kept_with_it(signed_in):
+def test_type_and_person_are_saved_with_the_file(signed_in):
     _, said = put(signed_in)
     signed_in.post(f"{FILES}{said['id']}/", {"type": "cv", "person": " Jo Brandt "})
     page = signed_in.get("/packets/new/").content.decode()
@@ -105,7 +105,7 @@ def test_what_is_said_of_a_file_is_kept_with_it(signed_in):
     assert said["sha256"] in page
 
 
-def test_a_file_is_taken_out_with_its_bytes(signed_in):
+def test_a_removed_file_is_deleted_with_its_bytes(signed_in):
     _, said = put(signed_in)
     for _ in range(2):
         assert signed_in.post(f"{FILES}{said['id']}/remove/").status_code == 204
@@ -113,7 +113,7 @@ def test_a_file_is_taken_out_with_its_bytes(signed_in):
 
 
 @pytest.mark.requirement("R08")
-def test_a_file_that_is_not_taken_is_refused_in_words_and_on_record(signed_in):
+def test_a_refused_file_is_explained_and_recorded(signed_in):
     status, said = put(signed_in, pdf("letter.docx"))
     assert (status, said["message"][:16]) == (422, "This is not a PD")
     (entry,) = latest()
@@ -121,7 +121,7 @@ def test_a_file_that_is_not_taken_is_refused_in_words_and_on_record(signed_in):
     assert spooled() == []
 
 
-def test_a_packet_holds_so_many_files_and_no_more(signed_in, settings):
+def test_a_packet_has_a_maximum_number_of_files(signed_in, settings):
     settings.MAX_UPLOAD_FILES = 2
     for name in ("first.pdf", "second.pdf"):
         put(signed_in, pdf(name))
@@ -133,7 +133,7 @@ def test_a_packet_holds_so_many_files_and_no_more(signed_in, settings):
     assert len(spooled()) == 2
 
 
-def test_without_javascript_the_same_file_in_two_rows_is_told(signed_in):
+def test_the_form_without_javascript_reports_the_same_file_in_two_rows(signed_in):
     page = send(
         signed_in, **{"file-0": pdf(), "file-1": pdf("b.pdf", b"%PDF-1.7 IRB_approval.pdf")}
     )
@@ -147,7 +147,7 @@ def test_two_tabs_share_one_draft(signed_in):
     assert Draft.objects.count() == 1
 
 
-def test_what_nobody_sends_goes_after_a_week_and_not_before(signed_in):
+def test_unsent_drafts_are_deleted_after_a_week(signed_in):
     put(signed_in)
     retention.prune(days=0)
     assert len(spooled()) == 1
@@ -157,7 +157,7 @@ def test_what_nobody_sends_goes_after_a_week_and_not_before(signed_in):
     assert not Draft.objects.exists()
 
 
-def test_an_old_file_of_a_draft_is_no_leftover(signed_in):
+def test_old_files_of_a_draft_are_not_deleted_as_leftovers(signed_in):
     put(signed_in)
     (path,) = spool.get_path("uploads").iterdir()
     os.utime(path, (0, 0))
@@ -166,7 +166,7 @@ def test_an_old_file_of_a_draft_is_no_leftover(signed_in):
 
 
 @pytest.mark.requirement("R08")
-def test_who_overrules_a_clear_guess_is_asked_once_and_both_are_on_record(signed_in, mara):
+def test_overruling_a_detected_type_needs_one_confirmation_which_is_recorded(signed_in, mara):
     _, said = put(signed_in)
     DraftFile.objects.update(guess="cv", guessed_at=timezone.now())
     fields = {f"type-k{said['id']}": "irb-approval"}
@@ -181,7 +181,7 @@ def test_who_overrules_a_clear_guess_is_asked_once_and_both_are_on_record(signed
     assert overruled.detail["looks_like"] == "cv"
 
 
-def test_a_guess_that_nobody_overrules_is_no_question(signed_in):
+def test_a_detected_type_that_is_not_overruled_needs_no_confirmation(signed_in):
     put(signed_in, pdf("scan.pdf"))
     DraftFile.objects.update(guess="irb-approval", guessed_at=timezone.now())
     send(signed_in)
@@ -200,7 +200,7 @@ def put_part(client, first, last, content=LARGE, **fields):
     return put(client, pdf("part", content[first:last]), **cut | fields)
 
 
-def test_a_large_file_comes_in_parts_and_a_lost_connection_costs_one(signed_in):
+def test_a_large_file_arrives_in_parts_and_a_lost_connection_costs_one_part(signed_in):
     status, said = put_part(signed_in, 0, 10_000)
     assert (status, said["received"], said["token"]) == (202, 10_000, "t-1")
     assert put_part(signed_in, 0, 10_000) == (409, {"received": 10_000})  # its answer was lost
@@ -221,7 +221,7 @@ def die(*_):
     raise Killed
 
 
-def test_a_file_whose_parts_all_came_before_the_server_died_is_joined_when_it_is_asked_again(
+def test_an_upload_that_was_complete_before_a_crash_is_finished_by_the_next_request(
     signed_in, monkeypatch
 ):
     put_part(signed_in, 0, 10_000)
@@ -234,7 +234,7 @@ def test_a_file_whose_parts_all_came_before_the_server_died_is_joined_when_it_is
     assert not ReceivedPart.objects.exists()
 
 
-def test_the_kind_and_size_of_a_file_in_parts_are_judged_by_the_whole(signed_in, settings):
+def test_suffix_and_size_of_a_file_in_parts_are_checked_for_the_complete_file(signed_in, settings):
     assert put_part(signed_in, 0, 100, name="notes.exe")[0] == 422
     settings.MAX_DOCUMENT_MB = 1
     assert put_part(signed_in, 0, 100, content=bytes(1_100_000))[0] == 422
@@ -244,27 +244,27 @@ def test_the_kind_and_size_of_a_file_in_parts_are_judged_by_the_whole(signed_in,
 @pytest.mark.parametrize(
     "fields", [{"offset": "x"}, {"whole": "5"}, {"offset": "9" * 5_000}, {"upload": "../../x"}]
 )
-def test_a_part_that_is_cut_wrongly_is_a_bad_request(signed_in, fields):
+def test_a_part_with_an_impossible_offset_is_a_bad_request(signed_in, fields):
     cut = {"upload": UPLOAD, "offset": 0, "whole": len(LARGE), "name": "IRB.pdf"} | fields
     data = {"token": "t-1", "corrects": "", "file": pdf("part", LARGE[:100])} | cut
     assert signed_in.post(FILES, data).status_code == 400
     assert spooled() == []
 
 
-def test_parts_of_another_person_are_not_gone_on_with(signed_in, client, site):
+def test_uploads_of_other_people_cannot_be_continued(signed_in, client, site):
     put_part(signed_in, 0, 10_000)
     client.force_login(make_user("nora", sites=(site,)))
     assert put_part(client, 10_000, 20_000) == (409, {"received": 0})
 
 
-def test_parts_that_nobody_completes_are_dropped_after_a_week(signed_in):
+def test_incomplete_uploads_are_deleted_after_a_week(signed_in):
     put_part(signed_in, 0, 10_000)
     Draft.objects.update(touched_at=timezone.now() - timedelta(days=8))
     assert drafts.drop_expired_drafts() == 1
     assert spooled() == []
 
 
-def test_what_exceeds_the_quota_of_a_person_is_refused_with_what_to_do(signed_in, settings):
+def test_a_file_beyond_the_quota_is_refused_with_advice(signed_in, settings):
     settings.OPEN_UPLOAD_MB = 0
     status, said = put(signed_in)
     assert status == 422
@@ -273,7 +273,7 @@ def test_what_exceeds_the_quota_of_a_person_is_refused_with_what_to_do(signed_in
     assert "Submit one of them or remove files" in answer.content.decode()
 
 
-def test_a_full_disk_is_said_and_the_script_tries_again(signed_in, settings):
+def test_a_full_disk_is_reported_and_the_script_retries(signed_in, settings):
     settings.READY_FREE_MB = 10**9
     status, said = put(signed_in)
     assert (status, spooled()) == (507, [])

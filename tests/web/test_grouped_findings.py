@@ -38,7 +38,7 @@ def text_of(client, address):
 
 
 @pytest.mark.parametrize("address", ["/documents/{0.pk}/", "/packets/{0.packet.reference}/"])
-def test_pages_that_could_not_be_read_are_one_finding(signed_in, document, address):
+def test_several_unreadable_pages_are_shown_as_one_finding(signed_in, document, address):
     text = text_of(signed_in, address.format(document))
     for part in (SENTENCE, ADVICE, "We do not decide on words", REFERENCE):
         assert text.count(part) == 1, part
@@ -69,7 +69,7 @@ def test_findings_of_one_code_with_different_facts_keep_their_sentences(signed_i
     assert text.count(REFERENCE) == 1
 
 
-def test_one_finding_keeps_its_own_sentence(signed_in, site, mara):
+def test_a_single_finding_keeps_its_own_sentence(signed_in, site, mara):
     document = make_packet(site, mara, verdict("IN_REVIEW", doubtful("the text", 18)))
     text = text_of(signed_in, f"/documents/{document.documents.get().pk}/")
     assert "We could not read the text on page 18 with certainty." in text

@@ -8,11 +8,11 @@ def shown(client):
     return client.get("/help/").content.decode()
 
 
-def test_every_state_is_explained():
+def test_the_help_page_explains_every_state():
     assert set(STATES) == set(DocumentState)
 
 
-def test_it_says_how_to_scan_and_where_every_message_stands(signed_in, settings):
+def test_the_help_page_explains_scanning_and_all_messages(signed_in, settings):
     settings.MAX_DOCUMENT_MB = 12
     page = shown(signed_in)
     assert "300 dpi" in page
@@ -20,7 +20,7 @@ def test_it_says_how_to_scan_and_where_every_message_stands(signed_in, settings)
     assert 'href="/help/rejections/"' in page
 
 
-def test_of_mail_it_speaks_where_there_is_mail(signed_in, settings):
+def test_the_help_page_mentions_email_only_if_it_is_set_up(signed_in, settings):
     assert "/account/mail/" not in shown(signed_in)
     settings.SITE_URL = "https://ledger.example.org"
     assert 'href="/account/mail/"' in shown(signed_in)

@@ -17,16 +17,16 @@ def page(client):
     return client.get("/").content.decode()
 
 
-def test_without_a_site_it_says_whom_to_ask(client, db):
+def test_people_without_a_site_are_told_whom_to_ask(client, db):
     client.force_login(make_user("new"))
     assert "You are not assigned to a site yet" in page(client)
 
 
-def test_without_packets_it_leads_to_the_upload(signed_in):
+def test_a_site_without_packets_gets_a_link_to_the_upload_form(signed_in):
     assert "No packets yet" in page(signed_in)
 
 
-def test_a_rejected_document_needs_somebody(signed_in, site, mara):
+def test_a_rejected_document_needs_attention(signed_in, site, mara):
     make_packet(site, mara, FILED, REJECTED)
     shown = page(signed_in)
     assert "1 document needs your attention<" in shown
@@ -34,13 +34,13 @@ def test_a_rejected_document_needs_somebody(signed_in, site, mara):
     assert "1 to correct" in shown
 
 
-def test_a_rejected_document_that_was_sent_again_needs_nobody(signed_in, site, mara):
+def test_a_rejected_document_with_a_correction_needs_no_attention(signed_in, site, mara):
     make_packet(site, mara, REJECTED)
     make_packet(site, mara, FILED)
     assert "Nothing needs your attention" in page(signed_in)
 
 
-def test_the_counts_of_home_packet_and_site_page_agree(signed_in, site, mara):
+def test_home_packet_and_site_page_show_the_same_counts(signed_in, site, mara):
     rejected = make_packet(site, mara, REJECTED)
     document = rejected.documents.get()
     packet_page, site_page = f"/packets/{rejected.reference}/", "/sites/0203/"
@@ -65,7 +65,7 @@ def test_the_counts_of_home_packet_and_site_page_agree(signed_in, site, mara):
     assert "A newer version was already sent." in answer.content.decode()
 
 
-def test_what_is_corrected_needs_nobody_on_any_page(signed_in, site, mara):
+def test_a_corrected_document_needs_no_attention_on_any_page(signed_in, site, mara):
     packet = make_packet(site, mara, REJECTED)
     document = packet.documents.get()
     form = {"token": "t-1", "file-0": pdf("letter.pdf"), "type-0": "irb-approval"}
@@ -77,14 +77,14 @@ def test_what_is_corrected_needs_nobody_on_any_page(signed_in, site, mara):
     assert "your attention" not in signed_in.get("/sites/0203/").content.decode()
 
 
-def test_what_qa_looks_at_needs_nobody_else(signed_in, site, mara):
+def test_a_document_in_review_needs_no_attention_of_the_site(signed_in, site, mara):
     make_packet(site, mara, IN_REVIEW)
     shown = page(signed_in)
     assert "Nothing needs your attention" in shown
     assert "1 in review" in shown
 
 
-def test_another_sites_packets_are_not_here(stranger, site, mara):
+def test_packets_of_other_sites_are_not_listed(stranger, site, mara):
     packet = make_packet(site, mara, REJECTED)
     assert packet.reference not in page(stranger)
 
@@ -98,7 +98,7 @@ def test_the_number_of_queries_does_not_grow_with_the_packets(
         page(signed_in)
 
 
-def test_many_packets_are_turned_like_pages(signed_in, site, mara, settings):
+def test_many_packets_are_paged(signed_in, site, mara, settings):
     for _ in range(16):
         make_packet(site, mara, None)
     assert "Older packets" in page(signed_in)
@@ -106,17 +106,17 @@ def test_many_packets_are_turned_like_pages(signed_in, site, mara, settings):
 
 
 @pytest.mark.parametrize("number", ["0", "99", "x"])
-def test_a_page_that_does_not_exist_shows_one_that_does(signed_in, site, mara, number):
+def test_a_page_number_that_does_not_exist_shows_an_existing_page(signed_in, site, mara, number):
     make_packet(site, mara, FILED)
     assert signed_in.get(f"/?page={number}").status_code == 200
 
 
-def test_staff_are_sent_to_their_own_start(client, ines):
+def test_staff_are_redirected_to_their_start_page(client, ines):
     client.force_login(ines)
     assert client.get("/").url == "/admin/audit/"
 
 
-def test_a_site_whose_portal_does_not_answer_is_led_to_the_upload(signed_in, site):
+def test_a_site_whose_portal_does_not_respond_gets_a_link_to_the_upload_form(signed_in, site):
     assert "not responding" not in page(signed_in)
     PortalLimitState.objects.create(portal=site.portal, breaker="HALF_OPEN")
     shown = page(signed_in)
@@ -124,6 +124,6 @@ def test_a_site_whose_portal_does_not_answer_is_led_to_the_upload(signed_in, sit
     assert "/packets/new/?site=0203" in shown
 
 
-def test_the_silence_of_another_sites_portal_is_nobodys_business(stranger, site):
+def test_portals_of_other_sites_are_not_shown(stranger, site):
     PortalLimitState.objects.create(portal=site.portal, breaker="OPEN")
     assert "not responding" not in page(stranger)

@@ -47,7 +47,7 @@ def redeclare(client, document, **fields):
     return client.post(f"/documents/{document.pk}/type/", AS_CV | fields)
 
 
-def test_the_document_and_its_packet_offer_both(signed_in, sent):
+def test_document_and_packet_pages_offer_a_correction_and_a_replacement(signed_in, sent):
     document = sent(IN_REVIEW)
     for address in (f"/documents/{document.pk}/", f"/packets/{document.packet.reference}/"):
         page = shown(signed_in, address)
@@ -59,7 +59,9 @@ def test_the_document_and_its_packet_offer_both(signed_in, sent):
     assert "removed from QA review" in form
 
 
-def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, sent, rafael):
+def test_a_replaced_file_leaves_the_review_queue_and_the_ledger_records_it(
+    signed_in, mara, sent, rafael
+):
     document = sent(REJECTED)
     asked = review_requests.request_review(document, "Look again.", user=mara)
     assignments.assign(fresh(document), rafael, by=rafael)
@@ -85,7 +87,7 @@ def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, se
     assert "Nothing needs your attention" in shown(signed_in, "/")
 
 
-def test_a_reviewer_who_has_it_open_is_told_and_keeps_what_they_wrote(
+def test_the_reviewer_of_a_replaced_file_sees_a_conflict_and_keeps_the_note(
     signed_in, client, sent, rafael
 ):
     document = sent(IN_REVIEW)
@@ -110,7 +112,7 @@ def test_a_reviewer_who_has_it_open_is_told_and_keeps_what_they_wrote(
     assert "The site replaced this file" in page
 
 
-def test_what_qa_has_filed_meanwhile_is_not_replaced_and_the_file_is_not_lost(
+def test_a_document_that_qa_has_filed_cannot_be_replaced_and_the_new_file_is_kept(
     signed_in, sent, rafael
 ):
     document = sent(IN_REVIEW)
@@ -122,7 +124,9 @@ def test_what_qa_has_filed_meanwhile_is_not_replaced_and_the_file_is_not_lost(
     assert fresh(document).state == "ARCHIVED"
 
 
-def test_what_qa_has_returned_meanwhile_is_corrected_by_the_same_file(signed_in, sent, rafael):
+def test_a_document_that_qa_has_returned_is_corrected_with_the_uploaded_file(
+    signed_in, sent, rafael
+):
     document = sent(IN_REVIEW)
     decide(document, Action.RETURN, rafael)
     assert replace(signed_in, document).status_code == 302
@@ -130,7 +134,7 @@ def test_what_qa_has_returned_meanwhile_is_corrected_by_the_same_file(signed_in,
     assert Document.objects.latest("pk").corrects == document
 
 
-def test_a_site_corrects_type_and_person(signed_in, mara, sent):
+def test_a_site_corrects_the_type_and_the_person(signed_in, mara, sent):
     document = sent(IN_REVIEW)
     form = shown(signed_in, f"/documents/{document.pk}/type/")
     assert '<option value="irb-approval" selected>' in form
@@ -155,7 +159,9 @@ def test_a_site_corrects_type_and_person(signed_in, mara, sent):
         ({"reason": "x"}, "at least"),
     ],
 )
-def test_what_is_missing_comes_back_with_what_was_typed(signed_in, sent, fields, said):
+def test_an_incomplete_correction_is_shown_again_with_the_entered_text(
+    signed_in, sent, fields, said
+):
     document = sent(IN_REVIEW)
     answer = redeclare(signed_in, document, **fields)
     assert answer.status_code == 422
@@ -164,7 +170,9 @@ def test_what_is_missing_comes_back_with_what_was_typed(signed_in, sent, fields,
     assert fresh(document).state == "IN_REVIEW"
 
 
-def test_who_is_late_reads_why_and_loses_nothing(signed_in, sent, rafael):
+def test_a_late_correction_is_refused_with_a_reason_and_keeps_the_entered_text(
+    signed_in, sent, rafael
+):
     document = sent(IN_REVIEW)
     decide(document, Action.RETURN, rafael)
     answer = redeclare(signed_in, document)
@@ -174,7 +182,7 @@ def test_who_is_late_reads_why_and_loses_nothing(signed_in, sent, rafael):
     assert WHY in page
 
 
-def test_strangers_and_staff_have_no_such_pages(client, stranger, sent, rafael):
+def test_strangers_and_staff_cannot_open_the_pages_of_site_requests(client, stranger, sent, rafael):
     document = sent(IN_REVIEW)
     for _ in range(2):
         assert stranger.get(f"/documents/{document.pk}/type/").status_code == 404
@@ -184,7 +192,7 @@ def test_strangers_and_staff_have_no_such_pages(client, stranger, sent, rafael):
     assert fresh(document).state == "IN_REVIEW"
 
 
-def test_a_reviewer_corrects_type_and_person_and_signs(client, sent, rafael):
+def test_a_reviewer_corrects_the_type_and_the_person_with_a_signature(client, sent, rafael):
     document = sent(IN_REVIEW)
     client.force_login(rafael)
     page = shown(client, f"/admin/review/{document.pk}/")
@@ -209,7 +217,7 @@ def test_a_reviewer_corrects_type_and_person_and_signs(client, sent, rafael):
     assert "CV of Ana Ruiz" in page
 
 
-def test_what_came_from_a_portal_has_a_type_to_correct_and_no_person(signed_in, sent):
+def test_documents_from_a_portal_have_a_type_to_correct_but_no_person(signed_in, sent):
     document = sent(IN_REVIEW)
     Document.objects.update(url="https://portal.example/1.pdf", doc_id="doc-1")
     form = shown(signed_in, f"/documents/{document.pk}/type/")
@@ -218,7 +226,7 @@ def test_what_came_from_a_portal_has_a_type_to_correct_and_no_person(signed_in, 
     assert (fresh(document).document_type, fresh(document).doc_id) == ("cv", "doc-1")
 
 
-def test_staff_read_no_advice_that_is_meant_for_sites(client, site, mara, rafael, ines):
+def test_staff_see_no_advice_for_sites(client, site, mara, rafael, ines):
     packet = make_packet(site, mara, REJECTED, IN_REVIEW)
     pages = [f"/packets/{packet.reference}/", "/sites/0203/"]
     pages += [f"/documents/{each.pk}/" for each in packet.documents.all()]

@@ -27,7 +27,7 @@ def queries_of_each_page(*, again):
 
 
 @pytest.mark.django_db
-def test_every_list_asks_as_many_queries_for_many_rows_as_for_few():
+def test_the_number_of_queries_of_a_list_does_not_grow_with_its_rows():
     fill_database(FEW, 3 * FEW * DOCUMENTS_PER_SITE)
     few = queries_of_each_page(again=True)
     fill_database(MANY, MANY * DOCUMENTS_PER_SITE, first=2000)

@@ -37,7 +37,7 @@ def test_a_long_number_in_the_address_of_the_upload_form_is_answered(signed_in, 
     assert signed_in.get("/packets/new/files/?" + query.format(DIGITS)).status_code < 500
 
 
-def test_a_long_page_number_in_the_review_of_a_document_shows_a_page(client, site, mara):
+def test_a_long_page_number_in_a_review_shows_a_page(client, site, mara):
     document = make_packet(site, mara, IN_REVIEW).documents.get()
     client.force_login(make_staff("QA leads"))
     assert client.get(f"/admin/review/{document.pk}/?page={DIGITS}").status_code == 200
@@ -57,11 +57,11 @@ def test_a_long_number_in_the_upload_form_is_answered(signed_in, field):
         ("Operations", "/admin/ops/stuck/release/", {"chosen": DIGITS, "reason": "again"}),
     ],
 )
-def test_a_long_number_in_a_list_of_chosen_documents_is_answered(client, db, role, path, fields):
+def test_a_long_number_in_a_list_of_selected_documents_is_answered(client, db, role, path, fields):
     client.force_login(make_staff(role))
     assert client.post(path, fields).status_code < 500
 
 
-def test_a_length_that_no_number_can_hold_is_too_large(client, db):
+def test_a_content_length_that_no_number_can_hold_is_too_large(client, db):
     answer = client.generic("POST", "/login/", b"x", CONTENT_LENGTH=DIGITS)
     assert answer.status_code == 413

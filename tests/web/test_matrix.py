@@ -14,7 +14,7 @@ from ingestion.operations import site_summaries
 from ingestion.rules.findings import RuleFinding
 from sites.models import Membership, Site, Study
 from tests.factories import make_read, make_site
-from tests.web.test_required import text
+from tests.web.test_required_documents import text
 from web.sites import matrix
 
 PI = "Margaret Whitfield"
@@ -33,7 +33,7 @@ def row_of(shown, site_id):
     return row
 
 
-def test_a_cell_leads_to_the_document_or_to_the_upload_for_it(signed_in, site, other):
+def test_a_cell_links_to_the_document_or_to_the_upload_form(signed_in, site, other):
     filed = make_read(site, "irb-approval")
     refused = make_read(site, "cv", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
     row = row_of(text(signed_in.get("/sites/")), "0203")
@@ -45,7 +45,7 @@ def test_a_cell_leads_to_the_document_or_to_the_upload_for_it(signed_in, site, o
         assert hidden in row
 
 
-def test_staff_are_led_to_the_sites_own_page_for_what_is_missing(client, ines, site):
+def test_a_missing_document_links_staff_to_the_page_of_the_site(client, ines, site):
     make_site("0999")
     client.force_login(ines)
     row = row_of(text(client.get("/sites/")), "0203")
@@ -54,7 +54,7 @@ def test_staff_are_led_to_the_sites_own_page_for_what_is_missing(client, ines, s
     assert "/packets/new/" not in row
 
 
-def test_of_several_people_the_one_who_needs_most_decides(signed_in, site, other):
+def test_the_most_urgent_of_several_people_decides_about_a_cell(signed_in, site, other):
     make_read(site, "form-fda-1572", investigator=PI, subinvestigators="Jonas Weber")
     make_read(site, "cv", person=PI)
     row = row_of(text(signed_in.get("/sites/")), "0203")
@@ -62,7 +62,7 @@ def test_of_several_people_the_one_who_needs_most_decides(signed_in, site, other
     assert "type=cv&amp;person=Jonas+Weber" in row
 
 
-def test_what_a_site_does_not_need_is_said(signed_in, site, other):
+def test_cells_show_that_a_document_is_not_required(signed_in, site, other):
     SiteRequirement.objects.create(
         site=other, document_type="cv", is_required=False, reason="Nobody"
     )
@@ -71,7 +71,7 @@ def test_what_a_site_does_not_need_is_said(signed_in, site, other):
     assert "n/a" not in row_of(shown, "0203")
 
 
-def test_sites_are_narrowed_by_study_country_and_what_they_lack(signed_in, site, other):
+def test_sites_can_be_filtered_by_study_country_and_completeness(signed_in, site, other):
     def listed(query):
         shown = text(signed_in.get(f"/sites/?{query}"))
         return [number for number in ("0203", "0417") if f">{number}</a>" in shown]
@@ -87,13 +87,13 @@ def test_sites_are_narrowed_by_study_country_and_what_they_lack(signed_in, site,
     assert "No site matches these filters." in text(signed_in.get("/sites/?due=on&country=Spain"))
 
 
-def test_the_least_complete_come_first(signed_in, site, other):
+def test_the_least_complete_sites_come_first(signed_in, site, other):
     make_read(site, "irb-approval")
     shown = text(signed_in.get("/sites/"))
     assert shown.index(">0417</a>") < shown.index(">0203</a>")
 
 
-def test_another_sites_row_is_not_there_and_neither_is_its_country(signed_in, site, other):
+def test_sites_and_countries_of_other_sites_are_not_listed(signed_in, site, other):
     strange = make_site("0999")
     Site.objects.filter(pk=strange.pk).update(country="Norway")
     for address in ("/sites/", "/sites/?country=Norway", "/figures/"):
@@ -108,7 +108,7 @@ def three_on_a_page(monkeypatch):
     monkeypatch.setattr(matrix, "SITES_PER_PAGE", 3)
 
 
-def test_many_sites_come_in_pages_in_the_order_of_the_last_count(client, ines, three_on_a_page):
+def test_many_sites_are_paged_in_the_order_of_their_summaries(client, ines, three_on_a_page):
     sites = [make_site(f"010{n}") for n in range(5)]
     make_read(sites[0], "irb-approval")
     site_summaries.refresh_summaries()
@@ -121,7 +121,7 @@ def test_many_sites_come_in_pages_in_the_order_of_the_last_count(client, ines, t
     assert "were calculated on" in first
 
 
-def test_filters_hold_for_many_sites_too(client, ines, three_on_a_page):
+def test_filters_also_work_with_summaries(client, ines, three_on_a_page):
     RequiredDocument.objects.create(study=make_site("0100").study, document_type="medical-licence")
     sites = [make_site(f"020{n}") for n in range(4)]
     make_read(sites[1], "medical-licence", expiry_date=timezone.now().date() + timedelta(days=9))
@@ -137,7 +137,7 @@ def test_filters_hold_for_many_sites_too(client, ines, three_on_a_page):
 
 
 @pytest.mark.parametrize("address", ["/sites/?x=", "/figures/"])
-def test_the_number_of_queries_does_not_grow(signed_in, mara, site, other, address):
+def test_the_number_of_queries_does_not_grow_with_the_sites(signed_in, mara, site, other, address):
     def queries():
         with CaptureQueriesContext(connection) as counted:
             signed_in.get(address)
@@ -154,7 +154,7 @@ def test_the_number_of_queries_does_not_grow(signed_in, mara, site, other, addre
     assert queries() == few <= 26
 
 
-def test_the_table_is_there_as_csv_for_all_that_were_chosen(signed_in, site, other, monkeypatch):
+def test_the_csv_contains_all_selected_sites(signed_in, site, other, monkeypatch):
     monkeypatch.setattr(matrix, "SITES_PER_PAGE", 1)
     Site.objects.filter(pk=site.pk).update(name='=HYPERLINK("http://evil")')
     make_read(site, "irb-approval")
@@ -171,7 +171,7 @@ def test_the_table_is_there_as_csv_for_all_that_were_chosen(signed_in, site, oth
     assert "0203" not in narrowed
 
 
-def test_figures_have_a_table_for_each_chart(signed_in, site, other):
+def test_each_chart_of_the_metrics_page_has_a_table(signed_in, site, other):
     make_read(site, "irb-approval")
     make_read(site, "cv", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
     shown = text(signed_in.get("/figures/?days=30"))

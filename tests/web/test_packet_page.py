@@ -35,7 +35,7 @@ def shown(client, packet):
     return page(client, packet).content.decode()
 
 
-def test_it_says_how_many_are_checked(signed_in, site, mara):
+def test_the_page_shows_how_many_documents_are_checked(signed_in, site, mara):
     text = shown(signed_in, make_packet(site, mara, FILED, REJECTED, None))
     assert "Checking your documents" in text
     assert "2 of 3 checked. 1 filed, 1 rejected." in text
@@ -43,7 +43,7 @@ def test_it_says_how_many_are_checked(signed_in, site, mara):
     assert "data-done" not in text
 
 
-def test_a_rejection_says_what_happened_why_what_to_do_and_its_code(signed_in, site, mara):
+def test_a_rejection_shows_what_happened_why_what_to_do_and_its_code(signed_in, site, mara):
     text = shown(signed_in, make_packet(site, mara, REJECTED))
     assert "1 of 1 document needs your attention" in text
     for part in [
@@ -57,7 +57,7 @@ def test_a_rejection_says_what_happened_why_what_to_do_and_its_code(signed_in, s
     assert "/correct/" in text
 
 
-def test_the_same_file_again_is_a_good_outcome(signed_in, site, mara):
+def test_a_duplicate_is_shown_as_a_good_outcome(signed_in, site, mara):
     first = make_packet(site, mara, FILED).documents.get()
     again = make_packet(site, mara, None)
     again.documents.update(expected_sha256=first.sha256)
@@ -69,29 +69,27 @@ def test_the_same_file_again_is_a_good_outcome(signed_in, site, mara):
     assert "Upload a corrected file" not in text
 
 
-def test_what_is_held_is_not_the_sites_fault(signed_in, site, mara):
+def test_a_held_document_is_not_described_as_an_error_of_the_site(signed_in, site, mara):
     held = verdict("HELD", RuleFinding("INTERNAL_ERROR"))
     text = shown(signed_in, make_packet(site, mara, held))
     assert "Held by us. You do not need to do anything" in text
     assert "There is a technical problem on our side or at the portal." in text
 
 
-def test_what_is_in_review_waits_for_qa(signed_in, site, mara):
+def test_a_document_in_review_waits_for_qa(signed_in, site, mara):
     text = shown(signed_in, make_packet(site, mara, IN_REVIEW))
     assert "QA is reviewing this document." in text
     assert "names site 0417" in text
 
 
-def test_a_fragment_is_the_live_part_alone(signed_in, site, mara):
+def test_the_fragment_contains_only_the_live_parts(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     fragment = page(signed_in, packet, X_Fragment="1").content.decode()
     assert "data-live" in fragment
     assert "<html" not in fragment
 
 
-def test_an_unchanged_packet_is_not_sent_again(
-    signed_in, site, mara, django_assert_max_num_queries
-):
+def test_an_unchanged_packet_answers_304(signed_in, site, mara, django_assert_max_num_queries):
     packet = make_packet(site, mara, None, None)
     etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
     with django_assert_max_num_queries(5):  # session, user, packet, one sum, the worker hosts
@@ -99,7 +97,7 @@ def test_an_unchanged_packet_is_not_sent_again(
     assert (answer.status_code, answer.content) == (304, b"")
 
 
-def test_every_move_of_a_document_is_shown(signed_in, site, mara):
+def test_every_transition_of_a_document_changes_the_page(signed_in, site, mara):
     packet = make_packet(site, mara, None, None)
     etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
     settle(packet, FILED)
@@ -108,20 +106,20 @@ def test_every_move_of_a_document_is_shown(signed_in, site, mara):
     assert "1 of 2 checked" in answer.content.decode()
 
 
-def test_the_page_itself_is_never_304(signed_in, site, mara):
+def test_the_complete_page_never_answers_304(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
     assert page(signed_in, packet, If_None_Match=etag).status_code == 200
 
 
-def test_when_all_are_checked_the_page_says_done(signed_in, site, mara):
+def test_the_page_shows_that_all_documents_are_checked(signed_in, site, mara):
     packet = make_packet(site, mara, FILED, FILED)
     text = shown(signed_in, packet)
     assert "All documents are on file" in text
     assert "data-done" in text
 
 
-def test_the_order_of_documents_is_the_order_of_sending(signed_in, site, mara):
+def test_documents_are_listed_in_the_order_of_sending(signed_in, site, mara):
     packet = make_packet(site, mara, None, None, None)
     settle(packet, None, REJECTED)
     text = shown(signed_in, packet)
@@ -138,18 +136,18 @@ def test_the_number_of_queries_does_not_grow_with_the_documents(
         page(signed_in, packet)
 
 
-def test_what_a_site_typed_is_shown_and_not_run(signed_in, site, mara):
+def test_text_of_a_site_is_displayed_and_not_run(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     packet.documents.update(filename="<script>alert(1)</script>.pdf")
     assert "<script>alert" not in shown(signed_in, packet)
 
 
 @pytest.mark.parametrize("address", ["/packets/", "/packets/a b/"])
-def test_an_odd_address_is_nothing(signed_in, address):
+def test_an_unknown_reference_is_not_found(signed_in, address):
     assert signed_in.get(address).status_code == 404
 
 
-def test_a_document_that_its_portal_does_not_give_yet_says_that_we_ask_again(signed_in, site, mara):
+def test_a_failing_download_is_shown_as_being_retried(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     packet.documents.update(failing_since=timezone.now())
     assert "The download is retried. You can also upload the file here." in shown(signed_in, packet)
@@ -162,7 +160,7 @@ def silent_for(host, seconds):
 
 
 @pytest.mark.parametrize("is_gone", [True, False], ids=["drained", "silent"])
-def test_without_a_worker_the_page_says_so_and_not_that_it_checks(
+def test_without_a_worker_the_page_says_that_checking_has_stopped(
     signed_in, site, mara, host, is_gone
 ):
     packet = make_packet(site, mara, None)
@@ -179,7 +177,7 @@ def test_without_a_worker_the_page_says_so_and_not_that_it_checks(
     assert "Your files are saved." in text
 
 
-def test_a_worker_that_comes_back_is_told_too(signed_in, site, mara, host):
+def test_a_returning_worker_is_shown(signed_in, site, mara, host):
     packet = make_packet(site, mara, None)
     silent_for(host, 28)
     etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
@@ -188,12 +186,12 @@ def test_a_worker_that_comes_back_is_told_too(signed_in, site, mara, host):
     assert "Checking your documents" in text
 
 
-def test_two_heartbeats_late_and_a_poll_are_told_within_thirty_seconds():
+def test_a_missing_worker_is_shown_within_thirty_seconds():
     late = configured.HEARTBEAT_SECONDS * host_heartbeat.MAX_MISSED_HEARTBEATS
     assert late + POLL_MILLISECONDS / 1000 <= 30
 
 
-def test_a_document_that_waits_says_that_no_worker_is_running(signed_in, site, mara, host):
+def test_a_waiting_document_shows_that_no_worker_is_running(signed_in, site, mara, host):
     document = make_packet(site, mara, None).documents.get()
     assert (
         "The document is waiting to be checked."

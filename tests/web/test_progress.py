@@ -27,7 +27,7 @@ def counts():
     ],
     ids=["on the way", "one to correct", "two", "all on file", "held", "in review", "cancelled"],
 )
-def test_a_packet_says_where_it_stands(states, headline, others):
+def test_the_sentence_of_a_packet_shows_its_counts(states, headline, others):
     progress = PacketProgress(states, needing=states.get(D.REJECTED, 0))
     filed, rejected = states.get(D.ARCHIVED, 0), states.get(D.REJECTED, 0)
     checked = f"{progress.settled} of {progress.total} checked."
@@ -36,33 +36,33 @@ def test_a_packet_says_where_it_stands(states, headline, others):
 
 
 @given(counts())
-def test_a_packet_is_done_when_every_document_is_settled(states):
+def test_a_packet_is_done_when_all_documents_are_settled(states):
     assert PacketProgress(states, needing=0).is_done == all(
         state in SETTLED_STATES for state in states
     )
 
 
 @given(counts(), st.integers(0, 1))
-def test_the_chip_asks_for_help_exactly_when_the_site_can_give_it(states, needing):
+def test_the_chip_asks_for_a_correction_only_if_the_site_can_correct(states, needing):
     progress = PacketProgress(states, needing=needing)
     look, word = progress.verdict
     assert (look.tone == "bad") == bool(progress.needing)
     assert word
 
 
-def test_what_was_replaced_since_needs_nobody_and_is_not_called_filed():
+def test_replaced_documents_need_no_action_and_are_not_called_filed():
     progress = PacketProgress({D.ARCHIVED: 1, D.REJECTED: 2}, needing=0)
     assert progress.headline == "Finished. 2 documents have been replaced"
     assert progress.verdict[1] == "2 replaced"
 
 
-def test_without_a_worker_nothing_is_said_to_be_checked():
+def test_without_a_worker_the_headline_says_that_checking_has_stopped():
     progress = PacketProgress({D.RECEIVED: 1, D.ARCHIVED: 1}, needing=0, has_worker=False)
     assert progress.headline == "Checking has stopped: no worker is running"
     assert progress.verdict[1] == "Waiting for a worker"
 
 
-def test_a_packet_that_is_done_needs_no_worker():
+def test_a_finished_packet_needs_no_worker():
     assert PacketProgress({D.ARCHIVED: 1}, needing=0, has_worker=False).headline == (
         "All documents are on file"
     )

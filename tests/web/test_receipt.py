@@ -31,7 +31,7 @@ def text_of(content):
     return "".join("".join(page.extract_text() for page in pages).split())
 
 
-def test_it_names_every_file_with_its_fingerprint(signed_in, packet):
+def test_the_receipt_lists_every_file_with_its_checksum(signed_in, packet):
     answer = fetched(signed_in, packet)
     assert answer.headers["Content-Type"] == "application/pdf"
     name = f'attachment; filename="{packet.reference}-receipt.pdf"'
@@ -48,7 +48,7 @@ def test_it_names_every_file_with_its_fingerprint(signed_in, packet):
         assert command in text
 
 
-def test_it_gives_the_fingerprint_before_anything_is_checked(signed_in, site, mara):
+def test_the_receipt_shows_the_checksum_before_the_checks(signed_in, site, mara):
     content = b"%PDF-1.7 a letter"
     packet = make_packet(site, mara, None, content=content)
     text = text_of(fetched(signed_in, packet).content)
@@ -56,7 +56,7 @@ def test_it_gives_the_fingerprint_before_anything_is_checked(signed_in, site, ma
     assert "StatusReceived" in text
 
 
-def test_it_is_the_same_until_something_moves(signed_in, site, mara):
+def test_the_receipt_does_not_change_until_a_document_changes(signed_in, site, mara):
     packet = make_packet(site, mara, FILED, None)
     first = fetched(signed_in, packet).content
     assert fetched(signed_in, packet).content == first
@@ -64,19 +64,19 @@ def test_it_is_the_same_until_something_moves(signed_in, site, mara):
     assert fetched(signed_in, packet).content != first
 
 
-def test_it_says_what_corrects_what_and_what_was_on_file(signed_in, packet):
+def test_the_receipt_shows_corrections_and_files_that_were_already_on_file(signed_in, packet):
     filed, rejected = packet.documents.order_by("pk")
     Document.objects.filter(pk=filed.pk).update(corrects=rejected)
     assert "Replaces" in text_of(fetched(signed_in, packet).content)
 
 
-def test_a_name_in_any_script_is_printed_or_named(signed_in, packet):
+def test_file_names_in_any_script_are_printed_or_spelled_out(signed_in, packet):
     packet.documents.update(filename="審査<b>.pdf")
     assert "[U+5BE9]" in text_of(fetched(signed_in, packet).content)
 
 
 @pytest.mark.requirement("R07")
-def test_that_somebody_has_it_is_on_record(signed_in, mara, packet):
+def test_downloads_of_the_receipt_are_recorded(signed_in, mara, packet):
     for _ in range(2):
         fetched(signed_in, packet)
     signed_in.head(f"/packets/{packet.reference}/receipt/")
@@ -86,11 +86,11 @@ def test_that_somebody_has_it_is_on_record(signed_in, mara, packet):
 
 
 @pytest.mark.requirement("R15")
-def test_another_sites_receipt_does_not_exist(stranger, packet):
+def test_the_receipt_of_another_site_is_not_found(stranger, packet):
     assert fetched(stranger, packet).status_code == 404
     assert timeline(packet.subject) == []
 
 
-def test_the_packets_page_leads_to_it(signed_in, packet):
+def test_the_packet_page_links_to_the_receipt(signed_in, packet):
     page = signed_in.get(f"/packets/{packet.reference}/").content.decode()
     assert f'href="/packets/{packet.reference}/receipt/"' in page

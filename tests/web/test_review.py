@@ -47,7 +47,7 @@ def text(answer):
 
 
 @pytest.mark.parametrize("page", ["", "1/", "1/sign/?action=release"])
-def test_the_review_is_for_reviewers_alone(client, mara, page):
+def test_only_reviewers_can_open_the_review_pages(client, mara, page):
     url = f"/admin/review/{page}"
     assert client.get(url).status_code == 302
     client.force_login(mara)
@@ -56,13 +56,13 @@ def test_the_review_is_for_reviewers_alone(client, mara, page):
     assert client.get(url).status_code == 403
 
 
-def test_an_empty_queue_says_so(reviewing):
+def test_an_empty_queue_is_explained(reviewing):
     assert "No documents are waiting for a decision." in text(reviewing.get("/admin/review/"))
     found = text(reviewing.get("/admin/review/?code=SITE_MISMATCH"))
     assert "No documents match these filters." in found
 
 
-def test_every_page_says_how_many_wait_to_reviewers_alone(reviewing, sent, mara):
+def test_every_page_shows_reviewers_how_many_documents_wait(reviewing, sent, mara):
     assert "sl-count" not in text(reviewing.get("/help/"))
     sent(IN_REVIEW)
     assert '>1<span class="sl-vh"> waiting</span>' in text(reviewing.get("/help/"))
@@ -70,12 +70,12 @@ def test_every_page_says_how_many_wait_to_reviewers_alone(reviewing, sent, mara)
     assert "sl-count" not in text(reviewing.get("/help/"))
 
 
-def test_a_reviewer_starts_with_the_queue(client, rafael):
+def test_reviewers_start_at_the_queue(client, rafael):
     answer = client.post("/login/", {"username": "rafael", "password": "correct horse"})
     assert answer.url == "/admin/review/"
 
 
-def test_the_queue_shows_why_until_when_and_with_whom(reviewing, sent, rafael):
+def test_the_queue_shows_reason_deadline_and_reviewer(reviewing, sent, rafael):
     document = sent(IN_REVIEW)
     assignments.assign(document, rafael, by=rafael)
     page = text(reviewing.get("/admin/review/"))
@@ -83,7 +83,7 @@ def test_the_queue_shows_why_until_when_and_with_whom(reviewing, sent, rafael):
         assert said in page
 
 
-def test_the_page_shows_findings_fields_versions_and_the_sites_words(
+def test_the_page_shows_findings_fields_versions_and_the_request_of_the_site(
     reviewing,
     sent,
     mara,
@@ -98,7 +98,9 @@ def test_the_page_shows_findings_fields_versions_and_the_sites_words(
     assert "1 of 1 in the queue" in page
 
 
-def test_who_else_has_it_open_is_told(reviewing, client, sent, ines, rafael):
+def test_the_page_names_another_reviewer_who_opened_the_document(
+    reviewing, client, sent, ines, rafael
+):
     document = sent(IN_REVIEW)
     reviewing.get(f"/admin/review/{document.pk}/")
     client.force_login(rafael)
@@ -106,7 +108,7 @@ def test_who_else_has_it_open_is_told(reviewing, client, sent, ines, rafael):
     assert "Inês Duarte opened this document" in page
 
 
-def test_a_page_that_is_not_there_is_the_nearest_one(reviewing, sent):
+def test_a_page_number_beyond_the_document_shows_the_nearest_page(reviewing, sent):
     url = f"/admin/review/{sent(IN_REVIEW).pk}/"
     assert "Page 2 of 2" in text(reviewing.get(url + "?page=99"))
     assert "Page 1 of 2" in text(reviewing.get(url + "?page=0"))
@@ -123,7 +125,7 @@ def test_a_page_that_is_not_there_is_the_nearest_one(reviewing, sent):
     ],
     ids=["wrong-password", "somebody-elses-name", "no-password"],
 )
-def test_nothing_is_decided_without_ones_own_name_and_password(
+def test_a_signed_decision_needs_the_persons_own_name_and_password(
     reviewing,
     sent,
     rafael,
@@ -136,7 +138,7 @@ def test_nothing_is_decided_without_ones_own_name_and_password(
     assert not Decision.objects.exists()
 
 
-def test_an_administrator_cannot_sign_for_others(client, sent, ines):
+def test_an_administrator_cannot_sign_for_other_people(client, sent, ines):
     client.force_login(make_user("admin", is_staff=True, is_superuser=True))
     answer = sign(client, sent(IN_REVIEW), "release", reason=REASON, **SIGNED)
     assert answer.status_code == 403
@@ -152,7 +154,7 @@ def test_a_signed_decision_leads_to_the_next_document(reviewing, sent):
     assert (answer.status_code, answer.headers["X-Go-To"]) == (204, "/admin/review/")
 
 
-def test_a_signature_shows_the_role_that_allows_it(reviewing, sent, ines):
+def test_a_signature_shows_the_role_that_permits_it(reviewing, sent, ines):
     ines.groups.add(Group.objects.get(name="Operations"))
     document = sent(IN_REVIEW)
     sign(reviewing, document, "release", reason=REASON, **SIGNED)
@@ -160,7 +162,7 @@ def test_a_signature_shows_the_role_that_allows_it(reviewing, sent, ines):
     assert timeline(document.subject)[-1].role == "QA lead"
 
 
-def test_a_return_asks_for_a_note_and_for_no_password(reviewing, sent):
+def test_a_return_needs_a_note_and_no_password(reviewing, sent):
     document = sent(IN_REVIEW)
     form = text(reviewing.get(f"/admin/review/{document.pk}/sign/?action=return"))
     assert "exactly as you write it" in form
@@ -171,7 +173,7 @@ def test_a_return_asks_for_a_note_and_for_no_password(reviewing, sent):
 
 
 @pytest.mark.parametrize("fragment", [True, False])
-def test_the_second_reviewer_gets_a_409_with_what_they_typed(
+def test_the_second_reviewer_gets_a_409_with_the_entered_text(
     reviewing,
     sent,
     rafael,
@@ -191,7 +193,7 @@ def test_the_second_reviewer_gets_a_409_with_what_they_typed(
     assert Decision.objects.count() == 1
 
 
-def test_what_one_may_not_do_is_refused(client, sent, rafael):
+def test_decisions_without_permission_are_refused(client, sent, rafael):
     client.force_login(rafael)
     document = sent(REJECTED)
     assert client.get(f"/admin/review/{document.pk}/sign/?action=override").status_code == 403
@@ -200,14 +202,14 @@ def test_what_one_may_not_do_is_refused(client, sent, rafael):
 
 
 @pytest.mark.requirement("R23")
-def test_whoever_sent_it_in_is_offered_nothing(reviewing, sent, ines):
+def test_the_sender_of_a_document_cannot_decide_about_it(reviewing, sent, ines):
     document = sent(IN_REVIEW, user=ines)
     assert "Another reviewer must decide" in text(reviewing.get(f"/admin/review/{document.pk}/"))
     assert sign(reviewing, document, "release", reason=REASON, **SIGNED).status_code == 403
 
 
 @pytest.mark.requirement("R25")
-def test_a_site_reads_the_note_and_who_signed_but_not_the_reason(
+def test_a_site_sees_the_note_and_the_signer_but_not_the_reason(
     reviewing,
     client,
     sent,
@@ -232,7 +234,7 @@ def test_a_site_reads_the_note_and_who_signed_but_not_the_reason(
 
 
 @pytest.mark.requirement("R26")
-def test_a_decision_that_was_changed_is_shown_as_invalid(reviewing, sent, ines):
+def test_a_changed_decision_is_shown_as_invalid(reviewing, sent, ines):
     document = sent(IN_REVIEW)
     decide(document, Action.RETURN, ines)
     Decision.objects.update(note="Never mind.")
@@ -242,7 +244,7 @@ def test_a_decision_that_was_changed_is_shown_as_invalid(reviewing, sent, ines):
     Decision.objects.update(note=NOTE)
 
 
-def test_a_filed_document_offers_what_may_follow_to_qa_alone(
+def test_only_qa_sees_the_decisions_about_a_filed_document(
     reviewing,
     client,
     sent,
@@ -262,7 +264,7 @@ def test_a_filed_document_offers_what_may_follow_to_qa_alone(
     assert "If it was filed in error" not in page
 
 
-def test_a_newer_version_is_chosen_and_linked_both_ways(reviewing, sent):
+def test_a_superseding_version_is_linked_in_both_directions(reviewing, sent):
     old, new = sent(FILED), sent(FILED, content=b"%PDF-1.7 version 2")
     sign(reviewing, old, "supersede", reason=REASON, other=new.pk, **SIGNED)
     assert f"/documents/{new.pk}/" in text(reviewing.get(f"/documents/{old.pk}/"))
@@ -274,13 +276,13 @@ def together(client, documents, **fields):
     return client.post("/admin/review/together/", {"document": keys, **fields}, follow=True)
 
 
-def test_several_are_taken_at_once(reviewing, sent, ines):
+def test_several_documents_are_assigned_at_once(reviewing, sent, ines):
     documents = [sent(IN_REVIEW), sent(IN_REVIEW, content=b"%PDF-1.7 other")]
     assert "2 documents are now assigned to you." in text(together(reviewing, documents, do="take"))
     assert "Select at least one document." in text(together(reviewing, [], do="take"))
 
 
-def test_several_are_returned_with_one_note_where_they_have_one_reason(
+def test_several_documents_with_one_reason_are_returned_with_one_note(
     reviewing,
     sent,
 ):
@@ -300,7 +302,7 @@ def test_several_are_returned_with_one_note_where_they_have_one_reason(
     assert states[alike[1].pk] == "ARCHIVED", "somebody else was first"
 
 
-def test_the_way_of_a_document_tells_what_qa_did(reviewing, sent, ines):
+def test_the_timeline_shows_the_decisions_of_qa(reviewing, sent, ines):
     document = sent(REJECTED)
     decide(document, Action.OVERRIDE, ines)
     assert "Filed by QA decision" in text(reviewing.get(f"/documents/{document.pk}/"))

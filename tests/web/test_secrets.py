@@ -40,7 +40,7 @@ def go_the_whole_way(site):
     return pages, {session, browser.cookies["sessionid"].value}
 
 
-def test_no_secret_is_logged_or_shown(site, mara, everything, settings, monkeypatch):
+def test_secrets_are_neither_logged_nor_shown(site, mara, everything, settings, monkeypatch):
     # Only the first bad token of a minute is logged.
     monkeypatch.setattr(auth, "bad_tokens", auth.BadTokenCounter())
     pages, sessions = go_the_whole_way(site)
@@ -62,7 +62,7 @@ def test_no_secret_is_logged_or_shown(site, mara, everything, settings, monkeypa
         assert each not in shown
 
 
-def test_a_failure_of_ours_logs_no_password(site, mara, everything, settings):
+def test_an_internal_error_does_not_log_passwords(site, mara, everything, settings):
     make_packet(site, mara, FILED)
     settings.AUDIT_TRAIL = "another"  # the ledger refuses to be gone on with under another name
     browser = Client(raise_request_exception=False)

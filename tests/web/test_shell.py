@@ -30,25 +30,25 @@ def labels(client):
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=_named)
-def test_no_template_holds_a_style_or_a_script(template):
+def test_templates_contain_no_inline_styles_or_scripts(template):
     text = template.read_text(encoding="utf-8")
     assert not re.search(r"\sstyle\s*=|<style|\son[a-z]+\s*=|javascript:", text)
     assert not re.search(r"<script(?![^>]*\ssrc=)", text)
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=_named)
-def test_no_template_reaches_for_another_host(template):
+def test_templates_load_nothing_from_another_host(template):
     text = template.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"(?:src|href|action)=\"(?:https?:)?//", text)
 
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=_named)
-def test_every_colour_that_a_sheet_uses_is_a_token(sheet: Path):
+def test_style_sheets_use_only_colours_of_the_tokens(sheet: Path):
     tokens = set(re.findall(r"(--sl-[\w-]+)\s*:", "".join(each.read_text() for each in SHEETS)))
     assert set(re.findall(r"var\((--sl-[\w-]+)", sheet.read_text())) <= tokens
 
 
-def test_the_policy_allows_nothing_inline(client, db):
+def test_the_content_security_policy_permits_nothing_inline(client, db):
     policy = client.get("/login/").headers["Content-Security-Policy"]
     assert "script-src 'self'" in policy
     assert "style-src 'self'" in policy
@@ -56,24 +56,24 @@ def test_the_policy_allows_nothing_inline(client, db):
     assert "nonce" not in policy
 
 
-def test_every_state_has_a_look():
+def test_every_state_has_a_display():
     assert set(STATE_DISPLAYS) == set(DocumentState)
     assert set(WORK_DISPLAYS) == {*BatchState, *ChunkState}
     for look in (*STATE_DISPLAYS.values(), *WORK_DISPLAYS.values()):
         assert "aria-hidden" in render_icon(look.icon)
 
 
-def test_an_icon_with_a_name_says_it():
+def test_an_icon_with_a_label_is_named_for_screen_readers():
     assert 'role="img" aria-label="Filed"' in render_icon("tick", "Filed")
 
 
-def test_help_names_every_code_with_its_three_parts(signed_in):
+def test_the_help_page_names_every_code_with_its_three_parts(signed_in):
     page = signed_in.get("/help/rejections/").content.decode()
     assert all(f'id="{code}"' in page for code in CODES)
     assert page.count("What to do:") == len(CODES)
 
 
-def test_a_coordinator_is_offered_what_a_coordinator_can_do(signed_in):
+def test_coordinators_see_their_own_navigation(signed_in):
     assert labels(signed_in) == [
         "My packets",
         "Upload a packet",
@@ -96,7 +96,7 @@ def test_a_coordinator_is_offered_what_a_coordinator_can_do(signed_in):
         ),
     ],
 )
-def test_each_role_is_offered_what_it_may_open(client, db, role, offered):
+def test_each_role_sees_the_pages_that_it_can_open(client, db, role, offered):
     user = make_user("somebody", is_staff=True)
     user.groups.add(Group.objects.get(name=role))
     client.force_login(user)
@@ -107,18 +107,18 @@ def test_each_role_is_offered_what_it_may_open(client, db, role, offered):
     ("address", "label"),
     [("/", "My packets"), ("/packets/new/", "Upload a packet"), ("/help/rejections/", "Help")],
 )
-def test_the_navigation_says_where_one_is(signed_in, address, label):
+def test_the_navigation_marks_the_current_page(signed_in, address, label):
     page = signed_in.get(address).content.decode()
     assert re.findall(r'aria-current="page">([^<]+)', page) == [label]
 
 
-def test_a_page_that_is_not_there_is_still_ours(client, db):
+def test_a_missing_page_has_the_design_of_the_product(client, db):
     answer = client.get("/nowhere/")
     assert answer.status_code == 404
     assert "Page not found" in answer.content.decode()
 
 
-def test_a_stale_form_is_explained(mara):
+def test_an_expired_form_is_explained(mara):
     answer = Client(enforce_csrf_checks=True).post("/login/", {"username": "mara"})
     assert answer.status_code == 403
     assert "The form has expired" in answer.content.decode()

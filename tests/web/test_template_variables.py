@@ -110,7 +110,7 @@ def pages() -> list[str]:
 
 
 @pytest.mark.parametrize("name", pages())
-def test_no_variable_of_a_page_shadows_another(name: str) -> None:
+def test_no_template_variable_shadows_another(name: str) -> None:
     assert not Page(name).shadowed
 
 

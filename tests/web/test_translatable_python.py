@@ -168,13 +168,13 @@ def unread(node: ast.AST) -> Iterator[ast.AST]:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_people_read_is_translated(path: Path) -> None:
+def test_strings_in_visible_positions_are_translated(path: Path) -> None:
     found = literals(path.read_text())
     assert not found, "\n".join(f"{path}:{line}: {text!r}" for line, text in found)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_pages_contain_no_literal_sentence(path: Path) -> None:
+def test_pages_contain_no_literal_sentences(path: Path) -> None:
     found = list(sentences(path.read_text()))
     assert not found, "\n".join(f"{path}:{line}: {text!r}" for line, text in found)
 
@@ -201,7 +201,7 @@ def test_pages_contain_no_literal_sentence(path: Path) -> None:
         ('raise PermissionDenied("Not you.")', "Not you."),
     ],
 )
-def test_a_literal_is_found(source: str, text: str) -> None:
+def test_literal_sentences_are_found(source: str, text: str) -> None:
     assert [found for _line, found in literals(source)] == [text]
 
 
@@ -217,10 +217,10 @@ def test_a_literal_is_found(source: str, text: str) -> None:
         'HttpResponse(status=204)',
     ],
 )  # fmt: skip
-def test_a_translated_text_is_no_literal(source: str) -> None:
+def test_translated_texts_are_not_reported_as_literals(source: str) -> None:
     assert literals(source) == []
 
 
-def test_a_sentence_is_found_wherever_it_stands() -> None:
+def test_sentences_are_found_in_any_position() -> None:
     source = 'WHY = "The file is empty."\nNAME = "upload-file"\nLINK = \'<a href="{}">{}</a>\''
     assert list(sentences(source)) == [(1, "The file is empty.")]

@@ -19,12 +19,12 @@ def sentences(script: str) -> list[str]:
     return [literal for literal in literals if SENTENCE.search(VALUE.sub("", literal))]
 
 
-def test_sentences_are_told_from_selectors_and_names():
+def test_sentences_are_distinguished_from_selectors_and_names():
     assert sentences('note.textContent = "The file is empty.";') == ["The file is empty."]
     assert sentences('const text = `${n} files left out`; // a comment "of some words"')
     assert not sentences("""query("select, textarea, input:not([type=hidden]), a"); 'X-Fragment'""")
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
-def test_a_script_contains_no_sentence(path):
+def test_scripts_contain_no_sentences(path):
     assert sentences(path.read_text()) == []

@@ -134,7 +134,7 @@ def templates() -> list[Path]:
 
 
 @pytest.mark.parametrize("path", templates(), ids=lambda path: str(path.relative_to(TEMPLATES)))
-def test_a_template_holds_no_literal_sentence(path: Path) -> None:
+def test_templates_contain_no_literal_sentences(path: Path) -> None:
     found = literals(path.read_text(), is_html=path.suffix == ".html")
     assert not found, "\n".join(f"{path}:{line}: {text!r}" for line, text in found)
 
@@ -154,7 +154,7 @@ def test_a_template_holds_no_literal_sentence(path: Path) -> None:
         ('{{ name|default:"the site" }}', "the site"),
     ],
 )
-def test_a_literal_is_found(source: str, text: str) -> None:
+def test_literal_sentences_of_templates_are_found(source: str, text: str) -> None:
     assert literals(source) == [(1, text)]
 
 
@@ -178,10 +178,10 @@ def test_a_literal_is_found(source: str, text: str) -> None:
         '{% block tab %}aria-current="true"{% endblock %}',
     ],
 )
-def test_a_translatable_sentence_is_no_literal(source: str) -> None:
+def test_translatable_sentences_are_not_reported_as_literals(source: str) -> None:
     assert literals(source) == []
 
 
-def test_a_literal_in_a_mail_is_found() -> None:
+def test_literal_sentences_of_email_templates_are_found() -> None:
     source = '{% translate "Dear reader" %}\n{{ name }}: checked\n'
     assert literals(source, is_html=False) == [(2, f"{PLACEHOLDER}: checked")]

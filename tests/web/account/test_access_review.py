@@ -46,14 +46,14 @@ def rows():
 
 
 @pytest.mark.requirement("R22")
-def test_the_list_has_every_active_account(mara, rafael):
+def test_the_list_contains_every_active_account(mara, rafael):
     make_user("gone", is_active=False)
     assert set(rows()) == {"mara", "rafael"}
     assert rows()["mara"]["sites"] == "0203"
     assert rows()["rafael"]["roles"] == "Regulatory affairs"
 
 
-def test_a_page_shows_some_and_a_signature_is_for_all(mara, ra, monkeypatch):
+def test_a_page_shows_some_accounts_and_the_signature_covers_all(mara, ra, monkeypatch):
     monkeypatch.setattr("web.account.access_review.ACCOUNTS_PER_PAGE", 1)
     first, last = (ra.get("/access/", {"page": n}).content.decode() for n in (1, 2))
     assert "2 active accounts" in first
@@ -65,7 +65,7 @@ def test_a_page_shows_some_and_a_signature_is_for_all(mara, ra, monkeypatch):
 
 @pytest.mark.requirement("R09")
 @pytest.mark.requirement("R22")
-def test_each_role_names_who_gave_it_and_when(rafael):
+def test_each_role_shows_who_assigned_it_and_when(rafael):
     ada, ines = Client(), make_user("ines", is_staff=True)
     ada.force_login(make_user("ada", is_staff=True, is_superuser=True, printed_name="Ada Hartmann"))
     form = {"printed_name": "Ines", "email": "", "is_active": "on", "is_staff": "on",
@@ -77,7 +77,7 @@ def test_each_role_names_who_gave_it_and_when(rafael):
     assert "not on record" in rows()["rafael"]["granted"]
 
 
-def test_a_role_that_was_given_twice_names_the_last(rafael):
+def test_a_role_that_was_assigned_twice_shows_the_last_assignment(rafael):
     for groups in (["QA reviewers"], [], ["QA reviewers"]):
         with account_changes.on_record(rafael):
             rafael.groups.set(Group.objects.filter(name__in=groups))
@@ -87,7 +87,7 @@ def test_a_role_that_was_given_twice_names_the_last(rafael):
 
 
 @pytest.mark.requirement("R22")
-def test_locks_codes_and_training_are_in_the_list(mara, rafael):
+def test_lockouts_codes_and_training_are_in_the_list(mara, rafael):
     for _ in range(5):
         Client().post("/login/", {"username": "mara", "password": "wrong"})
     assert rows()["mara"]["locked_until"].endswith("Z")
@@ -96,13 +96,13 @@ def test_locks_codes_and_training_are_in_the_list(mara, rafael):
     assert rows()["mara"]["code_at_sign_in_since"] == ""
 
 
-def test_a_name_is_no_formula_for_a_spreadsheet(db):
+def test_names_cannot_become_formulas_of_a_spreadsheet(db):
     make_user("mallory", printed_name='=HYPERLINK("http://evil.example")')
     assert rows()["mallory"]["printed_name"].startswith("'=")
 
 
 @pytest.mark.requirement("R22")
-def test_a_review_is_signed_and_names_the_list_that_was_looked_at(ra, mara, rafael):
+def test_a_signed_review_records_the_checksum_of_the_list(ra, mara, rafael):
     listed = ra.get("/access/people.csv").content
     assert signed(ra).url == "/access/"
     entry = next(each for each in latest() if each.event == "access.reviewed")
@@ -115,7 +115,7 @@ def test_a_review_is_signed_and_names_the_list_that_was_looked_at(ra, mara, rafa
     assert "Rafael Duarte (regulatory affairs), " in page
 
 
-def test_a_wrong_password_signs_nothing_and_keeps_what_was_written(ra):
+def test_a_wrong_password_signs_nothing_and_keeps_the_entered_text(ra):
     answer = signed(ra, password="wrong")
     assert answer.status_code == 400
     assert FINDINGS in answer.content.decode()
@@ -123,7 +123,7 @@ def test_a_wrong_password_signs_nothing_and_keeps_what_was_written(ra):
 
 
 @pytest.mark.requirement("R22")
-def test_a_review_that_is_overdue_says_so(ra, rafael, settings):
+def test_an_overdue_review_is_shown(ra, rafael, settings):
     with account_changes.on_record(rafael):
         rafael.email = "r@example.org"
         rafael.save()
@@ -138,13 +138,13 @@ def test_a_review_that_is_overdue_says_so(ra, rafael, settings):
 
 
 @pytest.mark.requirement("R15")
-def test_coordinators_and_other_staff_do_not_see_it(signed_in, client):
+def test_coordinators_and_other_staff_cannot_see_the_access_review(signed_in, client):
     assert signed_in.get("/access/").status_code == 403
     client.force_login(make_user("olu", is_staff=True))
     assert client.get("/access/people.csv").status_code == 403
 
 
-def test_the_list_takes_as_many_queries_for_many_as_for_few(
+def test_the_number_of_queries_does_not_grow_with_the_accounts(
     mara, rafael, django_assert_max_num_queries
 ):
     for number in range(20):

@@ -32,7 +32,7 @@ def fresh(person):
 
 
 @pytest.mark.requirement("R36")
-def test_who_was_not_trained_uploads_nothing(client, new):
+def test_people_without_training_cannot_upload(client, new):
     assert send(client).status_code == 403
     assert "Confirm on your account page" in client.get("/packets/new/").content.decode()
     client.post("/account/training/")
@@ -45,7 +45,7 @@ def test_who_was_not_trained_uploads_nothing(client, new):
 @pytest.mark.requirement("R27")
 @pytest.mark.requirement("R36")
 @pytest.mark.requirement("R37")
-def test_what_is_missing_before_one_may_sign_is_named(client, new):
+def test_the_reasons_why_a_person_cannot_sign_are_listed(client, new):
     assert may_sign(new) == [Missing.TRAINING, Missing.POLICY, Missing.IDENTITY]
     client.post("/account/training/")
     client.post("/account/policy/", {"next": "/packets/new/"})
@@ -55,7 +55,7 @@ def test_what_is_missing_before_one_may_sign_is_named(client, new):
 
 
 @pytest.mark.requirement("R37")
-def test_the_policy_is_read_before_it_is_confirmed_and_once(client, new):
+def test_the_policy_is_accepted_once_after_reading_it(client, new):
     assert (
         "as legally binding as your handwritten signature"
         in client.get("/account/policy/").content.decode()
@@ -67,7 +67,7 @@ def test_the_policy_is_read_before_it_is_confirmed_and_once(client, new):
 
 
 @pytest.mark.requirement("R21")
-def test_whose_role_needs_a_code_signs_nothing_without_it(settings):
+def test_people_whose_role_requires_a_code_cannot_sign_without_it(settings):
     settings.OTP_REQUIRED_ROLES = ["QA reviewers"]
     ines = make_user("ines", is_staff=True)
     ines.groups.add(Group.objects.get(name="QA reviewers"))
@@ -75,7 +75,7 @@ def test_whose_role_needs_a_code_signs_nothing_without_it(settings):
 
 
 @pytest.mark.requirement("R34")
-def test_an_auditor_signs_and_uploads_nothing():
+def test_auditors_cannot_sign_or_upload():
     vera = make_user("vera", is_staff=True)
     vera.groups.add(Group.objects.get(name="Auditors"))
     assert may_sign(vera) == may_upload(vera) == [Missing.READ_ONLY]
@@ -88,7 +88,7 @@ def person_form(person, **given):
 
 
 @pytest.mark.requirement("R23")
-def test_nobody_vouches_for_their_own_identity():
+def test_nobody_can_verify_their_own_identity():
     person = make_user("ada", is_staff=True, is_superuser=True, identity_verified_at=None)
     ada = Client()
     ada.force_login(person)
@@ -98,7 +98,7 @@ def test_nobody_vouches_for_their_own_identity():
 
 
 @pytest.mark.requirement("R36")
-def test_an_administrator_asks_for_training_again(mara):
+def test_an_administrator_can_request_training_again(mara):
     ada = Client()
     ada.force_login(make_user("ada", is_staff=True, is_superuser=True))
     form = {"action": "train_again", "_selected_action": [mara.pk], "index": 0}
@@ -108,7 +108,7 @@ def test_an_administrator_asks_for_training_again(mara):
 
 @pytest.mark.requirement("R18")
 @pytest.mark.parametrize("name", ["mara", "MARA", "Mara"])
-def test_a_user_name_is_never_used_again(mara, name):
+def test_user_names_are_never_used_again(mara, name):
     mara.is_active = False
     mara.save()
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -116,7 +116,7 @@ def test_a_user_name_is_never_used_again(mara, name):
 
 
 @pytest.mark.requirement("R18")
-def test_the_admin_says_that_a_name_was_used(mara):
+def test_the_admin_reports_that_a_user_name_was_used(mara):
     ada = Client()
     ada.force_login(make_user("ada", is_staff=True, is_superuser=True))
     new = "a heron in the reeds"
@@ -129,7 +129,7 @@ def test_the_admin_says_that_a_name_was_used(mara):
 
 
 @pytest.mark.requirement("R18")
-def test_people_are_neither_renamed_nor_deleted(mara):
+def test_accounts_can_be_neither_renamed_nor_deleted(mara):
     person = fresh(mara)
     person.username = "other"
     with pytest.raises(NameIsKept):
@@ -138,7 +138,7 @@ def test_people_are_neither_renamed_nor_deleted(mara):
         person.delete()
 
 
-def test_ones_account_shows_what_is_to_be_done(client, new):
+def test_the_account_page_lists_open_tasks(client, new):
     page = client.get("/account/").content.decode()
     for sentence in ("Confirm training", "Read the policy", "Request verification"):
         assert sentence in page
@@ -147,5 +147,5 @@ def test_ones_account_shows_what_is_to_be_done(client, new):
 
 @pytest.mark.requirement("R15")
 @pytest.mark.parametrize("page", ["/account/", "/account/code/", "/account/policy/", "/access/"])
-def test_strangers_are_sent_to_the_sign_in(page):
+def test_strangers_are_redirected_to_sign_in(page):
     assert Client().get(page).url == f"/login/?next={page}"

@@ -51,7 +51,7 @@ def readable(packet):
 
 
 @pytest.mark.requirement("R34")
-def test_an_auditor_reads_records_and_trail(auditor, packet):
+def test_auditors_can_read_records_and_the_audit_trail(auditor, packet):
     for address in readable(packet):
         assert auditor.get(address).status_code == 200, address
 
@@ -65,21 +65,21 @@ def test_an_auditor_reads_records_and_trail(auditor, packet):
         "/admin/clinical_sites/user/add/", "/admin/clinical_sites/site/", "/admin/ingestion/batch/",
     ],
 )  # fmt: skip
-def test_whatever_an_auditor_sends_is_refused(auditor, address):
+def test_changes_by_an_auditor_are_refused(auditor, address):
     answer = auditor.post(address)
     assert answer.status_code == 403
     assert "Auditors have read-only access" in answer.content.decode()
 
 
 @pytest.mark.requirement("R34")
-def test_other_roles_do_not_make_an_auditor_a_writer(auditor, vera):
+def test_other_roles_do_not_give_an_auditor_write_access(auditor, vera):
     User.objects.filter(pk=vera.pk).update(is_superuser=True)
     vera.groups.add(Group.objects.get(name="QA reviewers"))
     assert auditor.post("/admin/clinical_sites/site/add/").status_code == 403
     assert User.objects.get(pk=vera.pk).role == "auditor"
 
 
-def test_an_auditor_may_sign_out_and_change_the_password(auditor, vera):
+def test_auditors_can_sign_out_and_change_their_password(auditor, vera):
     new = "a heron in the reeds"
     changed = auditor.post("/password/", {"old": "correct horse", "new": new, "repeated": new})
     assert changed.status_code == 302
@@ -87,14 +87,14 @@ def test_an_auditor_may_sign_out_and_change_the_password(auditor, vera):
     assert auditor.post("/logout/").url == "/login/"
 
 
-def test_an_auditor_may_ask_for_an_export(auditor, packet):
+def test_auditors_can_request_an_export(auditor, packet):
     asked = auditor.post("/admin/audit/export/check/?site=0203")
     assert asked.status_code == 302
     assert asked.url.startswith("/admin/audit/export/")
 
 
 @pytest.mark.requirement("R34")
-def test_after_the_last_day_the_sign_in_is_refused_in_plain_words(client, vera):
+def test_sign_in_after_the_last_day_of_access_is_refused_with_the_date(client, vera):
     yesterday = timezone.now().date() - timedelta(days=1)
     User.objects.filter(pk=vera.pk).update(access_until=yesterday)
     page = client.post("/login/", {"username": "vera", "password": "correct horse"})
@@ -104,7 +104,7 @@ def test_after_the_last_day_the_sign_in_is_refused_in_plain_words(client, vera):
 
 
 @pytest.mark.requirement("R34")
-def test_before_the_first_day_it_is_refused_too(client, vera):
+def test_sign_in_before_the_first_day_of_access_is_refused(client, vera):
     tomorrow = timezone.now().date() + timedelta(days=1)
     User.objects.filter(pk=vera.pk).update(access_from=tomorrow)
     page = client.post("/login/", {"username": "vera", "password": "correct horse"})
@@ -112,14 +112,14 @@ def test_before_the_first_day_it_is_refused_too(client, vera):
 
 
 @pytest.mark.requirement("R34")
-def test_an_open_session_ends_with_the_last_day(auditor, vera):
+def test_an_open_session_ends_after_the_last_day_of_access(auditor, vera):
     assert auditor.get("/admin/").status_code == 200
     yesterday = timezone.now().date() - timedelta(days=1)
     User.objects.filter(pk=vera.pk).update(access_until=yesterday)
     assert auditor.get("/sites/").url.startswith("/login/")
 
 
-def test_the_last_day_counts_whole(vera):
+def test_access_lasts_until_the_end_of_the_last_day(vera):
     vera.access_from = vera.access_until = NOON.date()
     assert vera.has_access(NOON.replace(hour=0))
     assert vera.has_access(NOON.replace(hour=23, minute=59))
@@ -127,7 +127,7 @@ def test_the_last_day_counts_whole(vera):
 
 
 @pytest.mark.requirement("R34")
-def test_each_page_is_in_the_auditors_own_log(auditor, vera, packet):
+def test_each_page_is_recorded_in_the_log_of_the_auditor(auditor, vera, packet):
     auditor.get("/admin/audit/?site=0203")
     for _ in range(3):
         auditor.get(f"/packets/{packet.reference}/", headers={"X-Fragment": "1"})
@@ -152,7 +152,7 @@ def test_each_page_is_in_the_auditors_own_log(auditor, vera, packet):
 
 
 @pytest.mark.requirement("R34")
-def test_the_worker_hosts_enter_what_an_auditor_opened_last(vera):
+def test_worker_hosts_record_the_last_pages_that_an_auditor_opened(vera):
     auditor_access_log.count(vera, "200 GET /admin/", NOON)
     worker_host.run_tick()
     worker_host.run_tick()
@@ -160,7 +160,7 @@ def test_the_worker_hosts_enter_what_an_auditor_opened_last(vera):
 
 
 @pytest.mark.requirement("R05")
-def test_leafing_through_everything_is_a_few_entries(vera):
+def test_reading_many_pages_creates_few_entries(vera):
     for number in range(500):
         auditor_access_log.count(vera, f"200 GET /documents/{number}/", NOON)
     assert auditor_access_log.enter() == 3
@@ -168,14 +168,14 @@ def test_leafing_through_everything_is_a_few_entries(vera):
     assert len(opened) == 500
 
 
-def test_what_other_people_open_is_not_counted(signed_in):
+def test_pages_of_other_people_are_not_counted(signed_in):
     signed_in.get("/")
     assert not PageViews.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("R34")
-def test_what_cannot_be_counted_is_not_shown(auditor, vera, settings):
+def test_a_page_that_cannot_be_counted_is_not_sent(auditor, vera, settings):
     auditor_access_log.count(vera, "200 GET /admin/", NOON)
     auditor_access_log.enter()
     auditor_access_log.count(vera, "200 GET /admin/", NOON)
@@ -184,7 +184,7 @@ def test_what_cannot_be_counted_is_not_shown(auditor, vera, settings):
     assert auditor.get("/admin/audit/").status_code == 500
 
 
-def test_programs_do_not_act_for_auditors(vera):
+def test_programs_cannot_act_for_auditors(vera):
     token = ApiToken(name="script", user=vera, scopes=[TokenScope.READ])
     assert not token.is_usable
     with pytest.raises(Exception, match="Only members of staff"):
@@ -192,7 +192,7 @@ def test_programs_do_not_act_for_auditors(vera):
 
 
 @pytest.mark.requirement("R34")
-def test_an_auditors_account_needs_a_last_day(site, vera):
+def test_the_account_of_an_auditor_needs_a_last_day(site, vera):
     ada = Client()
     ada.force_login(make_user("ada", is_staff=True, is_superuser=True))
     form = {"printed_name": "Vera Novak", "email": "", "is_active": "on", "is_staff": "on",

@@ -45,7 +45,7 @@ def password(client, **given):
 
 
 @pytest.mark.requirement("R21")
-def test_a_code_is_set_up_with_a_picture_a_key_and_recovery_codes(client, mara):
+def test_the_setup_shows_a_qr_code_a_key_and_recovery_codes(client, mara):
     client.force_login(mara)
     page = client.get("/account/code/").content.decode()
     assert "<svg" in page
@@ -60,20 +60,20 @@ def test_a_code_is_set_up_with_a_picture_a_key_and_recovery_codes(client, mara):
 
 
 @pytest.mark.requirement("R21")
-def test_that_it_was_set_up_is_on_record_and_the_key_is_not(client, mara, with_code):
+def test_the_setup_is_recorded_without_the_key(client, mara, with_code):
     entry = next(each for each in timeline(mara.actor_name) if each.event == "user.changed")
     assert entry.detail["changes"]["key"] == {"old": None, "new": "(not shown)"}
     key = TOTPDevice.objects.get(user=mara).key
     assert key not in str(entry)
 
 
-def test_recovery_codes_are_not_kept_as_they_are(with_code):
+def test_recovery_codes_are_stored_as_hashes(with_code):
     kept = set(StaticToken.objects.values_list("token", flat=True))
     assert not kept & {code.replace(" ", "") for code in with_code}
 
 
 @pytest.mark.parametrize("given", [{"code": "000000"}, {"password": "wrong"}])
-def test_without_the_code_and_the_password_nothing_is_set_up(client, mara, given):
+def test_the_setup_needs_the_code_and_the_password(client, mara, given):
     client.force_login(mara)
     assert set_up(client, mara, **given).status_code == 400
     mara.refresh_from_db()
@@ -81,7 +81,7 @@ def test_without_the_code_and_the_password_nothing_is_set_up(client, mara, given
 
 
 @pytest.mark.requirement("R21")
-def test_the_password_alone_signs_nobody_in_any_more(client, mara, with_code):
+def test_the_password_alone_is_no_longer_sufficient_to_sign_in(client, mara, with_code):
     answer = password(client, next="/packets/new/")
     assert answer.url == "/login/code/?next=/packets/new/"
     assert client.get("/").url == "/login/?next=/"
@@ -91,7 +91,7 @@ def test_the_password_alone_signs_nobody_in_any_more(client, mara, with_code):
     assert timeline(mara.actor_name)[-1].detail["second_step"] == "an app"
 
 
-def test_a_code_is_good_once(client, mara, with_code):
+def test_each_code_works_once(client, mara, with_code):
     code = code_of(mara, later=1)
     password(client)
     client.post("/login/code/", {"code": code})
@@ -100,7 +100,7 @@ def test_a_code_is_good_once(client, mara, with_code):
     assert client.post("/login/code/", {"code": code}).status_code == 400
 
 
-def test_a_recovery_code_signs_in_once(client, mara, with_code):
+def test_each_recovery_code_works_once(client, mara, with_code):
     for status in (302, 400):
         password(client)
         typed = with_code[0].lower().replace(" ", "")
@@ -110,7 +110,7 @@ def test_a_recovery_code_signs_in_once(client, mara, with_code):
 
 
 @pytest.mark.requirement("R19")
-def test_guessing_codes_locks(client, mara, with_code):
+def test_wrong_codes_cause_a_lockout(client, mara, with_code):
     password(client)
     for _ in range(5):
         answer = client.post("/login/code/", {"code": "000000"})
@@ -120,11 +120,11 @@ def test_guessing_codes_locks(client, mara, with_code):
     assert client.post("/login/code/", {"code": code_of(mara, later=1)}).status_code == 429
 
 
-def test_the_second_page_is_nothing_without_the_first(client, db):
+def test_the_code_page_requires_the_password_first(client, db):
     assert client.get("/login/code/").url == "/login/"
 
 
-def test_a_session_that_knows_the_password_alone_ends_when_a_code_is_set_up(client, mara):
+def test_a_session_without_the_code_ends_when_the_code_is_set_up(client, mara):
     elsewhere = Client()
     elsewhere.force_login(mara)
     client.force_login(mara)
@@ -143,7 +143,7 @@ def quentin(client, settings):
 
 
 @pytest.mark.requirement("R21")
-def test_whose_role_needs_a_code_does_nothing_before_it_is_set_up(client, quentin):
+def test_people_whose_role_requires_a_code_must_set_it_up_first(client, quentin):
     for page in ("/admin/", "/account/", "/admin/audit/"):
         assert client.get(page).url.startswith("/account/code/?next=")
     assert client.post("/admin/ingestion/document/").url.startswith("/account/code/")
@@ -152,14 +152,14 @@ def test_whose_role_needs_a_code_does_nothing_before_it_is_set_up(client, quenti
 
 
 @pytest.mark.requirement("R21")
-def test_administrators_and_coordinators_may_be_asked_for_one_too(client, mara, settings):
+def test_a_code_can_be_required_for_administrators_and_coordinators(client, mara, settings):
     settings.OTP_REQUIRED_ROLES = ["Site coordinators"]
     client.force_login(mara)
     assert client.get("/").url == "/account/code/?next=/"
 
 
 @pytest.mark.requirement("R21")
-def test_an_administrator_takes_a_code_away_with_a_reason_on_record(client, mara, with_code):
+def test_an_administrator_removes_a_code_with_a_reason(client, mara, with_code):
     ada = Client()
     ada.force_login(make_user("ada", is_staff=True, is_superuser=True))
     form = {"action": "reset_second_step", "_selected_action": [mara.pk], "index": 0}
@@ -171,13 +171,13 @@ def test_an_administrator_takes_a_code_away_with_a_reason_on_record(client, mara
     assert not StaticToken.objects.exists()
 
 
-def test_nobody_looks_at_keys_in_the_admin(client, db):
+def test_nobody_can_see_keys_in_the_admin(client, db):
     client.force_login(make_user("ada", is_staff=True, is_superuser=True))
     for page in ("otp_totp/totpdevice", "otp_static/staticdevice"):
         assert client.get(f"/admin/{page}/").status_code == 404
 
 
-def test_a_new_code_puts_the_old_one_and_its_recovery_codes_out_of_use(client, mara, with_code):
+def test_a_new_setup_invalidates_the_old_code_and_its_recovery_codes(client, mara, with_code):
     password(client)
     client.post("/login/code/", {"code": with_code[0]})
     client.get("/account/code/")

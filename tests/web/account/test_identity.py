@@ -127,7 +127,7 @@ def document(site, mara, tmp_path):
 
 
 @pytest.mark.requirement("R19")
-def test_no_page_takes_a_password_that_one_person_types_for_another(ada, helena):
+def test_no_page_lets_a_person_enter_the_password_of_another_one(ada, helena):
     client = as_(ada)
     assert client.get(f"{PEOPLE}{helena.pk}/password/").status_code in {302, 404}
     typed = {"password1": NEW, "password2": NEW, "usable_password": "true"}
@@ -141,7 +141,7 @@ def test_no_page_takes_a_password_that_one_person_types_for_another(ada, helena)
 
 
 @pytest.mark.requirement("R19")
-def test_a_new_account_gets_its_password_by_a_link_that_works_once(ada):
+def test_a_new_account_gets_its_password_with_a_link_that_works_once(ada):
     form = {"username": "otto", "printed_name": "Otto Brandt", "email": "otto@site.example.org",
             "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0,
             "password1": NEW, "password2": NEW}  # fmt: skip
@@ -158,7 +158,7 @@ def test_a_new_account_gets_its_password_by_a_link_that_works_once(ada):
     assert Missing.SUSPENDED in may_sign(fresh(person)), "no second administrator has seen them"
 
 
-def test_a_link_ends_by_itself_and_with_the_next_one_and_with_another_address(
+def test_a_link_expires_and_is_invalidated_by_a_new_link_or_address(
     ada, helena, settings, monkeypatch
 ):
     act(ada, "send_link", helena)
@@ -175,7 +175,7 @@ def test_a_link_ends_by_itself_and_with_the_next_one_and_with_another_address(
     assert choose(link_in(mailed("other@example.org")[-1])).status_code == 410
 
 
-def test_a_link_is_of_no_use_for_an_account_that_is_closed(ada, helena):
+def test_a_link_does_not_work_for_an_inactive_account(ada, helena):
     act(ada, "send_link", helena)
     link = link_in(mailed(helena.email)[-1])
     person = fresh(helena)
@@ -184,7 +184,7 @@ def test_a_link_is_of_no_use_for_an_account_that_is_closed(ada, helena):
     assert choose(link).status_code == 410
 
 
-def test_who_takes_an_account_over_by_its_address_signs_nothing(ada, helena, document):
+def test_a_person_who_takes_over_an_account_by_its_address_cannot_sign(ada, helena, document):
     """The obvious way: point the account at one's own mailbox, then ask for a password."""
     change(ada, helena, email="ada+helena@example.org")
     act(ada, "send_link", helena)
@@ -210,7 +210,7 @@ def test_who_takes_an_account_over_by_its_address_signs_nothing(ada, helena, doc
     ],
     ids=lambda each: str(each) if isinstance(each, Cause) else "",
 )
-def test_what_an_administrator_changes_suspends_signing_until_another_one_has_verified(
+def test_changes_by_an_administrator_suspend_signing_until_another_one_verifies(
     ada, noor, helena, document, cause, deed
 ):
     device = TOTPDevice.objects.create(user=helena, name=second_factor.APP)
@@ -239,7 +239,7 @@ def test_what_an_administrator_changes_suspends_signing_until_another_one_has_ve
     assert signature_payload.find_changes(decision) == [], "and the signature holds"
 
 
-def test_a_verification_is_on_record_with_who_asked_and_what_was_seen(ada, noor, helena):
+def test_a_verification_records_who_requested_it_and_what_was_seen(ada, noor, helena):
     act(ada, "send_link", helena)
     verify(noor, helena)
     entry = timeline(helena.actor_name)[-1]
@@ -250,7 +250,7 @@ def test_a_verification_is_on_record_with_who_asked_and_what_was_seen(ada, noor,
     assert events == ["approval.requested", "approval.approved"]
 
 
-def test_a_person_does_not_verify_their_own_identity(ada, noor):
+def test_people_cannot_verify_their_own_identity(ada, noor):
     act(ada, "send_link", noor)
     assert "another person changed" in approvals.refusal(_request(noor), fresh(noor))
     verify(noor, noor)
@@ -261,7 +261,7 @@ def _request(person):
     return ApprovalRequest.objects.about("identity", person.actor_name).first()
 
 
-def test_a_second_administrator_of_ones_own_making_verifies_no_one(ada, helena):
+def test_an_administrator_cannot_use_a_created_administrator_to_verify(ada, helena):
     """Ada makes one with her own mailbox, and signs in as it."""
     form = {"username": "puppet", "printed_name": "Pia Pett", "email": "ada+pia@example.org",
             "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
@@ -277,7 +277,7 @@ def test_a_second_administrator_of_ones_own_making_verifies_no_one(ada, helena):
     assert fresh(puppet).signing_suspended_at
 
 
-def test_an_account_that_was_in_use_is_no_verifier_once_it_is_made_an_administrator(ada, helena):
+def test_an_existing_account_that_becomes_administrator_cannot_verify_at_once(ada, helena):
     rafael = make_staff("Regulatory affairs", "rafael")
     change(ada, rafael, is_superuser="on")
     act(ada, "send_link", helena)
@@ -285,7 +285,7 @@ def test_an_account_that_was_in_use_is_no_verifier_once_it_is_made_an_administra
     assert fresh(helena).signing_suspended_at
 
 
-def test_what_was_refused_is_not_asked_for_again_by_who_has_the_account(ada, noor, helena):
+def test_a_person_with_a_refused_identity_cannot_request_verification_again(ada, noor, helena):
     """Ada takes the account over, Noor refuses; then "Helena" asks, and Ada would approve."""
     act(ada, "send_link", helena)
     request = _request(helena)
@@ -301,7 +301,7 @@ def test_what_was_refused_is_not_asked_for_again_by_who_has_the_account(ada, noo
     assert not fresh(helena).signing_suspended_at
 
 
-def test_with_two_changes_neither_of_the_two_administrators_verifies(ada, noor, helena):
+def test_two_administrators_who_changed_an_account_cannot_verify_it(ada, noor, helena):
     act(ada, "send_link", helena)
     change(noor, helena, email="h@example.org")
     for person in (ada, noor):
@@ -313,14 +313,14 @@ def test_with_two_changes_neither_of_the_two_administrators_verifies(ada, noor, 
     assert not ApprovalRequest.objects.open().exists(), "both are closed by it"
 
 
-def test_an_approval_asks_for_the_password_again(ada, noor, helena):
+def test_an_approval_requires_the_password(ada, noor, helena):
     act(ada, "send_link", helena)
     assert verify(noor, helena, password="wrong").status_code == 400
     assert verify(noor, helena, note="ok").status_code == 400
     assert fresh(helena).signing_suspended_at
 
 
-def test_an_administrator_decides_nothing_of_qa_also_not_in_a_role_of_qa(ada, document):
+def test_an_administrator_with_a_qa_role_cannot_make_qa_decisions(ada, document):
     refused = change(ada, ada, groups=[Group.objects.get(name="QA leads").pk])
     assert refused.status_code == 200
     assert "cannot have a QA role" in refused.content.decode()
@@ -342,7 +342,7 @@ def test_an_administrator_decides_nothing_of_qa_also_not_in_a_role_of_qa(ada, do
     assert "Administrator with a QA role" in page
 
 
-def test_a_link_is_printed_where_no_mail_goes_out_and_is_on_record(
+def test_a_link_is_printed_if_no_email_is_sent_and_this_is_recorded(
     settings, helena, noor, capsys, monkeypatch
 ):
     settings.SITE_URL = ""
@@ -361,7 +361,7 @@ def test_a_link_is_printed_where_no_mail_goes_out_and_is_on_record(
         call_command("account_link", "nobody")
 
 
-def test_without_mail_the_page_says_how_else_the_person_gets_a_link(settings, ada, helena):
+def test_without_email_the_page_tells_how_to_get_the_link(settings, ada, helena):
     settings.SITE_URL = ""
     answer = act(ada, "send_link", helena)
     said = " ".join(str(each) for each in answer.wsgi_request._messages)
@@ -369,9 +369,7 @@ def test_without_mail_the_page_says_how_else_the_person_gets_a_link(settings, ad
     assert fresh(helena).signing_suspended_at
 
 
-def test_a_notice_waits_while_the_mail_server_is_away_and_is_on_record_once_sent(
-    settings, ada, helena
-):
+def test_a_notice_waits_for_the_mail_server_and_is_recorded_when_it_is_sent(settings, ada, helena):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     with running() as server:
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
@@ -389,7 +387,7 @@ def test_a_notice_waits_while_the_mail_server_is_away_and_is_on_record_once_sent
     assert [entry.event for entry in timeline(helena.actor_name)][-2:] == ["user.notified"] * 2
 
 
-def test_an_old_notice_is_given_up(ada, helena):
+def test_old_notices_expire(ada, helena):
     act(ada, "send_link", helena)
     message = OutboxMessage.objects.filter(kind="account_notice").first()
     assert message.expires_at - message.created_at == timedelta(days=3)
@@ -397,7 +395,7 @@ def test_an_old_notice_is_given_up(ada, helena):
     assert account_notices.deliver_due() == 0
 
 
-def test_a_person_asks_for_their_own_first_verification(ada, noor, mara):
+def test_people_request_their_own_first_verification(ada, noor, mara):
     mara.identity_verified_at = None
     mara.save()
     client = as_(mara)
@@ -410,7 +408,7 @@ def test_a_person_asks_for_their_own_first_verification(ada, noor, mara):
     assert identity.signer_note(mara) == "", "no one changed the account"
 
 
-def test_the_review_of_accounts_shows_who_verified_whom_and_whose_hand_made_them(ada, noor, helena):
+def test_the_access_review_shows_who_verified_and_who_created_the_verifier(ada, noor, helena):
     """Two of one person's making can still vouch for a third: this is where it is seen."""
     act(ada, "reset_second_step", noor)
     change(ada, noor, email="noor@example.org")
@@ -428,7 +426,7 @@ def test_the_review_of_accounts_shows_who_verified_whom_and_whose_hand_made_them
 
 
 @pytest.mark.every_row
-def test_each_step_agrees_with_the_ledger_and_a_suspension_lifted_by_sql_is_named(
+def test_a_suspension_that_sql_lifted_is_found_by_the_comparison_with_the_ledger(
     ada, noor, helena, capsys
 ):
     put_on_record()

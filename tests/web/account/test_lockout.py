@@ -48,7 +48,7 @@ def entered():
 
 
 @pytest.mark.requirement("R19")
-def test_the_fifth_failure_locks_and_says_until_when(client, mara):
+def test_the_fifth_failure_causes_a_lockout_and_the_page_shows_its_end(client, mara):
     assert fail(client, 4).status_code == 200
     answer = fail(client, 1)
     assert answer.status_code == 429
@@ -59,7 +59,7 @@ def test_the_fifth_failure_locks_and_says_until_when(client, mara):
 
 
 @pytest.mark.requirement("R19")
-def test_the_right_password_opens_nothing_meanwhile(client, mara):
+def test_the_correct_password_does_not_end_a_lockout(client, mara):
     fail(client, 5)
     assert sign_in(client).status_code == 429
     assert client.get("/").status_code == 302
@@ -67,13 +67,13 @@ def test_the_right_password_opens_nothing_meanwhile(client, mara):
     assert sign_in(client).url == "/"
 
 
-def test_a_name_that_nobody_has_is_locked_just_so(client, mara):
+def test_unknown_user_names_are_locked_in_the_same_way(client, mara):
     known, unknown = fail(client, 5), fail(Client(), 5, name="nobody")
     assert unknown.status_code == known.status_code == 429
     assert without_times(unknown) == without_times(known)
 
 
-def test_trying_on_makes_it_no_longer(client, mara):
+def test_attempts_during_a_lockout_do_not_extend_it(client, mara):
     fail(client, 5)
     until = Tries.objects.get(kind="name").ends_at
     fail(client, 3)
@@ -81,18 +81,18 @@ def test_trying_on_makes_it_no_longer(client, mara):
 
 
 @pytest.mark.parametrize("name", ["MARA", "Mara"])
-def test_capitals_are_no_way_around_it(client, mara, name):
+def test_upper_case_letters_do_not_avoid_a_lockout(client, mara, name):
     fail(client, 3)
     assert fail(client, 2, name=name).status_code == 429
 
 
-def test_a_few_failures_are_forgotten_after_a_while(client, mara):
+def test_old_failures_are_forgotten(client, mara):
     fail(client, 4)
     let_pass(15)
     assert fail(client, 4).status_code == 200
 
 
-def test_signing_in_wipes_the_slate(client, mara):
+def test_a_successful_sign_in_resets_the_failures(client, mara):
     fail(client, 4)
     sign_in(client)
     client.post("/logout/")
@@ -100,7 +100,7 @@ def test_signing_in_wipes_the_slate(client, mara):
 
 
 @pytest.mark.requirement("R19")
-def test_an_outsider_cannot_keep_a_person_out_of_their_own_browser(client, mara):
+def test_a_stranger_cannot_lock_a_person_out_of_a_known_browser(client, mara):
     sign_in(client)
     client.post("/logout/")
     assert fail(Client(), 5, address="203.0.113.9").status_code == 429
@@ -108,14 +108,14 @@ def test_an_outsider_cannot_keep_a_person_out_of_their_own_browser(client, mara)
     assert sign_in(Client()).status_code == 429, "anybody else's browser still has to wait"
 
 
-def test_a_known_browser_has_no_more_tries_than_others(client, mara):
+def test_a_known_browser_has_the_same_number_of_attempts(client, mara):
     sign_in(client)
     client.post("/logout/")
     assert fail(client, 5).status_code == 429
     assert sign_in(client).status_code == 429
 
 
-def test_a_browser_is_known_for_those_who_signed_in_with_it(client, mara):
+def test_a_browser_is_known_only_for_the_people_who_signed_in_with_it(client, mara):
     sign_in(client)
     client.post("/logout/")
     make_user("otto")
@@ -130,7 +130,7 @@ def test_a_forged_cookie_makes_no_browser_known(client, mara):
 
 
 @pytest.mark.requirement("R19")
-def test_many_names_from_one_address_lock_the_address(client, mara, settings):
+def test_failures_with_many_names_lock_the_address(client, mara, settings):
     settings.LOCKOUT_ADDRESS_FAILURES = 8
     for number in range(8):
         fail(client, 1, name=f"guess-{number}")
@@ -138,7 +138,7 @@ def test_many_names_from_one_address_lock_the_address(client, mara, settings):
     assert sign_in(Client(), address="198.51.100.1").url == "/"
 
 
-def test_a_sign_in_of_ones_own_does_not_give_an_address_new_tries(client, mara, settings):
+def test_a_successful_sign_in_does_not_reset_the_failures_of_the_address(client, mara, settings):
     settings.LOCKOUT_ADDRESS_FAILURES = 8
     make_user("otto")
     for number in range(8):
@@ -148,7 +148,7 @@ def test_a_sign_in_of_ones_own_does_not_give_an_address_new_tries(client, mara, 
 
 
 @pytest.mark.requirement("R19")
-def test_a_lock_is_on_record_once_and_raised_at_once(client, mara, caplog):
+def test_a_lockout_is_recorded_once_and_raises_an_alarm(client, mara, caplog):
     raised = []
     lockout.locked.connect(
         lambda lock, **_signal: raised.append(lock), weak=False, dispatch_uid="t"
@@ -169,7 +169,7 @@ def test_a_lock_is_on_record_once_and_raised_at_once(client, mara, caplog):
 
 
 @pytest.mark.requirement("R05")
-def test_locks_cannot_make_the_chain_grow_fast(db):
+def test_lockouts_cannot_fill_the_ledger(db):
     now = timezone.now()
     for number in range(300):
         sign_in_log.count_failure(f"name-{number}", "192.0.2.7", now)
@@ -177,7 +177,7 @@ def test_locks_cannot_make_the_chain_grow_fast(db):
     assert len(entered()) <= 2 * (sign_in_log.MOST + 1)
 
 
-def test_what_is_over_leaves_no_rows(client, mara):
+def test_expired_lockouts_leave_no_rows(client, mara):
     for number in range(10):
         fail(client, 1, name=f"guess-{number}")
     let_pass(15)
@@ -186,7 +186,7 @@ def test_what_is_over_leaves_no_rows(client, mara):
 
 
 @pytest.mark.requirement("R19")
-def test_an_administrator_unlocks_with_a_reason_on_record(client, mara):
+def test_an_administrator_unlocks_an_account_with_a_reason(client, mara):
     fail(client, 5)
     ada = Client()
     ada.force_login(make_user("ada", is_staff=True, is_superuser=True))
@@ -203,7 +203,7 @@ def test_an_administrator_unlocks_with_a_reason_on_record(client, mara):
 
 
 @pytest.mark.requirement("R24")
-def test_an_open_session_is_no_place_to_guess_passwords(client, mara, site):
+def test_wrong_passwords_in_an_open_session_cause_a_lockout(client, mara, site):
     client.force_login(mara)
     wrong = {"old": "wrong", "new": "a heron in the reeds", "repeated": "a heron in the reeds"}
     for _ in range(5):
@@ -229,7 +229,7 @@ def at_once(attempt, count):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("R19")
-def test_attempts_that_come_at_once_are_counted_before_a_password_is_looked_at():
+def test_simultaneous_attempts_are_counted_before_a_password_is_checked():
     person = make_user("mara")
     looked_at = Counter()
     all_have_begun = threading.Event()
@@ -252,7 +252,7 @@ def test_attempts_that_come_at_once_are_counted_before_a_password_is_looked_at()
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("R19")
-def test_of_sign_ins_that_come_at_once_no_more_than_the_limit_are_looked_at(monkeypatch):
+def test_no_more_than_the_limit_of_simultaneous_sign_ins_is_checked(monkeypatch):
     make_user("mara")
     looked_at = []
     check = User.check_password
@@ -266,7 +266,7 @@ def test_of_sign_ins_that_come_at_once_no_more_than_the_limit_are_looked_at(monk
 
 
 @pytest.mark.django_db(transaction=True)
-def test_people_who_sign_in_at_once_from_one_address_do_not_lock_it(settings):
+def test_simultaneous_sign_ins_of_several_people_do_not_lock_their_address(settings):
     settings.LOCKOUT_ADDRESS_FAILURES = 6
     names = [make_user(f"person-{number}").username for number in range(6)]
     queue = iter(names * 2)
@@ -276,7 +276,7 @@ def test_people_who_sign_in_at_once_from_one_address_do_not_lock_it(settings):
     assert not Tries.objects.filter(failures__gt=0).exists()
 
 
-def test_a_right_password_that_still_wants_a_code_is_no_failure(client, mara, settings):
+def test_a_correct_password_that_awaits_a_code_is_no_failure(client, mara, settings):
     User.objects.filter(pk=mara.pk).update(second_step_since=timezone.now())
     for _ in range(7):
         assert sign_in(Client()).status_code == 302

@@ -21,7 +21,7 @@ def form(**given):
 
 
 @pytest.mark.requirement("R19")
-def test_a_changed_password_is_on_record_without_the_password(signed_in, mara):
+def test_a_password_change_is_recorded_without_the_password(signed_in, mara):
     assert signed_in.post("/password/", form()).url == "/"
     mara.refresh_from_db()
     assert mara.check_password(NEW)
@@ -32,7 +32,7 @@ def test_a_changed_password_is_on_record_without_the_password(signed_in, mara):
 
 
 @pytest.mark.requirement("R18")
-def test_other_sessions_end_and_this_one_goes_on(signed_in, mara):
+def test_a_password_change_ends_all_other_sessions(signed_in, mara):
     elsewhere = Client()
     elsewhere.force_login(mara)
     signed_in.post("/password/", form())
@@ -55,7 +55,7 @@ def test_other_sessions_end_and_this_one_goes_on(signed_in, mara):
     ],
     ids=["wrong", "differ", "short", "common", "the same", "digits"],
 )
-def test_what_is_refused_is_said_and_changes_nothing(signed_in, mara, given, said):
+def test_a_refused_password_changes_nothing_and_shows_the_reason(signed_in, mara, given, said):
     answer = signed_in.post("/password/", form(**given))
     assert answer.status_code == 400
     assert said in answer.content.decode()
@@ -64,7 +64,7 @@ def test_what_is_refused_is_said_and_changes_nothing(signed_in, mara, given, sai
     assert timeline(mara.actor_name) == []
 
 
-def test_a_form_that_came_back_is_on_record_without_what_was_typed(signed_in, mara):
+def test_form_errors_are_recorded_without_the_entered_passwords(signed_in, mara):
     signed_in.post("/password/", form(old="my other secret"))
     (entry,) = latest()
     assert (entry.event, entry.reason_code) == ("password.form_came_back", "old:wrong")
@@ -79,7 +79,7 @@ def ada(db):
 
 
 @pytest.mark.requirement("R19")
-def test_a_password_that_somebody_else_chose_has_to_be_changed_first(client, mara):
+def test_a_password_set_by_another_person_must_be_changed_first(client, mara):
     """As administrators did in earlier releases."""
     mara.set_password(NEW)
     mara.password_is_temporary = True
@@ -94,7 +94,7 @@ def test_a_password_that_somebody_else_chose_has_to_be_changed_first(client, mar
 
 
 @pytest.mark.requirement("R19")
-def test_a_password_that_is_too_old_has_to_be_changed(signed_in, mara, settings):
+def test_an_expired_password_must_be_changed_first(signed_in, mara, settings):
     settings.PASSWORD_DAYS = 90
     long_ago = timezone.now() - timedelta(days=91)
     User.objects.filter(pk=mara.pk).update(password_changed_at=long_ago)
@@ -103,9 +103,9 @@ def test_a_password_that_is_too_old_has_to_be_changed(signed_in, mara, settings)
     assert signed_in.get("/").status_code == 200
 
 
-def test_argon2_is_what_passwords_are_kept_with():
+def test_passwords_are_hashed_with_argon2():
     assert real.PASSWORD_HASHERS[0].endswith("Argon2PasswordHasher")
 
 
-def test_a_password_is_changed_by_whoever_is_signed_in_and_nobody_else(client, db):
+def test_only_signed_in_people_can_change_their_own_password(client, db):
     assert client.get("/password/").url == "/login/?next=/password/"

@@ -24,7 +24,7 @@ def is_in(client):
 
 
 @pytest.mark.requirement("R20")
-def test_who_does_nothing_for_a_quarter_of_an_hour_is_signed_out(signed_in, mara):
+def test_an_inactive_person_is_signed_out_after_fifteen_minutes(signed_in, mara):
     pass_(signed_in, idle=15 * 60 + 60)
     answer = signed_in.get("/", follow=True)
     assert answer.redirect_chain[-1][0] == "/login/?next=/"
@@ -33,21 +33,21 @@ def test_who_does_nothing_for_a_quarter_of_an_hour_is_signed_out(signed_in, mara
     assert (entry.event, entry.code, entry.actor) == ("user.session_ended", "IDLE", mara.actor_name)
 
 
-def test_who_does_something_stays(signed_in):
+def test_an_active_person_stays_signed_in(signed_in):
     for _ in range(3):
         pass_(signed_in, idle=14 * 60)
         assert is_in(signed_in)
 
 
 @pytest.mark.requirement("R20")
-def test_however_busy_a_session_ends_after_a_days_work(signed_in, mara):
+def test_every_session_ends_after_its_maximum_length(signed_in, mara):
     pass_(signed_in, since=12 * 3600 + 1)
     assert not is_in(signed_in)
     assert timeline(mara.actor_name)[-1].code == "TOO_OLD"
 
 
 @pytest.mark.requirement("R20")
-def test_a_page_that_asks_for_news_keeps_no_session_going(signed_in, mara, site):
+def test_automatic_requests_do_not_extend_a_session(signed_in, mara, site):
     packet = make_packet(site, mara, None)
     page = f"/packets/{packet.reference}/"
     pass_(signed_in, idle=14 * 60)
@@ -56,7 +56,7 @@ def test_a_page_that_asks_for_news_keeps_no_session_going(signed_in, mara, site)
     assert signed_in.get(page, headers=FRAGMENT).status_code == 302
 
 
-def test_asking_how_long_is_left_is_nothing_that_is_done(signed_in, mara):
+def test_asking_for_the_remaining_time_does_not_extend_a_session(signed_in, mara):
     pass_(signed_in, idle=10 * 60)
     said = signed_in.get("/session/", headers=FRAGMENT).json()
     assert said["person"] == mara.actor_name
@@ -65,24 +65,24 @@ def test_asking_how_long_is_left_is_nothing_that_is_done(signed_in, mara):
     assert signed_in.get("/session/", headers=FRAGMENT).json() == {"person": ""}
 
 
-def test_staying_signed_in_takes_a_post(signed_in):
+def test_extending_a_session_needs_a_post_request(signed_in):
     pass_(signed_in, idle=14 * 60)
     assert signed_in.post("/session/").json()["seconds"] > 14 * 60
 
 
-def test_staying_signed_in_does_not_outlast_the_day(signed_in):
+def test_extending_a_session_does_not_exceed_the_maximum_length(signed_in):
     pass_(signed_in, idle=60, since=12 * 3600 - 100)
     assert signed_in.post("/session/").json()["seconds"] <= 100
 
 
-def test_a_session_from_before_these_rules_is_over(signed_in):
+def test_sessions_of_an_earlier_release_end(signed_in):
     session = signed_in.session
     del session[sessions.SEEN], session[sessions.BEGAN]
     session.save()
     assert not is_in(signed_in)
 
 
-def test_pages_bring_the_question_and_the_sign_in_does_not(signed_in):
+def test_pages_load_the_session_script_and_the_sign_in_page_does_not(signed_in):
     assert 'id="session"' in signed_in.get("/").content.decode()
     assert 'id="session"' not in Client().get("/login/").content.decode()
 
@@ -115,7 +115,7 @@ def browser(mara):
 
 
 @pytest.mark.requirement("R18")
-def test_of_too_many_sessions_of_one_person_the_first_ends_and_says_why(browser, mara, settings):
+def test_the_oldest_of_too_many_sessions_ends_with_a_message(browser, mara, settings):
     settings.SESSIONS_AT_A_TIME = 2
     first, second, third = browser(), browser(), browser()
     assert (is_in(second), is_in(third)) == (True, True)
@@ -126,7 +126,7 @@ def test_of_too_many_sessions_of_one_person_the_first_ends_and_says_why(browser,
     assert (is_in(second), is_in(third)) == (True, True)
 
 
-def test_who_signs_out_or_is_signed_out_leaves_the_place_to_the_next(browser, settings):
+def test_an_ended_session_frees_its_place(browser, settings):
     settings.SESSIONS_AT_A_TIME = 2
     stays, leaves = browser(), browser()
     leaves.post("/logout/")
@@ -137,14 +137,14 @@ def test_who_signs_out_or_is_signed_out_leaves_the_place_to_the_next(browser, se
     assert is_in(stays)
 
 
-def test_whoever_saves_an_account_that_was_read_before_ends_no_session(browser, mara):
+def test_saving_an_older_copy_of_an_account_ends_no_session(browser, mara):
     client = browser()
     mara.email = "mara@example.org"
     mara.save()
     assert is_in(client)
 
 
-def test_one_persons_sessions_are_nothing_to_anothers(signed_in, settings):
+def test_sessions_of_other_people_are_not_affected(signed_in, settings):
     settings.SESSIONS_AT_A_TIME = 1
     Client().force_login(make_user("somebody"))
     assert is_in(signed_in)

@@ -18,7 +18,7 @@ def failed(result, name="shift"):
     )  # fmt: skip
 
 
-def test_a_failed_shift_leads_to_the_batches_it_had_in_hand(as_role):
+def test_a_failed_shift_links_to_the_batches_of_its_chunks(as_role):
     first, second, other = make_batch(), make_batch(), make_batch()
     chunks = "; ".join(f"chunk {batch.chunks.get().pk}" for batch in (first, second))
     failed(f"a bug of ours : Traceback (most recent call last):\n...\nIt had in hand: {chunks}.")
@@ -29,7 +29,7 @@ def test_a_failed_shift_leads_to_the_batches_it_had_in_hand(as_role):
     assert other.reference not in page
 
 
-def test_a_failure_that_had_nothing_in_hand_is_shown_as_well(as_role):
+def test_a_failure_without_chunks_is_listed(as_role):
     failed("no table : Traceback ...", name="purge wakeups")
     client = as_role("Operations")
     assert "no table" in client.get(PAGE).content.decode()
@@ -38,7 +38,7 @@ def test_a_failure_that_had_nothing_in_hand_is_shown_as_well(as_role):
     assert "no table : Traceback ..." in whole
 
 
-def test_nobody_runs_a_failed_task_again_from_there_or_removes_it(as_role):
+def test_failed_tasks_can_neither_be_run_again_nor_removed(as_role):
     failed("a bug")
     client, [row] = as_role(""), Failure.objects.all()
     assert "Resubmit" not in client.get(PAGE).content.decode()

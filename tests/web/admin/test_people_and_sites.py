@@ -32,7 +32,7 @@ def person_form(person, *sites, **changes):
     return fields | formset | {"reason_for_change": WHY} | changes
 
 
-def test_a_change_of_a_site_is_on_record_with_old_and_new(as_role, site):
+def test_the_ledger_records_the_old_and_new_values_of_a_changed_site(as_role, site):
     address = f"/admin/clinical_sites/site/{site.pk}/change/"
     as_role("Operations").post(address, site_form(site, name="St. Brigid's"))
     assert Site.objects.get().name == "St. Brigid's"
@@ -41,14 +41,14 @@ def test_a_change_of_a_site_is_on_record_with_old_and_new(as_role, site):
     assert entry.detail["changes"]["name"] == {"old": site.name, "new": "St. Brigid's"}
 
 
-def test_a_site_keeps_its_number(as_role, site):
+def test_the_number_of_a_site_cannot_be_changed(as_role, site):
     address = f"/admin/clinical_sites/site/{site.pk}/change/"
     as_role("Operations").post(address, site_form(site, site_id="0999"))
     assert Site.objects.get().site_id == "0203"
 
 
 @pytest.mark.requirement("R09")
-def test_a_person_joins_a_site_on_record(as_role, site):
+def test_the_ledger_records_that_a_person_joins_a_site(as_role, site):
     person = make_user("new")
     address = f"/admin/clinical_sites/user/{person.pk}/change/"
     answer = as_role("").post(address, person_form(person, site))
@@ -58,7 +58,7 @@ def test_a_person_joins_a_site_on_record(as_role, site):
 
 
 @pytest.mark.requirement("R09")
-def test_a_new_person_is_on_record(as_role):
+def test_the_ledger_records_a_new_person(as_role):
     form = {"username": "otto", "printed_name": "Otto", "email": "",
             "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
     assert as_role("").post("/admin/clinical_sites/user/add/", form).status_code == 302
@@ -66,7 +66,7 @@ def test_a_new_person_is_on_record(as_role):
     assert [entry.event for entry in timeline(person.actor_name)] == ["user.created"]
 
 
-def test_a_person_keeps_name_and_place_for_ever(as_role):
+def test_people_cannot_be_renamed_or_deleted(as_role):
     person, client = make_user("new"), as_role("")
     address = f"/admin/clinical_sites/user/{person.pk}"
     client.post(f"{address}/change/", person_form(person, username="other"))
@@ -78,7 +78,9 @@ def test_a_person_keeps_name_and_place_for_ever(as_role):
     ("role", "changes_sites", "sees_people"),
     [("QA reviewers", 0, 0), ("Regulatory affairs", 0, 1), ("Operations", 1, 0)],
 )
-def test_each_role_may_do_what_its_work_needs(as_role, site, role, changes_sites, sees_people):
+def test_each_role_has_the_permissions_for_its_work(
+    as_role, site, role, changes_sites, sees_people
+):
     client = as_role(role)
     page = client.get(f"/admin/clinical_sites/site/{site.pk}/change/").content.decode()
     assert ('name="_save"' in page) == changes_sites
@@ -92,7 +94,7 @@ INQUIRY = "The FDA has announced an inspection."
 
 
 @pytest.mark.requirement("R14")
-def test_regulatory_affairs_set_a_legal_hold_and_lift_it_with_a_reason_each(as_role, site):
+def test_regulatory_affairs_set_and_lift_legal_holds_with_reasons(as_role, site):
     client, study = as_role("Regulatory affairs"), site.study
     client.post(f"{HOLDS}add/", {"study": study.pk, "reason": INQUIRY})
     hold = LegalHold.objects.get()
@@ -114,7 +116,7 @@ def test_regulatory_affairs_set_a_legal_hold_and_lift_it_with_a_reason_each(as_r
 
 @pytest.mark.requirement("R14")
 @pytest.mark.parametrize(("role", "sees"), [("QA reviewers", 200), ("Operations", 403)])
-def test_nobody_else_sets_or_lifts_a_hold(as_role, site, role, sees):
+def test_other_roles_cannot_set_or_lift_legal_holds(as_role, site, role, sees):
     hold = LegalHold.objects.create(study=site.study, reason=INQUIRY, set_by=make_user())
     client = as_role(role)
     assert client.get(f"{HOLDS}{hold.pk}/change/").status_code == sees
@@ -127,7 +129,7 @@ def test_nobody_else_sets_or_lifts_a_hold(as_role, site, role, sees):
 
 
 @pytest.mark.requirement("R14")
-def test_regulatory_affairs_say_when_a_trial_ended_and_how_long_it_is_kept(as_role, site):
+def test_regulatory_affairs_set_the_end_and_the_retention_of_a_study(as_role, site):
     study = site.study
     sent = {"protocol_number": study.protocol_number, "reason_for_change": WHY}
     terms = {"ended_on": "2026-03-02", "retention_years": 30}
@@ -141,7 +143,7 @@ def test_regulatory_affairs_say_when_a_trial_ended_and_how_long_it_is_kept(as_ro
     assert changes["retention_years"] == {"old": None, "new": "30"}
 
 
-def test_installing_roles_again_puts_them_back(db):
+def test_installing_roles_again_restores_their_permissions(db):
     roles.install()
     group = roles.Group.objects.get(name="Operations")
     group.permissions.clear()
@@ -150,7 +152,7 @@ def test_installing_roles_again_puts_them_back(db):
     assert roles.Group.objects.count() == len(ROLES)
 
 
-def test_one_migration_is_enough_for_all_that_the_roles_may_do(db):
+def test_one_migration_creates_all_permissions_of_the_roles(db):
     roles.Group.objects.all().delete()
     roles.Permission.objects.all().delete()
     emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
@@ -171,13 +173,13 @@ def test_demo_users_can_sign_in_and_belong_to_sites(client, db, settings, capsys
     assert all(name in printed for name in ("mara", "QA reviewers", "try-siteledger", "0001"))
 
 
-def test_demo_users_are_refused_where_it_is_earnest(db):
+def test_demo_users_are_refused_in_production(db):
     with pytest.raises(CommandError, match="known passwords"):
         call_command("demo_users")
     assert not User.objects.exists()
 
 
-def test_without_sites_the_demo_says_what_to_do(db, settings, capsys):
+def test_demo_users_without_sites_are_refused_with_advice(db, settings, capsys):
     settings.DEBUG = True
     call_command("demo_users")
     assert "There are no sites yet" in capsys.readouterr().out

@@ -29,7 +29,7 @@ def text(answer):
 
 @pytest.mark.requirement("R03")
 @without_reason
-def test_a_change_without_a_reason_is_not_made_and_the_form_says_so(administrator, site, why):
+def test_a_change_without_a_reason_is_refused_with_a_message(administrator, site, why):
     address = f"/admin/clinical_sites/site/{site.pk}/change/"
     form = site_form(site, name="Elsewhere", reason_for_change=why)
     answer = administrator.post(address, form)
@@ -42,7 +42,7 @@ def test_a_change_without_a_reason_is_not_made_and_the_form_says_so(administrato
 
 @pytest.mark.requirement("R02")
 @pytest.mark.requirement("R03")
-def test_a_change_carries_its_reason_and_where_it_came_from(administrator, site):
+def test_the_ledger_records_the_reason_and_the_origin_of_a_change(administrator, site):
     address = f"/admin/clinical_sites/site/{site.pk}/change/"
     form = site_form(site, name="Elsewhere", reason_for_change=f"  {WHY} ")
     administrator.post(address, form, headers={"X-Request-ID": "trace-7"})
@@ -55,13 +55,13 @@ def test_a_change_carries_its_reason_and_where_it_came_from(administrator, site)
     assert entry.rules
 
 
-def test_the_form_asks_for_the_reason_of_a_change_and_of_nothing_else(administrator, site):
+def test_the_change_form_has_one_additional_field_for_the_reason(administrator, site):
     change = text(administrator.get(f"/admin/clinical_sites/site/{site.pk}/change/"))
     assert 'name="reason_for_change"' in change
     assert "reason_for_change" not in text(administrator.get("/admin/clinical_sites/site/add/"))
 
 
-def test_whoever_may_only_look_is_asked_for_nothing(as_role, site):
+def test_people_who_can_only_view_a_record_see_no_field_for_a_reason(as_role, site):
     page = as_role("QA reviewers").get(f"/admin/clinical_sites/site/{site.pk}/change/")
     assert page.status_code == 200
     assert "reason_for_change" not in text(page)
@@ -83,7 +83,7 @@ def test_nothing_is_deleted_without_a_reason(administrator, db, why):
 
 @pytest.mark.requirement("R03")
 @without_reason
-def test_nothing_chosen_in_a_list_is_deleted_without_a_reason(administrator, db, why):
+def test_selected_records_are_not_deleted_without_a_reason(administrator, db, why):
     keys = [Study.objects.create(protocol_number=number).pk for number in ("OLD-1", "OLD-2")]
     form = {"action": "delete_selected", "_selected_action": keys}
     asked = administrator.post(STUDIES, form | {"reason_for_change": "It is over"})
@@ -98,7 +98,7 @@ def test_nothing_chosen_in_a_list_is_deleted_without_a_reason(administrator, db,
 
 @pytest.mark.requirement("R03")
 @without_reason
-def test_no_action_is_taken_without_a_reason(as_role, why):
+def test_no_action_runs_without_a_reason(as_role, why):
     batch, client = make_batch(), as_role("Operations")
     assert 'name="reason_for_change"' in text(client.get("/admin/ingestion/batch/"))
     form = {"action": "cancel", "_selected_action": [batch.pk]}
@@ -113,7 +113,7 @@ def test_no_action_is_taken_without_a_reason(as_role, why):
 
 
 @pytest.mark.requirement("R03")
-def test_an_action_does_not_slip_through_behind_a_deletion(as_role):
+def test_an_action_cannot_run_together_with_a_deletion(as_role):
     batch = make_batch()
     form = {"action": ["cancel", "delete_selected"], "_selected_action": [batch.pk], "index": 0}
     as_role("").post("/admin/ingestion/batch/", form)
@@ -123,7 +123,7 @@ def test_an_action_does_not_slip_through_behind_a_deletion(as_role):
 @pytest.mark.requirement("R03")
 @pytest.mark.requirement("R09")
 @pytest.mark.parametrize("column", ["is_active", "is_staff", "is_superuser"])
-def test_what_a_person_may_do_is_changed_on_record_and_with_a_reason(administrator, column):
+def test_changes_of_roles_and_permissions_need_a_reason_and_are_recorded(administrator, column):
     person = make_user("new")
     address = f"/admin/clinical_sites/user/{person.pk}/change/"
     change = {column: "" if column == "is_active" else "on"}
@@ -137,7 +137,7 @@ def test_what_a_person_may_do_is_changed_on_record_and_with_a_reason(administrat
 
 
 @pytest.mark.requirement("R03")
-def test_the_reason_of_a_revoked_waiver_is_its_own_field(as_role, site):
+def test_the_reason_for_revoking_a_waiver_has_its_own_field(as_role, site):
     client, address = as_role("Regulatory affairs"), "/admin/ingestion/waiver/"
     form = {"site": site.pk, "document_type": "cv", "whose": "", "reason": "Nobody works there."}
     client.post(f"{address}add/", form)
@@ -149,7 +149,7 @@ def test_the_reason_of_a_revoked_waiver_is_its_own_field(as_role, site):
 
 
 @pytest.mark.requirement("R08")
-def test_a_form_that_comes_back_is_on_record_without_what_was_typed_in_the_line(as_role, site):
+def test_form_errors_are_recorded_without_the_entered_text(as_role, site):
     client = as_role("Regulatory affairs")
     form = {"study": site.study_id, "document_type": "cv", "each": "moon", "required_from": ""}
     client.post("/admin/ingestion/requireddocument/add/", form)
@@ -164,7 +164,7 @@ def test_a_form_that_comes_back_is_on_record_without_what_was_typed_in_the_line(
 
 @pytest.mark.requirement("R03")
 @pytest.mark.requirement("R04")
-def test_every_page_of_the_admin_is_on_record_or_changes_nothing(rf, db):
+def test_every_page_of_the_admin_records_its_changes_or_makes_none(rf, db):
     request = rf.get("/")
     request.user = make_user(is_staff=True, is_superuser=True)
     for model, page in admin.site._registry.items():

@@ -45,7 +45,7 @@ def text(answer):
 
 
 @pytest.mark.parametrize("model", RECORDS, ids=lambda model: model.__name__)
-def test_nobody_adds_changes_or_removes_a_record(as_role, packet, model):
+def test_nobody_can_add_change_or_remove_a_record(as_role, packet, model):
     client, row = as_role(""), model.objects.first()
     base = f"/admin/ingestion/{model.__name__.lower()}"
     assert client.get(f"{base}/add/").status_code == 403
@@ -55,7 +55,7 @@ def test_nobody_adds_changes_or_removes_a_record(as_role, packet, model):
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_every_list_opens_with_filters_and_search(as_role, packet, path):
+def test_every_list_has_filters_and_a_search(as_role, packet, path):
     page = text(as_role("").get(f"/admin/{path}/"))
     assert 'id="searchbar"' in page
     assert "<style" not in page
@@ -63,7 +63,7 @@ def test_every_list_opens_with_filters_and_search(as_role, packet, path):
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(as_role, site, path):
+def test_the_number_of_queries_of_a_list_does_not_grow_with_its_rows(as_role, site, path):
     client, user = as_role(""), make_user("sender", sites=(site,))
     make_packet(site, user, REJECTED)
     few = _queries(client, path)
@@ -81,7 +81,7 @@ def _queries(client, path):
     return len(seen)
 
 
-def test_a_document_shows_its_findings_in_sentences(as_role, packet):
+def test_the_page_of_a_document_shows_its_findings_as_sentences(as_role, packet):
     document = packet.documents.get(state="REJECTED")
     page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
     for part in ["Page 2 is not signed.", "Ask the chair", "SIGNATURE_MISSING", document.sha256]:
@@ -90,7 +90,7 @@ def test_a_document_shows_its_findings_in_sentences(as_role, packet):
     assert 'class="sl-chip sl-bad"' in page
 
 
-def test_a_document_shows_what_was_read_on_it_and_how(as_role, site):
+def test_the_page_of_a_document_shows_its_values_and_their_sources(as_role, site):
     fields = (FieldValue("approval_date", "2026-03-12", 3, "ocr", 87.4),)
     reading = DocumentReading(
         MediaType.PDF, (TYPED, TYPED_TOO, SCANNED, LOST), engine="tesseract 5.3.0"
@@ -110,19 +110,19 @@ def test_a_document_shows_what_was_read_on_it_and_how(as_role, site):
         assert part in page
 
 
-def test_of_a_document_that_could_not_be_read_nothing_is_made_up(as_role, site):
+def test_the_page_of_an_unread_document_shows_no_values(as_role, site):
     document = make_packet(site, make_user(sites=(site,)), REJECTED, reading=None).documents.get()
     page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
     assert "No page was read." in page
 
 
-def test_a_document_without_findings_says_so(as_role, packet):
+def test_the_page_of_a_document_without_findings_shows_none(as_role, packet):
     document = packet.documents.get(state="ARCHIVED")
     page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
     assert '<div class="readonly">None</div>' in page
 
 
-def test_a_finding_shows_its_sentences(as_role, packet):
+def test_the_page_of_a_finding_shows_its_sentences(as_role, packet):
     finding = Finding.objects.get(code="SIGNATURE_MISSING")
     page = text(as_role("QA reviewers").get(f"/admin/ingestion/finding/{finding.pk}/change/"))
     assert "Page 2 is not signed." in page
@@ -140,18 +140,20 @@ def test_a_finding_shows_its_sentences(as_role, packet):
         ("site__country=Ireland", 2),
     ],
 )
-def test_documents_are_found_by_what_people_know_of_them(as_role, packet, query, found):
+def test_documents_can_be_searched_by_identifier_file_name_site_and_checksum(
+    as_role, packet, query, found
+):
     page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/?{query}"))
     assert page.count('class="field-doc_id"') == found
 
 
-def test_a_document_is_found_by_its_whole_fingerprint(as_role, packet):
+def test_a_document_is_found_by_its_complete_checksum_only(as_role, packet):
     sha256 = packet.documents.first().sha256
     page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/?q={sha256}"))
     assert page.count('class="field-doc_id"') == 1
 
 
-def test_a_packet_leads_to_its_documents(as_role, packet):
+def test_a_packet_links_to_its_documents(as_role, packet):
     client = as_role("QA reviewers")
     make_batch(documents=1)
     page = text(client.get(f"/admin/ingestion/packet/{packet.pk}/change/"))
@@ -162,12 +164,12 @@ def test_a_packet_leads_to_its_documents(as_role, packet):
     assert batch.count('class="field-doc_id"') == 2
 
 
-def test_lists_say_how_much_is_settled(as_role, site):
+def test_lists_show_how_many_documents_are_settled(as_role, site):
     make_packet(site, make_user(sites=(site,)), FILED, None)
     assert "1 of 2" in text(as_role("").get("/admin/ingestion/packet/"))
 
 
-def test_a_heading_names_the_thing_and_not_the_action(as_role, packet):
+def test_headings_show_the_name_of_the_object(as_role, packet):
     client = as_role("")
     assert "<h1>Documents</h1>" in text(client.get("/admin/ingestion/document/"))
     page = text(client.get(f"/admin/ingestion/packet/{packet.pk}/change/"))
@@ -180,7 +182,7 @@ def retry(client, packet):
     return client.post("/admin/ingestion/document/", values, follow=True)
 
 
-def test_operations_try_held_documents_again_in_one_click(as_role, site):
+def test_operations_retry_held_documents_with_one_action(as_role, site):
     packet = make_packet(site, make_user(sites=(site,)), None, FILED)
     lease = lease_all(packet)
     waiting = packet.documents.get(state="RECEIVED")
@@ -193,7 +195,7 @@ def test_operations_try_held_documents_again_in_one_click(as_role, site):
     assert timeline(waiting.subject)[-1].actor.startswith("user:")
 
 
-def test_nobody_else_tries_documents_again(as_role, packet):
+def test_other_roles_cannot_retry_documents(as_role, packet):
     page = text(as_role("QA reviewers").get("/admin/ingestion/document/"))
     assert "retry" not in page
 
@@ -204,7 +206,7 @@ def cancel(client, *batches):
     return text(client.post("/admin/ingestion/batch/", values, follow=True))
 
 
-def test_operations_cancel_a_batch_in_one_click_and_what_is_over_is_passed_over(as_role, site):
+def test_operations_cancel_batches_with_one_action_that_skips_completed_ones(as_role, site):
     waiting, over = make_batch(documents=2), make_batch()
     client = as_role("Operations")
     cancel(client, over)
@@ -216,7 +218,7 @@ def test_operations_cancel_a_batch_in_one_click_and_what_is_over_is_passed_over(
     assert timeline(waiting.subject)[-1].actor.startswith("user:")
 
 
-def test_nobody_else_cancels_a_batch(as_role, packet):
+def test_other_roles_cannot_cancel_batches(as_role, packet):
     client = as_role("QA reviewers")
     assert 'value="cancel"' not in text(client.get("/admin/ingestion/batch/"))
     cancel(client, packet.batch)

@@ -40,7 +40,7 @@ def override(client, site, **form):
     return add(client, "validityoverride", **usual | form)
 
 
-def test_a_studys_terms_are_on_record_with_their_reason(regulatory, site):
+def test_the_ledger_records_validity_overrides_with_their_reason(regulatory, site):
     override(regulatory, site)
     row = ValidityOverride.objects.get()
     assert row.override == TermsOverride(12, (120, 14), warns_only=False)
@@ -50,7 +50,7 @@ def test_a_studys_terms_are_on_record_with_their_reason(regulatory, site):
     assert entry.detail["changes"]["reason"]["new"] == "Sponsor SOP 12"
 
 
-def test_a_change_and_an_end_of_a_studys_terms_are_on_record(regulatory, site):
+def test_the_ledger_records_changes_and_deletions_of_validity_overrides(regulatory, site):
     override(regulatory, site)
     row = ValidityOverride.objects.get()
     address = f"/admin/ingestion/validityoverride/{row.pk}"
@@ -71,12 +71,12 @@ def test_a_change_and_an_end_of_a_studys_terms_are_on_record(regulatory, site):
 @pytest.mark.parametrize(
     "wrong", [{"reason": ""}, {"warn_days": "soon"}, {"warn_days": "0"}, {"document_type": "menu"}]
 )
-def test_terms_that_say_nothing_are_refused(regulatory, site, wrong):
+def test_validity_overrides_without_any_value_are_refused(regulatory, site, wrong):
     assert override(regulatory, site, **wrong).status_code == 200
     assert not ValidityOverride.objects.exists()
 
 
-def test_a_studys_list_and_a_sites_difference_are_on_record(regulatory, site):
+def test_the_ledger_records_requirements_of_a_study_and_of_a_site(regulatory, site):
     add(regulatory, "requireddocument", study=site.study_id, document_type="cv", each="team",
         required_from="2026-12-01")  # fmt: skip
     add(regulatory, "siterequirement", site=site.pk, document_type="form-fda-1572", each="site",
@@ -87,7 +87,7 @@ def test_a_studys_list_and_a_sites_difference_are_on_record(regulatory, site):
     assert (last(difference).event, last(difference).site) == ("siterequirement.created", "0203")
 
 
-def test_a_waiver_says_who_granted_it_and_why(as_role, site):
+def test_a_waiver_shows_who_granted_it_and_why(as_role, site):
     client = as_role("QA reviewers")
     waive(client, site)
     waiver = Waiver.objects.get()
@@ -99,7 +99,7 @@ def test_a_waiver_says_who_granted_it_and_why(as_role, site):
     assert entry.detail["changes"]["reason"]["new"] == WHY
 
 
-def test_a_waiver_without_a_reason_or_a_second_one_is_refused(regulatory, site):
+def test_waivers_without_a_reason_and_second_waivers_are_refused(regulatory, site):
     assert waive(regulatory, site, reason="").status_code == 200
     waive(regulatory, site)
     assert "already in force" in waive(regulatory, site).content.decode()
@@ -107,7 +107,7 @@ def test_a_waiver_without_a_reason_or_a_second_one_is_refused(regulatory, site):
     assert Waiver.objects.count() == 2
 
 
-def test_a_waiver_is_revoked_with_a_reason_and_stays(regulatory, site):
+def test_a_waiver_is_revoked_with_a_reason_and_is_kept(regulatory, site):
     waive(regulatory, site)
     waiver = Waiver.objects.get()
     address = f"{WAIVERS}{waiver.pk}/change/"
@@ -130,7 +130,7 @@ def test_a_waiver_is_revoked_with_a_reason_and_stays(regulatory, site):
     ("role", "waives", "lays_down"),
     [("QA reviewers", 200, 403), ("Regulatory affairs", 200, 200), ("Operations", 403, 403)],
 )
-def test_each_role_may_do_what_is_its_own(as_role, role, waives, lays_down):
+def test_each_role_has_its_own_permissions_for_requirements(as_role, role, waives, lays_down):
     client = as_role(role)
     assert client.get(f"{WAIVERS}add/").status_code == waives
     for kind in ("validityoverride", "requireddocument", "siterequirement"):
@@ -138,7 +138,7 @@ def test_each_role_may_do_what_is_its_own(as_role, role, waives, lays_down):
         assert client.get(f"/admin/ingestion/{kind}/add/").status_code == lays_down
 
 
-def test_the_day_on_which_a_site_goes_live_is_on_record(as_role, site):
+def test_the_ledger_records_the_activation_date_of_a_site(as_role, site):
     address = f"/admin/clinical_sites/site/{site.pk}/change/"
     as_role("Operations").post(address, site_form(site, activated_on="2026-10-01"))
     assert str(Site.objects.get().activated_on) == "2026-10-01"
@@ -154,7 +154,7 @@ def test_the_day_on_which_a_site_goes_live_is_on_record(as_role, site):
         {"revoked_at": "2026-11-20T12:00:00Z"},
     ],
 )
-def test_the_database_refuses_half_a_waiver(site, wrong):
+def test_the_database_rejects_incomplete_waivers(site, wrong):
     whole = {"site": site, "document_type": "cv", "reason": WHY, "granted_by": make_user()}
     with pytest.raises(IntegrityError), transaction.atomic():
         Waiver.objects.create(**whole | wrong)

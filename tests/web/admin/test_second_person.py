@@ -82,7 +82,7 @@ def opens(secret):
     return Program(Client(), secret).get("sites").status_code == 200
 
 
-def test_a_token_of_a_site_opens_nothing_before_an_administrator_approves_it(olu, ola, ada, site):
+def test_a_token_of_a_site_works_only_after_an_administrator_approved_it(olu, ola, ada, site):
     token, secret = make_token(olu, site)
     assert not opens(secret)
     request = ApprovalRequest.objects.get()
@@ -102,13 +102,13 @@ def test_a_token_of_a_site_opens_nothing_before_an_administrator_approves_it(olu
     assert events == ["approval.requested", "approval.approved"]
 
 
-def test_an_administrator_does_not_approve_their_own_token_of_a_site(ada, site):
+def test_an_administrator_cannot_approve_their_own_token_of_a_site(ada, site):
     _, secret = make_token(ada, site)
     decide(ada, ApprovalRequest.objects.get())
     assert not opens(secret)
 
 
-def test_a_token_that_was_refused_or_revoked_stays_shut(olu, ada, site):
+def test_a_refused_or_revoked_token_stays_unusable(olu, ada, site):
     token, secret = make_token(olu, site)
     request = ApprovalRequest.objects.get()
     form = {"action": "revoke", "_selected_action": [token.pk], "index": 0}
@@ -121,7 +121,7 @@ def test_a_token_that_was_refused_or_revoked_stays_shut(olu, ada, site):
     assert (request.state, opens(secret)) == ("refused", False)
 
 
-def test_ones_own_token_needs_nobody_else(olu):
+def test_a_personal_token_needs_no_approval(olu):
     form = {"name": "eISF", "scopes": ["read", "operate"], "days": "30", "user": olu.pk}
     answer = as_(olu).post("/admin/clinical_sites/apitoken/add/", form)
     assert opens(answer.context["secret"])
@@ -133,7 +133,7 @@ def test_ones_own_token_needs_nobody_else(olu):
     [{"base_url": EVIL}, {"allow_http": ""}, {"allow_private_hosts": ""}],
     ids=lambda wanted: next(iter(wanted)),
 )
-def test_where_a_portal_is_asked_changes_when_a_second_person_approves(olu, ola, site, wanted):
+def test_the_address_of_a_portal_changes_after_a_second_person_approved_it(olu, ola, site, wanted):
     portal = site.portal
     before = Portal.objects.filter(pk=portal.pk).values().get()
     change(olu, portal, **wanted, burst=7)
@@ -156,7 +156,7 @@ def test_where_a_portal_is_asked_changes_when_a_second_person_approves(olu, ola,
     assert entry.detail["approval"] == request.subject
 
 
-def test_a_secret_goes_to_the_approved_origin_and_nowhere_else(olu, ola, site, settings):
+def test_a_secret_is_sent_to_the_approved_origin_only(olu, ola, site, settings):
     settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_0203": "Bearer hush"}
     portal = site.portal
     line = PortalConnection.open(portal_terms_of(portal), Limits())
@@ -174,12 +174,12 @@ def test_a_secret_goes_to_the_approved_origin_and_nowhere_else(olu, ola, site, s
     assert PortalConnection.open(portal_terms_of(portal), Limits()).has_secret
 
 
-def test_a_portal_keeps_its_key_which_names_its_secret(olu, site):
+def test_the_key_of_a_portal_cannot_be_changed_because_it_names_the_secret(olu, site):
     change(olu, site.portal, key="somebody-elses")
     assert Portal.objects.get().key == "site-0203"
 
 
-def test_a_new_portal_is_not_asked_before_a_second_person_approves_it(olu, ola):
+def test_a_new_portal_is_not_contacted_before_a_second_person_approved_it(olu, ola):
     form = portal_form(Portal(key="new", base_url=EVIL)) | {"allow_private_hosts": "on"}
     as_(olu).post("/admin/clinical_sites/portal/add/", form)
     portal = Portal.objects.get(key="new")
@@ -193,7 +193,7 @@ def test_a_new_portal_is_not_asked_before_a_second_person_approves_it(olu, ola):
     assert PortalConnection.open(portal_terms_of(portal), Limits())
 
 
-def test_what_changed_since_it_was_asked_for_is_not_approved(olu, ola, site):
+def test_a_request_is_not_approved_if_the_portal_changed_in_the_meantime(olu, ola, site):
     change(olu, site.portal, base_url=EVIL)
     request = ApprovalRequest.objects.get()
     Portal.objects.update(base_url="https://other.example.org/")
@@ -203,7 +203,7 @@ def test_what_changed_since_it_was_asked_for_is_not_approved(olu, ola, site):
     assert Portal.objects.get().base_url == "https://other.example.org/"
 
 
-def test_a_newer_request_takes_the_place_of_an_older_one(olu, ola, site):
+def test_a_newer_request_replaces_an_older_one(olu, ola, site):
     change(olu, site.portal, base_url=EVIL)
     change(ola, site.portal, base_url="https://ctms.example.org/")
     newer, older = ApprovalRequest.objects.all()
@@ -214,7 +214,7 @@ def test_a_newer_request_takes_the_place_of_an_older_one(olu, ola, site):
     assert site.portal.base_url.startswith("http://127.0.0.1"), "her own, and a closed one"
 
 
-def test_a_request_ends_by_itself_on_record(olu, ola, site):
+def test_requests_expire_and_the_ledger_records_it(olu, ola, site):
     change(olu, site.portal, base_url=EVIL)
     ApprovalRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     request = ApprovalRequest.objects.get()
@@ -227,7 +227,7 @@ def test_a_request_ends_by_itself_on_record(olu, ola, site):
     assert ApprovalRequest.objects.open().count() == 1, "it can be asked for again"
 
 
-def test_who_asked_takes_it_back(olu, ola, site):
+def test_people_can_withdraw_their_own_requests(olu, ola, site):
     change(olu, site.portal, base_url=EVIL)
     request = ApprovalRequest.objects.get()
     as_(ola).post(f"/approvals/{request.pk}/", {"act": "withdraw"})
@@ -237,7 +237,7 @@ def test_who_asked_takes_it_back(olu, ola, site):
     assert request.state == "withdrawn"
 
 
-def test_whose_own_account_was_taken_over_approves_nothing(olu, ola, site):
+def test_a_person_whose_account_was_changed_by_another_one_cannot_approve(olu, ola, site):
     change(olu, site.portal, base_url=EVIL)
     ola.signing_suspended_at = timezone.now()
     ola.save()
@@ -246,13 +246,13 @@ def test_whose_own_account_was_taken_over_approves_nothing(olu, ola, site):
     assert site.portal.base_url != EVIL
 
 
-def test_the_database_itself_knows_no_one_who_decides_what_they_asked_for(olu, site):
+def test_the_database_rejects_decisions_by_the_person_who_made_the_request(olu, site):
     change(olu, site.portal, base_url=EVIL)
     with pytest.raises(IntegrityError), transaction.atomic():
         ApprovalRequest.objects.update(state="approved", decided_by=olu)
 
 
-def test_who_may_decide_is_told_and_so_is_who_asked(olu, ola, ada, site, settings):
+def test_deciders_and_requesters_are_notified_by_email(olu, ola, ada, site, settings):
     settings.SITE_URL = "https://ledger.example.org"
     change(olu, site.portal, base_url=EVIL)
     account_notices.deliver_due()
@@ -264,14 +264,14 @@ def test_who_may_decide_is_told_and_so_is_who_asked(olu, ola, ada, site, setting
     assert "Approved" in mail.outbox[-1].subject
 
 
-def test_the_header_counts_what_waits_for_a_person(olu, ola, site):
+def test_the_header_counts_the_requests_that_wait_for_a_person(olu, ola, site):
     change(olu, site.portal, base_url=EVIL)
     assert approvals.count_waiting_for(olu) == 0
     assert approvals.count_waiting_for(ola) == 1
     assert "1 request waiting" in as_(ola).get("/approvals/").content.decode()
 
 
-def test_the_file_of_sites_needs_no_second_person(site, tmp_path):
+def test_the_import_of_sites_needs_no_second_person(site, tmp_path):
     file = tmp_path / "sites.json"
     file.write_text(
         '[{"study": "SLX-301", "site_id": "0203", "name": "St. Brigid\'s", "country": "Ireland",'
@@ -286,7 +286,7 @@ def test_the_file_of_sites_needs_no_second_person(site, tmp_path):
     assert changes["approved_origin"]["new"] == "https://ctms.example.org:443"
 
 
-def test_tokens_and_portals_of_an_earlier_release_go_on(olu, site):
+def test_tokens_and_portals_of_an_earlier_release_keep_working(olu, site):
     token = ApiToken(name="its system", site=site, scopes=["read"])
     secret = token.draw_secret()
     token.save()
@@ -299,9 +299,7 @@ def test_tokens_and_portals_of_an_earlier_release_go_on(olu, site):
 
 
 @pytest.mark.every_row
-def test_an_approved_token_agrees_with_the_ledger_and_one_that_sql_approves_is_named(
-    olu, ada, site
-):
+def test_an_approval_that_sql_made_is_found_by_the_comparison_with_the_ledger(olu, ada, site):
     put_on_record()
     make_token(olu, site)
     decide(ada, ApprovalRequest.objects.get())

@@ -17,7 +17,7 @@ from tests.audit.signers import Notary
 from tests.audit.support import write_many
 from tests.factories import make_batch, make_leased, make_read, make_site
 from tests.web.operations.conftest import hold
-from tests.web.test_required import text
+from tests.web.test_required_documents import text
 
 PAGE = "/admin/ops/"
 
@@ -28,17 +28,17 @@ def tile(shown, name):
     return " ".join(re.sub(r"<[^>]+>", " ", part).split())
 
 
-def test_operations_open_it_and_others_do_not(as_role, signed_in):
+def test_only_operations_can_open_the_dashboard(as_role, signed_in):
     assert signed_in.get(PAGE).status_code == 403
     assert as_role("QA reviewers").get(PAGE).status_code == 403
     assert as_role("Operations").get(PAGE).status_code == 200
 
 
-def test_a_stranger_is_sent_to_the_sign_in(client, db):
+def test_strangers_are_redirected_to_sign_in(client, db):
     assert client.get(PAGE).url == f"/login/?next={PAGE}"
 
 
-def test_each_number_leads_to_the_list_behind_it(ops, site, host):
+def test_each_number_links_to_the_list_that_it_counts(ops, site, host):
     make_batch(site, 3)
     make_leased(2, make_site())
     make_read(site, "cv")
@@ -54,7 +54,7 @@ def test_each_number_leads_to_the_list_behind_it(ops, site, host):
         assert ops.get(address.replace("&amp;", "&")).status_code == 200, address
 
 
-def test_the_verdict_on_the_chain_is_that_of_its_checks(ops, host, monkeypatch):
+def test_the_verdict_about_the_chain_comes_from_its_verifications(ops, host, monkeypatch):
     assert tile(text(ops.get(PAGE)), "Audit trail").startswith("Not verified ")
     notary = Notary(monkeypatch)
     write_many(3)
@@ -70,7 +70,7 @@ def test_the_verdict_on_the_chain_is_that_of_its_checks(ops, host, monkeypatch):
 
 
 @pytest.mark.parametrize("silent_for", [None, 61])
-def test_without_a_worker_it_says_which_command_to_run(ops, host, silent_for):
+def test_without_a_worker_the_alarm_names_the_command_to_run(ops, host, silent_for):
     if silent_for:
         host.seen_at = timezone.now() - timedelta(seconds=silent_for)
         host.save()
@@ -82,18 +82,18 @@ def test_without_a_worker_it_says_which_command_to_run(ops, host, silent_for):
     assert "<code>manage.py workers</code>" in shown
 
 
-def test_an_alarm_says_since_when_it_rings(ops, host, site):
+def test_an_alarm_shows_when_it_began(ops, host, site):
     hold(site)
     assert "Since <time" not in text(ops.get(PAGE))
     alerts.update_alerts(timezone.now() - timedelta(hours=3))
     assert "Since <time" in text(ops.get(PAGE))
 
 
-def test_with_one_there_is_no_red_banner(ops, host):
+def test_with_a_running_worker_there_is_no_alarm(ops, host):
     assert "sl-verdict" not in text(ops.get(PAGE))
 
 
-def test_a_site_at_its_limit_is_named_with_what_waits(ops, host):
+def test_a_portal_at_its_limit_is_shown_with_the_waiting_documents(ops, host):
     site = make_site("0204", rate_per_second=1.0, burst=5)
     make_batch(site, 14)
     PortalLimitState.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
@@ -107,20 +107,20 @@ def test_a_site_at_its_limit_is_named_with_what_waits(ops, host):
     assert re.search(r">(4\d|50)%<", shown)
 
 
-def test_a_portal_that_does_not_answer_is_listed_with_its_next_probe(ops, host, site):
+def test_a_portal_that_does_not_respond_is_listed_with_its_next_attempt(ops, host, site):
     later = int((time.time() + 300) * 1e6)
     PortalLimitState.objects.create(portal=site.portal, breaker="OPEN", shut_until=later)
     assert "Not responding" in text(ops.get(PAGE))
 
 
-def test_what_is_wrong_with_the_settings_is_said_with_what_to_do(ops, host, settings):
+def test_problems_of_the_settings_are_shown_with_advice(ops, host, settings):
     settings.SHIFT_SECONDS = 7200
     shown = text(ops.get(PAGE))
     assert "A shift of more than an hour keeps a worker from being recycled." in shown
     assert "Set SHIFT_SECONDS to 3600 or less." in shown
 
 
-def test_the_fragment_has_the_live_parts_alone(ops, host, site):
+def test_the_fragment_contains_only_the_live_parts(ops, host, site):
     make_read(site, "cv")
     fragment = text(ops.get(PAGE, headers={"X-Fragment": "1"}))
     page = text(ops.get(PAGE))
@@ -131,7 +131,7 @@ def test_the_fragment_has_the_live_parts_alone(ops, host, site):
     assert 'data-poll="10000"' in page
 
 
-def test_no_chart_is_without_its_table_and_nothing_has_a_style(ops, host, site):
+def test_every_chart_has_a_table_and_no_styles(ops, host, site):
     make_read(site, "cv")
     shown = text(ops.get(PAGE))
     assert shown.count('role="img"') == 2
@@ -139,7 +139,7 @@ def test_no_chart_is_without_its_table_and_nothing_has_a_style(ops, host, site):
     assert "style=" not in shown
 
 
-def test_it_takes_as_many_queries_for_much_as_for_little(ops, host, site):
+def test_the_number_of_queries_does_not_grow_with_the_work(ops, host, site):
     def queries():
         with CaptureQueriesContext(connection) as counted:
             ops.get(PAGE, headers={"X-Fragment": "1"})

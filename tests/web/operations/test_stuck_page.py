@@ -9,7 +9,7 @@ from audit.ledger import queries
 from ingestion.models import Chunk, Document
 from tests.factories import make_batch, make_leased
 from tests.web.operations.conftest import hold
-from tests.web.test_required import text
+from tests.web.test_required_documents import text
 
 PAGE = "/admin/ops/stuck/"
 WHY = "The portal was repaired this morning."
@@ -20,11 +20,11 @@ def states(documents):
     return list(rows.values_list("state", flat=True))
 
 
-def test_when_nothing_is_it_says_so(ops):
+def test_the_page_says_that_there_are_no_stuck_items(ops):
     assert "There are no stuck items." in text(ops.get(PAGE))
 
 
-def test_what_was_chosen_goes_back_into_the_queue_and_the_rest_stays(ops, site):
+def test_selected_documents_return_to_the_queue_and_the_others_stay(ops, site):
     held = hold(site, 3)
     sent = {"what": "chosen", "chosen": [held[0].pk, held[2].pk], "reason": WHY}
     answer = ops.post(f"{PAGE}retry/", sent, follow=True)
@@ -36,7 +36,7 @@ def test_what_was_chosen_goes_back_into_the_queue_and_the_rest_stays(ops, site):
     assert entry.detail["reason"] == WHY
 
 
-def test_all_of_one_reason_go_back_together(ops, site):
+def test_all_documents_of_one_reason_return_to_the_queue_together(ops, site):
     one, other = hold(site, 2), hold(site, 2, "PORTAL_UNAVAILABLE")
     sent = {"what": "all", "code": "PORTAL_UNAVAILABLE", "reason": WHY}
     ops.post(f"{PAGE}retry/", sent)
@@ -52,7 +52,7 @@ def test_all_of_one_reason_go_back_together(ops, site):
         ({"what": "chosen", "chosen": "1 OR 1=1", "reason": WHY}, "Select at least one"),
     ],
 )
-def test_what_is_not_complete_comes_back_and_nothing_is_done(ops, site, sent, said):
+def test_an_incomplete_form_is_shown_again_and_changes_nothing(ops, site, sent, said):
     held = hold(site)
     answer = ops.post(f"{PAGE}retry/", sent)
     assert answer.status_code == 400
@@ -63,7 +63,7 @@ def test_what_is_not_complete_comes_back_and_nothing_is_done(ops, site, sent, sa
     assert states(held) == ["HELD"]
 
 
-def test_a_lease_that_nobody_renews_is_released_with_a_reason(ops, site):
+def test_an_expired_lease_is_released_with_a_reason(ops, site):
     chunk, _ = make_leased(2, site)
     Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(minutes=1))
     assert "Expired leases" in text(ops.get(PAGE))
@@ -73,7 +73,7 @@ def test_a_lease_that_nobody_renews_is_released_with_a_reason(ops, site):
     assert (entry.event, entry.detail["reason"]) == ("chunk.released", WHY)
 
 
-def test_what_is_past_its_deadline_is_due_at_once(ops, site):
+def test_documents_past_their_deadline_are_retried_at_once(ops, site):
     [document] = make_batch(site).documents.all()
     past = timezone.now() - timedelta(days=2)
     Document.objects.update(failing_since=past)
@@ -84,7 +84,7 @@ def test_what_is_past_its_deadline_is_due_at_once(ops, site):
 
 
 @pytest.mark.parametrize("address", ["retry/", "release/", "now/"])
-def test_who_may_not_operate_does_nothing(as_role, signed_in, site, address):
+def test_people_without_the_permission_cannot_act_on_stuck_items(as_role, signed_in, site, address):
     held = hold(site)
     sent = {"what": "all", "chosen": held[0].pk, "reason": WHY}
     assert signed_in.post(PAGE + address, sent).status_code == 403
@@ -93,11 +93,11 @@ def test_who_may_not_operate_does_nothing(as_role, signed_in, site, address):
 
 
 @pytest.mark.parametrize("address", ["retry/", "release/", "now/"])
-def test_nothing_is_done_by_a_link(ops, address):
+def test_stuck_items_are_not_changed_by_get_requests(ops, address):
     assert ops.get(PAGE + address).status_code == 405
 
 
-def test_held_documents_are_narrowed_by_reason_and_come_in_pages(ops, site, monkeypatch):
+def test_held_documents_are_filtered_by_reason_and_paged(ops, site, monkeypatch):
     monkeypatch.setattr("web.operations.stuck.ITEMS_PER_PAGE", 2)
     hold(site, 3)
     hold(site, 1, "PORTAL_UNAVAILABLE")

@@ -37,11 +37,11 @@ def others(packet):
     return site
 
 
-def test_nothing_was_exported_yet(affairs):
+def test_the_page_says_that_no_export_was_requested_yet(affairs):
     assert "No export has been requested yet" in text(affairs.get(PAGE))
 
 
-def test_the_first_step_keeps_what_was_chosen_before(affairs):
+def test_the_first_step_keeps_the_earlier_selection(affairs):
     page = affairs.get(f"{PAGE}new/?site=0203&doc_id=cv").content.decode()
     assert 'value="0203"' in page
     assert 'value="cv"' in page
@@ -57,7 +57,7 @@ def test_the_first_step_keeps_what_was_chosen_before(affairs):
     ],
 )
 @pytest.mark.requirement("R11")
-def test_the_second_step_says_how_much_it_is_and_asks_for_just_that(
+def test_the_second_step_shows_the_number_of_entries_and_requests_exactly_these(
     affairs, work, packet, query, expected
 ):
     number = queries.count_entries(expected)
@@ -77,7 +77,7 @@ def test_a_packet_is_exported_with_its_batch(affairs, packet):
     assert packet.reference in text(affairs.get(PAGE))
 
 
-def test_a_period_is_asked_for_with_its_last_day_included(affairs, packet):
+def test_a_period_includes_its_last_day(affairs, packet):
     affairs.post(f"{CHECK}?since=2026-01-01&until=2099-01-31")
     chosen = background_jobs.latest_jobs(KIND, 1)[0].arguments
     assert chosen["since"] == "2026-01-01T00:00:00.000000Z"
@@ -96,9 +96,7 @@ def test_a_period_is_asked_for_with_its_last_day_included(affairs, packet):
         ("since=2026-02-01&until=2026-01-01", "The end date is before the start date"),
     ],
 )
-def test_a_choice_that_cannot_be_meant_is_explained_and_exports_nothing(
-    affairs, others, query, said
-):
+def test_an_invalid_selection_is_explained_and_exports_nothing(affairs, others, query, said):
     Study.objects.create(protocol_number="EMPTY-1")
     answer = affairs.post(f"{CHECK}?{query}")
     assert answer.status_code == 400
@@ -106,14 +104,14 @@ def test_a_choice_that_cannot_be_meant_is_explained_and_exports_nothing(
     assert not background_jobs.latest_jobs(KIND, 1)
 
 
-def test_a_choice_without_entries_is_not_asked_for(affairs, packet):
+def test_a_selection_without_entries_cannot_be_exported(affairs, packet):
     answer = affairs.post(f"{CHECK}?until=2020-01-01")
     assert "No entries match" in text(answer)
     assert not background_jobs.latest_jobs(KIND, 1)
 
 
 @pytest.mark.requirement("R11")
-def test_a_finished_export_lists_its_files_and_what_an_inspector_runs(affairs, made):
+def test_a_finished_export_lists_its_files_and_the_command_for_inspectors(affairs, made):
     shown = text(affairs.get(made))
     content = b"".join(affairs.get(f"{made}file/").streaming_content)
     with zipfile.ZipFile(io.BytesIO(content)) as package:
@@ -125,7 +123,7 @@ def test_a_finished_export_lists_its_files_and_what_an_inspector_runs(affairs, m
     assert "This is a partial export" not in shown
 
 
-def test_a_part_says_so_where_it_says_what_an_inspector_runs(affairs, work, packet):
+def test_a_partial_export_says_so_beside_the_command_for_inspectors(affairs, work, packet):
     address = affairs.post(f"{CHECK}?packet={packet.reference}").url
     work()
     shown = text(affairs.get(address))
@@ -135,7 +133,7 @@ def test_a_part_says_so_where_it_says_what_an_inspector_runs(affairs, work, pack
 
 @pytest.mark.requirement("R07")
 @pytest.mark.requirement("R11")
-def test_a_packet_that_is_exported_and_taken_away_is_on_record_twice(affairs, work, packet):
+def test_creation_and_download_of_an_export_are_recorded(affairs, work, packet):
     address = affairs.post(f"{CHECK}?packet={packet.reference}").url
     work()
     taken = affairs.get(f"{address}file/")
@@ -146,7 +144,7 @@ def test_a_packet_that_is_exported_and_taken_away_is_on_record_twice(affairs, wo
     assert events[:2] == ["ledger.export_downloaded", "ledger.exported"]
 
 
-def test_a_download_is_an_attachment_and_streamed(affairs, made):
+def test_an_export_is_streamed_as_an_attachment(affairs, made):
     answer = affairs.get(f"{made}file/")
     assert answer.streaming
     name = Path(background_jobs.latest_jobs(KIND, 1)[0].result["path"]).name
@@ -155,19 +153,19 @@ def test_a_download_is_an_attachment_and_streamed(affairs, made):
     assert b"".join(answer.streaming_content).startswith(b"PK")
 
 
-def test_until_it_is_made_there_is_nothing_to_download(affairs, packet):
+def test_an_unfinished_export_cannot_be_downloaded(affairs, packet):
     address = affairs.post(CHECK).url
     assert "Creating the export" in text(affairs.get(address))
     assert affairs.get(f"{address}file/").status_code == 404
 
 
-def test_a_package_that_was_removed_is_missed_politely(affairs, made):
+def test_a_removed_package_is_reported_as_removed(affairs, made):
     Path(background_jobs.latest_jobs(KIND, 1)[0].result["path"]).unlink()
     assert "no longer available" in text(affairs.get(made))
     assert affairs.get(f"{made}file/").status_code == 404
 
 
-def test_an_export_that_failed_says_why(affairs, work, packet, settings):
+def test_a_failed_export_shows_the_reason(affairs, work, packet, settings):
     address = affairs.post(CHECK).url
     settings.EXPORT_DIR.write_text("no folder")
     work()
@@ -177,27 +175,27 @@ def test_an_export_that_failed_says_why(affairs, work, packet, settings):
 
 @pytest.mark.requirement("R15")
 @pytest.mark.parametrize("role", ["QA reviewers", "Operations"])
-def test_only_regulatory_affairs_exports_and_downloads(as_role, made, role):
+def test_only_regulatory_affairs_can_export_and_download(as_role, made, role):
     client = as_role(role)
     for address in (PAGE, f"{PAGE}new/", CHECK, made, f"{made}file/"):
         assert client.get(address).status_code == 403
     assert client.post(CHECK).status_code == 403
 
 
-def test_others_see_nothing_of_it(client, mara, made):
+def test_other_roles_cannot_see_exports(client, mara, made):
     client.force_login(mara)
     assert client.get(f"{made}file/").status_code == 403
     client.logout()
     assert client.get(f"{made}file/").url == f"/login/?next={made}file/"
 
 
-def test_a_check_is_no_export(affairs, packet):
+def test_a_verification_job_is_not_shown_as_an_export(affairs, packet):
     check = affairs.post("/admin/audit/verify/now/").url
     assert affairs.get(check).status_code == 200
     assert affairs.get(check.replace("/verify/", "/export/")).status_code == 404
 
 
-def test_the_list_takes_as_many_queries_for_many_exports(
+def test_the_number_of_queries_does_not_grow_with_the_exports(
     affairs, packet, django_assert_max_num_queries
 ):
     for _ in range(10):

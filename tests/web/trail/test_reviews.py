@@ -44,14 +44,14 @@ def test_an_empty_trail_needs_no_review(affairs):
     assert "No review has been signed yet" in shown
 
 
-def test_the_page_says_when_the_next_review_is_due(affairs, packet):
+def test_the_page_shows_when_the_next_review_is_due(affairs, packet):
     due = TODAY + timedelta(days=29)
     shown = text(affairs.get(PAGE))
     assert f"The next review is due on {due.day} {due:%b %Y}" in shown
 
 
 @pytest.mark.requirement("R13")
-def test_an_overdue_review_is_said_on_the_page_and_by_status(affairs, packet, long_ago, capsys):
+def test_an_overdue_review_is_shown_and_reported_by_status(affairs, packet, long_ago, capsys):
     assert "A review has been overdue since 3 Feb 2026" in text(affairs.get(PAGE))
     call_command("status")
     said = capsys.readouterr().out
@@ -85,7 +85,7 @@ def test_a_signed_review_is_listed_with_name_time_and_meaning(affairs, packet, l
 @pytest.mark.parametrize(
     "wrong", [{"password": "wrong horse"}, {"username": "somebody"}, {"password": ""}]
 )
-def test_without_ones_own_name_and_password_nothing_is_signed_and_nothing_is_lost(
+def test_a_review_needs_the_persons_own_name_and_password_and_keeps_the_entered_text(
     affairs, packet, wrong
 ):
     answer = affairs.post(NEW, given(**wrong))
@@ -106,25 +106,25 @@ def test_without_ones_own_name_and_password_nothing_is_signed_and_nothing_is_los
     ],
     ids=["future", "order", "findings", "site", "outcome"],
 )
-def test_a_review_that_cannot_be_meant_is_explained(affairs, packet, wrong, said):
+def test_an_invalid_review_is_explained(affairs, packet, wrong, said):
     answer = affairs.post(NEW, given(**wrong))
     assert answer.status_code == 400
     assert said in text(answer)
     assert not reviewed()
 
 
-def test_a_review_may_be_of_one_site(affairs, packet):
+def test_a_review_can_be_limited_to_one_site(affairs, packet):
     shown = text(affairs.post(NEW, given(site="0203"), follow=True))
     assert "Site 0203" in shown
     assert reviewed()[0].site == "0203"
 
 
-def test_qa_reviews_too(as_role, packet):
+def test_qa_can_review_the_trail(as_role, packet):
     client = as_role("QA reviewers")
     assert client.post(NEW, given(username="qa")).status_code == 302
 
 
-def test_others_do_not_review(client, as_role, mara, packet):
+def test_other_roles_cannot_review_the_trail(client, as_role, mara, packet):
     assert client.get(PAGE).url == f"/login/?next={PAGE}"
     for forbidden in (mara, None):
         client.force_login(mara) if forbidden else as_role("Operations")
@@ -133,11 +133,11 @@ def test_others_do_not_review(client, as_role, mara, packet):
     assert not reviewed()
 
 
-def test_a_review_that_never_was_is_not_there(affairs):
+def test_a_review_that_does_not_exist_is_not_found(affairs):
     assert affairs.get(f"{PAGE}7/").status_code == 404
 
 
-def test_the_list_takes_as_many_queries_for_many_reviews(
+def test_the_number_of_queries_does_not_grow_with_the_reviews(
     affairs, packet, django_assert_max_num_queries
 ):
     for _ in range(25):

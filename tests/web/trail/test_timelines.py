@@ -33,14 +33,16 @@ def text(answer):
 
 
 @pytest.mark.parametrize("role", SEERS, ids=["qa", "affairs", "admin"])
-def test_who_may_see_the_trail_sees_all_of_its_pages(as_role, addresses, role):
+def test_people_with_access_can_see_all_pages_of_the_trail(as_role, addresses, role):
     client = as_role(role)
     for address in addresses:
         assert client.get(address).status_code == 200
 
 
 @pytest.mark.requirement("R15")
-def test_others_are_refused_and_strangers_sent_to_the_sign_in(client, as_role, mara, addresses):
+def test_other_roles_are_refused_and_strangers_are_redirected_to_sign_in(
+    client, as_role, mara, addresses
+):
     for address in addresses:
         assert client.get(address).url == f"/login/?next={address}"
     as_role("Operations")
@@ -51,14 +53,14 @@ def test_others_are_refused_and_strangers_sent_to_the_sign_in(client, as_role, m
         assert client.get(address).status_code == 403
 
 
-def test_pages_of_the_trail_are_for_reading(affairs, addresses):
+def test_pages_of_the_trail_accept_only_reading(affairs, addresses):
     for address in addresses:
         assert affairs.post(address).status_code == 405
         assert "no-store" in affairs.get(address).headers["Cache-Control"]
 
 
 @pytest.mark.requirement("R11")
-def test_a_documents_trail_says_what_happened_who_when_and_why(affairs, packet):
+def test_the_trail_of_a_document_shows_what_happened_who_when_and_why(affairs, packet):
     document = packet.documents.get(state="REJECTED")
     page = affairs.get(f"/admin/audit/document/{document.pk}/")
     shown = text(page)
@@ -75,7 +77,7 @@ def test_a_documents_trail_says_what_happened_who_when_and_why(affairs, packet):
 
 
 @pytest.mark.requirement("R10")
-def test_every_time_says_that_it_is_utc_on_the_trails_pages_and_in_the_admin(
+def test_every_time_is_marked_as_utc_on_pages_of_the_trail_and_in_the_admin(
     affairs, addresses, packet
 ):
     document = packet.documents.first()
@@ -87,7 +89,7 @@ def test_every_time_says_that_it_is_utc_on_the_trails_pages_and_in_the_admin(
     assert re.search(r"Received at: \d+ \w+ \d{4}, \d\d:\d\d UTC", record)
 
 
-def test_a_document_comes_with_all_of_its_versions(affairs, site, mara):
+def test_the_trail_of_a_document_contains_all_of_its_versions(affairs, site, mara):
     first = make_packet(site, mara, REJECTED).documents.get()
     second = make_packet(site, mara, FILED).documents.get()
     assert first.doc_id == second.doc_id
@@ -96,7 +98,7 @@ def test_a_document_comes_with_all_of_its_versions(affairs, site, mara):
     assert "Checking → Filed" in shown
 
 
-def test_several_versions_are_told_apart_and_a_single_one_is_not_numbered(affairs, site, mara):
+def test_several_versions_are_numbered_and_a_single_one_is_not(affairs, site, mara):
     make_packet(site, mara, REJECTED, kinds=("irb-approval",))
     second = make_packet(site, mara, FILED, kinds=("irb-approval",)).documents.get()
     only = make_packet(site, mara, FILED, kinds=("delegation-log",)).documents.get()
@@ -108,7 +110,9 @@ def test_several_versions_are_told_apart_and_a_single_one_is_not_numbered(affair
     )
 
 
-def test_a_packets_trail_has_its_documents_and_its_batch_and_no_others(affairs, packet, site, mara):
+def test_the_trail_of_a_packet_contains_its_documents_and_its_batch_only(
+    affairs, packet, site, mara
+):
     other = make_packet(site, mara, FILED, kinds=("form-fda-1572",))
     shown = affairs.get(f"/admin/audit/packet/{packet.reference}/").context["lines"]
     subjects = {line.subject for line in shown}
@@ -117,7 +121,7 @@ def test_a_packets_trail_has_its_documents_and_its_batch_and_no_others(affairs, 
     assert other.documents.get().subject not in subjects
 
 
-def test_a_person_is_named_as_they_were_called_then(affairs, db):
+def test_a_person_has_the_name_of_the_time_of_the_entry(affairs, db):
     with ledger():
         detail = {"printed_name": "Ana <Old> Name", "reason": "She asked for it."}
         record("site.changed", subject="site:1", n=1, by=Actor("user:77"), detail=detail)
@@ -130,7 +134,7 @@ def test_a_person_is_named_as_they_were_called_then(affairs, db):
 
 
 @pytest.mark.requirement("R40")
-def test_the_trail_says_siteledger_and_in_full_which_process(affairs, packet):
+def test_the_trail_shows_the_product_name_and_the_complete_process(affairs, packet):
     with ledger():
         record("site.changed", subject="site:1", n=1, by=Actor("system:load_sites"))
     answer = affairs.get("/admin/audit/")
@@ -139,7 +143,7 @@ def test_the_trail_says_siteledger_and_in_full_which_process(affairs, packet):
         assert f"Actor {add_process(actor)} " in text(answer)
 
 
-def test_a_sites_trail_goes_page_by_page_from_the_newest(affairs, site):
+def test_the_trail_of_a_site_is_paged_from_the_newest_entry(affairs, site):
     with ledger():
         for n in range(60):
             record("site.changed", subject="site:1", n=n, by=Actor("system:tests"), site="0203")
@@ -151,7 +155,7 @@ def test_a_sites_trail_goes_page_by_page_from_the_newest(affairs, site):
     assert not rest.context["older"]
 
 
-def test_a_place_in_the_trail_that_nobody_gave_out_does_no_harm(affairs, packet):
+def test_an_unknown_position_in_the_trail_is_harmless(affairs, packet):
     for before in ("0", "-1", "x", "9" * 30):
         assert affairs.get(f"/admin/audit/?before={before}").status_code == 200
 
@@ -171,7 +175,7 @@ def test_a_place_in_the_trail_that_nobody_gave_out_does_no_harm(affairs, packet)
         ("", {1, 2, 3}),
     ],
 )
-def test_a_search_finds_what_all_of_its_fields_fit(affairs, mara, query, found):
+def test_a_search_finds_the_entries_that_match_all_fields(affairs, mara, query, found):
     make_site("0204")
     facts = {"subject": "document:1", "by": Actor("system:worker"), "site": "0203"}
     with ledger():
@@ -192,17 +196,17 @@ def test_a_search_finds_what_all_of_its_fields_fit(affairs, mara, query, found):
         ("since=soon", "Enter a valid date"),
     ],
 )
-def test_a_search_that_cannot_be_meant_is_explained(affairs, query, said):
+def test_an_invalid_search_is_explained(affairs, query, said):
     shown = text(affairs.get(f"/admin/audit/?{query}"))
     assert said in shown
     assert "Clear the search" in shown
 
 
-def test_an_empty_trail_says_so(affairs):
+def test_an_empty_trail_is_explained(affairs):
     assert "The audit trail has no entries yet" in text(affairs.get("/admin/audit/"))
 
 
-def test_what_is_not_there_is_not_there(affairs, site):
+def test_records_that_do_not_exist_are_not_found(affairs, site):
     for address in ("document/77", "packet/PKT-1999-0001", "site/none"):
         assert affairs.get(f"/admin/audit/{address}/").status_code == 404
     assert "The audit trail has no entries for this site" in text(
@@ -210,7 +214,7 @@ def test_what_is_not_there_is_not_there(affairs, site):
     )
 
 
-def test_the_trail_takes_as_many_queries_for_many_entries_and_people(affairs, packet, site):
+def test_the_number_of_queries_does_not_grow_with_entries_and_people(affairs, packet, site):
     document = packet.documents.first()
     addresses = [
         "/admin/audit/",
@@ -230,9 +234,7 @@ def test_the_trail_takes_as_many_queries_for_many_entries_and_people(affairs, pa
     assert count_queries() == few
 
 
-def test_pages_of_records_lead_to_their_trail_for_those_who_may_see_it(
-    client, affairs, mara, packet
-):
+def test_pages_of_records_link_to_their_trail_for_people_with_access(client, affairs, mara, packet):
     document = packet.documents.first()
     links = {
         f"/documents/{document.pk}/": f"/admin/audit/document/{document.pk}/",
@@ -246,6 +248,6 @@ def test_pages_of_records_lead_to_their_trail_for_those_who_may_see_it(
         assert "/admin/audit/" not in client.get(page).content.decode()
 
 
-def test_the_admins_own_list_of_entries_is_where_it_was(affairs, packet):
+def test_the_list_of_entries_in_the_admin_keeps_its_address(affairs, packet):
     assert affairs.get("/admin/audit/entry/").status_code == 200
     assert affairs.get("/admin/audit/entry/1/change/").status_code == 200

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ingestion.storage.archive import get_archive
-from tests.browser.test_a_coordinators_way import fits
+from tests.browser.test_coordinator import fits
 from tests.factories import make_site, make_user
 from tests.web.scenes import FILED, make_packet
 
@@ -18,7 +18,7 @@ pytestmark = [
 CONTENT = b"%PDF-1.7 the approval, as it came"
 
 
-def test_a_coordinator_signs_for_a_copy_and_takes_it_away(signed_in, tmp_path):
+def test_a_coordinator_signs_and_downloads_a_certified_copy(signed_in, tmp_path):
     site = make_site("0203")
     mara = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
     document = make_packet(site, mara, FILED, content=CONTENT).documents.get()

@@ -34,7 +34,7 @@ def downloads(document):
 
 
 @pytest.mark.requirement("R07")
-def test_a_download_is_on_record_with_whose_and_which_bytes(signed_in, mara, document):
+def test_a_download_records_the_document_and_its_checksum(signed_in, mara, document):
     address = f"/documents/{document.pk}/file/"
     answer = signed_in.get(address, headers={"X-Request-ID": "trace-7"})
     assert b"".join(answer.streaming_content) == BYTES
@@ -46,7 +46,7 @@ def test_a_download_is_on_record_with_whose_and_which_bytes(signed_in, mara, doc
 
 
 @pytest.mark.requirement("R07")
-def test_a_look_at_the_headers_or_the_page_is_no_download(signed_in, document):
+def test_head_requests_and_page_views_are_not_recorded_as_downloads(signed_in, document):
     answer = signed_in.head(f"/documents/{document.pk}/file/")
     for close in answer._resource_closers:  # as a server does; close() would end the connection
         close()
@@ -55,20 +55,20 @@ def test_a_look_at_the_headers_or_the_page_is_no_download(signed_in, document):
 
 
 @pytest.mark.requirement("R15")
-def test_what_is_refused_to_a_stranger_is_no_download(stranger, document):
+def test_a_refused_download_is_not_recorded_as_a_download(stranger, document):
     assert stranger.get(f"/documents/{document.pk}/file/").status_code == 404
     assert downloads(document) == []
 
 
 @pytest.mark.requirement("R07")
-def test_without_its_entry_not_a_byte_leaves(signed_in, document, settings):
+def test_no_byte_is_sent_without_its_entry(signed_in, document, settings):
     settings.AUDIT_TRAIL = "another"  # the ledger refuses to be gone on with under another name
     signed_in.raise_request_exception = False
     answer = signed_in.get(f"/documents/{document.pk}/file/")
     assert (answer.status_code, BYTES in answer.content) == (500, False)
 
 
-def test_a_page_writes_nothing(signed_in, document):
+def test_reading_pages_records_nothing(signed_in, document):
     for address in ("/", f"/documents/{document.pk}/", f"/packets/{document.packet.reference}/"):
         with CaptureQueriesContext(connection) as queries:
             signed_in.get(address)
@@ -77,7 +77,7 @@ def test_a_page_writes_nothing(signed_in, document):
 
 
 @pytest.mark.requirement("R08")
-def test_an_upload_that_comes_back_is_on_record_with_what_was_wrong_with_it(signed_in, mara):
+def test_upload_errors_are_recorded(signed_in, mara):
     send(signed_in, **{"file-0": pdf("scan0001.pdf"), "type-0": "", "file-1": pdf("a.docx")})
     assert not Packet.objects.exists()
     (entry,) = latest()
@@ -94,7 +94,7 @@ def test_an_upload_that_comes_back_is_on_record_with_what_was_wrong_with_it(sign
 
 
 @pytest.mark.requirement("R08")
-def test_the_prompt_and_what_was_changed_after_it_are_both_on_record(signed_in, mara):
+def test_the_confirmation_of_a_type_and_the_later_change_are_recorded(signed_in, mara):
     send(signed_in, **{"file-0": pdf("scan0001.pdf"), "type-0": ""})
     kept = DraftFile.objects.get()
     send(signed_in, **{f"type-k{kept.pk}": "irb-approval"})

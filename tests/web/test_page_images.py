@@ -50,7 +50,7 @@ def picture(client, document, page=1):
     return client.get(f"/documents/{document.pk}/pages/{page}/")
 
 
-def test_a_page_is_a_picture_that_only_their_own_browser_keeps(signed_in, sent):
+def test_a_page_image_is_stored_only_by_the_browser_of_the_person(signed_in, sent):
     answer = picture(signed_in, sent(REJECTED), 2)
     assert answer.headers["Content-Type"] == "image/webp"
     assert answer.content[:4] == b"RIFF"
@@ -63,7 +63,7 @@ def test_a_page_is_a_picture_that_only_their_own_browser_keeps(signed_in, sent):
 
 
 @pytest.mark.requirement("R07")
-def test_that_somebody_looked_is_on_record_once_an_hour(signed_in, sent, mara):
+def test_a_view_of_a_page_is_recorded_once_an_hour(signed_in, sent, mara):
     document = sent(REJECTED)
     for page in (1, 2, 1):
         picture(signed_in, document, page)
@@ -72,23 +72,25 @@ def test_that_somebody_looked_is_on_record_once_an_hour(signed_in, sent, mara):
 
 
 @pytest.mark.requirement("R15")
-def test_another_sites_page_does_not_exist(stranger, sent):
+def test_pages_of_another_site_are_not_found(stranger, sent):
     assert picture(stranger, sent(FILED)).status_code == 404
 
 
-def test_nobody_sees_a_page_without_signing_in(client, sent):
+def test_page_images_require_sign_in(client, sent):
     assert picture(client, sent(FILED)).status_code == 302
 
 
 @pytest.mark.parametrize("decided", [IN_REVIEW, HARMFUL], ids=["review", "quarantine"])
-def test_what_qa_has_in_hand_is_for_qa_alone(client, sent, mara, ines, reviewer, decided):
+def test_only_qa_can_see_the_pages_of_a_document_in_review(
+    client, sent, mara, ines, reviewer, decided
+):
     document = sent(decided)
     for person, status in ((mara, 404), (ines, 404), (reviewer, 200)):
         client.force_login(person)
         assert picture(client, document).status_code == status
 
 
-def test_what_may_do_harm_stays_withheld_when_it_was_sent_back(client, sent, mara):
+def test_a_suspicious_file_stays_withheld_after_its_return(client, sent, mara):
     document = sent(HARMFUL)
     with ledger():
         transitions.move_document(document, DocumentState.REJECTED)
@@ -97,11 +99,11 @@ def test_what_may_do_harm_stays_withheld_when_it_was_sent_back(client, sent, mar
 
 
 @pytest.mark.parametrize("page", [0, 3])
-def test_a_page_that_cannot_be_drawn_is_not_found(signed_in, sent, page):
+def test_a_page_that_cannot_be_rendered_is_not_found(signed_in, sent, page):
     assert picture(signed_in, sent(REJECTED), page).status_code == 404
 
 
-def test_the_place_where_a_signature_is_missing_is_marked(sent, mara):
+def test_the_area_of_a_missing_signature_is_marked(sent, mara):
     area = DocumentSignature(SignatureState.EMPTY, 2, Box(100.0, 500.0, 372.0, 584.0))
     document = sent(dataclasses.replace(REJECTED, signature=area))
     findings = document.findings.all()
@@ -111,7 +113,7 @@ def test_the_place_where_a_signature_is_missing_is_marked(sent, mara):
     assert build_page_image(mara, document, findings, page=1).marked_areas == ()
 
 
-def test_an_entry_that_is_not_as_expected_is_marked(sent, reviewer):
+def test_the_area_of_an_unexpected_value_is_marked(sent, reviewer):
     box = Box(200.0, 100.0, 230.0, 112.0)
     named = FieldValue("site_number", "0417", 1, "native", 100.0, box=box)
     document = sent(dataclasses.replace(IN_REVIEW, fields=(named,)))
@@ -119,6 +121,6 @@ def test_an_entry_that_is_not_as_expected_is_marked(sent, reviewer):
     assert image.marked_areas == (MarkedArea(196.0, 96.0, 38.0, 20.0),)
 
 
-def test_there_is_no_picture_for_who_may_not_look(sent, mara):
+def test_people_without_access_get_no_page_image(sent, mara):
     document = sent(IN_REVIEW)
     assert build_page_image(mara, document, document.findings.all(), page=1) is None

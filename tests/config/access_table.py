@@ -9,33 +9,33 @@ NOBODY = "nobody"
 ENDED = "somebody of regulatory affairs whose days are over"
 OWN = "a coordinator of the site"
 OTHER = "a coordinator of another site"
-HOMELESS = "a coordinator without a site"
-BARE = "staff without a role"
+WITHOUT_SITE = "a coordinator without a site"
+WITHOUT_ROLE = "staff without a role"
 QA, LEAD, AFFAIRS, OPS = "QA reviewers", "QA leads", "Regulatory affairs", "Operations"
 AUDITOR, ADMIN = "Auditors", "an administrator"
 
 OUTSIDE = {NOBODY, ENDED}
-COORDINATORS = {OWN, OTHER, HOMELESS}
+COORDINATORS = {OWN, OTHER, WITHOUT_SITE}
 ROLES = {QA, LEAD, AFFAIRS, OPS, AUDITOR, ADMIN}
-STAFF = ROLES | {BARE}
+STAFF = ROLES | {WITHOUT_ROLE}
 SIGNED_IN = COORDINATORS | STAFF
 EVERYBODY = SIGNED_IN | OUTSIDE
-REFUSED_IN_EVERY_WAY = {NOBODY, OTHER, BARE, AUDITOR, OPS}  # between them
+REFUSED_IN_EVERY_WAY = {NOBODY, OTHER, WITHOUT_ROLE, AUDITOR, OPS}  # between them
 SEE_SITE = ROLES | {OWN}
-SEE_NOTHING = {NOBODY, ENDED, OTHER, HOMELESS, BARE}  # of the site
+SEE_NOTHING = {NOBODY, ENDED, OTHER, WITHOUT_SITE, WITHOUT_ROLE}  # of the site
 
 WRITERS = SIGNED_IN - {AUDITOR}
 REVIEWERS = {QA, LEAD}  # no administrator, whatever else they may
 TRAIL = {QA, LEAD, AFFAIRS, AUDITOR, ADMIN}
-PROVERS = {AFFAIRS, ADMIN}
+VERIFIERS = {AFFAIRS, ADMIN}
 EXPORTERS = {AFFAIRS, AUDITOR, ADMIN}
 OPERATORS = {OPS, ADMIN}
 PEOPLE = {AFFAIRS, AUDITOR, ADMIN}
-NONE: set[str] = set()
+NO_ROLE: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class AccessRule:
     """`see`: GET and HEAD. `send`: POST. `refused`: what the others are told who are signed in."""
 
     see: set[str]
@@ -43,16 +43,16 @@ class Door:
     refused: int = 403
 
 
-def _page(people: set[str], refused: int = 403) -> Door:
-    return Door(people, NONE, refused)
+def _page(people: set[str], refused: int = 403) -> AccessRule:
+    return AccessRule(people, NO_ROLE, refused)
 
 
-def _post(people: set[str], refused: int = 403) -> Door:
-    return Door(NONE, people, refused)
+def _post(people: set[str], refused: int = 403) -> AccessRule:
+    return AccessRule(NO_ROLE, people, refused)
 
 
-def _form(people: set[str], refused: int = 403) -> Door:
-    return Door(people, people, refused)
+def _form(people: set[str], refused: int = 403) -> AccessRule:
+    return AccessRule(people, people, refused)
 
 
 PAGES = {
@@ -64,13 +64,13 @@ PAGES = {
     "account": _page(SIGNED_IN),
     "account_code": _form(SIGNED_IN),
     "account_training": _post(WRITERS),
-    "account_policy": Door(SIGNED_IN, WRITERS),
-    "account_mail": Door(SIGNED_IN, WRITERS),
+    "account_policy": AccessRule(SIGNED_IN, WRITERS),
+    "account_mail": AccessRule(SIGNED_IN, WRITERS),
     "account_identity": _post(WRITERS),
     "password_link": _form(EVERYBODY),
     "approvals": _page(OPERATORS),
     "approval": _form(OPERATORS),
-    "access_review": Door(PEOPLE, {AFFAIRS, ADMIN}),
+    "access_review": AccessRule(PEOPLE, {AFFAIRS, ADMIN}),
     "access_table": _page(PEOPLE),
     "help": _page(SIGNED_IN),
     "help_rejections": _page(SIGNED_IN),
@@ -80,7 +80,7 @@ PAGES = {
     "required_csv": _page(SIGNED_IN),
     "figures": _page(SIGNED_IN),
     "upload": _form(WRITERS),
-    "draft_files": Door(SIGNED_IN, WRITERS),
+    "draft_files": AccessRule(SIGNED_IN, WRITERS),
     "upload_allowed": _page(SIGNED_IN, 401),  # what nginx asks
     "resumable_uploads": _post(WRITERS, 401),
     "resumable_upload": _page({OWN}, 401),  # another person's upload does not exist
@@ -91,13 +91,13 @@ PAGES = {
     "packet": _page(SEE_SITE, 404),
     "receipt": _page(SEE_SITE, 404),
     "document": _page(SEE_SITE, 404),
-    "original": Door(SEE_SITE, OPERATORS, 404),  # who have to say why
+    "original": AccessRule(SEE_SITE, OPERATORS, 404),  # who have to say why
     "page_image": _page(SEE_SITE, 404),
     "correct": _form({OWN}, 404),
     "redeclare": _form({OWN}, 404),
     "retry": _post({OWN}, 404),
     "ask": _form({OWN}, 404),
-    "certified_copies": Door(SEE_SITE, SEE_SITE - {AUDITOR}, 404),
+    "certified_copies": AccessRule(SEE_SITE, SEE_SITE - {AUDITOR}, 404),
     "certified_copy": _page({OWN}, 404),  # whoever signed for it
     "required_of": _page(SEE_SITE, 404),
     "trail": _page(TRAIL),
@@ -105,7 +105,7 @@ PAGES = {
     "trail_packet": _page(TRAIL),
     "trail_site": _page(TRAIL),
     "trail_chain": _page(TRAIL),
-    "trail_check_now": _post(PROVERS),
+    "trail_check_now": _post(VERIFIERS),
     "trail_check": _page(TRAIL),
     "trail_exports": _page(EXPORTERS),
     "trail_export_choose": _page(EXPORTERS),
@@ -125,28 +125,28 @@ PAGES = {
     "ops_retry": _post(OPERATORS),
     "ops_at_once": _post(OPERATORS),
     "ops_release": _post(OPERATORS),
-    "admin:index": Door(STAFF, STAFF - {AUDITOR}),
-    "admin:login": Door(STAFF, STAFF - {AUDITOR}),
-    "admin:logout": Door(NONE, STAFF - {AUDITOR}),
-    "admin:password_change": Door(STAFF, STAFF - {AUDITOR}),
+    "admin:index": AccessRule(STAFF, STAFF - {AUDITOR}),
+    "admin:login": AccessRule(STAFF, STAFF - {AUDITOR}),
+    "admin:logout": AccessRule(NO_ROLE, STAFF - {AUDITOR}),
+    "admin:password_change": AccessRule(STAFF, STAFF - {AUDITOR}),
     "admin:password_change_done": _page(STAFF),
     "admin:jsi18n": _page(STAFF),
-    "admin:autocomplete": Door(NONE, NONE),  # no page of ours uses it
-    "admin:view_on_site": Door(NONE, NONE, 404),  # nor this
-    "admin:app_list": Door(ROLES, ROLES - {AUDITOR}, 404),
-    "admin:admin/(?P<url>.*)$": Door(NONE, NONE, 404),
+    "admin:autocomplete": AccessRule(NO_ROLE, NO_ROLE),  # no page of ours uses it
+    "admin:view_on_site": AccessRule(NO_ROLE, NO_ROLE, 404),  # nor this
+    "admin:app_list": AccessRule(ROLES, ROLES - {AUDITOR}, 404),
+    "admin:admin/(?P<url>.*)$": AccessRule(NO_ROLE, NO_ROLE, 404),
     # For machines. The numbers: from this one, or with a token of operations.
     "healthz": _page(EVERYBODY),
     "readyz": _page(EVERYBODY),
     "metrics": _page(EVERYBODY),
     "api:openapi-json": _form(EVERYBODY),
     "api:openapi-view": _form(EVERYBODY),
-    "api:api-root": Door(NONE, NONE, 404),
+    "api:api-root": AccessRule(NO_ROLE, NO_ROLE, 404),
 }
 
 # Of the interface for programs: the methods, and the scope that each asks for. No session opens it.
 READ, DOWNLOAD, SUBMIT, OPERATE = "read", "download", "submit", "operate"
-INTERFACE = {
+API_ACCESS = {
     "api:submit": {"POST": {SUBMIT}},
     "api:submit_open_packet": {"POST": {SUBMIT}},
     "api:open_packet": {"GET": {SUBMIT}, "DELETE": {SUBMIT}},
@@ -181,7 +181,7 @@ class Model:
 
 
 def _read(people: set[str]) -> Model:
-    return Model(people, NONE, NONE, NONE)
+    return Model(people, NO_ROLE, NO_ROLE, NO_ROLE)
 
 
 WAIVERS = ROLES - {OPS, AUDITOR, ADMIN}
@@ -191,35 +191,37 @@ MODELS = {
     "ingestion_chunk": _read(OPERATORS),
     **{f"django_q_{name}": _read(OPERATORS) for name in ("failure", "schedule", "success", "ormq")},
     **{
-        f"ingestion_{name}": Model(ROLES, PROVERS, PROVERS, PROVERS)
+        f"ingestion_{name}": Model(ROLES, VERIFIERS, VERIFIERS, VERIFIERS)
         for name in ("requireddocument", "siterequirement", "validityoverride")
     },
-    "ingestion_waiver": Model(ROLES, WAIVERS, WAIVERS, NONE),
-    "clinical_sites_legalhold": Model(ROLES - {OPS}, PROVERS, PROVERS, NONE),
-    "clinical_sites_study": Model(ROLES, OPERATORS, OPERATORS | {AFFAIRS}, NONE),
+    "ingestion_waiver": Model(ROLES, WAIVERS, WAIVERS, NO_ROLE),
+    "clinical_sites_legalhold": Model(ROLES - {OPS}, VERIFIERS, VERIFIERS, NO_ROLE),
+    "clinical_sites_study": Model(ROLES, OPERATORS, OPERATORS | {AFFAIRS}, NO_ROLE),
     "clinical_sites_portal": Model(OPERATORS, OPERATORS, OPERATORS, {ADMIN}),
-    "clinical_sites_site": Model(ROLES, OPERATORS, OPERATORS, NONE),
-    "clinical_sites_user": Model(PEOPLE, {ADMIN}, {ADMIN}, NONE),
+    "clinical_sites_site": Model(ROLES, OPERATORS, OPERATORS, NO_ROLE),
+    "clinical_sites_user": Model(PEOPLE, {ADMIN}, {ADMIN}, NO_ROLE),
     "clinical_sites_membership": _read(PEOPLE),
-    "clinical_sites_apitoken": Model(OPERATORS, OPERATORS, OPERATORS, NONE),
+    "clinical_sites_apitoken": Model(OPERATORS, OPERATORS, OPERATORS, NO_ROLE),
     "audit_entry": _read(TRAIL),
 }
 
 
-def _pages_of(name: str, model: Model) -> dict[str, Door]:
+def _pages_of(name: str, model: Model) -> dict[str, AccessRule]:
     """The admin looks a row up for any method, so who sees it may send a GET's question by POST."""
     asks = model.see - {AUDITOR}
     app, _, label = name.rpartition("_")
     return {
-        f"admin:{name}_changelist": Door(model.see, asks),
-        f"admin:{name}_history": Door(model.see, asks),
+        f"admin:{name}_changelist": AccessRule(model.see, asks),
+        f"admin:{name}_history": AccessRule(model.see, asks),
         f"admin:{name}_add": _form(model.add),
-        f"admin:{name}_change": Door(model.see, model.change),
+        f"admin:{name}_change": AccessRule(model.see, model.change),
         f"admin:{name}_delete": _form(model.delete),
-        f"admin:admin/{app}/{label}/<path:object_id>/": Door(STAFF, STAFF - {AUDITOR}),  # leads on
+        f"admin:admin/{app}/{label}/<path:object_id>/": AccessRule(
+            STAFF, STAFF - {AUDITOR}
+        ),  # leads on
     }
 
 
-DOORS = dict(PAGES)
+ACCESS = dict(PAGES)
 for _name, _model in MODELS.items():
-    DOORS |= _pages_of(_name, _model)
+    ACCESS |= _pages_of(_name, _model)

@@ -108,7 +108,7 @@ def _own(settings, tmp_path):
         pytest.param(True, id="in-each-state-and-theme", marks=pytest.mark.slow),
     ],
 )
-def test_every_page_is_for_everybody(open_page, signed_in, tmp_path, at_everything):
+def test_every_page_is_accessible(open_page, signed_in, tmp_path, at_everything):
     look, found = Look(at_everything=at_everything), people()
     tab = open_page()
     for page in pages.SIGNED_OUT:

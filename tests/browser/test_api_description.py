@@ -5,7 +5,7 @@ import pytest
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_the_description_is_drawn_from_our_own_files(open_page):
+def test_the_api_description_loads_only_local_files(open_page):
     page = open_page()
     page.goto("/api/v1/docs")
     page.get_by_text("Submit a packet").wait_for()

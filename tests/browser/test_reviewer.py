@@ -15,7 +15,7 @@ from ingestion.review.review_requests import request_review
 from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
 from ingestion.rules.fields.extraction import FieldValue
 from ingestion.storage.archive import get_archive
-from tests.browser.test_a_coordinators_way import fits
+from tests.browser.test_coordinator import fits
 from tests.factories import make_site, make_user
 from tests.ingestion.reading.documents import make_pdf
 from tests.ingestion.review.scenes import decide, lead, reviewer
@@ -74,7 +74,7 @@ def page(signed_in, ines):
     return signed_in(ines, viewport={"width": 1200, "height": 900})
 
 
-def test_a_reviewer_walks_through_queue_and_pages_by_keyboard(page, two):
+def test_a_reviewer_uses_queue_and_pages_with_the_keyboard(page, two):
     page.goto("/admin/review/")
     shoot(page, "queue")
     page.get_by_role("link", name="IRB approval, site 0203").first.focus()
@@ -108,7 +108,7 @@ def test_escape_closes_the_dialog_and_the_focus_returns(page, two):
 
 @pytest.mark.requirement("R24")
 @pytest.mark.requirement("R25")
-def test_a_reviewer_signs_by_keyboard_and_a_wrong_password_loses_nothing(
+def test_a_reviewer_signs_with_the_keyboard_and_a_wrong_password_keeps_the_text(
     through_the_door, ines, two
 ):
     first, second = two
@@ -153,7 +153,7 @@ def test_a_signature_is_shown_with_the_decision(page, two, ines):
     shoot(page, "decided")
 
 
-def test_the_second_of_two_reviewers_is_told_and_loses_nothing(page, sent):
+def test_the_second_of_two_reviewers_sees_the_conflict_and_keeps_the_text(page, sent):
     document, _ = sent(DOUBTED)
     rafael = reviewer("rafael", "Rafael Duarte")
     page.goto(f"/admin/review/{document.pk}/")
@@ -169,7 +169,7 @@ def test_the_second_of_two_reviewers_is_told_and_loses_nothing(page, sent):
     assert Document.objects.get().qa_decisions.count() == 1
 
 
-def test_a_page_that_cannot_be_drawn_blocks_no_decision(page, sent):
+def test_a_missing_page_image_does_not_block_a_decision(page, sent):
     document, _ = sent(DOUBTED, content=b"%PDF-1.7 a letter")
     page.goto(f"/admin/review/{document.pk}/")
     expect(
@@ -188,7 +188,7 @@ def test_a_page_that_cannot_be_drawn_blocks_no_decision(page, sent):
     assert Document.objects.get().state == "RETURNED"
 
 
-def test_without_javascript_everything_is_a_page(through_the_door, sent, ines):
+def test_without_javascript_every_form_is_a_page(through_the_door, sent, ines):
     document, mara = sent(UNSIGNED_PAGE)
     request_review(document, "It is signed, on the back of page 2.\nPlease look again.", user=mara)
     viewport = {"width": 320, "height": 900}
@@ -215,7 +215,7 @@ def test_without_javascript_everything_is_a_page(through_the_door, sent, ines):
     assert decided(document, ines) == "document.overridden"
 
 
-def test_what_was_filed_in_error_is_withdrawn_from_its_page(signed_in, sent, ines):
+def test_a_document_filed_in_error_is_withdrawn_from_its_page(signed_in, sent, ines):
     document, _ = sent(FILED)
     page = signed_in(ines, viewport={"width": 320, "height": 900})
     page.goto(f"/documents/{document.pk}/")
@@ -231,7 +231,7 @@ def test_what_was_filed_in_error_is_withdrawn_from_its_page(signed_in, sent, ine
     assert Document.objects.get().state == "WITHDRAWN"
 
 
-def test_many_of_one_reason_are_returned_with_one_note(signed_in, sent, ines):
+def test_several_documents_of_one_reason_are_returned_with_one_note(signed_in, sent, ines):
     sent(DOUBTED)
     sent(DOUBTED, content=make_pdf(pages=3))
     page = signed_in(ines, viewport={"width": 320, "height": 900})

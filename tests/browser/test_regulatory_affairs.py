@@ -49,7 +49,7 @@ def packet():
     return make_packet(site, mara, FILED, REJECTED)
 
 
-def test_a_documents_trail_is_found_from_the_document_and_read(through_the_door, rafael, packet):
+def test_the_trail_of_a_document_is_reached_from_its_page(through_the_door, rafael, packet):
     page = through_the_door(rafael)
     expect(page.locator("h1")).to_have_text("Audit trail")
     page.goto(f"/documents/{packet.documents.get(state='REJECTED').pk}/")
@@ -62,7 +62,7 @@ def test_a_documents_trail_is_found_from_the_document_and_read(through_the_door,
     expect(entry.locator("pre")).to_contain_text("SIGNATURE_MISSING")
 
 
-def test_the_chain_is_checked_while_one_watches(signed_in, rafael, packet, work):
+def test_the_chain_is_verified_while_the_page_is_open(signed_in, rafael, packet, work):
     page = signed_in(rafael)
     page.goto("/admin/audit/")
     page.get_by_role("link", name="Verification", exact=True).click()
@@ -86,7 +86,7 @@ def test_a_review_of_the_trail_is_signed(through_the_door, rafael, packet):
     assert (entry.event, entry.actor) == ("ledger.reviewed", rafael.actor_name)
 
 
-def test_an_export_is_made_and_downloaded_without_javascript(signed_in, rafael, packet, work):
+def test_an_export_is_created_and_downloaded_without_javascript(signed_in, rafael, packet, work):
     page = signed_in(rafael, java_script_enabled=False)
     page.goto("/admin/audit/export/")
     page.get_by_role("link", name="Export audit trail").click()

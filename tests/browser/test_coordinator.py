@@ -68,7 +68,7 @@ def send(page, files):
     page.wait_for_url("**/packets/PKT-*/")
 
 
-def test_a_packet_is_sent_and_seen_to_be_filed(through_the_door, mara, files):
+def test_a_packet_is_sent_and_filed(through_the_door, mara, files):
     page = through_the_door(mara)
     page.get_by_role("link", name="Upload a packet").first.click()
     choose(page, files)
@@ -93,7 +93,7 @@ def is_on_record(document, person):
     return (first.actor, last.event) == (person.actor_name, "document.filed")
 
 
-def test_a_mistake_is_named_where_it_is_and_nothing_is_lost(signed_in, mara, files):
+def test_an_error_is_shown_at_its_input_and_nothing_is_lost(signed_in, mara, files):
     page = signed_in(mara)
     page.goto("/packets/new/")
     cv = {"name": "cv.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-"}
@@ -112,7 +112,7 @@ def test_a_mistake_is_named_where_it_is_and_nothing_is_lost(signed_in, mara, fil
     }
 
 
-def test_what_is_focused_stays_focused_while_the_page_renews_itself(signed_in, mara, files):
+def test_the_focus_stays_while_the_page_updates_itself(signed_in, mara, files):
     page = signed_in(mara)
     send(page, files)
     link = page.get_by_role("link", name="Delegation_log.pdf")
@@ -122,7 +122,7 @@ def test_what_is_focused_stays_focused_while_the_page_renews_itself(signed_in, m
     expect(link).to_be_focused()
 
 
-def test_a_lost_connection_is_told_and_found_again(signed_in, mara, files):
+def test_a_lost_connection_is_shown_and_restored(signed_in, mara, files):
     page = signed_in(mara)
     send(page, files)
     page.context.set_offline(True)

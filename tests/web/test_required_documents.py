@@ -37,14 +37,14 @@ def contradict(site):
     return form, make_read(site, "protocol-signature-page", investigator=OTHER)
 
 
-def test_a_new_site_sees_what_it_needs_and_where_to_send_it(page):
+def test_a_new_site_sees_its_required_documents_and_where_to_upload_them(page):
     shown = page()
     assert shown.count("Missing") == 10
     assert "0 of 10 complete" in shown
     assert "/packets/new/?site=0203&amp;type=irb-approval" in shown
 
 
-def test_a_contradiction_names_both_documents_what_they_say_and_what_to_do(page, site):
+def test_a_conflict_names_both_documents_and_what_to_do(page, site):
     form, signed = contradict(site)
     shown = page()
     said = f"The Form FDA 1572 names {PI}, but the signed protocol page names {OTHER}."
@@ -54,7 +54,7 @@ def test_a_contradiction_names_both_documents_what_they_say_and_what_to_do(page,
         assert f'href="/documents/{document.pk}/"' in shown.split("to resolve<")[1]
 
 
-def test_somebody_who_is_named_is_asked_for_by_name(page, site, signed_in):
+def test_a_missing_document_of_a_named_person_is_listed_with_the_name(page, site, signed_in):
     form, _ = contradict(site)
     shown = page()
     assert "type=cv&amp;person=Jonas%20Weber" in shown
@@ -64,7 +64,7 @@ def test_somebody_who_is_named_is_asked_for_by_name(page, site, signed_in):
     assert said in text(signed_in.get(f"/packets/{form.packet.reference}/"))
 
 
-def test_each_standing_is_said_with_its_day_or_its_reason(page, site, signed_in):
+def test_each_status_is_shown_with_its_date_or_its_reason(page, site, signed_in):
     make_read(site, "medical-licence", expiry_date=today(20))
     make_read(site, "lab-certification", expiry_date=today(-3))
     make_read(site, "irb-approval", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
@@ -78,12 +78,12 @@ def test_each_standing_is_said_with_its_day_or_its_reason(page, site, signed_in)
         assert all(word in shown for word in ("Rejected", "In review", "Waived", "One person"))
 
 
-def test_what_is_typed_on_a_document_is_shown_and_not_run(page, site):
+def test_markup_in_a_document_is_displayed_and_not_run(page, site):
     make_read(site, "form-fda-1572", subinvestigators="<script>alert(1)</script> Weber")
     assert "<script>alert" not in page()
 
 
-def test_the_only_site_is_shown_at_once_and_several_are_listed(client, signed_in, mara, site):
+def test_a_single_site_is_shown_directly_and_several_are_listed(client, signed_in, mara, site):
     assert signed_in.get("/sites/").url == "/sites/0203/"
     client.force_login(make_user(sites=(site, make_site("0417"))))
     listed = text(client.get("/sites/"))
@@ -91,12 +91,12 @@ def test_the_only_site_is_shown_at_once_and_several_are_listed(client, signed_in
     assert 'href="/sites/0417/"' in listed
 
 
-def test_somebody_without_a_site_is_told_so(client, db):
+def test_people_without_a_site_are_told_to_ask_for_one(client, db):
     client.force_login(make_user())
     assert "You are not assigned to a site yet" in text(client.get("/sites/"))
 
 
-def test_staff_see_all_sites_and_are_offered_no_upload(client, ines, site):
+def test_staff_see_all_sites_and_no_upload_links(client, ines, site):
     make_site("0417")
     client.force_login(ines)
     assert "0417" in text(client.get("/sites/"))
@@ -104,12 +104,12 @@ def test_staff_see_all_sites_and_are_offered_no_upload(client, ines, site):
 
 
 @pytest.mark.parametrize("address", ["/sites/0999/", "/sites/0203/x/"])
-def test_another_sites_needs_do_not_exist(signed_in, address):
+def test_requirements_of_another_site_are_not_found(signed_in, address):
     make_site("0999")
     assert signed_in.get(address).status_code == 404
 
 
-def test_a_site_number_with_odd_signs_has_a_page(client, db):
+def test_site_numbers_with_special_characters_have_a_page(client, db):
     site = make_site("BER 02/03@a")
     client.force_login(make_user(sites=(site, make_site())))
     listed = text(client.get("/sites/")).split('href="')
@@ -117,7 +117,7 @@ def test_a_site_number_with_odd_signs_has_a_page(client, db):
     assert "BER 02/03@a" in text(client.get(address))
 
 
-def test_a_packets_page_shows_what_its_documents_contradict(signed_in, site, mara):
+def test_the_packet_page_shows_conflicts_of_its_documents(signed_in, site, mara):
     packet = make_packet(site, mara, FILED)
     address = f"/packets/{packet.reference}/"
     contradict(site)
@@ -126,7 +126,7 @@ def test_a_packets_page_shows_what_its_documents_contradict(signed_in, site, mar
     assert "to resolve" in text(signed_in.get(f"/packets/{form.packet.reference}/"))
 
 
-def test_while_a_packet_is_checked_nothing_is_compared(signed_in, site, mara):
+def test_conflicts_are_not_shown_while_a_packet_is_checked(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     contradict(site)
     shown = text(signed_in.get(f"/packets/{packet.reference}/"))

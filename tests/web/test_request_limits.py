@@ -22,29 +22,29 @@ def small(settings):
 
 
 @pytest.mark.parametrize("path", ["/login/", "/session/", "/logout/", "/help/"])
-def test_no_stranger_sends_more_than_a_form_holds(db, path):
+def test_a_stranger_cannot_send_more_than_a_small_form(db, path):
     assert declare(Client(), path).status_code == 413
 
 
-def test_a_stranger_with_files_is_sent_to_the_sign_in_and_nothing_is_read(db):
+def test_an_upload_by_a_stranger_is_redirected_to_sign_in_before_its_body_is_read(db):
     answer = declare(Client(), "/packets/new/")
     assert answer.url == "/login/?next=/packets/new/"
 
 
 @pytest.mark.parametrize("path", ["/packets/new/", "/packets/new/files/"])
-def test_more_than_a_packet_holds_is_not_read(signed_in, path):
+def test_a_body_larger_than_a_packet_is_not_read(signed_in, path):
     answer = declare(signed_in, path)
     assert answer.status_code == 413
     assert "larger than a packet can be" in answer.content.decode()
 
 
-def test_a_packet_of_many_large_files_is_taken_in(signed_in, small, settings):
+def test_a_packet_of_many_large_files_is_accepted(signed_in, small, settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
     sent = send(signed_in, **{"file-0": pdf(content=b"%PDF-1.7 " + bytes(900_000))})
     assert DraftFile.objects.exists() or sent.status_code == 302
 
 
-def test_a_file_that_is_too_large_is_counted_and_not_kept(signed_in, small):
+def test_bytes_of_a_file_that_is_too_large_are_counted_but_not_stored(signed_in, small):
     body = encode_multipart(BOUNDARY, {"file": pdf(content=b"%PDF-1.7 " + bytes(1_900_000))})
     answer = signed_in.generic("POST", "/packets/new/files/", body, content_type=MULTIPART_CONTENT)
     assert answer.status_code == 422
@@ -52,7 +52,7 @@ def test_a_file_that_is_too_large_is_counted_and_not_kept(signed_in, small):
     assert not DraftFile.objects.exists()
 
 
-def test_the_disk_never_holds_more_than_a_document_may_have(small):
+def test_the_temporary_file_never_exceeds_the_size_of_a_document(small):
     """A gigabyte that comes in blocks: they are looked at one by one, and gone."""
     file, block = LimitedUploadHandler(), bytes(64 * 1024)
     file.new_file("file", "large.pdf", "application/pdf", None)

@@ -10,7 +10,7 @@ from samples.documents import make_sample
 from samples.faults import DocumentFault
 from samples.people_and_sites import SITES
 from sites.models import Study
-from tests.browser.test_a_coordinators_way import choose, fits, work
+from tests.browser.test_coordinator import choose, fits, work
 from tests.factories import make_site, make_user
 
 pytestmark = [
@@ -50,7 +50,7 @@ def is_drawn(picture):
     return picture.evaluate("picture => picture.decode().then(() => picture.naturalWidth > 0)")
 
 
-def test_what_is_wrong_is_shown_on_a_picture_of_the_page(page):
+def test_the_finding_is_marked_on_the_image_of_the_page(page):
     page.locator("summary").click()
     picture = page.locator(".sl-sheet img")
     assert is_drawn(picture)
@@ -61,7 +61,7 @@ def test_what_is_wrong_is_shown_on_a_picture_of_the_page(page):
     assert fits(page)
 
 
-def test_a_corrected_file_takes_its_place_and_both_say_so(page, tmp_path):
+def test_a_corrected_file_replaces_the_rejected_one_and_both_link_to_each_other(page, tmp_path):
     page.get_by_role("link", name="Upload a corrected file").click()
     expect(page.locator("h1")).to_have_text("Upload a corrected file")
     expect(page.get_by_role("button", name="Select file")).to_be_visible()
@@ -85,7 +85,7 @@ def test_a_corrected_file_takes_its_place_and_both_say_so(page, tmp_path):
     expect(page.locator("h2").first).to_have_text("Nothing needs your attention")
 
 
-def test_a_site_asks_for_a_review_in_its_own_words(page):
+def test_a_site_requests_a_review_in_its_own_words(page):
     page.get_by_role("link", name="Request a review").click()
     page.get_by_role("button", name="Request a review").click()
     expect(page.get_by_role("alert")).to_contain_text("Describe what QA should look at.")

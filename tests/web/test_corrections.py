@@ -42,7 +42,7 @@ def shown(client, document):
     return client.get(f"/documents/{document.pk}/").content.decode()
 
 
-def test_the_form_knows_site_type_and_person(signed_in, site, mara):
+def test_the_form_of_a_correction_has_site_type_and_person_filled_in(signed_in, site, mara):
     document = make_packet(site, mara, REJECTED).documents.get()
     Document.objects.update(document_type="cv", doc_id="cv.helena-brandt")
     page = signed_in.get(f"/documents/{document.pk}/correct/").content.decode()
@@ -50,7 +50,7 @@ def test_the_form_knows_site_type_and_person(signed_in, site, mara):
     assert 'data-type="cv" data-person="Helena Brandt"' in page
 
 
-def test_old_and_new_name_each_other(signed_in, rejected):
+def test_document_and_correction_link_to_each_other(signed_in, rejected):
     new = sent(signed_in, rejected)
     assert (new.corrects, new.doc_id, new.state) == (rejected, rejected.doc_id, "RECEIVED")
     assert f'Replaces <a id="corrected-by-{new.pk}"' in shown(signed_in, new)
@@ -62,7 +62,7 @@ def test_old_and_new_name_each_other(signed_in, rejected):
 
 
 @pytest.mark.requirement("R07")
-def test_that_it_was_corrected_is_on_its_record(signed_in, mara, rejected):
+def test_the_ledger_records_a_correction(signed_in, mara, rejected):
     new = sent(signed_in, rejected)
     last = timeline(rejected.subject)[-1]
     assert (last.event, last.actor) == (corrections.CORRECTED, mara.actor_name)
@@ -81,7 +81,7 @@ def test_a_document_is_corrected_once(signed_in, rejected):
     assert DraftFile.objects.get().filename == "b.pdf"  # it is not lost
 
 
-def test_a_correction_that_is_sent_twice_is_one(signed_in, rejected):
+def test_a_correction_that_is_sent_twice_is_registered_once(signed_in, rejected):
     fields = {"file-0": pdf(), "type-0": "irb-approval"}
     first = correct(signed_in, rejected, **fields)
     second = correct(signed_in, rejected, **{"file-0": pdf(), "type-0": "irb-approval"})
@@ -90,7 +90,7 @@ def test_a_correction_that_is_sent_twice_is_one(signed_in, rejected):
 
 
 @pytest.mark.parametrize("came", [FILED, None])
-def test_what_is_on_file_or_not_decided_is_not_corrected(signed_in, site, mara, came):
+def test_documents_that_are_filed_or_undecided_cannot_be_corrected(signed_in, site, mara, came):
     document = make_packet(site, mara, came).documents.get()
     page = signed_in.get(f"/documents/{document.pk}/correct/")
     assert page.status_code == 409
@@ -98,20 +98,20 @@ def test_what_is_on_file_or_not_decided_is_not_corrected(signed_in, site, mara, 
     assert Document.objects.count() == 1
 
 
-def test_what_its_portal_calls_otherwise_keeps_its_name(signed_in, site):
+def test_a_correction_keeps_the_identifier_of_a_document_from_a_portal(signed_in, site):
     portals = make_batch(site, document_type="cv").documents.get()
     settle(portals.packet, verdict("REJECTED", UNSIGNED))
     new = sent(signed_in, portals, kind="cv")
     assert (new.doc_id, new.url) == (portals.doc_id, "")
 
 
-def test_a_correction_of_another_type_is_another_document(signed_in, rejected):
+def test_a_correction_with_another_type_is_a_different_document(signed_in, rejected):
     new = sent(signed_in, rejected, kind="cv", **{"person-0": "Jo Brandt"})
     assert (new.doc_id, new.corrects) == ("cv.jo-brandt", rejected)
     assert "Nothing needs your attention" in signed_in.get("/").content.decode()
 
 
-def test_a_correction_that_was_cancelled_may_be_sent_anew(signed_in, rejected):
+def test_a_cancelled_correction_can_be_sent_again(signed_in, rejected):
     new = sent(signed_in, rejected)
     batches.cancel_batch(new.batch, by=Actor("user:1", "ops"))
     assert corrections.explain_refusal(rejected) == ""
@@ -119,7 +119,7 @@ def test_a_correction_that_was_cancelled_may_be_sent_anew(signed_in, rejected):
 
 
 @pytest.mark.requirement("R15")
-def test_nobody_corrects_another_sites_document(stranger, rejected):
+def test_documents_of_another_site_cannot_be_corrected(stranger, rejected):
     own = f"/documents/{rejected.pk}/"
     for address in (f"{own}correct/", f"{own}ask/"):
         assert stranger.get(address).status_code == 404
@@ -129,14 +129,14 @@ def test_nobody_corrects_another_sites_document(stranger, rejected):
     assert stranger.post("/packets/new/files/", put).status_code == 404
 
 
-def test_staff_have_other_ways(client, ines, rejected):
+def test_staff_cannot_correct_documents(client, ines, rejected):
     client.force_login(ines)
     for way in ("correct", "ask"):
         assert client.get(f"/documents/{rejected.pk}/{way}/").status_code == 404
     assert "Upload a corrected file" not in shown(client, rejected)
 
 
-def test_a_question_goes_to_qa_word_for_word(signed_in, mara, rejected):
+def test_a_review_request_shows_the_exact_text_to_qa(signed_in, mara, rejected):
     words = "The signature is in the margin."
     answer = signed_in.post(f"/documents/{rejected.pk}/ask/", {"words": words})
     assert answer.url == f"/documents/{rejected.pk}/"
@@ -147,7 +147,7 @@ def test_a_question_goes_to_qa_word_for_word(signed_in, mara, rejected):
     assert words in shown(signed_in, rejected)
 
 
-def test_a_question_without_words_comes_back(signed_in, rejected):
+def test_a_review_request_without_text_is_refused(signed_in, rejected):
     answer = signed_in.post(f"/documents/{rejected.pk}/ask/", {"words": " "})
     assert answer.status_code == 422
     assert "Describe what QA should look at." in answer.content.decode()
@@ -155,7 +155,7 @@ def test_a_question_without_words_comes_back(signed_in, rejected):
     assert rejected.state == "REJECTED"
 
 
-def test_who_asks_again_reads_when_it_was_asked(signed_in, mara, rejected):
+def test_a_second_review_request_shows_the_date_of_the_first(signed_in, mara, rejected):
     asked = review_requests.request_review(rejected, "Look again.", user=mara).asked_at
     for answer in (
         signed_in.get(f"/documents/{rejected.pk}/ask/"),
@@ -166,7 +166,7 @@ def test_who_asks_again_reads_when_it_was_asked(signed_in, mara, rejected):
         assert f"A review was already requested on {day}." in answer.content.decode()
 
 
-def test_what_is_on_file_needs_no_question(signed_in, site, mara):
+def test_a_filed_document_cannot_be_reviewed_on_request(signed_in, site, mara):
     document = make_packet(site, mara, FILED).documents.get()
     page = signed_in.get(f"/documents/{document.pk}/ask/")
     assert page.status_code == 409
@@ -182,7 +182,7 @@ def not_given(site):
     return document
 
 
-def test_what_a_portal_did_not_give_is_fetched_again(signed_in, mara, not_given):
+def test_a_failed_download_can_be_retried(signed_in, mara, not_given):
     page = shown(signed_in, not_given)
     assert "Retry download" in page
     assert "Upload the file here" in page
@@ -194,24 +194,24 @@ def test_what_a_portal_did_not_give_is_fetched_again(signed_in, mara, not_given)
     assert (last.event, last.actor) == ("document.tried_again", mara.actor_name)
 
 
-def test_who_tries_again_twice_reads_that_it_is_being_retried(signed_in, not_given):
+def test_a_second_retry_says_that_the_download_is_being_retried(signed_in, not_given):
     for _ in range(2):
         answer = signed_in.post(f"/documents/{not_given.pk}/retry/", follow=True)
     assert "The download is already being retried." in answer.content.decode()
 
 
-def test_what_was_read_and_rejected_is_not_fetched_again(signed_in, rejected, mara):
+def test_a_document_that_was_read_and_rejected_is_not_downloaded_again(signed_in, rejected, mara):
     answer = signed_in.post(f"/documents/{rejected.pk}/retry/", follow=True)
     assert "Only a failed download from a portal can be retried." in answer.content.decode()
     rejected.refresh_from_db()
     assert rejected.state == "REJECTED"
 
 
-def test_what_was_uploaded_in_its_place_is_not_fetched_again(signed_in, not_given):
+def test_a_document_with_a_correction_is_not_downloaded_again(signed_in, not_given):
     sent(signed_in, not_given, kind="cv")
     answer = signed_in.post(f"/documents/{not_given.pk}/retry/", follow=True)
     assert "A corrected file was already sent." in answer.content.decode()
 
 
-def test_to_try_again_is_no_page(signed_in, not_given):
+def test_the_retry_address_accepts_post_only(signed_in, not_given):
     assert signed_in.get(f"/documents/{not_given.pk}/retry/").status_code == 405

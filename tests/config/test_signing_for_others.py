@@ -5,19 +5,19 @@ import pytest
 from audit.ledger.queries import EntrySearch, count_entries
 from ingestion.models import Document
 from ingestion.review.decisions import get_version
-from tests.config import doors
-from tests.config.test_doors import house
+from tests.config import access_table
+from tests.config.test_access import installation
 
-__all__ = ["house"]
+__all__ = ["installation"]
 
 pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R23")]
 OF_QA = {"review_sign", "trail_review_new"}
 WHY = "The chair confirmed it by mail today."
 
 
-def forms(house):
+def forms(installation):
     """Address, what is filled in, and the event that it leads to."""
-    document = Document.objects.get(pk=house.known["pk"])
+    document = Document.objects.get(pk=installation.known["pk"])
     day = f"{document.received_at:%Y-%m-%d}"
     made_on = get_version(document)
     return {
@@ -43,13 +43,13 @@ def forms(house):
 @pytest.mark.parametrize(
     "form", ["certified_copies", "review_sign", "access_review", "trail_review_new"]
 )
-def test_it_is_their_own_name_or_none(house, form):
+def test_people_can_sign_only_in_their_own_name(installation, form):
     """Decisions and reviews of QA are no administrator's at all, under whatever name."""
-    administrator = house.client(doors.ADMIN)
-    address, filled_in, event = forms(house)[form]
+    administrator = installation.client(access_table.ADMIN)
+    address, filled_in, event = forms(installation)[form]
     before = count_entries(EntrySearch(event=event))
-    for who in (doors.LEAD, doors.AFFAIRS, doors.OWN):
-        theirs = {"username": house.people[who].username, "password": "correct horse"}
+    for who in (access_table.LEAD, access_table.AFFAIRS, access_table.OWN):
+        theirs = {"username": installation.people[who].username, "password": "correct horse"}
         refused = administrator.post(address, filled_in | theirs).status_code
         assert refused == (403 if form in OF_QA else 400)
     assert count_entries(EntrySearch(event=event)) == before
@@ -59,9 +59,11 @@ def test_it_is_their_own_name_or_none(house, form):
     assert count_entries(EntrySearch(event=event)) == before + (form not in OF_QA)
 
 
-def test_not_even_a_lead_decides_about_what_they_sent(house):
-    document = Document.objects.get(pk=house.known["pk"])
-    document.batch.submitted_by = house.people[doors.LEAD]
+def test_a_qa_lead_cannot_decide_about_a_document_that_they_sent(installation):
+    document = Document.objects.get(pk=installation.known["pk"])
+    document.batch.submitted_by = installation.people[access_table.LEAD]
     document.batch.save()
-    page = house.client(doors.LEAD).get(f"/admin/review/{document.pk}/sign/?action=withdraw")
+    page = installation.client(access_table.LEAD).get(
+        f"/admin/review/{document.pk}/sign/?action=withdraw"
+    )
     assert page.status_code == 403

@@ -33,7 +33,7 @@ from ingestion.models import (
 from ingestion.rules.findings import RuleFinding
 from sites import portal_approval
 from sites.models import ApiToken, LegalHold, TokenScope
-from tests.config import doors
+from tests.config import access_table
 from tests.factories import make_site, make_staff, make_user, verdict
 from tests.ingestion.reading.documents import make_pdf
 from tests.ingestion.review.scenes import REASON, decide, sender
@@ -44,9 +44,9 @@ REMARKED = verdict("ARCHIVED", RuleFinding("PACKET_INCOMPLETE", facts={"missing"
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Installation:
     known: dict[str, object]  # for `addresses.path_to`
-    people: dict[str, object]  # by the names of `doors`; None for nobody
+    people: dict[str, object]  # by the names of `access_table`; None for nobody
     queries: dict[str, str]  # what an address needs behind its path
     signs: tuple[str, ...]  # what tells of the site, the document or whoever sent it
     tokens: dict[str, str]  # secrets of programs: of the site, of another one, of operations
@@ -58,18 +58,18 @@ class House:
         return client
 
 
-def make_house() -> House:
+def make_installation() -> Installation:
     site, other = make_site(NUMBER), make_site("0999")
     site.name = NAME
     site.save()
     people = _people(site, other)
-    mara, admin = people[doors.OWN], people[doors.ADMIN]
+    mara, admin = people[access_table.OWN], people[access_table.ADMIN]
     document = _filed(site, mara)
     packet = document.packet
     kept = _kept(mara)
     opened = _opened(site)
     known = {
-        **_rows(site, document, admin, people[doors.QA]),
+        **_rows(site, document, admin, people[access_table.QA]),
         **_trail(document, mara, admin),
         "admin:app_list": "/admin/ingestion/",
         "admin:admin/(?P<url>.*)$": "/admin/nothing/here",
@@ -77,7 +77,7 @@ def make_house() -> House:
         "reference": packet.reference,
         "site_id": site.site_id,
         "page": 1,
-        "approval.pk": _asked(site, people[doors.OPS]).pk,
+        "approval.pk": _asked(site, people[access_table.OPS]).pk,
         "uidb64": "MQ",
         "token": "c0ffee-0123456789abcdef",
         "draft_file.pk": kept.pk,
@@ -94,23 +94,33 @@ def make_house() -> House:
     }
     signs = (NUMBER, NAME, FILE, packet.reference, mara.printed_name, document.sha256)
     queries = {"review_sign": "?action=withdraw", "trail_export_confirm": f"?site={NUMBER}"}
-    return House(known, people, queries, signs, _tokens(site, other, people[doors.OPS]))
+    return Installation(
+        known, people, queries, signs, _tokens(site, other, people[access_table.OPS])
+    )
 
 
 def _people(site, other):
     today = timezone.now().date()
     people = {
-        doors.NOBODY: None,
-        doors.ENDED: make_staff(doors.AFFAIRS, "past", access_until=today - timedelta(days=1)),
-        doors.OWN: make_user("mara", sites=(site,), printed_name="Mara Lindqvist-Quay"),
-        doors.OTHER: make_user("stranger", sites=(other,)),
-        doors.HOMELESS: make_user("homeless"),
-        doors.BARE: make_user("bare", is_staff=True),
-        doors.ADMIN: make_user("ada", is_staff=True, is_superuser=True),
+        access_table.NOBODY: None,
+        access_table.ENDED: make_staff(
+            access_table.AFFAIRS, "past", access_until=today - timedelta(days=1)
+        ),
+        access_table.OWN: make_user("mara", sites=(site,), printed_name="Mara Lindqvist-Quay"),
+        access_table.OTHER: make_user("stranger", sites=(other,)),
+        access_table.WITHOUT_SITE: make_user("homeless"),
+        access_table.WITHOUT_ROLE: make_user("bare", is_staff=True),
+        access_table.ADMIN: make_user("ada", is_staff=True, is_superuser=True),
     }
-    for role in (doors.QA, doors.LEAD, doors.AFFAIRS, doors.OPS, doors.AUDITOR):
+    for role in (
+        access_table.QA,
+        access_table.LEAD,
+        access_table.AFFAIRS,
+        access_table.OPS,
+        access_table.AUDITOR,
+    ):
         name = role.replace(" ", "-").lower()
-        until = today + timedelta(days=9) if role == doors.AUDITOR else None
+        until = today + timedelta(days=9) if role == access_table.AUDITOR else None
         people[role] = make_staff(role, name, access_until=until)
     return people
 

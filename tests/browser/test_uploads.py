@@ -10,7 +10,7 @@ from ingestion.intake import drafts
 from ingestion.models import Document, DraftFile, Packet
 from samples.documents import make_sample
 from samples.people_and_sites import SITES
-from tests.browser.test_a_coordinators_way import choose, fits
+from tests.browser.test_coordinator import choose, fits
 from tests.factories import make_site, make_user
 
 pytestmark = [
@@ -51,7 +51,7 @@ def kinds(page):
     return [each.input_value() for each in page.locator(".sl-row select").all()]
 
 
-def test_files_that_were_chosen_before_the_script_came_are_in_its_list(signed_in, mara, files):
+def test_files_selected_before_the_script_has_loaded_are_listed(signed_in, mara, files):
     page, asked = signed_in(mara), []
 
     def hold(route):  # a slow line: the form is there, its script is not
@@ -69,7 +69,7 @@ def test_files_that_were_chosen_before_the_script_came_are_in_its_list(signed_in
         expect(types.nth(number)).to_have_value(kind, timeout=PATIENCE)
 
 
-def test_a_file_chosen_in_the_picker_before_the_script_has_loaded_is_uploaded(
+def test_a_file_selected_in_the_picker_before_the_script_has_loaded_is_uploaded(
     signed_in, mara, files
 ):
     page, asked = signed_in(mara), []
@@ -81,7 +81,7 @@ def test_a_file_chosen_in_the_picker_before_the_script_has_loaded_is_uploaded(
     received(page, 1)
 
 
-def test_sending_goes_on_where_the_connection_was_lost(page, files):
+def test_an_upload_continues_after_a_lost_connection(page, files):
     answers = []
     page.on(
         "response", lambda got: answers.append(got.status) if got.url.endswith("/files/") else 0
@@ -100,7 +100,7 @@ def test_sending_goes_on_where_the_connection_was_lost(page, files):
     assert Document.objects.count() == 2
 
 
-def test_what_came_although_its_answer_was_lost_is_not_sent_again(page, files, monkeypatch):
+def test_a_file_whose_response_was_lost_is_not_sent_again(page, files, monkeypatch):
     take, kept = drafts.add_finished_upload, []
 
     def take_and_fall(upload):
@@ -117,7 +117,7 @@ def test_what_came_although_its_answer_was_lost_is_not_sent_again(page, files, m
     assert DraftFile.objects.count() == 1
 
 
-def test_a_page_that_was_closed_shows_what_is_there_already(page, files):
+def test_a_reopened_page_shows_the_saved_files(page, files):
     choose(page, *files)
     received(page, 2)
     expect(page.locator(".sl-row select").first).to_have_value("irb-approval", timeout=PATIENCE)
@@ -140,7 +140,7 @@ def test_a_page_that_was_closed_shows_what_is_there_already(page, files):
 
 
 @pytest.mark.requirement("R08")
-def test_who_says_otherwise_than_the_file_is_asked_once_and_it_is_on_record(page, files):
+def test_overruling_a_detected_type_needs_one_confirmation_which_is_recorded(page, files):
     choose(page, files[0])
     expect(page.locator(".sl-row select")).to_have_value("irb-approval", timeout=PATIENCE)
     expect(page.locator("[data-hint]")).to_contain_text("Type detected from the document")
@@ -167,13 +167,15 @@ def test_the_same_file_twice_is_one_row(page, files, tmp_path):
     expect(page.locator(".sl-row")).to_have_count(1)
 
 
-def test_without_javascript_a_file_need_not_be_chosen_twice(signed_in, mara, tmp_path):
+def test_without_javascript_a_saved_file_need_not_be_selected_again(signed_in, mara, tmp_path):
     (tmp_path / "scan0001.pdf").write_bytes(b"%PDF-1.7 nobody can tell")
     page = signed_in(mara, java_script_enabled=False, viewport={"width": 320, "height": 640})
     page.goto("/packets/new/")
     page.locator("#file-0").set_input_files(tmp_path / "scan0001.pdf")
     page.get_by_role("button", name="Send packet").click()
-    expect(page.get_by_role("link", name="Select a document type for scan0001.pdf.")).to_be_visible()
+    expect(
+        page.get_by_role("link", name="Select a document type for scan0001.pdf.")
+    ).to_be_visible()
     assert fits(page)
     page.get_by_label("Type of scan0001.pdf").select_option("irb-approval")
     page.get_by_role("button", name="Send packet").click()
@@ -181,7 +183,7 @@ def test_without_javascript_a_file_need_not_be_chosen_twice(signed_in, mara, tmp
     assert page.locator("h3").inner_text() == "IRB approval"
 
 
-def test_without_javascript_a_file_is_taken_out_again(signed_in, mara, files):
+def test_without_javascript_a_saved_file_can_be_removed(signed_in, mara, files):
     page = signed_in(mara, java_script_enabled=False)
     page.goto("/packets/new/")
     page.locator("#file-0").set_input_files(files[0])

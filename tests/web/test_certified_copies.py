@@ -92,7 +92,7 @@ def files(signed_in, document):
     return opened(fetched(signed_in, document))
 
 
-def test_the_original_is_in_it_unchanged_under_its_own_name(files, document):
+def test_the_package_contains_the_unchanged_original_under_its_own_name(files, document):
     assert files["original/irb-approval.pdf"] == CONTENT
     with get_archive().open(document.sha256) as kept:
         assert kept.read() == CONTENT
@@ -100,7 +100,7 @@ def test_the_original_is_in_it_unchanged_under_its_own_name(files, document):
 
 @pytest.mark.requirement("R25")
 @pytest.mark.requirement("R26")
-def test_the_signature_is_on_record_with_name_time_meaning_reason_and_the_bytes(files, document):
+def test_the_ledger_records_name_time_meaning_reason_and_checksum_of_the_signature(files, document):
     (entry,) = certified(document)
     assert (entry.sha256, entry.role) == (hashlib.sha256(CONTENT).hexdigest(), "site coordinator")
     assert entry.detail["printed_name"] == "Mara Lindqvist"
@@ -110,7 +110,7 @@ def test_the_signature_is_on_record_with_name_time_meaning_reason_and_the_bytes(
 
 
 @pytest.mark.requirement("R25")
-def test_the_certificate_says_what_is_certified_by_whom_and_why(files, document):
+def test_the_certificate_states_what_was_certified_by_whom_and_why(files, document):
     (entry,) = certified(document)
     shown = printed(files)
     for said in (
@@ -131,7 +131,7 @@ def test_the_certificate_says_what_is_certified_by_whom_and_why(files, document)
 
 
 @pytest.mark.requirement("R12")
-def test_the_certificate_says_whether_the_document_was_changed_since_it_first_came(
+def test_the_certificate_states_whether_the_document_changed_since_its_arrival(
     signed_in, document, site, mara, files
 ):
     assert "Sincefirstreceivednotchanged" in printed(files)
@@ -143,7 +143,9 @@ def test_the_certificate_says_whether_the_document_was_changed_since_it_first_ca
     assert f"SincefirstreceivedCHANGEDbyentry{came}Original" in again
 
 
-def test_the_shell_finds_the_copys_sums_and_its_entry_in_an_export(files, settings, tmp_path):
+def test_shell_commands_find_the_checksums_of_the_copy_and_its_entry_in_an_export(
+    files, settings, tmp_path
+):
     """By the commands of docs/audit-format.md."""
     publish(settings, tmp_path / "anchors")
     sign()
@@ -170,7 +172,7 @@ def in_the_shell(folder, package):
     ).stdout  # fmt: skip
 
 
-def test_its_trail_ends_with_the_entry_that_certifies_it(files, document):
+def test_the_trail_in_the_package_ends_with_the_certification(files, document):
     lines = files["trail.ndjson"].decode().splitlines()
     entries = queries.timeline(document.subject)
     assert [digest(line) for line in lines] == [entry.hash for entry in entries[: len(lines)]]
@@ -178,13 +180,13 @@ def test_its_trail_ends_with_the_entry_that_certifies_it(files, document):
     assert json.loads(lines[0])["event"] == "document.received"
 
 
-def test_what_is_known_of_it_is_beside_it(files, document):
+def test_the_package_contains_the_data_of_the_document(files, document):
     known = json.loads(files["document.json"])
     assert (known["site"], known["doc_id"]) == ("0203", document.doc_id)
     assert (known["sha256"], known["size"]) == (document.sha256, len(CONTENT))
 
 
-def test_the_same_signature_gives_the_same_bytes_also_when_names_have_changed(
+def test_the_same_signature_produces_the_same_bytes_after_names_have_changed(
     signed_in, document, site
 ):
     signed_in.post(page_of(document), given())
@@ -199,7 +201,7 @@ def test_the_same_signature_gives_the_same_bytes_also_when_names_have_changed(
 
 
 @pytest.mark.requirement("R07")
-def test_each_time_that_it_is_fetched_is_on_record(signed_in, document):
+def test_every_download_of_a_copy_is_recorded(signed_in, document):
     signed_in.post(page_of(document), given())
     for _ in range(2):
         fetched(signed_in, document)
@@ -209,7 +211,7 @@ def test_each_time_that_it_is_fetched_is_on_record(signed_in, document):
     assert {entry.detail["certified_by_entry"] for entry in taken} == {seq}
 
 
-def test_the_page_lists_what_one_has_signed_and_not_what_others_have(client, document, site, mara):
+def test_the_page_lists_only_the_copies_that_the_person_signed(client, document, site, mara):
     for person in (mara, make_user("otto", sites=(site,))):
         client.force_login(person)
         why = f"Needed by {person.username}, today."
@@ -232,9 +234,7 @@ def test_the_page_lists_what_one_has_signed_and_not_what_others_have(client, doc
     ],
     ids=["password", "name", "nothing", "little"],
 )
-def test_without_a_reason_and_ones_own_signature_nothing_is_certified_and_nothing_lost(
-    signed_in, document, wrong, said
-):
+def test_a_copy_needs_a_reason_and_the_persons_own_signature(signed_in, document, wrong, said):
     before = len(queries.timeline(document.subject))
     answer = signed_in.post(page_of(document), given(**wrong))
     page = answer.content.decode()
@@ -246,9 +246,7 @@ def test_without_a_reason_and_ones_own_signature_nothing_is_certified_and_nothin
 
 
 @pytest.mark.parametrize("decided", [REJECTED, IN_REVIEW, None], ids=["rejected", "review", "new"])
-def test_what_is_not_on_file_has_no_certified_copy_and_the_page_says_why(
-    signed_in, site, mara, decided
-):
+def test_a_document_that_is_not_on_file_has_no_certified_copy(signed_in, site, mara, decided):
     document = make_packet(site, mara, decided).documents.get()
     page = signed_in.get(page_of(document)).content.decode()
     assert "You can certify a document that is on file only." in page
@@ -257,7 +255,7 @@ def test_what_is_not_on_file_has_no_certified_copy_and_the_page_says_why(
     assert certified(document) == []
 
 
-def test_of_a_duplicate_the_page_leads_to_the_one_that_is_on_file(signed_in, document, site, mara):
+def test_the_page_of_a_duplicate_links_to_the_filed_document(signed_in, document, site, mara):
     again = make_packet(site, mara, FILED, content=CONTENT).documents.get()
     assert again.state == "DEDUPED"
     page = signed_in.get(page_of(again)).content.decode()
@@ -265,7 +263,7 @@ def test_of_a_duplicate_the_page_leads_to_the_one_that_is_on_file(signed_in, doc
     assert signed_in.post(page_of(again), given()).status_code == 409
 
 
-def test_bytes_that_are_not_those_filed_are_not_certified_and_that_is_on_record(
+def test_bytes_that_differ_from_the_filed_ones_are_not_certified_and_this_is_recorded(
     signed_in, document
 ):
     damage(document)
@@ -276,7 +274,7 @@ def test_bytes_that_are_not_those_filed_are_not_certified_and_that_is_on_record(
     assert alarms(document) == [("archive.file_changed", "system:certified_copy")]
 
 
-def test_bytes_that_were_changed_since_they_were_certified_are_not_given_out(signed_in, document):
+def test_bytes_that_changed_after_the_certification_are_not_sent(signed_in, document):
     signed_in.post(page_of(document), given())
     damage(document)
     answer = signed_in.get(f"{page_of(document)}{certified(document)[0].seq}/")
@@ -285,7 +283,7 @@ def test_bytes_that_were_changed_since_they_were_certified_are_not_given_out(sig
     assert queries.timeline(document.subject)[-1].event == "document.certified"
 
 
-def test_a_file_that_is_gone_is_said_to_be_gone(signed_in, document):
+def test_a_missing_file_is_reported_as_missing(signed_in, document):
     signed_in.post(page_of(document), given())
     get_archive().path_of(document.sha256).unlink()
     for answer in (
@@ -298,7 +296,7 @@ def test_a_file_that_is_gone_is_said_to_be_gone(signed_in, document):
 
 
 @pytest.mark.requirement("R05")
-def test_a_trail_that_was_changed_is_not_given_out_as_its_own(signed_in, document):
+def test_a_changed_trail_is_not_sent_as_the_trail_of_the_document(signed_in, document):
     signed_in.post(page_of(document), given())
     signed = certified(document)[0].seq
     first = queries.timeline(document.subject)[0].seq
@@ -315,7 +313,7 @@ def test_a_trail_that_was_changed_is_not_given_out_as_its_own(signed_in, documen
 
 
 @pytest.mark.requirement("R38")
-def test_a_signature_whose_detail_was_taken_out_gives_no_copy_any_more(signed_in, document, mara):
+def test_a_signature_with_a_redacted_detail_produces_no_copy(signed_in, document, mara):
     signed_in.post(page_of(document), given())
     seq = certified(document)[0].seq
     by = {"by": Actor(mara.actor_name, "staff"), "authorised_by": mara.actor_name}
@@ -324,7 +322,9 @@ def test_a_signature_whose_detail_was_taken_out_gives_no_copy_any_more(signed_in
     assert "Copies that you signed" not in signed_in.get(page_of(document)).content.decode()
 
 
-def test_what_is_no_fault_of_the_archive_is_not_blamed_on_it(signed_in, document, monkeypatch):
+def test_errors_outside_the_archive_are_not_reported_as_errors_of_the_archive(
+    signed_in, document, monkeypatch
+):
     signed_in.post(page_of(document), given())
 
     def full(*_arguments):
@@ -336,7 +336,7 @@ def test_what_is_no_fault_of_the_archive_is_not_blamed_on_it(signed_in, document
     assert alarms(document) == []
 
 
-def test_a_large_document_is_copied_without_being_held_in_memory(signed_in, site, mara, tmp_path):
+def test_a_large_document_is_copied_without_loading_it_into_memory(signed_in, site, mara, tmp_path):
     content = bytes(32_000_000)
     document = make_packet(site, mara, FILED, content=content).documents.get()
     (tmp_path / "incoming").write_bytes(content)
@@ -352,7 +352,7 @@ def test_a_large_document_is_copied_without_being_held_in_memory(signed_in, site
         tracemalloc.stop()
 
 
-def test_a_file_name_cannot_lead_out_of_the_package(signed_in, document):
+def test_file_names_cannot_leave_the_folder_of_the_package(signed_in, document):
     type(document).objects.update(filename="../../certificate.pdf\n")
     signed_in.post(page_of(document), given())
     assert sorted(opened(fetched(signed_in, document))) == [
@@ -364,13 +364,13 @@ def test_a_file_name_cannot_lead_out_of_the_package(signed_in, document):
 
 
 @pytest.mark.requirement("R15")
-def test_of_another_site_there_is_nothing(stranger, document):
+def test_documents_of_another_site_have_no_copies(stranger, document):
     assert stranger.get(page_of(document)).status_code == 404
     assert stranger.post(page_of(document), given(username="stranger")).status_code == 404
     assert stranger.get(f"{page_of(document)}1/").status_code == 404
 
 
-def test_its_page_is_found_where_the_document_is(client, signed_in, document, as_staff):
+def test_the_document_page_links_to_its_copies(client, signed_in, document, as_staff):
     link = f'href="{page_of(document)}"'
     assert link in signed_in.get(f"/documents/{document.pk}/").content.decode()
     as_staff()

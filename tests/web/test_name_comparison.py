@@ -75,12 +75,12 @@ def test_a_certificate_declared_for_another_person_is_not_released(client, site,
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_full_name_in_any_writing_is_filed_without_a_question(site):
+def test_a_full_name_in_any_spelling_is_filed_without_review(site):
     assert upload(site, "Whitfield, M.").state == "ARCHIVED"
 
 
 @pytest.mark.django_db
-def test_the_registered_name_stands_beside_the_others(client, site):
+def test_the_registered_name_is_shown_beside_the_other_names(client, site):
     make_read(site, "form-fda-1572", investigator="Margaret Whitfield, MD",
               subinvestigators="Daniel Okafor, MD")  # fmt: skip
     found = {"person": "Daniel Okafor, MD"}
@@ -99,13 +99,13 @@ def test_the_registered_name_stands_beside_the_others(client, site):
 
 
 @pytest.mark.django_db
-def test_a_document_of_nobody_in_particular_shows_no_names(client, site):
+def test_a_document_without_a_person_shows_no_names(client, site):
     document = make_read(site, "irb-roster", state="IN_REVIEW")
     assert "Name comparison" not in page(client, document, reviewer("rafael", "R. Duarte"))
 
 
 @pytest.mark.django_db
-def test_a_cv_is_listed_under_the_declared_person_and_never_under_a_third(site):
+def test_a_cv_is_listed_under_the_declared_person(site):
     make_read(site, "form-fda-1572", investigator="Anna Smith, MD",
               subinvestigators="John Smith, MD; Lauren Beck, RN")  # fmt: skip
     cv = make_read(site, "cv", doc_id="cv.anna-smith", person="Jonas Smith")
@@ -121,7 +121,7 @@ def test_a_cv_is_listed_under_the_declared_person_and_never_under_a_third(site):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("captions", ["Form FDA", "INVESTIGATOR", "Name and Address", "Dr. ", ""])
-def test_a_blank_form_and_the_right_name_do_not_contradict(client, site, captions):
+def test_a_blank_form_and_the_correct_name_do_not_contradict(client, site, captions):
     make_read(site, "form-fda-1572", investigator=captions, subinvestigators=captions)
     make_read(site, "protocol-signature-page", investigator="Margaret Whitfield, MD")
     make_read(site, "delegation-log", investigator="Margaret Whitfield", persons="M. Whitfield, MD")
@@ -133,7 +133,7 @@ def test_a_blank_form_and_the_right_name_do_not_contradict(client, site, caption
 
 
 @pytest.mark.django_db
-def test_a_surname_alone_contradicts_no_full_name(site):
+def test_a_surname_alone_does_not_contradict_a_full_name(site):
     make_read(site, "form-fda-1572", investigator="Margaret Whitfield, MD")
     make_read(site, "irb-approval", investigator="Dr. Whitfield")
     assert get_readiness(site).contradictions == []

@@ -13,7 +13,7 @@ from ingestion.models import Document, WorkerHost
 from samples.documents import make_sample
 from samples.people_and_sites import SITES
 from sites.models import Study
-from tests.browser.test_a_coordinators_way import fits, work
+from tests.browser.test_coordinator import fits, work
 from tests.factories import make_site, make_user
 from tests.ingestion.review.scenes import lead
 
@@ -127,7 +127,7 @@ def replace(page, document, letter):
     work()
 
 
-def test_a_reviewer_is_told_of_a_replaced_file_and_keeps_the_note(
+def test_a_reviewer_sees_that_the_file_was_replaced_and_keeps_the_note(
     signed_in, client, mara, document, tmp_path
 ):
     reviewing = signed_in(lead("ines", "Inês Duarte"), viewport=WIDE)
@@ -156,7 +156,7 @@ def test_a_reviewer_is_told_of_a_replaced_file_and_keeps_the_note(
     assert not document.qa_decisions.exists()
 
 
-def test_an_open_page_is_told_that_the_last_worker_is_gone(signed_in, mara):
+def test_an_open_page_shows_that_the_last_worker_stopped(signed_in, mara):
     host = WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
     sent = registration.UploadedDocument(
         "a.pdf", "irb-approval", "", ContentFile(b"%PDF-1.7", "a.pdf")

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from audit.ledger import queries
 from ingestion import roles
 from ingestion.models import WorkerHost
-from tests.browser.test_a_coordinators_way import fits
+from tests.browser.test_coordinator import fits
 from tests.factories import make_read, make_site, make_user
 from tests.web.operations.conftest import hold
 from web.operations import dashboard
@@ -46,7 +46,7 @@ def host(**columns):
     return WorkerHost.objects.create(name="h", host="worker-01", workers=2, software="1", **columns)
 
 
-def test_a_held_document_is_tried_again_from_the_dashboard(through_the_door, olu, site):
+def test_a_held_document_is_retried_from_the_dashboard(through_the_door, olu, site):
     host()
     [document] = hold(site)
     page = through_the_door(olu)
@@ -65,7 +65,7 @@ def test_a_held_document_is_tried_again_from_the_dashboard(through_the_door, olu
     expect(page.get_by_text("1 document is held.")).to_have_count(0)
 
 
-def test_the_page_renews_itself_until_it_is_told_to_pause(signed_in, olu, site):
+def test_the_dashboard_updates_itself_until_it_is_paused(signed_in, olu, site):
     there = host()
     page = signed_in(olu)
     page.goto("/admin/ops/")
@@ -86,7 +86,7 @@ def test_the_page_renews_itself_until_it_is_told_to_pause(signed_in, olu, site):
     expect(page.get_by_text("No worker heartbeat since")).to_have_count(0)
 
 
-def test_without_javascript_everything_is_there_and_nothing_offers_to_pause(signed_in, olu, site):
+def test_without_javascript_the_dashboard_is_complete_and_has_no_pause_button(signed_in, olu, site):
     hold(site)
     page = signed_in(olu, java_script_enabled=False)
     page.goto("/admin/ops/")
@@ -94,7 +94,7 @@ def test_without_javascript_everything_is_there_and_nothing_offers_to_pause(sign
     expect(page.get_by_role("img", name="Documents per hour, last 24 hours")).to_be_visible()
 
 
-def test_a_coordinator_goes_from_a_missing_document_to_its_upload(signed_in, site):
+def test_a_coordinator_goes_from_a_missing_document_to_the_upload_form(signed_in, site):
     mara = make_user("mara", sites=(site, make_site("0417")))
     make_read(site, "irb-approval")
     page = signed_in(mara)
@@ -104,7 +104,7 @@ def test_a_coordinator_goes_from_a_missing_document_to_its_upload(signed_in, sit
     assert "site=0203&type=cv" in page.url
 
 
-def test_the_matrix_scrolls_in_its_own_box_and_its_sites_stay_in_sight(signed_in, site):
+def test_the_matrix_scrolls_in_its_own_box_and_keeps_its_sites_visible(signed_in, site):
     mara = make_user("mara", sites=(site, make_site("0417")))
     page = signed_in(mara, viewport={"width": 600, "height": 800})
     page.goto("/sites/")

@@ -21,7 +21,7 @@ def signed(packet, work):
     checkpoints.sign_all()
 
 
-def test_the_page_says_where_the_chain_ends_and_what_is_signed(affairs, signed):
+def test_the_page_shows_the_end_of_the_chain_and_the_last_checkpoint(affairs, signed):
     entries, head = queries.last_entry()
     shown = text(affairs.get(PAGE))
     assert head in shown
@@ -30,14 +30,14 @@ def test_the_page_says_where_the_chain_ends_and_what_is_signed(affairs, signed):
     assert "None outside this database" in shown
 
 
-def test_without_entries_checkpoints_and_checks_the_page_says_so(affairs):
+def test_an_empty_trail_is_explained(affairs):
     shown = text(affairs.get(PAGE))
     assert "The audit trail has no entries yet" in shown
     assert "No checkpoint has been signed yet" in shown
     assert "Recent verifications" not in shown
 
 
-def test_what_is_not_anchored_is_said_in_plain_words(affairs, signed, settings):
+def test_missing_anchors_are_explained(affairs, signed, settings):
     with override_settings(ANCHOR_DIR=settings.AUDIT_KEY_FILE):  # no folder
         anchors.anchor_due()
     shown = text(affairs.get(PAGE))
@@ -46,7 +46,7 @@ def test_what_is_not_anchored_is_said_in_plain_words(affairs, signed, settings):
     assert "What to do" in shown
 
 
-def test_a_check_is_asked_for_watched_and_read(affairs, work, packet):
+def test_a_verification_is_requested_observed_and_shown(affairs, work, packet):
     asked = affairs.post(NOW)
     page = affairs.get(asked.url)
     assert "Waiting for a worker" in text(page)
@@ -63,7 +63,9 @@ def test_a_check_is_asked_for_watched_and_read(affairs, work, packet):
     assert "Rafael Duarte" in text(affairs.get(PAGE))
 
 
-def test_the_page_says_that_the_chain_stands_by_its_own_word_and_why(affairs, work, signed):
+def test_the_page_shows_that_no_independent_anchor_confirms_the_chain_and_why(
+    affairs, work, signed
+):
     anchors.anchor_all()
     affairs.post(NOW)
     work()
@@ -75,7 +77,7 @@ def test_the_page_says_that_the_chain_stands_by_its_own_word_and_why(affairs, wo
     assert "The audit trail is intact" not in shown
 
 
-def test_the_page_says_what_outside_vouches_for_the_chain(affairs, work, signed, monkeypatch):
+def test_the_page_shows_which_anchor_confirms_the_chain(affairs, work, signed, monkeypatch):
     monkeypatch.setattr(
         FolderAnchor, "weakness", lambda _self: ""
     )  # as on a server that only appends
@@ -88,7 +90,7 @@ def test_the_page_says_what_outside_vouches_for_the_chain(affairs, work, signed,
     assert f"held the checkpoint of {size} entries when it was read" in shown
 
 
-def test_a_broken_chain_is_named_with_what_to_do(affairs, work, packet):
+def test_a_broken_chain_is_shown_with_advice(affairs, work, packet):
     with guards_down():
         sql("UPDATE audit_entry SET body = replace(body, 'received', 'receive_') WHERE seq = 2")
     asked = affairs.post(NOW)
@@ -102,7 +104,7 @@ def test_a_broken_chain_is_named_with_what_to_do(affairs, work, packet):
         sql("UPDATE audit_entry SET body = replace(body, 'receive_', 'received') WHERE seq = 2")
 
 
-def test_a_check_that_failed_says_that_the_fault_is_ours(affairs, work, packet, monkeypatch):
+def test_a_failed_verification_is_reported_as_an_internal_error(affairs, work, packet, monkeypatch):
     def gone(job):
         raise OperationalError("the database did not answer")
 
@@ -115,26 +117,26 @@ def test_a_check_that_failed_says_that_the_fault_is_ours(affairs, work, packet, 
     assert "give operations the job number" in shown
 
 
-def test_qa_sees_the_chain_and_cannot_ask_for_a_check(as_role, packet):
+def test_qa_can_see_the_chain_and_cannot_request_a_verification(as_role, packet):
     client = as_role("QA reviewers")
     assert "Verify now" not in text(client.get(PAGE))
     assert client.post(NOW).status_code == 403
     assert not background_jobs.latest_jobs(runs.KIND, 1)
 
 
-def test_others_see_nothing_of_it(client, as_role, mara):
+def test_other_roles_cannot_see_the_chain(client, as_role, mara):
     assert client.get(PAGE).url == f"/login/?next={PAGE}"
     client.force_login(mara)
     assert client.get(PAGE).status_code == 403
     assert as_role("Operations").get(PAGE).status_code == 403
 
 
-def test_a_check_that_never_was_is_not_there(affairs):
+def test_a_verification_that_does_not_exist_is_not_found(affairs):
     assert affairs.get(f"{PAGE}7/").status_code == 404
     assert affairs.get(NOW).status_code == 405
 
 
-def test_the_page_takes_as_many_queries_for_a_long_trail(
+def test_the_number_of_queries_does_not_grow_with_the_trail(
     affairs, work, signed, django_assert_max_num_queries
 ):
     for n in range(30):

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from sites.accounts import sessions
 from sites.models import User
-from tests.browser.test_a_coordinators_way import fits
+from tests.browser.test_coordinator import fits
 from tests.factories import make_site, make_user
 
 pytestmark = [
@@ -47,7 +47,7 @@ def question(page):
 
 
 @pytest.mark.requirement("R19")
-def test_who_is_locked_out_reads_when_to_come_back(open_page, mara):
+def test_a_locked_account_shows_when_to_try_again(open_page, mara):
     page = open_page(viewport={"width": 320, "height": 640})
     page.goto("/login/")
     for _ in range(5):
@@ -71,7 +71,7 @@ def typing(signed_in, mara):
 
 
 @pytest.mark.requirement("R20")
-def test_before_the_session_ends_the_page_asks_and_goes_on(typing):
+def test_the_page_warns_before_the_session_ends_and_extends_it(typing):
     pass_on_the_server(14)
     typing.clock.fast_forward("13:40")
     expect(question(typing)).to_contain_text("You will be signed out in 1:")
@@ -84,7 +84,7 @@ def test_before_the_session_ends_the_page_asks_and_goes_on(typing):
 
 
 @pytest.mark.requirement("R20")
-def test_work_in_another_tab_is_work(typing):
+def test_work_in_another_tab_extends_the_session(typing):
     with typing.expect_response("**/session/"):
         typing.clock.fast_forward("13:40")  # here; the server has seen something since
     expect(question(typing)).to_be_hidden()
@@ -94,7 +94,7 @@ def test_work_in_another_tab_is_work(typing):
 
 
 @pytest.mark.requirement("R20")
-def test_what_was_typed_outlasts_the_session_and_is_sent_after_signing_in_again(typing, mara):
+def test_entered_text_survives_the_end_of_the_session(typing, mara):
     pass_on_the_server(16)
     typing.clock.fast_forward("13:40")
     expect(question(typing)).to_contain_text("The text that you entered is still here.")
@@ -114,7 +114,7 @@ def test_what_was_typed_outlasts_the_session_and_is_sent_after_signing_in_again(
     assert User.objects.get(pk=mara.pk).check_password(NEW)
 
 
-def test_what_one_person_typed_is_not_shown_to_the_next(typing, client, live_server, settings):
+def test_entered_text_of_one_person_is_not_shown_to_the_next(typing, client, live_server, settings):
     client.force_login(make_user("otto", sites=(make_site("0204"),)))
     name = settings.SESSION_COOKIE_NAME
     cookie = {"name": name, "value": client.cookies[name].value, "url": live_server.url}
@@ -125,7 +125,7 @@ def test_what_one_person_typed_is_not_shown_to_the_next(typing, client, live_ser
 
 
 @pytest.mark.requirement("R20")
-def test_without_javascript_the_limit_holds_all_the_same(signed_in, mara):
+def test_the_session_limit_applies_without_javascript(signed_in, mara):
     page = signed_in(mara, java_script_enabled=False)
     page.goto("/")
     expect(question(page)).to_be_hidden()
@@ -152,7 +152,7 @@ def seen_by_a_phone(picture):
 
 
 @pytest.mark.requirement("R20")
-def test_the_end_of_a_days_work_is_said_and_does_not_stand_in_the_way(typing):
+def test_the_maximum_length_is_announced_once_and_does_not_block_the_page(typing):
     for row in Session.objects.all():
         session = row.get_session_store_class()(row.session_key)
         session[sessions.BEGAN] -= 12 * 3600 - 100
@@ -165,7 +165,7 @@ def test_the_end_of_a_days_work_is_said_and_does_not_stand_in_the_way(typing):
 
 
 @pytest.mark.requirement("R21")
-def test_a_code_is_set_up_and_asked_for_at_the_next_sign_in(open_page, mara):
+def test_a_code_is_set_up_and_required_at_the_next_sign_in(open_page, mara):
     page = open_page(viewport={"width": 320, "height": 640})
     page.goto("/account/code/")
     sign_in(page)
@@ -185,7 +185,7 @@ def test_a_code_is_set_up_and_asked_for_at_the_next_sign_in(open_page, mara):
     expect(page.locator("h1")).to_have_text("My packets")
 
 
-def test_on_a_phone_name_and_account_are_in_one_line(signed_in, mara):
+def test_name_and_account_fit_into_one_line_on_a_phone(signed_in, mara):
     page = signed_in(mara, viewport={"width": 320, "height": 640})
     page.goto("/account/")
     brand, account = page.locator(".sl-brand"), page.locator(".sl-account")
