@@ -184,9 +184,9 @@ def _mail(message: AlarmMessage) -> None:
         paragraphs.append(_("What to do: {action}").format(action=message.do))
     paragraphs += [
         _("This alarm began at {time} UTC.").format(time=began_at),
-        _("Sent by SiteLedger, audit trail {trail}. The Operations page shows the current status.").format(
-            trail=settings.AUDIT_TRAIL
-        ),
+        _(
+            "Sent by SiteLedger, audit trail {trail}. The Operations page shows the current status."
+        ).format(trail=settings.AUDIT_TRAIL),
     ]
     # Mail programs recognise a second copy by the Message-ID.
     own_id = f"<alarm-{message.pk}@{settings.AUDIT_TRAIL}>"

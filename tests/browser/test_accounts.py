@@ -110,7 +110,7 @@ def test_entered_text_survives_the_end_of_the_session(typing, mara):
     typing.get_by_label("Current password").fill("correct horse")
     typing.get_by_label("Repeat the new password").fill(NEW)
     typing.get_by_role("button", name="Change password").click()
-    expect(typing.get_by_text("Your password is changed.")).to_be_visible()
+    expect(typing.get_by_text("Your password was changed.")).to_be_visible()
     assert User.objects.get(pk=mara.pk).check_password(NEW)
 
 

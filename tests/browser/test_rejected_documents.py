@@ -88,7 +88,7 @@ def test_a_corrected_file_replaces_the_rejected_one_and_both_link_to_each_other(
 def test_a_site_requests_a_review_in_its_own_words(page):
     page.get_by_role("link", name="Request a review").click()
     page.get_by_role("button", name="Request a review").click()
-    expect(page.get_by_role("alert")).to_contain_text("Describe what QA should look at.")
+    expect(page.get_by_role("alert")).to_contain_text("Describe what QA should check.")
     page.get_by_label("Why do you think").fill("The signature is in the margin of page 1.")
     page.get_by_role("button", name="Request a review").click()
     expect(page.get_by_text("QA has received your request.")).to_be_visible()

@@ -11,7 +11,7 @@ from tests.config.installation import make_installation
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.requirement("R15"),
-    pytest.mark.skipif(connection.vendor == "postgresql", reason="no door depends on the database"),
+    pytest.mark.skipif(connection.vendor == "postgresql", reason="no rule depends on the database"),
 ]
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 FORMS_USE = ("GET", "POST")
@@ -88,27 +88,27 @@ def _pages(installation):
 
 def _may(who, method, name):
     """What is neither of the two methods that people's browsers use is refused or does nothing."""
-    door = ACCESS[name]
+    rule = ACCESS[name]
     if method in READING:
-        return who in door.see
-    return who in (door.send if method == "POST" else door.see | door.send)
+        return who in rule.see
+    return who in (rule.send if method == "POST" else rule.see | rule.send)
 
 
 def _is_refused(answer, who, method, name):
-    door, status = ACCESS[name], answer.status_code
+    rule, status = ACCESS[name], answer.status_code
     if name in FOR_MACHINES:  # sessions are not looked at
-        return status in {door.refused, 405} and status != 403
-    if door.refused == 401:  # nobody follows a redirect there
+        return status in {rule.refused, 405} and status != 403
+    if rule.refused == 401:  # nobody follows a redirect there
         return status in {401, 403, 404, 405}
     if status == 302 and name.startswith("admin:") and who not in access_table.STAFF:
-        # The first leads to the second; and who is signed out already, to the door.
+        # The first leads to the second; and who is signed out already, to the rule.
         first = "/admin/" if name == "admin:logout" else "/admin/login/"
         return answer.url.startswith((first, "/login/"))
     if who in access_table.OUTSIDE:
-        return status == 405 if who in door.see | door.send else _is_sign_in(answer)
+        return status == 405 if who in rule.see | rule.send else _is_sign_in(answer)
     if who == access_table.AUDITOR and method not in READING:
         return status == 403
-    return status in {door.refused, 405}
+    return status in {rule.refused, 405}
 
 
 def _is_sign_in(answer):

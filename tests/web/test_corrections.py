@@ -150,7 +150,7 @@ def test_a_review_request_shows_the_exact_text_to_qa(signed_in, mara, rejected):
 def test_a_review_request_without_text_is_refused(signed_in, rejected):
     answer = signed_in.post(f"/documents/{rejected.pk}/ask/", {"words": " "})
     assert answer.status_code == 422
-    assert "Describe what QA should look at." in answer.content.decode()
+    assert "Describe what QA should check." in answer.content.decode()
     rejected.refresh_from_db()
     assert rejected.state == "REJECTED"
 

@@ -115,7 +115,7 @@ def test_a_removed_file_is_deleted_with_its_bytes(signed_in):
 @pytest.mark.requirement("R08")
 def test_a_refused_file_is_explained_and_recorded(signed_in):
     status, said = put(signed_in, pdf("letter.docx"))
-    assert (status, said["message"][:16]) == (422, "This is not a PD")
+    assert (status, said["message"][:24]) == (422, "We cannot open this file")
     (entry,) = latest()
     assert (entry.event, entry.reason_code) == ("packet.form_came_back", "file:unacceptable")
     assert spooled() == []
@@ -128,7 +128,7 @@ def test_a_packet_has_a_maximum_number_of_files(signed_in, settings):
     status, said = put(signed_in, pdf("third.pdf"))
     assert (status, said["message"]) == (
         422,
-        "This file was not added: a packet can have at most 2 files.",
+        "This file was not added. A packet can have at most 2 files.",
     )
     assert len(spooled()) == 2
 

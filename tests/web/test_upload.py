@@ -88,9 +88,9 @@ def test_packets_cannot_be_sent_for_the_site_of_another_person(stranger, site):
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        (pdf("letter.docx"), "This is not a PDF or a scan."),
+        (pdf("letter.docx"), "We cannot open this file."),
         (pdf("irb.pdf", b""), "The file is empty."),
-        (pdf("irb.pdf", b"x" * 1_200_000), "The file has 1.2 MB, and the limit is 1 MB."),
+        (pdf("irb.pdf", b"x" * 1_200_000), "The file is 1.2 MB. The limit is 1 MB."),
     ],
     ids=["a Word file", "an empty file", "a file that is too large"],
 )
@@ -121,7 +121,7 @@ def test_at_capacity_the_form_says_when_to_send_it_again(signed_in, settings):
     make_batch()
     page = text(send(signed_in, **{"file-0": pdf("cv.pdf"), "type-0": "cv", "person-0": "Jo"}))
     assert "SiteLedger is busy. Your files are saved." in page
-    assert "Submit the packet again in 10 minutes." in page
+    assert "Send the packet again in 10 minutes." in page
     assert 'value="Jo"' in page
     assert Packet.objects.count() == 1
 

@@ -52,7 +52,7 @@ class ApprovalDecisionForm(PlainForm):
     ) -> None:
         super().__init__(*args, **options)
         self._person = person
-        self.fields["note"].label = note_label
+        self.fields["note"].label = str(note_label)
 
     def clean_password(self) -> str:
         return prove_password(self._person, self.cleaned_data["password"])

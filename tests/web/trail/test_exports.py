@@ -91,7 +91,7 @@ def test_a_period_includes_its_last_day(affairs, packet):
         ("study=9", "Study 9 does not exist"),
         ("packet=9", "Packet 9 does not exist"),
         ("doc_id=cv", "Enter the site number"),
-        ("study=OTHER-1&site=0203", "This study has no such site"),
+        ("study=OTHER-1&site=0203", "Site 0203 does not belong to this study"),
         ("study=EMPTY-1", "This study has no sites yet"),
         ("since=2026-02-01&until=2026-01-01", "The end date is before the start date"),
     ],
