@@ -1,1 +1,1 @@
-"""A package, so that one browser can be shared by all of its modules and by nothing else."""
+"""Browser tests. They are a package, so that only its modules share one browser."""

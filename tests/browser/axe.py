@@ -1,4 +1,4 @@
-"""axe-core on a page as it stands. The pages themselves load nothing of it."""
+"""Runs axe-core on the current state of a page. The pages themselves do not load it."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _RUN = """async tags => {
 
 
 def faults(page: Page) -> list[str]:
-    """Each violation of WCAG 2.2 A and AA: the rule, the element, and what is wrong with it."""
+    """Return the violations of WCAG 2.2 A and AA: the rule, the element, and the problem."""
     if not page.evaluate("'axe' in window"):
         # Over the DevTools protocol: our content security policy does not stand in the way.
         page.evaluate(_SCRIPT.read_text(encoding="utf-8"))

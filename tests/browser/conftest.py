@@ -1,7 +1,7 @@
 """A real Chromium (Debian's) against the live server.
 
-Every page fails its test on a breach of the content security policy, on an error in a
-script, and on a request to any other host.
+A test fails if a page violates the content security policy, if a script has an error, and if a
+page requests another host.
 """
 
 import os
@@ -26,7 +26,7 @@ FLAGS = [
 
 @pytest.fixture(scope="package")
 def browser():
-    """Not per session: Playwright's event loop must not stand in the way of tests elsewhere."""
+    """It is not shared by the session, because Playwright's event loop would affect other tests."""
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("there is no chromium here: apt-get install chromium")
@@ -51,7 +51,7 @@ def _folders(settings, tmp_path):
 
 @pytest.fixture
 def open_page(browser, live_server):
-    """`open_page(width=320)`: a fresh page of a fresh visitor."""
+    """`open_page(width=320)` returns a new page of a visitor without a session."""
     bad, contexts = [], []
 
     def is_ours(url):
@@ -80,8 +80,8 @@ def open_page(browser, live_server):
 
 
 @pytest.fixture
-def through_the_door(open_page):
-    """`through_the_door(user)`: a page where that person has just signed in, by the form."""
+def sign_in(open_page):
+    """`sign_in(user)` returns a page on which the person has signed in with the form."""
 
     def enter(user, **options):
         page = open_page(**options)
@@ -97,7 +97,7 @@ def through_the_door(open_page):
 
 @pytest.fixture
 def signed_in(open_page, client, live_server, settings):
-    """`signed_in(user)`: a page with that person's session, without going through the form."""
+    """`signed_in(user)` returns a page with a session of the person, without the form."""
 
     def sign_in(user, **options):
         page = open_page(**options)

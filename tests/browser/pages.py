@@ -1,6 +1,6 @@
-"""Every page of the product, by who sees it and in which state; and what is no page.
+"""All pages of the product with their people and states, and the addresses that are not pages.
 
-Addresses may name what `world` made: `/documents/{rejected}/`.
+Addresses can name objects of `world`: `/documents/{rejected}/`.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ class Page:
 
 
 def press(name: str, **fields: str) -> Deed:
-    """Fill in by label, and press a button: the answer is what one looks at."""
+    """Fill in fields by their labels, and press a button."""
 
     def pressed(tab: Tab) -> None:
         for label, value in fields.items():
@@ -43,7 +43,7 @@ def press(name: str, **fields: str) -> Deed:
 
 
 def refused(name: str, **fields: str) -> Deed:
-    """Press it: our own words say above the form what is wrong, and not the browser's."""
+    """Press the button of an incomplete form, which shows the errors of the server."""
     pressed = press(name, **fields)
 
     def refusal(tab: Tab) -> None:
@@ -321,7 +321,7 @@ EXAMPLES = {Document, Site, User}  # of the models: their lists and forms have a
 
 
 def of_the_admin() -> Iterator[Page]:
-    """Five for each model. Those that are refused are looked at once."""
+    """Return five pages for each model. Pages that are refused are checked once."""
     for model in admin.site._registry:
         is_alike = model not in EXAMPLES
         named = f"admin:{model._meta.app_label}_{model._meta.model_name}"
@@ -334,7 +334,7 @@ def of_the_admin() -> Iterator[Page]:
 
 
 def names() -> set[str]:
-    """Of all that the product answers, but for what has none: redirects of the admin."""
+    """Return the names of all URLs except for redirects of the admin."""
     return set(_named(get_resolver().url_patterns, ""))
 
 

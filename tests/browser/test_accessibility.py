@@ -1,8 +1,8 @@
-"""Each page of the product, in each of its states: WCAG 2.2 AA, light and dark, wide and 320 px.
+"""Each page in each of its states meets WCAG 2.2 AA, light and dark, wide and at 320 px.
 
-One world is made, and looked at by one test, which names all that is wrong at its end. Each page
-once, as it comes, is part of every run; its other states, the dark theme, and lists and forms of
-the admin that are like others, are `slow`.
+The objects are created once, and one test checks all pages and reports all problems at its end.
+Each page is checked once in every run. Its other states, the dark theme, and similar lists and
+forms of the admin are `slow`.
 """
 
 from urllib.parse import urlsplit
@@ -26,11 +26,11 @@ OPEN_ALL = "document.querySelectorAll('details').forEach(each => { each.open = t
 
 
 def _nothing(tab) -> None:
-    """Most pages are looked at as they come."""
+    """Do nothing: most pages are checked as they open."""
 
 
 class Look:
-    """What was seen, and what was wrong with it."""
+    """The pages that were checked, and their problems."""
 
     def __init__(self, *, at_everything: bool) -> None:
         self.seen: set[str] = set()  # names of addresses
@@ -80,7 +80,7 @@ class Look:
             self.wrong.append(f"{where}: scrolls sideways")
 
     def _is_known(self, tab) -> bool:
-        """The page of a refusal that was looked at before."""
+        """Return whether this page of a refusal was checked before."""
         heading = tab.locator("h1").first.inner_text()
         is_known = heading in self._refusals
         self._refusals.add(heading)

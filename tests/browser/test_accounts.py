@@ -1,4 +1,4 @@
-"""Locked out, asked before the session ends, and with a code: in a real browser."""
+"""Lockouts, the end of sessions, and multi-factor authentication in a browser."""
 
 import re
 import time
@@ -35,7 +35,7 @@ def sign_in(page, typed="correct horse"):
 
 
 def pass_on_the_server(minutes):
-    """As if nothing had been done for so long."""
+    """Move the last activity into the past by so many seconds."""
     for row in Session.objects.all():
         session = row.get_session_store_class()(row.session_key)
         session[sessions.SEEN] -= minutes * 60
@@ -62,7 +62,7 @@ def test_a_locked_account_shows_when_to_try_again(open_page, mara):
 
 @pytest.fixture
 def typing(signed_in, mara):
-    """Mara, half-way through a form, with the browser's clock in our hands."""
+    """Return a page on which Mara fills in a form, with a controlled clock of the browser."""
     page = signed_in(mara)
     page.clock.install()
     page.goto("/password/")
@@ -141,7 +141,7 @@ def code(later=0):
 
 
 def seen_by_a_phone(picture):
-    """Return what the QR code says. A phone tries many frames, so several sizes are tried here."""
+    """Return the text of the QR code. Several sizes are tried, as a phone tries many frames."""
     seen = cv2.imdecode(np.frombuffer(picture.screenshot(), np.uint8), cv2.IMREAD_GRAYSCALE)
     for scale in (3, 2, 4, 2.5, 5):
         frame = cv2.resize(seen, None, fx=scale, fy=scale, interpolation=cv2.INTER_NEAREST)

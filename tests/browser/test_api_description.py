@@ -1,4 +1,4 @@
-"""The page that describes the interface: drawn by the browser under our content security policy."""
+"""The description of the API opens under the content security policy."""
 
 import pytest
 

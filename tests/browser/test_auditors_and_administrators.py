@@ -1,4 +1,4 @@
-"""An auditor, from the sign-in to the log of what was opened; an administrator, to an account."""
+"""The work of an auditor and of an administrator in a browser."""
 
 from datetime import timedelta
 
@@ -42,11 +42,9 @@ def vera():
 
 
 @pytest.mark.requirement("R34")
-def test_an_auditor_reads_the_trail_of_a_document_and_this_is_recorded(
-    through_the_door, site, mara, vera
-):
+def test_an_auditor_reads_the_trail_of_a_document_and_this_is_recorded(sign_in, site, mara, vera):
     document = make_packet(site, mara, FILED).documents.get()
-    page = through_the_door(vera)
+    page = sign_in(vera)
     page.get_by_role("link", name="Records").click()
     page.get_by_role("link", name="irb-approval").first.click()
     page.get_by_role("link", name="Document page").click()
@@ -61,10 +59,10 @@ def test_an_auditor_reads_the_trail_of_a_document_and_this_is_recorded(
 
 
 @pytest.mark.requirement("R03")
-def test_an_administrator_assigns_a_site_with_a_reason(through_the_door, site):
+def test_an_administrator_assigns_a_site_with_a_reason(sign_in, site):
     ada = make_user("ada", is_staff=True, is_superuser=True, printed_name="Ada Hartmann")
     nora = make_user("nora", printed_name="Nora Falk")
-    page = through_the_door(ada)
+    page = sign_in(ada)
     page.get_by_role("link", name="People", exact=True).click()
     page.get_by_role("link", name="nora").click()
     page.get_by_label("Email").fill("nora@example.org")

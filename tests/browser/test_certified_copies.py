@@ -1,4 +1,4 @@
-"""From a document to its certified copy, in a real browser."""
+"""A certified copy is signed and downloaded in a browser."""
 
 import zipfile
 

@@ -1,4 +1,4 @@
-"""From the sign-in to the filed document, in a real browser."""
+"""The work of a coordinator in a browser, from sign-in to the filed document."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ SAMPLE = SITES[0]
 
 @pytest.fixture
 def mara():
-    """A coordinator of the first sample site."""
+    """Return a coordinator of the first sample site."""
     site = make_site(SAMPLE.site_id)
     study = Study.objects.get(pk=site.study_id)
     Study.objects.filter(pk=study.pk).update(protocol_number=SAMPLE.study.protocol_number)
@@ -33,7 +33,7 @@ def mara():
 
 @pytest.fixture
 def files(tmp_path):
-    """Two sound documents, named as people name them."""
+    """Return two correct documents with usual file names."""
     names = {"IRB_approval_2026.pdf": "irb-approval", "Delegation_log.pdf": "delegation-log"}
     for name, kind in names.items():
         content = make_sample(kind, today=datetime.now(UTC).date(), site=SAMPLE)
@@ -42,7 +42,7 @@ def files(tmp_path):
 
 
 def work():
-    """All that is due, in a thread of its own: Playwright's event loop has this one."""
+    """Run all due work in another thread, because Playwright's event loop uses this one."""
 
     def shift():
         try:
@@ -55,7 +55,7 @@ def work():
 
 
 def choose(page, *files):
-    """As a person does: only once there is a button to choose with."""
+    """Select files as soon as the button for it is shown."""
     expect(page.get_by_role("button", name="Select files")).to_be_visible()
     for chosen in files:
         page.locator("[data-drop] input").set_input_files(chosen)
@@ -68,8 +68,8 @@ def send(page, files):
     page.wait_for_url("**/packets/PKT-*/")
 
 
-def test_a_packet_is_sent_and_filed(through_the_door, mara, files):
-    page = through_the_door(mara)
+def test_a_packet_is_sent_and_filed(sign_in, mara, files):
+    page = sign_in(mara)
     page.get_by_role("link", name="Upload a packet").first.click()
     choose(page, files)
     types = page.locator(".sl-row select")
@@ -88,7 +88,7 @@ def test_a_packet_is_sent_and_filed(through_the_door, mara, files):
 
 
 def is_on_record(document, person):
-    """Received from this person, and filed."""
+    """Return whether the ledger records that this person sent it and that it was filed."""
     first, *_, last = queries.timeline(document.subject)
     return (first.actor, last.event) == (person.actor_name, "document.filed")
 
@@ -131,8 +131,8 @@ def test_a_lost_connection_is_shown_and_restored(signed_in, mara, files):
     expect(page.locator("#poll-note")).to_be_empty()
 
 
-def test_a_packet_is_sent_without_javascript(through_the_door, mara, files):
-    page = through_the_door(mara, java_script_enabled=False)
+def test_a_packet_is_sent_without_javascript(sign_in, mara, files):
+    page = sign_in(mara, java_script_enabled=False)
     page.get_by_role("link", name="Upload a packet").first.click()
     page.locator("#file-0").set_input_files(files[0])
     page.get_by_role("button", name="Send packet").click()

@@ -1,4 +1,4 @@
-"""A document in review: its site corrects its type, or replaces it before a reviewer's eyes."""
+"""Documents in review: the site corrects the type or replaces the file."""
 
 import os
 from datetime import UTC, datetime
@@ -54,7 +54,7 @@ def content_of(kind="delegation-log"):
 
 @pytest.fixture
 def document(mara):
-    """A delegation log that was sent as a letter of the IRB: the checks are in doubt."""
+    """Return a delegation log that was declared as an IRB approval and is in review."""
     name = "Delegation_log.pdf"
     sent = registration.UploadedDocument(name, "irb-approval", "", ContentFile(content_of(), name))
     WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
@@ -116,7 +116,7 @@ def test_a_reviewer_corrects_the_type_and_the_same_file_is_filed(signed_in, docu
 
 
 def replace(page, document, letter):
-    """As a person does."""
+    """Replace the file with the buttons of the page."""
     page.goto(f"/documents/{document.pk}/")
     page.get_by_role("link", name="Replace the file").click()
     page.locator("[data-drop] input").set_input_files(letter)

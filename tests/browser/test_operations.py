@@ -1,4 +1,4 @@
-"""From the dashboard to a held document that goes on, in a real browser."""
+"""The work of operations in a browser: dashboard and stuck items."""
 
 import re
 from datetime import timedelta
@@ -46,10 +46,10 @@ def host(**columns):
     return WorkerHost.objects.create(name="h", host="worker-01", workers=2, software="1", **columns)
 
 
-def test_a_held_document_is_retried_from_the_dashboard(through_the_door, olu, site):
+def test_a_held_document_is_retried_from_the_dashboard(sign_in, olu, site):
     host()
     [document] = hold(site)
-    page = through_the_door(olu)
+    page = sign_in(olu)
     expect(page.get_by_text("1 document is held.")).to_be_visible()
     page.get_by_role("link", name="Open stuck items").click()
     page.get_by_role("button", name="Retry selected documents").click()

@@ -1,4 +1,4 @@
-"""From the sign-in to a signed review of the audit trail, in a real browser."""
+"""The work of regulatory affairs in a browser: trail, verification, reviews and exports."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -22,7 +22,7 @@ FINDINGS = "I looked for changes of sites at night, and saw none."
 
 @pytest.fixture
 def work(settings, tmp_path):
-    """`work()` does what waits, as a worker would."""
+    """`work()` runs the waiting jobs, as a worker does."""
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR, settings.EXPORT_DIR = tmp_path / "anchors", tmp_path / "exports"
     key_rotation.create_key(by=Actor.software("tests", "operations"))
@@ -49,8 +49,8 @@ def packet():
     return make_packet(site, mara, FILED, REJECTED)
 
 
-def test_the_trail_of_a_document_is_reached_from_its_page(through_the_door, rafael, packet):
-    page = through_the_door(rafael)
+def test_the_trail_of_a_document_is_reached_from_its_page(sign_in, rafael, packet):
+    page = sign_in(rafael)
     expect(page.locator("h1")).to_have_text("Audit trail")
     page.goto(f"/documents/{packet.documents.get(state='REJECTED').pk}/")
     page.get_by_role("link", name="Audit trail of this document").click()
@@ -73,8 +73,8 @@ def test_the_chain_is_verified_while_the_page_is_open(signed_in, rafael, packet,
     expect(page.get_by_text(said)).to_be_visible()
 
 
-def test_a_review_of_the_trail_is_signed(through_the_door, rafael, packet):
-    page = through_the_door(rafael)
+def test_a_review_of_the_trail_is_signed(sign_in, rafael, packet):
+    page = sign_in(rafael)
     page.get_by_role("link", name="Reviews").click()
     page.get_by_role("link", name="Record a review").click()
     page.get_by_label("Findings").fill(FINDINGS)

@@ -1,4 +1,4 @@
-"""A rejected document: seen with its place marked, corrected, asked about, and fetched again."""
+"""Rejected documents: the marked finding, the correction, and the review request."""
 
 from datetime import UTC, datetime
 
@@ -35,7 +35,7 @@ def write(path, fault=None):
 
 @pytest.fixture
 def page(signed_in, mara, tmp_path):
-    """At the packet of an unsigned delegation log, which was rejected."""
+    """Return the page of a packet with an unsigned delegation log, which was rejected."""
     opened = signed_in(mara)
     opened.goto("/packets/new/")
     choose(opened, write(tmp_path / "Delegation_log.pdf", DocumentFault.UNSIGNED))

@@ -1,4 +1,4 @@
-"""QA's whole way in a real browser: by keyboard, without a preview, and without JavaScript."""
+"""The work of QA in a browser: with the keyboard, without images, and without JavaScript."""
 
 import dataclasses
 import os
@@ -108,11 +108,9 @@ def test_escape_closes_the_dialog_and_the_focus_returns(page, two):
 
 @pytest.mark.requirement("R24")
 @pytest.mark.requirement("R25")
-def test_a_reviewer_signs_with_the_keyboard_and_a_wrong_password_keeps_the_text(
-    through_the_door, ines, two
-):
+def test_a_reviewer_signs_with_the_keyboard_and_a_wrong_password_keeps_the_text(sign_in, ines, two):
     first, second = two
-    page = through_the_door(ines)
+    page = sign_in(ines)
     page.get_by_role("link", name="IRB approval, site 0203").first.click()
     page.wait_for_url(f"**/admin/review/{first.pk}/")  # with its scripts: they open the dialog
     page.get_by_role("link", name="Release and file").focus()
@@ -136,7 +134,7 @@ def test_a_reviewer_signs_with_the_keyboard_and_a_wrong_password_keeps_the_text(
 
 
 def decided(document, person):
-    """What this person's decision on it is called in the ledger, when the document is filed."""
+    """Return the event of the decision by this person in the ledger."""
     assert Document.objects.get(pk=document.pk).state == "ARCHIVED"
     # The browser may still fetch page images when the decision is signed.
     entries = [each for each in queries.timeline(document.subject) if each.event != VIEWED]
@@ -188,11 +186,11 @@ def test_a_missing_page_image_does_not_block_a_decision(page, sent):
     assert Document.objects.get().state == "RETURNED"
 
 
-def test_without_javascript_every_form_is_a_page(through_the_door, sent, ines):
+def test_without_javascript_every_form_is_a_page(sign_in, sent, ines):
     document, mara = sent(UNSIGNED_PAGE)
     request_review(document, "It is signed, on the back of page 2.\nPlease look again.", user=mara)
     viewport = {"width": 320, "height": 900}
-    page = through_the_door(ines, viewport=viewport, java_script_enabled=False)
+    page = sign_in(ines, viewport=viewport, java_script_enabled=False)
     page.goto("/admin/review/?only=asked")
     assert fits(page)
     shoot(page, "queue_320")

@@ -1,4 +1,4 @@
-"""Sending files over a bad line, coming back to the page, and doing without JavaScript."""
+"""Uploads with lost connections, with reopened pages, and without JavaScript."""
 
 from datetime import UTC, datetime
 
@@ -28,7 +28,7 @@ def mara():
 
 @pytest.fixture
 def files(tmp_path):
-    """Two documents whose names say nothing."""
+    """Return two documents whose names suggest no type."""
     for name, kind in {"scan_01.pdf": "irb-approval", "scan_02.pdf": "delegation-log"}.items():
         content = make_sample(kind, today=datetime.now(UTC).date(), site=SAMPLE)
         (tmp_path / name).write_bytes(content)

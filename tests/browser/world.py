@@ -1,4 +1,4 @@
-"""Something of everything that pages show, made once: people, packets, decisions, jobs, rows."""
+"""One object of every kind that pages show: people, packets, decisions, jobs, rows."""
 
 import dataclasses
 import uuid
@@ -60,7 +60,7 @@ STAFF = {
 
 
 def people() -> dict[str, User]:
-    """One of each role, and coordinators who lack something."""
+    """Return one person of each role, and coordinators with something missing."""
     roles.install()  # a transactional test begins with empty tables
     site, empty = make_site("0203"), make_site("0999")
     found = {
@@ -90,7 +90,7 @@ def people() -> dict[str, User]:
 
 
 class World:
-    """What is put into addresses: `World(...).names["rejected"]` is a key or a reference."""
+    """The parts of addresses: `World(...).names["rejected"]` is a primary key or a reference."""
 
     def __init__(self, found: dict[str, User], folder) -> None:
         self.people, self._folder = found, folder
@@ -220,7 +220,7 @@ class World:
         self.names["request"] = asked.pk
 
     def _asked_for(self) -> None:
-        """A check, an export and two reviews: asked for by pages, done by a worker's function."""
+        """Request a verification, an export and two reviews on pages, and run them as a worker."""
         key_rotation.create_key(by=Actor.software("tests", "operations"))
         rafael = self.client("rafael")
         self.names["check"] = _key(rafael.post("/admin/audit/verify/now/"))
@@ -242,13 +242,13 @@ NOT_GIVEN = RuleFinding("DOWNLOAD_FAILED", facts={"status": 404, "tries": 4})
 
 
 def _key(answer) -> int:
-    """Of what was made, from where the answer leads."""
+    """Return the primary key of a new object, from the redirect of the response."""
     assert answer.status_code == 302, answer.content.decode()
     return int(answer["Location"].rstrip("/").rsplit("/", 1)[1])
 
 
 def first_of(model: type[Model]) -> Model:
-    """A row of each model that the admin shows."""
+    """Return a row of each model in the admin."""
     row = model._default_manager.first()
     assert row is not None, f"the world has no {model._meta.verbose_name}"
     return row

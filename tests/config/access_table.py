@@ -1,12 +1,12 @@
-"""Who may open what: one table, from the name of an address to the people whom it lets in.
+"""The table of access: the name of each address, and the people who can open it.
 
-An address that is not here fails the test: whoever adds one says who may see it.
+A test fails for an address that is missing here, so that each new page states its access.
 """
 
 from dataclasses import dataclass
 
 NOBODY = "nobody"
-ENDED = "somebody of regulatory affairs whose days are over"
+ENDED = "regulatory affairs after the last day of access"
 OWN = "a coordinator of the site"
 OTHER = "a coordinator of another site"
 WITHOUT_SITE = "a coordinator without a site"
@@ -36,7 +36,10 @@ NO_ROLE: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class AccessRule:
-    """`see`: GET and HEAD. `send`: POST. `refused`: what the others are told who are signed in."""
+    """The people with access: `see` for GET and HEAD, `send` for POST.
+
+    `refused` is the status for all other people who are signed in.
+    """
 
     see: set[str]
     send: set[str]
@@ -172,7 +175,7 @@ API_ACCESS = {
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model in the admin."""
+    """The access to a model in the admin."""
 
     see: set[str]
     add: set[str]
@@ -207,7 +210,7 @@ MODELS = {
 
 
 def _pages_of(name: str, model: Model) -> dict[str, AccessRule]:
-    """The admin looks a row up for any method, so who sees it may send a GET's question by POST."""
+    """People who can view a row can also send POST: the admin looks up the row for any method."""
     asks = model.see - {AUDITOR}
     app, _, label = name.rpartition("_")
     return {

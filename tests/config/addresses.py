@@ -1,4 +1,4 @@
-"""Every address of the resolver, found by itself: its name, and a path that leads to something."""
+"""All URLs of the resolver with their names, and paths to existing objects."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -31,9 +31,9 @@ def _below(resolver: URLResolver, before: str, space: str) -> Iterator[Address]:
 
 
 def path_to(address: Address, known: Mapping[str, object]) -> str:
-    """`known` has the values of `name.parameter`, or of a parameter wherever it stands.
+    """Return a path. `known` has values by `name.parameter` or by the parameter alone.
 
-    Of what is a regular expression it has the whole path, by its name.
+    For a regular expression it has the complete path, by its name.
     """
     if address.name in known:
         return str(known[address.name])

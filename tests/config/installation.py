@@ -1,4 +1,4 @@
-"""One of everything that an address may lead to, and somebody of every kind to ask for it."""
+"""One object for every address, and one person of every kind who requests it."""
 
 import io
 import uuid
@@ -126,7 +126,7 @@ def _people(site, other):
 
 
 def _asked(site, ops):
-    """Something that waits for a second person."""
+    """Return a request that waits for a second person."""
     with ledger():
         wanted = {"base_url": "https://new.example.org/", "allow_http": False}
         return portal_approval.ask(site.portal, wanted, by=ops, reason="It has moved.")
@@ -141,13 +141,13 @@ def _filed(site, mara):
 
 
 def _kept(mara):
-    """A file of hers that waits in her form."""
+    """Return a file in the draft of a coordinator."""
     draft = drafts.begin_draft(mara, "t-1")
     return drafts.add_file(draft, f"{FILE}.pdf", ContentFile(b"%PDF-1.7 kept"))[0]
 
 
 def _opened(site):
-    """A packet of the site's program whose one file has not come."""
+    """Return an open packet of a program whose only file has not arrived."""
     expected = open_packets.DeclaredFile(f"{FILE}.pdf", "cv", "", "ab" * 32, 10)
     return open_packets.open_packet(
         owner=f"site:{site.pk}", key="k", site=site, priority=5, files=[expected]
@@ -155,7 +155,7 @@ def _opened(site):
 
 
 def _rows(site, document, admin, qa):
-    """A row for each model that the admin has, by the name of its page."""
+    """Return a row for each model in the admin, by the name of its page."""
     now, study, why = timezone.now(), site.study, "Agreed with the sponsor."
     decided = sender(site, site.memberships.get().user, settings.SPOOL_DIR)(IN_REVIEW)
     tasks = [
@@ -211,7 +211,7 @@ def _pages_of(keys):
 
 
 def _trail(document, mara, admin):
-    """A check and an export that are done, a review of the trail, and a certified copy."""
+    """Create a verification, an export, a review of the trail, and a certified copy."""
     today = date.today()  # noqa: DTZ011 - of whom is not the question here
     by = ElectronicSignature(mara.actor, str(mara), certification.MEANING)
     certification.certify(document, reason=REASON, by=by)

@@ -1,6 +1,6 @@
-"""What the code of the release before would stumble over, when a migration has been run under it.
+"""Finds operations of migrations that break the code of the previous release.
 
-Data (RunPython, RunSQL) and constraints are not judged here: whoever writes them has to.
+Data migrations (RunPython, RunSQL) and constraints are not checked: their authors have to.
 """
 
 from django.db.migrations import operations
@@ -17,7 +17,7 @@ GOES = (
 
 
 def stumbles(migration, before):
-    """A sentence for each operation. `before`: the project's state, which is moved on."""
+    """Yield a sentence for each such operation. `before` is the state, which is updated."""
     made, faults = set(), []
     for operation in migration.operations:
         after = before.clone()

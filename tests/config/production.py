@@ -1,4 +1,4 @@
-"""What a deployment's settings are: `config.settings`, read by a process of its own."""
+"""The settings of a deployment: `config.settings` in a separate process."""
 
 import json
 import os
@@ -19,7 +19,7 @@ print(json.dumps({name: getattr(settings, name) for name in names}))
 
 
 def environment(folder, **changes):
-    """As little as one has to set."""
+    """Return the smallest possible environment."""
     keep = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return keep | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -43,10 +43,10 @@ def run(folder, *command, **changes):
 
 
 def guards(folder):
-    """The settings that guard cookies and headers."""
+    """Return the settings that secure cookies and headers."""
     return json.loads(run(folder, "-c", SAID).stdout)
 
 
 def warnings(done):
-    """The ids of what `manage.py check` warned of."""
+    """Return the ids of the warnings of `manage.py check`."""
     return re.findall(r"^\S+: \(([a-z_]+\.W\d+)\)", done.stderr, re.MULTILINE)

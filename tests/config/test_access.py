@@ -1,4 +1,4 @@
-"""Every address as every person, by every method: let in by the table, or told nothing (R15)."""
+"""Each kind of person requests each address with each method (R15)."""
 
 import pytest
 from django.db import connection
@@ -65,7 +65,7 @@ def test_nobody_can_open_an_address_without_permission(installation, who, method
 
 @pytest.mark.parametrize("who", WELCOME)
 def test_everybody_can_open_the_addresses_of_their_role(installation, who):
-    """Else the table would let in people whom the pages do not, and nobody would know."""
+    """Otherwise the table could permit people whom the pages refuse."""
     client, wrong = installation.client(who), []
     for method in FORMS_USE:
         for name, path in _pages(installation):
@@ -87,7 +87,7 @@ def _pages(installation):
 
 
 def _may(who, method, name):
-    """What is neither of the two methods that people's browsers use is refused or does nothing."""
+    """Return whether the table permits the request. Methods besides GET and POST do nothing."""
     rule = ACCESS[name]
     if method in READING:
         return who in rule.see
@@ -122,13 +122,13 @@ def _is_let_in(answer, name):
 
 
 def _told(answer, who, installation, asked):
-    """What an answer says of the site to somebody who may know nothing of it."""
+    """Return what a response discloses about the site to a person without access."""
     text = body(answer).replace(asked.split()[1], "")
     if who in access_table.SEE_NOTHING:
         yield from (f"{asked} tells of {sign}" for sign in installation.signs if sign in text)
 
 
 def body(answer):
-    """Read to its end, for only then the file behind it is closed."""
+    """Read the response to its end, which closes its file."""
     said = b"".join(answer) if answer.streaming else answer.content
     return said.decode(errors="replace")

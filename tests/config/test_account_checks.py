@@ -1,4 +1,4 @@
-"""Settings of accounts that would lock everybody out, or nobody, are refused at start."""
+"""System checks report settings of accounts that would lock out everybody or nobody."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The interface as every wrong program, and as people who have nothing but a session (R15, R17)."""
+"""Access to the API with each scope, with wrong tokens, and with sessions (R15, R17)."""
 
 import pytest
 from django.test import Client
@@ -15,7 +15,7 @@ SCOPES = [access_table.READ, access_table.DOWNLOAD, access_table.SUBMIT, access_
 
 
 def _asked(installation):
-    """Every address by every method, and the scopes of which one opens it."""
+    """Yield each address with each method and the scopes that permit it."""
     for address in addresses():
         if address.name in API_ACCESS:
             for method in METHODS:

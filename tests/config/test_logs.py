@@ -1,4 +1,4 @@
-"""The log says what was refused in one line, and shows where a fault of our own is."""
+"""Refused requests are logged in one line, and internal errors with a traceback."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Every migration says in its name on which side of an upgrade it runs, and keeps to it."""
+"""Names of migrations state whether they run before or after the new code, and this is checked."""
 
 import re
 
@@ -21,7 +21,7 @@ def loader():
 
 
 def bound(loader):
-    """Our migrations since there is the rule, by app and name."""
+    """Return the migrations since the rule exists, by app and name."""
     return {
         (app, name): migration
         for (app, name), migration in sorted(loader.disk_migrations.items())
@@ -123,7 +123,7 @@ def test_operations_on_a_new_table_do_not_affect_old_code(shelves):
 
 
 def test_old_code_can_write_to_a_table_with_an_additional_column(shelves, transactional_db):
-    """What `db_default` is for: the database fills it in, for whoever does not know of it."""
+    """`db_default` lets the database fill in columns that old code does not know."""
     new = migrations.AddField("shelf", "depth", models.IntegerField(db_default=1))
     with connection.schema_editor() as editor:
         old = shelves.apps.get_model("library", "Shelf")

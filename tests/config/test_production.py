@@ -1,4 +1,4 @@
-"""A deployment as it comes: nothing for Django's checks to say, and every answer guarded."""
+"""A default deployment passes Django's checks, and every response has security headers."""
 
 import io
 
@@ -33,7 +33,7 @@ def guards(tmp_path_factory):
 
 @pytest.fixture
 def deployed(settings, tmp_path, guards):
-    """`deployed(user)`: their browser, over HTTPS."""
+    """`deployed(user)` returns a client of the person over HTTPS."""
     for name, value in guards.items():
         setattr(settings, name, value)
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"

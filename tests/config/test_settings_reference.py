@@ -1,4 +1,4 @@
-"""docs/settings.md, which is made from the settings and cannot be out of date."""
+"""docs/settings.md is generated from the settings and is always complete."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Every view demands sign-in unless it says otherwise."""
+"""Every view requires sign-in unless it is marked."""
 
 import pytest
 from django.contrib.auth.models import AnonymousUser

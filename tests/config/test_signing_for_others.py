@@ -1,4 +1,4 @@
-"""An administrator may open every form that is signed, and signs in no name but their own (R23)."""
+"""Administrators can sign only in their own name (R23)."""
 
 import pytest
 
@@ -16,7 +16,7 @@ WHY = "The chair confirmed it by mail today."
 
 
 def forms(installation):
-    """Address, what is filled in, and the event that it leads to."""
+    """Return the address, the data and the event of each form."""
     document = Document.objects.get(pk=installation.known["pk"])
     day = f"{document.received_at:%Y-%m-%d}"
     made_on = get_version(document)
@@ -44,7 +44,7 @@ def forms(installation):
     "form", ["certified_copies", "review_sign", "access_review", "trail_review_new"]
 )
 def test_people_can_sign_only_in_their_own_name(installation, form):
-    """Decisions and reviews of QA are no administrator's at all, under whatever name."""
+    """Administrators cannot sign decisions and reviews of QA in any name."""
     administrator = installation.client(access_table.ADMIN)
     address, filled_in, event = forms(installation)[form]
     before = count_entries(EntrySearch(event=event))

@@ -1,4 +1,4 @@
-"""The wait for SQLite's one writer."""
+"""Waiting for the write lock of SQLite."""
 
 import os
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="Postgre
 
 @pytest.fixture
 def other(transactional_db):
-    """A second connection to the same database, that waits for a fifth of a second at most."""
+    """Return a second connection to the same database with a timeout of 0.2 seconds."""
     options = connection.settings_dict["OPTIONS"] | {"timeout": 0.2}
     other = DatabaseWrapper(connection.settings_dict | {"OPTIONS": options}, "other")
     yield other

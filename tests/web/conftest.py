@@ -1,4 +1,4 @@
-"""People of one site, and people who have nothing to do with it."""
+"""People of one site, and people of other sites."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def signed_in(client, mara):
 
 @pytest.fixture
 def stranger(client):
-    """Signed in, but at home at another site."""
+    """Return a client of a coordinator of another site."""
     client.force_login(make_user("stranger", sites=(make_site("0999"),)))
     return client
 

@@ -1,4 +1,4 @@
-"""Uploaded packets whose documents have come as far as a test says."""
+"""Uploaded packets whose documents have the state that a test needs."""
 
 import uuid
 from datetime import timedelta
@@ -36,7 +36,7 @@ IN_REVIEW = verdict(
 
 
 def pdf(name="IRB_approval.pdf", content=None):
-    """A file; those of other names have other bytes."""
+    """Return a file. Its bytes depend on its name."""
     content = f"%PDF-1.7 {name}".encode() if content is None else content
     return SimpleUploadedFile(name, content, "application/pdf")
 
@@ -47,9 +47,9 @@ def send(client, **fields):
 
 
 def make_packet(site, user, *verdicts, kinds=KINDS, reading=READ, content=b""):
-    """An uploaded packet; each verdict settles one document, None leaves one waiting.
+    """Return an uploaded packet. Each verdict settles one document, and None leaves one waiting.
 
-    `content`: the bytes of every file, or a list of each one's; by default each has its own.
+    `content` has the bytes of all files, or a list with those of each. By default they differ.
     """
     each = content if isinstance(content, list) else repeat(content)
     packet = registration.register_upload(
@@ -67,7 +67,7 @@ def make_packet(site, user, *verdicts, kinds=KINDS, reading=READ, content=b""):
 
 
 def lease_all(packet):
-    """The packet's documents are in the hands of a worker. Returns its lease."""
+    """Lease the documents of a packet to a worker, and return the lease."""
     lease = uuid.uuid4()
     Chunk.objects.filter(batch=packet.batch).update(
         state=ChunkState.RUNNING,
@@ -79,7 +79,7 @@ def lease_all(packet):
 
 
 def settle(packet, *verdicts, reading=READ):
-    """Each verdict settles one of the waiting documents, in order."""
+    """Settle the waiting documents with these verdicts, in order."""
     lease = lease_all(packet)
     waiting = packet.documents.filter(state="RECEIVED").order_by("pk")
     for document, decided in zip(waiting, verdicts, strict=False):

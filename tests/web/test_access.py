@@ -1,4 +1,4 @@
-"""Every page as every wrong person: nothing but a way to the sign-in, or nothing there."""
+"""People without access are redirected to sign in, or get 404."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a page asks for, the page lets people do: each advice has its button, in each state."""
+"""Each advice on a page has its button, in each state."""
 
 import re
 from dataclasses import replace
@@ -48,14 +48,14 @@ FILED_ALL_THE_SAME = ("EXPIRED_DOCUMENT", "STALE_DOCUMENT")  # where a study's o
 
 
 def wordings():
-    """Every code with every wording of its advice, by the facts that lead to it."""
+    """Yield each code with each form of its advice, by the facts that lead to it."""
     for code, copy in MESSAGES.items():
         for number, wording in enumerate(copy.do, start=1):
             yield pytest.param(code, placeholders(wording) - {"type"}, id=f"{code}-{number}")
 
 
 def asked_for(sentence):
-    """The sets of buttons of which the sentence needs one each."""
+    """Return sets of buttons. The page needs one button of each set for the sentence."""
     return [buttons for ask, buttons in ASKS.items() if re.search(ask, sentence, re.IGNORECASE)]
 
 
@@ -114,7 +114,7 @@ def test_a_document_without_a_file_cannot_be_reviewed(signed_in, site, mara):
 
 @pytest.fixture
 def every_state(site, mara, tmp_path):
-    """A document in each state, by name."""
+    """Return a document in each state, by name."""
     sent = sender(site, mara, tmp_path)
     ines = lead("rafael", "Rafael Duarte")
     found = {

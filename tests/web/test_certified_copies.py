@@ -1,4 +1,4 @@
-"""A certified copy: signed, given out as often as its signer wants it, and the same each time."""
+"""Certified copies: they are signed once and can be downloaded unchanged by their signer."""
 
 import hashlib
 import io
@@ -35,7 +35,7 @@ WHY = "The inspector of 12 May asks for it."
 
 @pytest.fixture
 def document(site, mara, tmp_path):
-    """On file, with its bytes."""
+    """Return a filed document with its bytes."""
     packet = make_packet(site, mara, FILED, content=CONTENT)
     document = packet.documents.get()
     (tmp_path / "incoming").write_bytes(CONTENT)
@@ -56,7 +56,7 @@ def certified(document):
 
 
 def fetched(client, document):
-    """The newest copy's bytes."""
+    """Return the bytes of the newest copy."""
     answer = client.get(f"{page_of(document)}{certified(document)[-1].seq}/")
     assert answer.status_code == 200
     return b"".join(answer.streaming_content)
@@ -87,7 +87,7 @@ def alarms(document):
 
 @pytest.fixture
 def files(signed_in, document):
-    """What is in a copy that was just signed."""
+    """Sign a copy, and return the files in its package."""
     assert signed_in.post(page_of(document), given()).status_code == 302
     return opened(fetched(signed_in, document))
 
@@ -146,7 +146,7 @@ def test_the_certificate_states_whether_the_document_changed_since_its_arrival(
 def test_shell_commands_find_the_checksums_of_the_copy_and_its_entry_in_an_export(
     files, settings, tmp_path
 ):
-    """By the commands of docs/audit-format.md."""
+    """The commands are those of docs/audit-format.md."""
     publish(settings, tmp_path / "anchors")
     sign()
     package, copy = exported(tmp_path / "export"), tmp_path / "copy"

@@ -1,4 +1,4 @@
-"""Charts as numbers: what is drawn is what is counted, and nothing is drawn as nothing."""
+"""The numbers of charts, from which templates draw them."""
 
 import pytest
 from django.template.loader import render_to_string

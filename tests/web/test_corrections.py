@@ -1,4 +1,4 @@
-"""What a site does about a rejected document: a corrected file, a question to QA, another try."""
+"""Actions of a site on a rejected document: correction, review request, another download."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def correct(client, document, **fields):
 
 
 def sent(client, document, file=None, kind="irb-approval", **fields):
-    """A correction that was taken: its document."""
+    """Send a correction, and return its document."""
     answer = correct(client, document, **{"file-0": file or pdf(), "type-0": kind, **fields})
     assert answer.status_code == 302, answer.content.decode()
     return Document.objects.latest("pk")
@@ -175,7 +175,7 @@ def test_a_filed_document_cannot_be_reviewed_on_request(signed_in, site, mara):
 
 @pytest.fixture
 def not_given(site):
-    """Its portal would not give it."""
+    """Return a document whose download failed."""
     document = make_batch(site, document_type="cv").documents.get()
     settle(document.packet, NOT_GIVEN)
     document.refresh_from_db()

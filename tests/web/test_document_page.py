@@ -1,4 +1,4 @@
-"""One document: what came of it, what happened to it, and its bytes for those who may have them."""
+"""The page of a document: outcome, timeline, and the download of the file."""
 
 import dataclasses
 from hashlib import sha256
@@ -71,7 +71,7 @@ BYTES = b"%PDF-1.7 the bytes"
 
 
 def in_archive(document, tmp_path):
-    """These bytes under the document's fingerprint, as a worker leaves them."""
+    """Store the bytes in the archive under the checksum of the document, as a worker does."""
     path = tmp_path / "incoming"
     path.write_bytes(BYTES)
     get_archive().put(path, document.sha256)

@@ -1,4 +1,4 @@
-"""Operations download an original only with a reason, which is on record (R23, R07)."""
+"""Operations need a reason to download an original, which is recorded (R23, R07)."""
 
 import pytest
 from django.test import Client

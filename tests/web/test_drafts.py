@@ -1,4 +1,4 @@
-"""Files of the upload form are kept as they come, for their person alone."""
+"""Files of the upload form are saved as soon as they arrive, for their person only."""
 
 import json
 import os
@@ -20,7 +20,7 @@ FILES = "/packets/new/files/"
 
 
 def put(client, file=None, **fields):
-    """As upload.js sends one file. Answers the status and what it says."""
+    """Send one file as the script does, and return the status and the JSON of the response."""
     data = {"token": "t-1", "corrects": "", "file": file or pdf()}
     answer = client.post(FILES, data | fields, headers={"Accept": "application/json"})
     return answer.status_code, json.loads(answer.content)
@@ -64,7 +64,7 @@ def test_sending_a_packet_again_leads_to_the_same_packet(signed_in):
 
 
 def test_a_draft_that_was_registered_but_not_closed_is_sent_once(signed_in, monkeypatch):
-    """As when the server dies between the two."""
+    """The server crashed between the registration and the end of the draft."""
     _, said = put(signed_in)
     fields = {f"type-k{said['id']}": "irb-approval"}
     close = drafts.close_draft
@@ -195,7 +195,7 @@ UPLOAD = "0123456789abcdef0123456789abcdef"
 
 
 def put_part(client, first, last, content=LARGE, **fields):
-    """As transport.js sends one part of a large file."""
+    """Send one part of a large file, as the script of the previous release did."""
     cut = {"upload": UPLOAD, "offset": first, "whole": len(content), "name": "IRB.pdf"}
     return put(client, pdf("part", content[first:last]), **cut | fields)
 
@@ -214,7 +214,7 @@ def test_a_large_file_arrives_in_parts_and_a_lost_connection_costs_one_part(sign
 
 
 class Killed(Exception):
-    """Stands for the end of the web server's process."""
+    """Represents the end of the web server's process."""
 
 
 def die(*_):

@@ -24,14 +24,14 @@ def doubtful(what, page):
 
 @pytest.fixture
 def document(site, mara) -> Document:
-    """A scan of which five pages could not be read, one of them in part."""
+    """Return a scan with five unreadable pages, one of them in part."""
     *others, last = SUSPECT_PAGES
     found = [*(doubtful("the text", page) for page in others), doubtful("all of the text", last)]
     return make_packet(site, mara, verdict("IN_REVIEW", *found)).documents.get()
 
 
 def text_of(client, address):
-    """The text of the page's main part, without tags, as people read it."""
+    """Return the text of the main part of a page, without tags."""
     page = client.get(address).content.decode()
     main = page[page.index("<main") : page.index("</main>")]
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", main)).split())

@@ -1,4 +1,4 @@
-"""Help says how to scan, what happens, and what each state means."""
+"""The help pages: scanning, sending, states and messages."""
 
 from ingestion.core.states import DocumentState
 from web.help import STATES

@@ -1,4 +1,4 @@
-"""A coordinator's start page says what needs them, and how far each packet is."""
+"""The start page of coordinators: documents that need attention, and packets with progress."""
 
 import pytest
 

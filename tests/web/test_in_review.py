@@ -1,4 +1,4 @@
-"""What a site does about a document that is in review: another file, another type or person."""
+"""Actions of a site on a document in review: replacement and correction of the declaration."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""No list asks more of the database for many rows than for few (interface.md 5.3)."""
+"""The number of queries of a list does not depend on the number of its rows (interface.md 5.3)."""
 
 import pytest
 from django.db import connection

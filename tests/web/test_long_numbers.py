@@ -1,4 +1,4 @@
-"""A number of any length in an address or a form is answered, and never with a server error."""
+"""A number of any length in an address or a form never causes a server error."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sites by required documents: for many sites too, narrowed, in order, and as CSV."""
+"""The matrix of sites and required documents: filters, order, pages and CSV."""
 
 import csv
 from datetime import timedelta

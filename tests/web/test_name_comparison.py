@@ -1,4 +1,4 @@
-"""No wrong name goes on record: three names side by side, and a decision with a reason."""
+"""Reviewers compare three names, and a document of another person is not filed."""
 
 import datetime
 
@@ -24,7 +24,7 @@ def site(db):
 
 
 def upload(site, person, slug=GCP):
-    """As a coordinator sends it, read by a real worker."""
+    """Upload a document as a coordinator, and let a worker read it."""
     today = datetime.datetime.now(datetime.UTC).date()
     content = ContentFile(make_sample(slug, today=today))
     file = registration.UploadedDocument(f"{slug}.pdf", slug, person, content)
@@ -35,7 +35,7 @@ def upload(site, person, slug=GCP):
 
 
 def sent_for(site, doc_id, **read):
-    """An upload in review; a document of a portal declares nobody."""
+    """Return a document in review. A document of a portal has no declared person."""
     document = make_read(site, "cv", doc_id=doc_id, state="IN_REVIEW", **read)
     Document.objects.filter(pk=document.pk).update(url="", spooled="it")
     return document

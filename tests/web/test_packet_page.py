@@ -1,4 +1,4 @@
-"""A packet's page: how far it is while it is checked, and then what came of each document."""
+"""The page of a packet: its progress, then the outcome of each document."""
 
 from datetime import timedelta
 
@@ -23,7 +23,7 @@ from web.packets.packets import POLL_MILLISECONDS
 
 @pytest.fixture(autouse=True)
 def host(db):
-    """A worker host that has just given a heartbeat."""
+    """Return a worker host that has just sent a heartbeat."""
     return WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
 
 

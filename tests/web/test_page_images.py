@@ -1,4 +1,4 @@
-"""Who sees the picture of a page, and what is marked on it."""
+"""Images of pages: who can see them, and which areas are marked."""
 
 import dataclasses
 
@@ -29,7 +29,7 @@ HARMFUL = verdict("IN_REVIEW", RuleFinding("ACTIVE_CONTENT", facts={"kinds": "sc
 
 @pytest.fixture
 def sent(site, mara, tmp_path):
-    """`sent(verdict)`: a document of Mara's, two pages long."""
+    """`sent(verdict)` returns a document of Mara with two pages."""
 
     def send(decided):
         content = make_pdf(pages=2)

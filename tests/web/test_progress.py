@@ -1,4 +1,4 @@
-"""Progress in words, from counts alone."""
+"""The progress of a packet in words, from the counts of its states."""
 
 import pytest
 from hypothesis import given

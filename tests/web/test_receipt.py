@@ -1,4 +1,4 @@
-"""A packet's receipt: what was received, by whom and when, with what to compare."""
+"""The receipt of a packet: files, checksums, times and sender."""
 
 import hashlib
 from io import BytesIO
@@ -26,7 +26,7 @@ def fetched(client, packet):
 
 
 def text_of(content):
-    """Without its line breaks: long values are broken where the column ends."""
+    """Return the text of a PDF without line breaks, because long values wrap."""
     pages = PdfReader(BytesIO(content)).pages
     return "".join("".join(page.extract_text() for page in pages).split())
 

@@ -1,4 +1,4 @@
-"""What people do on the product's own pages, and what they look at, is on record."""
+"""Actions of people on the pages, and their views and downloads, are recorded."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""What is too large is refused while it comes, and the disk never holds it."""
+"""Requests and files that are too large are refused before they fill the disk."""
 
 import pytest
 from django.test import Client
@@ -12,7 +12,7 @@ A_TERABYTE = str(10**12)
 
 
 def declare(client, path, length=A_TERABYTE):
-    """A form that says how long it is. Whoever reads on finds that there is nothing."""
+    """Send a form with this Content-Length but without a body."""
     return client.generic("POST", path, b"x", content_type=MULTIPART_CONTENT, CONTENT_LENGTH=length)
 
 
@@ -53,7 +53,7 @@ def test_bytes_of_a_file_that_is_too_large_are_counted_but_not_stored(signed_in,
 
 
 def test_the_temporary_file_never_exceeds_the_size_of_a_document(small):
-    """A gigabyte that comes in blocks: they are looked at one by one, and gone."""
+    """A gigabyte arrives in blocks, which are not stored."""
     file, block = LimitedUploadHandler(), bytes(64 * 1024)
     file.new_file("file", "large.pdf", "application/pdf", None)
     sizes = set()

@@ -1,4 +1,4 @@
-"""Required documents as a coordinator sees them: what is there, what is not, what contradicts."""
+"""Required documents of a site: status, missing documents and conflicts."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The pages of QA: who may open them, what they show, and how a decision is signed on them."""
+"""The pages of QA: access, contents, and signed decisions."""
 
 import pytest
 from django.contrib.auth.models import Group

@@ -1,4 +1,4 @@
-"""What opens doors is in no log and on no page: passwords, tokens, sessions, keys."""
+"""Secrets appear in no log and on no page: passwords, tokens, sessions, keys."""
 
 import logging
 
@@ -20,7 +20,7 @@ PASSWORD, NEW, TYPED = "correct horse", "a heron in the reeds", "my other passwo
 
 @pytest.fixture
 def everything(caplog):
-    """All that is logged, also what is left out in production."""
+    """Log everything, also what production does not log."""
     caplog.set_level(logging.DEBUG)
     for name in ("django", "httpx2", "httpcore2", "django.db.backends"):
         caplog.set_level(logging.DEBUG if "db" not in name else logging.INFO, logger=name)
@@ -28,7 +28,7 @@ def everything(caplog):
 
 
 def go_the_whole_way(site):
-    """Signed in after a wrong try, uploaded, changed the password, failed. Answers the pages."""
+    """Sign in after a failure, upload, change the password and cause an error; return the pages."""
     browser = Client(raise_request_exception=False)
     pages = [browser.post("/login/", {"username": "mara", "password": TYPED})]
     pages.append(browser.post("/login/", {"username": "mara", "password": PASSWORD}))

@@ -1,4 +1,4 @@
-"""What holds for every page: the content security policy, the navigation, the words for help."""
+"""Properties of every page: content security policy, navigation, help."""
 
 import re
 from pathlib import Path

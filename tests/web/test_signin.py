@@ -1,4 +1,4 @@
-"""One sign-in for everybody, and from there to where each role starts."""
+"""Sign-in of all roles, and their start pages."""
 
 import pytest
 from django.contrib.auth.models import Group

@@ -66,7 +66,7 @@ def bound_by(node: Node) -> list[str]:
 
 
 def options(node: Node) -> set[str]:
-    """Return what an `include` sets to a constant: where it is not set, it is off."""
+    """Return the variables that an `include` sets to a constant. Otherwise they are unset."""
     if not isinstance(node, IncludeNode):
         return set()
     return {name for name, value in node.extra_context.items() if not list(names(value))}

@@ -145,7 +145,7 @@ def literals(source: str) -> list[tuple[int, str]]:
 
 
 def sentences(source: str) -> Iterator[tuple[int, str]]:
-    """Yield line and text of each literal that reads like a sentence, wherever it stands."""
+    """Yield line and text of each literal that reads like a sentence, in any position."""
     tree = ast.parse(source)
     skipped = {id(part) for node in ast.walk(tree) for part in unread(node)}
     for node in ast.walk(tree):

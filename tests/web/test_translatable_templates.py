@@ -90,7 +90,7 @@ def literals(source: str, *, is_html: bool = True) -> list[tuple[int, str]]:
 
 
 def visible_texts(tokens: list[Token]) -> Iterator[str]:
-    """Yield the template's own text, without what stands inside blocktranslate or comments."""
+    """Yield the text of the template, without blocktranslate blocks and comments."""
     end = ""
     for token in tokens:
         lines = "\n" * token.contents.count("\n")

@@ -1,4 +1,4 @@
-"""Sending a packet: with JavaScript and without, in order and with mistakes."""
+"""The upload form, with and without JavaScript."""
 
 import json
 
@@ -22,12 +22,12 @@ def text(answer):
 
 
 def key(filename):
-    """Of the row of a file that was kept."""
+    """Return the key of the row of a saved file."""
     return f"k{DraftFile.objects.get(filename=filename).pk}"
 
 
 def script(client, **fields):
-    """As upload.js sends it."""
+    """Send the form as upload.js does."""
     data = {"site": "0203", "token": "t-1", **fields}
     answer = client.post("/packets/new/", data, headers={"Accept": "application/json"})
     return answer.status_code, json.loads(answer.content)

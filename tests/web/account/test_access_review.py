@@ -1,4 +1,4 @@
-"""The review of accounts: who may do what, since when by whose hand; signed, or overdue."""
+"""The access review: roles of accounts, who assigned them, and the signature of the reviewer."""
 
 import csv
 import hashlib

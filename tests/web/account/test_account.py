@@ -1,4 +1,4 @@
-"""One's own account: training and policy before work, and what a name is for ever."""
+"""The account page: training and policy are required before work, and user names never change."""
 
 import pytest
 from django.contrib.auth.models import Group

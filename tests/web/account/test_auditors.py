@@ -1,4 +1,4 @@
-"""Auditors: an account for some days that reads, changes nothing, and leaves a log of itself."""
+"""Auditors have temporary read-only access, and each page that they open is recorded."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""A code at sign-in: set up by its person, asked for ever after, enforced for some roles."""
+"""Multi-factor authentication: setup, sign-in with a code, and roles that require it."""
 
 import time
 
@@ -18,7 +18,7 @@ WHY = "Her phone fell into the sea; she came by."
 
 
 def code_of(person, *, confirmed=True, later=0):
-    """What the phone shows; `later` by so many steps, for a code is good once."""
+    """Return the code of the app, `later` steps in the future, because each code works once."""
     device = TOTPDevice.objects.get(user=person, confirmed=confirmed)
     totp = TOTP(device.bin_key)
     totp.time = time.time() + later * 30
@@ -33,7 +33,7 @@ def set_up(client, person, **given):
 
 @pytest.fixture
 def with_code(client, mara):
-    """Mara has set one up. Her recovery codes."""
+    """Set up a device for Mara, and return her recovery codes."""
     client.force_login(mara)
     answer = set_up(client, mara)
     client.post("/logout/")

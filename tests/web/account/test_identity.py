@@ -89,7 +89,7 @@ def act(by, action, *people):
 
 
 def mailed(address):
-    """What is sent to this address, once everything that waits is sent."""
+    """Send all waiting email, and return the messages to this address."""
     account_notices.deliver_due()
     return [message for message in mail.outbox if message.to == [address]]
 
@@ -99,7 +99,7 @@ def link_in(message):
 
 
 def choose(link, password=NEW):
-    """What whoever has the link does with it. Returns the last answer."""
+    """Choose a password with the link, and return the last response."""
     client = Client()
     page = client.get(link, follow=True)
     if page.status_code != 200:
@@ -115,7 +115,7 @@ def verify(by, person, **given):
 
 
 def sign(person, document, password):
-    """Decide about a document, as the page does, in the person's own session."""
+    """Decide about a document in the person's session, as the page does."""
     given = {"username": person.username, "password": password, "reason": REASON, "note": ""}
     given["made_on"] = decisions.get_version(document)
     return as_(fresh(person)).post(f"/admin/review/{document.pk}/sign/?action=release", given)
@@ -185,7 +185,7 @@ def test_a_link_does_not_work_for_an_inactive_account(ada, helena):
 
 
 def test_a_person_who_takes_over_an_account_by_its_address_cannot_sign(ada, helena, document):
-    """The obvious way: point the account at one's own mailbox, then ask for a password."""
+    """An administrator changes the email address to their own and requests a password link."""
     change(ada, helena, email="ada+helena@example.org")
     act(ada, "send_link", helena)
     (told,) = mailed("helena@qa.example.org")
@@ -262,7 +262,7 @@ def _request(person):
 
 
 def test_an_administrator_cannot_use_a_created_administrator_to_verify(ada, helena):
-    """Ada makes one with her own mailbox, and signs in as it."""
+    """Ada creates an administrator with her own email address, and signs in as this administrator."""
     form = {"username": "puppet", "printed_name": "Pia Pett", "email": "ada+pia@example.org",
             "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
     as_(ada).post(f"{PEOPLE}add/", form)
@@ -286,7 +286,7 @@ def test_an_existing_account_that_becomes_administrator_cannot_verify_at_once(ad
 
 
 def test_a_person_with_a_refused_identity_cannot_request_verification_again(ada, noor, helena):
-    """Ada takes the account over, Noor refuses; then "Helena" asks, and Ada would approve."""
+    """Ada takes over an account, Noor refuses the request, and then Ada asks as "Helena"."""
     act(ada, "send_link", helena)
     request = _request(helena)
     given = {"act": "refuse", "note": "She does not know of it.", "password": "correct horse"}
@@ -409,7 +409,7 @@ def test_people_request_their_own_first_verification(ada, noor, mara):
 
 
 def test_the_access_review_shows_who_verified_and_who_created_the_verifier(ada, noor, helena):
-    """Two of one person's making can still vouch for a third: this is where it is seen."""
+    """Two accounts created by one person can verify a third: the access review shows it."""
     act(ada, "reset_second_step", noor)
     change(ada, noor, email="noor@example.org")
     kim = make_user("kim", is_staff=True, is_superuser=True)

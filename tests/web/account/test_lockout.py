@@ -1,4 +1,4 @@
-"""Who fails too often has to wait, and is told until when; nobody can make others wait."""
+"""Lockouts: too many failures end in a wait, and nobody can lock out other people."""
 
 import re
 import threading
@@ -215,7 +215,7 @@ def test_wrong_passwords_in_an_open_session_cause_a_lockout(client, mara, site):
 
 
 def at_once(attempt, count):
-    """Call `attempt` in as many threads at once; return what each call returned."""
+    """Call `attempt` in several threads at the same time, and return all results."""
 
     def one():
         try:

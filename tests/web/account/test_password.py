@@ -1,4 +1,4 @@
-"""One's own password, and those that others give: changed at the first sign-in, on record."""
+"""Changes of passwords, which are recorded, and passwords that must be changed."""
 
 from datetime import timedelta
 
@@ -80,7 +80,7 @@ def ada(db):
 
 @pytest.mark.requirement("R19")
 def test_a_password_set_by_another_person_must_be_changed_first(client, mara):
-    """As administrators did in earlier releases."""
+    """Administrators of earlier releases set such passwords."""
     mara.set_password(NEW)
     mara.password_is_temporary = True
     mara.save()
@@ -88,7 +88,7 @@ def test_a_password_set_by_another_person_must_be_changed_first(client, mara):
     assert answer.redirect_chain[-1][0] == "/password/?next=/"
     assert client.get("/packets/new/").url == "/password/?next=/packets/new/"
     page = client.post("/password/?next=/packets/new/", form(old=NEW, new="four grey herons",
-                                                             again="four grey herons"))  # fmt: skip
+                                                             repeated="four grey herons"))  # fmt: skip
     assert page.url == "/packets/new/"
     assert client.get("/packets/new/").status_code == 200
 

@@ -1,4 +1,4 @@
-"""A session ends when nothing is done, and after a day's work; polls keep none going."""
+"""Sessions end after inactivity and after their maximum length, also if pages poll."""
 
 import pytest
 from django.test import Client
@@ -12,7 +12,7 @@ FRAGMENT = {"X-Fragment": "1"}
 
 
 def pass_(client, *, idle=0, since=0):
-    """As if the last thing was done, and the sign-in was, so many seconds earlier."""
+    """Move the last activity and the sign-in into the past by so many seconds."""
     session = client.session
     session[sessions.SEEN] -= idle
     session[sessions.BEGAN] -= since
@@ -104,7 +104,7 @@ def test_the_admin_has_the_same_limits(client, db):
 
 @pytest.fixture
 def browser(mara):
-    """Another one in which she signs in, each time it is called."""
+    """Return a function that signs Mara in with another browser."""
 
     def opened():
         client = Client()

@@ -1,4 +1,4 @@
-"""Staff of each role, and a few documents to look at."""
+"""Staff of each role, and some documents."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -26,7 +26,7 @@ def packet(site):
 
 @pytest.fixture
 def as_role(client, db):
-    """`as_role("Operations")` signs in somebody of that group; "" an administrator."""
+    """`as_role("Operations")` signs in a person with this role, and `as_role("")` an administrator."""
 
     def sign_in(role):
         user = make_user(is_staff=True, is_superuser=not role)

@@ -1,4 +1,4 @@
-"""A task that failed is seen by operations, with the batches that it had in hand."""
+"""Operations can see failed tasks with their batches."""
 
 import pytest
 from django.utils import timezone

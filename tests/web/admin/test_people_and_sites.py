@@ -1,4 +1,4 @@
-"""Sites, portals and people: changed by those who may, and each change on record."""
+"""Changes of sites, portals and people need a permission, and are recorded."""
 
 import pytest
 from django.core.management import CommandError, call_command

@@ -1,4 +1,4 @@
-"""Nobody changes, deletes or does anything in the admin without saying why."""
+"""Changes, deletions and actions in the admin need a reason."""
 
 import pytest
 from django.contrib import admin

@@ -1,4 +1,4 @@
-"""Documents, packets and findings in the admin: found in many ways, changed in none."""
+"""Documents, packets and findings in the admin can be searched, but not changed."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What is laid down about documents is changed by those who may, with a reason, on record."""
+"""Requirements about documents are changed with a permission and a reason, and recorded."""
 
 import pytest
 from django.db import IntegrityError, transaction

@@ -1,4 +1,4 @@
-"""Operations act as no site and redirect no secret: a second person approves it first (R23)."""
+"""Tokens of sites and addresses of portals need the approval of a second person (R23)."""
 
 from datetime import timedelta
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Operations, and what they look at."""
+"""Operations, and the objects that their pages show."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -15,7 +15,7 @@ def _places(settings, tmp_path):
 
 @pytest.fixture
 def as_role(client, db):
-    """`as_role("Operations")` signs in somebody of that group."""
+    """`as_role("Operations")` signs in a person with this role."""
 
     def sign_in(role):
         user = make_user(is_staff=True)

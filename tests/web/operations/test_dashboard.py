@@ -1,4 +1,4 @@
-"""The dashboard: each number leads to what is behind it, and its alarms say what to do."""
+"""The dashboard: numbers link to the lists that they count, and alarms have advice."""
 
 import re
 import time
@@ -23,7 +23,7 @@ PAGE = "/admin/ops/"
 
 
 def tile(shown, name):
-    """What stands on one of the numbers at the top, without its markup."""
+    """Return the text of one tile, without markup."""
     part = shown.split(f"<dt>{name}</dt>")[1].split("</div>")[0]
     return " ".join(re.sub(r"<[^>]+>", " ", part).split())
 

@@ -1,4 +1,4 @@
-"""What is stuck is put right by a person, with a reason that stays on record."""
+"""Stuck items are resolved with a reason, which is recorded."""
 
 from datetime import timedelta
 

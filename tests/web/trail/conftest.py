@@ -1,4 +1,4 @@
-"""Staff of each role, a packet to look at, and a worker for the ledger's jobs."""
+"""Staff of each role, a packet, and a worker for jobs of the ledger."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -17,7 +17,7 @@ def packet(site, mara):
 
 @pytest.fixture
 def as_role(client, db):
-    """`as_role("Operations")` signs in somebody of that group; "" an administrator."""
+    """`as_role("Operations")` signs in a person with this role, and `as_role("")` an administrator."""
 
     def sign_in(role):
         name = role.partition(" ")[0].lower() or "admin"
@@ -43,7 +43,7 @@ def own_folders(settings, tmp_path):
 
 @pytest.fixture
 def work(db):
-    """`work()` does what waits, as a worker would."""
+    """`work()` runs the waiting jobs, as a worker does."""
     key_rotation.create_key(by=Actor.software("tests", "operations"))
 
     def work():

@@ -1,4 +1,4 @@
-"""Exports: chosen, made in the background, and taken away by those who may."""
+"""Exports: selection, creation in the background, and download."""
 
 import hashlib
 import io
@@ -22,7 +22,7 @@ CHECK = f"{PAGE}check/"
 
 @pytest.fixture
 def made(affairs, work, packet):
-    """The address of a finished export of everything."""
+    """Return the address of a finished export of the complete trail."""
     address = affairs.post(CHECK).url
     work()
     return address
@@ -30,7 +30,7 @@ def made(affairs, work, packet):
 
 @pytest.fixture
 def others(packet):
-    """A site of another study, with a document of its own."""
+    """Return a site of another study with a document."""
     site = make_site("0900")
     study = Study.objects.create(protocol_number="OTHER-1")
     Site.objects.filter(pk=site.pk).update(study=study)

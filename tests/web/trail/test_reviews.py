@@ -1,4 +1,4 @@
-"""Reviews of the trail by people: due, written, signed, and then as they are."""
+"""Signed reviews of the audit trail, and when they are due."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,7 +14,7 @@ TODAY = timezone.now().date()
 
 
 def given(**fields):
-    """What a person fills in; a test names only what it is about."""
+    """Return the data of the form. Tests pass only the values that matter to them."""
     return {
         "since": f"{TODAY - timedelta(days=30)}",
         "until": f"{TODAY}",
@@ -34,7 +34,7 @@ def reviewed():
 
 @pytest.fixture
 def long_ago(monkeypatch):
-    """The trail began so long ago that a review is overdue."""
+    """Move the first entries into the past, so that a review is overdue."""
     monkeypatch.setattr(queries, "first_recorded_at", lambda: datetime(2026, 1, 5, 9, tzinfo=UTC))
 
 

@@ -1,4 +1,4 @@
-"""What is on record, as pages: of all, of a site, of a packet, of a document."""
+"""The audit trail of everything, of a site, of a packet and of a document."""
 
 import re
 
@@ -27,7 +27,7 @@ def addresses(packet):
 
 
 def text(answer):
-    """What a page's main part says, without tags."""
+    """Return the text of the main part of a page, without tags."""
     main = answer.content.decode().partition("<main")[2]
     return " ".join(re.sub(r"<[^>]+>", " ", main).split())
 

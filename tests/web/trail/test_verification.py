@@ -1,4 +1,4 @@
-"""The chain's state, and checks that people ask for."""
+"""The status of the hash chain, and verifications that people request."""
 
 import pytest
 from django.db import OperationalError
@@ -17,7 +17,7 @@ PAGE, NOW = "/admin/audit/verify/", "/admin/audit/verify/now/"
 
 @pytest.fixture
 def signed(packet, work):
-    """A checkpoint of all that is there, held in no other place."""
+    """Sign a checkpoint of all entries without an anchor."""
     checkpoints.sign_all()
 
 
