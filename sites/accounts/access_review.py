@@ -121,7 +121,10 @@ def accounts(of: Iterable[User] | None = None) -> list[Account]:
 
 def _verified_by(requests: Iterable[ApprovalRequest]) -> str:
     last = next((each for each in requests if each.state == State.APPROVED), None)
-    return f"{last.decided_by_name}, asked by {last.asked_by_name}" if last else ""
+    if last is None:
+        return ""
+    sentence = gettext("{verifier}, requested by {requester}")
+    return sentence.format(verifier=last.decided_by_name, requester=last.asked_by_name)
 
 
 def _remarks(person: User, requests: Mapping[str, list[ApprovalRequest]]) -> Iterator[str]:

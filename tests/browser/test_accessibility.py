@@ -29,7 +29,7 @@ def _nothing(tab) -> None:
     """Do nothing: most pages are checked as they open."""
 
 
-class Look:
+class PageChecker:
     """The pages that were checked, and their problems."""
 
     def __init__(self, *, at_everything: bool) -> None:
@@ -109,24 +109,26 @@ def _own(settings, tmp_path):
     ],
 )
 def test_every_page_is_accessible(open_page, signed_in, tmp_path, at_everything):
-    look, found = Look(at_everything=at_everything), people()
+    checker, found = PageChecker(at_everything=at_everything), people()
     tab = open_page()
     for page in pages.SIGNED_OUT:
         tab.context.clear_cookies()
-        look.at(tab, page, "nobody", {})
+        checker.at(tab, page, "nobody", {})
     if at_everything:
         for who, addresses in pages.BEFORE_ANYTHING.items():
             tab = signed_in(found[who])
             for address in addresses:
-                look.at(tab, Page(address), f"{who}, before anything", {})
+                checker.at(tab, Page(address), f"{who}, before anything", {})
     world = World(found, tmp_path)
     for who, own in pages.WITH_EVERYTHING.items():
         tab = signed_in(found[who])
         for page in own:
-            look.at(tab, page, who, world.names)
+            checker.at(tab, page, who, world.names)
     for page in pages.of_the_admin():
-        look.at(tab, page, who, world.names)
-    assert not look.wrong, "\n".join(look.wrong)
-    missed = {name for name in pages.names() - look.seen if not name.startswith(pages.NO_SECTIONS)}
+        checker.at(tab, page, who, world.names)
+    assert not checker.wrong, "\n".join(checker.wrong)
+    missed = {
+        name for name in pages.names() - checker.seen if not name.startswith(pages.NO_SECTIONS)
+    }
     assert sorted(missed - set(pages.NO_PAGES)) == []
     assert sorted(set(pages.NO_PAGES) - pages.names()) == []

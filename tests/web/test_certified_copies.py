@@ -269,7 +269,7 @@ def test_bytes_that_differ_from_the_filed_ones_are_not_certified_and_this_is_rec
     damage(document)
     answer = signed_in.post(page_of(document), given())
     assert answer.status_code == 503
-    assert "its SHA-256 digest differs" in answer.content.decode()
+    assert "its SHA-256 checksum differs" in answer.content.decode()
     assert certified(document) == []
     assert alarms(document) == [("archive.file_changed", "system:certified_copy")]
 

@@ -262,7 +262,7 @@ def _request(person):
 
 
 def test_an_administrator_cannot_use_a_created_administrator_to_verify(ada, helena):
-    """Ada creates an administrator with her own email address, and signs in as this administrator."""
+    """Ada creates an administrator with her own email address, and signs in with it."""
     form = {"username": "puppet", "printed_name": "Pia Pett", "email": "ada+pia@example.org",
             "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
     as_(ada).post(f"{PEOPLE}add/", form)
@@ -419,10 +419,10 @@ def test_the_access_review_shows_who_verified_and_who_created_the_verifier(ada, 
     assert "Signing is suspended: Link for a new password issued." in page
     verify(fresh(noor), helena)
     page = as_(ada).get("/access/").content.decode()
-    assert "Ada Hartmann asked to verify this identity, and had made or changed" in page
-    assert "Identity verified by Noor Haddad, asked by Ada Hartmann" in page
+    assert "Ada Hartmann requested the verification of this identity, and had created" in page
+    assert "Identity verified by Noor Haddad, requested by Ada Hartmann" in page
     table = as_(ada).get("/access/people.csv").content.decode()
-    assert "Check that both exist." in table
+    assert "Check that both people exist." in table
 
 
 @pytest.mark.every_row

@@ -87,8 +87,9 @@ def test_a_password_set_by_another_person_must_be_changed_first(client, mara):
     answer = client.post("/login/", {"username": "mara", "password": NEW}, follow=True)
     assert answer.redirect_chain[-1][0] == "/password/?next=/"
     assert client.get("/packets/new/").url == "/password/?next=/packets/new/"
-    page = client.post("/password/?next=/packets/new/", form(old=NEW, new="four grey herons",
-                                                             repeated="four grey herons"))  # fmt: skip
+    new = "four grey herons"
+    data = form(old=NEW, new=new, repeated=new)
+    page = client.post("/password/?next=/packets/new/", data)
     assert page.url == "/packets/new/"
     assert client.get("/packets/new/").status_code == 200
 

@@ -26,7 +26,7 @@ def packet(site):
 
 @pytest.fixture
 def as_role(client, db):
-    """`as_role("Operations")` signs in a person with this role, and `as_role("")` an administrator."""
+    """`as_role("Operations")` signs in a person with this role; "" stands for administrators."""
 
     def sign_in(role):
         user = make_user(is_staff=True, is_superuser=not role)

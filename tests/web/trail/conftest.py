@@ -17,7 +17,7 @@ def packet(site, mara):
 
 @pytest.fixture
 def as_role(client, db):
-    """`as_role("Operations")` signs in a person with this role, and `as_role("")` an administrator."""
+    """`as_role("Operations")` signs in a person with this role; "" stands for administrators."""
 
     def sign_in(role):
         name = role.partition(" ")[0].lower() or "admin"
