@@ -84,7 +84,9 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
     readonly_fields = ["recorded", "move", "recorded_detail"]
 
     def kept_because(self, obj: Any) -> str:
-        return gettext("Entries cannot be deleted, because the hashes of all later entries depend on them.")
+        return gettext(
+            "Entries cannot be deleted, because the hashes of all later entries depend on them."
+        )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Entry]:
         return super().get_queryset(request).select_related("detail")

@@ -133,7 +133,7 @@ def _asked(site, ops):
 
 
 def _filed(site, mara):
-    """A document that is on file, with a remark and its bytes."""
+    """Return a filed document with a remark and its bytes."""
     document = sender(site, mara, settings.SPOOL_DIR)(REMARKED, make_pdf())
     Document.objects.filter(pk=document.pk).update(filename=f"{FILE}.pdf")
     document.refresh_from_db()
