@@ -82,9 +82,9 @@ class Photographer:
 def take_coordinator_pages(photographer: Photographer, files: list[Path]) -> None:
     with photographer.signed_in("jonas") as page:
         page.goto(f"/packets/new/?site={SITE.site_id}")
-        page.get_by_role("button", name="Choose files").wait_for()
+        page.get_by_role("button", name="Select files").wait_for()
         page.locator("[data-drop] input").set_input_files(files)
-        hints = page.locator("[data-hint]", has_text="recognised")
+        hints = page.locator("[data-hint]", has_text="Type detected")
         expect(hints).to_have_count(len(files), timeout=TIMEOUT_MILLISECONDS)
         photographer.take(page, "upload", max_height=1060)
         page.locator("[data-send]").click()

@@ -140,7 +140,7 @@ def rafael():
 
 @pytest.mark.parametrize(
     ("decided", "why"),
-    [(FILED, "because it is filed"), (ALARM, "virus scanner raised an alarm")],
+    [(FILED, "because it is filed"), (ALARM, "virus scanner found a threat")],
     ids=["filed", "alarm"],
 )
 def test_what_is_not_corrected_says_why_and_stays_as_it_is(sent, mara, decided, why):
@@ -170,7 +170,7 @@ def test_what_is_declared_has_to_be_something_else_and_whole(sent, mara, kind, w
 def test_bytes_that_are_not_there_change_nothing(sent, mara, settings, tmp_path):
     document = sent(IN_REVIEW)
     settings.ARCHIVE_DIR = tmp_path / "another"
-    with pytest.raises(RedeclarationRefused, match="cannot be read just now"):
+    with pytest.raises(RedeclarationRefused, match="cannot be read at the moment"):
         correct(document, mara)
     assert fresh(document).state == "IN_REVIEW"
 

@@ -97,7 +97,7 @@ def test_a_type_that_is_per_person_carries_the_person():
     [
         ([], "Add at least one document"),
         ([upload(kind="")], "Select a document type for letter.pdf."),
-        ([upload(kind="cv")], "Enter the name of the person whose CV this is (letter.pdf)."),
+        ([upload(kind="cv")], "Enter the name of the person whose CV this is"),
         ([upload(), upload()], "several files with the type IRB approval"),
     ],
 )

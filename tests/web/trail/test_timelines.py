@@ -126,7 +126,7 @@ def test_a_person_has_the_name_of_the_time_of_the_entry(affairs, db):
         detail = {"printed_name": "Ana <Old> Name", "reason": "She asked for it."}
         record("site.changed", subject="site:1", n=1, by=Actor("user:77"), detail=detail)
     answer = affairs.get("/admin/audit/")
-    assert answer.context["lines"][0].who == "Ana <Old> Name"
+    assert answer.context["lines"][0].person == "Ana <Old> Name"
     page = answer.content.decode()
     assert "Ana &lt;Old&gt; Name" in page
     assert "She asked for it." in page
@@ -138,7 +138,7 @@ def test_the_trail_shows_the_product_name_and_the_complete_process(affairs, pack
     with ledger():
         record("site.changed", subject="site:1", n=1, by=Actor("system:load_sites"))
     answer = affairs.get("/admin/audit/")
-    assert {"SiteLedger", "system:load_sites"} <= {line.who for line in answer.context["lines"]}
+    assert {"SiteLedger", "system:load_sites"} <= {line.person for line in answer.context["lines"]}
     for actor in ("system:worker", "system:load_sites"):
         assert f"Actor {add_process(actor)} " in text(answer)
 
@@ -150,9 +150,9 @@ def test_the_trail_of_a_site_is_paged_from_the_newest_entry(affairs, site):
     first = affairs.get("/admin/audit/site/0203/")
     seqs = [line.seq for line in first.context["lines"]]
     assert seqs == list(range(60, 10, -1))
-    rest = affairs.get(f"/admin/audit/site/0203/?{first.context['older']}")
+    rest = affairs.get(f"/admin/audit/site/0203/?{first.context['older_query']}")
     assert [line.seq for line in rest.context["lines"]] == list(range(10, 0, -1))
-    assert not rest.context["older"]
+    assert not rest.context["older_query"]
 
 
 def test_an_unknown_position_in_the_trail_is_harmless(affairs, packet):
