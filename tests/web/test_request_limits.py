@@ -48,7 +48,7 @@ def test_bytes_of_a_file_that_is_too_large_are_counted_but_not_stored(signed_in,
     body = encode_multipart(BOUNDARY, {"file": pdf(content=b"%PDF-1.7 " + bytes(1_900_000))})
     answer = signed_in.generic("POST", "/packets/new/files/", body, content_type=MULTIPART_CONTENT)
     assert answer.status_code == 422
-    assert "1.9 MB, and the limit is 1 MB" in answer.json()["message"]
+    assert "The file is 1.9 MB. The limit is 1 MB" in answer.json()["message"]
     assert not DraftFile.objects.exists()
 
 

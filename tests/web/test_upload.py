@@ -196,7 +196,7 @@ def test_too_many_files_are_refused_with_a_reason(signed_in, settings):
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1
     answer = send(signed_in, **{"file-0": pdf(), "file-1": pdf()})
     assert answer.status_code == 400
-    assert "the packet has no more than 40" in text(answer)
+    assert "If you uploaded many files, upload fewer at a time" in text(answer)
 
 
 def test_a_problem_of_the_whole_packet_is_linked_with_the_documents():
