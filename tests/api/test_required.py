@@ -26,7 +26,7 @@ def test_a_gap_names_both_documents_and_its_resolution(program, site):
     (gap,) = program.get("sites/0203/required").json()["gaps"]
     assert (gap["code"], gap["documents"]) == ("PROTOCOL_VERSION_MISMATCH", [page.pk, letter.pk])
     assert gap["what"] == (
-        "The signed protocol page names protocol version 3.0; the IRB approval names 2.0."
+        "The signed protocol page names protocol version 3.0, but the IRB approval names 2.0."
     )
 
 

@@ -40,7 +40,7 @@ def text_of(client, address):
 @pytest.mark.parametrize("address", ["/documents/{0.pk}/", "/packets/{0.packet.reference}/"])
 def test_several_unreadable_pages_are_shown_as_one_finding(signed_in, document, address):
     text = text_of(signed_in, address.format(document))
-    for part in (SENTENCE, ADVICE, "We do not decide on words", REFERENCE):
+    for part in (SENTENCE, ADVICE, "We do not decide on the basis of words", REFERENCE):
         assert text.count(part) == 1, part
     assert "on page 18" not in text
 
