@@ -15,7 +15,7 @@ from .results import DocumentReading, PageReading, TextSource
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How a document was read.
+    """The record of how a document was read.
 
     `pages` has one mapping for each page. Lengths in it are in points, confidences from 0 to 100,
     `uncovered` from 0 to 1, angles in degrees clockwise. `words` are the words of OCR in packed

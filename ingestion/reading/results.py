@@ -60,7 +60,7 @@ class Box(NamedTuple):
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
-    def contains_center_of(self, other: "Box") -> bool:
+    def contains_centre_of(self, other: "Box") -> bool:
         """Return whether the centre of the other box is inside this one or on its edge."""
         x, y = (other.left + other.right) / 2, (other.top + other.bottom) / 2
         return self.left <= x <= self.right and self.top <= y <= self.bottom

@@ -204,7 +204,7 @@ def _add_words(
     new = [
         (ocr_word, word)
         for ocr_word, word in ((each, each.to_word(dpi)) for each in ocr_words)
-        if not any(other.box.contains_center_of(word.box) for other in known)
+        if not any(other.box.contains_centre_of(word.box) for other in known)
     ]
     lines = groupby((ocr_word for ocr_word, _ in new), key=lambda word: word.line)
     new_text = "\n".join(" ".join(word.text for word in line) for _, line in lines)

@@ -114,7 +114,7 @@ def _find_omitted_lines(marks: Sequence[Box], known: Sequence[Box], height: floa
     for line in lines:
         width = line.right - line.left
         inside = (
-            box for box in known if line.contains_center_of(box) or box.contains_center_of(line)
+            box for box in known if line.contains_centre_of(box) or box.contains_centre_of(line)
         )
         is_read = sum(box.right - box.left for box in inside) > width / 2
         if width > MIN_LINE_RATIO * (line.bottom - line.top) and not is_read:
@@ -131,7 +131,7 @@ def _extend_lines(lines: Iterable[Box], raster: PageRaster, max_gap: float) -> l
     scale = raster.dpi / POINTS_PER_INCH
     max_columns, gap = int(MAX_LINE_EXTENSION_POINTS * scale), int(max_gap * scale)
     for line in lines:
-        if any(other.contains_center_of(line) for other in extended):
+        if any(other.contains_centre_of(line) for other in extended):
             continue
         rows = raster.grey[int(line.top * scale) : int(line.bottom * scale) + 1]
         ink = np.count_nonzero(rows < INK_THRESHOLD * np.median(rows), axis=0)
@@ -173,7 +173,7 @@ def _find_misread_blocks(words: Sequence[Word], height: float) -> list[Box]:
         if len(cluster) < MIN_WORDS_PER_BLOCK:
             continue
         area = bounding_box(cluster)
-        inside = [word for word in words if area.contains_center_of(word.box)]
+        inside = [word for word in words if area.contains_centre_of(word.box)]
         certain = sum(len(word.text) for word in inside if word.confidence >= MIN_WORD_CONFIDENCE)
         if certain < sum(len(word.text) for word in inside) / 2:
             blocks.append(area)
@@ -216,19 +216,19 @@ def _read_area(
     ]
     # The margin above and below may show parts of the neighbouring lines.
     inner = _expanded(area, AREA_MARGIN_X_POINTS, 0.0)
-    return [word for word in moved if inner.contains_center_of(word.to_word(raster.dpi).box)]
+    return [word for word in moved if inner.contains_centre_of(word.to_word(raster.dpi).box)]
 
 
 def _replace_if_better(
     words: list[OcrWord], area: Box, found: Sequence[OcrWord], dpi: float
 ) -> list[OcrWord]:
     """Return the words with those in the area replaced, if the new ones are clearly better."""
-    misread = [word for word in words if area.contains_center_of(word.to_word(dpi).box)]
+    misread = [word for word in words if area.contains_centre_of(word.to_word(dpi).box)]
     others = [word.to_word(dpi).box for word in words if word not in misread]
     new = [
         word
         for word in found
-        if not any(other.contains_center_of(word.to_word(dpi).box) for other in others)
+        if not any(other.contains_centre_of(word.to_word(dpi).box) for other in others)
     ]
     if not misread or (
         _expected_correct_characters(new) < MIN_IMPROVEMENT * _expected_correct_characters(misread)

@@ -86,7 +86,7 @@ def _has_text_in(
     words = [
         word
         for word in page.words
-        if area.contains_center_of(word.box)
+        if area.contains_centre_of(word.box)
         # The words of a watermark are much larger.
         and geometry.has_similar_height(label, word.box)
     ]
@@ -140,4 +140,4 @@ def _find_choice(reading: DocumentReading, spec: FieldSpec) -> tuple[BoxContent,
 def _is_unticked(page: PageReading, option: geometry.TextSpan) -> bool:
     left, top, _, bottom = option.box
     beside = Box(left - _MAX_SQUARE_DISTANCE, top - 3, left, bottom + 3)
-    return any(beside.contains_center_of(square) for square in page.empty_squares)
+    return any(beside.contains_centre_of(square) for square in page.empty_squares)

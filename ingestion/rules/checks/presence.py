@@ -61,7 +61,7 @@ def _is_legible(reading: DocumentReading, value: FieldValue, spec: FieldSpec) ->
     page = next((page for page in reading.pages if page.number == value.page), None)
     if value.box is None or page is None or page.source not in SCAN_SOURCES:
         return True
-    words = [word.confidence for word in page.words if value.box.contains_center_of(word.box)]
+    words = [word.confidence for word in page.words if value.box.contains_centre_of(word.box)]
     return (not words or median_low(words) >= MIN_LEGIBLE_CONFIDENCE) and not has_unread_ink(
         page, spec
     )

@@ -81,7 +81,7 @@ def has_marks(page: PageReading, ignored: Sequence[Box] = ()) -> bool:
 
 
 def _may_be_handwriting(mark: Box, page: PageReading, ignored: Sequence[Box]) -> bool:
-    if any(box.contains_center_of(mark) for box in ignored):
+    if any(box.contains_centre_of(mark) for box in ignored):
         return False
     width, height = mark.right - mark.left, mark.bottom - mark.top
     return width < _MAX_SIGNATURE_SHARE * page.width or height < _MAX_SIGNATURE_SHARE * page.height

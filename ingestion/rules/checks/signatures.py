@@ -201,7 +201,7 @@ def _find_typed(reading: DocumentReading, phrases: tuple[str, ...]) -> Signature
     for page in reading.pages:
         ignored = digital_signature_boxes(page, reading)
         for area in _typed_signatures_on(page, phrases):
-            if not any(box.contains_center_of(area.label.box) for box in ignored):
+            if not any(box.contains_centre_of(area.label.box) for box in ignored):
                 return area
     return None
 

@@ -313,7 +313,7 @@ def _cut_out(
     area = Box(left, top, right, bottom)
     lines: list[list[Word]] = []
     for word in sorted(page.words, key=lambda word: word.box.top):
-        if not area.contains_center_of(word.box):
+        if not area.contains_centre_of(word.box):
             continue
         if lines and geometry.is_level_with(lines[-1][-1].box, word.box):
             lines[-1].append(word)

@@ -143,7 +143,7 @@ def test_misread_small_print_beside_a_heading_is_replaced_in_its_place():
     garbage = {
         token.text
         for token in omitting.recognise(picture.grey, 300, 30.0)
-        if Box(390, 50, 540, 80).contains_center_of(token.to_word(300).box)
+        if Box(390, 50, 540, 80).contains_centre_of(token.to_word(300).box)
     }
     read = read_page_image(picture, page, omitting, 30.0)
     above, below = HEADING
@@ -173,7 +173,7 @@ class MisreadingEngine:
             self.second_passes += 1
             return tokens
         printed = [
-            token for token in tokens if not SIGNATURE.contains_center_of(token.to_word(dpi).box)
+            token for token in tokens if not SIGNATURE.contains_centre_of(token.to_word(dpi).box)
         ]
         misread = [OcrWord("pee", 20, 255 + 80 * n, 1510, 70, 100, (9, 1, 1)) for n in range(4)]
         return [*printed, *misread]
