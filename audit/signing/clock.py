@@ -1,8 +1,10 @@
-"""Do the clocks agree? This host's against the database's, and a time server's where one is named.
+"""Compares this host's clock with the database's, and with a time server's if one is configured.
 
-Times in the ledger are worth what the clocks are (ICH E6(R3) 4.2.2(d)). One that is off by more
-than AUDIT_CLOCK_SKEW_SECONDS is entered once, and again when it has changed by as much: also when
-it is right again.
+Times in the ledger are only as good as the clocks (ICH E6(R3) 4.2.2(d)). A clock that differs by
+more than AUDIT_CLOCK_SKEW_SECONDS is recorded once, and again when the difference has changed by as
+much, also when the clock is right again.
+
+The time server is asked with NTP (ntplib). Without one, the time stamp authority is asked.
 """
 
 import logging
@@ -12,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import ntplib
 from django.conf import settings
 from django.db import connection
 
@@ -25,14 +28,13 @@ logger = logging.getLogger(__name__)
 
 SOURCES = ("database", "ntp", "tsa")
 NTP_PORT = 123
-NTP_EPOCH = datetime(1900, 1, 1, tzinfo=UTC)
-NTP_REQUEST = b"\x23" + bytes(47)  # RFC 5905: version 4, mode 3, a client
+NTP_VERSION = 4  # RFC 5905
 TSA_RESOLUTION = timedelta(seconds=1)  # most authorities write whole seconds
 
 
 @dataclass(frozen=True, slots=True)
 class ClockSkew:
-    """By how much a clock is ahead of a host's; negative: behind."""
+    """The time by which another clock is ahead of a host's clock. Negative: it is behind."""
 
     source: str
     host: str
@@ -40,26 +42,33 @@ class ClockSkew:
 
     @property
     def is_too_much(self) -> bool:
-        return abs(self.milliseconds) >= _limit()
+        return abs(self.milliseconds) >= _max_milliseconds()
 
     def __str__(self) -> str:
-        way = "ahead of" if self.milliseconds > 0 else "behind"
+        direction = "ahead of" if self.milliseconds > 0 else "behind"
         seconds = abs(self.milliseconds) / 1000
-        return f"the clock of {self.source} is {seconds:.1f} s {way} that of {self.host}"
+        return f"the clock of {self.source} is {seconds:.1f} s {direction} that of {self.host}"
 
 
 def check_clocks() -> list[ClockSkew]:
-    """Compare, and enter what has changed. Answers what was measured."""
-    measured = list(_measured())
-    for skew in measured:
-        if abs(skew.milliseconds - _entered(skew)) >= _limit():
+    """Measure the clocks, and record what has changed. Returns the measured differences."""
+    skews = list(_measure())
+    for skew in skews:
+        entries = queries.timeline(f"clock:{skew.source}")
+        of_host = [
+            entry.detail["milliseconds"]
+            for entry in entries
+            if entry.detail and entry.detail["host"] == skew.host
+        ]
+        last_recorded = int(of_host[-1]) if of_host else 0
+        if abs(skew.milliseconds - last_recorded) >= _max_milliseconds():
             logger.error("clocks: %s", skew)
-            _enter(skew)
-    return measured
+            _record_skew(skew)
+    return skews
 
 
 def excessive_skews() -> list[ClockSkew]:
-    """What is on record as too much, of all hosts."""
+    """Return the differences on record that are too large, of all hosts."""
     last: dict[tuple[str, str], ClockSkew] = {}
     for entry in queries.timeline(*(f"clock:{source}" for source in SOURCES)):
         if entry.detail:
@@ -69,73 +78,72 @@ def excessive_skews() -> list[ClockSkew]:
     return [skew for skew in last.values() if skew.is_too_much]
 
 
-def _limit() -> float:
+def skew_outside(measured: datetime, before: datetime, after: datetime) -> timedelta:
+    """Return how far a measured time is outside the period in which it was measured.
+
+    A slow response therefore does not look like a wrong clock.
+    """
+    return measured - min(max(measured, before), after)
+
+
+def _max_milliseconds() -> float:
     limit: float = settings.AUDIT_CLOCK_SKEW_SECONDS * 1000
     return limit
 
 
-def _measured() -> Iterator[ClockSkew]:
-    for source, read, resolution in _readers():
+def _measure() -> Iterator[ClockSkew]:
+    clocks: list[tuple[str, Callable[[], datetime], timedelta]] = []
+    if connection.vendor == "postgresql":  # SQLite has no clock of its own.
+        clocks.append(("database", _read_database_clock, timedelta(0)))
+    if settings.NTP_SERVER:
+        clocks.append(("ntp", _read_time_server, timedelta(0)))
+    elif settings.ANCHOR_TSA:
+        clocks.append(("tsa", _read_time_stamp_authority, TSA_RESOLUTION))
+    for source, read, resolution in clocks:
         before = datetime.now(UTC)
         try:
-            there = read()
+            measured = read()
         except (AnchorError, OSError) as error:
             logger.warning("the clock of %s could not be read: %s", source, error)
             continue
-        skew = skew_outside(there, before - resolution, datetime.now(UTC))
+        skew = skew_outside(measured, before - resolution, datetime.now(UTC))
         yield ClockSkew(source, socket.gethostname(), round(skew.total_seconds() * 1000))
 
 
-def _readers() -> Iterator[tuple[str, Callable[[], datetime], timedelta]]:
-    if connection.vendor == "postgresql":  # SQLite has no clock but ours
-        yield "database", _of_the_database, timedelta(0)
-    if settings.NTP_SERVER:
-        yield "ntp", _of_ntp, timedelta(0)
-    elif settings.ANCHOR_TSA:
-        yield "tsa", _of_the_authority, TSA_RESOLUTION
-
-
-def skew_outside(there: datetime, before: datetime, after: datetime) -> timedelta:
-    """How far a reading lies outside the time that it took to ask for it: 0 for what may be."""
-    return there - min(max(there, before), after)
-
-
-def _of_the_database() -> datetime:
+def _read_database_clock() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         now: datetime = cursor.fetchone()[0]
         return now
 
 
-def _of_ntp() -> datetime:
+def _read_time_server() -> datetime:
+    """Ask NTP_SERVER, which is a host or host:port. Raises OSError if it gives no time."""
     host, _, port = settings.NTP_SERVER.partition(":")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.settimeout(settings.ANCHOR_TIMEOUT_SECONDS)
-        server.connect((host, int(port or NTP_PORT)))
-        server.send(NTP_REQUEST)
-        answer = server.recv(48)
-    if len(answer) < 48 or not answer[1]:  # stratum 0 is a refusal, RFC 5905 section 7.4
+    try:
+        response = ntplib.NTPClient().request(
+            host,
+            version=NTP_VERSION,
+            port=int(port or NTP_PORT),
+            timeout=settings.ANCHOR_TIMEOUT_SECONDS,
+        )
+    except ntplib.NTPException as error:
+        raise OSError(str(error)) from error
+    if response.stratum == 0:  # The server refuses to answer: RFC 5905, section 7.4.
         raise OSError(f"{settings.NTP_SERVER} gave no time")
-    since = int.from_bytes(answer[40:48], "big") / 2**32  # seconds, and a fraction
-    return NTP_EPOCH + timedelta(seconds=since)
+    return datetime.fromtimestamp(response.tx_time, UTC)
 
 
-def _of_the_authority() -> datetime:
+def _read_time_stamp_authority() -> datetime:
     certificates = Path(settings.ANCHOR_TSA_CERTIFICATES)
     authority = rfc3161.TimestampAnchor(
         settings.ANCHOR_TSA, certificates, settings.ANCHOR_TIMEOUT_SECONDS
     )
+    # Any text can be stamped: only the time in the token is used.
     return rfc3161.token_time(authority.put("", 0, "What time is it?").proof)
 
 
-def _entered(skew: ClockSkew) -> int:
-    """The last one of this clock and this host on record, in milliseconds."""
-    entries = queries.timeline(f"clock:{skew.source}")
-    ours = [e.detail["milliseconds"] for e in entries if e.detail and e.detail["host"] == skew.host]
-    return int(ours[-1]) if ours else 0
-
-
-def _enter(skew: ClockSkew) -> None:
+def _record_skew(skew: ClockSkew) -> None:
     with ledger():
         record(
             "system.clock_skew",
