@@ -1,1 +1,1 @@
-"""Signing the ledger: keys, checkpoints, anchors, and when they are made."""
+"""Signs the ledger: keys, checkpoints, anchors, and the times at which they are made."""

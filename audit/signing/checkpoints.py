@@ -1,11 +1,11 @@
-"""Signed heads of the ledger: the first `size` entries under one root, for keeping elsewhere.
+"""Signs checkpoints: statements that the first `size` entries of the ledger have one root.
 
-A checkpoint is pure derivation: it reads the entries that came since the last one, and holds no
-lock that an append waits for. Whoever dies on the way leaves nothing, and the next one does the
-same again. Of two hosts that sign at once the guards let one through.
+A checkpoint is computed from the entries that were added since the last one, and holds no lock that
+an append waits for. A process that dies while it signs leaves nothing, and the next one starts
+again. If two hosts sign at once, the constraints of the table accept one checkpoint.
 
-When: after the events in AUDIT_SIGN_AFTER, after AUDIT_CHECKPOINT_ENTRIES entries, when the oldest
-unsigned entry is AUDIT_CHECKPOINT_SECONDS old, and when a host stops
+A checkpoint is due after the events in AUDIT_SIGN_AFTER, after AUDIT_CHECKPOINT_ENTRIES entries,
+when the oldest unsigned entry is AUDIT_CHECKPOINT_SECONDS old, and when a host stops
 (`audit.signing.checkpoint_scheduler`).
 """
 
@@ -37,12 +37,12 @@ from audit.signing.keys import KeyProblem
 logger = logging.getLogger(__name__)
 
 ENTRIES_PER_PAGE = 1_000  # entries in memory at a time
-ENTRIES_PER_COMPARISON = 100  # that are looked at together
+ENTRIES_PER_STEP = 100  # entries that are verified and hashed together
 
 
 @dataclass(frozen=True, slots=True)
 class SignedCheckpoint:
-    """A checkpoint, as a plain value."""
+    """A checkpoint as a value that does not depend on the database."""
 
     size: int
     head: str
@@ -52,22 +52,26 @@ class SignedCheckpoint:
 
 
 def latest_checkpoint() -> SignedCheckpoint | None:
-    """The newest checkpoint; None before the first."""
-    checkpoint = Checkpoint.objects.first()
-    return _plain(checkpoint) if checkpoint else None
+    """Return the newest checkpoint, or None if there is none yet."""
+    return _as_value(Checkpoint.objects.first())
 
 
 def checkpoint_of_size(size: int) -> SignedCheckpoint | None:
-    checkpoint = Checkpoint.objects.filter(pk=size).first()
-    return _plain(checkpoint) if checkpoint else None
+    """Return the checkpoint of the first `size` entries, or None."""
+    return _as_value(Checkpoint.objects.filter(pk=size).first())
 
 
-def _plain(row: Checkpoint) -> SignedCheckpoint:
+def _as_value(row: Checkpoint | None) -> SignedCheckpoint | None:
+    if row is None:
+        return None
     return SignedCheckpoint(row.size, row.head, row.root, row.note, row.created_at)
 
 
 def find_fault() -> str:
-    """Why nothing can be signed on top of the last checkpoint, or "". One look, no full check."""
+    """Return why nothing can be signed after the last checkpoint, or "".
+
+    Reads the last signed entry only. It is no full verification.
+    """
     if last := Checkpoint.objects.first():
         try:
             _expect_signed(last, _lines().filter(seq__gte=last.size).order_by("seq").first())
@@ -77,19 +81,22 @@ def find_fault() -> str:
 
 
 def count_unsigned() -> int:
-    """How many entries stand under no checkpoint."""
-    entries, signed = _sizes()
+    """Return the number of entries that no checkpoint covers."""
+    entries, signed = _count_entries_and_signed()
     return max(0, entries - signed)
 
 
 def sign_if_due() -> SignedCheckpoint | None:
-    """Sign if it is time to: one look into two indexes when nothing is new. Raises as `sign`."""
-    entries, signed = _sizes()
+    """Sign a checkpoint if one is due. Makes one query if no entry is new.
+
+    Returns None if none is due. Raises what `sign_all` raises.
+    """
+    entries, signed = _count_entries_and_signed()
     return sign_all() if entries > signed and _is_due(entries, signed) else None
 
 
-def _sizes() -> tuple[int, int]:
-    """The last entry's number and the last checkpoint's size, in one query."""
+def _count_entries_and_signed() -> tuple[int, int]:
+    """Return the number of the last entry and the size of the last checkpoint, in one query."""
     last_signed = Subquery(Checkpoint.objects.order_by("-size").values("size")[:1])
     sizes = Entry.objects.order_by("-seq").annotate(signed=last_signed).values_list("seq", "signed")
     entries, signed = sizes.first() or (0, 0)
@@ -99,7 +106,7 @@ def _sizes() -> tuple[int, int]:
 def _is_due(entries: int, signed: int) -> bool:
     if entries - signed >= settings.AUDIT_CHECKPOINT_ENTRIES:
         return True
-    # Events are compared here: asked to, PostgreSQL may look through the whole trail for them.
+    # Events are compared in Python, because PostgreSQL may scan the whole trail for them.
     new = Entry.objects.filter(seq__gt=signed).order_by("seq").values_list("recorded_at", "event")
     times, events = zip(*new[: settings.AUDIT_CHECKPOINT_ENTRIES], strict=True)
     longest = timedelta(seconds=settings.AUDIT_CHECKPOINT_SECONDS)
@@ -109,17 +116,17 @@ def _is_due(entries: int, signed: int) -> bool:
 
 
 def sign_all() -> SignedCheckpoint | None:
-    """Sign all entries there are. None when none is new, or another host was first.
+    """Sign a checkpoint of all entries.
 
-    Raises KeyProblem without a key, and BrokenChain when the new entries do not follow from what
-    was signed last: that is not signed.
+    Returns None if no entry is new, or if another host has signed them first. Raises KeyProblem
+    without a key. Raises BrokenChain if the new entries do not follow from the last checkpoint.
     """
     with keys.signing_key() as signer:
         return sign_with([signer])
 
 
 def sign_if_key_exists() -> None:
-    """Sign all entries there are; without the key, leave them. Raises BrokenChain."""
+    """Sign a checkpoint of all entries if this host has the key. Raises BrokenChain."""
     try:
         sign_all()
     except KeyProblem:
@@ -127,11 +134,11 @@ def sign_if_key_exists() -> None:
 
 
 def sign_with(signers: Sequence[signed_note.Signer]) -> SignedCheckpoint | None:
-    """The same with these keys, for when keys change."""
-    walk, frontier = _grown(Checkpoint.objects.first())
+    """Sign a checkpoint of all entries with these keys, as `sign_all` does with the current one."""
+    walk, frontier = _read_new_entries(Checkpoint.objects.first())
     if frontier is None:
         return None
-    # What the note says has to survive a power cut that comes a moment after it was anchored.
+    # The signed entries have to survive a power cut that follows the anchoring.
     flush_barrier()
     root = frontier.root()
     note = signed_note.sign_note(
@@ -141,8 +148,8 @@ def sign_with(signers: Sequence[signed_note.Signer]) -> SignedCheckpoint | None:
     return signed if _insert(signed, frontier.hex()) else None
 
 
-def _grown(last: Checkpoint | None) -> tuple[Walk, merkle_tree.Frontier | None]:
-    """The chain and its tree up to the last entry; no tree when that is signed already."""
+def _read_new_entries(last: Checkpoint | None) -> tuple[Walk, merkle_tree.Frontier | None]:
+    """Return the verified chain and its tree up to the last entry, or no tree if none is new."""
     size, head = (last.size, last.head) if last else (0, GENESIS)
     walk = Walk(size, head)
     frontier = (
@@ -151,7 +158,7 @@ def _grown(last: Checkpoint | None) -> tuple[Walk, merkle_tree.Frontier | None]:
     entries = chain.from_iterable(iter_pages(_lines(), "seq", size - 1, ENTRIES_PER_PAGE))
     if last:
         _expect_signed(last, next(entries, None))
-    while chunk := list(islice(entries, ENTRIES_PER_COMPARISON)):
+    while chunk := list(islice(entries, ENTRIES_PER_STEP)):
         for lines in walk.follow(chunk):
             frontier.extend(map(merkle_tree.hash_leaf, lines))
     return walk, (frontier if frontier.size > size else None)
@@ -162,7 +169,7 @@ def _lines() -> "QuerySet[Entry, tuple[int, str, str]]":
 
 
 def _expect_signed(last: Checkpoint, entry: tuple[int, str, str] | None) -> None:
-    """The new entries have to grow from the very one that was signed last."""
+    """Raise BrokenChain unless this is the last signed entry, from which new entries follow."""
     if entry is None or entry[0] != last.size:
         why = f"{last.size} entries were signed, and the last of them is gone"
         raise BrokenChain(ChainBreak(last.size, why, last.head, ""))
@@ -172,7 +179,7 @@ def _expect_signed(last: Checkpoint, entry: tuple[int, str, str] | None) -> None
 
 
 def _insert(signed: SignedCheckpoint, frontier: str) -> bool:
-    """Whether it was ours that came in. Raises IntegrityError when nobody else's did."""
+    """Insert a checkpoint. Returns False if another host has inserted one of these entries."""
     created_at = connection.ops.adapt_datetimefield_value(signed.created_at)
     row = (signed.size, signed.head, signed.root, frontier, signed.note, created_at)
     try:

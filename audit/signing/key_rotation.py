@@ -1,11 +1,11 @@
-"""The first key, and the change from one key to the next. Both are on record in the ledger.
+"""Creates the first key and replaces a key by the next one. Both are recorded in the ledger.
 
-A change goes in steps, each of which may be the last before a power cut; starting again goes on:
+A rotation has five steps. After an interruption, the same command continues it:
 
-1. The next key waits beside the old one, in a file of its own.
-2. An entry says which key follows which. A checkpoint over it is signed by both.
-3. The next key is published: it signs from here on, and the old one no more.
-4. That checkpoint is in every anchor: the old key's last word is out of our hands.
+1. The next key is stored in a file beside the old one.
+2. An entry states which key follows which. Both keys sign a checkpoint that covers it.
+3. The next key is published. From here on, it signs and the old key does not.
+4. That checkpoint is brought to every anchor, where this installation cannot change it.
 5. The old private key is removed.
 """
 
@@ -17,9 +17,10 @@ from audit.signing.signed_note import Verifier
 
 
 def create_key(*, by: Actor, is_lost: bool = False) -> Verifier:
-    """The first key of this ledger, or one after a loss, which no older key vouches for.
+    """Create the first key of this ledger, or, with `is_lost`, a key after the loss of the last.
 
-    Takes a key that lies in AUDIT_KEY_FILE already. Raises KeyProblem.
+    No older key signs for a key after a loss. A key that is in AUDIT_KEY_FILE is used. Raises
+    KeyProblem.
     """
     with keys.exclusive_key_change():
         known = keys.published_keys()
@@ -32,41 +33,40 @@ def create_key(*, by: Actor, is_lost: bool = False) -> Verifier:
                 f"{keys.private_file()} is not lost. Move it away if it cannot be used."
             )
         verifier = keys.load_or_create_key(keys.private_file()).verifier
-        _enter("ledger.key_created", verifier, by=by, follows=known[-1].verifier if known else None)
+        follows = known[-1].verifier if known else None
+        _record("ledger.key_created", verifier, by=by, follows=follows)
         last = checkpoints.latest_checkpoint()
         keys.publish_key(verifier, last.size + 1 if last and known else 0)
     return verifier
 
 
 def rotate_key(*, by: Actor) -> Verifier:
-    """Replace the key in force. After a failure, start it again: it goes on. Raises KeyProblem."""
+    """Replace the key in force. After a failure, call it again to continue. Raises KeyProblem."""
     with keys.exclusive_key_change():
-        verifier = _handed_over(by)
-    _anchor_last_word(keys.published_keys()[-1].first)
+        old, new = keys.load_current_key(), keys.load_or_create_key(keys.next_file())
+        # They are the same if an interrupted rotation has published the next key.
+        if old.verifier != new.verifier:
+            _record("ledger.key_rotated", new.verifier, by=by, follows=old.verifier)
+            signed = checkpoints.sign_with([new, old])
+            if signed is None:
+                raise KeyProblem(
+                    "Another host signed meanwhile with the old key. Start this again."
+                )
+            keys.publish_key(new.verifier, signed.size)
+    _anchor_handover(keys.published_keys()[-1].first)
     keys.promote_next_key()
-    return verifier
-
-
-def _handed_over(by: Actor) -> Verifier:
-    old, new = keys.load_current_key(), keys.load_or_create_key(keys.next_file())
-    if old.verifier == new.verifier:
-        return new.verifier  # an earlier start came so far
-    _enter("ledger.key_rotated", new.verifier, by=by, follows=old.verifier)
-    signed = checkpoints.sign_with([new, old])
-    if signed is None:
-        raise KeyProblem("Another host signed meanwhile with the old key. Start this again.")
-    keys.publish_key(new.verifier, signed.size)
     return new.verifier
 
 
-def _enter(event: str, verifier: Verifier, *, by: Actor, follows: Verifier | None) -> None:
-    """Public keys are no personal data, but too long for the line; its detail is bound by it."""
+def _record(event: str, verifier: Verifier, *, by: Actor, follows: Verifier | None) -> None:
+    """Record a key in the detail of an entry, because the line has no room for keys."""
     detail = {"vkey": verifier.text} | ({"follows": follows.text} if follows else {})
     with ledger():
         record(event, subject=f"key:{verifier.key_id.hex()}", by=by, detail=detail)
 
 
-def _anchor_last_word(size: int) -> None:
+def _anchor_handover(size: int) -> None:
+    """Bring the checkpoint that both keys signed to every anchor. Raises KeyProblem."""
     signed = checkpoints.checkpoint_of_size(size)
     if signed is None:
         raise KeyProblem(

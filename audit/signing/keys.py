@@ -1,13 +1,13 @@
-"""The keys that sign checkpoints: private ones in a file of this host, public ones in the open.
+"""Loads and publishes the keys that sign checkpoints.
 
-Neither is in the database: whoever may write there can then neither sign nor pass off a key of
-their own. Private keys are PKCS8 PEM in AUDIT_KEY_FILE, for their owner alone. Public ones are in
-`ANCHOR_DIR/vkeys.txt`, a line each, in the order in which they came into force:
+No key is in the database, so that a person who can write there can neither sign nor substitute a
+key. The private key is a PKCS8 PEM file, AUDIT_KEY_FILE, which only its owner can read. Public keys
+are in `ANCHOR_DIR/vkeys.txt`, one on each line, in the order in which they came into force:
 
     VKEY FIRST_SIZE SINCE
 
-A key signs checkpoints from FIRST_SIZE on, until the next line's. The file only grows, and its lock
-keeps a key from being replaced while it signs.
+A key signs checkpoints from FIRST_SIZE on, until the FIRST_SIZE of the next line. Lines are only
+added to the file. Its lock prevents the replacement of a key while it signs.
 """
 
 import fcntl
@@ -31,110 +31,116 @@ from django.conf import settings
 from audit.files import durable
 from audit.signing.signed_note import BadNote, Signer, Verifier
 
-_NONE_YET = "There is no key yet: nothing is signed. `manage.py audit_keys create`."
+OTHERS_ALL = 0o077  # all permissions of group and others
+OTHERS_WRITE = 0o022
+_NO_KEY_YET = "There is no key yet: nothing is signed. `manage.py audit_keys create`."
 
 
 class KeyProblem(Exception):
-    """There is no key to sign with, or none that may be used. The message says what to do."""
+    """No key can be used for signing. The message states the reason and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedKey:
-    """A public key and the checkpoints that it signs: from `first` on, and up to `last`."""
+    """A public key and the sizes of the checkpoints that it signs, from `first` up to `last`."""
 
     verifier: Verifier
     first: int
-    since: str  # when it came into force, as lines write times
-    last: int | None = None  # which its successor signed as well; None: it is in force
+    since: str  # when it came into force, in UTC, as in 2026-11-24T08:00:00Z
+    last: int | None = None  # a checkpoint that the next key signed too. None: it is in force
 
 
 def public_file() -> Path:
+    """Return the path of the file with all public keys."""
     return Path(settings.ANCHOR_DIR) / "vkeys.txt"
 
 
 def private_file() -> Path:
+    """Return the path of this host's private key."""
     return Path(settings.AUDIT_KEY_FILE)
 
 
 def next_file() -> Path:
-    """Where the next key waits until the last word of the old one is anchored."""
+    """Return the path of the next private key during a key rotation."""
     return private_file().with_name(f"{private_file().name}.next")
 
 
 def published_keys() -> list[PublishedKey]:
-    """All keys that ever signed, oldest first. Raises KeyProblem."""
+    """Return all keys that have signed, the oldest first. Raises KeyProblem."""
     try:
         lines = public_file().read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return []
     except OSError as error:
         raise KeyProblem(f"{public_file()} cannot be read: {error.strerror}.") from error
-    keys = [_parsed(number, line) for number, line in enumerate(lines, 1)]
+    keys = []
+    for number, line in enumerate(lines, 1):
+        try:
+            vkey, first, since = line.split(" ")
+            keys.append(PublishedKey(Verifier.parse(vkey), int(first), since))
+        except (BadNote, ValueError) as error:
+            raise KeyProblem(f"{public_file()}: line {number} is not a key: {error}.") from error
     lasts = [key.first for key in keys[1:]]
     return [replace(key, last=last) for key, last in zip(keys, [*lasts, None], strict=False)]
 
 
-def _parsed(number: int, line: str) -> PublishedKey:
-    try:
-        vkey, first, since = line.split(" ")
-        return PublishedKey(Verifier.parse(vkey), int(first), since)
-    except (BadNote, ValueError) as error:
-        raise KeyProblem(f"{public_file()}: line {number} is not a key: {error}.") from error
-
-
 def verifiers() -> list[Verifier]:
-    """What may stand under our checkpoints. Raises KeyProblem."""
+    """Return the keys that may have signed checkpoints of this ledger. Raises KeyProblem."""
     return [key.verifier for key in published_keys()]
 
 
 def has_private_key() -> bool:
-    """Whether this host has a private key. It may still be one that may not be used."""
+    """Return whether this host has a private key, whether or not it is usable."""
     try:
         return private_file().exists()
-    except PermissionError:  # the folder of another user, as it should be for the web's processes
+    except PermissionError:  # Another user owns the folder, as it should be for web processes.
         return False
 
 
 @contextmanager
 def signing_key() -> Iterator[Signer]:
-    """The key to sign with, which nobody replaces meanwhile. Raises KeyProblem."""
+    """Yield the key to sign with. It is not replaced during the block. Raises KeyProblem."""
     if not public_file().exists():
-        raise KeyProblem(_NONE_YET)
+        raise KeyProblem(_NO_KEY_YET)
     with _locked(fcntl.LOCK_SH):
         yield load_current_key()
 
 
 @contextmanager
 def exclusive_key_change() -> Iterator[None]:
-    """Nobody signs, and nobody else changes keys, meanwhile."""
+    """Keep all other processes from signing and from changing keys during the block."""
     with _locked(fcntl.LOCK_EX):
         yield
 
 
 @contextmanager
-def _locked(how: int) -> Iterator[None]:
+def _locked(operation: int) -> Iterator[None]:
+    """Lock the file of public keys during the block. Creates it if it does not exist."""
     try:
         public_file().parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(public_file(), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     except OSError as error:
         raise KeyProblem(f"{public_file()} cannot be opened: {error.strerror}.") from error
     try:
-        fcntl.flock(descriptor, how)
+        fcntl.flock(descriptor, operation)
         yield
     finally:
         os.close(descriptor)
 
 
 def load_current_key() -> Signer:
-    """The private key of the last public one. Inside one of the above. Raises KeyProblem."""
+    """Return the private key of the last public one. Requires one of the two locks.
+
+    Raises KeyProblem.
+    """
     if not (keys := published_keys()):
-        raise KeyProblem(_NONE_YET)
+        raise KeyProblem(_NO_KEY_YET)
     wanted = keys[-1].verifier
     for path in (private_file(), next_file()):
         try:
             if path.exists() and (signer := load_key(path)).verifier == wanted:
                 return signer
-        except PermissionError as error:  # the folder of another user
+        except PermissionError as error:  # Another user owns the folder.
             raise KeyProblem(f"{path} cannot be read: {error.strerror}.") from error
     raise KeyProblem(
         f"The key in force is {wanted.text}, and {private_file()} does not hold it. Copy it from "
@@ -143,7 +149,7 @@ def load_current_key() -> Signer:
 
 
 def publish_key(verifier: Verifier, first: int) -> None:
-    """It is in force from the checkpoint of size `first` on."""
+    """Put a key into force from the checkpoint of `first` entries on. Raises KeyProblem."""
     since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
         durable.append_durably(public_file(), f"{verifier.text} {first} {since}\n")
@@ -152,9 +158,14 @@ def publish_key(verifier: Verifier, first: int) -> None:
 
 
 def load_key(path: Path) -> Signer:
-    """Raises KeyProblem for a file that others can read, or that holds no such key."""
+    """Load a private key. Raises KeyProblem if other users can read or replace the file."""
     try:
-        _refuse_what_others_reach(path)
+        if stat.S_IMODE(path.stat().st_mode) & OTHERS_ALL:
+            raise KeyProblem(
+                f"{path} can be read by others. `chmod 600 {path}`, or make a new key."
+            )
+        if stat.S_IMODE(path.parent.stat().st_mode) & OTHERS_WRITE:
+            raise KeyProblem(f"Others can put a key into {path.parent}. `chmod 700 {path.parent}`.")
         key = load_pem_private_key(path.read_bytes(), password=None)
     except OSError as error:
         raise KeyProblem(f"{path} cannot be read: {error.strerror}.") from error
@@ -164,21 +175,14 @@ def load_key(path: Path) -> Signer:
         raise KeyProblem(f"{path} holds another kind of key than Ed25519.")
     try:
         signer = Signer(settings.AUDIT_ORIGIN, key)
-        signer.verifier  # noqa: B018 - refuses a name that cannot be written
+        signer.verifier  # noqa: B018 - raises if the name is not valid
     except BadNote as error:
         raise KeyProblem(f"AUDIT_ORIGIN: {error}.") from error
     return signer
 
 
-def _refuse_what_others_reach(path: Path) -> None:
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        raise KeyProblem(f"{path} can be read by others. `chmod 600 {path}`, or make a new key.")
-    if stat.S_IMODE(path.parent.stat().st_mode) & 0o022:
-        raise KeyProblem(f"Others can put a key into {path.parent}. `chmod 700 {path.parent}`.")
-
-
 def load_or_create_key(path: Path) -> Signer:
-    """The key in this file, or a new one. Raises KeyProblem."""
+    """Return the key in this file. Creates one if the file does not exist. Raises KeyProblem."""
     if not path.exists():
         key = Ed25519PrivateKey.generate()
         pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -190,6 +194,6 @@ def load_or_create_key(path: Path) -> Signer:
 
 
 def promote_next_key() -> None:
-    """The new key takes the old one's place, of which nothing is left on this host."""
+    """Replace the private key by the next one, so that this host keeps no copy of the old one."""
     next_file().replace(private_file())
     durable.fsync_folder(private_file().parent)

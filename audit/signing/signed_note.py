@@ -1,8 +1,9 @@
-"""C2SP signed notes and tlog checkpoints: what is signed, and how it is written.
+"""Reads and writes C2SP signed notes and tlog checkpoints.
 
-Formats: c2sp.org/signed-note and c2sp.org/tlog-checkpoint, both v1.0.0. No Django, no clock, no
-I/O. A note is text, an empty line, and a line for each signature. Several keys may sign one note,
-and whoever does not know a key passes its line over: that is how keys are rotated.
+Formats: c2sp.org/signed-note and c2sp.org/tlog-checkpoint, both v1.0.0. This module uses no Django,
+no clock and no I/O. A note is text, an empty line, and a line for each signature. Several keys may
+sign one note, and a reader ignores the lines of keys that it does not know. Keys are rotated this
+way.
 """
 
 import base64
@@ -15,22 +16,23 @@ from dataclasses import dataclass
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-ED25519 = b"\x01"  # the signature type's byte in key ids and keys
-SIGNED_BY = "\u2014 "  # an em dash and a space begin a signature line
+ED25519 = b"\x01"  # the byte of the signature type, in key ids and in keys
+SIGNED_BY = "\u2014 "  # a signature line begins with an em dash and a space
+MAX_QUOTED_CHARACTERS = 200  # of a text in an error
 _NAME = re.compile(r"[^\s+]+").fullmatch
 _SIZE = re.compile(r"0|[1-9][0-9]*").fullmatch
 
 
 class BadNote(ValueError):
-    """Not a note, or not signed by a key that was asked for. The message says what is wrong."""
+    """The text is no note, or none of the given keys signed it. The message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """A public key by its name. `text` is its vkey, `NAME+ID+KEY`, which people hand around."""
+    """A public key with its name. `text` is its vkey, `NAME+ID+KEY`, which people exchange."""
 
     name: str
-    public: bytes  # 32
+    public: bytes  # 32 bytes
 
     def __post_init__(self) -> None:
         if not _NAME(self.name):
@@ -46,7 +48,7 @@ class Verifier:
 
     @classmethod
     def parse(cls, text: str) -> "Verifier":
-        """Raises BadNote for what is no vkey of an Ed25519 key."""
+        """Parse a vkey. Raises BadNote if it is not the vkey of an Ed25519 key."""
         try:
             name, key_id, key = text.strip().split("+", 2)
             raw = base64.b64decode(key, validate=True)
@@ -60,6 +62,7 @@ class Verifier:
         return verifier
 
     def accepts(self, text: str, signature: bytes) -> bool:
+        """Return whether this key made the signature of the text."""
         try:
             Ed25519PublicKey.from_public_bytes(self.public).verify(signature, text.encode())
         except InvalidSignature:
@@ -69,7 +72,7 @@ class Verifier:
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """A private key by its name."""
+    """A private key with its name."""
 
     name: str
     private: Ed25519PrivateKey
@@ -79,14 +82,14 @@ class Signer:
         return Verifier(self.name, self.private.public_key().public_bytes_raw())
 
     def line(self, text: str) -> str:
-        """The signature line under `text`."""
+        """Return the signature line for `text`."""
         signature = self.verifier.key_id + self.private.sign(text.encode())
         return f"{SIGNED_BY}{self.name} {_in_base64(signature)}\n"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointText:
-    """What a checkpoint says: this trail had so many entries, under this root."""
+    """The content of a checkpoint: the name of a trail, its number of entries, and their root."""
 
     origin: str
     size: int
@@ -98,26 +101,33 @@ class CheckpointText:
 
     @classmethod
     def parse(cls, text: str) -> "CheckpointText":
-        """Raises BadNote. Extension lines after the third are allowed, and passed over."""
+        """Parse the text of a note. Extension lines after the third are allowed and ignored.
+
+        Raises BadNote.
+        """
         try:
             origin, size, encoded, *_ = text.split("\n")
             root = base64.b64decode(encoded, validate=True)
         except (ValueError, binascii.Error) as error:
-            raise BadNote(f"not a checkpoint of three lines: {text[:200]!r}") from error
+            raise BadNote(
+                f"not a checkpoint of three lines: {text[:MAX_QUOTED_CHARACTERS]!r}"
+            ) from error
         if not (origin and _SIZE(size) and len(root) == hashlib.sha256().digest_size):
-            raise BadNote(f"not an origin, a size and a root of 32 bytes: {text[:200]!r}")
+            raise BadNote(
+                f"not an origin, a size and a root of 32 bytes: {text[:MAX_QUOTED_CHARACTERS]!r}"
+            )
         return cls(origin, int(size), root)
 
 
 def sign_note(text: str, signers: Sequence[Signer]) -> str:
-    """The note of `text`, which ends with a line break, signed by each."""
+    """Return the note of `text`, which ends with a line break, signed by each signer."""
     return f"{text}\n{''.join(signer.line(text) for signer in signers)}"
 
 
 def open_note(note: str, verifiers: Iterable[Verifier]) -> tuple[str, list[Verifier]]:
-    """The text of a note, and which of these keys signed it.
+    """Return the text of a note, and those of these keys that signed it.
 
-    Raises BadNote when a known key's signature does not hold, or when none of them signed.
+    Raises BadNote if the signature of a known key is not valid, or if none of the keys signed.
     """
     text, gap, lines = note.rpartition("\n\n")
     if not gap or not lines.endswith("\n"):
@@ -126,7 +136,7 @@ def open_note(note: str, verifiers: Iterable[Verifier]) -> tuple[str, list[Verif
     known = {(verifier.name, verifier.key_id): verifier for verifier in verifiers}
     signers = []
     for line in lines[:-1].split("\n"):
-        name, signature = _signature(line)
+        name, signature = _parse_signature_line(line)
         if verifier := known.get((name, signature[:4])):
             if not verifier.accepts(text, signature[4:]):
                 raise BadNote(f"the signature of {name} does not hold")
@@ -136,17 +146,17 @@ def open_note(note: str, verifiers: Iterable[Verifier]) -> tuple[str, list[Verif
     return text, signers
 
 
-def _signature(line: str) -> tuple[str, bytes]:
-    """Name and bytes of a signature line, the key's id in front."""
+def _parse_signature_line(line: str) -> tuple[str, bytes]:
+    """Return the name, and the id of the key followed by the signature. Raises BadNote."""
     if not line.startswith(SIGNED_BY):
-        raise BadNote(f"not a signature line: {line[:200]!r}")
+        raise BadNote(f"not a signature line: {line[:MAX_QUOTED_CHARACTERS]!r}")
     name, _, encoded = line.removeprefix(SIGNED_BY).partition(" ")
     try:
         raw = base64.b64decode(encoded, validate=True)
     except binascii.Error as error:
         raise BadNote(f"a signature that cannot be read, of {name!r}") from error
     if not _NAME(name) or len(raw) < 5:
-        raise BadNote(f"not a signature line: {line[:200]!r}")
+        raise BadNote(f"not a signature line: {line[:MAX_QUOTED_CHARACTERS]!r}")
     return name, raw
 
 

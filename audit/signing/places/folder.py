@@ -1,7 +1,8 @@
-"""A file that only grows: `ANCHOR_DIR/checkpoints.log`, an empty line before each note.
+"""Anchors checkpoints in a file, `ANCHOR_DIR/checkpoints.log`, with an empty line before each.
 
-It counts as independent on another file system than the installation and under another owner, for
-example on a server that lets this installation append and nothing else.
+Lines are only added to the file. It counts as independent on another file system than the
+installation and under another owner, for example on a server that lets this installation only
+append.
 """
 
 import os
@@ -15,8 +16,8 @@ from audit.signing.signed_note import SIGNED_BY
 
 CHECKPOINTS_FILE = "checkpoints.log"
 
-# Half a note, as a power cut may leave it, matches nowhere and does not hide the next one: a
-# signature line has a name, and 68 bytes in base64.
+# A note that a power cut left incomplete does not match, and does not hide the next one. A
+# signature line has a name and 68 bytes in base64.
 _SIGNATURE = rf"{SIGNED_BY}\S+ [A-Za-z0-9+/]{{91}}=\n"
 _NOTE = re.compile(
     rf"^[^\n]+\n(?P<size>[0-9]+)\n[A-Za-z0-9+/]+=*\n\n(?:{_SIGNATURE})+", re.MULTILINE
@@ -29,7 +30,7 @@ class FolderAnchor:
     wants_all = True
 
     def __init__(self, folder: Path, installation: Sequence[Path] = ()) -> None:
-        """`installation`: the paths of the database, the key and the archive, to compare with."""
+        """`installation` has the paths of database, key and archive, to compare owners with."""
         self._file = folder / CHECKPOINTS_FILE
         self._installation = installation
 

@@ -1,4 +1,4 @@
-"""What `audit.signing.anchors` asks of a place that keeps checkpoints out of our reach."""
+"""Defines the interface of an anchor: a place outside of this installation with checkpoints."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,46 +6,49 @@ from typing import NamedTuple, Protocol
 
 
 class AnchorError(Exception):
-    """The place did not take a checkpoint, or could not be read. The message is for people."""
+    """An anchor did not accept a checkpoint or could not be read. The message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnchorProof:
-    """Where it is now, and what proves it."""
+    """The place of a checkpoint in an anchor, and a proof of it."""
 
     place: str
     proof: str = ""
 
 
 class AnchoredNote(NamedTuple):
-    """A note that was found in a place. Its signatures are not verified yet."""
+    """A note that was read from an anchor. Its signatures are not verified yet."""
 
     place: str
     note: str
-    flaw: str = ""  # why it could be replaced where it is, as a sentence; "" if it could not be
+    flaw: str = ""  # a sentence saying why it could be replaced in its place; "": it could not
 
 
 class Anchor(Protocol):
-    """Each method takes ANCHOR_TIMEOUT_SECONDS and a little at most, and raises NotTaken."""
+    """A place that keeps checkpoints.
+
+    Each method takes little more than ANCHOR_TIMEOUT_SECONDS, and raises AnchorError.
+    """
 
     name: str
-    #: Whether `read_back` yields what was put. A time stamp authority keeps no notes.
+    #: Whether `read_back` yields the notes that were put. A time stamp authority keeps none.
     keeps_notes: bool
-    #: A newer checkpoint says all that an older one does. Where keeping costs nothing, all are
-    #: kept; elsewhere what waited in an outage is answered for by the newest.
+    #: Whether all waiting checkpoints are put. Otherwise only the newest is put after an outage,
+    #: because it implies all older ones, and each object or time stamp has a cost.
     wants_all: bool
 
     @property
     def address(self) -> str:
-        """Where it is, as a policy names it: a path, s3://BUCKET/PREFIX or a URL."""
+        """Return the address, as a witness policy has it: a path, s3://BUCKET/PREFIX or a URL."""
         ...
 
     def put(self, origin: str, size: int, note: str) -> AnchorProof:
-        """Durable when this returns. Putting the same again changes nothing."""
+        """Store a note durably. Putting the same note again changes nothing."""
         ...
 
     def read_back(self, after: int) -> Iterator[AnchoredNote]:
-        """What it holds of checkpoints of more than `after` entries, in no order."""
+        """Yield the stored notes of checkpoints of more than `after` entries, in any order."""
         ...
 
     def weakness(self) -> str:

@@ -1,8 +1,8 @@
-"""A token of a time stamp authority (RFC 3161): these bytes existed at that time.
+"""Anchors checkpoints with tokens of a time stamp authority (RFC 3161).
 
-A token shows when a checkpoint existed. The authority keeps no copy, so a token never shows that
-the end of the ledger was cut off: verification reports tokens that verify against the pinned
-certificates, and they alone never raise its verdict.
+A token shows that a checkpoint existed at a time. The authority keeps no copy, so a token never
+shows that the end of the ledger was cut off: verification reports tokens that verify against the
+pinned certificates, but tokens alone never improve its verdict.
 """
 
 import base64
@@ -15,7 +15,6 @@ import httpx2
 from cryptography import x509
 from rfc3161_client import (
     HashAlgorithm,
-    TimeStampRequest,
     TimestampRequestBuilder,
     TimeStampResponse,
     VerificationError,
@@ -28,8 +27,10 @@ from audit.signing.places.port import AnchoredNote, AnchorError, AnchorProof
 
 @dataclass(frozen=True, slots=True)
 class TimestampAnchor:
+    """A time stamp authority."""
+
     address: str
-    certificates: Path  # PEM; those that a token has to lead to
+    certificates: Path  # PEM; a token has to lead to one of them
     timeout_seconds: float
     name = "rfc3161"
     keeps_notes = False
@@ -42,32 +43,33 @@ class TimestampAnchor:
             .hash_algorithm(HashAlgorithm.SHA256)
             .build()
         )
-        content = self._answer(request.as_bytes())
-        self._verify(content, request, note)
-        return AnchorProof(self.address, base64.b64encode(content).decode())
-
-    def _answer(self, request: bytes) -> bytes:
         headers = {"Content-Type": "application/timestamp-query"}  # RFC 3161, section 3.4
         try:
-            answer = httpx2.post(
-                self.address, content=request, headers=headers, timeout=self.timeout_seconds
+            response = httpx2.post(
+                self.address,
+                content=request.as_bytes(),
+                headers=headers,
+                timeout=self.timeout_seconds,
             )
-            answer.raise_for_status()
+            response.raise_for_status()
         except httpx2.HTTPError as error:
-            raise AnchorError(f"{self.address} gave no token: {_told(error)}.") from error
-        return answer.content
-
-    def _verify(self, content: bytes, request: TimeStampRequest, note: str) -> None:
-        """Before it is kept: a token that does not hold would be found when it is needed."""
+            reason = str(error) or type(error).__name__  # A timeout has no message.
+            raise AnchorError(f"{self.address} gave no token: {reason}.") from error
+        # The token is verified before it is stored, because an invalid one is useless later.
         try:
-            self._expect(VerifierBuilder.from_request(request), content, note)
+            self._verify(VerifierBuilder.from_request(request), response.content, note)
         except (ValueError, VerificationError) as error:
             raise AnchorError(
                 f"{self.address} gave a token that does not hold: {error}."
             ) from error
+        return AnchorProof(self.address, base64.b64encode(response.content).decode())
 
-    def _expect(self, builder: VerifierBuilder, content: bytes, note: str) -> None:
-        """Raises NotTaken without certificates, ValueError and VerificationError otherwise."""
+    def _verify(self, builder: VerifierBuilder, content: bytes, note: str) -> None:
+        """Verify a token of this note.
+
+        Raises AnchorError if the certificates cannot be read, and ValueError or VerificationError
+        if the token is not valid.
+        """
         try:
             for certificate in x509.load_pem_x509_certificates(self.certificates.read_bytes()):
                 builder = builder.add_root_certificate(certificate)
@@ -76,14 +78,14 @@ class TimestampAnchor:
         builder.build().verify_message(decode_timestamp_response(content), note.encode())
 
     def stamped_at(self, proof: str, note: str) -> datetime:
-        """Return the time (UTC) of a receipt's token, verified for this very note.
+        """Return the time (UTC) of a receipt's token, after it was verified for this note.
 
-        Raises NotTaken, with a sentence, for anything but a token of this note that leads to one of
-        the pinned certificates.
+        Raises AnchorError unless it is a token of this note that leads to one of the pinned
+        certificates.
         """
         try:
             content = base64.b64decode(proof, validate=True)
-            self._expect(VerifierBuilder(), content, note)
+            self._verify(VerifierBuilder(), content, note)
             return token_time(proof)
         except (ValueError, VerificationError) as error:
             raise AnchorError(f"The time stamp does not verify: {error}.") from error
@@ -98,11 +100,7 @@ class TimestampAnchor:
         )
 
 
-def _told(error: httpx2.HTTPError) -> str:
-    return str(error) or type(error).__name__  # a timeout has no words of its own
-
-
 def token_time(proof: str) -> datetime:
-    """When its authority saw a checkpoint, by a receipt's proof."""
+    """Return the time (UTC) of the token in a receipt's proof, which is not verified."""
     response: TimeStampResponse = decode_timestamp_response(base64.b64decode(proof))
     return response.tst_info.gen_time

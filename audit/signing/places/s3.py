@@ -1,10 +1,11 @@
-"""S3 with Object Lock in compliance mode: until its date nobody deletes a version, root included.
+"""Anchors checkpoints in an S3 bucket with Object Lock in compliance mode.
 
-One object a checkpoint, `ORIGIN/SIZE.checkpoint`. Locked are versions: whoever may write can still
-put a newer version or a delete marker on top, so what is there is read version by version.
+Until its date, nobody can delete a locked version, not even the root user. Each checkpoint is one
+object, `ORIGIN/SIZE.checkpoint`. A person who may write can still add a newer version or a delete
+marker, so that every version is read.
 
-A bucket counts as independent unless its endpoint is this very machine. What that assumes is in
-docs/operations.md: its account belongs to people who do not administer this installation.
+A bucket counts as independent unless its endpoint is this machine. This assumes that its account
+belongs to people who do not administer this installation (docs/operations.md).
 """
 
 import socket
@@ -22,14 +23,17 @@ from botocore.exceptions import BotoCoreError, ClientError
 from audit.signing.places.port import AnchoredNote, AnchorError, AnchorProof
 
 SUFFIX = ".checkpoint"
-MAX_NOTE_BYTES = 65_536  # bytes; a note has some hundreds
+MAX_NOTE_BYTES = 65_536  # a note has some hundred bytes
+PRECONDITION_FAILED = 412  # the HTTP status if the object exists
 
 
 @dataclass(frozen=True)
 class S3Anchor:
+    """A bucket."""
+
     bucket: str
     prefix: str
-    endpoint: str  # "": Amazon's
+    endpoint: str  # "": Amazon S3
     years: int
     timeout_seconds: float
     origin: str
@@ -46,66 +50,73 @@ class S3Anchor:
         key = f"{self.prefix}{origin}/{size}{SUFFIX}"
         until = datetime.now(UTC).replace(microsecond=0) + timedelta(days=366 * self.years)
         try:
-            version = self._new_version(key, note, until)
+            version = self._put_version(key, note, until)
         except (BotoCoreError, ClientError) as error:
             raise AnchorError(f"{self._address(key)} was not taken: {error}.") from error
         return AnchorProof(self._address(key), version)
 
-    def _new_version(self, key: str, note: str, until: datetime) -> str:
+    def _put_version(self, key: str, note: str, until: datetime) -> str:
+        """Return the id of the locked version, which another host may have put."""
         try:
-            answer = self._client.put_object(
+            response = self._client.put_object(
                 Bucket=self.bucket,
                 Key=key,
                 Body=note.encode(),
                 ContentType="text/plain; charset=utf-8",
                 ObjectLockMode="COMPLIANCE",
                 ObjectLockRetainUntilDate=until,
-                IfNoneMatch="*",  # never on top of what is there
+                IfNoneMatch="*",  # never add a version to an object
             )
         except ClientError as error:
-            if error.response["ResponseMetadata"]["HTTPStatusCode"] != 412:
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] != PRECONDITION_FAILED:
                 raise
-            return self._version_there(key, note)
-        if not (version := answer.get("VersionId")):
+            return self._find_version(key, note)
+        if not (version := response.get("VersionId")):
             raise AnchorError(f"The bucket {self.bucket} keeps no versions, hence no Object Lock.")
         return str(version)
 
-    def _version_there(self, key: str, note: str) -> str:
-        """Of an object that somebody put before: we, who died before we could note it down."""
-        there = self._client.get_object(Bucket=self.bucket, Key=key)
-        if there["Body"].read(MAX_NOTE_BYTES).decode(errors="replace") != note:
+    def _find_version(self, key: str, note: str) -> str:
+        """Return the version of an existing object, put by a process that recorded no receipt."""
+        found = self._client.get_object(Bucket=self.bucket, Key=key)
+        if found["Body"].read(MAX_NOTE_BYTES).decode(errors="replace") != note:
             raise AnchorError(
                 f"{self._address(key)} holds another checkpoint of this size: two ledgers have "
                 "this name, or this one was rewritten. Run `manage.py verify_audit --full`."
             )
-        if there.get("ObjectLockMode") != "COMPLIANCE":
+        if found.get("ObjectLockMode") != "COMPLIANCE":
             raise AnchorError(f"{self._address(key)} is there, and not locked in compliance mode.")
-        return str(there["VersionId"])
+        return str(found["VersionId"])
 
     def read_back(self, after: int) -> Iterator[AnchoredNote]:
+        folder = f"{self.prefix}{self.origin}/"
         try:
-            yield from self._versions(after)
+            pages = self._client.get_paginator("list_object_versions")
+            for page in pages.paginate(Bucket=self.bucket, Prefix=folder):
+                for version in page.get("Versions", []):
+                    size = version["Key"].removeprefix(folder).removesuffix(SUFFIX)
+                    if size.isdecimal() and int(size) > after:
+                        yield self._read_version(version["Key"], version["VersionId"])
         except (BotoCoreError, ClientError) as error:
             raise AnchorError(f"The bucket {self.bucket} cannot be read: {error}.") from error
 
-    def _versions(self, after: int) -> Iterator[AnchoredNote]:
-        folder = f"{self.prefix}{self.origin}/"
-        pages = self._client.get_paginator("list_object_versions")
-        for page in pages.paginate(Bucket=self.bucket, Prefix=folder):
-            for version in page.get("Versions", []):
-                size = version["Key"].removeprefix(folder).removesuffix(SUFFIX)
-                if size.isdecimal() and int(size) > after:
-                    yield self._held(version["Key"], version["VersionId"])
-
-    def _held(self, key: str, version: str) -> AnchoredNote:
-        there = self._client.get_object(Bucket=self.bucket, Key=key, VersionId=version)
-        note = there["Body"].read(MAX_NOTE_BYTES).decode(errors="replace")
+    def _read_version(self, key: str, version: str) -> AnchoredNote:
+        """Needs the permission s3:GetObjectRetention."""
+        found = self._client.get_object(Bucket=self.bucket, Key=key, VersionId=version)
+        note = found["Body"].read(MAX_NOTE_BYTES).decode(errors="replace")
+        until = found.get("ObjectLockRetainUntilDate")
+        is_compliance = found.get("ObjectLockMode") == "COMPLIANCE"
+        is_locked = is_compliance and until is not None and until > datetime.now(UTC)
         address = f"{self._address(key)}?versionId={version}"
-        return AnchoredNote(address, note, "" if _is_locked(there) else f"{address} is not locked.")
+        return AnchoredNote(address, note, "" if is_locked else f"{address} is not locked.")
 
     def weakness(self) -> str:
         host = urlsplit(self.endpoint).hostname if self.endpoint else None
-        if host and any(map(_is_of_this_machine, _addresses(host))):
+        try:
+            found = socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM) if host else []
+        except OSError:  # A host that cannot be resolved cannot be read either.
+            found = []
+        addresses = {(family, str(address[0])) for family, _, _, _, address in found}
+        if any(_is_of_this_machine(family, address) for family, address in addresses):
             return f"The endpoint of {self.address} is this machine."
         return ""
 
@@ -117,38 +128,21 @@ class S3Anchor:
         return _client(self.endpoint, self.timeout_seconds)
 
 
-@cache  # to make one takes a tenth of a second; threads may share it
+@cache  # Creating a client takes a tenth of a second. Threads may share it.
 def _client(endpoint: str, timeout_seconds: float) -> Any:
-    patience = Config(
+    config = Config(
         connect_timeout=timeout_seconds,
         read_timeout=timeout_seconds,
-        retries={"total_max_attempts": 1},  # audit.signing.anchors tries again
+        retries={"total_max_attempts": 1},  # the outbox retries
     )
-    return boto3.client("s3", endpoint_url=endpoint or None, config=patience)
+    return boto3.client("s3", endpoint_url=endpoint or None, config=config)
 
 
-def _is_locked(version: Any) -> bool:
-    """Whether nobody can remove a version now. Needs the right s3:GetObjectRetention."""
-    until = version.get("ObjectLockRetainUntilDate")
-    is_compliance = version.get("ObjectLockMode") == "COMPLIANCE"
-    return is_compliance and until is not None and until > datetime.now(UTC)
-
-
-def _addresses(host: str) -> set[tuple[socket.AddressFamily, str]]:
-    """Return its IP addresses; none if it cannot be resolved, and then it cannot be read either."""
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM)
-    except OSError:
-        return set()
-    return {(family, str(address[0])) for family, _, _, _, address in found}
-
-
-def _is_of_this_machine(address: tuple[socket.AddressFamily, str]) -> bool:
-    """The kernel binds sockets to addresses of this machine alone."""
-    family, host = address
+def _is_of_this_machine(family: socket.AddressFamily, address: str) -> bool:
+    """Return whether the kernel binds a socket to the address."""
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
-            probe.bind((host, 0))
+            probe.bind((address, 0))
         except OSError:
             return False
     return True

@@ -136,7 +136,7 @@ class HostProcess:
             if self._watchdog.is_stuck(pending, busy):
                 self._restart_cluster("no worker takes a wakeup, though one of them is idle")
             self._heartbeat.beat(len(busy))
-            self._checkpoints.look()
+            self._checkpoints.run_if_due()
             for call in self._periodic:
                 call()
         except DatabaseError:

@@ -31,7 +31,7 @@ class _Answer(socketserver.BaseRequestHandler):
 
 @contextmanager
 def ntp_server():
-    """Run a time server as far as a client sees it (RFC 5905). `ahead` is the error of its clock."""
+    """Run a time server, as a client sees it (RFC 5905). `ahead` is the error of its clock."""
     with socketserver.ThreadingUDPServer(("127.0.0.1", 0), _Answer) as server:
         server.ahead, server.stratum = timedelta(0), 1
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
