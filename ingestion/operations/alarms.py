@@ -1,7 +1,7 @@
-"""What somebody has to see to, as it is now: each with a sentence, and what to do about it.
+"""Finds the active alarms: conditions that need action, each with a sentence and an instruction.
 
-Only looks. `alerts` tells people, once; the dashboard shows them for as long as they last. Each is
-explained in docs/runbooks.md under its key.
+This module only reads. `alerts` notifies people once; the dashboard shows an alarm while it lasts.
+docs/runbooks.md explains each alarm under its key.
 """
 
 import logging
@@ -30,28 +30,30 @@ from sites import account_notices
 
 logger = logging.getLogger(__name__)
 
-LOCKOUT_EVENTS = ("signin.locked", "user.locked")  # the ledger's events
-LOCKOUT_WINDOW = timedelta(hours=1)  # an account that was locked is news for so long
-MAX_NAMED = 5  # people in one sentence
-MIN_FAILED_ATTEMPTS = 3  # messages that failed so often say that their channel does not work
-_OF_A_WORD = r"[^\s<>(){}\[\],;:']"
-_ADDRESS = re.compile(f"{_OF_A_WORD}*@{_OF_A_WORD}*")  # of mail, also one that was cut off
+LOCKOUT_EVENTS = ("signin.locked", "user.locked")  # events of the ledger
+LOCKOUT_WINDOW = timedelta(hours=1)  # how long a lockout is reported
+MAX_NAMED = 5  # people or studies in one sentence
+ALERT_KIND_PREFIX = "alert."  # of the kinds of messages in the outbox
+MIN_FAILED_ATTEMPTS = 3  # after so many failures of a message, its channel counts as failing
+_ADDRESS_CHARACTER = r"[^\s<>(){}\[\],;:']"
+# An email address, also one that was cut off.
+_ADDRESS = re.compile(f"{_ADDRESS_CHARACTER}*@{_ADDRESS_CHARACTER}*")
 
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """`key` names it from its beginning to its end: of one key, one alarm rings at a time."""
+    """A condition that needs action. `key` identifies it while it lasts."""
 
     key: str
-    said: str
-    do: str  # begins with a verb; what stands between `` is a command
-    page: str = "ops"  # the name of the address where more is to be seen
-    is_grave: bool = False
+    text: str
+    action: str  # begins with a verb; a command is between backticks
+    page: str = "ops"  # the name of the view that shows more
+    is_critical: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AlarmSnapshot:
-    """`unknown` are the beginnings of keys of which nothing could be found out just now."""
+    """The active alarms, and the first parts of keys that could not be checked just now."""
 
     alarms: tuple[Alarm, ...]
     unknown: frozenset[str]
@@ -61,25 +63,25 @@ class AlarmSnapshot:
         return {alarm.key for alarm in self.alarms}
 
     def is_over(self, key: str) -> bool:
-        """It does not ring, and it could have."""
+        """Return whether an alarm was checked and is not active."""
         return key not in self.keys and key.partition(":")[0] not in self.unknown
 
 
 def find_alarms() -> AlarmSnapshot:
-    """The gravest first. A fixed number of queries, however much there is of anything."""
+    """Return the active alarms, critical ones first. The number of queries is fixed."""
     found: list[Alarm] = []
     unknown = set()
-    for source, ask in _SOURCES.items():
+    for source, find in _SOURCES.items():
         try:
-            found += ask()
-        except Exception:  # one that cannot be asked silences none of the others
-            logger.exception("whether the alarm %s rings cannot be said", source)
+            found += find()
+        except Exception:  # A source that fails must not hide the alarms of the others.
+            logger.exception("the alarm %s could not be checked", source)
             unknown.add(source)
-    found.sort(key=lambda alarm: not alarm.is_grave)
+    found.sort(key=lambda alarm: not alarm.is_critical)
     return AlarmSnapshot(tuple(found), frozenset(unknown))
 
 
-def _chain() -> Iterator[Alarm]:
+def _find_chain_alarm() -> Iterator[Alarm]:
     verdict = ledger_status.current_verdict()
     if verdict.result == Result.BROKEN:
         reason_found = next(iter(verdict.reasons), _("see the last verification"))
@@ -92,11 +94,11 @@ def _chain() -> Iterator[Alarm]:
                 "anchors hold, and inform QA."
             ),
             "trail_chain",
-            is_grave=True,
+            is_critical=True,
         )
 
 
-def _anchor() -> Iterator[Alarm]:
+def _find_anchor_alarms() -> Iterator[Alarm]:
     patience = timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
     for waiting in anchors.list_unanchored():
         if timezone.now() - waiting.since > patience:
@@ -113,7 +115,7 @@ def _anchor() -> Iterator[Alarm]:
             )
 
 
-def _unsigned() -> Iterator[Alarm]:
+def _find_unsigned_alarm() -> Iterator[Alarm]:
     since = ledger_status.unsigned_since()
     patience = timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
     if since and timezone.now() - since > patience:
@@ -132,7 +134,7 @@ def _unsigned() -> Iterator[Alarm]:
         )
 
 
-def _workers() -> Iterator[Alarm]:
+def _find_workers_alarm() -> Iterator[Alarm]:
     seen = host_heartbeat.last_heartbeat_at()
     silence = timedelta(seconds=settings.WORKER_SILENT_SECONDS)
     if seen is None or timezone.now() - seen > silence:
@@ -145,11 +147,11 @@ def _workers() -> Iterator[Alarm]:
                 "Start a worker host: `manage.py workers`. If one is running, its log shows why it "
                 "cannot reach the database."
             ),
-            is_grave=True,
+            is_critical=True,
         )
 
 
-def _held() -> Iterator[Alarm]:
+def _find_held_alarm() -> Iterator[Alarm]:
     held = Document.objects.held().order_by("code")
     codes = dict(held.values_list("code").annotate(Count("pk")))
     if codes:
@@ -169,7 +171,7 @@ def _held() -> Iterator[Alarm]:
         )
 
 
-def _disk() -> Iterator[Alarm]:
+def _find_disk_alarm() -> Iterator[Alarm]:
     if low := disk_space.describe_low_space():
         yield Alarm(
             "disk",
@@ -179,11 +181,11 @@ def _disk() -> Iterator[Alarm]:
                 "working data of finished batches. Documents that cannot be stored are held, not "
                 "lost."
             ),
-            is_grave=True,
+            is_critical=True,
         )
 
 
-def _locked() -> Iterator[Alarm]:
+def _find_locked_alarm() -> Iterator[Alarm]:
     since = timezone.now() - LOCKOUT_WINDOW
     count = sum(
         queries.count_entries(EntrySearch(event=event, since=since)) for event in LOCKOUT_EVENTS
@@ -205,19 +207,18 @@ def _locked() -> Iterator[Alarm]:
         )
 
 
-def _telling() -> Iterator[Alarm]:
+def _find_channel_alarms() -> Iterator[Alarm]:
     """Yield the channels on which a message failed several times and none was sent since."""
-    sent = AlarmMessage.objects.order_by().values_list("channel")
-    last_sent = dict(sent.annotate(Max("sent_at")))
-    failing = OutboxMessage.objects.filter(
-        kind__startswith="alert.", attempts__gte=MIN_FAILED_ATTEMPTS
-    )
-    errors = {
-        message.kind.removeprefix("alert."): message.error
-        for message in failing
-        if not (sent_at := last_sent.get(message.kind.removeprefix("alert.")))
-        or sent_at < message.due_at
-    }
+    rows = AlarmMessage.objects.order_by().values_list("channel")
+    last_sent_at = dict(rows.annotate(Max("sent_at")))
+    errors = {}
+    for message in OutboxMessage.objects.filter(
+        kind__startswith=ALERT_KIND_PREFIX, attempts__gte=MIN_FAILED_ATTEMPTS
+    ):
+        channel = message.kind.removeprefix(ALERT_KIND_PREFIX)
+        sent_at = last_sent_at.get(channel)
+        if sent_at is None or sent_at < message.due_at:
+            errors[channel] = message.error
     for channel, error in errors.items():
         yield Alarm(
             f"telling:{channel}",
@@ -233,8 +234,8 @@ def _telling() -> Iterator[Alarm]:
         )
 
 
-def _account_mail() -> Iterator[Alarm]:
-    """Links for passwords, and notices of what another person changed in an account."""
+def _find_account_mail_alarm() -> Iterator[Alarm]:
+    """Yield an alarm for links for passwords and notices of changed accounts that were not sent."""
     unsent = OutboxMessage.objects.filter(kind=account_notices.KIND.name).exclude(error="")
     unsent = unsent.exclude(state=OutboxMessage.State.DEAD).order_by("pk")
     if first := unsent.first():
@@ -254,7 +255,7 @@ def _account_mail() -> Iterator[Alarm]:
         )
 
 
-def _digests() -> Iterator[Alarm]:
+def _find_digests_alarm() -> Iterator[Alarm]:
     failing = Mailbox.objects.exclude(error="").filter(is_wanted=True).select_related("user")
     if boxes := list(failing.order_by("pk")[:MAX_NAMED]):
         names = _named([str(box.user) for box in boxes], failing.count())
@@ -269,9 +270,9 @@ def _digests() -> Iterator[Alarm]:
         )
 
 
-def _without_addresses(said: str) -> str:
-    """Mail servers quote whom they refuse, and an alarm goes out to webhooks of other companies."""
-    return _ADDRESS.sub(_("(address removed)"), said)
+def _without_addresses(text: str) -> str:
+    """Remove email addresses, because mail servers quote them and alerts go to other companies."""
+    return _ADDRESS.sub(_("(address removed)"), text)
 
 
 def _named(names: list[str], total: int) -> str:
@@ -283,8 +284,8 @@ def _named(names: list[str], total: int) -> str:
     return more.format(names=listed, n=left_out)
 
 
-def _locks() -> Iterator[Alarm]:
-    """Studies whose documents S3 would not lock as the ledger says."""
+def _find_locks_alarm() -> Iterator[Alarm]:
+    """Yield an alarm for studies whose documents S3 did not lock as the ledger requires."""
     refused = LockChange.objects.exclude(error="").order_by("pk")
     rows = list(refused.values_list("study__protocol_number", "error"))
     if rows:
@@ -304,15 +305,15 @@ def _locks() -> Iterator[Alarm]:
 
 
 _SOURCES: Mapping[str, Callable[[], Iterable[Alarm]]] = {
-    "chain": _chain,
-    "workers": _workers,
-    "disk": _disk,
-    "anchor": _anchor,
-    "unsigned": _unsigned,
-    "held": _held,
-    "locked": _locked,
-    "telling": _telling,
-    "account_mail": _account_mail,
-    "digests": _digests,
-    "locks": _locks,
+    "chain": _find_chain_alarm,
+    "workers": _find_workers_alarm,
+    "disk": _find_disk_alarm,
+    "anchor": _find_anchor_alarms,
+    "unsigned": _find_unsigned_alarm,
+    "held": _find_held_alarm,
+    "locked": _find_locked_alarm,
+    "telling": _find_channel_alarms,
+    "account_mail": _find_account_mail_alarm,
+    "digests": _find_digests_alarm,
+    "locks": _find_locks_alarm,
 }

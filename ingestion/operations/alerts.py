@@ -105,28 +105,28 @@ def update_alerts(now: datetime | None = None) -> list[Alarm]:
 
 def _store(alarm: Alarm, row: AlarmRow | None, now: datetime) -> None:
     """Store an active alarm, and write an alert if it has begun or has lasted for long."""
-    begun = {"said": alarm.said, "began_at": now, "told_at": now, "over_at": None}
+    begun = {"said": alarm.text, "began_at": now, "told_at": now, "over_at": None}
     if row is None:
         row, is_created = AlarmRow.objects.get_or_create(key=alarm.key, defaults=begun)
         if is_created:  # Otherwise another host stored it at the same moment.
-            _write_alert(row, _Word.BEGUN, alarm.do)
+            _write_alert(row, _Word.BEGUN, alarm.action)
         return
     if row.over_at is not None:
         word, changes = _Word.BEGUN, begun
     elif now - row.told_at >= timedelta(hours=settings.ALERT_AGAIN_HOURS):
-        word, changes = _Word.LASTS, {"said": alarm.said, "told_at": now}
+        word, changes = _Word.LASTS, {"said": alarm.text, "told_at": now}
     else:
         return
     for name, value in changes.items():
         setattr(row, name, value)
     row.save(update_fields=list(changes))
-    _write_alert(row, word, alarm.do)
+    _write_alert(row, word, alarm.action)
 
 
-def _write_alert(row: AlarmRow, word: AlarmMessage.Word, do: str) -> None:
+def _write_alert(row: AlarmRow, word: AlarmMessage.Word, action: str) -> None:
     """Write a message for each channel. Messages about one alarm are sent in their order."""
     for channel in list_channels():
-        content = {"word": word, "channel": channel, "said": row.said, "do": do}
+        content = {"word": word, "channel": channel, "said": row.said, "do": action}
         message = AlarmMessage.objects.create(alarm=row, **content)
         outbox.post(KINDS[channel].name, {"message": message.pk}, ordering_key=row.key)
 
@@ -168,7 +168,10 @@ def _deliver(delivery: Delivery) -> None:
         AlarmMessage.objects.filter(pk=message.pk).update(sent_at=timezone.now())
 
 
-KINDS = {channel: MessageKind(f"alert.{channel}", _deliver, RETRY) for channel in Channel}
+KINDS = {
+    channel: MessageKind(f"{alarms.ALERT_KIND_PREFIX}{channel}", _deliver, RETRY)
+    for channel in Channel
+}
 
 
 def _mail(message: AlarmMessage) -> None:

@@ -1,6 +1,6 @@
-"""Moments as text, cut off at the day, hour or minute: to be grouped by, on both databases.
+"""Truncates times to the day, hour or minute, as text, for grouping on both databases.
 
-Django's own Trunc calls Python for every row on SQLite: a second for a hundred thousand of them.
+Django's own Trunc calls Python for every row on SQLite, which takes a second for 100,000 rows.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ DAY, HOUR, MINUTE = 10, 13, 16  # characters of "2026-11-20 16:54"
 
 
 class TruncatedTime(Func):
-    """`Cut("settled_at", length=HOUR)` is "2026-11-20 16", in UTC."""
+    """Truncate a time in UTC: `TruncatedTime("settled_at", length=HOUR)` is "2026-11-20 16"."""
 
     arity = 1
     output_field = CharField()
@@ -21,7 +21,7 @@ class TruncatedTime(Func):
         super().__init__(moment, length=length)
 
     def as_sqlite(self, compiler: SQLCompiler, connection: Any, **context: Any) -> Any:
-        # As Django writes them: ISO 8601, without a zone.
+        # Django stores times in ISO 8601, without a time zone.
         return self.as_sql(
             compiler, connection, template="substr(%(expressions)s, 1, %(length)s)", **context
         )

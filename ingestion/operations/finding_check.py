@@ -1,8 +1,8 @@
-"""Checks that findings are those that are on record. Registered with `audit.verification.verify`.
+"""Compares findings with the ledger. `audit.verification.verify` runs this check.
 
-A finding is made in the transaction of an entry of its document, and has that entry's number
-(`attempt`). The entry's detail says code, page and facts of each; its line says which one decided,
-and by which rules.
+A finding is created in the transaction of an entry of its document, and has that entry's number
+(`attempt`). The entry's detail has the code, page and facts of each finding. Its line has the code
+of the finding that decided, and the version of the rules.
 """
 
 from collections import Counter, defaultdict
@@ -20,14 +20,14 @@ from audit.verification.verify import VerificationNotice
 from ingestion.models import Document, Finding
 
 DOCUMENTS_PER_PAGE = 1_000  # documents whose findings are compared at a time
-MAX_COMPARISONS = 3  # at what seems to differ, before it does
+MAX_COMPARISONS = 3  # of a document that differs and keeps changing
 FINDINGS_KEY = "findings"  # the key in an entry's detail
 
 
 def findings_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
     """Yield a sentence for each document whose findings are not those of its entries.
 
-    Of all documents, or of those that moved after entry `since`.
+    Only documents with entries after number `since` are compared. 0: all.
     """
     keys: Iterator[int]
     if since:
@@ -40,29 +40,26 @@ def findings_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
             .iterator(DOCUMENTS_PER_PAGE)
         )
     while page := list(islice(keys, DOCUMENTS_PER_PAGE)):
-        yield from _differing(page)
+        yield from _find_differences(page)
 
 
-def _differing(keys: Collection[int]) -> Iterator[str]:
-    """Rows and entries are read one after the other: what moves in between does not differ."""
-    suspects = {key for key, _ in _faults(keys)}
+def _find_differences(keys: Collection[int]) -> Iterator[str]:
+    """Yield a sentence for each document that differs and does not change while it is compared."""
+    suspects = {key for key, _ in _compare(keys)}
+    rows = Document.objects.values_list("pk", "revision")
     for _ in range(MAX_COMPARISONS):
         if not suspects:
             return
-        before = _revisions(suspects)
-        faults = list(_faults(suspects))
-        after = _revisions(suspects)
-        at_rest = {key for key in suspects if before.get(key) == after.get(key)}
-        yield from (sentence for key, sentence in faults if key in at_rest)
-        suspects -= at_rest
+        before = dict(rows.filter(pk__in=suspects))
+        differences = list(_compare(suspects))
+        after = dict(rows.filter(pk__in=suspects))
+        unchanged = {key for key in suspects if before.get(key) == after.get(key)}
+        yield from (sentence for key, sentence in differences if key in unchanged)
+        suspects -= unchanged
 
 
-def _revisions(keys: Collection[int]) -> dict[int, int]:
-    return dict(Document.objects.filter(pk__in=keys).values_list("pk", "revision"))
-
-
-def _faults(keys: Collection[int]) -> Iterator[tuple[int, str]]:
-    """What is wrong, by document."""
+def _compare(keys: Collection[int]) -> Iterator[tuple[int, str]]:
+    """Yield the key of a document and a sentence, for each difference."""
     found: dict[str, list[Finding]] = defaultdict(list)
     for finding in Finding.objects.filter(document__in=keys).order_by("pk"):
         found[event_id(f"document:{finding.document_id}", finding.attempt)].append(finding)
@@ -74,14 +71,16 @@ def _faults(keys: Collection[int]) -> Iterator[tuple[int, str]]:
     for each in found.keys() - entries.keys():
         key = found[each][0].document_id
         for finding in found[each]:
-            yield key, f"document:{key}: the finding {_named(finding)} is in no entry."
+            name = _describe(finding.code, finding.page)
+            yield key, f"document:{key}: the finding {name} is in no entry."
     for each, entry in entries.items():
         key = int(entry.subject.partition(":")[2])
-        for sentence in _compared(entry, found.get(each, [])):
+        for sentence in _compare_entry(entry, found.get(each, [])):
             yield key, sentence
 
 
-def _compared(entry: Recorded, rows: Sequence[Finding]) -> Iterator[str]:
+def _compare_entry(entry: Recorded, rows: Sequence[Finding]) -> Iterator[str]:
+    """Yield a sentence if the findings are not those of the entry."""
     where = f"{entry.subject}: the findings of entry {entry.seq:,}"
     primary = [row.code for row in rows if row.is_primary]
     if entry.is_redacted:
@@ -90,22 +89,25 @@ def _compared(entry: Recorded, rows: Sequence[Finding]) -> Iterator[str]:
         yield VerificationNotice(f"{where} cannot be checked: its detail is redacted.")
         return
     detail = entry.detail or {}
-    told: list[Mapping[str, Any]] = detail.get(FINDINGS_KEY, [])
-    recorded = Counter(_text(each["code"], each["page"], each["facts"]) for each in told)
-    kept = Counter(_text(row.code, row.page, row.facts) for row in rows)
-    said = [f"{_short(each)} is gone" for each in recorded - kept]
-    said += [f"{_short(each)} is not of this entry" for each in kept - recorded]
-    if not said:
-        said = list(_told_otherwise(entry, detail, rows, primary))
-    if said:
-        yield f"{where} are not as recorded: {', '.join(said)}."
+    listed: list[Mapping[str, Any]] = detail.get(FINDINGS_KEY, [])
+    recorded = Counter(_serialise(each["code"], each["page"], each["facts"]) for each in listed)
+    stored = Counter(_serialise(row.code, row.page, row.facts) for row in rows)
+    differences = [f"{_describe(*_parse(each))} is gone" for each in recorded - stored]
+    differences += [
+        f"{_describe(*_parse(each))} is not of this entry" for each in stored - recorded
+    ]
+    if not differences:
+        differences = list(_compare_columns(entry, detail, rows, primary))
+    if differences:
+        yield f"{where} are not as recorded: {', '.join(differences)}."
 
 
-def _told_otherwise(
+def _compare_columns(
     entry: Recorded, detail: Mapping[str, Any], rows: Sequence[Finding], primary: list[str]
 ) -> Iterator[str]:
-    """What of the same findings is another than the entry says."""
-    days = detail.get("days_before")  # of what the nightly look noted, which decides nothing
+    """Yield the differences in what the same findings decided, by which rules, and until when."""
+    # Findings about expiry dates have this key. They are added nightly and decide nothing.
+    days = detail.get("days_before")
     expected = [entry.code] if entry.code and days is None else []
     if primary != expected:
         yield f"{', '.join(primary) or 'nothing'} decided, and not {entry.code or 'nothing'}"
@@ -113,22 +115,21 @@ def _told_otherwise(
         yield "the version of the rules is another"
     for row in rows:
         last = row.runs_out.isoformat() if row.runs_out else None
-        noted = None if days is None else row.facts.get("expires")
-        if (last, row.days_before) != (noted, days):
+        expires = None if days is None else row.facts.get("expires")
+        if (last, row.days_before) != (expires, days):
             yield "the day on which it runs out is another"
 
 
-def _text(code: str, page: int, facts: Mapping[str, Any]) -> str:
-    """As a detail has it: all text in NFC."""
-    return orjson.dumps(
-        [code, page, normalize_text(dict(facts))], option=orjson.OPT_SORT_KEYS
-    ).decode()
+def _serialise(code: str, page: int, facts: Mapping[str, Any]) -> str:
+    """Return a finding as text for comparison, normalised to NFC as in a detail."""
+    normal = [code, page, normalize_text(dict(facts))]
+    return orjson.dumps(normal, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def _short(text: str) -> str:
+def _parse(text: str) -> tuple[str, int]:
     code, page, _facts = orjson.loads(text)
-    return f"{code} (page {page})" if page else str(code)
+    return code, page
 
 
-def _named(finding: Finding) -> str:
-    return f"{finding.code} (page {finding.page})" if finding.page else finding.code
+def _describe(code: str, page: int | None) -> str:
+    return f"{code} (page {page})" if page else code

@@ -1,7 +1,7 @@
-"""How good and how quick the documents of sites are: counted from the rows when it is asked.
+"""Measures the quality and timeliness of the documents of sites.
 
-Each function takes the documents that count, already narrowed to what somebody may see. A document
-counts by its last decision, in the period in which that was made.
+Each function takes the documents that count, restricted to those that the reader may see. A
+document counts by its last decision, in the period in which that was made. Nothing is stored.
 """
 
 from collections.abc import Mapping
@@ -16,22 +16,24 @@ from ingestion.operations.event_times import DAY, TruncatedTime
 from sites.models import Site
 
 FILED_STATES = (DocumentState.ARCHIVED,)
-_STEPS = {  # days from a document's date to its filing, at most
+_MAX_DAYS_BY_STEP = {  # days from a document's date to its filing
     "Within 7 days": 7,
     "8 to 30 days": 30,
     "31 to 60 days": 60,
     "More than 60 days": None,
 }
 UNDATED = "No date could be read"
-TIMELY_DAYS = 30  # days: what sponsors commonly lay down for filing into a trial master file
+TIMELY_DAYS = 30  # days: a common requirement of sponsors for filing into a trial master file
 
 
 @dataclass(frozen=True, slots=True)
 class Timeliness:
-    steps: Mapping[str, int]  # documents by how long it took
-    dated: int
+    """How many days passed from the date of a document to its filing."""
+
+    steps: Mapping[str, int]  # documents in each step, in the order of the steps
+    dated: int  # documents with a date
     in_time: int  # of these
-    median: int | None  # days; None without any
+    median: int | None  # days; None without dated documents
 
     @property
     def percent(self) -> int | None:
@@ -40,7 +42,7 @@ class Timeliness:
 
 @dataclass(frozen=True, slots=True)
 class FirstPass:
-    """Of documents that were sent for the first time: decided on, and filed at once."""
+    """How many documents of a first submission were decided, and how many of them were filed."""
 
     decided: int
     filed: int
@@ -52,6 +54,8 @@ class FirstPass:
 
 @dataclass(frozen=True, slots=True)
 class SiteRejections:
+    """How many of a site's decided documents were rejected."""
+
     site_id: str
     name: str
     rejected: int
@@ -63,50 +67,43 @@ class SiteRejections:
 
 
 def compute_percentage(part: int, whole: int) -> int | None:
-    """In whole percent; None of nothing. 100 is said of all alone."""
+    """Return whole percent, or None if `whole` is 0. 100 means all, and is never rounded up to."""
     if not whole:
         return None
     return 100 if part == whole else min(99, round(100 * part / whole))
 
 
 def measure_timeliness(documents: "QuerySet[Document]", since: datetime) -> Timeliness:
-    """From the date on a document, as its last reading has it, to its filing."""
+    """Measure the time from the date on a document, as last read, to its filing since then."""
     later = Extraction.objects.filter(
         document=OuterRef("document"), attempt__gt=OuterRef("attempt")
     )
     filed = documents.filter(state__in=FILED_STATES, settled_at__gte=since).order_by()
     read = Extraction.objects.filter(document__in=filed).exclude(Exists(later)).order_by()
     grouped = read.values_list("dated", TruncatedTime("document__settled_at", length=DAY))
-    undated, taken = 0, []
+    undated, days_and_counts = 0, []
     for dated, day, number in grouped.annotate(Count("pk")):
         if dated is None:
             undated += number
         else:
-            taken.append((max(0, (date.fromisoformat(day) - dated).days), number))
-    return _timeliness(sorted(taken), undated)
-
-
-def _timeliness(taken: list[tuple[int, int]], undated: int) -> Timeliness:
-    """`taken`: days, and of how many documents, in order."""
-    steps = dict.fromkeys(_STEPS, 0)
-    for days, number in taken:
-        name = next(name for name, most in _STEPS.items() if most is None or days <= most)
+            days = max(0, (date.fromisoformat(day) - dated).days)
+            days_and_counts.append((days, number))
+    steps, in_time, passed = dict.fromkeys(_MAX_DAYS_BY_STEP, 0), 0, 0
+    total, median = sum(number for _, number in days_and_counts), None
+    for days, number in sorted(days_and_counts):
+        name = next(
+            name for name, limit in _MAX_DAYS_BY_STEP.items() if limit is None or days <= limit
+        )
         steps[name] += number
-    dated = sum(number for _, number in taken)
-    in_time = sum(number for days, number in taken if days <= TIMELY_DAYS)
-    return Timeliness(steps | {UNDATED: undated}, dated, in_time, _median(taken, dated))
-
-
-def _median(taken: list[tuple[int, int]], total: int) -> int | None:
-    passed = 0
-    for days, number in taken:
+        in_time += number if days <= TIMELY_DAYS else 0
         passed += number
-        if 2 * passed >= total:
-            return days
-    return None
+        if median is None and 2 * passed >= total:
+            median = days
+    return Timeliness(steps | {UNDATED: undated}, total, in_time, median)
 
 
 def measure_first_pass(documents: "QuerySet[Document]", since: datetime) -> FirstPass:
+    """Measure the first submissions that were decided since then."""
     firsts = documents.order_by().values("site", "doc_id").annotate(first=Min("pk"))
     decided = Document.objects.filter(
         pk__in=firsts.values("first"),
@@ -118,21 +115,21 @@ def measure_first_pass(documents: "QuerySet[Document]", since: datetime) -> Firs
 
 
 def count_rejections_by_code(documents: "QuerySet[Document]", since: datetime) -> dict[str, int]:
-    """The most frequent first."""
+    """Return the number of rejected documents by code, the most frequent first."""
     rejected = documents.filter(state__in=STATES_NEEDING_SITE, settled_at__gte=since)
     counted = rejected.order_by().values_list("code").annotate(n=Count("pk"))
     return dict(counted.order_by("-n", "code"))
 
 
 def count_rejections_by_site(
-    documents: "QuerySet[Document]", since: datetime, most: int
+    documents: "QuerySet[Document]", since: datetime, max_sites: int
 ) -> list[SiteRejections]:
-    """At most so many: those with the most rejections first, without those that have none."""
+    """Return the sites with rejections, those with the most first, at most `max_sites`."""
     decided = documents.filter(
         state__in=(*FILED_STATES, *STATES_NEEDING_SITE), settled_at__gte=since
     ).order_by()
     rejected = Count("pk", filter=Q(state__in=STATES_NEEDING_SITE))
     counted = decided.values_list("site").annotate(n=rejected, all=Count("pk"))
-    rows = list(counted.filter(n__gt=0).order_by("-n", "site")[:most])
+    rows = list(counted.filter(n__gt=0).order_by("-n", "site")[:max_sites])
     sites = Site.objects.in_bulk([key for key, _, _ in rows])
     return [SiteRejections(sites[key].site_id, sites[key].name, n, of) for key, n, of in rows]

@@ -1,9 +1,9 @@
-"""Compares the rows with the ledger, as a check that `audit.verification.verify` runs.
+"""Compares documents and batches with the ledger. `audit.verification.verify` runs this check.
 
-Audit knows nothing of documents and batches; this is where it learns. Both directions: each row's
-state is that of its last entry, each entry's row is still there, and what is on file has the hash
-that it was filed with. (Packets have no state of their own.) In pages: memory does not grow with
-the register. Work goes on meanwhile: what seems to differ is looked at once more.
+The state of each row has to be that of its last entry, the row of each entry has to exist, and a
+filed document has to have the hash with which it was filed. (Packets have no state of their own.)
+Rows are read in pages, so that memory does not grow with their number. Work continues during the
+check, so that rows that seem to differ are compared again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,72 +17,68 @@ from ingestion.core.states import DocumentState
 from ingestion.models import Batch, Document
 
 ROWS_PER_PAGE = 2_000  # rows compared at a time
-MAX_COMPARISONS = 3  # at what seems to differ, before it does
+MAX_COMPARISONS = 3  # of a row that differs and keeps changing
 
 _Model = type[Document] | type[Batch]
 _Row = tuple[str, str]  # state and hash
 
 
 def rows_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
-    """A sentence for each document or batch whose row and last entry differ.
+    """Yield a sentence for each document or batch whose row and last entry differ.
 
-    Of all, or of those with entries after number `since`.
+    Only those with entries after number `since` are compared. 0: all.
     """
     models: Mapping[str, _Model] = {"document": Document, "batch": Batch}
     for kind, model in models.items():
         if since == 0:
-            yield from _rows_that_differ(kind, model)
+            keys = model._default_manager.order_by("pk").values_list("pk", flat=True)
+            all_subjects = (f"{kind}:{key}" for key in keys.iterator(ROWS_PER_PAGE))
+            while page := list(islice(all_subjects, ROWS_PER_PAGE)):
+                yield from _find_differences(kind, model, _read_rows(kind, model, page))
         subjects = queries.iter_subjects(f"{kind}:", since=since)
         while page := list(islice(subjects, ROWS_PER_PAGE)):
-            there = _rows(kind, model, page)
+            rows = _read_rows(kind, model, page)
             for subject in dict.fromkeys(page):
-                if subject not in there:
+                if subject not in rows:
                     yield f"{subject} is in the ledger, but its row is gone."
             if since:
-                yield from _differing(kind, model, there)
+                yield from _find_differences(kind, model, rows)
 
 
-def _rows_that_differ(kind: str, model: _Model) -> Iterator[str]:
-    keys = (
-        model._default_manager.order_by("pk").values_list("pk", flat=True).iterator(ROWS_PER_PAGE)
-    )
-    while page := [f"{kind}:{key}" for key in islice(keys, ROWS_PER_PAGE)]:
-        yield from _differing(kind, model, _rows(kind, model, page))
-
-
-def _differing(kind: str, model: _Model, rows: Mapping[str, _Row]) -> Iterator[str]:
-    """Rows and entries are read one after the other: what moves in between does not differ."""
-    suspects = [subject for subject, _ in _faults(rows, queries.last_states(list(rows)))]
+def _find_differences(kind: str, model: _Model, rows: Mapping[str, _Row]) -> Iterator[str]:
+    """Yield a sentence for each row that differs and has no new entry while it is compared."""
+    suspects = [subject for subject, _ in _compare(rows, queries.last_states(list(rows)))]
     for _ in range(MAX_COMPARISONS):
         if not suspects:
             return
         before = queries.last_states(suspects)
-        rows = _rows(kind, model, suspects)
+        rows = _read_rows(kind, model, suspects)
         recorded = queries.last_states(suspects)
-        at_rest = {
+        unchanged = {
             subject: row
             for subject, row in rows.items()
             if before.get(subject) == recorded.get(subject)
         }
-        for _, sentence in _faults(at_rest, recorded):
+        for _, sentence in _compare(unchanged, recorded):
             yield sentence
-        suspects = [subject for subject in rows if subject not in at_rest]
+        suspects = [subject for subject in rows if subject not in unchanged]
 
 
-def _faults(
+def _compare(
     rows: Mapping[str, _Row], recorded: Mapping[str, LastState]
 ) -> Iterator[tuple[str, str]]:
+    """Yield subject and sentence for each row that differs from its last entry."""
     for subject, (state, sha256) in rows.items():
         last = recorded.get(subject)
         if last is None or last.state != state:
-            says = last.state if last else "nothing"
-            yield subject, f"{subject} is {state}, but its last entry says {says}."
+            recorded_state = last.state if last else "nothing"
+            yield subject, f"{subject} is {state}, but its last entry says {recorded_state}."
         elif state == DocumentState.ARCHIVED and last.sha256 != sha256:
             yield subject, f"{subject} was filed as {last.sha256}, but its row says {sha256}."
 
 
-def _rows(kind: str, model: _Model, subjects: Iterable[str]) -> dict[str, _Row]:
-    """State and hash of these, by subject; a batch has no hash."""
+def _read_rows(kind: str, model: _Model, subjects: Iterable[str]) -> dict[str, _Row]:
+    """Return state and hash by subject. The hash of a batch is ""."""
     keys = [int(subject.partition(":")[2]) for subject in subjects]
     own = F("sha256") if model is Document else Value("")
     rows = model._default_manager.filter(pk__in=keys).values_list("pk", "state", own)

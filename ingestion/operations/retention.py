@@ -1,7 +1,7 @@
-"""What work leaves behind goes after a while: chunk rows, spooled files, pictures, old checks.
+"""Removes what finished work leaves: chunks, spooled files, page previews, old verifications.
 
-Never documents, findings, decisions, ledger entries or the archive (decision 7). What the chunks
-could tell is in the batch's `summary` by then, and the ledger keeps that they were removed.
+Documents, findings, decisions, ledger entries and the archive are never removed (decision 7). The
+figures of removed chunks are in the batch's `summary`, and the ledger records the removal.
 """
 
 from collections.abc import Iterator
@@ -22,32 +22,38 @@ from ingestion.models import Batch, Chunk, Document, DraftFile, ReceivedPart, Up
 from ingestion.operations import alerts
 from ingestion.storage import spool
 
-MAX_ROWS_PER_STEP = 200  # chunks that one transaction removes
-ORPHAN_AGE = timedelta(days=1)  # a file in the spool that nobody has touched for so long
+MAX_CHUNKS_PER_STEP = 200  # chunks that are removed together
+ORPHAN_AGE = timedelta(days=1)  # the age from which an unneeded file of the spool is removed
 _WAITING = ~Q(state=DocumentState.CANCELLED) & (
     Q(state__in=(*UNSETTLED_STATES, DocumentState.HELD)) | Q(sha256="")
-)  # documents whose bytes may be nowhere but in the spool
+)  # documents whose bytes may be in the spool only
 
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
+    """What one run removed."""
+
     batches: int
     chunks: int
     files: int  # uploads in the spool
 
 
 def prune(*, days: int | None = None, dry_run: bool = False) -> PruneResult:
-    """Remove what is older than `days` (RETENTION_DAYS). Idempotent; may be interrupted.
+    """Remove what is older than `days`, by default RETENTION_DAYS. 0: keep all finished work.
 
-    And drafts and open packets that nobody has submitted, by their own time.
+    Drafts and open packets that were not submitted are removed after their own periods. The
+    function is idempotent and may be interrupted.
     """
     days = settings.RETENTION_DAYS if days is None else days
-    finished = list(_finished(days)) if days else []
-    leftovers = list(_leftovers(days))
+    finished = list(_find_finished_batches(days)) if days else []
+    # Uploads that were never registered, were cancelled long ago, or were left by a crash. What
+    # shifts fetched is removed by `dispatch.recovery` when its lease ends.
+    old = datetime.now(UTC) - max(ORPHAN_AGE, timedelta(days=days))
+    leftovers = [key for key in spool.list_uploads_before(old) if not _is_needed(key)]
     if dry_run:
         chunks = Chunk.objects.filter(batch__in=finished, state=ChunkState.DONE).count()
         return PruneResult(len(finished), chunks, len(leftovers))
-    chunks = sum(_prune(batch) for batch in finished)
+    chunks = sum(_prune_chunks(batch) for batch in finished)
     drafts.drop_expired_drafts()
     open_packets.drop_expired_packets()
     for upload in leftovers:
@@ -63,7 +69,7 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> PruneResult:
 
 
 def list_needed_uploads() -> Iterator[tuple[str, str, int]]:
-    """Keys in the spool of what somebody may still go on with; its SHA-256, and its bytes."""
+    """Yield key, SHA-256 and size in bytes of each file of the spool that is still needed."""
     documents = Document.objects.filter(_WAITING).exclude(spooled="").order_by("pk")
     rows = documents.values_list("spooled", "expected_sha256", "size")
     yield from ((key, sha256, size or 0) for key, sha256, size in rows.iterator())
@@ -73,51 +79,39 @@ def list_needed_uploads() -> Iterator[tuple[str, str, int]]:
     yield from uploads.values_list("spooled", "sha256", "length").iterator()
 
 
-def _finished(days: int) -> "QuerySet[Batch]":
-    """Without those of which a document goes round once more."""
+def _find_finished_batches(days: int) -> "QuerySet[Batch]":
+    """Return the batches that ended before, except those with a document in progress again."""
     before = timezone.now() - timedelta(days=days)
     working = Chunk.objects.filter(batch=OuterRef("pk")).exclude(state=ChunkState.DONE)
     ended = Batch.objects.exclude(pk__in=Batch.objects.open().values("pk"))
     return ended.filter(finished_at__lt=before, pruned_at=None).exclude(Exists(working))
 
 
-def _prune(batch: Batch) -> int:
-    removed, told = 0, batch.summary or batches.summarise_batch(batch)
-    while keys := list(_removable(batch)[:MAX_ROWS_PER_STEP]):
+def _prune_chunks(batch: Batch) -> int:
+    """Remove the chunks of a batch. Returns how many.
+
+    The chunk with the highest rank stays, because it keeps the virtual time of the queue: without
+    it, new chunks would rank before all others.
+    """
+    removed, summary = 0, batch.summary or batches.summarise_batch(batch)
+    dispatched = Chunk.objects.filter(attempts__gt=0).order_by("-rank")
+    highest_ranked = list(dispatched.values_list("pk", flat=True)[:1])
+    done = batch.chunks.filter(state=ChunkState.DONE).exclude(pk__in=highest_ranked)
+    removable = done.order_by("pk").values_list("pk", flat=True)
+    while keys := list(removable[:MAX_CHUNKS_PER_STEP]):
         Document.objects.filter(chunk__in=keys).update(chunk=None)
         Chunk.objects.filter(pk__in=keys).delete()
         removed += len(keys)
     if not batch.chunks.exists():
         with ledger():
-            batches.prune_batch(batch, told)
+            batches.prune_batch(batch, summary)
     return removed
 
 
-def _removable(batch: Batch) -> "QuerySet[Chunk, int]":
-    """All but the one that keeps the virtual time: without it, newcomers would rank before all."""
-    dispatched = Chunk.objects.filter(attempts__gt=0).order_by("-rank")
-    clock = list(dispatched.values_list("pk", flat=True)[:1])
-    done = batch.chunks.filter(state=ChunkState.DONE).exclude(pk__in=clock)
-    return done.order_by("pk").values_list("pk", flat=True)
-
-
-def _leftovers(days: int) -> Iterator[str]:
-    """Uploads that no work needs: never registered, cancelled long ago, or left by a crash.
-
-    What shifts fetched is swept by `dispatch.recovery`, as soon as its lease is over.
-    """
-    before = datetime.now(UTC) - max(ORPHAN_AGE, timedelta(days=days))
-    for upload in spool.list_uploads_before(before):
-        if not _needed(upload):
-            yield upload
-
-
-def _needed(upload: str) -> bool:
-    """Its bytes are nowhere else, and somebody may still go on with them."""
+def _is_needed(key: str) -> bool:
+    """Return whether an upload's bytes are only in the spool and may still be used."""
     not_submitted = (
-        model._default_manager.filter(spooled=upload).exists()
+        model._default_manager.filter(spooled=key).exists()
         for model in (DraftFile, ReceivedPart, Upload)
     )
-    if any(not_submitted):
-        return True
-    return Document.objects.filter(_WAITING, spooled=upload).exists()
+    return any(not_submitted) or Document.objects.filter(_WAITING, spooled=key).exists()

@@ -1,9 +1,9 @@
-"""How far sites were a moment ago, kept for the order and the filters of long lists.
+"""Stores the recent completeness of sites, for the order and the filters of long lists.
 
-Counting fifty sites takes a page's time, counting thousands to sort them does not: so a worker
-counts again what has changed, every few minutes. What changed, the ledger tells: nothing of a site
-changes without an entry that names the site. The other reasons are the day, and what is laid down
-for studies and sites (docs/adr/0025).
+A page can count 50 sites while it is requested, but not thousands in order to sort them. So a
+worker counts the sites that have changed every few minutes. The ledger tells which have changed,
+because nothing of a site changes without an entry that names the site. All sites are counted when
+the day or the requirements of studies and sites change (docs/adr/0025).
 """
 
 import hashlib
@@ -29,54 +29,54 @@ from ingestion.rules.document_types import RULES_VERSION
 from sites.models import Site, Study
 
 Row = TypeVar("Row")
-SITES_PER_BATCH = 50  # sites that are counted together: memory does not grow with their number
-_LAID_DOWN = (RequiredDocument, SiteRequirement, ValidityOverride, Waiver, Study, Site)
+SITES_PER_BATCH = 50  # sites that are counted together, so that memory does not grow
+_REQUIREMENT_MODELS = (RequiredDocument, SiteRequirement, ValidityOverride, Waiver, Study, Site)
 
 
 def refresh_summaries(*, today: date | None = None) -> int:
-    """Count again what may have changed since the last time. Answers how many sites.
+    """Count the sites that may have changed since the last run. Returns how many.
 
-    Whatever is entered while it runs is counted the next time: `seq` is read first.
+    `seq` is read first, so that what is recorded during the run is counted by the next one.
     """
     today = today or timezone.now().date()
     seq, _head = queries.last_entry() or (0, "")
-    stamp = _stamp(today)
-    stale = list(_stale(stamp).order_by("pk").values_list("pk", flat=True))
+    stamp = _compute_stamp(today)
+    current = SiteSummary.objects.filter(stamp=stamp)
+    since: int | None = current.aggregate(Min("seq"))["seq__min"]
+    changed = set() if since is None else queries.sites_after(since)
+    stale = list(
+        Site.objects.exclude(Q(pk__in=current.values("pk")) & ~Q(site_id__in=changed))
+        .order_by("pk")
+        .values_list("pk", flat=True)
+    )
     for keys in split_into_batches(stale, SITES_PER_BATCH):
         page = list(Site.objects.filter(pk__in=keys).select_related("study"))
-        _keep(get_readiness_by_site(page, today=today).values(), stamp, seq, today)
+        _store(get_readiness_by_site(page, today=today).values(), stamp, seq, today)
     SiteSummary.objects.filter(stamp=stamp, seq__lt=seq).update(seq=seq)
     return len(stale)
 
 
-def _stamp(today: date) -> str:
-    """Differs when a row of these was added, removed or changed: each change raises a revision."""
+def _compute_stamp(today: date) -> str:
+    """Return a digest of the day, the rules, and the revisions of all requirements."""
     parts = [f"{today} {settings.SOFTWARE_VERSION} {RULES_VERSION}"]
-    for model in _LAID_DOWN:
-        seen = model._default_manager.aggregate(n=Count("pk"), last=Max("pk"), sum=Sum("revision"))
-        parts.append(f"{seen['n']}.{seen['last'] or 0}.{seen['sum'] or 0}")
+    for model in _REQUIREMENT_MODELS:
+        rows = model._default_manager.aggregate(n=Count("pk"), last=Max("pk"), sum=Sum("revision"))
+        parts.append(f"{rows['n']}.{rows['last'] or 0}.{rows['sum'] or 0}")
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
 
-def _stale(stamp: str) -> "QuerySet[Site]":
-    own = SiteSummary.objects.filter(stamp=stamp)
-    since: int | None = own.aggregate(Min("seq"))["seq__min"]
-    changed = set() if since is None else queries.sites_after(since)
-    return Site.objects.exclude(Q(pk__in=own.values("pk")) & ~Q(site_id__in=changed))
-
-
-def _keep(stands: Iterable[SiteReadiness], stamp: str, seq: int, today: date) -> None:
+def _store(readiness: Iterable[SiteReadiness], stamp: str, seq: int, today: date) -> None:
     rows = [
         SiteSummary(
-            site=stand.site,
+            site=each.site,
             stamp=stamp,
             seq=seq,
-            met=stand.met,
-            needed=len(stand.required),
-            runs_out_on=find_next_expiry(stand, today),
+            met=each.met,
+            needed=len(each.required),
+            runs_out_on=find_next_expiry(each, today),
             counted_at=timezone.now(),
         )
-        for stand in stands
+        for each in readiness
     ]
     columns = ["stamp", "seq", "met", "needed", "runs_out_on", "counted_at"]
     SiteSummary.objects.bulk_create(
@@ -84,36 +84,38 @@ def _keep(stands: Iterable[SiteReadiness], stamp: str, seq: int, today: date) ->
     )
 
 
-def find_next_expiry(stand: SiteReadiness, today: date) -> date | None:
-    """The first day, today or later, that is the last one of something that is needed."""
+def find_next_expiry(readiness: SiteReadiness, today: date) -> date | None:
+    """Return the next expiry date, from today on, of a required document of the site."""
     days = (
-        each.document.expires for each in stand.required if each.status.is_met and each.document
+        each.document.expires for each in readiness.required if each.status.is_met and each.document
     )
     return min((day for day in days if day and day >= today), default=None)
 
 
-def is_expiring(stand: SiteReadiness, today: date, within: timedelta) -> bool:
-    day = find_next_expiry(stand, today)
+def is_expiring(readiness: SiteReadiness, today: date, within: timedelta) -> bool:
+    """Return whether a required document expires within this period."""
+    day = find_next_expiry(readiness, today)
     return day is not None and day <= today + within
 
 
 def order_by_completeness(sites: "QuerySet[Site]") -> "QuerySet[Site]":
-    """As last counted; those that never were come first."""
+    """Sort sites by their completeness as last counted. Sites without a count come first."""
     share = Cast("summary__met", FloatField()) / Cast("summary__needed", FloatField())
     part = Case(When(summary=None, then=-1.0), When(summary__needed=0, then=1.0), default=share)
     return sites.annotate(part=part).order_by("part", "site_id")
 
 
 def filter_incomplete(sites: "QuerySet[Site]") -> "QuerySet[Site]":
-    """As last counted, or never."""
+    """Return sites that were incomplete as last counted, and sites without a count."""
     return sites.filter(Q(summary=None) | Q(summary__met__lt=F("summary__needed")))
 
 
 def filter_expiring(sites: "QuerySet[Site]", today: date, within: timedelta) -> "QuerySet[Site]":
-    """Something of theirs runs out by then, as last counted."""
+    """Return sites with a document that expires in the period, as last counted."""
     return sites.filter(summary__runs_out_on__range=(today, today + within))
 
 
 def split_into_batches(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+    """Yield parts of `rows` of at most `size` rows."""
     for start in range(0, len(rows), size):
         yield rows[start : start + size]

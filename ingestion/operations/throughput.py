@@ -1,10 +1,9 @@
-"""What went through in the last hours, and what waited: for the dashboard, counted from the rows.
+"""Counts documents that were settled or waited in the last hours, for the dashboard.
 
-Nothing is sampled. How many waited a while ago follows from how many wait now, what came in since,
-and what was settled since.
+No samples are stored. The queue depth of an earlier minute follows from the current depth and from
+the documents that arrived and were settled since.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -16,8 +15,8 @@ from ingestion.operations.event_times import HOUR, MINUTE, TruncatedTime
 
 HOURS, MINUTES = 24, 60
 FILED_STATES = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
-_EVERY = list(DocumentState)
-# Not grouped by state: SQLite would go through all documents in that order.
+_ALL_STATES = list(DocumentState)
+# These are conditional counts, because SQLite would scan all documents to group them by state.
 _OUTCOMES = {
     "filed": Count("pk", filter=Q(state__in=FILED_STATES)),
     "rejected": Count("pk", filter=Q(state__in=STATES_NEEDING_SITE)),
@@ -26,13 +25,15 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class HourlyThroughput:
+    """The documents that were filed and rejected in one hour."""
+
     began: datetime
     filed: int
     rejected: int
 
 
 def count_by_hour(now: datetime) -> list[HourlyThroughput]:
-    """The last 24 hours, the one that runs included."""
+    """Return the figures of the last 24 hours, with the current one, the oldest first."""
     last = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     hours = [last - timedelta(hours=back) for back in reversed(range(HOURS))]
     settled = Document.objects.filter(settled_at__gte=hours[0]).order_by()
@@ -42,35 +43,32 @@ def count_by_hour(now: datetime) -> list[HourlyThroughput]:
 
 
 def count_today(now: datetime) -> tuple[int, int]:
-    """Filed and rejected since midnight, UTC."""
+    """Return how many documents were filed and rejected since midnight, UTC."""
     midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     counts = Document.objects.filter(settled_at__gte=midnight).aggregate(**_OUTCOMES)
     return counts["filed"], counts["rejected"]
 
 
 def compute_queue_depth(now: datetime, waiting: int) -> list[tuple[datetime, int]]:
-    """How many documents were unsettled at the end of each of the last 60 minutes.
+    """Return the number of unsettled documents at the end of each of the last 60 minutes.
 
-    A held document that was put back counts from when it first came: close enough for a picture.
+    `waiting` is the current number. A held document that was retried counts from its arrival, which
+    is precise enough for a chart.
     """
     last = now.astimezone(UTC).replace(second=0, microsecond=0)
     since = last - timedelta(minutes=MINUTES - 1)
-    # By every state: the index has the moments of each in order.
-    came = _by_minute("received_at", state__in=_EVERY, received_at__gte=since)
-    went = _by_minute("settled_at", settled_at__gte=since)
-    return list(reversed(list(_backwards(last, waiting, came, went))))
-
-
-def _backwards(
-    last: datetime, waiting: int, came: dict[str, int], went: dict[str, int]
-) -> Iterator[tuple[datetime, int]]:
-    for back in range(MINUTES):
-        at = last - timedelta(minutes=back)
-        yield at, max(0, waiting)
+    # The states are listed because the index has the times of each state in order.
+    received = _count_by_minute("received_at", state__in=_ALL_STATES, received_at__gte=since)
+    settled = _count_by_minute("settled_at", settled_at__gte=since)
+    depths = []
+    for minutes_ago in range(MINUTES):
+        at = last - timedelta(minutes=minutes_ago)
+        depths.append((at, max(0, waiting)))
         minute = f"{at:%Y-%m-%d %H:%M}"
-        waiting += went.get(minute, 0) - came.get(minute, 0)
+        waiting += settled.get(minute, 0) - received.get(minute, 0)
+    return depths[::-1]
 
 
-def _by_minute(moment: str, **which: object) -> dict[str, int]:
-    rows = Document.objects.filter(**which).order_by()
-    return dict(rows.values_list(TruncatedTime(moment, length=MINUTE)).annotate(Count("pk")))
+def _count_by_minute(column: str, **lookups: object) -> dict[str, int]:
+    rows = Document.objects.filter(**lookups).order_by()
+    return dict(rows.values_list(TruncatedTime(column, length=MINUTE)).annotate(Count("pk")))

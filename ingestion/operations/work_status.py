@@ -1,7 +1,7 @@
-"""Where the whole installation stands: read-only answers for commands, pages and machines."""
+"""Reports the status of the installation to commands, pages and programs. It only reads."""
 
 import time
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Min, QuerySet
@@ -15,7 +15,7 @@ from sites.models import Site
 
 
 def is_work_unattended() -> bool:
-    """Something is due or orphaned, and no shift holds an unexpired lease."""
+    """Return whether work is due or orphaned while no shift holds an unexpired lease."""
     now = timezone.now()
     if Chunk.objects.running().filter(lease_expires_at__gt=now).exists():
         return False
@@ -23,19 +23,20 @@ def is_work_unattended() -> bool:
 
 
 def get_oldest_due_seconds() -> float:
-    """For how long the oldest due chunk has been waiting for a worker; 0 when none is due."""
+    """Return how long the oldest due chunk has waited for a worker, in seconds. 0: none is due."""
     now = timezone.now()
     since = Chunk.objects.due(now).order_by().aggregate(Min("next_dispatch_at"))
     oldest: datetime | None = since["next_dispatch_at__min"]
-    return _age(oldest).total_seconds() if oldest else 0.0
+    return _seconds_since(oldest)
 
 
 def get_status() -> dict[str, Any]:
-    """Queue depth, what is in flight, and how long the oldest has waited."""
+    """Return the figures of `manage.py status`: queues, active work, and the ledger."""
     waiting = Chunk.objects.waiting()
     unsettled = Document.objects.unsettled().filter(chunk__isnull=False)
     oldest = unsettled.aggregate(Min("received_at"))["received_at__min"]
     running = Chunk.objects.running()
+    owners = list(running.values_list("lease_owner", flat=True))
     entries, head = queries.last_entry() or (0, "")
     review = trail_reviews.review_due()
     return {
@@ -43,8 +44,8 @@ def get_status() -> dict[str, Any]:
         "chunks_running": running.count(),
         "chunks_orphaned": running.filter(lease_expires_at__lt=timezone.now()).count(),
         "documents_unsettled": unsettled.count(),
-        "oldest_waiting_seconds": round(_age(oldest).total_seconds(), 1) if oldest else 0,
-        "workers": sorted({owner.rsplit(":", 1)[0] for owner in _owners(running)}),
+        "oldest_waiting_seconds": round(_seconds_since(oldest), 1) if oldest else 0,
+        "workers": sorted({owner.rsplit(":", 1)[0] for owner in owners}),
         "documents": {
             str(state): n
             for state, n in Document.objects.order_by("state")
@@ -67,20 +68,16 @@ def get_status() -> dict[str, Any]:
 
 
 def get_portal_use() -> dict[str, float]:
-    """Return the used share of the limit of each portal that is asked at the moment."""
+    """Return the used share of the rate limit of each portal that is in use now."""
     now = time.time()
     limit_states = PortalLimitState.objects.filter(tat__gt=now * 1e6).select_related("portal")
     return {limit_state.portal.key: round(limit_state.used(now), 2) for limit_state in limit_states}
 
 
 def find_silent_portal_sites(sites: "QuerySet[Site]") -> "QuerySet[Site]":
-    """Those whose portal does not answer just now: their documents had better be uploaded."""
+    """Return the sites whose portal is down. Their documents should be uploaded."""
     return sites.filter(portal__limit_state__in=PortalLimitState.objects.down())
 
 
-def _owners(running: Any) -> list[str]:
-    return list(running.values_list("lease_owner", flat=True))
-
-
-def _age(since: datetime) -> timedelta:
-    return timezone.now() - since
+def _seconds_since(moment: datetime | None) -> float:
+    return (timezone.now() - moment).total_seconds() if moment else 0.0

@@ -243,7 +243,7 @@ def test_a_server_that_is_busy_gets_it_later_and_once(site, mara, jo, server):
 
 
 def rings():
-    return [alarm.said for alarm in alarms.find_alarms().alarms if alarm.key == "digests"]
+    return [alarm.text for alarm in alarms.find_alarms().alarms if alarm.key == "digests"]
 
 
 def test_that_mail_does_not_get_out_is_an_alarm_until_it_does(site, mara, jo, server):

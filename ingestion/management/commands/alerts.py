@@ -23,7 +23,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, dry_run: bool = False, **options: Any) -> None:
         active = alarms.find_alarms().alarms if dry_run else alerts.update_alerts()
         for alarm in active:
-            self.stdout.write(f"{alarm.key}: {alarm.said}\n  {alarm.do}")
+            self.stdout.write(f"{alarm.key}: {alarm.text}\n  {alarm.action}")
         if not active:
             self.stdout.write("No alarm is active.")
         if dry_run:

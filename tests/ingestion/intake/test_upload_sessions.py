@@ -144,8 +144,8 @@ def test_a_server_that_dies_before_the_row_is_committed_leaves_bytes_for_prune(m
     (left,) = spooled()
     upload = append(upload, 0, CONTENT)
     assert stored(upload) == CONTENT
-    assert not retention._needed(left)
-    assert retention._needed(upload.spooled)
+    assert not retention._is_needed(left)
+    assert retention._is_needed(upload.spooled)
 
 
 def test_a_commit_of_which_nobody_knows_keeps_the_bytes(monkeypatch):

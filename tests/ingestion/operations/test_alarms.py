@@ -48,9 +48,9 @@ def test_nothing_rings_where_a_worker_lives_and_nothing_is_wrong():
 
 
 def test_no_worker_at_all_and_one_that_fell_silent_are_alarms():
-    assert "No worker heartbeat yet" in ringing()["workers"].said
+    assert "No worker heartbeat yet" in ringing()["workers"].text
     gone = host(seconds_ago=61)
-    assert f"since {gone.seen_at:%Y-%m-%d %H:%M:%S} UTC" in ringing()["workers"].said
+    assert f"since {gone.seen_at:%Y-%m-%d %H:%M:%S} UTC" in ringing()["workers"].text
     host(seconds_ago=59)
     assert "workers" not in ringing()
 
@@ -59,8 +59,8 @@ def test_held_documents_ring_with_their_reasons_until_they_go_on():
     host()
     hold(2)
     alarm = ringing()["held"]
-    assert alarm.said.startswith("2 documents are held.")
-    assert "manage.py retry" in alarm.do
+    assert alarm.text.startswith("2 documents are held.")
+    assert "manage.py retry" in alarm.action
     retrying.retry_held(Document.objects.all(), by=Actor("system:tests", "ops"))
     assert ringing() == {}
 
@@ -68,13 +68,13 @@ def test_held_documents_ring_with_their_reasons_until_they_go_on():
 def test_a_full_disk_rings(settings):
     host()
     settings.READY_FREE_MB = 10**9
-    assert ringing()["disk"].is_grave
+    assert ringing()["disk"].is_critical
 
 
 def test_a_broken_ledger_rings(monkeypatch):
     host()
     monkeypatch.setattr("audit.signing.checkpoints.find_fault", lambda: "entry 7: cut off")
-    assert "entry 7: cut off" in ringing()["chain"].said
+    assert "entry 7: cut off" in ringing()["chain"].text
 
 
 def test_entries_that_nobody_signs_ring_after_a_while(settings):
@@ -82,7 +82,7 @@ def test_entries_that_nobody_signs_ring_after_a_while(settings):
     make_batch()
     assert "unsigned" not in ringing()
     settings.AUDIT_UNANCHORED_SECONDS = 0
-    assert "manage.py checkpoint" in ringing()["unsigned"].do
+    assert "manage.py checkpoint" in ringing()["unsigned"].action
 
 
 @pytest.mark.requirement("R19")
@@ -91,7 +91,7 @@ def test_a_locked_account_rings(event):
     host()
     with log.ledger():
         log.record(event, subject="sign-in:mara", n=1, by=Actor("system:web"))
-    assert "A sign-in was locked in the last hour" in ringing()["locked"].said
+    assert "A sign-in was locked in the last hour" in ringing()["locked"].text
 
 
 def test_what_cannot_be_found_out_silences_nothing_else_and_ends_nothing(monkeypatch):

@@ -74,7 +74,7 @@ def test_after_an_entry_only_what_was_entered_since_is_looked_at():
 def test_a_document_that_moves_again_when_it_is_looked_at_again_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
-    look, rows, looks = queries.last_states, reconciliation._rows, []
+    look, rows, looks = queries.last_states, reconciliation._read_rows, []
 
     def moves_before(subjects):
         if document.subject in subjects and not looks:
@@ -90,7 +90,7 @@ def test_a_document_that_moves_again_when_it_is_looked_at_again_agrees(monkeypat
         return found
 
     monkeypatch.setattr(queries, "last_states", moves_before)
-    monkeypatch.setattr(reconciliation, "_rows", moves_after)
+    monkeypatch.setattr(reconciliation, "_read_rows", moves_after)
     assert list(rows_agree_with_the_ledger()) == []
     document.refresh_from_db()
     assert (document.state, looks) == ("ARCHIVED", ["first", "second"])

@@ -361,9 +361,9 @@ def test_a_right_that_we_lack_rings_until_we_have_it(s3, monkeypatch, settings, 
     )
     assert "docs/operations.md" in capsys.readouterr().out
     alarm = ringing()["locks"]
-    assert "SLX-301" in alarm.said
-    assert "AccessDenied" in alarm.said
-    assert "s3:PutObjectLegalHold" in alarm.do
+    assert "SLX-301" in alarm.text
+    assert "AccessDenied" in alarm.text
+    assert "s3:PutObjectLegalHold" in alarm.action
     assert not lock(hashes[0])[1]
     call_command("lock_archive")
     assert all(lock(sha256)[1] for sha256 in hashes)
@@ -376,7 +376,7 @@ def test_a_bucket_that_does_not_answer_is_asked_again_at_night(settings, file, l
     hold(site.study)
     anew(settings, endpoint_url=f"http://127.0.0.1:{free_port()}")
     follow()
-    assert "Could not connect" in ringing()["locks"].said
+    assert "Could not connect" in ringing()["locks"].text
     anew(settings, endpoint_url=there)
     object_locks.queue_nightly_update([])
     follow()
@@ -393,7 +393,7 @@ def test_a_strangers_bytes_are_not_locked_and_stop_nothing(s3, bucket, file, loc
     assert lock(hashes[1])[1]
     there = s3.head_object(Bucket=bucket, Key=key_of(hashes[0]))
     assert "ObjectLockLegalHoldStatus" not in there
-    assert "verify_archive" in ringing()["locks"].said
+    assert "verify_archive" in ringing()["locks"].text
     s3.delete_object(Bucket=bucket, Key=key_of(hashes[0]), VersionId=there["VersionId"])
     object_locks.update_locks([site.study_id])
     assert lock(hashes[0])[1]
@@ -407,7 +407,7 @@ def test_what_the_night_is_refused_rings_with_its_study(s3, monkeypatch, setting
     with only_reading(s3, monkeypatch, settings):
         object_locks.queue_nightly_update([sha256[:2]])
         follow()
-    assert "SLX-301" in ringing()["locks"].said
+    assert "SLX-301" in ringing()["locks"].text
 
 
 def test_what_was_rejected_without_its_bytes_is_not_missed(file, lock):
