@@ -61,13 +61,13 @@ def hashing() -> float:
 def tree_alone() -> float:
     """Return the processor time per entry that a checkpoint adds after verification."""
     from audit.ledger.merkle_tree import Frontier, hash_leaf
-    from audit.signing.checkpoints import ENTRIES_PER_COMPARISON
+    from audit.signing.checkpoints import ENTRIES_PER_STEP
 
     lines, tree = _sample(), Frontier()
 
     def grow() -> None:
-        for at in range(0, len(lines), ENTRIES_PER_COMPARISON):
-            tree.extend(map(hash_leaf, lines[at : at + ENTRIES_PER_COMPARISON]))
+        for at in range(0, len(lines), ENTRIES_PER_STEP):
+            tree.extend(map(hash_leaf, lines[at : at + ENTRIES_PER_STEP]))
 
     return timed(grow, len(lines), cpu=True)
 
