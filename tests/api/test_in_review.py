@@ -7,7 +7,7 @@ import pytest
 from audit.ledger.queries import timeline
 from ingestion.models import Action, Document
 from tests.factories import make_user
-from tests.ingestion.review.scenes import decide, lead, sender
+from tests.ingestion.review.reviewers import decide, lead, sender
 from tests.web.scenes import IN_REVIEW, pdf
 
 REASON = "It was sent as a letter by mistake."

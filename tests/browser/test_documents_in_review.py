@@ -15,7 +15,7 @@ from samples.people_and_sites import SITES
 from sites.models import Study
 from tests.browser.test_coordinator import fits, work
 from tests.factories import make_site, make_user
-from tests.ingestion.review.scenes import lead
+from tests.ingestion.review.reviewers import lead
 
 pytestmark = [
     pytest.mark.browser,

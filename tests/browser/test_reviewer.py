@@ -18,7 +18,7 @@ from ingestion.storage.archive import get_archive
 from tests.browser.test_coordinator import fits
 from tests.factories import make_site, make_user
 from tests.ingestion.reading.documents import make_pdf
-from tests.ingestion.review.scenes import decide, lead, reviewer
+from tests.ingestion.review.reviewers import decide, lead, reviewer
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,

@@ -37,7 +37,7 @@ from sites.models import ApiToken, Study, User
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user
 from tests.ingestion.reading.documents import make_pdf
-from tests.ingestion.review.scenes import decide
+from tests.ingestion.review.reviewers import decide
 from tests.web.operations.conftest import hold
 from tests.web.scenes import (
     FILED,

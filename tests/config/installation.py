@@ -36,7 +36,7 @@ from sites.models import ApiToken, LegalHold, TokenScope
 from tests.config import access_table
 from tests.factories import make_site, make_staff, make_user, verdict
 from tests.ingestion.reading.documents import make_pdf
-from tests.ingestion.review.scenes import REASON, decide, sender
+from tests.ingestion.review.reviewers import REASON, decide, sender
 from tests.web.scenes import IN_REVIEW
 
 NUMBER, NAME, FILE = "7731-Q", "Quarterdeck Infirmary", "quarterdeck-approval"

@@ -9,7 +9,7 @@ from django.test import Client
 from tests.api.conftest import make_token
 from tests.config import production
 from tests.factories import make_site, make_user
-from tests.ingestion.review.scenes import sender
+from tests.ingestion.review.reviewers import sender
 from tests.web.scenes import FILED
 
 FILE_POLICY = {"default-src 'none'", "frame-ancestors 'none'", "sandbox"}

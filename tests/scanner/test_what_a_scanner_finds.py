@@ -12,7 +12,7 @@ from django.conf import settings as deployed
 from django.test import Client
 
 from tests.api.servers import web_server
-from tests.ingestion.review.scenes import lead
+from tests.ingestion.review.reviewers import lead
 from tests.ingestion.storage.conftest import stored
 from tests.web.scenes import (
     FILED,

@@ -14,7 +14,7 @@ from ingestion.rules.finding_texts import placeholders, sentences
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES
 from tests.factories import verdict
-from tests.ingestion.review.scenes import decide, lead, sender
+from tests.ingestion.review.reviewers import decide, lead, sender
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,

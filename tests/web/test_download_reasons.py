@@ -8,7 +8,7 @@ from audit.ledger.queries import timeline
 from sites.models import TokenScope
 from tests.api.conftest import Program, make_token
 from tests.factories import make_staff, make_user
-from tests.ingestion.review.scenes import sender
+from tests.ingestion.review.reviewers import sender
 from tests.web.scenes import FILED
 
 pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R23")]

@@ -9,7 +9,7 @@ from django.urls import reverse
 from ingestion.models import Document
 from ingestion.rules.findings import RuleFinding
 from tests.factories import verdict
-from tests.ingestion.review.scenes import lead
+from tests.ingestion.review.reviewers import lead
 from tests.web.scenes import make_packet
 
 SUSPECT_PAGES = (18, 24, 46, 55, 60)

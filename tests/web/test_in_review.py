@@ -6,7 +6,7 @@ from audit.ledger.queries import timeline
 from ingestion.models import Action, Decision, Document, DraftFile
 from ingestion.review import assignments, decisions, review_requests
 from tests.factories import make_staff
-from tests.ingestion.review.scenes import NOTE, REASON, decide, lead, sender
+from tests.ingestion.review.reviewers import NOTE, REASON, decide, lead, sender
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,

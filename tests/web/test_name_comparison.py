@@ -13,7 +13,7 @@ from ingestion.models import Action, Document
 from ingestion.review.decisions import DecisionRefused
 from samples.documents import make_sample
 from tests.factories import make_read, make_site, make_user
-from tests.ingestion.review.scenes import decide, lead, reviewer
+from tests.ingestion.review.reviewers import decide, lead, reviewer
 
 GCP = "gcp-certificate"  # of Margaret Whitfield, who investigates at the sample's first site
 

@@ -1,4 +1,4 @@
-"""A batch moves through one door, each time with its entry, and a cancel is never overwritten."""
+"""Tests of the states of batches and of cancelling."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -29,7 +29,7 @@ def _folders(settings, tmp_path):
     settings.SPOOL_DIR = tmp_path
 
 
-def take():
+def claim():
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
     return lease
 
@@ -48,10 +48,10 @@ def state_of(batch):
     return batch.state
 
 
-def test_every_state_is_saved_and_on_record():
+def test_every_state_is_saved_and_recorded():
     batch = make_batch()
     assert state_of(batch) == BatchState.QUEUED
-    lease = take()
+    lease = claim()
     assert state_of(batch) == BatchState.IN_PROGRESS
     settle(lease)
     leases.return_chunk(lease.chunk, lease.lease_id)
@@ -64,7 +64,7 @@ def test_every_state_is_saved_and_on_record():
     ]
 
 
-def test_what_waits_is_cancelled_at_once_and_the_batch_with_it():
+def test_waiting_documents_and_their_batch_are_cancelled_at_once():
     batch = make_batch(documents=3)
     batches.cancel_batch(batch, by=MARA)
     assert batch.state == BatchState.CANCELLED
@@ -73,7 +73,7 @@ def test_what_waits_is_cancelled_at_once_and_the_batch_with_it():
     assert leases.claim_due_chunks(10, by="here:1:1") == []
 
 
-def test_who_cancelled_is_on_record_with_each_document():
+def test_the_entry_of_each_cancelled_document_names_the_person():
     batch = make_batch(documents=2)
     batches.cancel_batch(batch, by=MARA)
     document = timeline(batch.documents.first().subject)[-1]
@@ -82,10 +82,10 @@ def test_who_cancelled_is_on_record_with_each_document():
     assert {entry.actor for entry in (document, asked, cancelled)} == {MARA.name}
 
 
-def test_what_was_settled_before_stays_as_it_is(settings):
+def test_settled_documents_of_a_cancelled_batch_keep_their_state(settings):
     settings.CHUNK_SIZE = 1
     batch = make_batch(documents=3)
-    lease = take()
+    lease = claim()
     settle(lease)
     leases.return_chunk(lease.chunk, lease.lease_id)
     batches.cancel_batch(batch, by=MARA)
@@ -93,9 +93,9 @@ def test_what_was_settled_before_stays_as_it_is(settings):
     assert batch.state == BatchState.CANCELLED
 
 
-def test_what_a_shift_has_in_hand_ends_there_and_the_rest_of_its_chunk_is_cancelled():
+def test_a_running_chunk_finishes_its_current_documents_and_cancels_the_rest():
     batch = make_batch(documents=3)
-    lease = take()
+    lease = claim()
     batches.cancel_batch(batch, by=MARA)
     assert batch.state == BatchState.IN_PROGRESS
     assert leases.find_chunks_being_cancelled([lease.lease_id]) == {lease.chunk}
@@ -105,9 +105,9 @@ def test_what_a_shift_has_in_hand_ends_there_and_the_rest_of_its_chunk_is_cancel
     assert batch.counts() == {CANCELLED: 2, DocumentState.REJECTED: 1}
 
 
-def test_a_worker_that_ends_late_never_makes_a_cancelled_batch_completed():
+def test_a_worker_cannot_complete_a_cancelled_batch():
     batch = make_batch()
-    lease = take()
+    lease = claim()
     batches.cancel_batch(batch, by=MARA)
     settle(lease)
     leases.return_chunk(lease.chunk, lease.lease_id)
@@ -115,7 +115,7 @@ def test_a_worker_that_ends_late_never_makes_a_cancelled_batch_completed():
     assert "batch.completed" not in dict(events(batch))
 
 
-def test_a_move_that_was_decided_on_an_old_row_changes_nothing():
+def test_a_move_based_on_an_outdated_row_changes_nothing():
     batch = make_batch()
     stale = Batch.objects.get(pk=batch.pk)
     batches.cancel_batch(batch, by=MARA)
@@ -124,9 +124,9 @@ def test_a_move_that_was_decided_on_an_old_row_changes_nothing():
     assert state_of(batch) == BatchState.CANCELLED
 
 
-def test_a_cancelled_chunk_whose_worker_dies_is_cancelled_by_the_next_tick():
+def test_the_next_tick_cancels_a_chunk_whose_worker_died():
     batch = make_batch(documents=2)
-    lease = take()
+    lease = claim()
     steps.start_checking(lease.items[0].document, lease.lease_id, sha256="a" * 64, size=1)
     batches.cancel_batch(batch, by=MARA)
     Chunk.objects.update(lease_expires_at="2026-01-01T00:00:00Z")
@@ -137,10 +137,10 @@ def test_a_cancelled_chunk_whose_worker_dies_is_cancelled_by_the_next_tick():
     assert batch.counts() == {CANCELLED: 2}
 
 
-def test_what_was_moved_under_the_ticks_hands_waits_for_the_next_tick(monkeypatch):
+def test_a_batch_that_moved_during_a_tick_is_handled_by_the_next_one(monkeypatch):
     lost, kept = make_batch(), make_batch()
     for batch in (lost, kept):
-        lease = take()
+        lease = claim()
         batches.cancel_batch(batch, by=MARA)
         Chunk.objects.filter(pk=lease.chunk).update(lease_expires_at="2026-01-01T00:00:00Z")
     leases.recover_expired()
@@ -158,9 +158,9 @@ def test_what_was_moved_under_the_ticks_hands_waits_for_the_next_tick(monkeypatc
     assert batches.continue_cancellations() == 1
 
 
-def test_cancelling_twice_changes_nothing_more():
+def test_a_second_cancellation_changes_nothing():
     batch = make_batch()
-    lease = take()
+    lease = claim()
     for _ in range(2):
         batches.cancel_batch(batch, by=MARA)
     assert [name for name, _ in events(batch)].count("batch.cancel_requested") == 1
@@ -171,7 +171,7 @@ def test_cancelling_twice_changes_nothing_more():
 
 def test_a_completed_batch_cannot_be_cancelled():
     batch = make_batch()
-    lease = take()
+    lease = claim()
     settle(lease)
     leases.return_chunk(lease.chunk, lease.lease_id)
     with pytest.raises(batches.AlreadyFinal, match="is COMPLETED already"):
@@ -187,20 +187,20 @@ def test_a_large_batch_is_cancelled_in_portions(settings, monkeypatch):
     moved = [n for n, query in enumerate(asked) if 'UPDATE "ingestion_document"' in query["sql"]]
     ends = [n for n, query in enumerate(asked) if "RELEASE" in query["sql"]]
     assert len(moved) == 20  # one for each chunk
-    # As a test runs in a transaction, each of ours shows as a savepoint.
+    # A test runs in a transaction, so each transaction of the product is a savepoint.
     assert sum(1 for n in ends if moved[0] < n < moved[-1]) >= 4
     assert batch.counts() == {CANCELLED: 100}
 
 
-def test_a_held_document_of_a_cancelled_batch_can_still_be_tried_again():
+def test_a_held_document_of_a_cancelled_batch_can_be_retried():
     batch = make_batch(documents=2)
-    lease = take()
+    lease = claim()
     steps.give_up(lease.items[0].document, lease.lease_id, "INTERNAL_ERROR", {}, held=True)
     batches.cancel_batch(batch, by=MARA)
     leases.return_chunk(lease.chunk, lease.lease_id)
     assert batch.counts() == {CANCELLED: 1, DocumentState.HELD: 1}
     retrying.retry_held(Document.objects.all(), by=Actor("system:tests", "ops"))
-    again = take()
+    again = claim()
     steps.start_checking(again.items[0].document, again.lease_id, sha256="a" * 64, size=1)
     steps.conclude(again.items[0].document, again.lease_id, verdict(), pages=1)
     leases.return_chunk(again.chunk, again.lease_id)
@@ -229,18 +229,18 @@ def test_only_its_submitter_and_operations_may_cancel():
 @pytest.mark.parametrize(
     ("actor", "may"), [("system:tests", True), ("token:9", False), ("", False)]
 )
-def test_a_client_may_cancel_what_it_submitted_under_its_own_name(actor, may):
+def test_a_client_may_cancel_its_own_batch(actor, may):
     assert batches.can_cancel(make_batch(make_site()), actor=actor) is may
 
 
-def test_a_batch_from_before_names_were_kept_belongs_to_no_client():
+def test_a_batch_without_a_stored_submitter_belongs_to_no_client():
     batch = make_batch()
     Batch.objects.update(submitted_as="")
     batch.refresh_from_db()
     assert not batches.can_cancel(batch, actor="")
 
 
-def test_batches_that_end_together_ask_for_one_check_of_what_is_new():
+def test_batches_that_end_together_request_one_verification():
     for _ in range(3):
         batches.cancel_batch(make_batch(), by=MARA)
     (job,) = AuditJob.objects.all()

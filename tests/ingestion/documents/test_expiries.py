@@ -1,4 +1,4 @@
-"""What runs out is noted in time and once; what is filed stays filed."""
+"""Tests of warnings before documents on file expire."""
 
 from datetime import date, timedelta
 
@@ -25,11 +25,11 @@ def licence(*found, days=20, site=None, **rest):
     return make_read(site or make_site(), "medical-licence", *found, expiry_date=ends, **rest)
 
 
-def night(later=0):
+def run_night(later=0):
     return expiries.record_expiries(today=TODAY + timedelta(days=later))
 
 
-def notes(document):
+def list_notices(document):
     return list(document.findings.order_by("pk").values_list("code", "runs_out", "days_before"))
 
 
@@ -37,13 +37,13 @@ def events(document):
     return [entry.event for entry in timeline(document.subject)][3:]
 
 
-def test_a_document_that_runs_out_is_warned_of_three_times_and_told_once_it_has():
+def test_an_expiring_document_has_three_warnings_and_one_notice():
     document = licence(days=100)
-    told = [night(later) for later in range(105)]
+    told = [run_night(later) for later in range(105)]
     assert [at for at, each in enumerate(told) if each.soon] == [10, 70, 93]
     assert [at for at, each in enumerate(told) if each.over] == [101]
     ends = TODAY + timedelta(days=100)
-    assert notes(document) == [
+    assert list_notices(document) == [
         ("EXPIRES_SOON", ends, 90),
         ("EXPIRES_SOON", ends, 30),
         ("EXPIRES_SOON", ends, 7),
@@ -52,9 +52,9 @@ def test_a_document_that_runs_out_is_warned_of_three_times_and_told_once_it_has(
     assert events(document) == [*["document.expires_soon"] * 3, "document.ran_out"]
 
 
-def test_the_entry_says_by_what_it_was_judged_and_moves_nothing():
+def test_a_warning_is_recorded_with_the_rules_version_and_without_a_change_of_state():
     document = licence(days=20)
-    night()
+    run_night()
     entry = timeline(document.subject)[-1]
     assert (entry.code, entry.to_state) == ("EXPIRES_SOON", "")
     assert entry.actor == add_process("system:expiries")
@@ -64,61 +64,61 @@ def test_the_entry_says_by_what_it_was_judged_and_moves_nothing():
     assert document.state == "ARCHIVED"
 
 
-def test_the_same_night_again_notes_nothing():
+def test_a_second_run_on_the_same_day_records_nothing():
     document = licence(days=20)
-    assert [night(), night(), night(1)] == [
+    assert [run_night(), run_night(), run_night(1)] == [
         RecordedNotice(1, 0),
         RecordedNotice(0, 0),
         RecordedNotice(0, 0),
     ]
-    assert len(notes(document)) == 1
+    assert len(list_notices(document)) == 1
 
 
-def test_a_night_that_was_missed_is_made_up_for_by_the_warning_that_counts_now():
+def test_after_a_missed_night_the_current_warning_is_recorded():
     licence(days=5)
     licence(days=-3)
-    assert night() == RecordedNotice(soon=1, over=1)
+    assert run_night() == RecordedNotice(soon=1, over=1)
     assert set(Finding.objects.values_list("days_before", flat=True)) == {7, 0}
 
 
-def test_what_its_filing_warned_of_is_not_noted_again():
+def test_a_warning_of_the_filing_is_not_repeated():
     soon = RuleFinding("EXPIRES_SOON", facts={"expires": "2026-12-10", "days": 25})
     document = licence(soon, days=20)
-    assert night() == RecordedNotice(0, 0)
-    assert night(13) == RecordedNotice(1, 0)
-    assert notes(document)[-1][2] == 7
+    assert run_night() == RecordedNotice(0, 0)
+    assert run_night(13) == RecordedNotice(1, 0)
+    assert list_notices(document)[-1][2] == 7
 
 
 @pytest.mark.parametrize("state", ["REJECTED", "IN_REVIEW"])
-def test_only_what_is_on_file_is_looked_at(state):
+def test_only_documents_on_file_are_checked(state):
     licence(RuleFinding("SIGNATURE_MISSING"), state=state)
-    assert night() == RecordedNotice(0, 0)
+    assert run_night() == RecordedNotice(0, 0)
 
 
-def test_what_a_newer_version_has_taken_the_place_of_is_left_alone():
+def test_replaced_versions_are_not_checked():
     site = make_site()
     licence(site=site, days=5)
     licence(site=site, days=500)
-    assert night() == RecordedNotice(0, 0)
+    assert run_night() == RecordedNotice(0, 0)
 
 
-def test_a_document_without_a_last_day_never_runs_out():
+def test_a_document_without_an_expiry_date_never_expires():
     make_read(make_site(), "form-fda-1572", signature_date="2019-01-01")
-    assert night() == RecordedNotice(0, 0)
+    assert run_night() == RecordedNotice(0, 0)
 
 
 def gcp(site):
     return make_read(site, "gcp-certificate", completion_date=date(2023, 11, 1))
 
 
-def test_a_live_site_is_not_told_of_a_certificate_that_counted_when_it_went_live():
+def test_an_active_site_is_not_warned_about_a_certificate_that_was_valid_at_its_activation():
     site = make_site()
     document = gcp(site)
     Site.objects.filter(pk=site.pk).update(activated_on=date(2025, 1, 1))
-    assert night() == RecordedNotice(0, 0)
+    assert run_night() == RecordedNotice(0, 0)
     Site.objects.filter(pk=site.pk).update(activated_on=None)
-    assert night() == RecordedNotice(0, 1)
-    assert notes(document)[0][1] == date(2026, 11, 1)
+    assert run_night() == RecordedNotice(0, 1)
+    assert list_notices(document)[0][1] == date(2026, 11, 1)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_live_site_is_not_told_of_a_certificate_that_counted_when_it_went_live
         ({}, RecordedNotice(0, 0)),
     ],
 )
-def test_what_its_study_lays_down_later_holds_for_what_is_on_file(terms, noted):
+def test_a_validity_override_applies_to_documents_on_file(terms, noted):
     site = make_site()
     make_read(site, "cv", signature_date=date(2025, 9, 1))
     for study in (site.study, make_site().study):
@@ -139,21 +139,21 @@ def test_what_its_study_lays_down_later_holds_for_what_is_on_file(terms, noted):
     ValidityOverride.objects.create(
         study=site.study, document_type="cv", reason="Sponsor SOP 12", **terms
     )
-    assert (night(), night()) == (noted, RecordedNotice(0, 0))
+    assert (run_night(), run_night()) == (noted, RecordedNotice(0, 0))
 
 
-def test_a_later_last_day_is_warned_of_anew():
+def test_a_later_expiry_date_has_warnings_of_its_own():
     site = make_site()
     document = make_read(site, "cv", signature_date=TODAY - timedelta(days=700))
-    night()
+    run_night()
     ValidityOverride.objects.create(
         study=site.study, document_type="cv", max_age_months=25, reason="Sponsor SOP 12"
     )
-    night()
-    assert [step for _, _, step in notes(document)] == [30, 90]
+    run_night()
+    assert [step for _, _, step in list_notices(document)] == [30, 90]
 
 
-def test_a_run_that_dies_leaves_whole_pages_and_the_next_one_goes_on(monkeypatch):
+def test_the_next_run_continues_one_that_died(monkeypatch):
     monkeypatch.setattr(expiries, "DOCUMENTS_PER_PAGE", 2)
     site = make_site()
     documents = [licence(site=site, doc_id=f"licence-{n}") for n in range(5)]
@@ -167,14 +167,14 @@ def test_a_run_that_dies_leaves_whole_pages_and_the_next_one_goes_on(monkeypatch
 
     monkeypatch.setattr(Document, "record_at_revision", dies_at_the_fourth)
     with pytest.raises(RuntimeError):
-        night()
-    assert [len(notes(each)) for each in documents] == [1, 1, 0, 0, 0]
+        run_night()
+    assert [len(list_notices(each)) for each in documents] == [1, 1, 0, 0, 0]
     monkeypatch.setattr(Document, "record_at_revision", record)
-    assert night() == RecordedNotice(3, 0)
-    assert [len(notes(each)) for each in documents] == [1, 1, 1, 1, 1]
+    assert run_night() == RecordedNotice(3, 0)
+    assert [len(list_notices(each)) for each in documents] == [1, 1, 1, 1, 1]
 
 
-def test_what_somebody_moves_meanwhile_is_passed_over(monkeypatch):
+def test_a_document_that_is_moved_during_the_run_is_skipped(monkeypatch):
     document = licence()
     due = expiries._due
 
@@ -184,30 +184,30 @@ def test_what_somebody_moves_meanwhile_is_passed_over(monkeypatch):
         return found
 
     monkeypatch.setattr(expiries, "_due", withdrawn_meanwhile)
-    assert night() == RecordedNotice(0, 0)
-    assert notes(document) == []
+    assert run_night() == RecordedNotice(0, 0)
+    assert list_notices(document) == []
 
 
 def test_many_documents_cost_few_queries(django_assert_max_num_queries):
-    """Each write is one of its own; what is read is read page by page."""
+    """Each write is one statement, and rows are read page by page."""
     site = make_site()
     for number in range(12):
         licence(site=site, doc_id=f"licence-{number}", days=300)
     with django_assert_max_num_queries(2):
-        assert night() == RecordedNotice(0, 0)
-    night(220)
+        assert run_night() == RecordedNotice(0, 0)
+    run_night(220)
     with django_assert_max_num_queries(6):
-        assert night(220) == RecordedNotice(0, 0)
+        assert run_night(220) == RecordedNotice(0, 0)
 
 
-def test_what_was_told_to_have_run_out_is_not_even_read_again(django_assert_max_num_queries):
+def test_an_expired_document_is_not_read_again_after_its_notice(django_assert_max_num_queries):
     licence(days=-3)
-    assert night() == RecordedNotice(0, 1)
+    assert run_night() == RecordedNotice(0, 1)
     with django_assert_max_num_queries(2):
-        night(1)
+        run_night(1)
 
 
-def test_the_last_days_are_looked_up_in_an_index():
+def test_expiry_dates_are_found_by_an_index():
     rows = Extraction.objects.filter(expires__lte=TODAY).order_by().values("pk")
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -215,17 +215,17 @@ def test_the_last_days_are_looked_up_in_an_index():
     assert "extractions_by_last_day" in rows.explain()
 
 
-def test_the_page_shows_the_last_warning_beside_what_its_filing_found():
+def test_the_page_shows_the_last_warning_beside_the_findings_of_the_filing():
     old = RuleFinding("FORM_EDITION_OUTDATED", facts={"printed": "2022-03-31"})
     first = RuleFinding("EXPIRES_SOON", facts={"expires": "2026-12-10", "days": 88})
     document = licence(old, first, days=20)
-    night()
-    night(14)
+    run_night()
+    run_night(14)
     document.refresh_from_db()
     displays = describe_findings(document)
     assert [display.code for display in displays] == ["FORM_EDITION_OUTDATED", "EXPIRES_SOON"]
     assert "days left: 6" in displays[-1].sentences.what
-    night(30)
+    run_night(30)
     sentences = describe_findings(document)[-1].sentences
     assert sentences.what == "This medical licence expired on 10 December 2026."
     assert sentences.why.startswith("It has been on file since ")

@@ -1,4 +1,4 @@
-"""Pages drawn for people: by a child that may die of a file, and kept until nobody looks."""
+"""Tests of page previews."""
 
 import hashlib
 import os
@@ -26,7 +26,7 @@ def _folders(settings, tmp_path):
 
 @pytest.fixture
 def kept(tmp_path):
-    """`kept(content)`: a document whose bytes are these."""
+    """A function that creates a filed document with these bytes."""
 
     def keep(content):
         sha256 = hashlib.sha256(content).hexdigest()
@@ -49,14 +49,14 @@ def written(picture, **options):
     return out.getvalue()
 
 
-def test_a_page_is_drawn_in_colour_and_of_one_width(kept):
+def test_a_page_is_rendered_in_colour_with_the_preview_width(kept):
     picture = page_previews.get_preview(kept(make_pdf(pages=2)), 2)
     wide, high = size_of(picture)
     assert wide == PREVIEW_WIDTH
     assert high == pytest.approx(PREVIEW_WIDTH * 11 / 8.5, abs=1)
 
 
-def test_a_page_is_drawn_once_and_kept_while_people_look(kept, tmp_path):
+def test_a_preview_is_rendered_once_and_kept_while_it_is_used(kept, tmp_path):
     document = kept(make_pdf())
     first = page_previews.get_preview(document, 1)
     (file,) = (tmp_path / "previews").glob("*/*/*")
@@ -64,14 +64,14 @@ def test_a_page_is_drawn_once_and_kept_while_people_look(kept, tmp_path):
     file.write_bytes(b"as it was kept")
     assert page_previews.get_preview(document, 1) == b"as it was kept"
     os.utime(file, (0, 0))
-    assert page_previews.get_preview(document, 1) == b"as it was kept", "which is a look"
+    assert page_previews.get_preview(document, 1) == b"as it was kept", "the second view"
     assert page_previews.prune_previews(datetime.now(UTC) - timedelta(hours=1)) == 0
     os.utime(file, (0, 0))
     assert page_previews.prune_previews(datetime.now(UTC) - timedelta(hours=1)) == 1
     assert page_previews.get_preview(document, 1) == first
 
 
-def test_a_photograph_is_a_page(kept):
+def test_a_photograph_has_a_preview(kept):
     photograph = Image.new("RGB", (3000, 1500), "teal")
     assert size_of(page_previews.get_preview(kept(written(photograph, format="JPEG")), 1)) == (
         980,
@@ -79,7 +79,7 @@ def test_a_photograph_is_a_page(kept):
     )
 
 
-def test_a_page_that_lay_on_its_side_stands_as_ocr_turned_it(kept):
+def test_a_preview_has_the_rotation_that_ocr_used(kept):
     document = kept(make_pdf())
     last = document.extractions.last()
     last.pages[0]["turned"] = 90
@@ -93,35 +93,35 @@ def test_a_page_that_lay_on_its_side_stands_as_ocr_turned_it(kept):
     [b"", b"GIF89a nothing of ours", b"%PDF-1.7 a letter", b"\x89PNG\r\n\x1a\n cut off"],
     ids=["empty", "another-kind", "no-pdf", "no-picture"],
 )
-def test_what_cannot_be_drawn_is_no_picture_and_no_error(kept, content, tmp_path):
+def test_an_unreadable_file_has_no_preview_and_raises_no_error(kept, content, tmp_path):
     assert page_previews.get_preview(kept(content), 1) is None
     assert not list((tmp_path / "previews").glob("*/*/*"))
 
 
-def test_there_is_no_page_behind_the_last(kept):
+def test_a_page_number_beyond_the_last_page_has_no_preview(kept):
     document = kept(make_pdf())
     assert page_previews.get_preview(document, 2) is None
     assert page_previews.get_preview(document, 0) is None
 
 
-def test_a_page_as_long_as_a_till_receipt_is_no_mountain_of_pixels(kept):
+def test_the_height_of_a_preview_is_limited(kept):
     receipt = Image.new("L", (200, 60_000), "white")
     assert max(size_of(page_previews.get_preview(kept(written(receipt, format="PNG")), 1))) <= 4_000
 
 
-def test_bytes_that_are_nowhere_are_told_apart(kept):
+def test_a_missing_original_raises_an_error(kept):
     document = kept(make_pdf())
     document.sha256 = "f" * 64
     with pytest.raises(FileNotFoundError):
         page_previews.get_preview(document, 1)
 
 
-def test_a_child_that_is_killed_by_a_page_is_no_error_of_ours(kept, settings):
+def test_a_killed_parser_process_raises_no_error(kept, settings):
     settings.READING_LIMITS = replace(settings.READING_LIMITS, page_seconds=0.000_1)
     assert page_previews.get_preview(kept(make_pdf()), 1) is None
 
 
-def test_pages_that_take_long_do_not_take_all_threads(kept, monkeypatch):
+def test_a_request_does_not_wait_long_for_other_renderings(kept, monkeypatch):
     monkeypatch.setattr(page_previews, "MAX_WAIT_SECONDS", 0)
     document = kept(make_pdf())
     with page_previews._renderings, page_previews._renderings:

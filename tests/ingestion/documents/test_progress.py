@@ -1,4 +1,4 @@
-"""Where a batch stands: told from its documents, by whoever only looks."""
+"""Tests of the progress and the results of batches."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ def _folders(settings, tmp_path):
     settings.SPOOL_DIR = tmp_path
 
 
-def take():
+def claim():
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
     return lease
 
@@ -39,10 +39,10 @@ def close(lease):
     leases.return_chunk(lease.chunk, lease.lease_id)
 
 
-def test_progress_grows_with_every_document_and_is_whole_only_at_the_end():
+def test_progress_grows_with_every_document_and_reaches_100_at_the_end():
     batch = make_batch(documents=4)
     seen = [progress.get_progress(batch)]
-    lease = take()
+    lease = claim()
     for item in lease.items:
         end(lease, item)
         seen.append(progress.get_progress(batch))
@@ -54,10 +54,10 @@ def test_progress_grows_with_every_document_and_is_whole_only_at_the_end():
     assert steps == ["Waiting for a worker", "Fetching and checking", "Finished"]
 
 
-def test_progress_does_not_turn_back_when_a_held_document_goes_round_again(settings):
+def test_progress_does_not_fall_when_a_held_document_is_retried(settings):
     settings.CHUNK_SIZE = 1
     batch = make_batch(documents=2)
-    lease = take()
+    lease = claim()
     end(lease, lease.items[0], "INTERNAL_ERROR", held=True)
     close(lease)
     before = progress.get_progress(batch)
@@ -67,10 +67,10 @@ def test_progress_does_not_turn_back_when_a_held_document_goes_round_again(setti
     assert before.percentage == after.percentage == 50
 
 
-def test_the_time_that_is_left_is_told_only_when_there_is_something_to_tell_it_from():
+def test_the_remaining_time_is_estimated_when_a_document_is_settled():
     batch = make_batch(documents=4)
     assert progress.get_progress(batch).estimated_seconds_remaining is None
-    lease = take()
+    lease = claim()
     assert progress.get_progress(batch).estimated_seconds_remaining is None
     end(lease, lease.items[0])
     Batch.objects.update(started_at=timezone.now() - timedelta(seconds=100))
@@ -81,9 +81,9 @@ def test_the_time_that_is_left_is_told_only_when_there_is_something_to_tell_it_f
     assert progress.get_progress(batch).estimated_seconds_remaining == 0
 
 
-def test_a_batch_that_is_being_cancelled_says_so():
+def test_a_batch_that_is_being_cancelled_has_its_own_step():
     batch = make_batch()
-    take()
+    claim()
     batches.cancel_batch(batch, by=OPS)
     assert progress.get_progress(batch).step == "Cancelling"
 
@@ -92,7 +92,7 @@ def questions(looks):
     return [query["sql"] for query in looks.captured_queries]
 
 
-def test_looking_writes_nothing():
+def test_reading_progress_writes_nothing():
     batch = make_batch(documents=3)
     with CaptureQueriesContext(connection) as looks:
         progress.get_progress(batch)
@@ -102,7 +102,7 @@ def test_looking_writes_nothing():
     assert not [sql for sql in questions(looks) if sql.startswith(("INSERT", "UPDATE", "DELETE"))]
 
 
-def test_an_answer_that_many_ask_for_is_counted_once():
+def test_a_progress_that_many_clients_request_is_counted_once():
     batch = make_batch(documents=3)
     first = progress.get_progress(batch, max_age=60)
     with CaptureQueriesContext(connection) as looks:
@@ -110,7 +110,7 @@ def test_an_answer_that_many_ask_for_is_counted_once():
     assert len(questions(looks)) == 1
 
 
-def test_the_end_of_a_batch_shows_at_once_whatever_was_kept():
+def test_the_end_of_a_batch_is_visible_despite_the_cache():
     batch = make_batch()
     assert not progress.get_progress(batch, max_age=60).is_final
     batches.cancel_batch(batch, by=OPS)
@@ -132,17 +132,17 @@ def test_a_wait_ends_with_the_batch():
     assert looks[0] < looks[-1]
 
 
-def test_a_wait_that_is_over_before_the_batch_leaves_it_alone():
+def test_a_wait_can_end_before_the_batch():
     batch = make_batch()
-    lease = take()
+    lease = claim()
     assert progress.wait_until_final(batch, 0.1).state == BatchState.IN_PROGRESS
     assert leases.renew([lease.lease_id]) == {lease.lease_id}
 
 
-def test_the_result_names_each_document_with_what_happened_and_what_to_do(settings):
+def test_the_results_name_each_document_with_what_happened_and_what_to_do(settings):
     settings.CHUNK_SIZE = 2
     batch = make_batch(documents=3)
-    lease = take()
+    lease = claim()
     filed, rejected = lease.items
     steps.start_checking(filed.document, lease.lease_id, sha256="a" * 64, size=1)
     steps.conclude(filed.document, lease.lease_id, verdict(), pages=1)
@@ -174,7 +174,7 @@ def test_the_result_names_each_document_with_what_happened_and_what_to_do(settin
     }
 
 
-def test_a_result_is_read_in_pages_and_not_document_by_document():
+def test_results_are_read_in_pages():
     batch = make_batch(documents=30)
     with CaptureQueriesContext(connection) as looks:
         assert len(list(results.list_results(batch))) == 30

@@ -1,4 +1,4 @@
-"""How far a site is, from its rows: its own list, its study's terms, and who waived what."""
+"""Tests of the readiness of sites: requirements, waivers, validity and contradictions."""
 
 from datetime import date, timedelta
 
@@ -23,8 +23,8 @@ def site():
     return make_site("0203")
 
 
-def whole_packet(site, **changes):
-    """On file: every document of the usual list; a value of a type may differ."""
+def file_complete_packet(site, **changes):
+    """File every document of the default list. `changes` replace values of a type."""
     for kind, values in VALUES.items():
         made = values | changes.get(kind.replace("-", "_"), {})
         make_read(site, kind, doc_id=f"{kind}-1", **made)
@@ -37,27 +37,27 @@ def standings(site, **options):
     return {(each.kind, each.whose): each.status for each in stand.required}
 
 
-def test_a_new_site_needs_the_usual_documents(site):
+def test_a_new_site_needs_the_documents_of_the_default_list(site):
     assert standings(site) == {
         (wanted.kind, ""): S.MISSING for wanted in DEFAULT_EXPECTED_DOCUMENTS
     }
 
 
-def test_a_whole_packet_is_complete_and_fits_together(site):
-    whole_packet(site)
+def test_a_complete_packet_meets_all_requirements_without_contradictions(site):
+    file_complete_packet(site)
     stand = get_readiness(site, today=TODAY)
     assert (stand.is_complete, stand.gaps) == (True, [])
 
 
-def test_what_differs_is_a_gap_between_two_rows(site):
-    whole_packet(site, irb_approval={"protocol_version": "2.0"})
+def test_a_contradiction_names_two_documents(site):
+    file_complete_packet(site, irb_approval={"protocol_version": "2.0"})
     stand = get_readiness(site, today=TODAY)
     (gap,) = stand.gaps
     assert gap.code == "PROTOCOL_VERSION_MISMATCH"
     assert stand.documents[gap.other.key].document_type == "irb-approval"
 
 
-def test_a_studys_own_list_takes_the_place_of_the_usual_one(site):
+def test_the_list_of_a_study_replaces_the_default_list(site):
     RequiredDocument.objects.create(study=site.study, document_type="irb-approval")
     RequiredDocument.objects.create(
         study=site.study, document_type="cv", required_from=TODAY + timedelta(days=1)
@@ -65,7 +65,7 @@ def test_a_studys_own_list_takes_the_place_of_the_usual_one(site):
     assert standings(site) == {("irb-approval", ""): S.MISSING}
 
 
-def test_a_site_may_need_more_or_less_than_its_study(site):
+def test_a_site_may_differ_from_the_list_of_its_study(site):
     RequiredDocument.objects.create(study=site.study, document_type="form-fda-1572")
     for kind, is_required in (("form-fda-1572", False), ("medical-licence", True)):
         SiteRequirement.objects.create(
@@ -75,7 +75,7 @@ def test_a_site_may_need_more_or_less_than_its_study(site):
     assert standings(make_site()) == {("form-fda-1572", ""): S.MISSING}
 
 
-def test_a_waiver_counts_until_it_is_revoked(site):
+def test_a_waiver_applies_until_it_is_revoked(site):
     waiver = Waiver.objects.create(
         site=site, document_type="delegation-log", reason="One person", granted_by=make_user()
     )
@@ -95,11 +95,11 @@ def licence(site, days):
 @pytest.mark.parametrize(
     ("days", "standing"), [(91, S.CURRENT), (90, S.EXPIRING), (0, S.EXPIRING), (-1, S.EXPIRED)]
 )
-def test_what_runs_out_is_due_and_then_expired(site, days, standing):
+def test_an_expiring_document_is_due_and_then_expired(site, days, standing):
     assert licence(site, days) is standing
 
 
-def test_the_terms_of_the_study_hold_for_what_is_on_file(site):
+def test_validity_overrides_apply_to_documents_on_file(site):
     terms = {"study": site.study, "document_type": "medical-licence", "reason": "Sponsor SOP 12"}
     row = ValidityOverride.objects.create(**terms, warns_only=True)
     assert licence(site, -1) is S.EXPIRING
@@ -107,7 +107,7 @@ def test_the_terms_of_the_study_hold_for_what_is_on_file(site):
     assert standings(site)["medical-licence", ""] is S.EXPIRED
 
 
-def test_a_certificate_that_counted_when_the_site_went_live_is_current(site):
+def test_a_certificate_that_was_valid_at_site_activation_is_current(site):
     make_read(site, "gcp-certificate", completion_date=date(2023, 11, 1))
     assert standings(site)["gcp-certificate", ""] is S.EXPIRED
     Site.objects.filter(pk=site.pk).update(activated_on=date(2025, 1, 1))
@@ -115,26 +115,28 @@ def test_a_certificate_that_counted_when_the_site_went_live_is_current(site):
     assert standings(site)["gcp-certificate", ""] is S.CURRENT
 
 
-def test_the_newest_version_on_file_counts_and_what_came_after_it_does_not_undo_it(site):
+def test_a_later_rejected_version_does_not_replace_the_version_on_file(site):
     make_read(site, "cv", person="Helena Brandt")
     make_read(site, "cv", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
     assert standings(site)["cv", ""] is S.CURRENT
 
 
-def test_values_that_may_be_misread_make_no_gap(site):
-    whole_packet(site)
+def test_values_with_low_confidence_cause_no_contradiction(site):
+    file_complete_packet(site)
     make_read(
         site, "irb-approval", doc_id="irb-approval-1", confidence=60.0, protocol_version="2.0"
     )
     assert get_readiness(site, today=TODAY).gaps == []
 
 
-def test_many_sites_cost_as_many_queries_as_one(site, django_assert_max_num_queries):
+def test_the_number_of_queries_does_not_depend_on_the_number_of_sites(
+    site, django_assert_max_num_queries
+):
     other = make_site()
     other.study = Study.objects.create(protocol_number="SLX-202")
     other.save()
-    whole_packet(site)
-    whole_packet(other)
+    file_complete_packet(site)
+    file_complete_packet(other)
     sites = list(Site.objects.select_related("study"))
     with django_assert_max_num_queries(8):
         stands = get_readiness_by_site(sites, today=TODAY)
@@ -142,6 +144,6 @@ def test_many_sites_cost_as_many_queries_as_one(site, django_assert_max_num_quer
     assert [gap.code for gap in stands[other.pk].gaps] == []
 
 
-def test_one_sites_papers_are_no_other_sites(site):
-    whole_packet(site)
+def test_a_site_does_not_use_documents_of_another_site(site):
+    file_complete_packet(site)
     assert set(standings(make_site()).values()) == {S.MISSING}

@@ -1,4 +1,4 @@
-"""State and ledger entry move together, once, and only for the worker that holds the lease."""
+"""Tests of the moves of documents: state and ledger entry change together, once."""
 
 import uuid
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_filed_document_has_an_entry_for_every_step():
     assert events(document) == ["document.received", "document.checking", "document.filed"]
 
 
-def test_a_rejection_keeps_its_reason_and_all_findings():
+def test_a_rejection_stores_its_reason_and_all_findings():
     document, lease = leased_document()
     checked(document, lease)
     missing, soon = RuleFinding("SIGNATURE_MISSING", page=2), RuleFinding("EXPIRES_SOON")
@@ -59,7 +59,7 @@ def test_a_rejection_keeps_its_reason_and_all_findings():
     assert timeline(document.subject)[-1].code == "SIGNATURE_MISSING"
 
 
-def test_the_same_bytes_under_the_same_name_are_filed_once():
+def test_the_same_bytes_with_the_same_doc_id_are_filed_once():
     site = make_site()
     make_filed(site, "doc-1", SHA)
     chunk, lease = make_leased(site=site)
@@ -70,7 +70,7 @@ def test_the_same_bytes_under_the_same_name_are_filed_once():
     assert document.duplicate_of.doc_id == "doc-1"
 
 
-def test_a_twin_that_was_filed_meanwhile_makes_it_a_duplicate_and_not_an_error():
+def test_a_document_whose_twin_was_filed_meanwhile_is_a_duplicate():
     site = make_site()
     chunk, lease = make_leased(site=site)
     document = chunk.documents.get()
@@ -80,7 +80,7 @@ def test_a_twin_that_was_filed_meanwhile_makes_it_a_duplicate_and_not_an_error()
     assert Document.objects.on_file().count() == 1
 
 
-def test_other_bytes_under_the_same_name_are_a_new_version():
+def test_other_bytes_with_the_same_doc_id_are_a_new_version():
     site = make_site()
     make_filed(site, "doc-1", SHA)
     chunk, lease = make_leased(site=site)
@@ -88,7 +88,7 @@ def test_other_bytes_under_the_same_name_are_a_new_version():
     assert steps.start_checking(document.pk, lease, sha256="b" * 64, size=10)
 
 
-def test_a_manifest_line_with_bytes_that_are_on_file_under_another_name_is_not_deduped():
+def test_a_portal_document_with_the_bytes_of_another_doc_id_is_filed():
     site = make_site()
     make_filed(site, "another", SHA)
     chunk, lease = make_leased(site=site)
@@ -96,7 +96,7 @@ def test_a_manifest_line_with_bytes_that_are_on_file_under_another_name_is_not_d
     assert steps.start_checking(document.pk, lease, sha256=SHA, size=10)
 
 
-def test_an_upload_of_bytes_that_are_on_file_under_any_name_is_deduped():
+def test_an_upload_with_bytes_on_file_under_any_doc_id_is_a_duplicate():
     site = make_site()
     make_filed(site, "another", SHA)
     chunk, lease = make_leased(site=site)
@@ -105,7 +105,7 @@ def test_an_upload_of_bytes_that_are_on_file_under_any_name_is_deduped():
     assert not steps.start_checking(document.pk, lease, sha256=SHA, size=10)
 
 
-def test_a_worker_without_the_lease_changes_nothing():
+def test_a_worker_without_the_lease_cannot_change_a_document():
     document, _ = leased_document()
     with pytest.raises(LeaseLost):
         steps.start_checking(document.pk, uuid.uuid4(), sha256=SHA, size=10)
@@ -114,7 +114,7 @@ def test_a_worker_without_the_lease_changes_nothing():
     assert events(document) == ["document.received"]
 
 
-def test_a_redelivered_step_is_refused_and_leaves_one_entry():
+def test_a_repeated_step_is_refused_and_leaves_one_entry():
     document, lease = leased_document()
     checked(document, lease)
     with pytest.raises(IllegalMove):
@@ -122,7 +122,7 @@ def test_a_redelivered_step_is_refused_and_leaves_one_entry():
     assert events(document).count("document.checking") == 1
 
 
-def test_a_document_that_was_taken_up_too_often_is_held_as_poison():
+def test_a_document_without_attempts_left_is_held_as_poison():
     document, lease = leased_document()
     assert [steps.start_attempt(document.pk, lease, budget=2) for _ in range(3)] == [
         True,
@@ -133,7 +133,7 @@ def test_a_document_that_was_taken_up_too_often_is_held_as_poison():
     assert (document.state, document.code) == ("HELD", "POISON")
 
 
-def test_our_fault_holds_and_the_portals_refusal_rejects():
+def test_a_document_is_held_for_our_fault_and_rejected_for_a_refusal_of_the_portal():
     for held, state in ((True, "HELD"), (False, "REJECTED")):
         document, lease = leased_document()
         steps.give_up(document.pk, lease, "DOWNLOAD_FAILED", {"tries": 4}, held=held)
@@ -141,7 +141,7 @@ def test_our_fault_holds_and_the_portals_refusal_rejects():
         assert document.state == state
 
 
-def test_what_a_dead_worker_was_checking_starts_afresh_on_record():
+def test_a_document_that_a_dead_worker_was_checking_is_queued_again():
     document, lease = leased_document()
     checked(document, lease)
     with ledger():
@@ -152,13 +152,13 @@ def test_what_a_dead_worker_was_checking_starts_afresh_on_record():
 
 
 @pytest.mark.parametrize("state", ["ARCHIVED", "NOWHERE"])
-def test_the_database_itself_refuses_an_impossible_row(state):
+def test_the_database_refuses_impossible_rows(state):
     document, _ = leased_document()
     with pytest.raises(IntegrityError), transaction.atomic():
         Document.objects.filter(pk=document.pk).update(state=state, sha256="")
 
 
-def test_what_a_portal_showed_of_itself_is_in_the_ledgers_detail():
+def test_facts_about_the_portal_are_in_the_detail_of_the_entry():
     document, lease = leased_document()
     seen = {"certificate_sha256": "ab" * 32, "clock_skew_seconds": -90}
     steps.start_checking(document.pk, lease, sha256=SHA, size=10, portal=seen)
@@ -174,7 +174,7 @@ def arriving(chunk, lease, sha256=SHA):
     ]
 
 
-def test_steps_of_several_documents_are_taken_in_one_transaction_or_none_is():
+def test_steps_of_several_documents_are_applied_together_or_not_at_all():
     chunk, lease = make_leased(documents=2)
     other, _ = make_leased()
     strangers = arriving(other, uuid.uuid4())
@@ -185,7 +185,7 @@ def test_steps_of_several_documents_are_taken_in_one_transaction_or_none_is():
     assert set(chunk.documents.values_list("state", flat=True)) == {"VALIDATING"}
 
 
-def test_a_group_takes_steps_of_every_kind():
+def test_a_group_may_contain_steps_of_every_kind():
     chunk, lease = make_leased(documents=3)
     first, second, third = chunk.documents.order_by("pk")
     checked(first, lease)
@@ -207,14 +207,14 @@ def test_a_group_takes_steps_of_every_kind():
     assert list(states) == ["ARCHIVED", "RECEIVED", "REJECTED"]
 
 
-def test_a_lease_of_one_chunk_is_none_of_another():
+def test_a_lease_is_valid_for_its_chunk_only():
     chunk, lease = make_leased()
     other, _ = make_leased()
     with pytest.raises(LeaseLost):
         worker_steps.apply_steps([*arriving(chunk, lease), *arriving(other, lease)])
 
 
-def test_what_its_portal_says_is_unchanged_is_a_duplicate_of_what_is_on_file():
+def test_an_unchanged_document_is_a_duplicate_of_the_version_on_file():
     site = make_site()
     filed = make_filed(site, "doc-1", SHA)
     chunk, lease = make_leased(site=site)
@@ -228,7 +228,7 @@ def test_what_its_portal_says_is_unchanged_is_a_duplicate_of_what_is_on_file():
     assert entry.detail["portal"] == said
 
 
-def test_what_was_withdrawn_since_its_portal_was_asked_is_not_unchanged():
+def test_a_document_is_fetched_if_the_version_on_file_was_withdrawn_meanwhile():
     site = make_site()
     filed = make_filed(site, "doc-1", SHA)
     with ledger():

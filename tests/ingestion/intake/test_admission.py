@@ -1,4 +1,4 @@
-"""What is taken in: never a part of it, never more than there is room for, the same thing once."""
+"""Tests of admission control and idempotency keys."""
 
 import threading
 
@@ -35,7 +35,7 @@ def spooled():
     return list(folder.iterdir()) if folder.exists() else []
 
 
-def test_a_batch_of_too_many_chunks_is_refused_whole_with_its_numbers(settings):
+def test_a_batch_with_too_many_chunks_is_refused_with_the_numbers(settings):
     settings.CHUNK_SIZE, settings.MAX_CHUNKS = 2, 3
     with pytest.raises(
         manifest.SubmissionRefused,
@@ -51,13 +51,13 @@ def test_a_small_batch_is_one_chunk_for_each_site(settings):
     assert batch.chunks.count() == 1
 
 
-def test_a_batch_larger_than_the_ceiling_is_refused_for_good_and_not_for_now(settings):
+def test_a_batch_above_the_limit_is_refused_without_a_time_to_try_again(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 3
     with pytest.raises(manifest.SubmissionRefused, match="4 documents are more than the 3"):
         make_batch(documents=4)
 
 
-def test_at_the_ceiling_nothing_is_registered_and_the_time_to_come_back_is_told(settings):
+def test_at_the_limit_a_submission_is_refused_with_a_time_to_try_again(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 5
     make_batch(documents=4)
     with pytest.raises(admission.AtCapacity) as full:
@@ -67,13 +67,13 @@ def test_at_the_ceiling_nothing_is_registered_and_the_time_to_come_back_is_told(
     assert Batch.objects.count() == 1
 
 
-def test_without_a_ceiling_everything_comes_in(settings):
+def test_without_a_limit_every_submission_is_accepted(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 0
     make_batch(documents=4)
     assert make_batch(documents=4)
 
 
-def test_what_is_settled_makes_room(settings):
+def test_settled_documents_free_capacity(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 4
     make_batch(documents=4)
     with pytest.raises(admission.AtCapacity):
@@ -84,8 +84,8 @@ def test_what_is_settled_makes_room(settings):
 
 
 @pytest.mark.parametrize(("settled", "excess", "seconds"), [(30, 3, 30), (3000, 1, 1), (1, 9, 600)])
-def test_the_time_to_come_back_follows_from_the_measured_rate(settled, excess, seconds):
-    """30 documents in five minutes are one in ten seconds."""
+def test_the_time_to_try_again_follows_from_the_measured_rate(settled, excess, seconds):
+    """30 documents in five minutes are one document in ten seconds."""
     batch = make_batch()
     document = batch.documents.get()
     Document.objects.bulk_create(
@@ -105,14 +105,14 @@ def test_the_time_to_come_back_follows_from_the_measured_rate(settled, excess, s
     Document.objects.exclude(pk=document.pk).delete()
 
 
-def test_the_same_submission_attaches_even_at_the_ceiling(settings):
+def test_a_repeated_submission_returns_its_batch_even_at_the_limit(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 2
     site = make_site()
     first = make_batch(site, documents=2, idempotency_key="k-1")
     assert make_batch(site, documents=2, idempotency_key="k-1") == first
 
 
-def test_a_key_that_stands_for_something_else_is_refused():
+def test_a_key_of_another_submission_is_refused():
     site = make_site()
     make_batch(site, documents=2, idempotency_key="k-1")
     with pytest.raises(
@@ -122,7 +122,7 @@ def test_a_key_that_stands_for_something_else_is_refused():
     assert Batch.objects.count() == 1
 
 
-def test_the_same_files_under_the_same_key_are_one_packet_and_other_bytes_are_not():
+def test_the_same_files_with_the_same_key_are_one_packet_and_other_bytes_are_refused():
     mara, site = make_user(), make_site()
     first = upload(mara, site)
     assert upload(mara, site) == first
@@ -131,14 +131,14 @@ def test_the_same_files_under_the_same_key_are_one_packet_and_other_bytes_are_no
     assert len(spooled()) == 1
 
 
-def test_a_key_belongs_to_whoever_used_it_first():
+def test_a_key_belongs_to_its_first_owner():
     site = make_site()
     upload(make_user(), site)
     with pytest.raises(submission.IdempotencyKeyReused):
         upload(make_user(), site)
 
 
-def test_an_upload_at_the_ceiling_leaves_no_bytes_behind(settings):
+def test_a_refused_upload_leaves_no_files_in_the_spool(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     make_batch()
     with pytest.raises(admission.AtCapacity):
@@ -146,7 +146,7 @@ def test_an_upload_at_the_ceiling_leaves_no_bytes_behind(settings):
     assert not spooled()
 
 
-def test_bytes_are_not_even_read_when_there_is_no_room(settings):
+def test_no_file_is_read_when_there_is_no_capacity(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     make_batch()
     unreadable = registration.UploadedDocument("a.pdf", "irb-approval", "", None)
@@ -158,12 +158,12 @@ def test_bytes_are_not_even_read_when_there_is_no_room(settings):
     ("seconds", "words"),
     [(1, "1 second"), (45, "45 seconds"), (60, "1 minute"), (61, "2 minutes"), (600, "10 minutes")],
 )
-def test_waiting_times_are_told_as_people_say_them(seconds, words):
+def test_waiting_times_are_formatted_in_seconds_and_minutes(seconds, words):
     assert admission.format_wait(seconds) == words
 
 
-def at_once(number, work):
-    """What each of `number` threads got, all started together."""
+def run_concurrently(number, work):
+    """Run `work` in so many threads that start together. Return their results or errors."""
     start, got = threading.Barrier(number), []
 
     def run():
@@ -184,20 +184,20 @@ def at_once(number, work):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_twenty_equal_submissions_at_once_are_one_batch(settings):
+def test_twenty_equal_concurrent_submissions_are_one_batch(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 3
     site = make_site()
-    got = at_once(20, lambda: make_batch(site, documents=3, idempotency_key="k-1"))
+    got = run_concurrently(20, lambda: make_batch(site, documents=3, idempotency_key="k-1"))
     assert len(got) == 20
     assert set(got) == {Batch.objects.get()}
     assert Document.objects.count() == 3
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_flood_beyond_the_ceiling_gets_in_or_is_told_to_come_back_and_nothing_else(settings):
+def test_concurrent_submissions_do_not_exceed_the_limit_together(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 10
     sites = [make_site() for _ in range(12)]
-    got = at_once(12, lambda: make_batch(sites.pop(), documents=3))
+    got = run_concurrently(12, lambda: make_batch(sites.pop(), documents=3))
     taken = [each for each in got if isinstance(each, Batch)]
     assert len(got) == 12
     assert len(taken) == 3

@@ -1,4 +1,4 @@
-"""Type and person of a document that is not decided are corrected, and it is checked again."""
+"""Tests of correcting the declared type or person of a document."""
 
 import hashlib
 
@@ -13,7 +13,7 @@ from ingestion.review import review_requests
 from ingestion.rules.findings import RuleFinding
 from ingestion.storage import spool
 from tests.factories import make_leased, make_site, make_user, verdict
-from tests.ingestion.review.scenes import decide, lead, sender
+from tests.ingestion.review.reviewers import decide, lead, sender
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,
@@ -62,7 +62,7 @@ def correct(document, person, kind="cv", whose="Ana Ruiz"):
     return fresh(document)
 
 
-def test_a_site_corrects_type_and_person_and_its_document_is_checked_again(sent, mara):
+def test_a_corrected_declaration_is_recorded_and_the_document_is_checked_again(sent, mara):
     document = sent(OTHER_TYPE)
     changed = correct(document, mara)
     assert (changed.state, changed.code) == ("RECEIVED", "")
@@ -80,7 +80,7 @@ def test_a_site_corrects_type_and_person_and_its_document_is_checked_again(sent,
     assert fresh(document).state == "ARCHIVED"
 
 
-def test_a_worker_finds_the_same_bytes_and_what_is_declared_now(sent, mara):
+def test_a_worker_receives_the_same_bytes_with_the_new_declaration(sent, mara):
     document = correct(sent(OTHER_TYPE), mara)
     (item,) = list_work_items(document.chunk, document.received_at)
     assert (item.declared_type, item.doc_id, item.terms) == ("cv", "cv.ana-ruiz", None)
@@ -88,7 +88,7 @@ def test_a_worker_finds_the_same_bytes_and_what_is_declared_now(sent, mara):
     assert spool.get_path(item.spooled).read_bytes() == CONTENT
 
 
-def test_what_came_from_a_portal_is_checked_again_without_asking_its_portal(site, mara, tmp_path):
+def test_a_portal_document_is_checked_again_without_a_request_to_the_portal(site, mara, tmp_path):
     chunk, _ = make_leased(site=site)
     document = chunk.documents.get()
     Document.objects.filter(pk=document.pk).update(
@@ -104,7 +104,7 @@ def test_what_came_from_a_portal_is_checked_again_without_asking_its_portal(site
     assert spool.get_path(item.spooled).read_bytes() == CONTENT
 
 
-def test_two_files_of_one_packet_whose_types_were_swapped_are_both_corrected(site, mara, tmp_path):
+def test_two_files_of_one_packet_with_swapped_types_can_be_corrected(site, mara, tmp_path):
     contents = [b"%PDF-1.7 one", b"%PDF-1.7 two"]
     packet = make_packet(site, mara, OTHER_TYPE, OTHER_TYPE, content=contents)
     for document in packet.documents.all():
@@ -117,12 +117,12 @@ def test_two_files_of_one_packet_whose_types_were_swapped_are_both_corrected(sit
     assert [fresh(each).doc_id for each in (letter, form)] == ["form-fda-1572", "irb-approval"]
 
 
-def test_what_the_checks_rejected_is_corrected_too(sent, mara):
+def test_a_rejected_document_can_be_corrected_too(sent, mara):
     assert correct(sent(REJECTED), mara).state == "RECEIVED"
 
 
 @pytest.mark.parametrize("action", [Action.CONFIRM, Action.RETURN])
-def test_what_qa_has_decided_is_not_filed_by_way_of_another_type(sent, mara, rafael, action):
+def test_a_site_cannot_change_the_type_after_a_decision_of_qa(sent, mara, rafael, action):
     document = sent(REJECTED)
     decide(document, action, rafael)
     with pytest.raises(RedeclarationRefused):
@@ -143,7 +143,7 @@ def rafael():
     [(FILED, "because it is filed"), (ALARM, "virus scanner found a threat")],
     ids=["filed", "alarm"],
 )
-def test_what_is_not_corrected_says_why_and_stays_as_it_is(sent, mara, decided, why):
+def test_a_refused_correction_explains_why_and_changes_nothing(sent, mara, decided, why):
     document = sent(decided)
     before = fresh(document).revision
     with pytest.raises(RedeclarationRefused, match=why):
@@ -159,7 +159,7 @@ def test_what_is_not_corrected_says_why_and_stays_as_it_is(sent, mara, decided, 
         ("irb-approval", "", "Neither has changed"),
     ],
 )
-def test_what_is_declared_has_to_be_something_else_and_whole(sent, mara, kind, whose, why):
+def test_a_new_declaration_has_to_be_different_and_complete(sent, mara, kind, whose, why):
     document = sent(IN_REVIEW)
     before = set(spool.get_path("uploads").iterdir())
     with pytest.raises(RedeclarationRefused, match=why):
@@ -167,7 +167,7 @@ def test_what_is_declared_has_to_be_something_else_and_whole(sent, mara, kind, w
     assert set(spool.get_path("uploads").iterdir()) == before
 
 
-def test_bytes_that_are_not_there_change_nothing(sent, mara, settings, tmp_path):
+def test_missing_bytes_refuse_the_correction(sent, mara, settings, tmp_path):
     document = sent(IN_REVIEW)
     settings.ARCHIVE_DIR = tmp_path / "another"
     with pytest.raises(RedeclarationRefused, match="cannot be read at the moment"):
@@ -175,7 +175,7 @@ def test_bytes_that_are_not_there_change_nothing(sent, mara, settings, tmp_path)
     assert fresh(document).state == "IN_REVIEW"
 
 
-def test_bytes_that_changed_on_our_disk_are_not_checked(sent, mara, tmp_path):
+def test_damaged_bytes_refuse_the_correction(sent, mara, tmp_path):
     document = sent(IN_REVIEW)
     path = tmp_path / "archive" / document.sha256[:2] / document.sha256[2:4] / document.sha256
     path.chmod(0o600)
@@ -187,7 +187,7 @@ def test_bytes_that_changed_on_our_disk_are_not_checked(sent, mara, tmp_path):
     assert fresh(document).state == "IN_REVIEW"
 
 
-def test_what_the_site_asked_of_qa_is_answered_by_its_correction(sent, mara):
+def test_a_correction_answers_the_review_request_of_the_site(sent, mara):
     document = sent(REJECTED)
     asked = review_requests.request_review(document, "It is a CV.", user=mara)
     correct(fresh(document), mara)

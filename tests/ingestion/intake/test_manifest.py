@@ -1,4 +1,4 @@
-"""A manifest is taken whole or refused whole, with every fault named."""
+"""Tests of manifests, which are accepted as a whole or refused with all faults."""
 
 import json
 
@@ -31,7 +31,7 @@ def _site():
     make_site("1001")
 
 
-def test_lines_and_a_list_mean_the_same():
+def test_ndjson_and_a_json_list_are_equivalent():
     lines = manifest.read_manifest(f"{line()}\n\n{line(doc_id='cv-2')}\n")
     assert lines == manifest.read_manifest(f"[{line()}, {line(doc_id='cv-2')}]")
 
@@ -53,7 +53,7 @@ def test_every_fault_is_named_with_its_line_and_field():
     assert found[3].startswith("line 5: schema_version: 'v9' is not supported; supported: ")
 
 
-def test_a_field_that_is_given_twice_refuses_the_file_and_names_the_line():
+def test_a_repeated_field_is_a_fault_of_its_line():
     twice = line().replace('"doc_id"', '"doc_id": "cv-9", "doc_id"')
     said = 'not JSON: the name "doc_id" is given twice in one object'
     assert faults(f"{line(doc_id='cv-2')}\n{twice}") == [f"line 2: {said}"]
@@ -72,7 +72,7 @@ def test_an_empty_manifest_is_refused(text):
     assert faults(text) == ["the file: it is empty; a manifest names at least one document"]
 
 
-def test_a_missing_and_an_unknown_field_are_both_named():
+def test_missing_and_unknown_fields_are_named():
     text = json.dumps({"site_id": "1001", "doc_id": "x", "schema_version": "v2.1", "href": "y"})
     assert faults(text) == [
         "line 1: href: is not a field of a manifest",
@@ -90,7 +90,7 @@ def test_a_missing_and_an_unknown_field_are_both_named():
         ("http://[::1/x", "is not an address"),
     ],
 )
-def test_a_manifest_sends_us_nowhere_but_to_the_sites_own_portal(url, why):
+def test_addresses_outside_of_the_portal_of_the_site_are_refused(url, why):
     assert why in faults(line(url=url))[0]
 
 
@@ -100,11 +100,11 @@ def test_plain_http_is_refused_unless_the_portal_allows_it():
     assert faults(line(site_id="2002", url=url)) == ["line 1: url: has to be https"]
 
 
-def test_a_line_that_is_no_object_is_named():
+def test_a_line_that_is_not_an_object_is_named():
     assert faults("17") == ["line 1: the line has to be a JSON object"]
 
 
-def test_an_unknown_type_and_a_mistyped_fingerprint_are_named():
+def test_an_unknown_type_and_an_invalid_sha256_are_named():
     found = faults(line(document_type="passport", sha256="XYZ"))
     assert found == ["line 1: sha256: has to be 64 lower-case hexadecimal digits"]
     assert "'passport' is not a type" in faults(line(document_type="passport"))[0]

@@ -1,4 +1,4 @@
-"""What is begun and not submitted has a limit: for each person and token, and for all together."""
+"""Tests of the quotas for files that are not submitted yet."""
 
 import hashlib
 import uuid
@@ -39,14 +39,14 @@ def refusal(declaring, *arguments, **options):
     return str(refused.value)
 
 
-def test_one_token_cannot_declare_more_than_its_quota(monkeypatch):
+def test_a_token_cannot_declare_more_bytes_than_its_quota(monkeypatch):
     monkeypatch.setattr(quotas.disk_space, "get_free_bytes", lambda _setting: 10**15)
     declare(3 * GIGABYTE)
     assert "exceed 4000 MB" in refusal(declare, 2 * GIGABYTE)
     declare(GIGABYTE)
 
 
-def test_one_token_has_so_many_open_packets_and_may_open_one_again():
+def test_a_token_has_a_limited_number_of_open_packets():
     first = declare(10, key="first")
     for _ in range(2):
         declare(10)
@@ -56,7 +56,7 @@ def test_one_token_has_so_many_open_packets_and_may_open_one_again():
     declare(10)
 
 
-def test_all_together_cannot_declare_more_than_the_quota_of_all(monkeypatch):
+def test_all_owners_together_have_a_quota(monkeypatch):
     monkeypatch.setattr(quotas.disk_space, "get_free_bytes", lambda _setting: 10**15)
     declare(3 * GIGABYTE, owner="site:1")
     declare(3 * GIGABYTE - 100, owner="site:2")
@@ -69,7 +69,7 @@ def test_all_together_cannot_declare_more_than_the_quota_of_all(monkeypatch):
     assert not DraftFile.objects.exists()
 
 
-def test_a_person_has_a_quota_too(settings):
+def test_a_person_cannot_upload_more_bytes_than_the_quota(settings):
     settings.OPEN_UPLOAD_MB = 1
     draft = drafts.begin_draft(make_user("mara"), "t")
     drafts.add_file(draft, "cv.pdf", ContentFile(b"x" * 700_000))
@@ -78,7 +78,7 @@ def test_a_person_has_a_quota_too(settings):
     drafts.add_file(draft, "b.pdf", ContentFile(b"y" * 700_000))
 
 
-def test_a_person_has_so_many_drafts_with_files():
+def test_a_person_has_a_limited_number_of_drafts_with_files():
     site = make_site("0203")
     mara = make_user("mara", sites=(site,))
     for number in range(4):
@@ -89,7 +89,7 @@ def test_a_person_has_so_many_drafts_with_files():
     assert "3 unfinished uploads" in refusal(drafts.add_file, draft, "cv.pdf", ContentFile(b"x"))
 
 
-def test_an_upload_counts_with_its_whole_length_from_the_beginning(settings):
+def test_an_upload_counts_with_its_whole_length_when_it_begins(settings):
     settings.OPEN_UPLOAD_MB = 1
     draft = drafts.begin_draft(make_user("mara"), "t")
     assert "exceed 1 MB" in refusal(drafts.begin_upload, draft, "cv.pdf", 2_000_000)
@@ -98,7 +98,7 @@ def test_an_upload_counts_with_its_whole_length_from_the_beginning(settings):
     assert "exceed 1 MB" in refusal(drafts.begin_upload, draft, "b.pdf", 700_000)
 
 
-def test_nothing_is_kept_where_the_disk_has_no_room(settings):
+def test_no_file_is_stored_when_the_disk_is_full(settings):
     packet = declare(1)
     upload = open_packets.begin_upload(packet, 0)
     draft = drafts.begin_draft(make_user("mara"), "t")

@@ -1,4 +1,4 @@
-"""What was submitted is on record whole, or not at all."""
+"""Tests of registering submissions, which are registered as a whole or not at all."""
 
 import pytest
 from django.core.files.base import ContentFile
@@ -29,7 +29,7 @@ def _folders(settings, tmp_path):
     settings.SPOOL_DIR = tmp_path
 
 
-def test_a_batch_its_packets_and_documents_come_into_being_together():
+def test_a_batch_is_created_with_its_packets_and_documents():
     batch = make_batch(documents=3)
     assert batch.reference.startswith("BAT-")
     assert batch.packets.get().reference.startswith("PKT-")
@@ -37,27 +37,27 @@ def test_a_batch_its_packets_and_documents_come_into_being_together():
     assert batch.state == BatchState.QUEUED
 
 
-def test_every_document_has_its_entry_from_the_first_moment():
+def test_every_registered_document_has_a_ledger_entry():
     batch = make_batch(documents=2)
     for document in batch.documents.all():
         assert [entry.event for entry in timeline(document.subject)] == ["document.received"]
 
 
-def test_a_large_site_is_split_into_chunks_that_lose_nothing(settings):
+def test_the_documents_of_a_large_site_are_split_into_chunks(settings):
     settings.CHUNK_SIZE = 3
     batch = make_batch(documents=8)
     sizes = [chunk.documents.count() for chunk in batch.chunks.order_by("rank")]
     assert sizes == [3, 3, 2]
 
 
-def test_the_same_key_twice_is_one_batch():
+def test_the_same_key_returns_the_same_batch():
     site = make_site()
     first = make_batch(site, idempotency_key="k-1")
     assert make_batch(site, idempotency_key="k-1") == first
     assert Batch.objects.count() == 1
 
 
-def test_a_site_that_sends_a_lot_queues_behind_itself_and_not_before_a_small_one(settings):
+def test_a_large_submission_does_not_delay_a_small_one_of_another_site(settings):
     settings.CHUNK_SIZE = 10
     make_batch(make_site("big"), documents=100)
     small = make_batch(make_site("small"), documents=1)
@@ -66,13 +66,13 @@ def test_a_site_that_sends_a_lot_queues_behind_itself_and_not_before_a_small_one
     assert small.chunks.count() == 1
 
 
-def test_an_urgent_batch_goes_before_one_that_is_not():
+def test_an_urgent_batch_ranks_before_other_batches():
     make_batch(make_site("patient"), priority=10)
     make_batch(make_site("urgent"), priority=1)
     assert Chunk.objects.order_by("rank").first().site.site_id == "urgent"
 
 
-def test_an_upload_is_on_the_disk_before_it_is_on_record():
+def test_an_upload_is_spooled_before_it_is_registered():
     site = make_site()
     packet = registration.register_upload(
         site=site, user=make_user(sites=(site,)), files=[upload()]
@@ -82,7 +82,7 @@ def test_an_upload_is_on_the_disk_before_it_is_on_record():
     assert document.doc_id == "irb-approval"
 
 
-def test_a_type_that_is_per_person_carries_the_person():
+def test_the_doc_id_of_a_personal_document_contains_the_person():
     site = make_site()
     files = [upload("cv", "Dr. Ana Müller"), upload("cv", "Jo Brandt")]
     packet = registration.register_upload(site=site, user=make_user(sites=(site,)), files=files)
@@ -101,7 +101,7 @@ def test_a_type_that_is_per_person_carries_the_person():
         ([upload(), upload()], "several files with the type IRB approval"),
     ],
 )
-def test_a_packet_with_a_fault_is_refused_whole_and_leaves_nothing(files, why):
+def test_a_packet_with_a_fault_is_refused_as_a_whole(files, why):
     site = make_site()
     with pytest.raises(manifest.SubmissionRefused, match=why):
         registration.register_upload(site=site, user=make_user(sites=(site,)), files=files)
@@ -109,7 +109,7 @@ def test_a_packet_with_a_fault_is_refused_whole_and_leaves_nothing(files, why):
     assert not Packet.objects.exists()
 
 
-def test_a_packet_sent_twice_is_one_packet():
+def test_a_packet_that_is_submitted_twice_is_registered_once():
     site = make_site()
     user = make_user(sites=(site,))
     first, second = (
@@ -122,7 +122,7 @@ def test_a_packet_sent_twice_is_one_packet():
     assert len(spooled()) == 1
 
 
-def test_a_registration_that_fails_leaves_no_bytes_behind():
+def test_a_failed_registration_leaves_no_files_in_the_spool():
     site = make_site()
     nobody = make_user(sites=(site,))
     nobody.pk = "no number"
@@ -132,7 +132,7 @@ def test_a_registration_that_fails_leaves_no_bytes_behind():
     assert not Batch.objects.exists()
 
 
-def test_a_folder_becomes_a_batch_under_the_stems_of_its_files(tmp_path):
+def test_the_files_of_a_folder_are_registered_under_their_stems(tmp_path):
     folder = tmp_path / "packet"
     folder.mkdir()
     (folder / "irb_letter.pdf").write_bytes(b"%PDF-")
@@ -162,24 +162,24 @@ def registered(folder):
     return dict(batch.documents.values_list("filename", "doc_id"))
 
 
-def test_files_of_one_stem_are_different_documents_and_the_pdf_keeps_the_stem(tmp_path):
+def test_if_files_share_a_stem_the_pdf_keeps_it(tmp_path):
     folder = folder_of(tmp_path, "x.pdf", "x.tiff", "x.png", "y.tiff")
     assert registered(folder) == {
         "x.pdf": "x", "x.tiff": "x.tiff", "x.png": "x.png", "y.tiff": "y",
     }  # fmt: skip
 
 
-def test_without_a_pdf_all_files_of_one_stem_go_by_their_whole_names(tmp_path):
+def test_if_no_pdf_shares_a_stem_all_files_use_their_full_names(tmp_path):
     folder = folder_of(tmp_path, "x.jpg", "x.tiff")
     assert registered(folder) == {"x.jpg": "x.jpg", "x.tiff": "x.tiff"}
 
 
-def test_two_pdfs_of_one_stem_go_by_their_whole_names(tmp_path):
+def test_two_pdfs_with_one_stem_use_their_full_names(tmp_path):
     folder = folder_of(tmp_path, "x.pdf", "x.PDF")
     assert registered(folder) == {"x.pdf": "x.pdf", "x.PDF": "x.PDF"}
 
 
-def test_files_that_would_still_be_one_document_are_named(tmp_path):
+def test_files_that_would_have_one_doc_id_are_refused_by_name(tmp_path):
     folder = folder_of(tmp_path, "x.pdf", "x.tiff", "x.tiff.pdf")
     with pytest.raises(manifest.SubmissionRefused, match=r"x\.tiff and x\.tiff\.pdf would both be"):
         registered(folder)

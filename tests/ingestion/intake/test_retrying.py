@@ -1,4 +1,4 @@
-"""What is held goes on, on record, when somebody says so; and what failed is on record as well."""
+"""Tests of retrying held documents, and of recording failed requests."""
 
 import uuid
 
@@ -26,7 +26,7 @@ def _folders(settings, tmp_path):
 
 
 def settle(batch, code="PORTAL_UNAVAILABLE", *, held=True):
-    """As a worker does whose portal gives nothing. The batch is over then."""
+    """Reject or hold all documents, as after failed requests, which ends the batch."""
     for lease in leases.claim_due_chunks(10, by="here:1:1"):
         for item in lease.items:
             steps.start_attempt(item.document, lease.lease_id, budget=5)
@@ -52,7 +52,7 @@ def fail(document, lease, **changes):
     document.refresh_from_db()
 
 
-def test_a_held_document_goes_back_into_the_queue_with_new_budgets():
+def test_a_held_document_is_queued_again_with_new_attempts():
     held = settle(make_batch(documents=2))
     held.update(fetch_tries=9, counted_tries=4, failing_since=timezone.now())
     assert retrying.retry_held(held, by=INES) == 2
@@ -63,7 +63,7 @@ def test_a_held_document_goes_back_into_the_queue_with_new_budgets():
     assert {item.document for item in lease.items} == set(held.values_list("pk", flat=True))
 
 
-def test_who_tried_it_again_is_on_record():
+def test_the_ledger_names_the_person_who_retried():
     held = settle(make_batch())
     retrying.retry_held(held, by=INES)
     entry = timeline(held.get().subject)[-1]
@@ -75,13 +75,13 @@ def test_who_tried_it_again_is_on_record():
     assert (entry.actor, entry.role) == ("user:7", "staff")
 
 
-def test_what_is_not_held_is_passed_over():
+def test_documents_that_are_not_held_are_skipped():
     rejected = settle(make_batch(), "DOWNLOAD_FAILED", held=False)
     assert retrying.retry_held(rejected, by=INES) == 0
     assert not Chunk.objects.exclude(state=ChunkState.DONE).exists()
 
 
-def test_documents_of_several_sites_go_back_in_chunks_of_one_site_each(settings):
+def test_retried_documents_are_queued_in_chunks_of_one_site(settings):
     batches = [make_batch(make_site(), documents=3) for _ in range(2)]
     for batch in batches:
         settle(batch)
@@ -92,14 +92,14 @@ def test_documents_of_several_sites_go_back_in_chunks_of_one_site_each(settings)
     assert all(chunk.documents.values("site").distinct().count() == 1 for chunk in waiting)
 
 
-def test_a_batch_that_was_over_stays_over():
+def test_a_retry_does_not_reopen_a_finished_batch():
     batch = make_batch()
     retrying.retry_held(settle(batch), by=INES)
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED
 
 
-def test_a_failed_request_is_an_entry_that_changes_no_state():
+def test_a_failed_request_is_recorded_without_a_change_of_state():
     chunk, lease = make_leased()
     document = chunk.documents.get()
     fail(document, lease)
@@ -109,7 +109,7 @@ def test_a_failed_request_is_an_entry_that_changes_no_state():
     assert entry.detail == {"status": 503, "tries": 2, "wait_ms": 60_000}
 
 
-def test_a_document_that_leaves_in_good_order_is_not_charged_an_attempt():
+def test_the_attempt_of_a_document_that_leaves_its_shift_is_taken_back():
     chunk, lease = make_leased()
     document = chunk.documents.get()
     for later, attempts in ((False, 1), (True, 1)):
@@ -127,7 +127,7 @@ def test_the_deadline_counts_from_the_first_failure():
     assert document.failing_since == since
 
 
-def test_a_worker_without_the_lease_records_no_failure():
+def test_a_worker_without_the_lease_cannot_record_a_failure():
     chunk, _ = make_leased()
     document = chunk.documents.get()
     with pytest.raises(LeaseLost):
@@ -135,7 +135,7 @@ def test_a_worker_without_the_lease_records_no_failure():
     assert timeline(document.subject)[-1].event == "document.received"
 
 
-def test_a_document_that_was_moved_meanwhile_is_left_alone():
+def test_a_failure_of_a_document_that_was_moved_is_not_recorded():
     chunk, lease = make_leased()
     document = chunk.documents.get()
     steps.start_checking(document.pk, lease, sha256="a" * 64, size=1)

@@ -1,4 +1,4 @@
-"""What a file may be, by what it says: opened in a guarded child, in a time that people wait."""
+"""Tests of suggesting the type of an uploaded file."""
 
 from datetime import date
 
@@ -11,7 +11,7 @@ from samples.renditions import Rendition
 
 
 @pytest.fixture
-def looked_at(tmp_path, settings):
+def suggest(tmp_path, settings):
     settings.GUESS_SECONDS = 30.0
 
     def look(content):
@@ -23,41 +23,41 @@ def looked_at(tmp_path, settings):
 
 
 @pytest.mark.parametrize("kind", ["irb-approval", "cv"])
-def test_a_file_is_known_by_what_it_says(looked_at, kind):
-    assert looked_at(make_sample(kind, today=date(2026, 11, 1))) == kind
+def test_a_file_is_recognised_by_its_text(suggest, kind):
+    assert suggest(make_sample(kind, today=date(2026, 11, 1))) == kind
 
 
-def test_a_scan_is_read_as_far_as_its_title(looked_at):
+def test_a_scan_is_recognised_by_its_title(suggest):
     scan = make_sample("delegation-log", today=date(2026, 11, 1), rendition=Rendition.SCAN)
-    assert looked_at(scan) == "delegation-log"
+    assert suggest(scan) == "delegation-log"
 
 
 @pytest.mark.parametrize("content", [b"%PDF-1.7 nothing", b"PK\3\4", b""])
-def test_of_what_cannot_be_read_nobody_can_tell(looked_at, content):
-    assert looked_at(content) == ""
+def test_an_unreadable_file_has_no_suggestion(suggest, content):
+    assert suggest(content) == ""
 
 
-def test_a_locked_file_says_nothing(looked_at):
+def test_an_encrypted_file_has_no_suggestion(suggest):
     locked = make_sample("irb-approval", today=date(2026, 11, 1), fault=DocumentFault.ENCRYPTED)
-    assert looked_at(locked) == ""
+    assert suggest(locked) == ""
 
 
-def test_when_time_is_up_nobody_has_looked(looked_at, settings):
+def test_there_is_no_suggestion_after_the_time_limit(suggest, settings):
     settings.GUESS_SECONDS = 0.001
-    assert looked_at(make_sample("cv", today=date(2026, 11, 1))) is None
+    assert suggest(make_sample("cv", today=date(2026, 11, 1))) is None
 
 
-def test_switched_off_it_opens_nothing(settings, tmp_path):
+def test_with_a_limit_of_0_no_file_is_opened(settings, tmp_path):
     settings.GUESS_SECONDS = 0
     assert type_suggestion.suggest_type(tmp_path / "is not even there") is None
 
 
-def test_who_finds_no_place_goes_by_the_name(looked_at, settings):
+def test_there_is_no_suggestion_while_all_slots_are_in_use(suggest, settings):
     settings.GUESS_SECONDS = 0.05
     for _ in range(type_suggestion.MAX_CONCURRENT_SUGGESTIONS):
         type_suggestion._slots.acquire()
     try:
-        assert looked_at(b"%PDF-1.7") is None
+        assert suggest(b"%PDF-1.7") is None
     finally:
         for _ in range(type_suggestion.MAX_CONCURRENT_SUGGESTIONS):
             type_suggestion._slots.release()

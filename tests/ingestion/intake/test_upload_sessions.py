@@ -1,4 +1,4 @@
-"""Resumable uploads: their state, whatever the order of requests, crashes and other clients."""
+"""Tests of resumable uploads with interrupted, repeated and concurrent requests."""
 
 import hashlib
 import threading
@@ -46,7 +46,7 @@ def _folders(settings, tmp_path):
 
 
 def begin(content=CONTENT, sha256=SHA256):
-    """The upload of the only file of an open packet."""
+    """Begin the upload of the only file of an open packet."""
     file = DeclaredFile("IRB.pdf", "irb-approval", "", sha256, len(content))
     packet = open_packets.open_packet(
         owner="site:1", key="k", site=make_site(), priority=5, files=[file]
@@ -55,7 +55,7 @@ def begin(content=CONTENT, sha256=SHA256):
 
 
 def stored(upload):
-    """The bytes of a finished upload."""
+    """Return the bytes of a finished upload."""
     return spool.get_path(upload.spooled).read_bytes()
 
 
@@ -63,15 +63,15 @@ def spooled():
     return {f"uploads/{path.name}" for path in spool.get_path("uploads").glob("*")}
 
 
-def again(upload):
+def reload(upload):
     return Upload.objects.get(pk=upload.pk)
 
 
 def append(upload, offset, content, **options):
-    return upload_sessions.append_part(again(upload), offset, [content], **options)
+    return upload_sessions.append_part(reload(upload), offset, [content], **options)
 
 
-def test_parts_of_any_length_make_the_file():
+def test_parts_of_any_length_are_joined():
     upload = begin()
     for first, last in ((0, 1), (1, 700), (700, len(CONTENT))):
         upload = append(upload, first, CONTENT[first:last])
@@ -91,26 +91,26 @@ def test_an_empty_file_is_complete_without_a_part():
 
 
 @pytest.mark.parametrize("offset", [0, 9, 11, len(CONTENT), 10**15])
-def test_a_part_that_begins_elsewhere_is_not_kept(offset):
+def test_a_part_at_another_offset_is_dropped(offset):
     upload = append(begin(), 0, CONTENT[:10])
     with pytest.raises(OffsetConflict) as refused:
         append(upload, offset, CONTENT[offset:])
-    assert refused.value.received == again(upload).offset == 10
+    assert refused.value.received == reload(upload).offset == 10
     assert len(spooled()) == 1
 
 
-def test_more_bytes_than_the_file_has_are_not_kept():
+def test_a_part_that_is_too_long_is_dropped():
     upload = append(begin(), 0, CONTENT[:10])
     with pytest.raises(PartTooLong):
         append(upload, 10, CONTENT)
-    assert (again(upload).offset, len(spooled())) == (10, 1)
+    assert (reload(upload).offset, len(spooled())) == (10, 1)
 
 
-def test_a_part_with_another_checksum_is_not_kept():
+def test_a_part_with_another_checksum_is_dropped():
     upload, wrong = begin(), PartChecksum("sha256", hashlib.sha256(b"another part").digest())
     with pytest.raises(PartChecksumMismatch):
         append(upload, 0, CONTENT, checksum=wrong)
-    assert (again(upload).offset, spooled()) == (0, set())
+    assert (reload(upload).offset, spooled()) == (0, set())
     right = PartChecksum("sha256", hashlib.sha256(CONTENT).digest())
     assert append(upload, 0, CONTENT, checksum=right).is_complete
 
@@ -119,11 +119,11 @@ def test_a_file_that_is_not_the_declared_one_is_dropped_and_starts_again():
     upload = append(begin(), 0, CONTENT[:10])
     with pytest.raises(DigestMismatch):
         append(upload, 10, CONTENT[10:-1] + b"?")
-    assert (again(upload).offset, spooled()) == (0, set())
+    assert (reload(upload).offset, spooled()) == (0, set())
     assert append(upload, 0, CONTENT).is_complete
 
 
-def test_what_came_before_the_connection_broke_off_is_kept():
+def test_bytes_before_a_lost_connection_are_kept():
     upload = append(begin(), 0, CONTENT[:100])
     with pytest.raises(UploadIncomplete):
         upload_sessions.finish_upload(upload)
@@ -140,7 +140,7 @@ def test_a_server_that_dies_before_the_row_is_committed_leaves_bytes_for_prune(m
     with pytest.raises(KeyboardInterrupt):
         append(upload, 0, CONTENT[:100])
     monkeypatch.setattr(upload_sessions, "_record_part", enter)
-    assert again(upload).offset == 0
+    assert reload(upload).offset == 0
     (left,) = spooled()
     upload = append(upload, 0, CONTENT)
     assert stored(upload) == CONTENT
@@ -148,8 +148,8 @@ def test_a_server_that_dies_before_the_row_is_committed_leaves_bytes_for_prune(m
     assert retention._is_needed(upload.spooled)
 
 
-def test_a_commit_of_which_nobody_knows_keeps_the_bytes(monkeypatch):
-    """The connection to the database is lost at COMMIT: the row may be there, so the bytes stay."""
+def test_the_bytes_stay_if_the_commit_may_have_succeeded(monkeypatch):
+    """The connection to the database is lost at COMMIT, so the row may exist."""
     upload = begin()
 
     def commit_and_fail(row, offset, kept):
@@ -161,11 +161,11 @@ def test_a_commit_of_which_nobody_knows_keeps_the_bytes(monkeypatch):
     with pytest.raises(OperationalError):
         append(upload, 0, CONTENT[:100])
     monkeypatch.setattr(upload_sessions, "_record_part", enter)
-    assert again(upload).offset == 100
+    assert reload(upload).offset == 100
     assert stored(append(upload, 100, CONTENT[100:])) == CONTENT
 
 
-def test_a_file_whose_parts_all_came_before_the_server_died_is_finished_later(monkeypatch):
+def test_a_complete_file_is_finished_after_the_server_died(monkeypatch):
     upload, finish = append(begin(), 0, CONTENT[:10]), upload_sessions.finish_upload
 
     def die(*_):
@@ -175,19 +175,19 @@ def test_a_file_whose_parts_all_came_before_the_server_died_is_finished_later(mo
     with pytest.raises(KeyboardInterrupt):
         append(upload, 10, CONTENT[10:])
     monkeypatch.setattr(upload_sessions, "finish_upload", finish)
-    assert (again(upload).offset, again(upload).is_complete) == (len(CONTENT), False)
-    assert stored(upload_sessions.finish_upload(again(upload))) == CONTENT
+    assert (reload(upload).offset, reload(upload).is_complete) == (len(CONTENT), False)
+    assert stored(upload_sessions.finish_upload(reload(upload))) == CONTENT
 
 
-def test_a_file_that_is_finished_twice_at_once_is_one_file(monkeypatch):
-    """The second request joins the parts while the first one has finished."""
+def test_a_file_that_two_requests_finish_is_stored_once(monkeypatch):
+    """The first request finishes the file while the second one joins the parts."""
     upload, joined = append(begin(), 0, CONTENT[:10]), upload_sessions._join_parts
     other = []
 
     def join_after_another(parts):
         monkeypatch.setattr(upload_sessions, "_join_parts", joined)
         kept = joined(parts)
-        other.append(upload_sessions.finish_upload(again(upload)))
+        other.append(upload_sessions.finish_upload(reload(upload)))
         return kept
 
     monkeypatch.setattr(upload_sessions, "_join_parts", join_after_another)
@@ -196,7 +196,7 @@ def test_a_file_that_is_finished_twice_at_once_is_one_file(monkeypatch):
     assert (stored(upload), spooled()) == (CONTENT, {upload.spooled})
 
 
-def test_an_upload_that_is_terminated_is_gone_with_its_bytes():
+def test_a_terminated_upload_is_deleted_with_its_bytes():
     upload = append(begin(), 0, CONTENT[:10])
     for _ in range(2):
         upload_sessions.terminate_upload(upload)
@@ -206,17 +206,17 @@ def test_an_upload_that_is_terminated_is_gone_with_its_bytes():
     assert spooled() == set()
 
 
-def test_an_upload_of_a_draft_leads_to_its_file_as_often_as_it_is_asked():
+def test_an_upload_of_a_draft_can_be_finished_repeatedly():
     draft = drafts.begin_draft(make_user("mara"), "t")
     upload = drafts.begin_upload(draft, "IRB.pdf", len(CONTENT))
     append(upload, 0, CONTENT)
     (first, is_new), (second, is_new_again) = (
-        drafts.add_finished_upload(again(upload)) for _ in range(2)
+        drafts.add_finished_upload(reload(upload)) for _ in range(2)
     )
     assert (first, is_new, is_new_again) == (second, True, False)
     twin = drafts.begin_upload(draft, "copy.pdf", len(CONTENT))
     append(twin, 0, CONTENT)
-    assert drafts.add_finished_upload(again(twin)) == (first, False)
+    assert drafts.add_finished_upload(reload(twin)) == (first, False)
     assert spooled() == {first.spooled}
 
 
@@ -232,7 +232,7 @@ def test_two_clients_that_continue_the_same_upload_keep_each_byte_once():
             yield CONTENT[20:]
 
         try:
-            return upload_sessions.append_part(again(upload), 10, chunks()).offset
+            return upload_sessions.append_part(reload(upload), 10, chunks()).offset
         except OffsetConflict as error:
             return f"refused at {error.received}"
         finally:
@@ -241,11 +241,11 @@ def test_two_clients_that_continue_the_same_upload_keep_each_byte_once():
     with ThreadPoolExecutor(2) as threads:
         answers = sorted(map(str, threads.map(send, range(2))))
     assert answers == [str(len(CONTENT)), f"refused at {len(CONTENT)}"]
-    assert stored(again(upload)) == CONTENT
-    assert spooled() == {again(upload).spooled}
+    assert stored(reload(upload)) == CONTENT
+    assert spooled() == {reload(upload).spooled}
 
 
-def test_one_host_continues_in_the_bucket_what_another_one_began(
+def test_another_host_can_continue_an_upload_in_a_shared_bucket(
     settings, tmp_path, monkeypatch, s3
 ):
     in_s3(s3, monkeypatch, settings)
@@ -260,7 +260,7 @@ def test_one_host_continues_in_the_bucket_what_another_one_began(
 
 
 class Uploading(RuleBasedStateMachine):
-    """An upload beside the simplest model of one: the bytes that have been accepted."""
+    """Compares an upload with a simple model: the bytes that were accepted."""
 
     def __init__(self):
         super().__init__()
@@ -281,10 +281,10 @@ class Uploading(RuleBasedStateMachine):
 
     @property
     def row(self):
-        return again(self.upload)
+        return reload(self.upload)
 
     @rule(size=st.integers(0, 45))
-    def continue_it(self, size):
+    def continue_upload(self, size):
         start = len(self.accepted)
         part = self.content[start : start + size]
         if self.row.is_complete:
@@ -295,7 +295,7 @@ class Uploading(RuleBasedStateMachine):
             self.accepted += part
 
     @rule(offset=st.integers(0, 45), part=st.binary(max_size=9))
-    def send_from_elsewhere(self, offset, part):
+    def send_at_another_offset(self, offset, part):
         if offset != len(self.accepted):
             with pytest.raises(OffsetConflict) as refused:
                 append(self.upload, offset, part)
@@ -335,7 +335,7 @@ class Uploading(RuleBasedStateMachine):
                 upload_sessions.receive_whole_file(self.row, [sent])
 
     @invariant()
-    def the_bytes_are_those_that_were_accepted(self):
+    def bytes_equal_the_model(self):
         row = self.row
         assert row.offset == len(self.accepted)
         parts = [spool.get_path(part.spooled).read_bytes() for part in row.parts.all()]
@@ -347,7 +347,7 @@ class Uploading(RuleBasedStateMachine):
         assert spooled() == known | set(ReceivedPart.objects.values_list("spooled", flat=True))
 
 
-def test_the_state_is_that_of_the_simplest_model():
+def test_an_upload_behaves_like_a_simple_model():
     run_state_machine_as_test(
         Uploading, settings=of_hypothesis(max_examples=40, stateful_step_count=12)
     )

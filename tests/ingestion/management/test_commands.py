@@ -1,4 +1,4 @@
-"""What operators' scripts rely on: names, exit codes, and what is printed."""
+"""Tests of commands: names, exit codes and output, on which scripts rely."""
 
 import datetime
 import json
@@ -50,7 +50,7 @@ def manifest(tmp_path):
 
 
 def reject_all(code="DOWNLOAD_FAILED", *, held=False):
-    """What a worker does whose portal gives nothing."""
+    """Reject or hold all due documents, as after failed requests."""
     for lease in leases.claim_due_chunks(10, by="here:1:1"):
         for item in lease.items:
             steps.give_up(item.document, lease.lease_id, code, {}, held=held)
@@ -59,7 +59,7 @@ def reject_all(code="DOWNLOAD_FAILED", *, held=False):
 
 @pytest.fixture
 def work_between_polls(monkeypatch):
-    """The batch that a command waits for is finished at the second poll."""
+    """Finish the batch that a command waits for before its second poll."""
     until_final = progress.follow_until_final
     monkeypatch.setattr(
         progress,
@@ -97,13 +97,13 @@ def test_a_dry_run_registers_nothing(manifest, capsys):
     assert not Batch.objects.exists()
 
 
-def test_a_manifest_that_is_not_there_is_a_sentence_and_no_traceback(tmp_path):
+def test_a_missing_manifest_is_reported_without_a_traceback(tmp_path):
     with pytest.raises(CommandError, match="cannot be read"):
         call_command("ingest_manifest", str(tmp_path / "nothing.ndjson"))
 
 
 @pytest.mark.usefixtures("work_between_polls")
-def test_waiting_ends_with_the_batch_and_tells_what_became_of_it(manifest, capsys):
+def test_waiting_ends_with_the_batch_and_prints_its_result(manifest, capsys):
     call_command("ingest_manifest", manifest({}), wait=True, as_json=True)
     result = json.loads(capsys.readouterr().out)
     assert result["status"] == BatchState.COMPLETED
@@ -111,20 +111,20 @@ def test_waiting_ends_with_the_batch_and_tells_what_became_of_it(manifest, capsy
 
 
 @pytest.mark.usefixtures("work_between_polls")
-def test_a_wait_without_a_worker_says_so(manifest, capsys, monkeypatch):
+def test_waiting_without_a_worker_prints_a_warning(manifest, capsys, monkeypatch):
     monkeypatch.setattr(waiting, "SILENCE_SECONDS", -1.0)
     call_command("ingest_manifest", manifest({}), wait=True)
     assert "No worker is running" in capsys.readouterr().err
 
 
-def test_what_waits_for_its_portal_is_not_left_lying():
+def test_documents_that_wait_for_their_portal_are_not_unattended():
     make_batch()
     assert work_status.is_work_unattended()
     Chunk.objects.update(next_dispatch_at="2030-01-01T00:00:00Z")
     assert not work_status.is_work_unattended()
 
 
-def test_a_folder_of_files_becomes_a_batch(tmp_path, capsys):
+def test_the_files_of_a_folder_are_registered_as_a_batch(tmp_path, capsys):
     make_site("1001")
     folder = tmp_path / "packet"
     folder.mkdir()
@@ -138,7 +138,7 @@ def test_a_folder_for_an_unknown_site_is_refused(tmp_path):
         call_command("ingest_folder", str(tmp_path), site="9")
 
 
-def test_a_portal_is_asked_again_and_under_the_same_key_once(capsys):
+def test_pull_registers_one_batch_for_each_key(capsys):
     site = make_site("1001")
     make_filed(site, "doc-1", "a" * 64)
     for _ in range(2):
@@ -147,7 +147,7 @@ def test_a_portal_is_asked_again_and_under_the_same_key_once(capsys):
     assert capsys.readouterr().out.count("0 of 1 documents settled") == 2
 
 
-def test_a_portal_that_gave_nothing_or_does_not_answer_is_not_asked_again():
+def test_pull_refuses_a_portal_without_documents_or_answers():
     with pytest.raises(CommandError, match="there is no site '9'"):
         call_command("pull", "9")
     site = make_site("1001")
@@ -161,7 +161,7 @@ def test_a_portal_that_gave_nothing_or_does_not_answer_is_not_asked_again():
         call_command("pull", "1001")
 
 
-def test_status_counts_what_waits_and_who_works(capsys):
+def test_status_counts_waiting_documents_and_workers(capsys):
     make_batch(documents=3)
     leases.claim_due_chunks(1, by="here:17:1")
     call_command("status", as_json=True)
@@ -173,7 +173,7 @@ def test_status_counts_what_waits_and_who_works(capsys):
     assert "here:17" in capsys.readouterr().out
 
 
-def test_recover_says_how_many_chunks_were_orphaned(capsys):
+def test_recover_prints_the_number_of_orphaned_chunks(capsys):
     make_batch()
     leases.claim_due_chunks(1, by="dead:1:1")
     Chunk.objects.update(lease_expires_at="2026-01-01T00:00:00Z")
@@ -182,7 +182,7 @@ def test_recover_says_how_many_chunks_were_orphaned(capsys):
     assert Document.objects.get().state == DocumentState.RECEIVED
 
 
-def test_status_names_the_portals_that_are_down_and_those_that_are_in_use(capsys):
+def test_status_names_portals_that_are_down_or_fully_used(capsys):
     down, busy = (make_site(number).portal for number in ("1001", "1002"))
     until = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC).timestamp()
     PortalLimitState.objects.create(portal=down, breaker="OPEN", shut_until=until * 1e6)
@@ -206,7 +206,7 @@ def test_status_names_the_portals_that_are_down_and_those_that_are_in_use(capsys
         ({"site": "1001", "code": CODE}, 1),
     ],
 )
-def test_what_is_held_is_tried_again_by_reason_and_site(options, retried, capsys):
+def test_retry_selects_held_documents_by_code_and_site(options, retried, capsys):
     make_batch(make_site("1001"))
     make_batch(make_site("1002"))
     reject_all(CODE, held=True)
@@ -216,7 +216,7 @@ def test_what_is_held_is_tried_again_by_reason_and_site(options, retried, capsys
 
 
 @pytest.mark.parametrize("options", [{"code": "BAD_LUCK"}, {"site": "9"}])
-def test_a_reason_or_site_that_does_not_exist_is_named(options):
+def test_retry_refuses_an_unknown_code_or_site(options):
     with pytest.raises(CommandError, match="there is no"):
         call_command("retry", **options)
 
@@ -238,7 +238,7 @@ def test_at_capacity_the_exit_code_is_75_and_a_message_says_why(manifest, settin
     assert Batch.objects.count() == 1
 
 
-def test_a_folder_at_the_ceiling_is_for_later_too(tmp_path, settings):
+def test_at_capacity_a_folder_has_exit_code_75_too(tmp_path, settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 2
     make_batch(make_site("1001"), documents=2)
     folder = tmp_path / "packet"
@@ -257,7 +257,7 @@ def test_a_manifest_of_too_many_chunks_is_refused_with_its_numbers(manifest, set
         call_command("ingest_manifest", manifest({}, {}))
 
 
-def test_a_manifest_that_is_sent_again_under_its_key_is_the_same_batch(manifest, capsys):
+def test_a_repeated_manifest_with_the_same_key_is_the_same_batch(manifest, capsys):
     file = manifest({}, {})
     for _ in range(2):
         call_command("ingest_manifest", file, key="nightly-17")
@@ -272,7 +272,7 @@ def test_a_key_that_was_used_for_another_manifest_is_an_error(manifest):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_whoever_waits_can_be_killed_and_the_work_does_not_notice(manifest, settings):
+def test_killing_a_waiting_command_does_not_affect_the_work(manifest, settings):
     command = [sys.executable, "manage.py", "ingest_manifest", manifest({}, {}), "--wait"]
     with subprocess.Popen(command, env=environment(settings)) as waiter:
         batch = eventually(Batch.objects.first)
@@ -296,14 +296,14 @@ def test_a_batch_is_cancelled_by_its_reference(capsys):
 @pytest.mark.parametrize(
     ("reference", "why"), [("BAT-1", "there is no batch 'BAT-1'"), ("", "is CANCELLED already")]
 )
-def test_a_batch_that_is_not_there_or_over_cannot_be_cancelled(reference, why):
+def test_an_unknown_or_finished_batch_cannot_be_cancelled(reference, why):
     batch = make_batch()
     call_command("cancel", batch.reference)
     with pytest.raises(CommandError, match=why):
         call_command("cancel", reference or batch.reference)
 
 
-def test_a_refusal_is_exit_code_1_for_a_script(tmp_path, settings):
+def test_a_refusal_has_exit_code_1(tmp_path, settings):
     file = tmp_path / "empty.ndjson"
     file.write_text("")
     result = run(settings, "ingest_manifest", str(file))
@@ -312,7 +312,7 @@ def test_a_refusal_is_exit_code_1_for_a_script(tmp_path, settings):
     assert "Traceback" not in result.stderr
 
 
-def test_an_installation_without_a_secret_key_prints_what_to_set(settings):
+def test_a_missing_secret_key_is_reported_with_the_setting(settings):
     bare = environment(settings) | {"SECRET_KEY": "", "DJANGO_SETTINGS_MODULE": "config.settings"}
     command = [sys.executable, "manage.py", "check"]
     run = subprocess.run(command, env=bare, capture_output=True, text=True, check=False)

@@ -1,9 +1,9 @@
-"""A site, whoever sent something in, and two people of QA."""
+"""Defines fixtures: a site, its coordinator, and two reviewers."""
 
 import pytest
 
 from tests.factories import make_site, make_user
-from tests.ingestion.review.scenes import lead, reviewer, sender
+from tests.ingestion.review.reviewers import lead, reviewer, sender
 
 
 @pytest.fixture(autouse=True)
@@ -24,13 +24,13 @@ def mara(site):
 
 @pytest.fixture
 def ines(db):
-    """Reviews, and may overrule a finding."""
+    """A reviewer who may override findings."""
     return lead("ines", "Inês Duarte")
 
 
 @pytest.fixture
 def rafael(db):
-    """Reviews."""
+    """A reviewer without the second permission."""
     return reviewer("rafael", "Rafael Duarte")
 
 

@@ -27,7 +27,7 @@ from sites.models import User
 from sites.models.approval_requests import ApprovalRequest
 from tests.factories import make_staff, make_user, put_on_record
 from tests.ingestion.mailserver import running
-from tests.ingestion.review.scenes import REASON, decide, reviewer, sender
+from tests.ingestion.review.reviewers import REASON, decide, reviewer, sender
 from tests.web.scenes import IN_REVIEW
 
 pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R23")]

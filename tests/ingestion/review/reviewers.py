@@ -1,4 +1,4 @@
-"""People of QA, and what they decide."""
+"""Creates reviewers and their decisions for tests."""
 
 from django.contrib.auth.models import Group
 
@@ -24,12 +24,12 @@ def reviewer(name, printed_name, group="QA reviewers"):
 
 
 def lead(name, printed_name):
-    """With the second permission."""
+    """Return a QA lead, who has the second permission."""
     return reviewer(name, printed_name, "QA leads")
 
 
 def sender(site, user, folder):
-    """`sent(verdict)`: a document of this person's, with its bytes in the archive."""
+    """Return a function that submits a document of this person, with its bytes in the archive."""
 
     def send(decided, content=b"%PDF-1.7 the approval", user=user):
         document = make_packet(site, user, decided, content=content).documents.get()
@@ -50,7 +50,7 @@ def ruling(action, state="IN_REVIEW", **given):
 
 
 def decide(document, action, person, *, made_on="", by=None, **given):
-    """As the review page does."""
+    """Decide about a document as the review page does."""
     return decisions.decide(
         document,
         ruling(action, document.state, **given),

@@ -1,4 +1,4 @@
-"""A site asks QA to look again: its words reach QA, and the document goes to review."""
+"""Tests of review requests."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def rejected(site):
     return make_read(site, "cv", RuleFinding("SIGNATURE_MISSING", 1, {"page": 1}), state="REJECTED")
 
 
-def test_what_was_rejected_goes_to_review_with_the_sites_words(site, mara):
+def test_a_rejected_document_goes_to_review_with_the_text_of_the_site(site, mara):
     document = rejected(site)
     review_requests.request_review(document, " It is signed on the back. ", user=mara)
     document.refresh_from_db()
@@ -36,7 +36,7 @@ def test_what_was_rejected_goes_to_review_with_the_sites_words(site, mara):
     assert [finding.code for finding in document.current_findings] == ["SIGNATURE_MISSING"]
 
 
-def test_a_review_is_asked_for_once(site, mara):
+def test_a_review_can_be_requested_once(site, mara):
     document = rejected(site)
     review_requests.request_review(document, "It is signed.", user=mara)
     with pytest.raises(review_requests.ReviewRequestRefused, match="already requested"):
@@ -44,6 +44,6 @@ def test_a_review_is_asked_for_once(site, mara):
     assert ReviewRequest.objects.count() == 1
 
 
-def test_nothing_is_asked_of_what_is_on_file(site, mara):
+def test_no_review_of_a_filed_document_can_be_requested(site, mara):
     with pytest.raises(review_requests.ReviewRequestRefused, match="is: Filed"):
         review_requests.request_review(make_read(site, "cv"), "Look again.", user=mara)

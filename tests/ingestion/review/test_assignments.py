@@ -1,4 +1,4 @@
-"""The queue of QA: who waits longest stands first, until when, and who has what in hand."""
+"""Tests of the review queue, its deadlines and assignments."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ from audit.ledger.queries import timeline
 from ingestion.models import Action, Document
 from ingestion.review import assignments, decisions, review_requests
 from ingestion.review.assignments import QueueFilter
-from tests.ingestion.review.scenes import decide
+from tests.ingestion.review.reviewers import decide
 from tests.web.scenes import FILED, IN_REVIEW, REJECTED
 
 FRIDAY = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
@@ -26,7 +26,7 @@ def waited(document, **ago):
     Document.objects.filter(pk=document.pk).update(settled_at=timezone.now() - timedelta(**ago))
 
 
-def test_a_weekend_is_no_time_to_decide():
+def test_weekends_do_not_count_as_working_days():
     assert assignments.compute_due_at(FRIDAY) == datetime(2026, 11, 24, 15, 0, tzinfo=UTC)
     assert assignments.compute_due_at(FRIDAY + timedelta(days=1)) == assignments.compute_due_at(
         FRIDAY + timedelta(days=2)
@@ -41,7 +41,7 @@ def test_a_weekend_is_no_time_to_decide():
 
 @given(since=moments, now=moments)
 @settings(max_examples=300)
-def test_what_is_overdue_is_what_was_due(since, now):
+def test_the_overdue_threshold_is_the_inverse_of_the_due_time(since, now):
     assert (assignments.compute_due_at(since) <= now) == (
         since <= assignments.compute_overdue_before(now)
     )
@@ -49,13 +49,13 @@ def test_what_is_overdue_is_what_was_due(since, now):
 
 @pytest.mark.django_db
 class TestQueue:
-    def test_the_longest_wait_stands_first(self, sent):
+    def test_the_queue_starts_with_the_longest_wait(self, sent):
         newer, older = sent(IN_REVIEW), sent(IN_REVIEW, content=b"%PDF-1.7 older")
         waited(older, days=1)
         assert listed() == [older.pk, newer.pk]
         assert assignments.count_waiting() == 2
 
-    def test_only_what_waits_for_a_decision_is_in_it(self, sent, rafael):
+    def test_the_queue_contains_undecided_documents_only(self, sent, rafael):
         sent(FILED)
         rejected = sent(REJECTED, content=b"%PDF-1.7 unsigned")
         assert listed() == []
@@ -63,12 +63,12 @@ class TestQueue:
         decide(rejected, Action.CONFIRM, rafael)
         assert listed(rejected=True) == []
 
-    def test_what_the_site_has_replaced_is_rejected_no_more(self, sent):
+    def test_replaced_documents_are_not_in_the_queue_of_rejections(self, sent):
         sent(REJECTED)
         sent(FILED, content=b"%PDF-1.7 signed")
         assert listed(rejected=True) == []
 
-    def test_it_is_narrowed_by_reason_site_and_deadline(self, sent):
+    def test_the_queue_can_be_filtered_by_code_site_and_deadline(self, sent):
         document, other = sent(IN_REVIEW), sent(IN_REVIEW, content=b"%PDF-1.7 other")
         waited(other, days=30)
         assert listed(code="SITE_MISMATCH") == [other.pk, document.pk]
@@ -77,14 +77,14 @@ class TestQueue:
         assert listed(site="0417") == []
         assert listed(overdue=True) == [other.pk]
 
-    def test_what_a_site_asks_for_is_in_it_until_it_is_answered(self, sent, mara, ines):
+    def test_review_requests_are_listed_until_they_are_answered(self, sent, mara, ines):
         document = sent(REJECTED)
         review_requests.request_review(document, "It is signed on the back.", user=mara)
         assert listed(asked=True) == [document.pk]
         decide(Document.objects.get(), Action.CONFIRM, ines)
         assert listed(asked=True) == []
 
-    def test_what_somebody_takes_is_theirs_and_on_record(self, sent, ines, rafael):
+    def test_an_assignment_is_recorded(self, sent, ines, rafael):
         document = sent(IN_REVIEW)
         assert assignments.assign(document, rafael, by=rafael)
         assert not assignments.assign(document, rafael, by=rafael)
@@ -98,16 +98,16 @@ class TestQueue:
             rafael.actor_name,
         )
 
-    def test_to_take_it_is_no_reason_to_overtake_anybody(self, sent, ines, rafael):
+    def test_an_assignment_does_not_invalidate_an_open_form(self, sent, ines, rafael):
         document = sent(IN_REVIEW)
         seen = decisions.get_version(document)
         assignments.assign(document, rafael, by=rafael)
         decide(document, Action.RELEASE, ines, made_on=seen)
 
-    def test_what_is_decided_cannot_be_taken(self, sent, rafael):
+    def test_a_decided_document_cannot_be_assigned(self, sent, rafael):
         assert not assignments.assign(sent(FILED), rafael, by=rafael)
 
-    def test_who_opens_a_page_is_told_who_has_it_open(self, sent, ines, rafael):
+    def test_a_reviewer_is_told_who_has_the_page_open(self, sent, ines, rafael):
         document = sent(IN_REVIEW)
         assert assignments.record_opening(document, rafael) is None
         assert assignments.record_opening(document, rafael) is None

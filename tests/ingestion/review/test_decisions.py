@@ -1,4 +1,4 @@
-"""QA decides: the state, the entry and the signature in one transaction, and once."""
+"""Tests of decisions of QA: state, entry and signature are written together, once."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from ingestion.review.decisions import (
 )
 from ingestion.rules.findings import RuleFinding
 from tests.factories import make_site, verdict
-from tests.ingestion.review.scenes import HARMFUL, NOTE, REASON, decide, ruling, signature
+from tests.ingestion.review.reviewers import HARMFUL, NOTE, REASON, decide, ruling, signature
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,
@@ -62,7 +62,7 @@ def last_entry(document):
     ],
 )
 @pytest.mark.requirement("R16")
-def test_a_decision_moves_the_document_and_is_on_record(sent, ines, verdict_, action, state, event):
+def test_a_decision_moves_the_document_and_is_recorded(sent, ines, verdict_, action, state, event):
     document = sent(verdict_)
     decision = decide(document, action, ines)
     assert state_of(document) == state
@@ -83,14 +83,14 @@ def test_a_site_reads_the_note_word_for_word(sent, rafael):
     assert last_entry(document).reason_code == "NOT_SIGNED"
 
 
-def test_a_confirmed_rejection_keeps_what_the_site_has_to_mend(sent, rafael):
+def test_a_confirmed_rejection_keeps_the_findings_for_the_site(sent, rafael):
     document = sent(REJECTED)
     decide(document, Action.CONFIRM, rafael)
     assert Document.objects.get().code == "SIGNATURE_MISSING"
 
 
 @pytest.mark.requirement("R23")
-def test_nobody_decides_about_what_they_sent_in(sent, ines):
+def test_a_submitter_cannot_decide_about_their_own_document(sent, ines):
     document = sent(IN_REVIEW, user=ines)
     assert list_permitted_actions(ines, document) == []
     with pytest.raises(DecisionRefused, match="Another reviewer must decide"):
@@ -98,7 +98,7 @@ def test_nobody_decides_about_what_they_sent_in(sent, ines):
     assert state_of(document) == "IN_REVIEW"
 
 
-def test_to_overrule_a_finding_takes_the_second_permission(sent, rafael, ines):
+def test_overruling_a_finding_needs_the_second_permission(sent, rafael, ines):
     document = sent(REJECTED)
     assert Action.OVERRIDE not in list_permitted_actions(rafael, document)
     with pytest.raises(DecisionRefused):
@@ -106,7 +106,7 @@ def test_to_overrule_a_finding_takes_the_second_permission(sent, rafael, ines):
     assert Action.OVERRIDE in list_permitted_actions(ines, document)
 
 
-def test_a_rejection_that_the_site_doubts_is_still_overruled_not_released(sent, mara, ines):
+def test_a_rejection_under_review_is_overridden_and_not_released(sent, mara, ines):
     document = sent(REJECTED)
     asked = review_requests.request_review(document, "It is signed.", user=mara)
     document = Document.objects.get()
@@ -117,14 +117,14 @@ def test_a_rejection_that_the_site_doubts_is_still_overruled_not_released(sent, 
     assert asked.answered_at is not None
 
 
-def test_what_is_released_from_quarantine_is_open_to_its_site(sent, mara, ines):
+def test_a_file_released_from_quarantine_is_visible_to_its_site(sent, mara, ines):
     document = sent(HARMFUL)
     assert not downloads.can_view_file(mara, document)
     decide(document, Action.UNSEAL, ines)
     assert downloads.can_view_file(mara, Document.objects.get())
 
 
-def test_two_reviewers_decide_once_and_the_second_is_told_of_the_first(sent, ines, rafael):
+def test_the_second_of_two_reviewers_learns_about_the_first_decision(sent, ines, rafael):
     document = sent(IN_REVIEW)
     seen = decisions.get_version(document)
     first = decide(document, Action.RETURN, rafael, made_on=seen)
@@ -135,7 +135,7 @@ def test_two_reviewers_decide_once_and_the_second_is_told_of_the_first(sent, ine
     assert Decision.objects.count() == 1
 
 
-def test_a_look_at_the_document_overtakes_nobody(sent, ines, rafael):
+def test_viewing_a_document_does_not_invalidate_an_open_form(sent, ines, rafael):
     document = sent(IN_REVIEW)
     seen = decisions.get_version(document)
     downloads.record_view(document, by=rafael.actor)
@@ -152,7 +152,7 @@ def test_a_decision_has_to_be_signed(sent, ines, action):
 
 
 @pytest.mark.parametrize("is_signed", [True, False])
-def test_a_return_is_signed_where_a_setting_says_so(sent, rafael, settings, is_signed):
+def test_a_return_is_signed_if_a_setting_requires_it(sent, rafael, settings, is_signed):
     settings.REVIEW_SIGN_RETURNS = is_signed
     document, unsigned = sent(IN_REVIEW), replace(signature(rafael), meaning="")
     if is_signed:
@@ -162,7 +162,7 @@ def test_a_return_is_signed_where_a_setting_says_so(sent, rafael, settings, is_s
         decide(document, Action.RETURN, rafael, by=unsigned)
 
 
-def test_what_is_on_file_already_is_not_filed_twice(sent, ines):
+def test_a_file_that_is_on_file_cannot_be_filed_again(sent, ines):
     sent(FILED)
     document = sent(IN_REVIEW, content=b"%PDF-1.7 other")
     Document.objects.filter(pk=document.pk).update(sha256=Document.objects.earliest("pk").sha256)
@@ -171,14 +171,14 @@ def test_what_is_on_file_already_is_not_filed_twice(sent, ines):
         decide(document, Action.RELEASE, ines)
 
 
-def test_what_is_not_in_the_archive_is_not_filed(sent, ines, settings, tmp_path):
+def test_a_document_without_a_file_in_the_archive_cannot_be_filed(sent, ines, settings, tmp_path):
     document = sent(IN_REVIEW)
     settings.ARCHIVE_DIR = tmp_path / "another"
     with pytest.raises(DecisionRefused, match="not in the archive"):
         decide(document, Action.RELEASE, ines)
 
 
-def test_a_decision_says_why(sent, ines):
+def test_a_decision_needs_a_reason(sent, ines):
     with pytest.raises(DecisionRefused, match="Enter a reason"):
         decide(sent(IN_REVIEW), Action.RELEASE, ines, reason=" ")
 
@@ -188,7 +188,7 @@ def test_a_decision_says_why(sent, ines):
     ("column", "value", "named"),
     [("note", "Never mind.", "note"), ("reason_code", "OTHER", "reason_code")],
 )
-def test_a_decision_that_was_changed_is_no_longer_as_signed(
+def test_a_changed_decision_differs_from_the_signed_one(
     sent, rafael, request, column, value, named
 ):
     decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
@@ -206,7 +206,7 @@ def test_a_decision_that_was_changed_is_no_longer_as_signed(
     [("printed_name", "signer"), ("role", "role"), ("decided_by_id", "decided_by"),
      ("sha256", "sha256"), ("to_state", "to_state"), ("document_id", "signature")],
 )  # fmt: skip
-def test_whatever_of_a_decision_sql_changes_is_named(sent, rafael, ines, column, named):
+def test_verification_names_each_changed_column_of_a_decision(sent, rafael, ines, column, named):
     decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
     other = sent(IN_REVIEW, content=b"%PDF-1.7 other")
     forged = {"decided_by_id": ines.pk, "document_id": other.pk, "to_state": "ARCHIVED"}
@@ -218,7 +218,7 @@ def test_whatever_of_a_decision_sql_changes_is_named(sent, rafael, ines, column,
 
 
 @pytest.mark.requirement("R26")
-def test_a_decision_that_sql_made_or_removed_is_named(sent, rafael):
+def test_verification_names_inserted_and_deleted_decisions(sent, rafael):
     decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
     kept = Decision.objects.filter(pk=decision.pk).values().get()
     forged = Decision.objects.bulk_create([Decision(**kept | {"id": None})])
@@ -235,9 +235,7 @@ def test_a_decision_that_sql_made_or_removed_is_named(sent, rafael):
 
 
 @pytest.mark.requirement("R26")
-def test_a_decision_whose_entry_is_redacted_is_no_problem_and_said_not_to_be_checkable(
-    sent, rafael, ines
-):
+def test_a_decision_with_a_redacted_entry_is_reported_as_uncheckable(sent, rafael, ines):
     decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
     entry = last_entry(decision.document)
     redaction.redact_entry(
@@ -259,7 +257,7 @@ def test_a_decision_whose_entry_is_redacted_is_no_problem_and_said_not_to_be_che
 
 
 @pytest.mark.requirement("R26")
-def test_a_finding_that_was_judged_belongs_to_what_was_signed(sent, ines):
+def test_the_signature_covers_the_findings(sent, ines):
     document = sent(REJECTED)
     decision = decide(document, Action.OVERRIDE, ines)
     document.findings.update(page=1)
@@ -268,7 +266,7 @@ def test_a_finding_that_was_judged_belongs_to_what_was_signed(sent, ines):
 
 
 @pytest.mark.requirement("R26")
-def test_other_bytes_in_the_archive_are_not_what_was_signed(sent, ines, tmp_path):
+def test_the_signature_covers_the_bytes_in_the_archive(sent, ines, tmp_path):
     document = sent(IN_REVIEW)
     decision = decide(document, Action.RELEASE, ines)
     path = tmp_path / "archive" / document.sha256[:2] / document.sha256[2:4] / document.sha256
@@ -287,7 +285,7 @@ def test_decisions_are_added_and_never_changed(sent, rafael):
         decision.delete()
 
 
-def test_a_newer_version_takes_the_place_of_an_older_one(sent, ines):
+def test_a_document_can_be_superseded_by_a_newer_version(sent, ines):
     old, new = sent(FILED), sent(FILED, content=b"%PDF-1.7 version 2")
     decision = decide(old, Action.SUPERSEDE, ines, other=new)
     assert (state_of(old), state_of(new)) == ("ARCHIVED", "ARCHIVED")
@@ -302,7 +300,7 @@ def test_only_a_newer_version_on_file_supersedes(sent, ines):
             decide(old, Action.SUPERSEDE, ines, other=other)
 
 
-def test_what_belongs_to_another_site_is_withdrawn_and_sent_in_there(sent, ines):
+def test_a_document_of_another_site_is_withdrawn_and_registered_there(sent, ines):
     document, right = sent(FILED), make_site("0417")
     decision = decide(document, Action.REHOME, ines, site=right)
     moved = decision.other
@@ -312,7 +310,7 @@ def test_what_belongs_to_another_site_is_withdrawn_and_sent_in_there(sent, ines)
     assert last_entry(document).detail["other"] == moved.subject
 
 
-def test_a_document_is_sent_in_at_the_right_site_once(sent, ines, rafael, monkeypatch):
+def test_a_moved_document_is_registered_once(sent, ines, rafael, monkeypatch):
     document, right = sent(FILED), make_site("0417")
     seen = decisions.get_version(document)
     with monkeypatch.context() as crash:
@@ -323,7 +321,7 @@ def test_a_document_is_sent_in_at_the_right_site_once(sent, ines, rafael, monkey
     assert right.documents.count() == 1
 
 
-def test_nothing_is_moved_to_where_it_is(sent, ines, site):
+def test_a_document_cannot_be_moved_to_its_own_site(sent, ines, site):
     with pytest.raises(DecisionRefused, match="Select the site"):
         decide(sent(FILED), Action.REHOME, ines, site=site)
 
@@ -350,7 +348,7 @@ def test_a_reviewer_corrects_type_and_person_and_the_checks_run_again(sent, rafa
     assert signature_payload.find_changes(decision) == []
 
 
-def test_what_is_corrected_twice_keeps_both_signatures(sent, rafael, ines):
+def test_two_corrections_keep_both_signatures(sent, rafael, ines):
     document = sent(REJECTED)
     decisions = [decide(document, Action.CONFIRM, rafael)]
     decisions.append(decide(Document.objects.get(), Action.REDECLARE, ines, **WITH_CV))
@@ -365,7 +363,7 @@ def test_what_is_corrected_twice_keeps_both_signatures(sent, rafael, ines):
 
 @pytest.mark.requirement("R26")
 @pytest.mark.parametrize("column", ["doc_id", "document_type", "new_doc_id", "new_document_type"])
-def test_what_a_document_was_corrected_to_belongs_to_what_was_signed(sent, ines, column):
+def test_the_signature_covers_the_corrected_type_and_person(sent, ines, column):
     decision = decide(sent(IN_REVIEW), Action.REDECLARE, ines, **WITH_CV)
     before = getattr(decision, column)
     Decision.objects.update(**{column: "forged"})
@@ -373,7 +371,7 @@ def test_what_a_document_was_corrected_to_belongs_to_what_was_signed(sent, ines,
     Decision.objects.update(**{column: before})
 
 
-def test_what_has_to_be_chosen_for_a_correction_is_named(sent, ines):
+def test_a_correction_names_missing_input(sent, ines):
     document = sent(IN_REVIEW)
     for declared, why in (
         (None, "Select a document type"),
@@ -385,7 +383,7 @@ def test_what_has_to_be_chosen_for_a_correction_is_named(sent, ines):
     assert state_of(document) == "IN_REVIEW"
 
 
-def test_whoever_decides_after_a_correction_is_told_of_it(sent, ines, rafael):
+def test_a_decision_after_a_correction_is_a_conflict(sent, ines, rafael):
     document = sent(IN_REVIEW)
     seen = decisions.get_version(document)
     first = decide(document, Action.REDECLARE, rafael, **WITH_CV)
@@ -395,26 +393,26 @@ def test_whoever_decides_after_a_correction_is_told_of_it(sent, ines, rafael):
     assert told.value.decision == first
 
 
-def test_what_is_rejected_again_after_a_correction_is_listed_again(sent, ines):
+def test_a_document_rejected_after_a_correction_is_listed_again(sent, ines):
     document = sent(REJECTED)
     decide(document, Action.REDECLARE, ines, **WITH_CV)
     settle(document.packet, REJECTED)
     assert list(assignments.filter_queue(assignments.QueueFilter(rejected=True))) == [document]
 
 
-def test_every_action_leads_where_the_table_of_states_allows():
+def test_every_action_leads_to_a_permitted_state():
     for rule in RULES.values():
         for source in rule.sources:
             assert rule.target in {None, source} or source.can_become(rule.target)
 
 
-def test_an_administrator_signs_as_nobody_else(sent, ines):
+def test_an_administrator_signs_under_their_own_name(sent, ines):
     document = sent(IN_REVIEW)
     decide(document, Action.RELEASE, ines)
     assert last_entry(document).detail["printed_name"] == "Inês Duarte"
 
 
-def test_the_findings_of_a_doubt_ask_for_no_second_permission(sent, rafael):
+def test_uncertain_findings_need_no_second_permission(sent, rafael):
     document = sent(
         verdict("IN_REVIEW", RuleFinding("OCR_LOW_CONFIDENCE", 1, {"what": "the date"}))
     )
