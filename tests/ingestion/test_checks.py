@@ -1,4 +1,4 @@
-"""Each setting that can be wrong is named by a system check, before anything runs."""
+"""Tests that a system check names each invalid setting."""
 
 import dataclasses
 import tempfile
@@ -27,17 +27,17 @@ def ids(*given):
     return [message.id for check in given or CHECKS for message in check()]
 
 
-def test_the_settings_as_shipped_are_right():
+def test_the_default_settings_pass_all_checks():
     assert ids() == []
     assert ids(site_checks.check_settings) == []
 
 
-def test_two_ways_of_tls_at_once_are_refused(settings):
+def test_two_kinds_of_tls_at_once_are_refused(settings):
     settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = True
     assert ids() == ["ingestion.E061"]
 
 
-def test_a_temporary_folder_in_which_no_socket_can_be_made_is_named(monkeypatch):
+def test_a_temporary_folder_with_too_long_a_path_is_refused(monkeypatch):
     # What multiprocessing makes in a host's folder, at its longest.
     rest = "/siteledger-host-4194304-abcdefgh/pymp-abcdefgh/listener-abcdefgh"
     longest = 107 - len(rest)
@@ -124,7 +124,7 @@ def test_a_temporary_folder_in_which_no_socket_can_be_made_is_named(monkeypatch)
         ),
     ],
 )
-def test_a_wrong_setting_is_named(settings, name, value, expected):
+def test_an_invalid_setting_is_named(settings, name, value, expected):
     setattr(settings, name, value)
     assert expected in ids()
 
@@ -146,12 +146,12 @@ def test_sqlite_that_would_lose_work_is_refused(settings, monkeypatch, options):
 
 
 @pytest.mark.parametrize("backend", ["locmem.LocMemCache", "dummy.DummyCache"])
-def test_a_cache_that_each_process_has_for_itself_is_refused(settings, backend):
+def test_a_cache_of_a_single_process_is_refused(settings, backend):
     settings.CACHES = {"default": {"BACKEND": f"django.core.cache.backends.{backend}"}}
     assert ids() == ["ingestion.E057"]
 
 
-def test_a_new_connection_for_each_look_of_the_broker_is_refused(settings, monkeypatch):
+def test_a_new_connection_for_each_poll_of_the_broker_is_refused(settings, monkeypatch):
     monkeypatch.setitem(settings.DATABASES["default"], "CONN_MAX_AGE", 0)
     assert ids() == ["ingestion.E058"]
 
@@ -162,7 +162,7 @@ def test_a_connection_pool_that_workers_would_share_is_refused(settings, monkeyp
     assert ids() == ["ingestion.E009"]
 
 
-def test_a_file_where_a_folder_should_be_is_named(settings, tmp_path):
+def test_a_file_in_the_place_of_a_folder_is_named(settings, tmp_path):
     (tmp_path / "archive").write_text("")
     settings.ARCHIVE_DIR = tmp_path / "archive"
     assert ids() == ["ingestion.E010"]
@@ -183,6 +183,6 @@ def test_archive_and_spool_may_not_be_one_folder(settings, tmp_path):
         ("AUDIT_REVIEW_DAYS", 0, "config.E005"),
     ],
 )
-def test_what_every_installation_needs_is_named_when_it_is_missing(settings, name, value, expected):
+def test_a_missing_required_setting_is_named(settings, name, value, expected):
     setattr(settings, name, value)
     assert ids(site_checks.check_settings) == [expected]

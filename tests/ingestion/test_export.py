@@ -1,4 +1,4 @@
-"""The ledger of real work, exported: what ingestion writes is what an export can hold."""
+"""Tests of exporting a ledger that real work has filled."""
 
 import json
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.requirement("R14")
-def test_how_long_it_is_kept_is_told_beside_what_is_proved(settings, tmp_path):
+def test_an_export_contains_the_retention_terms(settings, tmp_path):
     publish(settings, tmp_path / "anchors")
     make_filed(make_site("0203"), "cv-1", "ab" * 32)
     sign()
@@ -25,7 +25,7 @@ def test_how_long_it_is_kept_is_told_beside_what_is_proved(settings, tmp_path):
 
 
 @pytest.mark.requirement("R11")
-def test_the_ledger_of_real_work_is_exported_whole_and_in_part(settings, tmp_path):
+def test_the_ledger_of_real_work_can_be_exported_as_a_whole_and_in_part(settings, tmp_path):
     publish(settings, tmp_path / "anchors")
     make_batch(documents=3)
     document = make_filed(make_site(), "cv-1", "ab" * 32)

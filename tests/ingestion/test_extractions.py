@@ -1,4 +1,4 @@
-"""What was read from a document is kept with the decision that was made on it."""
+"""Tests of extractions, which store what was read from a document."""
 
 import dataclasses
 import datetime
@@ -41,7 +41,7 @@ def conclude(found, reading=READ):
     return document
 
 
-def test_each_value_is_kept_with_page_source_confidence_and_box():
+def test_each_value_is_stored_with_page_source_confidence_and_box():
     found = dataclasses.replace(
         verdict(), fields=(DATE,), signature=SIGNED, evidence="CV", dated=TODAY, expires=TODAY
     )
@@ -60,7 +60,7 @@ def test_each_value_is_kept_with_page_source_confidence_and_box():
     assert (kept.evidence, kept.dated, kept.expires) == ("CV", TODAY, TODAY)
 
 
-def test_what_came_of_validating_a_digital_signature_is_kept_and_shown():
+def test_the_validation_of_a_digital_signature_is_stored_and_displayed():
     digital = DigitalSignature(
         SignatureResult.UNKNOWN_ISSUER,
         page=2,
@@ -88,24 +88,24 @@ def test_what_came_of_validating_a_digital_signature_is_kept_and_shown():
 
 
 @pytest.mark.parametrize("result", SignatureResult)
-def test_there_are_words_for_whatever_came_of_validating_a_signature(result):
+def test_every_result_of_validating_a_signature_has_a_label(result):
     signature = dataclasses.replace(SIGNED, digital=DigitalSignature(result))
     document = conclude(dataclasses.replace(verdict(), signature=signature))
     assert list_extracted_values(document)[-1].source
 
 
-def test_how_each_page_was_read_is_kept_and_what_an_engine_made_of_it():
+def test_the_provenance_of_each_page_and_the_ocr_words_are_stored():
     kept = conclude(verdict()).extractions.get()
     assert kept.pages[0] | {"source": "ocr", "dpi": 200} == kept.pages[0]
     assert (kept.engine, kept.is_repaired) == ("tesseract 5.3.0", True)
     assert kept.words_by_page == {1: [["hello", [1, 2, 3, 4], 96.5]]}
 
 
-def test_it_belongs_to_the_transition_that_decided():
+def test_an_extraction_belongs_to_the_decision_of_its_attempt():
     document = conclude(verdict())
     assert document.extractions.get().attempt == document.revision
 
 
-def test_of_what_could_not_be_read_nothing_is_kept():
+def test_an_unreadable_document_has_no_extraction():
     conclude(verdict("REJECTED"), None)
     assert not Extraction.objects.exists()

@@ -27,7 +27,7 @@ def scan():
 
 
 @pytest.mark.parametrize("appearances", [True, False], ids=["drawn", "to be drawn"])
-def test_what_was_typed_into_a_real_form_is_read(tmp_path, appearances):
+def test_the_values_of_a_real_form_are_read(tmp_path, appearances):
     path = tmp_path / "form.pdf"
     values = fill_in(FORM, path, appearances=appearances)
     reading = read(path)
@@ -37,7 +37,7 @@ def test_what_was_typed_into_a_real_form_is_read(tmp_path, appearances):
     assert reading.pages[0].source is TextSource.FORM
 
 
-def test_a_real_form_that_xfa_describes_again_is_read_and_flagged():
+def test_a_real_form_with_xfa_is_read_and_flagged():
     reading = read(FORM)
     assert "APPLICATION FOR THE REVIEW OF DISCHARGE" in reading.text
     assert reading.flags == {"xfa", "javascript"}
@@ -46,14 +46,14 @@ def test_a_real_form_that_xfa_describes_again_is_read_and_flagged():
     assert "PHI_SUSPECTED" not in codes(checked(reading))
 
 
-def test_a_real_scan_without_text_is_read_by_ocr_and_taken_for_no_type(scan):
+def test_a_real_scan_without_text_is_read_by_ocr_and_has_no_type(scan):
     (page,) = scan.pages
     assert page.source is TextSource.OCR
     assert {"PRESIDENT", "UNITED", "consular", "courts"} <= set(page.text.split())
     assert classify(scan).slug == ""
 
 
-def test_a_real_scan_that_lies_upside_down_is_turned(scan, tmp_path):
+def test_a_real_scan_that_is_upside_down_is_rotated(scan, tmp_path):
     path = tmp_path / "turned.pdf"
     with pikepdf.open(SCAN) as pdf:
         pdf.pages[0].rotate(180, relative=True)
@@ -64,7 +64,7 @@ def test_a_real_scan_that_lies_upside_down_is_turned(scan, tmp_path):
     assert len(words & upright) > 0.9 * len(upright)
 
 
-def test_a_real_document_that_needs_a_password_is_encrypted():
+def test_a_real_document_with_a_password_is_reported_as_encrypted():
     assert read(ENCRYPTED) == Unreadable("ENCRYPTED_DOCUMENT")
 
 

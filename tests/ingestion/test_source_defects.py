@@ -1,8 +1,8 @@
-"""Each defect of the designs that the project started from, demonstrated once beside SiteLedger.
+"""Demonstrates each defect of the two source designs once, beside SiteLedger.
 
 A test runs twice: with the code of the source, which is strictly expected to fail, and with ours.
-The source of the first part is `bench.plain`; those of the job layer stand here, shortened to the
-lines that are wrong. How SiteLedger behaves in each case in detail is tested beside its modules.
+The code of the first source is `bench.plain`. The code of the second source, the job layer, is in
+this module, shortened to the wrong lines. The details of SiteLedger are tested with its modules.
 """
 
 import asyncio
@@ -41,11 +41,11 @@ from tests.ingestion import deadly
 from tests.ingestion.core.fakes import House, make_item
 
 ITEM = plain.Item("1001", "cv", "https://portal.example/cv.pdf")
-PATIENCE = 0.5  # seconds given to what never comes
+WAIT_SECONDS = 0.5  # for an event that never occurs
 
 
-def asked_of_both(source, ours):
-    """Run the test with `way` as each of the two. The run fails unless the source's way fails."""
+def for_both_designs(source, ours):
+    """Run the test with `way` as each of the two. The source's way is expected to fail."""
     fails = pytest.mark.xfail(strict=True, raises=AssertionError, reason="the design of the source")
     ways = [pytest.param(source, id="source", marks=fails), pytest.param(ours, id="ours")]
     return pytest.mark.parametrize("way", ways)
@@ -55,7 +55,7 @@ def asked_of_both(source, ours):
 async def source_core(
     answer=lambda _: httpx.Response(200, content=b"%PDF-"), *, pool=None, **options
 ):
-    """The whole of it over a portal that is a function, with a thread for a pool."""
+    """Run the core of the source with a function as its portal and a thread as its pool."""
     options = {"buckets": {"1001": plain.Bucket(1e6, 1e6)}, "read": deadly.read} | options
     transport = httpx.MockTransport(answer)
     with pool or ThreadPoolExecutor(1) as executor:
@@ -93,8 +93,8 @@ async def ours_after_a_fault():
     return house.recorder.moves[1][-1]
 
 
-@asked_of_both(source_after_a_fault, ours_after_a_fault)
-async def test_a_portal_that_fails_once_costs_no_document(way):
+@for_both_designs(source_after_a_fault, ours_after_a_fault)
+async def test_a_document_survives_one_failed_request(way):
     assert await way() == "ARCHIVED"
 
 
@@ -123,8 +123,8 @@ async def our_wait_before_the_next_request():
     return again.wait_seconds
 
 
-@asked_of_both(source_wait_before_the_next_request, our_wait_before_the_next_request)
-async def test_a_portal_that_names_a_time_is_asked_again_and_no_sooner(way):
+@for_both_designs(source_wait_before_the_next_request, our_wait_before_the_next_request)
+async def test_retry_after_is_respected(way):
     assert await way() >= 60
 
 
@@ -139,8 +139,8 @@ def our_pause():
     return RetryRules().document_policy.draw_backoff(3)
 
 
-@asked_of_both(source_pause, our_pause)
-def test_those_who_failed_together_come_back_at_different_times(way):
+@for_both_designs(source_pause, our_pause)
+def test_documents_that_failed_together_are_retried_at_different_times(way):
     pauses = [way() for _ in range(200)]
     assert min(pauses) < max(pauses) / 4
 
@@ -153,7 +153,7 @@ async def source_beside_a_slow_site():
     buckets = {"slow": plain.Bucket(0.001, 1), "1001": plain.Bucket(1e6, 1e6)}
     async with source_core(buckets=buckets, at_once=4) as core:
         working = asyncio.create_task(plain.run([*slow, ITEM], core))
-        await asyncio.wait({working}, timeout=PATIENCE)
+        await asyncio.wait({working}, timeout=WAIT_SECONDS)
         working.cancel()
         await asyncio.wait({working})
     return state_of(core)
@@ -175,8 +175,8 @@ async def ours_beside_a_slow_site():
     return house.recorder.moves[7][-1]
 
 
-@asked_of_both(source_beside_a_slow_site, ours_beside_a_slow_site)
-async def test_a_slow_site_takes_nobody_elses_place(way):
+@for_both_designs(source_beside_a_slow_site, ours_beside_a_slow_site)
+async def test_a_slow_site_does_not_delay_other_sites(way):
     assert await way() == "ARCHIVED"
 
 
@@ -214,9 +214,9 @@ def ours_after_a_crash():
     return steps.conclude(document, lease.lease_id, verdict(), pages=1)
 
 
-@asked_of_both(source_after_a_crash, ours_after_a_crash)
+@for_both_designs(source_after_a_crash, ours_after_a_crash)
 @pytest.mark.django_db
-def test_a_document_that_is_delivered_again_after_a_crash_is_filed(way):
+def test_a_document_is_filed_when_it_is_delivered_again_after_a_crash(way):
     assert way() == "ARCHIVED"
 
 
@@ -249,8 +249,8 @@ async def ours_behind():
     return "ARCHIVED" if neighbour == 5 else neighbour
 
 
-@asked_of_both(source_behind, ours_behind)
-async def test_a_child_that_dies_over_one_document_costs_its_neighbour_nothing(way):
+@for_both_designs(source_behind, ours_behind)
+async def test_a_killed_parser_process_does_not_affect_other_documents(way):
     assert await way() == "ARCHIVED"
 
 
@@ -276,10 +276,10 @@ def our_download(base_url):
     assert Document.objects.get().size == LARGE
 
 
-@asked_of_both(source_download, our_download)
+@for_both_designs(source_download, our_download)
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.slow  # test_answers.py counts the memory of a download without a portal's process
-def test_a_body_is_never_in_memory_as_a_whole(way, tmp_path, settings):
+def test_a_response_body_is_never_in_memory_as_a_whole(way, tmp_path, settings):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     (tmp_path / "files" / "1001").mkdir(parents=True)
     (tmp_path / "files" / "1001" / "doc-1.pdf").write_bytes(b"%PDF-".ljust(LARGE, b"x"))
@@ -314,8 +314,8 @@ def our_waits():
     return pace.start_times(pace.spend(0.0, 0.0, 2), 0.0, 2)[1:]
 
 
-@asked_of_both(source_waits, our_waits)
-def test_more_tokens_than_the_bucket_holds_come_after_a_wait(way):
+@for_both_designs(source_waits, our_waits)
+def test_more_tokens_than_the_burst_are_granted_after_a_wait(way):
     assert len(way()) == 1
 
 
@@ -341,8 +341,8 @@ async def ours_after_a_stop():
     return len(in_hand + queues.waiting_items)
 
 
-@asked_of_both(source_after_a_stop, ours_after_a_stop)
-async def test_after_a_stop_every_document_is_accounted_for(way):
+@for_both_designs(source_after_a_stop, ours_after_a_stop)
+async def test_every_document_is_accounted_for_after_a_stop(way):
     assert await way() == 5
 
 
@@ -358,7 +358,7 @@ def _folders(settings, tmp_path):
 
 @dataclass
 class Job:
-    """Source 1, down to what the sentences are about."""
+    """The job of source 1, reduced to what the tests need."""
 
     id: str
     submitter_id: str
@@ -426,8 +426,8 @@ def ours_cancelled_while_it_runs():
 
 
 @pytest.mark.django_db
-@asked_of_both(source_cancelled_while_it_runs, ours_cancelled_while_it_runs)
-def test_a_worker_does_not_make_completed_of_what_was_cancelled(way):
+@for_both_designs(source_cancelled_while_it_runs, ours_cancelled_while_it_runs)
+def test_a_worker_does_not_complete_a_cancelled_job(way):
     assert way() == "cancelled"
 
 
@@ -449,8 +449,8 @@ def our_stranger_cancels():
 
 
 @pytest.mark.django_db
-@asked_of_both(source_stranger_cancels, our_stranger_cancels)
-def test_a_stranger_who_names_the_submitter_may_not_cancel(way):
+@for_both_designs(source_stranger_cancels, our_stranger_cancels)
+def test_another_client_that_names_the_submitter_cannot_cancel(way):
     assert not way()
 
 
@@ -486,8 +486,8 @@ MANY = 50
 
 
 @pytest.mark.django_db
-@asked_of_both(source_turns_until_the_patient_one, our_turns_until_the_patient_one)
-def test_a_stream_of_the_most_urgent_does_not_starve_the_least_urgent(way):
+@for_both_designs(source_turns_until_the_patient_one, our_turns_until_the_patient_one)
+def test_urgent_work_does_not_starve_other_work(way):
     assert way() <= 10
 
 
@@ -505,8 +505,8 @@ def ours_queued():
 
 
 @pytest.mark.django_db
-@asked_of_both(source_queued, ours_queued)
-def test_what_is_queued_is_saved_as_queued(way):
+@for_both_designs(source_queued, ours_queued)
+def test_a_queued_job_is_stored_as_queued(way):
     assert way() == "queued"
 
 
@@ -514,7 +514,7 @@ def test_what_is_queued_is_saved_as_queued(way):
 
 
 def source_dispatched(documents, size, most):
-    """`documents` registered, and how many are in a chunk."""
+    """Return the numbers of registered documents and of documents in a chunk."""
     chunks = [range(at, min(at + size, documents)) for at in range(0, documents, size)][:most]
     return documents, sum(len(chunk) for chunk in chunks)
 
@@ -526,8 +526,8 @@ def ours_dispatched(documents, size, most):
 
 
 @pytest.mark.django_db
-@asked_of_both(source_dispatched, ours_dispatched)
-def test_nothing_is_registered_that_no_chunk_will_work(way, settings):
+@for_both_designs(source_dispatched, ours_dispatched)
+def test_every_registered_document_is_in_a_chunk(way, settings):
     settings.CHUNK_SIZE, settings.MAX_CHUNKS = 10, 3
     registered, in_chunks = way(45, 10, 3)
     assert registered == in_chunks
@@ -547,8 +547,8 @@ def our_scenario(current, previous, retries, target):
     return decide_next_poll(current, polled, StallLimit(3600), target=target).outcome.name.lower()
 
 
-@asked_of_both(source_scenario, our_scenario)
-def test_more_than_was_waited_for_is_enough(way):
+@for_both_designs(source_scenario, our_scenario)
+def test_more_results_than_expected_end_the_wait(way):
     assert way(11, 9, 0, 10) == PollOutcome.ALL_PROCESSED.name.lower()
 
 
@@ -574,9 +574,9 @@ async def our_wait_cancels():
     return await asyncio.to_thread(wait)
 
 
-@asked_of_both(source_wait_cancels, our_wait_cancels)
+@for_both_designs(source_wait_cancels, our_wait_cancels)
 @pytest.mark.django_db(transaction=True)
-async def test_whoever_waits_no_longer_has_not_cancelled_what_was_waited_for(way):
+async def test_a_client_that_stops_waiting_does_not_cancel_the_work(way):
     assert not await way()
 
 
@@ -586,7 +586,7 @@ CEILING, AT_ONCE = 3, 8
 
 
 def source_admitted(start):
-    """Count, then insert, each on its own: the barrier stands where the others come in between."""
+    """Count and then insert in separate steps. The barrier lets others run in between."""
     active, seen = [], []
 
     def submit():
@@ -625,9 +625,9 @@ def in_threads(work):
         thread.join(120)
 
 
-@asked_of_both(source_admitted, ours_admitted)
+@for_both_designs(source_admitted, ours_admitted)
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_do_not_pass_the_ceiling_together(way, settings):
+def test_concurrent_submissions_do_not_exceed_the_limit(way, settings):
     settings.MAX_UNFINISHED_DOCUMENTS = CEILING
     assert way(threading.Barrier(AT_ONCE)) == CEILING
 
@@ -657,7 +657,7 @@ def ours_asked_again():
 
 
 @pytest.mark.django_db
-@asked_of_both(source_asked_again, ours_asked_again)
-def test_the_same_work_attaches_although_there_is_no_room(way, settings):
+@for_both_designs(source_asked_again, ours_asked_again)
+def test_a_repeated_submission_returns_its_job_at_capacity(way, settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     assert way() == "attached"

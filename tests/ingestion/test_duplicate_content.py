@@ -1,4 +1,4 @@
-"""A manifest line whose bytes the site has on file under another doc_id: filed, and told of it."""
+"""Tests of portal documents whose bytes are on file under another doc_id."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def site():
 
 
 def filed_twice(site, decided=None, doc_id="cv-again"):
-    """The bytes are on file as cv; a line of a later manifest brings them as another document."""
+    """File the same bytes as `cv` and then, by a later manifest, as another document."""
     first = make_filed(site, "cv", SHA)
     chunk, lease = make_leased(site=site)
     second = chunk.documents.get()
@@ -32,7 +32,7 @@ def filed_twice(site, decided=None, doc_id="cv-again"):
     return first, Document.objects.get(pk=second.pk)
 
 
-def test_the_line_is_filed_and_its_finding_links_the_twin(site):
+def test_the_document_is_filed_with_a_finding_that_links_the_other(site):
     first, second = filed_twice(site)
     assert second.state == "ARCHIVED"
     assert second.code == ""
@@ -45,14 +45,14 @@ def test_the_line_is_filed_and_its_finding_links_the_twin(site):
     assert entry.detail["findings"][0]["facts"]["also"] == "cv"
 
 
-def test_a_line_that_goes_to_review_is_told_of_its_twin_too(site):
+def test_a_document_in_review_has_the_finding_too(site):
     first, second = filed_twice(site, DOUBT)
     assert (second.state, second.code) == ("IN_REVIEW", "SITE_MISMATCH")
     assert [each.code for each in second.current_findings] == ["SITE_MISMATCH", "DUPLICATE_CONTENT"]
     assert second.duplicate_of == first
 
 
-def test_lines_of_one_manifest_that_are_filed_in_one_transaction_see_each_other(site):
+def test_documents_filed_in_one_transaction_find_each_other(site):
     chunk, lease = make_leased(documents=2, site=site)
     one, other = chunk.documents.order_by("pk")
     for document in (one, other):
@@ -69,14 +69,14 @@ def test_lines_of_one_manifest_that_are_filed_in_one_transaction_see_each_other(
     assert not Document.objects.get(pk=one.pk).current_findings
 
 
-def test_the_same_bytes_at_another_site_are_nobodys_twin(site):
+def test_the_same_bytes_at_another_site_cause_no_finding(site):
     make_filed(make_site("0417"), "cv", SHA)
     document = make_filed(site, "cv-again", SHA)
     assert document.current_findings == []
     assert document.duplicate_of is None
 
 
-def test_the_page_says_so_and_links_the_twin(client, site):
+def test_the_page_links_the_other_document(client, site):
     first, second = filed_twice(site)
     client.force_login(make_user("mara", sites=(site,)))
     page = client.get(f"/documents/{second.pk}/").content.decode()

@@ -1,4 +1,4 @@
-"""Not only data are on record but what was done: each action is an entry, with who did it (R07)."""
+"""Tests that each action has a ledger entry that names the person (R07)."""
 
 import pytest
 
@@ -38,14 +38,14 @@ def mara(site):
 
 
 def named(event, subject=""):
-    """Who did it, of each entry with this name."""
+    """Return the actors of the entries with this event."""
     found = queries.find_entries(
         queries.EntrySearch(event=event, subjects=[subject] if subject else [])
     )
     return [entry.actor.partition("@")[0] for entry in found]
 
 
-def test_an_upload(client, mara):
+def test_an_upload_is_recorded(client, mara):
     client.force_login(mara)
     send(client, **{"file-0": pdf(), "type-0": "irb-approval"})
     assert named("batch.submitted") == [mara.actor_name]
@@ -60,13 +60,13 @@ def test_an_upload(client, mara):
         (IN_REVIEW, "document.sent_to_review"),
     ],
 )
-def test_what_was_decided_about_a_document(site, mara, decided, event):
+def test_a_decision_of_the_checks_is_recorded(site, mara, decided, event):
     document = make_packet(site, mara, decided).documents.get()
     assert named("document.checking", document.subject) == ["system:worker"]
     assert named(event, document.subject) == ["system:worker"]
 
 
-def test_another_try():
+def test_a_retry_is_recorded():
     batch, ops = make_batch(), make_user("ops", is_staff=True)
     (lease,) = leases.claim_due_chunks(1, by="here:1:1")
     steps.give_up(lease.items[0].document, lease.lease_id, "PORTAL_UNAVAILABLE", {}, held=True)
@@ -75,7 +75,7 @@ def test_another_try():
     assert named("document.tried_again") == [ops.actor_name]
 
 
-def test_a_cancelling():
+def test_a_cancellation_is_recorded():
     batch, ops = make_batch(), make_user("ops", is_staff=True)
     batches.cancel_batch(batch, by=ops.actor)
     assert named("batch.cancel_requested", batch.subject) == [ops.actor_name]

@@ -1,4 +1,4 @@
-"""A filed document, its bytes and its entries: nobody deletes them by the doors that there are."""
+"""Tests that a filed document, its bytes and its entries cannot be deleted."""
 
 from datetime import date
 from html import unescape
@@ -24,9 +24,9 @@ CONTENT = b"%PDF-1.7 the approval"
 
 @pytest.fixture
 def filed(settings, tmp_path):
-    """With its bytes, and with what was read of it, which every filed document has."""
+    """A filed document with its bytes and its extraction."""
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
-    settings.STATIC_ROOT = tmp_path  # WhiteNoise walks through it, and warns without it
+    settings.STATIC_ROOT = tmp_path  # WhiteNoise warns if it does not exist
     site = make_site("0203")
     packet = make_packet(site, make_user("mara", sites=(site,)), FILED, content=CONTENT)
     document = packet.documents.get()
@@ -41,7 +41,7 @@ def filed(settings, tmp_path):
         assert kept.read() == CONTENT
 
 
-def test_the_orm_deletes_neither_the_document_nor_its_entries(filed):
+def test_the_orm_cannot_delete_a_document_or_its_entries(filed):
     with pytest.raises(ProtectedError):
         filed.delete()
     with pytest.raises(ProtectedError):
@@ -61,13 +61,13 @@ def test_the_orm_deletes_neither_the_document_nor_its_entries(filed):
     ],
     ids=["document", "entries", "details"],
 )
-def test_sql_deletes_neither_the_document_nor_its_entries(filed, statement):
+def test_sql_cannot_delete_a_document_or_its_entries(filed, statement):
     values = [filed.pk] * statement.count("%s")
     with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement, values)
 
 
-def test_the_archive_writes_nothing_over_what_it_holds(filed, tmp_path):
+def test_the_archive_overwrites_no_file(filed, tmp_path):
     (tmp_path / "other").write_bytes(b"%PDF-1.7 something else")
     with pytest.raises(StorageUnavailable, match="its bytes now hash to"):
         get_archive().put(tmp_path / "other", filed.sha256)
@@ -78,7 +78,7 @@ def test_the_archive_writes_nothing_over_what_it_holds(filed, tmp_path):
 ENDED = date(2026, 3, 2)
 UNTIL = "Retained until 2 Mar 2051, 25 years after the end of study SLX-301."
 WHY = "It was entered by mistake."
-KEPT = ["document", "packet", "batch", "site", "study", "user", "entry"]
+UNDELETABLE = ["document", "packet", "batch", "site", "study", "user", "entry"]
 PATHS = {"site": "clinical_sites", "study": "clinical_sites", "user": "clinical_sites"}
 PATHS |= {"entry": "audit"}
 
@@ -92,7 +92,7 @@ def administrator(client, filed):
 
 @pytest.fixture
 def rows(filed):
-    """One of each kind that stays."""
+    """A row of each kind that cannot be deleted."""
     return {
         "document": filed,
         "packet": filed.packet,
@@ -110,10 +110,8 @@ def page_of(row):
 
 
 @pytest.mark.requirement("R04")
-@pytest.mark.parametrize("kind", KEPT)
-def test_whoever_asks_to_delete_what_stays_is_told_why_not_and_is_on_record(
-    client, administrator, rows, kind
-):
+@pytest.mark.parametrize("kind", UNDELETABLE)
+def test_a_refused_deletion_is_explained_and_recorded(client, administrator, rows, kind):
     row = rows[kind]
     subject = f"{kind}:{row.pk}"
     Study.objects.update(ended_on=ENDED)
@@ -135,10 +133,8 @@ def test_whoever_asks_to_delete_what_stays_is_told_why_not_and_is_on_record(
         assert UNTIL in tried[0].detail["kept_because"]
 
 
-@pytest.mark.parametrize("kind", KEPT)
-def test_no_page_offers_what_would_be_refused_and_to_look_is_not_to_try(
-    client, administrator, rows, kind
-):
+@pytest.mark.parametrize("kind", UNDELETABLE)
+def test_no_page_offers_a_deletion_that_would_be_refused(client, administrator, rows, kind):
     before = queries.last_entry()
     page = client.get(f"{page_of(rows[kind])}change/").content.decode()
     assert 'class="deletelink"' not in page
@@ -149,7 +145,7 @@ def test_no_page_offers_what_would_be_refused_and_to_look_is_not_to_try(
 
 
 @pytest.mark.parametrize("kind", ["site", "study"])
-def test_a_legal_hold_is_named_whatever_the_date(client, administrator, rows, kind):
+def test_a_legal_hold_is_named_as_the_reason(client, administrator, rows, kind):
     Study.objects.update(ended_on=date(1990, 1, 1), retention_years=1)
     LegalHold.objects.create(
         study=rows["study"], reason="A court asked for it.", set_by=administrator
@@ -163,9 +159,7 @@ def test_a_legal_hold_is_named_whatever_the_date(client, administrator, rows, ki
 
 
 @pytest.mark.parametrize("kind", ["site", "study"])
-def test_in_a_list_the_deletion_of_what_stays_is_refused_on_record(
-    client, administrator, rows, kind
-):
+def test_a_refused_deletion_in_a_list_is_recorded(client, administrator, rows, kind):
     row = rows[kind]
     address = page_of(row).removesuffix(f"{row.pk}/")
     sent = {"action": "delete_selected", "_selected_action": [row.pk], "reason_for_change": WHY}
@@ -177,7 +171,7 @@ def test_in_a_list_the_deletion_of_what_stays_is_refused_on_record(
     assert tried.detail["reason"] == WHY
 
 
-def test_what_nothing_refers_to_may_go(client, administrator):
+def test_a_row_without_references_can_be_deleted(client, administrator):
     Study.objects.create(protocol_number="MIS-TYPED")
     row = Study.objects.get(protocol_number="MIS-TYPED")
     assert 'class="deletelink"' in client.get(f"{page_of(row)}change/").content.decode()
@@ -185,9 +179,7 @@ def test_what_nothing_refers_to_may_go(client, administrator):
     assert not Study.objects.filter(pk=row.pk).exists()
 
 
-def test_how_long_it_is_kept_stands_on_the_pages_of_study_document_and_packet(
-    client, administrator, rows
-):
+def test_pages_show_the_retention_of_study_document_and_packet(client, administrator, rows):
     Study.objects.update(ended_on=ENDED)
     for kind in ("document", "packet", "study"):
         assert UNTIL in client.get(f"{page_of(rows[kind])}change/").content.decode()
@@ -196,7 +188,7 @@ def test_how_long_it_is_kept_stands_on_the_pages_of_study_document_and_packet(
 
 
 @pytest.mark.parametrize("role", ["administrator", "staff"])
-def test_in_the_admin_it_is_refused_with_a_sentence_and_who_tried_is_on_record(client, filed, role):
+def test_a_refused_deletion_in_the_admin_names_the_person_in_the_ledger(client, filed, role):
     user = make_user("ada", is_staff=True, is_superuser=role == "administrator")
     client.force_login(user)
     address = f"/admin/ingestion/document/{filed.pk}/delete/"
@@ -211,7 +203,7 @@ def test_in_the_admin_it_is_refused_with_a_sentence_and_who_tried_is_on_record(c
         assert last.event == "document.filed"
 
 
-def test_in_the_admin_a_list_offers_no_deletion(client, filed):
+def test_lists_in_the_admin_offer_no_deletion(client, filed):
     client.force_login(make_user("ada", is_staff=True, is_superuser=True))
     values = {
         "action": "delete_selected",
