@@ -1,10 +1,10 @@
-"""A command of manage.py as a shell has it."""
+"""Runs commands of manage.py as a shell does."""
 
 from django.core.management import CommandError, call_command
 
 
 def run(command, *arguments):
-    """The code with which it ends, and what it complains of."""
+    """Return the exit code and the error message of a command."""
     try:
         call_command(command, *map(str, arguments))
     except SystemExit as stop:

@@ -1,4 +1,4 @@
-"""What every test relies on: no network beyond this machine, and marks that set themselves."""
+"""Defines what applies to every test: no network beyond this machine, and automatic markers."""
 
 import os
 import shutil
@@ -18,8 +18,8 @@ from tests.emptying import guards_down_for_flush
 __all__ = ["guards_down_for_flush", "nothing_follows_the_append"]
 
 HERE = Path(__file__).parent
-# On PostgreSQL these are slower proofs. Their claims do not depend on the database, and other tests
-# run the same queries there: leases, worker steps, transitions, lists and packages.
+# On PostgreSQL, these tests are marked slow. Their claims do not depend on the database, and other
+# tests run the same queries there: leases, worker steps, transitions, lists and packages.
 SLOW_ON_POSTGRESQL = [
     HERE / "api",
     HERE / "audit" / "export" / "test_tampering.py",
@@ -36,13 +36,13 @@ SLOW_ON_POSTGRESQL = [
     HERE / "sites" / "test_account_changes.py",
     HERE / "web",
 ]
-# These pages have queries of their own kind, which run on both databases.
+# These pages have special queries, so their tests run on both databases.
 QUICK_ON_BOTH = [
     HERE / "web" / "test_drafts.py",
     HERE / "web" / "test_lists.py",
     HERE / "web" / "test_matrix.py",
 ]
-# On SQLite these are slower proofs: they count the same queries, or try limits of a single host.
+# On SQLite, these tests are marked slow: they count the same queries, or test limits of one host.
 SLOW_ON_SQLITE = [
     HERE / "ingestion" / "backup" / "test_in_s3.py",
     HERE / "ingestion" / "dispatch" / "test_shared_limits.py",
@@ -51,7 +51,7 @@ SLOW_ON_SQLITE = [
 ]
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 
-# Hypothesis would fail an example that takes 200 ms: on a busy machine any may.
+# By default, Hypothesis fails an example that takes 200 ms, which any may on a busy machine.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
@@ -99,7 +99,7 @@ def _is_slow_on_postgresql(path):
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch):
-    """A test that passes only on a train without tunnels is no test."""
+    """Refuse connections to other machines."""
     connect = socket.socket.connect
 
     def guarded(self, address):
@@ -113,7 +113,7 @@ def _no_network(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _nothing_signed_for_others():
-    """A checkpoint in the folder that all tests share would contradict each ledger after it."""
+    """Refuse keys and checkpoints in shared folders: they contradict the ledgers of other tests."""
     yield
     shared = Path(os.environ["SITELEDGER_TESTS"])
     left = [path for path in (shared / "anchors", shared / "keys") if path.exists()]
@@ -124,9 +124,9 @@ def _nothing_signed_for_others():
 
 @pytest.fixture(autouse=True)
 def _rows_of_factories_are_passed_over(request):
-    """By checks of the ledger in this process: factories make accounts and tokens without entries.
+    """Exclude accounts and tokens of factories, which have no entries, from checks of the ledger.
 
-    A test that is marked `every_row` has all of them checked, as the product does.
+    With the marker `every_row`, a test checks all rows, as the product does.
     """
     if request.node.get_closest_marker("every_row"):
         yield
@@ -145,7 +145,7 @@ def _rows_of_factories_are_passed_over(request):
 
 @pytest.fixture(scope="session")
 def s3():
-    """A real server of S3's protocol, in a process of its own, and a client to look behind ours."""
+    """A client of a real server of S3's protocol, which runs in a separate process."""
     with moto_server() as client:
         yield client
 

@@ -1,4 +1,4 @@
-"""What a run of the tests came to, for `manage.py validation_report --results`.
+"""Writes the results of a test run for `manage.py validation_report --results`.
 
 `scripts/test -p tests.evidence --evidence DIR` writes a file for each of its lanes.
 """
@@ -42,7 +42,7 @@ class Evidence:
         }
 
     def pytest_runtest_logreport(self, report):
-        """A test is as good as the worst of its setup, call and teardown."""
+        """Store the worst outcome of setup, call and teardown."""
         before = self._cases.get(report.nodeid)
         ends = [report.outcome, *([before.outcome] if before else [])]
         self._cases[report.nodeid] = TestCase(

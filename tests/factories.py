@@ -1,4 +1,4 @@
-"""Rows with total defaults: a test names only what it is about."""
+"""Creates rows with defaults for everything, so that a test names only what it depends on."""
 
 import uuid
 from dataclasses import replace
@@ -49,19 +49,19 @@ def make_site(site_id: str = "", **portal) -> Site:
 
 
 def make_user(name: str = "", *, sites: tuple[Site, ...] = (), **columns) -> User:
-    """Somebody who may do what their role may: trained, verified, and with the policy read.
+    """Create an account that may use its role: trained, verified, with the policy acknowledged.
 
-    Without entries: what a test counts in the ledger is its own. See `put_on_record`.
+    It has no ledger entries, so that a test counts only its own. `put_on_record` adds them.
     """
     name = name or f"person-{next(_numbers)}"
     now = timezone.now()
-    fit = {
+    eligible = {
         "training_acknowledged_at": now,
         "policy_acknowledged_at": now,
         "identity_verified_at": now,
         "password_changed_at": now,
     }
-    user = User(username=name, **fit | columns)
+    user = User(username=name, **eligible | columns)
     user.set_password("correct horse")
     user.save()
     for site in sites:
@@ -70,20 +70,20 @@ def make_user(name: str = "", *, sites: tuple[Site, ...] = (), **columns) -> Use
 
 
 def put_on_record() -> None:
-    """Enter the accounts and tokens as they are: factories make them without entries."""
+    """Record the accounts and tokens in the ledger. Factories create them without entries."""
     for kind in list(KINDS.values()):
         record_as_found(kind, "Made by a test.")
 
 
 def make_staff(role: str, name: str = "", **columns) -> User:
-    """Somebody of ours, in a role: without one they would see no record."""
+    """Create a staff account with a role, without which it would see no records."""
     user = make_user(name, is_staff=True, **columns)
     user.groups.set([Group.objects.get(name=role)])
     return user
 
 
 def make_batch(site: Site | None = None, documents: int = 1, **columns) -> Batch:
-    """A registered batch, as a manifest would make it."""
+    """Register a batch as a manifest does."""
     site = site or make_site()
     lines = [
         ManifestLine(
@@ -105,7 +105,7 @@ def make_batch(site: Site | None = None, documents: int = 1, **columns) -> Batch
 
 
 def make_leased(documents: int = 1, site: Site | None = None) -> tuple[Chunk, uuid.UUID]:
-    """A chunk in the hands of a worker."""
+    """Register a batch whose chunk a worker has leased. Returns the chunk and the lease."""
     batch = make_batch(site, documents)
     lease = uuid.uuid4()
     chunk = batch.chunks.get()
@@ -120,7 +120,7 @@ def make_leased(documents: int = 1, site: Site | None = None) -> tuple[Chunk, uu
 
 
 def make_filed(site: Site, doc_id: str, sha256: str) -> Document:
-    """A document that is on file already."""
+    """Create a filed document."""
     chunk, lease = make_leased(site=site)
     document = chunk.documents.get()
     Document.objects.filter(pk=document.pk).update(doc_id=doc_id)
@@ -133,7 +133,7 @@ def make_filed(site: Site, doc_id: str, sha256: str) -> Document:
 def make_read(
     site: Site, kind: str, *found, doc_id="", state="ARCHIVED", confidence=100.0, **values
 ) -> Document:
-    """A document on which these values were read, with its last day by its type's own rule."""
+    """Create a document from which these values were read, with its expiry date by its type."""
     chunk, lease = make_leased(site=site)
     document = chunk.documents.get()
     named = {"doc_id": doc_id or kind, "document_type": kind, "filename": f"{kind}.pdf"}
@@ -155,7 +155,7 @@ def _read(name: str, value: str, confidence: float) -> FieldValue:
 
 
 def verdict(state="ARCHIVED", *findings):
-    """What the rules would answer."""
+    """Return a verdict as the rules would."""
     return DocumentVerdict(
         document_type="cv",
         findings=tuple(findings),

@@ -1,4 +1,4 @@
-"""After every scenario the whole ledger is verified: each test is a chain test as well."""
+"""Verifies the whole ledger after every test that uses the database."""
 
 import pytest
 
@@ -9,7 +9,7 @@ DATABASE = ("transactional_db", "db")
 
 @pytest.fixture(autouse=True)
 def _the_ledger_holds(request, settings):
-    """Set up after the database, hence torn down before it; and before a test's own settings go."""
+    """Verify the ledger while the database and the settings of the test still exist."""
     used = [name for name in DATABASE if name in request.fixturenames]
     if used or request.node.get_closest_marker("django_db"):
         for name in used[:1]:

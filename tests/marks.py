@@ -1,8 +1,8 @@
-"""Marks for single cases of a test."""
+"""Defines marks for single cases of a test."""
 
 import pytest
 
 
 def slower(value):
-    """A case that `make test-all` adds: the others ask the same of the code."""
+    """Mark a case as slow, because the other cases test the same code."""
     return pytest.param(value, marks=pytest.mark.slow)

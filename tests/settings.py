@@ -1,4 +1,4 @@
-"""The real settings, with everything in a temporary folder and nothing slow that is not tested."""
+"""Changes the real settings for tests: folders are temporary, and slow parts are off."""
 
 import atexit
 import os

@@ -1,4 +1,4 @@
-"""A worker's single steps with one document, for tests that walk it by hand."""
+"""Applies single steps of a worker, for tests that move one document step by step."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,8 +17,8 @@ from ingestion.reading.results import (
 from ingestion.rules.checks.verdict import CheckedDocument, DocumentVerdict
 
 
-def start_attempt(document: int, lease: UUID, *, budget: int) -> bool:
-    step = worker_steps.StartAttempt(document=document, lease=lease, max_attempts=budget)
+def start_attempt(document: int, lease: UUID, *, max_attempts: int) -> bool:
+    step = worker_steps.StartAttempt(document=document, lease=lease, max_attempts=max_attempts)
     return worker_steps.apply_step(step)
 
 
@@ -54,7 +54,7 @@ def conclude(
     pages: int | None = None,
     reading: DocumentReading | None = None,
 ) -> DocumentState:
-    """`pages`: of a text file that stands for any reading."""
+    """Record the decision of the checks. `pages` creates a reading with so many empty pages."""
     if pages:
         typed = (
             PageReading(number, 612, 792, "", TextSource.NATIVE) for number in range(1, pages + 1)

@@ -89,7 +89,7 @@ def test_a_returned_chunk_is_due_again_and_untouched_documents_lose_no_attempt()
     batch = make_batch(documents=2)
     [lease] = claim()
     document = lease.items[0].document
-    steps.start_attempt(document, lease.lease_id, budget=5)
+    steps.start_attempt(document, lease.lease_id, max_attempts=5)
     leases.return_chunk(lease.chunk, lease.lease_id, untouched=[document])
     assert Document.objects.get(pk=document).attempts == 0
     assert len(claim()) == 1

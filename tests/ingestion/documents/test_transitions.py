@@ -124,7 +124,7 @@ def test_a_repeated_step_is_refused_and_leaves_one_entry():
 
 def test_a_document_without_attempts_left_is_held_as_poison():
     document, lease = leased_document()
-    assert [steps.start_attempt(document.pk, lease, budget=2) for _ in range(3)] == [
+    assert [steps.start_attempt(document.pk, lease, max_attempts=2) for _ in range(3)] == [
         True,
         True,
         False,

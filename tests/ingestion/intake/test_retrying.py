@@ -29,7 +29,7 @@ def settle(batch, code="PORTAL_UNAVAILABLE", *, held=True):
     """Reject or hold all documents, as after failed requests, which ends the batch."""
     for lease in leases.claim_due_chunks(10, by="here:1:1"):
         for item in lease.items:
-            steps.start_attempt(item.document, lease.lease_id, budget=5)
+            steps.start_attempt(item.document, lease.lease_id, max_attempts=5)
             steps.give_up(item.document, lease.lease_id, code, {"tries": 4}, held=held)
         leases.return_chunk(lease.chunk, lease.lease_id)
     return batch.documents.all()
@@ -113,7 +113,7 @@ def test_the_attempt_of_a_document_that_leaves_its_shift_is_taken_back():
     chunk, lease = make_leased()
     document = chunk.documents.get()
     for later, attempts in ((False, 1), (True, 1)):
-        steps.start_attempt(document.pk, lease, budget=5)
+        steps.start_attempt(document.pk, lease, max_attempts=5)
         fail(document, lease, leaves_shift=later)
         assert document.attempts == attempts
 
