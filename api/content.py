@@ -118,7 +118,7 @@ def _send(
         content,
         by=by,
         part=byte_range.content_range,
-        goes_on=byte_range.first > 0,
+        is_continuation=byte_range.first > 0,
         reason=reason,
     )
     content.seek(byte_range.first)

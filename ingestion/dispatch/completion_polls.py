@@ -54,5 +54,5 @@ def _poll_batch(batch: Batch, now: datetime) -> bool:
             batches.end_if_settled(batch.pk)
         Batch.objects.filter(pk=batch.pk).update(next_poll_at=None)
     elif decision.outcome is PollOutcome.RETRIES_EXHAUSTED:
-        batches.unless_moved(batches.hold_unfinished, batch.pk)
+        batches.skip_if_moved(batches.hold_unfinished, batch.pk)
     return True

@@ -1,17 +1,18 @@
-"""The moves of a batch: its state and its ledger entry, in one transaction.
+"""Changes the states of batches, each change together with its ledger entry.
 
-The only place that changes a batch's state. Each move is an UPDATE that is fenced by the state and
-number of the last entry that were seen, so that whoever comes late changes nothing: a worker that
-ends a batch that somebody cancelled cannot make it COMPLETED.
+No other module changes the state of a batch. Each change is an UPDATE that is fenced by the number
+of the last entry that was read (`RecordedRow.change_if_current`). So an outdated change does
+nothing: a worker that ends a batch which was cancelled meanwhile cannot make it COMPLETED.
 
     SUBMITTED ─ QUEUED ─ IN_PROGRESS ─ COMPLETED   all its documents are settled
-                  │           └─────── CANCELLED   all are, and somebody asked for it
-                  └─────────────────── FAILED      no shift took anything up for the whole time
+                  │           └─────── CANCELLED   all are settled, and it was cancelled
+                  └─────────────────── FAILED      no shift had room for it until its deadline
 
-Cancelling is asked for by one column, and carried out by whoever has the documents: those that
-wait are cancelled at once, in bounded transactions; a running shift hears of it within a second,
-starts nothing more, and cancels what it has not begun when it gives the chunk back (`close_chunk`).
-What dies in between is found by the dispatcher's next tick (`carry_out_cancelling`).
+A cancellation is requested by columns of the batch, and carried out by the process that has the
+documents. Waiting documents are cancelled at once, in transactions of limited size. A running shift
+finds the request within a second, begins no more documents, and cancels the rest when it returns
+the chunk (`close_chunk`). If a process dies meanwhile, the next tick of a host continues
+(`continue_cancellations`).
 """
 
 import logging
@@ -20,7 +21,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Sum
 from django.utils import timezone
 
 from audit.ledger import actors
@@ -38,25 +39,28 @@ from sites.models import User
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 500  # documents that one transaction moves
-NAMED = 100  # unfinished documents that an entry names; the result manifest names all
+MAX_DOCUMENTS_PER_TRANSACTION = 500  # so that other processes do not wait long for the locks
+MAX_NAMED_DOCUMENTS = 100  # unfinished documents in one entry; the results of the batch name all
 
 
 class AlreadyFinal(Exception):
-    """The batch has ended: there is nothing to cancel."""
+    """The batch has ended, so it cannot be cancelled."""
 
 
 def queue_batch(batch: Batch, by: Actor, *, documents: int) -> None:
-    """SUBMITTED, then QUEUED: both are on record. Inside ledger(), with its rows in place."""
+    """Record the submission of a batch, and queue it.
+
+    Call it inside `ledger()`, after the batch and its documents were inserted.
+    """
     detail = {"source": str(batch.source), "documents": documents, "priority": batch.priority}
     batch.record_at_revision("batch.submitted", by=by, to_state=BatchState.SUBMITTED, detail=detail)
-    first_look = timezone.now() + timedelta(seconds=completion.poll_delay_seconds(documents))
-    _move(batch, BatchState.QUEUED, by=by, next_poll_at=first_look)
+    first_poll = timezone.now() + timedelta(seconds=completion.poll_delay_seconds(documents))
+    _move(batch, BatchState.QUEUED, by=by, next_poll_at=first_poll)
 
 
 def begin_batch(batch_id: int) -> None:
-    """A shift has taken up its first chunk. Inside ledger()."""
-    # Nearly always it was begun long ago, and the row need not be locked to know that.
+    """Move a batch to IN_PROGRESS when its first chunk is leased. Call it inside `ledger()`."""
+    # Most batches have begun already, which can be seen without locking the row.
     if Batch.objects.filter(pk=batch_id, state=BatchState.QUEUED).exists():
         batch = Batch.lock(batch_id)
         if batch.state == BatchState.QUEUED:
@@ -64,41 +68,40 @@ def begin_batch(batch_id: int) -> None:
 
 
 def end_if_settled(batch_id: int) -> bool:
-    """To its end, when its last document is settled. Inside ledger(). Answers whether it did.
+    """End a batch if all its documents are settled. Returns whether it did.
 
-    The batch's row is locked before the count, so that of two last chunks one sees the other.
+    Call it inside `ledger()`. The batch is locked before the documents are counted, so that of two
+    last chunks that are returned at the same time, one finds the batch settled.
     """
     batch = Batch.lock(batch_id)
     if BatchState(batch.state).is_final or batch.documents.unsettled().exists():
         return False
-    state, by = _ending(batch)
-    left = _out_of_room(batch)
+    state, by = BatchState.COMPLETED, WORKER_ACTOR
+    if batch.cancel_requested_at:
+        state, by = BatchState.CANCELLED, _canceller(batch)
+    elif batch.state == BatchState.QUEUED:
+        state = BatchState.FAILED
+    held = batch.documents.held().filter(code="CAPACITY").order_by("pk")
+    names = held.values_list("site__site_id", "doc_id")[:MAX_NAMED_DOCUMENTS]
+    unfinished = [f"{site}/{doc_id}" for site, doc_id in names]
     _move(
         batch,
         state,
         by=by,
-        detail={"unfinished": left} if left else {},
+        detail={"unfinished": unfinished} if unfinished else {},
         finished_at=timezone.now(),
         next_poll_at=None,
-        error_code="CAPACITY" if left else "",
+        error_code="CAPACITY" if unfinished else "",
         summary=summarise_batch(batch),
     )
     runs.check_after_batch()
     return True
 
 
-def _ending(batch: Batch) -> tuple[BatchState, Actor]:
-    if batch.cancel_requested_at:
-        return BatchState.CANCELLED, _canceller(batch)
-    if batch.state == BatchState.QUEUED:
-        return BatchState.FAILED, WORKER_ACTOR
-    return BatchState.COMPLETED, WORKER_ACTOR
-
-
 def can_cancel(batch: Batch, *, user: User | None = None, actor: str = "") -> bool:
-    """Whoever submitted it, or operations.
+    """Return whether a person or a client may cancel the batch: its submitter, or operations.
 
-    Who asks is what the server knows of the session or token, never what the request says.
+    `user` and `actor` have to come from the session or token, never from the request itself.
     """
     if user is not None and user.is_active:
         own = batch.submitted_by_id is not None and batch.submitted_by_id == user.pk
@@ -107,78 +110,104 @@ def can_cancel(batch: Batch, *, user: User | None = None, actor: str = "") -> bo
 
 
 def cancel_batch(batch: Batch, *, by: Actor) -> None:
-    """Ask for it, and cancel what waits. Raises AlreadyFinal. A second time it changes nothing.
+    """Request the cancellation of a batch, and cancel its waiting documents.
 
-    When this returns, no worker takes up anything of the batch any more. It is CANCELLED at once
-    if no shift has a chunk of it, else as soon as the last shift has given its chunk back.
+    When it returns, workers begin no more documents of the batch. The batch is CANCELLED at once if
+    no shift has a chunk of it, and otherwise when the last shift returns its chunk. A second call
+    changes nothing. Raises AlreadyFinal if the batch has ended.
     """
     with ledger():
-        locked = Batch.lock(batch.pk)
-        if BatchState(locked.state).is_final:
-            raise AlreadyFinal(f"batch {locked.reference} is {locked.state} already")
-        if locked.cancel_requested_at is None:
-            _ask_to_cancel(locked, by)
-    _carry_out(batch.pk)
+        row = Batch.lock(batch.pk)
+        if BatchState(row.state).is_final:
+            raise AlreadyFinal(f"batch {row.reference} is {row.state} already")
+        if row.cancel_requested_at is None:
+            _change(
+                row,
+                cancel_requested_at=timezone.now(),
+                # Another process may carry it out, and its entries name this actor.
+                cancel_requested_by=actors.add_process(by.name),
+                cancel_requested_role=by.role,
+            )
+            row.record_at_revision("batch.cancel_requested", by=by)
+    _cancel_waiting_documents(batch.pk)
     batch.refresh_from_db()
 
 
 def continue_cancellations() -> int:
-    """Go on where a cancelling process died, or a chunk came back late. For the tick."""
-    being = list(Batch.objects.being_cancelled().values_list("pk", flat=True))
-    return sum(unless_moved(_carry_out, batch_id) for batch_id in being)
+    """Continue all cancellations, for example after a process died. Returns how many ended.
+
+    Every host calls it in each tick.
+    """
+    cancelled = list(Batch.objects.being_cancelled().values_list("pk", flat=True))
+    return sum(skip_if_moved(_cancel_waiting_documents, batch_id) for batch_id in cancelled)
 
 
-def unless_moved(act: Callable[[int], int], batch_id: int) -> int:
-    """For loops that come round again: what was moved under our hands waits for the next time."""
+def skip_if_moved(act: Callable[[int], int], batch_id: int) -> int:
+    """Call `act`, and return 0 if another process moved a row of the batch meanwhile.
+
+    It is for loops that are repeated: the next turn handles the batch.
+    """
     try:
         return act(batch_id)
     except LeaseLost as error:
-        logger.info("batch %d is looked at again: %s", batch_id, error)
+        logger.info("batch %d is handled in the next turn: %s", batch_id, error)
         return 0
 
 
 def close_chunk(chunk: Chunk) -> bool:
-    """Inside ledger(), with the chunk's row locked. False: it has documents that still wait.
+    """Return whether a chunk is done, when its lease ends.
 
-    What is left of a batch that is being cancelled is cancelled here.
+    If its batch is being cancelled, its unfinished documents are cancelled. Call it inside
+    `ledger()`, with the row of the chunk locked.
     """
     if chunk.batch.is_being_cancelled:
-        _cancel_documents(chunk, _canceller(chunk.batch))
+        _cancel_documents(chunk)
         return True
     return not chunk.documents.unsettled().exists()
 
 
 def hold_unfinished(batch_id: int) -> int:
-    """Nothing has moved for the whole time: hold what waits, with its reason (decision 5).
+    """Hold the waiting documents of a batch that made no progress until its deadline (decision 5).
 
-    Chunks that a shift has in hand are left to it. Answers how many documents are held.
+    A document whose portal failed last is held as PORTAL_UNAVAILABLE, another one as CAPACITY.
+    Running chunks are left to their shift. Returns how many documents were held.
     """
     held = 0
-    while chunks := list(_waiting(batch_id)[: _chunks_at_once()]):
+    while chunks := _list_waiting_chunks(batch_id):
         with ledger():
-            for chunk in _still_waiting(chunks):
-                held += _hold_documents(chunk)
-                _done(chunk)
+            for chunk in _lock_waiting_chunks(chunks):
+                documents = chunk.documents.unsettled().select_related("site").order_by("pk")
+                for document in list(documents):
+                    code = "PORTAL_UNAVAILABLE" if document.failing_since else "CAPACITY"
+                    finding = RuleFinding(code, facts={"tries": document.fetch_tries})
+                    transitions.move_document(
+                        document, DocumentState.HELD, findings=[finding], primary=finding
+                    )
+                    held += 1
+                _end_chunk(chunk)
             end_if_settled(batch_id)
     return held
 
 
-def look_again(batch_ids: set[int]) -> None:
-    """Documents of these were put back into the queue: their time starts afresh."""
+def restart_polls(batch_ids: set[int]) -> None:
+    """Restart the deadline of batches of which documents were queued again."""
     at = timezone.now() + timedelta(seconds=completion.poll_delay_seconds(0))
     Batch.objects.filter(pk__in=batch_ids).update(
         next_poll_at=at, polled_count=None, poll_retries=0
     )
 
 
-def prune_batch(batch: Batch, told: dict[str, Any]) -> None:
-    """Its chunks are gone; what they told stays as its summary. Inside ledger()."""
-    _change(batch, pruned_at=timezone.now(), summary=told)
+def prune_batch(batch: Batch, summary: dict[str, Any]) -> None:
+    """Record that the chunks of a batch were removed, and store its summary.
+
+    Call it inside `ledger()`.
+    """
+    _change(batch, pruned_at=timezone.now(), summary=summary)
     batch.record_at_revision("batch.pruned", by=Actor.software("prune", OPERATIONS))
 
 
 def summarise_batch(batch: Batch) -> dict[str, Any]:
-    """What stays on the batch when its chunks are gone."""
+    """Return what the batch stores about its documents and chunks, which may be removed later."""
     codes = batch.documents.exclude(code="").order_by("code").values_list("code")
     work = batch.chunks.aggregate(chunks=Count("pk"), leases=Sum("attempts"))
     return {
@@ -189,72 +218,43 @@ def summarise_batch(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _ask_to_cancel(batch: Batch, by: Actor) -> None:
-    _change(
-        batch,
-        cancel_requested_at=timezone.now(),
-        # Carried out by whichever process has the documents: who asked stays who asked.
-        cancel_requested_by=actors.add_process(by.name),
-        cancel_requested_role=by.role,
-    )
-    batch.record_at_revision("batch.cancel_requested", by=by)
-
-
 def _canceller(batch: Batch) -> Actor:
     return Actor(batch.cancel_requested_by, batch.cancel_requested_role)
 
 
-def _carry_out(batch_id: int) -> bool:
-    """Cancel what waits, and end the batch if that was all. Answers whether it has ended."""
-    while chunks := list(_waiting(batch_id)[: _chunks_at_once()]):
+def _cancel_waiting_documents(batch_id: int) -> bool:
+    """Cancel the waiting documents of a batch. Returns whether the batch has ended with it."""
+    while chunks := _list_waiting_chunks(batch_id):
         with ledger():
-            for chunk in _still_waiting(chunks):
-                _cancel_documents(chunk, _canceller(chunk.batch))
-                _done(chunk)
+            for chunk in _lock_waiting_chunks(chunks):
+                _cancel_documents(chunk)
+                _end_chunk(chunk)
     with ledger():
         return end_if_settled(batch_id)
 
 
-def _waiting(batch_id: int) -> "QuerySet[Chunk, int]":
+def _list_waiting_chunks(batch_id: int) -> list[int]:
+    """Return the primary keys of so many waiting chunks as one transaction may change."""
     chunks = Chunk.objects.waiting().filter(batch=batch_id).order_by("pk")
-    return chunks.values_list("pk", flat=True)
+    number = max(1, MAX_DOCUMENTS_PER_TRANSACTION // int(settings.CHUNK_SIZE))
+    return list(chunks.values_list("pk", flat=True)[:number])
 
 
-def _chunks_at_once() -> int:
-    return max(1, AT_ONCE // int(settings.CHUNK_SIZE))
-
-
-def _still_waiting(chunks: list[int]) -> list[Chunk]:
-    """Locked, without those that a shift has taken meanwhile."""
+def _lock_waiting_chunks(chunks: list[int]) -> list[Chunk]:
+    """Lock the chunks, and return those that no shift has leased meanwhile."""
     rows = Chunk.objects.waiting().filter(pk__in=chunks).order_by("pk")
     return list(rows.select_for_update(of=("self",), no_key=True).select_related("batch"))
 
 
-def _cancel_documents(chunk: Chunk, by: Actor) -> None:
+def _cancel_documents(chunk: Chunk) -> None:
+    """Cancel the unfinished documents of a chunk in the name of the person who cancelled."""
     rows = chunk.documents.unsettled().order_by("pk").select_related("site")
     if documents := list(rows.select_for_update(of=("self",), no_key=True)):
-        transitions.move_documents(documents, DocumentState.CANCELLED, by=by)
+        transitions.move_documents(documents, DocumentState.CANCELLED, by=_canceller(chunk.batch))
 
 
-def _hold_documents(chunk: Chunk) -> int:
-    """CAPACITY where we never came to it; where its portal failed it last, that is the reason."""
-    documents = list(chunk.documents.unsettled().select_related("site").order_by("pk"))
-    for document in documents:
-        code = "PORTAL_UNAVAILABLE" if document.failing_since else "CAPACITY"
-        seen = RuleFinding(code, facts={"tries": document.fetch_tries})
-        transitions.move_document(document, DocumentState.HELD, findings=[seen], primary=seen)
-    return len(documents)
-
-
-def _done(chunk: Chunk) -> None:
+def _end_chunk(chunk: Chunk) -> None:
     Chunk.objects.filter(pk=chunk.pk, state=ChunkState.WAITING).update(state=ChunkState.DONE)
-
-
-def _out_of_room(batch: Batch) -> list[str]:
-    """Whom we never came to, by name."""
-    held = batch.documents.held().filter(code="CAPACITY").order_by("pk")
-    names = held.values_list("site__site_id", "doc_id")[:NAMED]
-    return [f"{site}/{doc_id}" for site, doc_id in names]
 
 
 def _move(
@@ -265,6 +265,7 @@ def _move(
     detail: Mapping[str, Any] | None = None,
     **columns: Any,
 ) -> None:
+    """Change the state of a batch and record it. `columns` change together with the state."""
     old = BatchState(batch.state)
     check_move(old, state)
     _change(batch, state=state, **columns)

@@ -1,4 +1,4 @@
-"""The bytes of a document, given out: who may have them, under which name, and the entry of it."""
+"""Gives people the original of a document: permission, name, and the ledger entry."""
 
 from contextlib import ExitStack
 from datetime import timedelta
@@ -21,57 +21,64 @@ from sites.roles import OPERATORS
 DEFAULT_MEDIA_TYPE = "application/octet-stream"
 DOWNLOADED = "document.downloaded"
 VIEWED = "document.viewed"
-CONTINUATION_WINDOW = timedelta(hours=1)
+CONTINUATION_WINDOW = timedelta(hours=1)  # in which one entry stands for repeated views or parts
 REVIEW_PERMISSION = "ingestion.review_document"  # the permission of QA
-# States whose bytes anybody who sees the document may have.
+# States in which everyone who can see the document may have its original.
 _OPEN = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
-# Their bytes are not filed; the site that sent them may look at what was wrong with them.
-_SENT_BACK = (*STATES_NEEDING_SITE, DocumentState.WITHDRAWN)
+# States in which the original is not filed. Its site may view it, to see what was wrong.
+_UNFILED = (*STATES_NEEDING_SITE, DocumentState.WITHDRAWN)
 
 
 def is_file_open(document: Document) -> bool:
-    """Whether everybody who sees the document may have its bytes."""
+    """Return whether everyone who can see the document may have its original."""
     return bool(document.sha256) and document.state in _OPEN
 
 
 def can_view_file(person: User, document: Document) -> bool:
-    """Whether they may look at its pages and have its bytes. They see the document itself.
+    """Return whether a person who can see the document may view its pages and download it.
 
-    What is in review or in quarantine is for QA alone (decision 16).
+    A document in review or in quarantine is for QA only (decision 16).
     """
     if is_file_open(document):
         return True
     if not document.sha256 or not DocumentState(document.state).is_settled:
         return False
-    if document.state in _SENT_BACK and not is_quarantined(document):
+    if document.state in _UNFILED and not is_quarantined(document):
         return True
     return person.is_staff and person.has_perm(REVIEW_PERMISSION)
 
 
 def is_quarantined(document: Document) -> bool:
-    """A finding says that its bytes may do harm. Filed by decision of QA, they are open."""
+    """Return whether a finding says that the file may do harm.
+
+    If QA files it all the same, it is open.
+    """
     return any(CODES[finding.code].quarantine for finding in document.findings.all())
 
 
 def open_original(document: Document, person: User | None = None) -> IO[bytes]:
-    """For this person, or for anybody. Raises FileNotFoundError, also for what is withheld."""
+    """Open the original for this person or, without one, for everyone.
+
+    Raises FileNotFoundError if it is missing, and also if the person may not have it.
+    """
     if not (can_view_file(person, document) if person else is_file_open(document)):
         raise FileNotFoundError(f"the bytes of {document.subject} are withheld")
     return get_archive().open(document.sha256)
 
 
 def get_filename(document: Document) -> str:
+    """Return the name under which the original is downloaded."""
     return document.filename or f"{document.doc_id}.pdf"
 
 
 def get_media_type(filename: str) -> str:
-    """By its name, of the kinds that we take in; everything else is bytes without a meaning."""
-    # A plain string: some WSGI servers take no subclass of it in a header.
+    """Return the media type for a file name, or the one for unknown bytes."""
+    # The type of a header has to be `str` itself, because some WSGI servers refuse subclasses.
     return str(SUFFIXES.get(PurePath(filename.lower()).suffix, DEFAULT_MEDIA_TYPE))
 
 
 def record_view(document: Document, *, by: Actor) -> None:
-    """Enter that its pages are looked at, before the first of them leaves; once an hour (R07)."""
+    """Record that a person views the pages, before the first page is sent; once an hour (R07)."""
     with ledger():
         row = Document.lock(document.pk)
         began = timezone.now() - CONTINUATION_WINDOW
@@ -80,9 +87,10 @@ def record_view(document: Document, *, by: Actor) -> None:
 
 
 def must_give_reason(person: User) -> bool:
-    """Whether the person says why they want an original: operations and administrators.
+    """Return whether the person has to give a reason for downloading an original.
 
-    Their work is the installation, and not what documents say (R23).
+    This applies to operations and administrators, whose work is the installation and not the
+    content of documents (R23).
     """
     is_ours = person.is_superuser or OPERATORS in person.roles
     return person.is_staff and not person.is_auditor and is_ours
@@ -94,28 +102,24 @@ def record_download(
     *,
     by: Actor,
     part: str = "",
-    goes_on: bool = False,
+    is_continuation: bool = False,
     reason: str = "",
 ) -> None:
-    """Enter that `content` is given out, before the first byte of it leaves: no entry, no bytes.
+    """Record the download of an original, before its first byte is sent.
 
-    `reason`: what the person wants it for, where they had to say so (`must_give_reason`).
-
-    A `part` that `goes_on` behind the beginning belongs to the download of these bytes by the same
-    that began within the last hour, where there is one: that is on record already. Closes the
-    content when it fails.
+    `part` is the requested range of bytes. A continuation that follows a download by the same actor
+    within CONTINUATION_WINDOW is not recorded again. `reason` is the person's reason, if they had
+    to give one (`must_give_reason`). If recording fails, `content` is closed and nothing is sent.
     """
-    with ExitStack() as refused:
-        refused.callback(content.close)
+    with ExitStack() as on_failure:
+        on_failure.callback(content.close)
         with ledger():
-            _enter_download(document, by, part, goes_on, reason)
-        refused.pop_all()
-
-
-def _enter_download(document: Document, by: Actor, part: str, goes_on: bool, reason: str) -> None:
-    row = Document.lock(document.pk)
-    began = timezone.now() - CONTINUATION_WINDOW
-    if goes_on and queries.has_entry(row.subject, DOWNLOADED, by.name, since=began):
-        return
-    detail = {"range": part} | ({"reason": reason} if reason else {})
-    row.record(DOWNLOADED, by=by, detail=detail)
+            row = Document.lock(document.pk)
+            began = timezone.now() - CONTINUATION_WINDOW
+            is_recorded = is_continuation and queries.has_entry(
+                row.subject, DOWNLOADED, by.name, since=began
+            )
+            if not is_recorded:
+                detail = {"range": part} | ({"reason": reason} if reason else {})
+                row.record(DOWNLOADED, by=by, detail=detail)
+        on_failure.pop_all()

@@ -1,7 +1,8 @@
-"""The nightly look at what is on file: which documents run out soon, and which have.
+"""Warns before documents on file expire.
 
-Each warning (90, 30 and 7 days before the last day, and once it has passed) is noted once, as a
-finding and an entry in the ledger. The document itself stays as it is: filed.
+Each warning (by default 90, 30 and 7 days before the last day of validity) and the notice after
+that day are recorded once, as a finding and an entry in the ledger. The document stays filed. A
+scheduled task does it each night.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,179 +22,191 @@ from ingestion.rules.document_types import RULES_VERSION, TYPES
 from ingestion.rules.findings import Facts
 
 EXPIRY_ACTOR = Actor.software("expiries", "worker")
-DOCUMENTS_PER_PAGE = 200  # documents that are looked at together, and noted in one transaction
-_RAN_OUT = ("EXPIRED_DOCUMENT", "STALE_DOCUMENT")
+DOCUMENTS_PER_PAGE = 200  # documents that are checked together, and recorded in one transaction
+_EXPIRED_CODES = ("EXPIRED_DOCUMENT", "STALE_DOCUMENT")
 _EVENTS = {"EXPIRES_SOON": "document.expires_soon", "EXPIRED_DOCUMENT": "document.ran_out"}
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedNotice:
-    soon: int
-    over: int
+class ExpiryCounts:
+    """Counts the documents for which a warning or a notice was recorded."""
+
+    expiring: int
+    expired: int
 
 
 @dataclass(frozen=True, slots=True)
 class ExpiryNotice:
-    """That a document runs out, so many days before its last one; 0 when that has passed."""
+    """Describes a warning that a document expires, or the notice that it has expired."""
 
     document: Document
-    last: date
-    days_before: int
+    last: date  # the last day of validity
+    days_before: int  # when the warning is due; 0 for the notice
     facts: Facts
 
     @property
     def code(self) -> str:
         return "EXPIRES_SOON" if self.days_before else "EXPIRED_DOCUMENT"
 
+    @property
+    def key(self) -> tuple[int, date, int]:
+        """Return what identifies the notice: it is recorded once."""
+        return self.document.pk, self.last, self.days_before
 
-def record_expiries(*, today: date | None = None, dry_run: bool = False) -> RecordedNotice:
-    """Note what is due and was not noted before. Idempotent; may be interrupted, and goes on."""
+
+def record_expiries(*, today: date | None = None, dry_run: bool = False) -> ExpiryCounts:
+    """Record the warnings and notices that are due and were not recorded before.
+
+    It may be interrupted and called again. With `dry_run`, it only counts.
+    """
     today = today or timezone.now().date()
-    soon = over = 0
-    for page in _pages(today):
-        due = _due(page, today)
-        noted = due if dry_run or not due else _keep(due)
-        soon += sum(notice.days_before > 0 for notice in noted)
-        over += sum(notice.days_before == 0 for notice in noted)
-    return RecordedNotice(soon, over)
+    expiring = expired = 0
+    for page in _read_pages(today):
+        due = _find_due(page, today)
+        recorded = due if dry_run or not due else _record(due)
+        expiring += sum(notice.days_before > 0 for notice in recorded)
+        expired += sum(notice.days_before == 0 for notice in recorded)
+    return ExpiryCounts(expiring, expired)
 
 
-def _pages(today: date) -> Iterator[list[Extraction]]:
-    """By the last day on record; and whatever a study has terms of its own for, as of today."""
+def _read_pages(today: date) -> Iterator[list[Extraction]]:
+    """Yield pages of extractions of documents on file that may need a warning.
+
+    They are those whose recorded last day is near, and all documents of types for which their study
+    overrides the validity.
+    """
     longest = max(max(kind.validity.warn_days, default=0) for kind in TYPES.values())
-    yield from _in_pages(_on_file().filter(expires__lte=today + timedelta(days=longest)))
+    yield from _split_into_pages(_on_file().filter(expires__lte=today + timedelta(days=longest)))
     for override in ValidityOverride.objects.all():
         kind, study = override.document_type, override.study_id
         own = _on_file().filter(document__document_type=kind, document__site__study=study)
-        yield from _in_pages(own)
-
-
-def _in_pages(rows: "QuerySet[Extraction]") -> Iterator[list[Extraction]]:
-    keys = list(rows.order_by("document_id").values_list("pk", flat=True))
-    for start in range(0, len(keys), DOCUMENTS_PER_PAGE):
-        chosen = Extraction.objects.filter(pk__in=keys[start : start + DOCUMENTS_PER_PAGE])
-        page = chosen.order_by("document_id").select_related("document__site__study")
-        yield _in_place(list(page.defer("words", "pages", "signature")))
+        yield from _split_into_pages(own)
 
 
 def _on_file() -> "QuerySet[Extraction]":
-    """The last reading of each filed document.
+    """Return the last extraction of each document on file.
 
-    Without those of which it is noted that the last day on record has passed: they pile up.
+    Documents with a notice that their recorded last day has passed are excluded, because their
+    number only grows.
     """
     later = Extraction.objects.filter(
         document=OuterRef("document"), attempt__gt=OuterRef("attempt")
     )
-    told = Finding.objects.filter(
+    notices = Finding.objects.filter(
         document=OuterRef("document"), runs_out=OuterRef("expires"), days_before=0
     )
     rows = Extraction.objects.filter(document__state=DocumentState.ARCHIVED)
-    return rows.exclude(Exists(later)).exclude(Exists(told))
+    return rows.exclude(Exists(later)).exclude(Exists(notices))
 
 
-def _in_place(read: list[Extraction]) -> list[Extraction]:
-    """Of types that are known, and without those whose place a newer version has taken.
+def _split_into_pages(rows: "QuerySet[Extraction]") -> Iterator[list[Extraction]]:
+    """Yield pages of extractions, without documents of unknown types and replaced versions.
 
-    Asked for a page at a time: no index leads from one version to the next.
+    The newest versions are queried page by page, because no index leads from a version to the next.
     """
-    sites, names = ({getattr(each.document, of) for each in read} for of in ("site_id", "doc_id"))
-    on_file = Document.objects.on_file().order_by().filter(site__in=sites, doc_id__in=names)
-    newest = {row[:2]: row[2] for row in on_file.values_list("site", "doc_id").annotate(Max("pk"))}
-    return [
-        each
-        for each in read
-        if each.document.document_type in TYPES
-        and each.document_id == newest.get((each.document.site_id, each.document.doc_id))
-    ]
+    keys = list(rows.order_by("document_id").values_list("pk", flat=True))
+    for start in range(0, len(keys), DOCUMENTS_PER_PAGE):
+        chosen = Extraction.objects.filter(pk__in=keys[start : start + DOCUMENTS_PER_PAGE])
+        related = chosen.order_by("document_id").select_related("document__site__study")
+        page = list(related.defer("words", "pages", "signature"))
+        sites = {each.document.site_id for each in page}
+        doc_ids = {each.document.doc_id for each in page}
+        on_file = Document.objects.on_file().order_by().filter(site__in=sites, doc_id__in=doc_ids)
+        versions = on_file.values_list("site", "doc_id").annotate(Max("pk"))
+        newest = {(site, doc_id): key for site, doc_id, key in versions}
+        yield [
+            each
+            for each in page
+            if each.document.document_type in TYPES
+            and each.document_id == newest.get((each.document.site_id, each.document.doc_id))
+        ]
 
 
-def _due(read: list[Extraction], today: date) -> list[ExpiryNotice]:
-    """Under the terms of today, without what is noted already.
+def _find_due(extractions: list[Extraction], today: date) -> list[ExpiryNotice]:
+    """Return the notices that are due under today's validity terms and were not recorded before.
 
-    The documents were read before their notices: whoever notes one meanwhile moves the document's
-    number on, and `_keep` passes it over.
+    The documents are read before their notices. If another process records one meanwhile, the
+    document's number changes, and `_record` skips it.
     """
-    terms = _terms(read)
-    found = [_notice(each, terms[each.document_id], today) for each in read]
-    noted = _noted(terms)
-    return [
-        notice
-        for notice in found
-        if notice and (notice.document.pk, notice.last, notice.days_before) not in noted
-    ]
-
-
-def _terms(read: Iterable[Extraction]) -> dict[int, ValidityTerms]:
-    """By document."""
-    sites = {each.document_id: each.document.site for each in read}
-    rows = ValidityOverride.objects.filter(study__in={site.study_id for site in sites.values()})
-    own = {(row.study_id, row.document_type): row.override for row in rows}
-    terms = {}
-    for each in read:
-        kind, site = TYPES[each.document.document_type], sites[each.document_id]
-        override = own.get((site.study_id, kind.slug))
+    studies = {each.document.site.study_id for each in extractions}
+    rows = ValidityOverride.objects.filter(study__in=studies)
+    overrides = {(row.study_id, row.document_type): row.override for row in rows}
+    terms, notices = {}, []
+    for each in extractions:
+        kind, site = TYPES[each.document.document_type], each.document.site
+        override = overrides.get((site.study_id, kind.slug))
         terms[each.document_id] = ValidityTerms.of(kind, override, site.activated_on)
-    return terms
+        if notice := _make_notice(each, terms[each.document_id], today):
+            notices.append(notice)
+    recorded = _find_recorded(terms)
+    return [notice for notice in notices if notice.key not in recorded]
 
 
-def _notice(read: Extraction, terms: ValidityTerms, today: date) -> ExpiryNotice | None:
-    last = get_last_valid_day(terms, {value.name: value for value in read.values})
+def _make_notice(extraction: Extraction, terms: ValidityTerms, today: date) -> ExpiryNotice | None:
+    """Return the notice that a document needs today, recorded or not, or None."""
+    last = get_last_valid_day(terms, {value.name: value for value in extraction.values})
     if last is None:
         return None
-    left, document = (last - today).days, read.document
-    step = terms.due_warning(left)
+    days_left, document = (last - today).days, extraction.document
+    step = terms.due_warning(days_left)
     if step is None:
         return None
     if step:
-        return ExpiryNotice(document, last, step, {"expires": last.isoformat(), "days": left})
+        facts = {"expires": last.isoformat(), "days": days_left}
+        return ExpiryNotice(document, last, step, facts)
     filed = (document.settled_at or document.received_at).date()
-    facts = {"expires": last.isoformat(), "filed": filed.isoformat()}
-    return ExpiryNotice(document, last, 0, facts)
+    return ExpiryNotice(
+        document, last, 0, {"expires": last.isoformat(), "filed": filed.isoformat()}
+    )
 
 
-def _noted(terms: dict[int, ValidityTerms]) -> set[tuple[int, date, int]]:
-    """What is on record of these documents, by the nights before and by the filing itself."""
-    findings = Finding.objects.filter(document__in=terms, code__in=("EXPIRES_SOON", *_RAN_OUT))
-    noted = set()
-    for finding in findings:
+def _find_recorded(terms: dict[int, ValidityTerms]) -> set[tuple[int, date, int]]:
+    """Return the keys of notices that earlier runs recorded, and of findings of the filing itself.
+
+    `terms` holds the validity terms by the primary key of the document.
+    """
+    codes = ("EXPIRES_SOON", *_EXPIRED_CODES)
+    recorded = set()
+    for finding in Finding.objects.filter(document__in=terms, code__in=codes):
         key, last, step = finding.document_id, finding.runs_out, finding.days_before
-        if last is None and "expires" in finding.facts:
+        if last is None and "expires" in finding.facts:  # The filing found it.
             last = date.fromisoformat(finding.facts["expires"])
             step = terms[key].due_warning(int(finding.facts.get("days", -1)))
         if last is not None and step is not None:
-            noted.add((key, last, step))
-    return noted
+            recorded.add((key, last, step))
+    return recorded
 
 
-def _keep(due: Iterable[ExpiryNotice]) -> list[ExpiryNotice]:
-    """Findings and entries, all of the page or none. Answers those that were ours to note."""
-    kept = []
+def _record(due: Iterable[ExpiryNotice]) -> list[ExpiryNotice]:
+    """Record the notices of a page, all of them or none.
+
+    Returns those that this call recorded: a document that was moved meanwhile is skipped. If the
+    process dies before the commit, the next run finds the notices due again.
+    """
+    recorded = []
     with ledger():
         for notice in due:
             document = notice.document
             if document.change_if_current({}):
-                seen = {"code": notice.code, "page": 0, "facts": dict(notice.facts)}
-                detail = {"findings": [seen], "days_before": notice.days_before}
+                finding = {"code": notice.code, "page": 0, "facts": dict(notice.facts)}
                 document.record_at_revision(
                     _EVENTS[notice.code],
                     by=EXPIRY_ACTOR,
                     code=notice.code,
                     rules=RULES_VERSION,
-                    detail=detail,
+                    detail={"findings": [finding], "days_before": notice.days_before},
                 )
-                kept.append(notice)
-        Finding.objects.bulk_create(_finding(notice) for notice in kept)
-    # Noted and on record. Had we died before, the next run would find them not noted.
-    return kept
-
-
-def _finding(notice: ExpiryNotice) -> Finding:
-    return Finding(
-        document=notice.document,
-        code=notice.code,
-        facts=dict(notice.facts),
-        rules_version=RULES_VERSION,
-        attempt=notice.document.revision,
-        runs_out=notice.last,
-        days_before=notice.days_before,
-    )
+                recorded.append(notice)
+        Finding.objects.bulk_create(
+            Finding(
+                document=notice.document,
+                code=notice.code,
+                facts=dict(notice.facts),
+                rules_version=RULES_VERSION,
+                attempt=notice.document.revision,
+                runs_out=notice.last,
+                days_before=notice.days_before,
+            )
+            for notice in recorded
+        )
+    return recorded

@@ -1,7 +1,7 @@
-"""The moves of a document: its state and its ledger entry, in one transaction.
+"""Changes the states of documents, each change together with its ledger entry.
 
-The only place that changes a document's state. What a worker does with it is in `steps`, behind the
-fence of its lease.
+No other module changes the state of a document. Workers do so by `dispatch.worker_steps`, which
+checks their lease first. Reviewers do so by `review.decisions`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,12 +34,15 @@ EVENTS: Mapping[DocumentState, str] = {
 
 
 def requeue_interrupted_documents(chunk: Chunk) -> None:
-    """Its last worker died while these were being checked: they start afresh. Inside ledger()."""
+    """Move documents that a dead worker was checking back to RECEIVED.
+
+    Call it inside `ledger()`, after the chunk was leased again.
+    """
     for document in chunk.documents.filter(state=DocumentState.VALIDATING).select_related("site"):
         move_document(document, DocumentState.RECEIVED)
 
 
-def move_document(  # noqa: PLR0913 - what a move carries; callers name each
+def move_document(  # noqa: PLR0913 - callers name each argument
     document: Document,
     state: DocumentState,
     *,
@@ -53,10 +56,16 @@ def move_document(  # noqa: PLR0913 - what a move carries; callers name each
     at: datetime | None = None,
     **columns: Any,
 ) -> None:
-    """Change the row and record the entry. The UPDATE is fenced by state and transition number.
+    """Change the state of a document, store its findings, and record the entry.
 
-    Inside ledger(). `detail` joins what findings and portal say. A worker's own moves are made by
-    `steps`, behind their fence.
+    `primary` is the finding whose code the document receives. `portal` are facts about the answer
+    of its portal. `event` replaces the event of the state. `detail` is added to what findings and
+    portal say in the entry. `at` is the time of a signature. `columns` change together with the
+    state.
+
+    Call it inside `ledger()`. The UPDATE is fenced by the state and the number of the last entry.
+    Raises LeaseLost if another process moved the document, and IllegalMove if `core.states` does
+    not permit the move.
     """
     old = DocumentState(document.state)
     check_move(old, state)
@@ -66,8 +75,25 @@ def move_document(  # noqa: PLR0913 - what a move carries; callers name each
     if state.is_settled:
         columns["settled_at"] = timezone.now()
     if not document.change_if_current(columns):
-        raise LeaseLost(f"{document.subject} was moved by somebody else")
-    _keep(document, findings, primary)
+        raise LeaseLost(f"{document.subject} was moved by another process")
+    Finding.objects.bulk_create(
+        Finding(
+            document=document,
+            code=finding.code,
+            page=finding.page,
+            facts=dict(finding.facts),
+            is_primary=finding is primary,
+            rules_version=document.rules_version,
+            attempt=document.revision,
+        )
+        for finding in findings
+    )
+    recorded: dict[str, Any] = {"portal": dict(portal)} if portal else {}
+    if findings:
+        recorded["findings"] = [
+            {"code": finding.code, "page": finding.page, "facts": dict(finding.facts)}
+            for finding in findings
+        ]
     document.record_at_revision(
         event or EVENTS[state],
         by=by,
@@ -76,15 +102,16 @@ def move_document(  # noqa: PLR0913 - what a move carries; callers name each
         code=document.code,
         reason_code=reason_code,
         occurred_at=at,
-        detail={**_detail(findings, portal), **(detail or {})} or None,
+        detail={**recorded, **(detail or {})} or None,
     )
 
 
 def move_documents(documents: Sequence[Document], state: DocumentState, *, by: Actor) -> None:
-    """Move many documents to the same state, with an entry for each. Inside ledger().
+    """Move many documents to the same state, with an entry for each.
 
-    The caller has locked the rows. One UPDATE takes the next number of all of them, because
-    `RecordedRow.change_if_current` would send a statement for each document.
+    Call it inside `ledger()`, with the rows locked. One UPDATE takes the next number of all of
+    them, because `RecordedRow.change_if_current` would send a statement for each document. Raises
+    LeaseLost if another process moved one of them.
     """
     old = {document.pk: DocumentState(document.state) for document in documents}
     for before in set(old.values()):
@@ -97,35 +124,9 @@ def move_documents(documents: Sequence[Document], state: DocumentState, *, by: A
         revision=F("revision") + 1,
     )
     if moved != len(old):
-        raise LeaseLost(f"{len(old) - moved} documents were moved by somebody else")
+        raise LeaseLost(f"{len(old) - moved} documents were moved by another process")
     for document in documents:
         document.revision += 1
         document.record_at_revision(
             EVENTS[state], by=by, from_state=old[document.pk], to_state=state
         )
-
-
-def _detail(
-    findings: Sequence[RuleFinding], portal: Mapping[str, str | int] | None
-) -> dict[str, Any]:
-    detail: dict[str, Any] = {"portal": dict(portal)} if portal else {}
-    if findings:
-        detail["findings"] = [
-            {"code": seen.code, "page": seen.page, "facts": dict(seen.facts)} for seen in findings
-        ]
-    return detail
-
-
-def _keep(document: Document, findings: Sequence[RuleFinding], primary: RuleFinding | None) -> None:
-    Finding.objects.bulk_create(
-        Finding(
-            document=document,
-            code=seen.code,
-            page=seen.page,
-            facts=dict(seen.facts),
-            is_primary=seen is primary,
-            rules_version=document.rules_version,
-            attempt=document.revision,
-        )
-        for seen in findings
-    )

@@ -210,7 +210,7 @@ def requeue_redeclared(  # noqa: PLR0913 - what its entry says; callers name eac
         settled_at=None,
     )
     row.review_requests.open().update(answered_at=timezone.now())
-    batches.look_again({row.batch_id})
+    batches.restart_polls({row.batch_id})
     transaction.on_commit(wakeup.wake_worker)
 
 

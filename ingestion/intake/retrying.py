@@ -45,7 +45,7 @@ def retry_held(held: "QuerySet[Document]", *, by: Actor) -> int:
                 chunk, size = create_requeue_chunk(document.batch, document.site), 0
             size, of_chunk = size + 1, _kind(document)
             _requeue(document, chunk, by)
-        batches.look_again({document.batch_id for document in documents})
+        batches.restart_polls({document.batch_id for document in documents})
         transaction.on_commit(wakeup.wake_worker)
     return len(documents)
 
@@ -61,7 +61,7 @@ def retry_download(document: Document, *, by: Actor) -> None:
         if corrections.find_correction(row):
             raise RetryRefused(gettext("A corrected file was already sent."))
         _requeue(row, create_requeue_chunk(row.batch, row.site), by)
-        batches.look_again({row.batch_id})
+        batches.restart_polls({row.batch_id})
         transaction.on_commit(wakeup.wake_worker)
 
 

@@ -18,8 +18,8 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="count, record nothing")
 
     def handle(self, *args: Any, dry_run: bool = False, **options: Any) -> None:
-        noted = expiries.record_expiries(dry_run=dry_run)
+        recorded = expiries.record_expiries(dry_run=dry_run)
         verb = "would be recorded" if dry_run else "recorded"
         self.stdout.write(
-            f"{noted.soon} documents expiring soon and {noted.over} expired documents {verb}."
+            f"{recorded.expiring} documents expiring soon and {recorded.expired} expired documents {verb}."
         )

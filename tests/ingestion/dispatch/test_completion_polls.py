@@ -95,7 +95,7 @@ def test_documents_of_a_running_shift_are_not_held():
 
 def test_the_next_poll_continues_one_that_died_while_holding_documents(settings, monkeypatch):
     settings.CHUNK_SIZE = 1
-    monkeypatch.setattr(batches, "AT_ONCE", 2)
+    monkeypatch.setattr(batches, "MAX_DOCUMENTS_PER_TRANSACTION", 2)
     batch = make_batch(documents=6)
     settling, calls = batches.end_if_settled, []
 

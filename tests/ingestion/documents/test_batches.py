@@ -180,7 +180,7 @@ def test_a_completed_batch_cannot_be_cancelled():
 
 def test_a_large_batch_is_cancelled_in_portions(settings, monkeypatch):
     settings.CHUNK_SIZE = 5
-    monkeypatch.setattr(batches, "AT_ONCE", 20)
+    monkeypatch.setattr(batches, "MAX_DOCUMENTS_PER_TRANSACTION", 20)
     batch = make_batch(documents=100)
     with CaptureQueriesContext(connection) as asked:
         batches.cancel_batch(batch, by=MARA)

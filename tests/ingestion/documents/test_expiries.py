@@ -9,7 +9,7 @@ from django.db import connection
 from audit.ledger.actors import add_process
 from audit.ledger.queries import timeline
 from ingestion.documents import expiries
-from ingestion.documents.expiries import RecordedNotice
+from ingestion.documents.expiries import ExpiryCounts
 from ingestion.models import Document, Extraction, Finding, ValidityOverride
 from ingestion.rules.findings import RuleFinding
 from sites.models import Site
@@ -40,8 +40,8 @@ def events(document):
 def test_an_expiring_document_has_three_warnings_and_one_notice():
     document = licence(days=100)
     told = [run_night(later) for later in range(105)]
-    assert [at for at, each in enumerate(told) if each.soon] == [10, 70, 93]
-    assert [at for at, each in enumerate(told) if each.over] == [101]
+    assert [at for at, each in enumerate(told) if each.expiring] == [10, 70, 93]
+    assert [at for at, each in enumerate(told) if each.expired] == [101]
     ends = TODAY + timedelta(days=100)
     assert list_notices(document) == [
         ("EXPIRES_SOON", ends, 90),
@@ -67,9 +67,9 @@ def test_a_warning_is_recorded_with_the_rules_version_and_without_a_change_of_st
 def test_a_second_run_on_the_same_day_records_nothing():
     document = licence(days=20)
     assert [run_night(), run_night(), run_night(1)] == [
-        RecordedNotice(1, 0),
-        RecordedNotice(0, 0),
-        RecordedNotice(0, 0),
+        ExpiryCounts(1, 0),
+        ExpiryCounts(0, 0),
+        ExpiryCounts(0, 0),
     ]
     assert len(list_notices(document)) == 1
 
@@ -77,34 +77,34 @@ def test_a_second_run_on_the_same_day_records_nothing():
 def test_after_a_missed_night_the_current_warning_is_recorded():
     licence(days=5)
     licence(days=-3)
-    assert run_night() == RecordedNotice(soon=1, over=1)
+    assert run_night() == ExpiryCounts(expiring=1, expired=1)
     assert set(Finding.objects.values_list("days_before", flat=True)) == {7, 0}
 
 
 def test_a_warning_of_the_filing_is_not_repeated():
     soon = RuleFinding("EXPIRES_SOON", facts={"expires": "2026-12-10", "days": 25})
     document = licence(soon, days=20)
-    assert run_night() == RecordedNotice(0, 0)
-    assert run_night(13) == RecordedNotice(1, 0)
+    assert run_night() == ExpiryCounts(0, 0)
+    assert run_night(13) == ExpiryCounts(1, 0)
     assert list_notices(document)[-1][2] == 7
 
 
 @pytest.mark.parametrize("state", ["REJECTED", "IN_REVIEW"])
 def test_only_documents_on_file_are_checked(state):
     licence(RuleFinding("SIGNATURE_MISSING"), state=state)
-    assert run_night() == RecordedNotice(0, 0)
+    assert run_night() == ExpiryCounts(0, 0)
 
 
 def test_replaced_versions_are_not_checked():
     site = make_site()
     licence(site=site, days=5)
     licence(site=site, days=500)
-    assert run_night() == RecordedNotice(0, 0)
+    assert run_night() == ExpiryCounts(0, 0)
 
 
 def test_a_document_without_an_expiry_date_never_expires():
     make_read(make_site(), "form-fda-1572", signature_date="2019-01-01")
-    assert run_night() == RecordedNotice(0, 0)
+    assert run_night() == ExpiryCounts(0, 0)
 
 
 def gcp(site):
@@ -115,20 +115,20 @@ def test_an_active_site_is_not_warned_about_a_certificate_that_was_valid_at_its_
     site = make_site()
     document = gcp(site)
     Site.objects.filter(pk=site.pk).update(activated_on=date(2025, 1, 1))
-    assert run_night() == RecordedNotice(0, 0)
+    assert run_night() == ExpiryCounts(0, 0)
     Site.objects.filter(pk=site.pk).update(activated_on=None)
-    assert run_night() == RecordedNotice(0, 1)
+    assert run_night() == ExpiryCounts(0, 1)
     assert list_notices(document)[0][1] == date(2026, 11, 1)
 
 
 @pytest.mark.parametrize(
     ("terms", "noted"),
     [
-        ({"max_age_months": 12}, RecordedNotice(0, 1)),
-        ({"max_age_months": 16}, RecordedNotice(1, 0)),
-        ({"max_age_months": 0}, RecordedNotice(0, 0)),
-        ({"warn_days": "300"}, RecordedNotice(1, 0)),
-        ({}, RecordedNotice(0, 0)),
+        ({"max_age_months": 12}, ExpiryCounts(0, 1)),
+        ({"max_age_months": 16}, ExpiryCounts(1, 0)),
+        ({"max_age_months": 0}, ExpiryCounts(0, 0)),
+        ({"warn_days": "300"}, ExpiryCounts(1, 0)),
+        ({}, ExpiryCounts(0, 0)),
     ],
 )
 def test_a_validity_override_applies_to_documents_on_file(terms, noted):
@@ -139,7 +139,7 @@ def test_a_validity_override_applies_to_documents_on_file(terms, noted):
     ValidityOverride.objects.create(
         study=site.study, document_type="cv", reason="Sponsor SOP 12", **terms
     )
-    assert (run_night(), run_night()) == (noted, RecordedNotice(0, 0))
+    assert (run_night(), run_night()) == (noted, ExpiryCounts(0, 0))
 
 
 def test_a_later_expiry_date_has_warnings_of_its_own():
@@ -170,21 +170,21 @@ def test_the_next_run_continues_one_that_died(monkeypatch):
         run_night()
     assert [len(list_notices(each)) for each in documents] == [1, 1, 0, 0, 0]
     monkeypatch.setattr(Document, "record_at_revision", record)
-    assert run_night() == RecordedNotice(3, 0)
+    assert run_night() == ExpiryCounts(3, 0)
     assert [len(list_notices(each)) for each in documents] == [1, 1, 1, 1, 1]
 
 
 def test_a_document_that_is_moved_during_the_run_is_skipped(monkeypatch):
     document = licence()
-    due = expiries._due
+    due = expiries._find_due
 
     def withdrawn_meanwhile(read, today):
         found = due(read, today)
         Document.objects.filter(pk=document.pk).update(revision=document.revision + 1)
         return found
 
-    monkeypatch.setattr(expiries, "_due", withdrawn_meanwhile)
-    assert run_night() == RecordedNotice(0, 0)
+    monkeypatch.setattr(expiries, "_find_due", withdrawn_meanwhile)
+    assert run_night() == ExpiryCounts(0, 0)
     assert list_notices(document) == []
 
 
@@ -194,15 +194,15 @@ def test_many_documents_cost_few_queries(django_assert_max_num_queries):
     for number in range(12):
         licence(site=site, doc_id=f"licence-{number}", days=300)
     with django_assert_max_num_queries(2):
-        assert run_night() == RecordedNotice(0, 0)
+        assert run_night() == ExpiryCounts(0, 0)
     run_night(220)
     with django_assert_max_num_queries(6):
-        assert run_night(220) == RecordedNotice(0, 0)
+        assert run_night(220) == ExpiryCounts(0, 0)
 
 
 def test_an_expired_document_is_not_read_again_after_its_notice(django_assert_max_num_queries):
     licence(days=-3)
-    assert run_night() == RecordedNotice(0, 1)
+    assert run_night() == ExpiryCounts(0, 1)
     with django_assert_max_num_queries(2):
         run_night(1)
 
