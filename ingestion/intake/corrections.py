@@ -1,7 +1,7 @@
-"""A file in the place of another: of one that was rejected or returned, or that is in review.
+"""Corrections: a new document replaces one that was rejected or returned, or that is in review.
 
-The new document names the old one, and the old one's timeline the new one. What was rejected or
-returned stays as it was decided; what is in review leaves it, WITHDRAWN by its site.
+The new document refers to the old one, and the timeline of the old one names the new one. A
+rejected or returned document keeps its state. A document in review moves to WITHDRAWN.
 """
 
 from django.utils import timezone
@@ -18,11 +18,11 @@ _REPLACEABLE = (*STATES_NEEDING_SITE, DocumentState.IN_REVIEW)
 
 
 class CorrectionRefused(Exception):
-    """There is nothing to correct; the message tells people why. Nothing was registered."""
+    """The document cannot be replaced, and nothing was registered. The message is for people."""
 
 
 def explain_refusal(document: Document) -> str:
-    """Why no file is taken in its place, in a sentence; "" where one is."""
+    """Return why the document cannot be replaced, as a sentence for people, or "" if it can."""
     if document.state == DocumentState.ARCHIVED:
         return gettext("You cannot replace this document because it is filed.")
     if find_correction(document):
@@ -37,15 +37,15 @@ def explain_refusal(document: Document) -> str:
 
 
 def find_correction(document: Document) -> Document | None:
-    """What was sent in its place. What was cancelled before it was checked does not count."""
+    """Return the last document that replaces this one and was not cancelled before its checks."""
     sent = document.corrections.exclude(state=DocumentState.CANCELLED)
     return sent.select_related("packet").order_by("pk").last()
 
 
 def find_newer_version(document: Document) -> Document | None:
-    """Return the last document that was sent under the same doc_id since; cancelled do not count.
+    """Return the last document that was sent later under the same doc_id and was not cancelled.
 
-    Like a correction, it takes the place of one that came back (`needing_site`).
+    Like a correction, it replaces a document that the site has to correct (`needing_site`).
     """
     same = Document.objects.filter(site=document.site_id, doc_id=document.doc_id)
     newer = same.filter(pk__gt=document.pk).exclude(state=DocumentState.CANCELLED)
@@ -53,17 +53,20 @@ def find_newer_version(document: Document) -> Document | None:
 
 
 def lock_for_correction(document: Document) -> Document:
-    """Its row, to be corrected now. Inside ledger(). Raises NotToCorrect."""
+    """Return the locked row of a document that is about to be replaced.
+
+    Call it inside `ledger()`. Raises CorrectionRefused if the document cannot be replaced.
+    """
     row = Document.lock(document.pk)
-    if why := explain_refusal(row):
-        raise CorrectionRefused(why)
+    if refusal := explain_refusal(row):
+        raise CorrectionRefused(refusal)
     return row
 
 
 def record_correction(old: Document, new: Document, *, by: Actor) -> None:
-    """Enter it on the old one's record; out of the review it goes. Inside ledger().
+    """Record that `new` replaces `old`, and withdraw `old` if it is in review.
 
-    `old` is `locked`, and the rows of `new` are there.
+    Call it inside `ledger()`, with `old` from `lock_for_correction` and `new` inserted.
     """
     detail = {"by": new.subject}
     if old.state != DocumentState.IN_REVIEW:

@@ -1,8 +1,8 @@
-"""What a document was sent as, corrected after the checks: its type, and the person it belongs to.
+"""Corrects what a document was declared as: its type, and the person that it belongs to.
 
-A site does this while QA has not decided, and QA as a decision. The change is an entry with its
-reason, and the checks run again on the same bytes in the usual way: the bytes are copied from the
-archive into the spool, as if they had just been uploaded.
+A site does so until QA has decided, and QA does so as a decision. The change is recorded with its
+reason. Then the checks run again on the same bytes, which are copied from the archive to the spool
+as if they had just been uploaded.
 """
 
 import re
@@ -33,32 +33,35 @@ from ingestion.storage.archive import get_archive
 from ingestion.storage.spool import SpooledFile
 
 REDECLARED = "document.redeclared"
-_OPEN = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
+_OPEN_STATES = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
 
 
 class RedeclarationRefused(Exception):
-    """Nothing was changed; the message tells people why."""
+    """The declaration was not changed. The message is for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A type's slug, and the person where the type is per person."""
+    """Describes what a document is declared as: the slug of its type, and the person if any."""
 
     document_type: str
     person: str = ""
 
     @classmethod
     def of(cls, document: Document) -> "Declaration":
-        """As the document stands. The person is in the doc_id of an upload (decision 12)."""
+        """Return the current declaration of a document.
+
+        The doc_id of an upload contains the person (decision 12).
+        """
         kind = TYPES.get(document.document_type)
         declared, _, slug = document.doc_id.partition(".")
-        is_said = kind is not None and kind.per_person and declared == kind.slug
-        person = slug.replace("-", " ").title() if is_said else ""
+        is_declared = kind is not None and kind.per_person and declared == kind.slug
+        person = slug.replace("-", " ").title() if is_declared else ""
         return cls(document.document_type, person)
 
     @property
     def doc_id(self) -> str:
-        """The doc_id of an upload (decision 12): the type, and the person if it is per person."""
+        """Return the doc_id of an upload: the type, and the person if any (decision 12)."""
         kind = TYPES.get(self.document_type)
         if kind is None or not kind.per_person:
             return self.document_type
@@ -73,23 +76,23 @@ class Declaration:
 
 
 def can_declare_person(document: Document) -> bool:
-    """Return whether a person can be declared: a portal's document keeps its doc_id."""
+    """Return whether a person can be declared. A portal's document keeps its doc_id."""
     return not document.url
 
 
 def explain_refusal(document: Document) -> str:
-    """Return why its site cannot change its type or person, in a sentence; "" where it can."""
-    if why := explain_closed_to_site(document):
-        return why
+    """Return why the site cannot change type or person, as a sentence for people, or ""."""
+    if refusal := explain_closed_to_site(document):
+        return refusal
     return corrections.explain_refusal(document) if document.state == DocumentState.REJECTED else ""
 
 
 def explain_closed_to_site(document: Document) -> str:
-    """Return the same without a query for what was sent in its place, for lists of documents.
+    """Return the same as `explain_refusal`, without a query for documents that replace this one.
 
-    `qa_decisions` may be prefetched.
+    It is for lists of documents. `qa_decisions` may be prefetched.
     """
-    if document.state not in _OPEN:
+    if document.state not in _OPEN_STATES:
         status = gettext(DocumentState(document.state).word).lower()
         sentence = gettext(
             "You cannot change the type or the person of this document because it is {status}."
@@ -101,7 +104,7 @@ def explain_closed_to_site(document: Document) -> str:
 
 
 def explain_recheck_refusal(document: Document) -> str:
-    """Return why the checks cannot run again on its bytes, in a sentence; "" where they can."""
+    """Return why the file cannot be checked again, as a sentence for people, or ""."""
     if not document.sha256:
         return gettext("The checks cannot run again because this document has no file.")
     if document.code == "MALWARE_SUSPECTED":
@@ -110,7 +113,7 @@ def explain_recheck_refusal(document: Document) -> str:
 
 
 def find_fault(document: Document, declared: Declaration) -> tuple[str, str]:
-    """Return the field that is wrong in what is declared now, and a sentence; or ("", "")."""
+    """Return the invalid field of a new declaration and a sentence for people, or ("", "")."""
     kind = TYPES.get(declared.document_type)
     if kind is None:
         return "document_type", gettext("Select a document type.")
@@ -126,30 +129,33 @@ def find_fault(document: Document, declared: Declaration) -> tuple[str, str]:
 def correct_declaration(
     document: Document, declared: Declaration, reason: str, *, by: Actor
 ) -> None:
-    """A site corrects the type or the person of its document. Raises NotRedeclared."""
-    _refuse(document, declared)
-    with respool_file(document) as kept, ledger():
+    """Change the type or the person of a site's document, and check it again.
+
+    Raises RedeclarationRefused.
+    """
+    _check_redeclaration(document, declared)
+    with respool_file(document) as spooled, ledger():
         row = Document.lock(document.pk)
-        _refuse(row, declared)
-        requeue_redeclared(row, declared, kept, by=by, detail={"reason": reason.strip()})
+        _check_redeclaration(row, declared)
+        requeue_redeclared(row, declared, spooled, by=by, detail={"reason": reason.strip()})
 
 
-def _refuse(document: Document, declared: Declaration) -> None:
-    if why := explain_refusal(document) or find_fault(document, declared)[1]:
-        raise RedeclarationRefused(why)
+def _check_redeclaration(document: Document, declared: Declaration) -> None:
+    if refusal := explain_refusal(document) or find_fault(document, declared)[1]:
+        raise RedeclarationRefused(refusal)
 
 
 @contextmanager
 def respool_file(document: Document) -> Iterator[SpooledFile]:
-    """Copy the document's bytes into the spool; they are dropped again if the block raises.
+    """Copy the document's bytes from the archive to the spool. Removes them if the block raises.
 
-    Raises NotRedeclared when they cannot be read, or are not those that were received.
+    Raises RedeclarationRefused if they cannot be read, or differ from the received ones.
     """
-    if why := explain_recheck_refusal(document):
-        raise RedeclarationRefused(why)
+    if refusal := explain_recheck_refusal(document):
+        raise RedeclarationRefused(refusal)
     try:
         with get_archive().open(document.sha256) as content:
-            kept = spool.store_upload(File(content).chunks())
+            spooled = spool.store_upload(File(content).chunks())
     except (OSError, StorageUnavailable) as error:
         message = gettext(
             "The file cannot be read at the moment. Nothing was changed. Try again later."
@@ -162,25 +168,25 @@ def respool_file(document: Document) -> Iterator[SpooledFile]:
         )
         raise RedeclarationRefused(message)
     try:
-        yield kept
+        yield spooled
     except BaseException:
-        spool.drop_upload(kept.key)
+        spool.drop_upload(spooled.key)
         raise
 
 
-def requeue_redeclared(  # noqa: PLR0913 - what its entry says; callers name each
+def requeue_redeclared(  # noqa: PLR0913 - callers name each argument
     row: Document,
     declared: Declaration,
-    kept: SpooledFile,
+    spooled: SpooledFile,
     *,
     by: Actor,
     detail: Mapping[str, Any],
     reason_code: str = "",
     at: datetime | None = None,
 ) -> None:
-    """Put the locked row back into the queue under its new type and person. Inside ledger().
+    """Queue a document again with its new declaration, and close open review requests.
 
-    `kept`: its bytes, from `bytes_again`. What its site asked of QA is answered by it.
+    Call it inside `ledger()`, with the row locked. `spooled` are its bytes from `respool_file`.
     """
     doc_id = get_doc_id(row, declared)
     changes = {
@@ -200,8 +206,8 @@ def requeue_redeclared(  # noqa: PLR0913 - what its entry says; callers name eac
         document_type=declared.document_type,
         doc_id=doc_id,
         is_redeclared=True,
-        spooled=kept.key,
-        expected_sha256=kept.sha256,
+        spooled=spooled.key,
+        expected_sha256=spooled.sha256,
         chunk_id=create_requeue_chunk(row.batch, row.site).pk,
         attempts=0,
         fetch_tries=0,
@@ -215,5 +221,5 @@ def requeue_redeclared(  # noqa: PLR0913 - what its entry says; callers name eac
 
 
 def get_doc_id(document: Document, declared: Declaration) -> str:
-    """Return the doc_id that this document has as what is declared now."""
+    """Return the doc_id of the document after it is declared as this."""
     return declared.doc_id if can_declare_person(document) else document.doc_id

@@ -29,7 +29,10 @@ _COMMANDS = {
 
 
 def render_receipt(packet: Packet) -> bytes:
-    """`packet` comes with its site, study, batch and who submitted it."""
+    """Return the receipt of a packet as PDF.
+
+    Select the packet with its site, study, batch and submitter.
+    """
     sheet = PdfDocument(
         A4,
         title=_title(packet),
@@ -39,12 +42,12 @@ def render_receipt(packet: Packet) -> bytes:
         ),
     )
     target = BytesIO()
-    sheet.write(target, _story(sheet, packet))
+    sheet.write(target, _list_parts(sheet, packet))
     return target.getvalue()
 
 
 def record_download(packet: Packet, *, by: Actor) -> None:
-    """On record before the first byte leaves (R07)."""
+    """Record the download of a receipt, before its first byte is sent (R07)."""
     with ledger():
         record(
             DOWNLOADED,
@@ -55,13 +58,14 @@ def record_download(packet: Packet, *, by: Actor) -> None:
         )
 
 
-def _story(sheet: PdfDocument, packet: Packet) -> Iterator[Any]:
+def _list_parts(sheet: PdfDocument, packet: Packet) -> Iterator[Any]:
+    """Yield the parts of the PDF from top to bottom."""
     documents = list(packet.documents.select_related("duplicate_of", "corrects").order_by("pk"))
     yield title(_title(packet))
-    yield sheet.facts(_facts(packet, documents))
+    yield sheet.facts(_packet_facts(packet, documents))
     for number, document in enumerate(documents, start=1):
         yield heading(f"{number}. {document.type_name}")
-        yield sheet.facts(_document(document))
+        yield sheet.facts(_document_facts(document))
     yield heading(_("How to compare your copy of a file"))
     result = _(
         "If the command shows the SHA-256 checksum of this receipt, your copy is identical with "
@@ -74,24 +78,24 @@ def _title(packet: Packet) -> str:
     return _("Receipt of {packet}").format(packet=packet.reference)
 
 
-def _facts(packet: Packet, documents: list[Document]) -> dict[str, str]:
+def _packet_facts(packet: Packet, documents: list[Document]) -> dict[str, str]:
     sender = packet.batch.submitted_by
     moments = [document.settled_at or document.received_at for document in documents]
     return {
         _("Packet"): packet.reference,
         _("Site"): str(packet.site),
         _("Study"): packet.site.study.protocol_number,
-        _("Received"): _utc(packet.created_at),
+        _("Received"): _format_time(packet.created_at),
         _("Sent by"): f"{sender} ({sender.get_username()})"
         if sender
         else packet.batch.submitted_as,
         _("Sent through"): packet.batch.get_source_display(),
         _("Documents"): str(len(documents)),
-        _("Status on"): _utc(max(moments, default=packet.created_at)),
+        _("Status on"): _format_time(max(moments, default=packet.created_at)),
     }
 
 
-def _document(document: Document) -> dict[str, str]:
+def _document_facts(document: Document) -> dict[str, str]:
     sha256 = document.sha256 or document.expected_sha256
     facts = {
         _("File"): downloads.get_filename(document),
@@ -99,13 +103,13 @@ def _document(document: Document) -> dict[str, str]:
         if document.size is not None
         else _("not received yet"),
         "SHA-256": sha256 or _("not received yet"),
-        _("Received"): _utc(document.received_at),
+        _("Received"): _format_time(document.received_at),
         _("Status"): _describe_status(document),
         _("Correlation ID"): str(document.correlation_id),
     }
     if old := document.corrects:
         facts[_("Replaces")] = _("{file}, received {time}").format(
-            file=downloads.get_filename(old), time=_utc(old.received_at)
+            file=downloads.get_filename(old), time=_format_time(old.received_at)
         )
     return facts
 
@@ -117,9 +121,9 @@ def _describe_status(document: Document) -> str:
         status += f": {reason(document.code)}"
     if (original := document.duplicate_of) and document.state == DocumentState.DEDUPED:
         status = _("{status}, as {document}").format(status=status, document=original.doc_id)
-    return f"{status}, {_utc(document.settled_at)}" if document.settled_at else status
+    return f"{status}, {_format_time(document.settled_at)}" if document.settled_at else status
 
 
-def _utc(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     at = moment.astimezone(UTC)
     return f"{at.day} {at:%b %Y, %H:%M:%S} UTC"

@@ -1,11 +1,12 @@
-"""What comes in, by each of its ways: a manifest, files of a form or a program, a folder.
+"""Registers documents from all sources: manifests, uploaded files of people or programs, folders.
 
-Bytes that people upload are spooled, fsynced and hashed before they are registered (`submission`),
-so that a registered document can always be worked, whatever dies afterwards.
+Uploaded bytes are written to the spool durably and hashed before they are registered. So every
+registered document can be processed, whichever process dies afterwards. The rows are created by
+`intake.submission`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -32,30 +33,27 @@ from sites.models import Site, User
 
 @dataclass(frozen=True, slots=True)
 class UploadedDocument:
-    """One file of a form. `person` where the type is per person (CV, licence, ...).
-
-    `guess`: what it was taken for, where its sender said otherwise.
-    """
+    """Describes one uploaded file with its declared type."""
 
     filename: str
     document_type: str
-    person: str
+    person: str  # if the type is per person (CV, licence, ...)
     content: "File[bytes] | SpooledFile"
-    corrects: Document | None = None  # the document in whose place it comes
-    guess: str = ""
+    corrects: Document | None = None  # the document that it replaces
+    detected_type: str = ""  # if the sender chose another type
 
     @property
     def doc_id(self) -> str:
-        """Decision 12: the type, plus the person where the type is per person.
+        """Return the type, and the person if the type is per person (decision 12).
 
-        A correction of the same type keeps the identity of what it corrects, whatever that is,
-        unless it names a person where that one did.
+        A correction of the same type keeps the doc_id of the document that it corrects, unless both
+        name a person.
         """
         kind = TYPES.get(self.document_type)
         is_personal = kind is not None and kind.per_person
         if (old := self.corrects) and old.document_type == self.document_type:
-            named = is_personal and old.doc_id.startswith(f"{old.document_type}.")
-            if not (named and self.person.strip()):
+            names_person = is_personal and old.doc_id.startswith(f"{old.document_type}.")
+            if not (names_person and self.person.strip()):
                 return old.doc_id
         return Declaration(self.document_type, self.person).doc_id
 
@@ -66,10 +64,10 @@ class UploadedDocument:
 
 
 def register_manifest(descriptors: Sequence[ManifestLine], submission: Submission) -> Batch:
-    """A checked manifest (`manifest.read`).
+    """Register the lines of a manifest, which `manifest.read_manifest` has checked.
 
-    The same idempotency key gives the same batch, whatever the load. Raises KeyReused, Refused and
-    AtCapacity.
+    The same idempotency key returns the same batch, also at capacity. Raises IdempotencyKeyReused,
+    SubmissionRefused and AtCapacity.
     """
     _admit([line.site_id for line in descriptors], submission)
     sites = Site.objects.in_bulk([line.site_id for line in descriptors], field_name="site_id")
@@ -92,9 +90,10 @@ def register_manifest(descriptors: Sequence[ManifestLine], submission: Submissio
 def register_upload(
     *, site: Site, user: User, files: Sequence[UploadedDocument], idempotency_key: str = ""
 ) -> Packet:
-    """What a coordinator sent in the form. Raises Refused with a fault per file.
+    """Register the files that a person submitted in the upload form.
 
-    And KeyReused and AtCapacity, as for a manifest, and NotToCorrect.
+    Raises SubmissionRefused with a fault for each file, IdempotencyKeyReused, AtCapacity, and
+    CorrectionRefused.
     """
     submission = Submission(
         BatchSource.UPLOAD,
@@ -102,17 +101,19 @@ def register_upload(
         user=user,
         priority=2,
         idempotency_key=idempotency_key,
-        guesses={upload.doc_id: upload.guess for upload in files if upload.guess},
+        detected_types={
+            upload.doc_id: upload.detected_type for upload in files if upload.detected_type
+        },
     )
     return register_files(site, files, submission)
 
 
 def register_files(site: Site, files: Sequence[UploadedDocument], submission: Submission) -> Packet:
-    """Files with what each is, sent by a person or a program. Raises as `upload_packet` does."""
+    """Register files with their declared types. Raises the same errors as `register_upload`."""
     validate_files(files)
     _admit([site.site_id] * len(files), submission)
     documents = [
-        _spooled(site, upload.content, upload.filename, upload.doc_id, upload.document_type)
+        _spool_document(site, upload.content, upload.filename, upload.doc_id, upload.document_type)
         for upload in files
     ]
     for document, upload in zip(documents, files, strict=True):
@@ -123,26 +124,49 @@ def register_files(site: Site, files: Sequence[UploadedDocument], submission: Su
 def register_at_other_site(
     filed: Document, site: Site, content: "File[bytes]", *, user: User, key: str
 ) -> Document:
-    """The bytes of a filed document, sent in for another site. Raises as `upload_packet` does."""
+    """Register the bytes of a filed document for another site.
+
+    Raises the same errors as `register_upload`.
+    """
     submission = Submission(
         BatchSource.UPLOAD, user.actor, user=user, priority=2, idempotency_key=key
     )
     _admit([site.site_id], submission)
-    again = _spooled(site, content, filed.filename, filed.doc_id, filed.document_type)
-    return create_batch([again], [""], submission).documents.get()
+    document = _spool_document(site, content, filed.filename, filed.doc_id, filed.document_type)
+    return create_batch([document], [""], submission).documents.get()
 
 
 def validate_files(files: Sequence[UploadedDocument]) -> None:
-    """What can be told without their bytes. Raises Refused."""
-    if faults := list(_upload_faults(files)):
+    """Raise SubmissionRefused if the declarations are incomplete. The bytes are not read."""
+    faults = []
+    if not files:
+        faults.append(SubmissionFault(0, "files", gettext("Add at least one document.")))
+    identities = Counter(upload.doc_id for upload in files)
+    for number, upload in enumerate(files, start=1):
+        kind, field = TYPES.get(upload.document_type), "document_type"
+        if kind is None:
+            sentence = gettext("Select a document type for {file}.")
+        elif upload.lacks_person:
+            field = "person"
+            sentence = gettext("Enter the name of the person whose {type} this is ({file}).")
+        elif identities[upload.doc_id] > 1:
+            sentence = gettext(
+                "{file} is one of several files with the type {type}. Keep one, or change the type "
+                "of the others."
+            )
+        else:
+            continue
+        message = sentence.format(file=upload.filename, type=kind.name if kind else "")
+        faults.append(SubmissionFault(number, field, message))
+    if faults:
         raise SubmissionRefused(faults)
 
 
 def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
-    """Register the files of a folder, each under the doc_id that `folder_doc_ids` gives it.
+    """Register the files of a folder, each under the doc_id of `assign_folder_doc_ids`.
 
-    Raises Refused when there is no file, or when a doc_id is too long or stands for two files; and
-    KeyReused and AtCapacity, as `register_manifest` does.
+    Raises SubmissionRefused if there is no file, or if a doc_id is too long or not unique. Raises
+    IdempotencyKeyReused and AtCapacity too.
     """
     files = sorted(path for path in folder.iterdir() if path.is_file())
     if not files:
@@ -153,20 +177,22 @@ def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
     for path in files:
         with path.open("rb") as content:
             documents.append(
-                _spooled(site, File(content), path.name, doc_ids[path.name], guess_type(path.name))
+                _spool_document(
+                    site, File(content), path.name, doc_ids[path.name], guess_type(path.name)
+                )
             )
     return create_batch(documents, [folder.name[:120]] * len(documents), submission)
 
 
 def assign_folder_doc_ids(names: Iterable[str]) -> dict[str, str]:
-    """Return the doc_id of each file of a folder, by the file's name.
+    """Return the doc_id of each file of a folder, by the name of the file.
 
-    It is the file's stem (decision 12). Where several files share a stem, the only PDF among them
-    keeps it, and each of the others goes by its whole name: `x.pdf` is `x`, and `x.tiff` beside it
-    is `x.tiff`. So the doc_id of a PDF never depends on scans beside it.
+    It is the stem of the name (decision 12). If several files share a stem, the only PDF among them
+    keeps it, and each of the others has its full name: `x.pdf` is `x`, and `x.tiff` beside it is
+    `x.tiff`. So the doc_id of a PDF never depends on scans beside it.
 
-    Raises Refused, with a fault for each, when a doc_id is longer than the model allows, or when
-    two files still share one (`x.tiff` and `x.tiff.pdf` beside `x.pdf`).
+    Raises SubmissionRefused with a fault for each doc_id that is too long for the database, or that
+    two files still share (`x.tiff` and `x.tiff.pdf` beside `x.pdf`).
     """
     stems: dict[str, list[PurePath]] = {}
     for name in names:
@@ -174,15 +200,16 @@ def assign_folder_doc_ids(names: Iterable[str]) -> dict[str, str]:
     doc_ids: dict[str, str] = {}
     for stem, paths in stems.items():
         pdfs = [path.name for path in paths if path.suffix.casefold() == ".pdf"]
-        keeps = paths[0].name if len(paths) == 1 else pdfs[0] if len(pdfs) == 1 else ""
-        doc_ids |= {path.name: stem if path.name == keeps else path.name for path in paths}
-    if faults := list(_folder_faults(doc_ids)):
+        keeps_stem = paths[0].name if len(paths) == 1 else pdfs[0] if len(pdfs) == 1 else ""
+        doc_ids |= {path.name: stem if path.name == keeps_stem else path.name for path in paths}
+    if faults := list(_find_doc_id_faults(doc_ids)):
         raise SubmissionRefused(faults)
     return doc_ids
 
 
-def _folder_faults(doc_ids: Mapping[str, str]) -> Iterable[SubmissionFault]:
-    longest = Document._meta.get_field("doc_id").max_length or 0
+def _find_doc_id_faults(doc_ids: Mapping[str, str]) -> Iterator[SubmissionFault]:
+    """Yield faults of doc_ids, which are given by the name of the file."""
+    max_length = Document._meta.get_field("doc_id").max_length or 0
     files: dict[str, list[str]] = {}
     for name, doc_id in doc_ids.items():
         files.setdefault(doc_id, []).append(name)
@@ -190,38 +217,16 @@ def _folder_faults(doc_ids: Mapping[str, str]) -> Iterable[SubmissionFault]:
         if len(names) > 1:
             message = f"{' and '.join(names)} would both be the document {doc_id}. Rename one."
             yield SubmissionFault(0, "", message)
-        if len(doc_id) > longest:
-            message = f"the name of {names[0]} is longer than {longest} characters. Shorten it."
+        if len(doc_id) > max_length:
+            message = f"the name of {names[0]} is longer than {max_length} characters. Shorten it."
             yield SubmissionFault(0, "", message)
 
 
-def _upload_faults(files: Sequence[UploadedDocument]) -> Iterable[SubmissionFault]:
-    if not files:
-        yield SubmissionFault(0, "files", gettext("Add at least one document."))
-    identities = Counter(upload.doc_id for upload in files)
-    for number, upload in enumerate(files, start=1):
-        kind = TYPES.get(upload.document_type)
-        if kind is None:
-            sentence = gettext("Select a document type for {file}.")
-            message = sentence.format(file=upload.filename)
-            yield SubmissionFault(number, "document_type", message)
-        elif upload.lacks_person:
-            sentence = gettext("Enter the name of the person whose {type} this is ({file}).")
-            message = sentence.format(type=kind.name, file=upload.filename)
-            yield SubmissionFault(number, "person", message)
-        elif identities[upload.doc_id] > 1:
-            sentence = gettext(
-                "{file} is one of several files with the type {type}. Keep one, or change the type "
-                "of the others."
-            )
-            message = sentence.format(file=upload.filename, type=kind.name)
-            yield SubmissionFault(number, "document_type", message)
-
-
-def _spooled(
+def _spool_document(
     site: Site, content: "File[bytes] | SpooledFile", filename: str, doc_id: str, kind: str
 ) -> Document:
-    kept = (
+    """Write the bytes to the spool, and return an unsaved document. `kind` is the type's slug."""
+    spooled = (
         spool.copy_upload(content)
         if isinstance(content, SpooledFile)
         else spool.store_upload(content.chunks())
@@ -231,17 +236,18 @@ def _spooled(
         doc_id=doc_id,
         document_type=kind,
         filename=filename[:255],
-        spooled=kept.key,
-        size=kept.size,
+        spooled=spooled.key,
+        size=spooled.size,
         schema_version=SCHEMA_VERSIONS[-1],
-        expected_sha256=kept.sha256,
+        expected_sha256=spooled.sha256,
     )
 
 
 def _admit(sites: Sequence[str], submission: Submission) -> None:
-    """Before any byte is kept: can it be taken at all, and is there room?
+    """Raise SubmissionRefused or AtCapacity before any byte is stored.
 
-    Work that is on record already is attached to, and needs no room.
+    `sites` has the number of the site of each document. A repetition of a registered submission is
+    always admitted, because it needs no capacity.
     """
     if find_batch_by_key(submission.idempotency_key):
         return
@@ -249,6 +255,6 @@ def _admit(sites: Sequence[str], submission: Submission) -> None:
     try:
         admission.check_capacity(len(sites))
     except AtCapacity:
-        # Unless it is this very submission that has just filled the last place.
+        # This submission itself may have used the rest of the capacity in another request.
         if not find_batch_by_key(submission.idempotency_key):
             raise

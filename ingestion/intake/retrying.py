@@ -1,8 +1,9 @@
-"""Retries that a person asks for: held documents, failed downloads, waiting documents.
+"""Retries that a person requests: of held documents, failed downloads and waiting documents.
 
-The entry that records a retry and the columns that put it into effect are written in one
-transaction.
+The ledger entry of a retry and the columns that put it into effect are written in one transaction.
 """
+
+from itertools import groupby
 
 from django.conf import settings
 from django.db import transaction
@@ -20,38 +21,35 @@ from ingestion.intake import corrections
 from ingestion.intake.submission import create_requeue_chunk
 from ingestion.models import Chunk, Document
 
+MAX_DOCUMENTS_PER_RETRY = 500  # held documents in one transaction
+
 
 class RetryRefused(Exception):
-    """It is not asked for again; the message tells people why."""
-
-
-MAX_DOCUMENTS_PER_RETRY = 500  # held documents that one transaction takes
+    """The document cannot be retried. The message is for people."""
 
 
 def retry_held(held: "QuerySet[Document]", *, by: Actor) -> int:
-    """Put held documents back into the queue, with new budgets. Answers how many there were.
+    """Queue held documents again, with new attempts. Returns how many there were.
 
-    All or nothing: others than HELD ones are passed over. Each gets an entry that names who did it.
+    All of them are queued or none. Documents in other states are skipped. The entry of each names
+    the person.
     """
     with ledger():
         locked = held.filter(state=DocumentState.HELD).select_for_update(of=("self",))
         documents = list(locked.select_related("site", "batch").order_by("batch", "site", "pk"))
-        chunk: Chunk | None = None
-        size = 0
-        documents.sort(key=_kind)
-        of_chunk: tuple[int, int, bool] | None = None
-        for document in documents:
-            if chunk is None or size >= settings.CHUNK_SIZE or of_chunk != _kind(document):
-                chunk, size = create_requeue_chunk(document.batch, document.site), 0
-            size, of_chunk = size + 1, _kind(document)
-            _requeue(document, chunk, by)
+        documents.sort(key=_chunk_key)
+        for _key, group in groupby(documents, key=_chunk_key):
+            for number, document in enumerate(group):
+                if number % settings.CHUNK_SIZE == 0:
+                    chunk = create_requeue_chunk(document.batch, document.site)
+                _requeue(document, chunk, by)
         batches.restart_polls({document.batch_id for document in documents})
         transaction.on_commit(wakeup.wake_worker)
     return len(documents)
 
 
 def retry_download(document: Document, *, by: Actor) -> None:
-    """Ask its portal once more for what it would not give. Raises NotRetried."""
+    """Queue a document again whose download failed. Raises RetryRefused."""
     with ledger():
         row = Document.lock(document.pk)
         if not DocumentState(row.state).is_settled:
@@ -66,9 +64,10 @@ def retry_download(document: Document, *, by: Actor) -> None:
 
 
 def retry_waiting_now(waiting: "QuerySet[Document]", *, by: Actor) -> int:
-    """Documents that wait for their next attempt need not wait. Answers how many there were.
+    """End the waiting time of documents before their next attempt. Returns how many there were.
 
-    Others than RECEIVED ones are passed over. A portal that is down is still only probed.
+    Documents in other states than RECEIVED are skipped. A portal that is down still receives only
+    probes.
     """
     with ledger():
         rows = waiting.waiting().filter(chunk__isnull=False)  # type: ignore[attr-defined]
@@ -83,8 +82,8 @@ def retry_waiting_now(waiting: "QuerySet[Document]", *, by: Actor) -> int:
     return len(documents)
 
 
-def _kind(document: Document) -> tuple[int, int, bool]:
-    """What the documents of one chunk have in common: one queue takes them all."""
+def _chunk_key(document: Document) -> tuple[int, int, bool]:
+    """Return what the documents of one chunk have in common, so that one queue holds them all."""
     return document.batch_id, document.site_id, bool(document.spooled)
 
 

@@ -1,6 +1,6 @@
-"""A submission's rows: one Batch with its Packets, Documents, Chunks and RECEIVED entries.
+"""Creates the rows of a submission: a batch with its packets, chunks and documents.
 
-All in one transaction, and once for each idempotency key.
+All rows and their ledger entries are created in one transaction, and once for each idempotency key.
 """
 
 import hashlib
@@ -28,89 +28,70 @@ from sites.models import Site, User
 
 
 class IdempotencyKeyReused(Exception):
-    """The idempotency key stands for another submission already. Nothing was registered."""
+    """The idempotency key was used for another submission, and nothing was registered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Who submits, by which way, and how urgent it is."""
+    """Describes who submits, how, and with which priority."""
 
     source: BatchSource
     by: Actor
     user: User | None = None
     priority: int = 5
     idempotency_key: str = ""
-    owner: str = ""  # for whom the actor stands; several tokens of one owner stand for each other
-    asks_for: str = ""  # in the sender's words, where it is not these very documents
-    # By doc_id: what we took a document for, where its sender said otherwise.
-    guesses: Mapping[str, str] = field(default_factory=dict)
+    owner: str = ""  # of the token; all tokens of one owner may repeat and cancel the submission
+    # What identifies the submission if its documents do not, for example the site of a pull.
+    asks_for: str = ""
+    # The detected type of documents by doc_id, if the sender chose another one.
+    detected_types: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def submitter(self) -> str:
-        """Who may submit it again under the same key, and cancel it."""
+        """Return who may repeat the submission under the same key, and cancel it."""
         return self.owner or self.by.name
 
 
 def create_batch(
     documents: Sequence[Document], labels: Sequence[str], submission: Submission
 ) -> Batch:
-    """Rows for these documents; `labels` name the packet of each within its site.
+    """Register documents as a batch, or return the batch that has the same idempotency key.
 
-    Raises KeyReused, AtCapacity and NotToCorrect; what was spooled for them is dropped then.
+    `labels` name the packet of each document within its site. Raises IdempotencyKeyReused,
+    AtCapacity and CorrectionRefused. If no batch is created, the files of the documents are removed
+    from the spool.
     """
-    digest = _digest(documents, labels, submission)
+    digest = _compute_digest(documents, labels, submission)
     try:
         if first := find_batch_by_key(submission.idempotency_key):
             return _attach(first, digest, documents)
         return _insert(documents, labels, submission, digest)
     except (IntegrityError, AtCapacity):
-        # The same submission came in twice at once, and the other one was first.
+        # The same submission may have been received twice, and the other request was first.
         if first := find_batch_by_key(submission.idempotency_key):
             return _attach(first, digest, documents)
-        _forget(documents)
+        _drop_spooled_files(documents)
         raise
     except BaseException:
-        _forget(documents)
+        _drop_spooled_files(documents)
         raise
 
 
-def _insert(
-    documents: Sequence[Document], labels: Sequence[str], submission: Submission, digest: str
-) -> Batch:
-    by = submission.by
-    with ledger():
-        corrected = [
-            (corrections.lock_for_correction(new.corrects), new)
-            for new in documents
-            if new.corrects
-        ]
-        batch = _batch(submission, digest)
-        _packets(batch, documents, labels)
-        _chunks(batch, documents)
-        Document.objects.bulk_create(documents, batch_size=500)
-        for document in documents:
-            document.record_at_revision(
-                "document.received",
-                by=by,
-                sha256=document.expected_sha256 if document.spooled else "",
-                to_state=DocumentState.RECEIVED,
-            )
-            if guess := submission.guesses.get(document.doc_id):
-                said = {"looks_like": guess, "sent_as": document.document_type}
-                document.record("document.guess_overruled", by=by, detail=said)
-        for old, new in corrected:
-            corrections.record_correction(old, new, by=by)
-        batches.queue_batch(batch, by, documents=len(documents))
-        transaction.on_commit(wakeup.wake_worker)
-        admission.enforce_capacity()
-    return batch
+def find_batch_by_key(key: str) -> Batch | None:
+    """Return the batch that was registered under this idempotency key. "" stands for no key."""
+    return Batch.objects.filter(idempotency_key=key).first() if key else None
 
 
-def _digest(documents: Sequence[Document], labels: Sequence[str], submission: Submission) -> str:
-    """Who asks for what. A key that comes again with another digest is a mistake, or a trespass."""
-    said = [submission.source, submission.submitter, submission.priority]
+def _compute_digest(
+    documents: Sequence[Document], labels: Sequence[str], submission: Submission
+) -> str:
+    """Return a digest of submitter and content.
+
+    A key that is used again with another digest is a mistake, or belongs to another submitter.
+    """
+    submitter = [submission.source, submission.submitter, submission.priority]
     if submission.asks_for:
-        return hashlib.sha256(json.dumps([said, submission.asks_for]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([submitter, submission.asks_for]).encode()).hexdigest()
     lines = [
         [
             document.site.site_id, document.doc_id, document.document_type, document.filename,
@@ -119,17 +100,15 @@ def _digest(documents: Sequence[Document], labels: Sequence[str], submission: Su
         ]
         for document, label in zip(documents, labels, strict=True)
     ]  # fmt: skip
-    return hashlib.sha256(json.dumps([said, lines]).encode()).hexdigest()
-
-
-def find_batch_by_key(key: str) -> Batch | None:
-    """What was registered under this key."""
-    return Batch.objects.filter(idempotency_key=key).first() if key else None
+    return hashlib.sha256(json.dumps([submitter, lines]).encode()).hexdigest()
 
 
 def _attach(batch: Batch, digest: str, documents: Iterable[Document]) -> Batch:
-    """The work is on record already; what was spooled for this repetition is not needed."""
-    _forget(documents)
+    """Return a batch that is registered already, and drop the files of the repetition.
+
+    Raises IdempotencyKeyReused if the content differs.
+    """
+    _drop_spooled_files(documents)
     if batch.request_digest and batch.request_digest != digest:
         raise IdempotencyKeyReused(
             f"the key {batch.idempotency_key!r} was used for another submission; nothing was "
@@ -138,24 +117,52 @@ def _attach(batch: Batch, digest: str, documents: Iterable[Document]) -> Batch:
     return batch
 
 
-def _forget(documents: Iterable[Document]) -> None:
+def _drop_spooled_files(documents: Iterable[Document]) -> None:
     for document in documents:
         if document.spooled:
             spool.drop_upload(document.spooled)
 
 
-def _batch(submission: Submission, digest: str) -> Batch:
-    batch = Batch.objects.create(
-        reference=uuid.uuid4().hex[:20],
-        source=submission.source,
-        submitted_by=submission.user,
-        submitted_as=submission.submitter,
-        priority=submission.priority,
-        idempotency_key=submission.idempotency_key or None,
-        request_digest=digest,
-    )
-    batch.reference = _reference("BAT", batch.pk)
-    batch.save(update_fields=["reference"])
+def _insert(
+    documents: Sequence[Document], labels: Sequence[str], submission: Submission, digest: str
+) -> Batch:
+    """Insert all rows of a submission, and record them."""
+    by = submission.by
+    with ledger():
+        corrected = [
+            (corrections.lock_for_correction(new.corrects), new)
+            for new in documents
+            if new.corrects
+        ]
+        batch = Batch.objects.create(
+            reference=uuid.uuid4().hex[:20],  # until the primary key is known
+            source=submission.source,
+            submitted_by=submission.user,
+            submitted_as=submission.submitter,
+            priority=submission.priority,
+            idempotency_key=submission.idempotency_key or None,
+            request_digest=digest,
+        )
+        batch.reference = _reference("BAT", batch.pk)
+        batch.save(update_fields=["reference"])
+        _create_packets(batch, documents, labels)
+        _create_chunks(batch, documents)
+        Document.objects.bulk_create(documents, batch_size=500)
+        for document in documents:
+            document.record_at_revision(
+                "document.received",
+                by=by,
+                sha256=document.expected_sha256 if document.spooled else "",
+                to_state=DocumentState.RECEIVED,
+            )
+            if detected := submission.detected_types.get(document.doc_id):
+                detail = {"looks_like": detected, "sent_as": document.document_type}
+                document.record("document.guess_overruled", by=by, detail=detail)
+        for old, new in corrected:
+            corrections.record_correction(old, new, by=by)
+        batches.queue_batch(batch, by, documents=len(documents))
+        transaction.on_commit(wakeup.wake_worker)
+        admission.enforce_capacity()
     return batch
 
 
@@ -163,8 +170,8 @@ def _reference(prefix: str, key: int) -> str:
     return f"{prefix}-{timezone.now():%Y}-{key:04d}"
 
 
-def _packets(batch: Batch, documents: Sequence[Document], labels: Sequence[str]) -> None:
-    """One packet for each site and label; sets `batch` and `packet` of every document."""
+def _create_packets(batch: Batch, documents: Sequence[Document], labels: Sequence[str]) -> None:
+    """Create a packet for each site and label, and set `batch` and `packet` of the documents."""
     packets: dict[tuple[int, str], Packet] = {}
     for document, label in zip(documents, labels, strict=True):
         packets.setdefault(
@@ -180,12 +187,12 @@ def _packets(batch: Batch, documents: Sequence[Document], labels: Sequence[str])
         document.packet = packets[document.site_id, label]
 
 
-def _chunks(batch: Batch, documents: Sequence[Document]) -> None:
-    """At most CHUNK_SIZE documents of one site each; sets `chunk` of every document."""
+def _create_chunks(batch: Batch, documents: Sequence[Document]) -> None:
+    """Create chunks of at most CHUNK_SIZE documents of one site, and set `chunk` of them."""
     by_site: defaultdict[Site, list[Document]] = defaultdict(list)
     for document in documents:
         by_site[document.site].append(document)
-    ranks = _starts(by_site, batch.priority)
+    ranks = _compute_start_ranks(by_site, batch.priority)
     chunks: list[Chunk] = []
     for site, own in by_site.items():
         for start in range(0, len(own), settings.CHUNK_SIZE):
@@ -198,17 +205,19 @@ def _chunks(batch: Batch, documents: Sequence[Document]) -> None:
 
 
 def create_requeue_chunk(batch: Batch, site: Site) -> Chunk:
-    """For documents that go into the queue once more: behind the site's others."""
-    rank = _starts([site], batch.priority)[site.pk] + batch.priority
+    """Create a chunk for documents that are queued again. It ranks behind the site's others."""
+    rank = _compute_start_ranks([site], batch.priority)[site.pk] + batch.priority
     return Chunk.objects.create(batch=batch, site=site, rank=rank, is_urgent=batch.is_urgent)
 
 
-def _starts(sites: Iterable[Site], priority: int) -> dict[int, float]:
-    """Where each site stands in virtual time (self-clocked fair queueing, Golestani 1994).
+def _compute_start_ranks(sites: Iterable[Site], priority: int) -> dict[int, float]:
+    """Return the rank after which new chunks of each site are queued, by primary key.
 
-    Behind its own chunks that are as urgent or more, and never before what was dispatched last: a
-    site that sends a lot waits behind itself, one that trickles gains nothing by it, and whatever
-    arrives later ranks later, so that no stream of urgent chunks can hold up another for ever.
+    Ranks are virtual times (self-clocked fair queueing, Golestani 1994). A new chunk ranks behind
+    the site's own waiting chunks that are as urgent or more urgent, and never before the chunk that
+    was leased last. So a site with many documents waits behind itself, a site that sends them in
+    small portions gains no advantage, and no stream of urgent chunks can delay other chunks for
+    ever, because chunks that arrive later rank later.
     """
     own = (
         Chunk.objects.waiting()
@@ -217,5 +226,5 @@ def _starts(sites: Iterable[Site], priority: int) -> dict[int, float]:
         .values_list("site")
         .annotate(Max("rank"))
     )
-    behind, now = dict(own), Chunk.objects.virtual_time()
-    return {site.pk: max(now, behind.get(site.pk, 0.0)) for site in sites}
+    last_ranks, now = dict(own), Chunk.objects.virtual_time()
+    return {site.pk: max(now, last_ranks.get(site.pk, 0.0)) for site in sites}

@@ -21,5 +21,6 @@ class Command(BaseCommand):
         recorded = expiries.record_expiries(dry_run=dry_run)
         verb = "would be recorded" if dry_run else "recorded"
         self.stdout.write(
-            f"{recorded.expiring} documents expiring soon and {recorded.expired} expired documents {verb}."
+            f"{recorded.expiring} documents expiring soon and {recorded.expired} expired documents "
+            f"{verb}."
         )
