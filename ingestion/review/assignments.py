@@ -1,4 +1,7 @@
-"""What waits for QA: the queue, until when, and who has what in hand. Nobody is held back by it."""
+"""The review queue of QA: its documents, their deadlines, and who is assigned to which.
+
+An assignment does not prevent other reviewers from deciding.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,27 +16,34 @@ from ingestion.core.states import DocumentState
 from ingestion.models import Action, Decision, Document, ReviewAssignment, ReviewRequest
 from sites.models import User
 
-# For so long after opening a page, a reviewer may still be working on it.
+# After so long a time, a reviewer who opened a page probably does not work on it any more.
 CONCURRENT_VIEW_WINDOW = timedelta(minutes=10)
 DAY = timedelta(days=1)
-_SATURDAY, _INSTANT = 5, timedelta(microseconds=1)
+_SATURDAY = 5  # of datetime.weekday()
+_SHORTEST = timedelta(microseconds=1)
+_D = DocumentState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFilter:
-    """Which part of the queue; all that is given applies together."""
+    """Selects a part of the queue. All given conditions apply together."""
 
-    rejected: bool = False  # those that the machine rejected and nobody looked at; else in review
+    rejected: bool = False  # documents that the checks rejected; otherwise documents in review
     code: str = ""
-    site: str = ""
-    mine: User | None = None
+    site: str = ""  # number of the site
+    mine: User | None = None  # the reviewer to whom the documents are assigned
     overdue: bool = False
-    asked: bool = False  # by a site
+    asked: bool = False  # a site has requested the review
 
 
 def filter_queue(wanted: QueueFilter) -> "QuerySet[Document]":
-    """The longest wait first. With site, packet, assignment and findings."""
-    rows = _rejected() if wanted.rejected else Document.objects.filter(state=_D.IN_REVIEW)
+    """Return the documents of the queue, the longest wait first, with related rows."""
+    rows = Document.objects.filter(state=_D.IN_REVIEW)
+    if wanted.rejected:
+        # Without documents about which QA has decided, and those that the site has replaced.
+        decided = Decision.objects.filter(document=OuterRef("pk")).exclude(action=Action.REDECLARE)
+        rows = Document.objects.needing_site().filter(~Exists(decided), state=_D.REJECTED)
+        rows = rows.exclude(sha256="")
     given: dict[str, Any] = {
         "code": wanted.code,
         "site__site_id": wanted.site,
@@ -50,23 +60,16 @@ def filter_queue(wanted: QueueFilter) -> "QuerySet[Document]":
     return related.prefetch_related("findings", "review_requests").order_by("settled_at", "pk")
 
 
-_D = DocumentState
-
-
-def _rejected() -> "QuerySet[Document]":
-    """Without what somebody in QA has decided about, and what the site has replaced."""
-    decided = Decision.objects.filter(document=OuterRef("pk")).exclude(action=Action.REDECLARE)
-    rejected = Document.objects.needing_site().filter(~Exists(decided), state=_D.REJECTED)
-    return rejected.exclude(sha256="")
-
-
 def count_waiting() -> int:
-    """How many documents wait for a decision."""
+    """Return the number of documents that wait for a decision."""
     return Document.objects.filter(state=_D.IN_REVIEW).count()
 
 
 def compute_due_at(since: datetime) -> datetime:
-    """REVIEW_WORKING_DAYS later. What comes on a weekend (UTC) comes on Monday at midnight."""
+    """Return the time REVIEW_WORKING_DAYS later.
+
+    A wait that begins on a weekend (UTC) begins on Monday at midnight.
+    """
     moment, left = since.astimezone(UTC), settings.REVIEW_WORKING_DAYS
     while moment.weekday() >= _SATURDAY:
         moment = _midnight(moment) + DAY
@@ -77,10 +80,13 @@ def compute_due_at(since: datetime) -> datetime:
 
 
 def compute_overdue_before(now: datetime) -> datetime:
-    """What has waited since then or longer is overdue: the inverse of `due_at`."""
+    """Return the time since which a document has to wait to be overdue.
+
+    It is the inverse of `compute_due_at`.
+    """
     moment, left = now.astimezone(UTC), settings.REVIEW_WORKING_DAYS
-    while moment.weekday() >= _SATURDAY:  # nothing falls due then: back to Friday's last moment
-        moment = _midnight(moment) - _INSTANT
+    while moment.weekday() >= _SATURDAY:  # Nothing is due on a weekend: go back to Friday's end.
+        moment = _midnight(moment) - _SHORTEST
     while left:
         moment -= DAY
         left -= moment.weekday() < _SATURDAY
@@ -92,7 +98,10 @@ def _midnight(moment: datetime) -> datetime:
 
 
 def assign(document: Document, person: User, *, by: User) -> bool:
-    """Give it to somebody, on record. False: they have it already, or it does not wait any more."""
+    """Assign a document to a reviewer, and record it.
+
+    Returns False if it is assigned to them already, or does not wait for a decision any more.
+    """
     with ledger():
         row = Document.lock(document.pk)
         assignment, _ = ReviewAssignment.objects.select_for_update(of=("self",)).get_or_create(
@@ -109,7 +118,7 @@ def assign(document: Document, person: User, *, by: User) -> bool:
 
 
 def record_opening(document: Document, person: User) -> User | None:
-    """Note that they have its page open. Answers who else opened it just now."""
+    """Store that a reviewer opened the page, and return who else opened it recently, or None."""
     now = timezone.now()
     assignment, _ = ReviewAssignment.objects.select_related("opened_by").get_or_create(
         document=document

@@ -1,7 +1,7 @@
-"""What QA may do with a document: from which states, where to, and what the signature means.
+"""Defines the actions of QA: from which states, to which state, and the meaning of the signature.
 
-Plain data and one question: which of it is open to this person, for this document, now? The moves
-themselves stand in `core.states`; decisions 14 to 16 say what has to be signed.
+The rules are data. `list_permitted_actions` applies them to a person and a document. The permitted
+moves between states are defined in `core.states`, and decisions 14 to 16 say what has to be signed.
 """
 
 from collections.abc import Mapping
@@ -20,17 +20,19 @@ from ingestion.rules.codes import CODES, Disposition
 from sites.models import User
 
 REVIEW_PERMISSION = downloads.REVIEW_PERMISSION
-OVERRIDE_PERMISSION = "ingestion.override_document"  # the second permission
+OVERRIDE_PERMISSION = "ingestion.override_document"  # the second permission, of QA leads
 _D = DocumentState
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
-    sources: frozenset[DocumentState]
-    target: DocumentState | None  # None: its state stays
-    event: str
+    """Describes one action of QA on a document."""
+
+    sources: frozenset[DocumentState]  # the states in which it is possible
+    target: DocumentState | None  # None: the state stays the same
+    event: str  # of the ledger entry
     label: str | Promise  # of the button
-    meaning: str  # 21 CFR 11.50(a)(3)
+    meaning: str  # of the signature (21 CFR 11.50(a)(3))
     permission: str = REVIEW_PERMISSION
     effect: str | Promise = ""  # consequence for the document, shown on the form
 
@@ -121,7 +123,7 @@ FILING_ACTIONS = frozenset({Action.RELEASE, Action.UNSEAL, Action.OVERRIDE})
 ACTIONS_NEEDING_FILE = FILING_ACTIONS | {Action.REDECLARE}
 ACTIONS_ON_FILED = frozenset({Action.SUPERSEDE, Action.WITHDRAW, Action.REHOME})
 
-# Why something goes back, for the record and for counting; the note says it to the site.
+# Reasons for returning or rejecting, for the ledger and for statistics. The site reads the note.
 REASON_LABELS: Mapping[str, str | Promise] = MappingProxyType(
     {
         "NOT_SIGNED": _("Not signed or not dated"),
@@ -137,34 +139,37 @@ REASON_LABELS: Mapping[str, str | Promise] = MappingProxyType(
 
 
 def is_note_for_site(action: Action, state: str) -> bool:
-    """Whether what is written is a note to the site; else it is a reason, which stays here.
+    """Return whether the text of a decision is a note to the site, and not an internal reason.
 
-    A rejection that is confirmed keeps the findings that the site has read already.
+    A confirmed rejection keeps the findings that the site has read, so it needs no note.
     """
     return action is Action.RETURN or (action is Action.CONFIRM and state == _D.IN_REVIEW)
 
 
 def must_be_signed(action: Action) -> bool:
-    """Decision 15: a return to the site only where a setting says so."""
+    """Return whether an action needs a signature (decision 15).
+
+    A return to the site needs one only if REVIEW_SIGN_RETURNS is set.
+    """
     return action is not Action.RETURN or bool(settings.REVIEW_SIGN_RETURNS)
 
 
 def choose_filing_action(document: Document) -> Action:
-    """As which of the three it would be filed: they ask for different permissions.
+    """Return the action with which QA can file the document. They need different permissions.
 
-    A wrong or unread name is never simply released: who files it all the same overrules a finding.
+    A document with a wrong or unreadable name is never released: filing it overrides a finding.
     """
     if downloads.is_quarantined(document):
         return Action.UNSEAL
-    found = [CODES[each.code] for each in document.current_findings]
-    rejects = any(code.disposition in {Disposition.REJECT, Disposition.HOLD} for code in found)
-    is_doubt = document.state == _D.IN_REVIEW and not rejects
-    is_overruled = any(code.only_overridden for code in found)
-    return Action.RELEASE if is_doubt and not is_overruled else Action.OVERRIDE
+    codes = [CODES[each.code] for each in document.current_findings]
+    is_rejected = any(code.disposition in {Disposition.REJECT, Disposition.HOLD} for code in codes)
+    is_uncertain = document.state == _D.IN_REVIEW and not is_rejected
+    needs_override = any(code.only_overridden for code in codes)
+    return Action.RELEASE if is_uncertain and not needs_override else Action.OVERRIDE
 
 
 def list_permitted_actions(person: User, document: Document) -> list[Action]:
-    """What this person may do with the document as it is, in the order of the buttons."""
+    """Return the actions that this person may take on the document now, in the order of buttons."""
     if not person.is_staff or is_submitter(person, document):
         return []
     return [
@@ -179,5 +184,5 @@ def list_permitted_actions(person: User, document: Document) -> list[Action]:
 
 
 def is_submitter(person: User, document: Document) -> bool:
-    """Whoever sent a document in decides nothing about it (R23)."""
+    """Return whether the person submitted the document, and so must not decide about it (R23)."""
     return document.batch.submitted_by_id == person.pk

@@ -1,7 +1,7 @@
 """Decisions of QA about documents.
 
-A decision applies to the version of the document that the reviewer saw, so that it never
-overwrites what somebody else has decided in the meantime. The decision's row, the ledger entry and
+A decision applies to the version of the document that the reviewer saw, so that it never overwrites
+the decision of another reviewer. The decision's row, the ledger entry and
 the signature are written in one transaction. `ingestion.documents.transitions` changes the state.
 """
 
@@ -45,14 +45,14 @@ _NOT_IN_ARCHIVE = gettext_lazy(
 
 
 class DecisionRefused(Exception):
-    """Nothing was decided. The message is a sentence for the user."""
+    """The decision was not made. The message is a sentence for the user."""
 
 
 class DecisionConflict(DecisionRefused):
     """The document has changed since the reviewer opened it.
 
-    `decision` is the decision that somebody else made first, or None if there is none because the
-    checks moved the document.
+    `decision` is the decision that another reviewer made first, or None if the checks moved the
+    document.
     """
 
     def __init__(self, decision: Decision | None) -> None:
@@ -62,7 +62,7 @@ class DecisionConflict(DecisionRefused):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionInput:
-    """A decision as the reviewer filled it in."""
+    """Describes a decision as the reviewer entered it."""
 
     action: Action
     reason_code: str = ""

@@ -1,4 +1,8 @@
-"""What a decision's signature is over, and whether the rows still say it (21 CFR 11.70; R26)."""
+"""Defines what the signature of a decision covers, and verifies that the rows are unchanged.
+
+A signature is linked to its record, so that it cannot be transferred to another one (21 CFR 11.70;
+R26).
+"""
 
 import hashlib
 from collections import defaultdict
@@ -15,21 +19,22 @@ from ingestion.models import Action, Decision
 from ingestion.review.decision_rules import RULES
 from ingestion.storage.archive import get_archive
 
-DECISION_KEY = "decision"  # the key of its row, in the detail of its entry
+DECISION_KEY = "decision"  # in the detail of the entry: the primary key of the decision
 EVENTS = frozenset(rule.event for rule in RULES.values())
-DECISIONS_PER_PAGE = 500  # decisions that are compared at a time
-_BLOCK = 1 << 20
+DECISIONS_PER_PAGE = 500  # in one query of the verification
+_BLOCK_BYTES = 1 << 20
 
 
 def build_facts(decision: Decision) -> dict[str, Any]:
-    """The canonical decision: what was decided, about what, and on which findings."""
+    """Return what the signature covers: the decision, the document and the findings."""
     document = decision.document
     judged = [each for each in document.findings.all() if each.attempt == decision.judged]
     return {
         "action": str(decision.action),
         "document": document.subject,
         "site": document.site.site_id,
-        # Its own columns: the document's may be corrected later. Old software left them empty.
+        # The decision's own columns are used, because those of the document may be corrected later.
+        # Early releases left them empty.
         "name": decision.doc_id or document.doc_id,
         "type": decision.document_type or ("" if decision.doc_id else document.document_type),
         "from_state": str(decision.from_state),
@@ -51,29 +56,29 @@ def build_facts(decision: Decision) -> dict[str, Any]:
 
 
 def find_changes(decision: Decision, *, with_bytes: bool = True) -> list[str]:
-    """What is no longer as it was decided, by name; nothing: it holds.
+    """Return the names of facts that differ from what was signed. An empty list means none.
 
-    `with_bytes`: the file is read from the archive and hashed, else its row is believed. Where the
-    detail of the entry is redacted, what the line says is all that is compared.
+    With `with_bytes`, the file in the archive is read and hashed; otherwise the hash in its row is
+    used. If the detail of the entry is redacted, only the fields of its ledger line are compared.
     """
     return compare_with_entry(decision, find_entry(decision), with_bytes=with_bytes)
 
 
 def find_entry(decision: Decision) -> Recorded | None:
-    """The entry of the ledger that a decision is in; None where there is none."""
+    """Return the ledger entry of a decision, or None."""
     return _entry_of(decision, queries.entries_of_events(EVENTS, [decision.document.subject]))
 
 
 def get_account_note(entry: Recorded | None) -> str:
-    """What the entry says about the signer's account; "" where it says nothing."""
+    """Return the note about the signer's account in the entry, or ""."""
     return str((entry.detail or {}).get(electronic_signatures.ACCOUNT_KEY, "")) if entry else ""
 
 
 def verify_signed_decisions(since: int = 0) -> Iterator[str]:
     """Yield a sentence for each decision that differs from its entry or is missing.
 
-    All of them, whatever `since` is: rows change without leaving an entry. What cannot be told,
-    because a detail is redacted, is a Notice.
+    All decisions are verified, whatever `since` is, because rows may be changed without an entry.
+    Yields a VerificationNotice for a decision that cannot be verified because a detail is redacted.
     """
     after = 0
     rows = Decision.objects.select_related("document__site", "other").order_by("pk")
@@ -96,21 +101,22 @@ def verify_signed_decisions(since: int = 0) -> Iterator[str]:
                     f"{own.seq:,} is redacted."
                 )
         after = page[-1].pk
-    yield from _decisions_that_are_gone()
+    yield from _find_missing_decisions()
 
 
-def _decisions_that_are_gone() -> Iterator[str]:
+def _find_missing_decisions() -> Iterator[str]:
+    """Yield a sentence for each decision in the ledger that has no row."""
     after = 0
     while page := queries.entries_after(EVENTS, after, DECISIONS_PER_PAGE):
-        # Redacted ones do not say which.
-        told = {
+        # A redacted entry does not name its decision.
+        recorded = {
             detail[DECISION_KEY]: entry
             for entry in page
             if DECISION_KEY in (detail := entry.detail or {})
         }
-        there = set(Decision.objects.filter(pk__in=told).values_list("pk", flat=True))
-        for key in sorted(told.keys() - there):
-            entry = told[key]
+        existing = set(Decision.objects.filter(pk__in=recorded).values_list("pk", flat=True))
+        for key in sorted(recorded.keys() - existing):
+            entry = recorded[key]
             yield (
                 f"decision {key} on {entry.subject} is in entry {entry.seq:,} of the ledger, but "
                 "its row is gone."
@@ -119,7 +125,7 @@ def _decisions_that_are_gone() -> Iterator[str]:
 
 
 def _entry_of(decision: Decision, entries: Iterable[Recorded]) -> Recorded | None:
-    """The entry that names this decision; or, of those that are redacted, that of its moment."""
+    """Return the entry that names this decision, or a redacted one with the same time."""
     for entry in entries:
         if (entry.detail or {}).get(DECISION_KEY) == decision.pk:
             return entry
@@ -131,36 +137,35 @@ def _entry_of(decision: Decision, entries: Iterable[Recorded]) -> Recorded | Non
 def compare_with_entry(
     decision: Decision, entry: Recorded | None, *, with_bytes: bool = True
 ) -> list[str]:
-    """The same as `changed`, for whoever has the decision's entry at hand."""
+    """Return the same as `find_changes`, with an entry that the caller has read already."""
     if entry is None:
         return [electronic_signatures.SIGNATURE_KEY]
     sha256 = decision.document.sha256
     if with_bytes and sha256:
-        sha256 = _of_the_archive(sha256)
-    on_the_line = [name for name, holds in _line(decision, entry) if not holds]
+        sha256 = _hash_archived_file(sha256)
+    # No redaction removes these fields from the ledger line.
+    line = {
+        "event": entry.event == RULES[Action(decision.action)].event,
+        "decided_by": entry.actor == f"user:{decision.decided_by_id}",
+        "role": entry.role == decision.role,
+        "sha256": entry.sha256 == decision.sha256,
+        "reason_code": entry.reason_code == decision.reason_code,
+    }
+    changed = [name for name, is_unchanged in line.items() if not is_unchanged]
     if entry.is_redacted:
-        return on_the_line + ([electronic_signatures.FILE_NAME] if sha256 != entry.sha256 else [])
+        return changed + ([electronic_signatures.FILE_NAME] if sha256 != entry.sha256 else [])
     signed = electronic_signatures.changed_since_signing(
         entry, build_facts(decision), sha256=sha256
     )
-    return list(dict.fromkeys([*on_the_line, *signed]))
+    return list(dict.fromkeys([*changed, *signed]))
 
 
-def _line(decision: Decision, entry: Recorded) -> Iterator[tuple[str, bool]]:
-    """What the line of the entry says too, and no redaction takes away."""
-    yield "event", entry.event == RULES[Action(decision.action)].event
-    yield "decided_by", entry.actor == f"user:{decision.decided_by_id}"
-    yield "role", entry.role == decision.role
-    yield "sha256", entry.sha256 == decision.sha256
-    yield "reason_code", entry.reason_code == decision.reason_code
-
-
-def _of_the_archive(sha256: str) -> str:
-    """The digest of what lies there under this name; "" when nothing does."""
+def _hash_archived_file(sha256: str) -> str:
+    """Return the SHA-256 of the file with this name in the archive, or "" if it is missing."""
     digest = hashlib.sha256()
     try:
         with get_archive().open(sha256) as original:
-            for block in iter(partial(original.read, _BLOCK), b""):
+            for block in iter(partial(original.read, _BLOCK_BYTES), b""):
                 digest.update(block)
     except OSError:
         return ""
