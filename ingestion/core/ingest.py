@@ -35,7 +35,11 @@ logger = logging.getLogger(__name__)
 
 
 class Ingest:
-    """Works on the items of `queues` until the last one is finished."""
+    """Works on the items of `queues` until the last one is finished.
+
+    This layer exists because the decisions about documents need no database and no network, so they
+    can be tested without them.
+    """
 
     def __init__(
         self,

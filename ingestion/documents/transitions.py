@@ -1,7 +1,8 @@
 """Changes the states of documents, each change together with its ledger entry.
 
 No other module changes the state of a document. Workers do so by `dispatch.worker_steps`, which
-checks their lease first. Reviewers do so by `review.decisions`.
+checks their lease first; reviewers do so by `review.decisions`. This layer exists because state,
+findings and entry have to change together for both of them.
 """
 
 from collections.abc import Mapping, Sequence
