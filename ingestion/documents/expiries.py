@@ -152,8 +152,7 @@ def _make_notice(extraction: Extraction, terms: ValidityTerms, today: date) -> E
     if step is None:
         return None
     if step:
-        facts = {"expires": last.isoformat(), "days": days_left}
-        return ExpiryNotice(document, last, step, facts)
+        return ExpiryNotice(document, last, step, {"expires": last.isoformat(), "days": days_left})
     filed = (document.settled_at or document.received_at).date()
     return ExpiryNotice(
         document, last, 0, {"expires": last.isoformat(), "filed": filed.isoformat()}
