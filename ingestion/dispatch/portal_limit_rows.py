@@ -161,13 +161,8 @@ def _save(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
     row.breaker, row.shut_until = new.state, _micros(new.until)
     row.failures = [_micros(at) for at in new.failures]
     row.save()
-    if new.state is not old.state:
-        _record_switch(row, old, new)
-        if new.state is BreakerState.CLOSED:
-            Chunk.objects.waiting_for_portal(row.portal_id).update(next_dispatch_at=database_now())
-
-
-def _record_switch(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
+    if new.state is old.state:
+        return
     sites = list(Site.objects.filter(portal=row.portal_id).values_list("site_id", flat=True)[:2])
     row.record(
         f"portal.breaker_{_EVENT_SUFFIXES[new.state]}",
@@ -181,6 +176,8 @@ def _record_switch(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
             "until": row.next_probe_at.isoformat(timespec="seconds") if new.until else "",
         },
     )
+    if new.state is BreakerState.CLOSED:
+        Chunk.objects.waiting_for_portal(row.portal_id).update(next_dispatch_at=database_now())
 
 
 _EVENT_SUFFIXES = {

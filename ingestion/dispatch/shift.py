@@ -183,7 +183,11 @@ class Shift:
                         await self._changed.wait()
                 self._changed.clear()
                 await self._stop_cancelled_batches()
-                await self._return_finished_chunks()
+                for key, chunk in list(self._chunks.items()):
+                    is_finished = not chunk.unfinished and not chunk.is_being_fed
+                    if is_finished and await self._return_chunk(chunk.lease, chunk.untouched):
+                        del self._chunks[key]
+                        self._has_new_room = True
                 if drain.is_draining():
                     await self._drain(working)
                     break
@@ -309,13 +313,6 @@ class Shift:
                 for item in self._portal_queues.withdraw(chunk.queue, chunk.contains):
                     chunk.untouched.add(item.document)
                     self._finish(item)
-
-    async def _return_finished_chunks(self) -> None:
-        for key, chunk in list(self._chunks.items()):
-            is_finished = not chunk.unfinished and not chunk.is_being_fed
-            if is_finished and await self._return_chunk(chunk.lease, chunk.untouched):
-                del self._chunks[key]
-                self._has_new_room = True
 
     async def _return_chunk(self, lease: Lease, untouched: Collection[int]) -> bool:
         """Return a chunk to the queue, or end it if all its documents are settled.

@@ -17,20 +17,16 @@ def list_work_items(chunk: Chunk, now: datetime) -> tuple[WorkItem, ...]:
 
     Suspects come last, because they may kill the worker.
     """
-    filed = _find_filed_versions(chunk)
+    # The latest versions on file that the chunk's portal served, by doc_id and address.
+    doc_ids = chunk.documents.waiting().exclude(url="").values("doc_id")
+    on_file = Document.objects.on_file().with_etag().filter(site=chunk.site_id, doc_id__in=doc_ids)
+    rows = on_file.order_by("pk").values_list("doc_id", "url", "etag", "sha256")
+    filed = {(doc_id, url): FiledVersion(etag, sha256) for doc_id, url, etag, sha256 in rows}
     overrides = ValidityOverride.objects.of_study(chunk.site.study_id)
     due = chunk.documents.due(now).select_related("site__study").order_by("attempts", "pk")
     return tuple(
         _make_item(each, chunk, now, filed.get((each.doc_id, each.url)), overrides) for each in due
     )
-
-
-def _find_filed_versions(chunk: Chunk) -> dict[tuple[str, str], FiledVersion]:
-    """Return the latest versions on file that the chunk's portal served, by doc_id and address."""
-    doc_ids = chunk.documents.waiting().exclude(url="").values("doc_id")
-    on_file = Document.objects.on_file().with_etag().filter(site=chunk.site_id, doc_id__in=doc_ids)
-    rows = on_file.order_by("pk").values_list("doc_id", "url", "etag", "sha256")
-    return {(doc_id, url): FiledVersion(etag, sha256) for doc_id, url, etag, sha256 in rows}
 
 
 def _make_item(

@@ -89,7 +89,10 @@ def get_readiness_by_site(
     Select the sites with their study; otherwise each study costs a query.
     """
     today = today or timezone.now().date()
-    wanted, waived = _list_expected(sites, today), _list_waived(sites)
+    wanted = _list_expected(sites, today)
+    waived: defaultdict[int, list[WaivedRequirement]] = defaultdict(list)
+    for row in Waiver.objects.in_force().filter(site__in=sites):
+        waived[row.site_id].append(WaivedRequirement(row.document_type, row.reason, row.whose))
     documents = _find_documents(sites)
     papers = _describe_papers(documents.values(), {site.pk: site for site in sites}, today)
     readiness = {}
@@ -138,13 +141,6 @@ def _list_expected(sites: Iterable[Site], today: date) -> dict[int, list[Expecte
             if row.is_required
         ]
     return expected
-
-
-def _list_waived(sites: Iterable[Site]) -> defaultdict[int, list[WaivedRequirement]]:
-    waived = defaultdict(list)
-    for row in Waiver.objects.in_force().filter(site__in=sites):
-        waived[row.site_id].append(WaivedRequirement(row.document_type, row.reason, row.whose))
-    return waived
 
 
 def _find_documents(sites: Iterable[Site]) -> dict[int, Document]:
