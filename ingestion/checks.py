@@ -1,7 +1,8 @@
-"""A system check with an id for each setting of the work that can be wrong.
+"""Checks the settings of ingestion.
 
-`manage.py check` names the setting, what is wrong with it, and what to write instead. Those of the
-queue are in `queue_checks`, of alarms in `alert_checks`, of buckets in `bucket_checks`.
+Each message of `manage.py check` has a stable id, names the setting and says how to correct it.
+Settings of the queue are checked in `queue_checks`, of alarms in `alert_checks`, and of buckets in
+`bucket_checks`.
 """
 
 import os
@@ -18,15 +19,15 @@ from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_i
 from ingestion.rules import document_types
 from ingestion.storage.virus_scanner import get_scanner
 
-# A socket's path has 107 bytes (unix(7)), and ends like "/siteledger-host-4194304-abcdefgh" and
-# "/pymp-abcdefgh/listener-abcdefgh".
-LONGEST_TEMPORARY = 107 - 33 - 32
+# The path of a socket has at most 107 bytes (unix(7)). It ends like
+# "/siteledger-host-4194304-abcdefgh" and "/pymp-abcdefgh/listener-abcdefgh".
+MAX_TEMPORARY_FOLDER_BYTES = 107 - 33 - 32
 
-AT_LEAST_ONE = (
+POSITIVE_WORK_SETTINGS = (
     "WORKERS", "CHUNK_SIZE", "SHIFT_MAX_CHUNKS", "SHIFT_SECONDS", "HEARTBEAT_SECONDS",
     "MAX_UPLOAD_FILES", "MAX_DOCUMENT_MB", "OPEN_UPLOADS",
 )  # fmt: skip
-AT_THE_DOOR = (
+POSITIVE_ADMISSION_SETTINGS = (
     "MAX_MANIFEST_MB", "WEB_THREADS", "API_BAD_TOKENS_PER_MINUTE", "READY_QUEUE_SECONDS",
     "READY_FREE_MB", "MAX_CHUNKS", "SITE_MAX_CHUNKS", "DISPATCH_DEADLINE_SECONDS",
 )  # fmt: skip
@@ -34,14 +35,15 @@ AT_THE_DOOR = (
 
 @register
 def check_settings(**options: Any) -> list[CheckMessage]:
+    """Return the messages of all checks in this module."""
     return [message for check in _CHECKS for message in check()]
 
 
-def _counts() -> Iterator[CheckMessage]:
-    for name in AT_LEAST_ONE:
+def _check_counts() -> Iterator[CheckMessage]:
+    for name in POSITIVE_WORK_SETTINGS:
         if getattr(settings, name) < 1:
             yield Error(f"{name} has to be at least 1.", id="ingestion.E001")
-    for name in AT_THE_DOOR:
+    for name in POSITIVE_ADMISSION_SETTINGS:
         if getattr(settings, name) < 1:
             yield Error(f"{name} has to be at least 1.", id="ingestion.E040")
     packet = settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB
@@ -56,10 +58,10 @@ def _counts() -> Iterator[CheckMessage]:
         yield Error("REVIEW_WORKING_DAYS has to be at least 1.", id="ingestion.E064")
 
 
-def _people() -> Iterator[CheckMessage]:
+def _check_mail_and_waits() -> Iterator[CheckMessage]:
     if settings.GUESS_SECONDS < 0 or settings.DIGEST_MINUTES < 0:
         yield Error(
-            "GUESS_SECONDS and DIGEST_MINUTES are lengths of time: not negative.",
+            "GUESS_SECONDS and DIGEST_MINUTES must not be negative.",
             hint="0 switches it off.",
             id="ingestion.E060",
         )
@@ -82,7 +84,7 @@ def _people() -> Iterator[CheckMessage]:
         )
 
 
-def _limits() -> Iterator[CheckMessage]:
+def _check_limits() -> Iterator[CheckMessage]:
     limits, reading = settings.INGEST_LIMITS, settings.READING_LIMITS
     counts = {
         "FETCHERS": limits.fetchers,
@@ -97,7 +99,7 @@ def _limits() -> Iterator[CheckMessage]:
         yield Error("PARSER_PROCESSES has to be at least 1.", id="ingestion.E002")
 
 
-def _folders() -> Iterator[CheckMessage]:
+def _check_folders() -> Iterator[CheckMessage]:
     for name in ("ARCHIVE_DIR", "SPOOL_DIR", "PREVIEW_DIR"):
         folder = Path(getattr(settings, name))
         if folder.exists() and not folder.is_dir():
@@ -108,19 +110,19 @@ def _folders() -> Iterator[CheckMessage]:
             hint="Give each a folder of its own.",
             id="ingestion.E011",
         )
-    if (length := len(os.fsencode(tempfile.gettempdir()))) > LONGEST_TEMPORARY:
+    if (length := len(os.fsencode(tempfile.gettempdir()))) > MAX_TEMPORARY_FOLDER_BYTES:
         yield Error(
             f"The temporary folder's path is too long for the parsers' sockets: {length} bytes.",
-            hint=f"Set TMPDIR to a folder whose path has at most {LONGEST_TEMPORARY}.",
+            hint=f"Set TMPDIR to a folder whose path has at most {MAX_TEMPORARY_FOLDER_BYTES}.",
             id="ingestion.E014",
         )
 
 
-def _patience() -> Iterator[CheckMessage]:
+def _check_retries() -> Iterator[CheckMessage]:
     retry, breaker = settings.INGEST_LIMITS.retry, settings.BREAKER
     if retry.reschedule_seconds < 0 or retry.deadline_seconds < 0:
         yield Error(
-            "RESCHEDULE_SECONDS and DOCUMENT_DEADLINE_SECONDS are lengths of time: not negative.",
+            "RESCHEDULE_SECONDS and DOCUMENT_DEADLINE_SECONDS must not be negative.",
             id="ingestion.E020",
         )
     if breaker.failures < 1 or breaker.window_seconds <= 0 or breaker.cooldown_seconds <= 0:
@@ -130,25 +132,25 @@ def _patience() -> Iterator[CheckMessage]:
         )
     if breaker.failures <= retry.fetch_tries:
         yield checks.Warning(
-            "One document that its portal cannot give would stop the portal's other documents.",
+            "One document that its portal cannot serve would stop the portal's other documents.",
             hint="BREAKER_FAILURES has to exceed FETCH_TRIES.",
             id="ingestion.W020",
         )
 
 
-def _batches() -> Iterator[CheckMessage]:
+def _check_batches() -> Iterator[CheckMessage]:
     for name in ("MAX_UNFINISHED_DOCUMENTS", "RETENTION_DAYS"):
         if getattr(settings, name) < 0:
             yield Error(f"{name} may not be negative; 0 means never.", id="ingestion.E041")
     if settings.INGEST_LIMITS.retry.deadline_seconds > settings.DISPATCH_DEADLINE_SECONDS:
         yield checks.Warning(
-            "A batch whose portal is down is given up before its documents are.",
+            "A batch whose portal is down would end before the deadline of its documents.",
             hint="DISPATCH_DEADLINE_SECONDS should not be below DOCUMENT_DEADLINE_SECONDS.",
             id="ingestion.W040",
         )
 
 
-def _reading() -> Iterator[CheckMessage]:
+def _check_reading() -> Iterator[CheckMessage]:
     if settings.READING_LIMITS.engine not in {"auto", "tesserocr", "pytesseract"}:
         yield Error(
             f"OCR_ENGINE={settings.READING_LIMITS.engine!r} is not known.",
@@ -171,7 +173,7 @@ def _reading() -> Iterator[CheckMessage]:
             )
 
 
-def _scanner() -> Iterator[CheckMessage]:
+def _check_scanner() -> Iterator[CheckMessage]:
     try:
         get_scanner()
     except ValueError as error:
@@ -182,7 +184,7 @@ def _scanner() -> Iterator[CheckMessage]:
         )
 
 
-def _types() -> Iterator[CheckMessage]:
+def _check_types() -> Iterator[CheckMessage]:
     if document_types.TYPES_FILE_FAULT:
         yield Error(
             f"{document_types.TYPES_FILE_SETTING}: {document_types.TYPES_FILE_FAULT}",
@@ -191,7 +193,7 @@ def _types() -> Iterator[CheckMessage]:
         )
 
 
-def _portals() -> Iterator[CheckMessage]:
+def _check_portals() -> Iterator[CheckMessage]:
     if settings.INGEST_LIMITS.bytes_per_second < 1:
         yield Error("PORTAL_BYTES_PER_SECOND has to be at least 1.", id="ingestion.E030")
     folder = settings.PORTAL_SECRETS_DIR
@@ -207,14 +209,14 @@ def _portals() -> Iterator[CheckMessage]:
 
 
 _CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
-    _counts,
-    _people,
-    _limits,
-    _folders,
-    _patience,
-    _batches,
-    _reading,
-    _scanner,
-    _types,
-    _portals,
+    _check_counts,
+    _check_mail_and_waits,
+    _check_limits,
+    _check_folders,
+    _check_retries,
+    _check_batches,
+    _check_reading,
+    _check_scanner,
+    _check_types,
+    _check_portals,
 )

@@ -1,4 +1,7 @@
-"""What is connected when the app starts: the neighbours know nothing of ingestion."""
+"""Registers functions of ingestion with packages below it, when the app starts.
+
+The packages `audit` and `sites` offer hooks and never import ingestion.
+"""
 
 from typing import Any
 
@@ -25,7 +28,7 @@ from sites.models.legal_holds import LegalHold
 
 
 def connect() -> None:
-    """Idempotent. Importing the checks registers them."""
+    """Register everything. It may be called again. System checks register on import."""
     verify.register_check(reconciliation.rows_agree_with_the_ledger)
     verify.register_check(finding_check.findings_agree_with_the_ledger)
     verify.register_check(signature_payload.verify_signed_decisions)
@@ -51,7 +54,8 @@ def connect() -> None:
     post_save.connect(
         object_locks.hold_changed, sender=LegalHold, dispatch_uid="ingestion.storage.object_locks"
     )
-    # The signal comes for each app, in this order: once is enough, when all else is there.
+    # The signal is sent for each app in this order. It is handled once, for the last app, when all
+    # tables exist.
     *_, last = (app for app in apps.get_app_configs() if app.models_module)
     post_migrate.connect(_install_roles, sender=last, dispatch_uid="ingestion.roles")
     post_migrate.connect(_install_schedules, sender=last, dispatch_uid="ingestion.schedules")
