@@ -161,8 +161,8 @@ def respool_file(document: Document) -> Iterator[SpooledFile]:
             "The file cannot be read at the moment. Nothing was changed. Try again later."
         )
         raise RedeclarationRefused(message) from error
-    if kept.sha256 != document.sha256:
-        spool.drop_upload(kept.key)
+    if spooled.sha256 != document.sha256:
+        spool.drop_upload(spooled.key)
         message = gettext(
             "The stored file is damaged. Nothing was changed. Tell your administrator."
         )

@@ -1,6 +1,6 @@
-"""A packet's receipt: what was received, as a PDF that shows it by fingerprints.
+"""Receipts of packets: a PDF that names each received file with its size and SHA-256 checksum.
 
-Made from the rows each time, and the same while nothing has moved.
+A receipt is created from the rows when it is requested. It is the same until a document changes.
 """
 
 from collections.abc import Iterator
