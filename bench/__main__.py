@@ -6,6 +6,7 @@ written from all stored results.
 """
 
 import argparse
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -70,7 +71,8 @@ def write_page(found: Sequence[Found], folder: Path) -> None:
     machines = "".join(f"- {said}\n" for said in _machines(found))
     absent = [BENCHES[name] for name in BENCHES if name not in {each.bench for each in found}]
     said = f"\nNot measured: {'; '.join(absent)}.\n" if absent else ""
-    page = f"{HEAD}\nMeasured on\n\n{machines}{said}{''.join(sections)}"
+    contents = "".join(_link(each) for each in found)
+    page = f"{HEAD}\n{contents}\nMeasured on\n\n{machines}{said}{''.join(sections)}"
     (folder / "index.md").write_text(page)
 
 
@@ -81,9 +83,19 @@ def _machines(found: Sequence[Found]) -> Iterator[str]:
         yield f"{names}: {said}" if len(machines) > 1 else said
 
 
+def _heading(found: Found) -> str:
+    return f"{BENCHES[found.bench]}: `bench/{found.bench}.py`"
+
+
+def _link(found: Found) -> str:
+    """Return the line of the table of contents, with the anchor that GitHub builds."""
+    anchor = re.sub(r"[^\w\- ]", "", _heading(found).lower()).replace(" ", "-")
+    return f"- [{BENCHES[found.bench]}](#{anchor})\n"
+
+
 def _section(found: Found, folder: Path) -> Iterator[str]:
     title = BENCHES[found.bench]
-    yield f"\n## {title}: `bench/{found.bench}.py`\n\n"
+    yield f"\n## {_heading(found)}\n\n"
     for name, drawing in _charts(found, title):
         (folder / f"{name}.svg").write_text(drawing)
         yield f"![{title}: the table below has the same numbers]({name}.svg)\n\n"

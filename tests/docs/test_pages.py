@@ -26,6 +26,7 @@ from tests.docs.pages import (
 )
 
 DOCS = ROOT / "docs"
+MAX_LINES_WITHOUT_CONTENTS = 200
 LINK = re.compile(r'\]\(([^)\s]+)\)|src="([^"]+)"')
 CODE_SPAN = re.compile(r"`([^`\n]+)`")
 ELSE_BRANCH = re.compile(r"\{% if [^%]*%\}[^{]*\{% else %\}([^{]*)\{% endif %\}")
@@ -74,6 +75,23 @@ def test_the_target_of_every_link_and_picture_exists(page):
         assert linked.exists(), f"{page_name(page)} links to {target}"
         if anchor:
             assert anchor in set(find_anchors(linked)), f"{page_name(page)} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_a_page_of_more_than_200_lines_has_a_table_of_contents(page):
+    lines = page.read_text().splitlines()
+    if len(lines) > MAX_LINES_WITHOUT_CONTENTS:
+        own = re.findall(r"^\s*- \[.*\]\(#([^)]+)\)", "\n".join(lines[:60]), re.MULTILINE)
+        assert len(own) >= 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_a_page_begins_with_a_heading_and_a_paragraph(page):
+    heading, empty, first = page.read_text().splitlines()[:3]
+    assert heading.startswith("# ")
+    assert empty == ""
+    assert first
+    assert not first.startswith(("|", "```", "- "))
 
 
 def test_every_picture_is_used_on_a_page():

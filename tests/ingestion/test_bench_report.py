@@ -116,6 +116,7 @@ def test_the_page_names_what_was_not_measured_and_shows_its_charts(tmp_path):
     report_of_all.write_page([found(ratio), found(*rows, name="growth")], tmp_path)
     page = (tmp_path / "index.md").read_text()
     assert "Not measured: The flow" in page
+    assert "- [How cost grows](#how-cost-grows-benchgrowthpy)" in page
     assert "(ledger.svg)" in page
     assert "(growth-entries.svg)" in page
     assert "speed & more" in words_of((tmp_path / "ledger.svg").read_text())
