@@ -1,6 +1,7 @@
-"""A backup, and what comes back from it (docs/adr/0028).
+"""Backups and their restoration (docs/adr/0028).
 
-`DIR/archive/` has the archive's files under their hashes, for all backups in DIR together. Each
-backup is a folder beside it, named for when it began: the database as it was then, the spool, the
-anchors, `files.ndjson`, and last of all `manifest.json`. Without that it is none.
+`DIR/archive/` contains the files of the archive under their SHA-256 digests, for all backups in DIR
+together. Each backup is a folder beside it, whose name is the time at which it began. It contains
+the database as it was at that time, the spool, the anchors, `files.ndjson`, and `manifest.json`,
+which is written last. A folder without a manifest is not a backup.
 """

@@ -1,4 +1,4 @@
-"""What a backup is made of, and whether all of it is there and as it was. Plain files."""
+"""The contents of a backup: its manifest, its list of files, and their verification."""
 
 import fcntl
 import hashlib
@@ -14,19 +14,19 @@ from typing import Any, Self
 from audit.files import durable
 
 FORMAT = "siteledger-backup/1"
-ARCHIVE_POOL = "archive"  # of DIR, for all backups in it
-UNFINISHED_PREFIX = ".unfinished-"  # begins the name of what is being made, or was left by a crash
+ARCHIVE_POOL = "archive"  # the folder in DIR with the archived files of all backups
+UNFINISHED_PREFIX = ".unfinished-"  # of the name of a folder until its backup is complete
 MANIFEST, FILE_LIST = "manifest.json", "files.ndjson"
-MAX_NAMED_FILES = 20  # faults that are named; one is enough to refuse
-_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)*", re.ASCII)  # no way out of the folder
+MAX_NAMED_FAULTS = 20  # faults that an error message lists
+_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)*", re.ASCII)  # relative, and inside the folder
 
 
 class BackupError(Exception):
-    """A backup cannot be made, or not be brought back. The message is for people."""
+    """A backup cannot be created or restored. The message is a sentence for people."""
 
 
 class BackupFileKind(StrEnum):
-    ARCHIVE = "archive"  #: named by its hash, in the pool
+    ARCHIVE = "archive"  #: named by its SHA-256 digest, in the pool
     SPOOL = "spool"  #: named by its key
     ANCHORS = "anchors"  #: below ANCHOR_DIR
     DATABASE = "database"
@@ -34,7 +34,7 @@ class BackupFileKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BackupFile:
-    """One file."""
+    """One file of a backup: a line of `files.ndjson`."""
 
     kind: BackupFileKind
     name: str
@@ -43,17 +43,23 @@ class BackupFile:
 
     @classmethod
     def parse(cls, line: str) -> Self:
-        """Raises ValueError for what is none, or leads out of its folder."""
-        said = json.loads(line)
+        """Return the file of a line.
+
+        Raises ValueError if the line is invalid, or its name leads out of the folder.
+        """
+        fields = json.loads(line)
         try:
-            item = cls(BackupFileKind(said["kind"]), said["name"], said["sha256"], said["size"])
+            item = cls(
+                BackupFileKind(fields["kind"]), fields["name"], fields["sha256"], fields["size"]
+            )
         except (KeyError, TypeError) as error:
-            raise ValueError(f"no file: {line!r}") from error
+            raise ValueError(f"not a file: {line!r}") from error
         if not _NAME.fullmatch(item.name):
             raise ValueError(f"not a name: {item.name!r}")
         return item
 
     def path_in(self, folder: Path) -> Path:
+        """Return the path of the file, where `folder` is that of the backup."""
         if self.kind is BackupFileKind.ARCHIVE:
             return folder.parent / ARCHIVE_POOL / self.name[:2] / self.name[2:4] / self.name
         return folder / self.kind / self.name
@@ -61,28 +67,28 @@ class BackupFile:
 
 @dataclass(frozen=True, slots=True)
 class BackupManifest:
-    """What the whole is. Times in UTC."""
+    """The description of a backup. All times are in UTC."""
 
     began_at: str
     ended_at: str
-    trail: str
-    entries: int  # of the ledger
-    head: str  # the hash of the last one; "" before the first
-    signed: int  # of so many entries is the newest checkpoint; 0: there is none
-    root: str  # of the tree over them
+    trail: str  # the name of the ledger
+    entries: int  # the number of its entries
+    head: str  # the hash of its last entry; "" if it is empty
+    signed: int  # the number of entries in the newest checkpoint; 0 without one
+    root: str  # the root of the Merkle tree in that checkpoint
     software: str
-    database: str  # Django's word: sqlite or postgresql
-    server: int  # its major version; 0 for SQLite
+    database: str  # the vendor in Django's terms: sqlite or postgresql
+    server: int  # the major version of the database server; 0 for SQLite
     migrations: Sequence[str]
     files: int
     bytes: int
     list_sha256: str
-    missing: Sequence[str]  # what the rows name and was not to be had, some of it
-    missing_count: int
+    missing: Sequence[str]  # some of the files that rows name and that were not available
+    missing_count: int  # the number of all such files
     format: str = FORMAT
 
     def write(self, folder: Path) -> str:
-        """Durable when this returns. Answers its SHA-256."""
+        """Write the manifest, which is durable when this returns. Returns its SHA-256 digest."""
         text = json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
         with (folder / MANIFEST).open("x") as out:
             out.write(text)
@@ -92,25 +98,27 @@ class BackupManifest:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Raises BackupProblem."""
+        """Return the manifest of a backup. Raises BackupError."""
         try:
-            said: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
-            if said.get("format") != FORMAT:
+            fields: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+            if fields.get("format") != FORMAT:
                 raise BackupError(
-                    f"{folder} is a backup of the format {said.get('format')!r}; this release "
-                    f"reads {FORMAT}. Restore it with the release that made it, then upgrade."
+                    f"{folder} is a backup in the format {fields.get('format')!r}, but this "
+                    f"release reads {FORMAT}. Restore it with the release that made it, then "
+                    "upgrade."
                 )
-            return cls(**said)
+            return cls(**fields)
         except FileNotFoundError as error:
             raise BackupError(
-                f"{folder} has no {MANIFEST}: it was not finished, or is damaged. Name another one."
+                f"{folder} has no {MANIFEST}: the backup was not finished, or is damaged. "
+                "Name another backup."
             ) from error
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise BackupError(f"{folder / MANIFEST} cannot be read: {error}.") from error
 
 
 class BackupFileList:
-    """`files.ndjson`, as it grows."""
+    """The file `files.ndjson` while it is written."""
 
     def __init__(self, folder: Path) -> None:
         self._out = (folder / FILE_LIST).open("x")
@@ -125,7 +133,7 @@ class BackupFileList:
         self.bytes += item.size
 
     def seal(self) -> str:
-        """Durable when this returns. Answers its SHA-256."""
+        """Make the list durable. Returns its SHA-256 digest."""
         durable.sync(self._out)
         return self._digest.hexdigest()
 
@@ -135,27 +143,27 @@ class BackupFileList:
 
 @contextmanager
 def lock_target(target: Path) -> Iterator[None]:
-    """Nobody else makes a backup there meanwhile. Raises BackupProblem."""
+    """Prevent other backups in the same folder. Raises BackupError if one is under way."""
     with (target / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BackupError(f"Another backup is being made in {target}.") from error
+            raise BackupError(f"Another backup is being created in {target}.") from error
         yield
 
 
 def find_backup(place: Path) -> Path:
-    """A backup, or the newest one in a folder of several. Raises BackupProblem."""
+    """Return `place` if it is a backup, or the newest backup in it. Raises BackupError."""
     if (place / MANIFEST).exists() or (place / FILE_LIST).exists():
         return place
     others = [path for path in place.glob("[0-9]*") if path.is_dir()]
     if not others:
-        raise BackupError(f"{place} holds no finished backup.")
+        raise BackupError(f"{place} contains no finished backup.")
     return max(others)
 
 
 def read_file_list(folder: Path) -> Iterator[BackupFile]:
-    """Raises BackupProblem."""
+    """Yield the files of a backup. Raises BackupError for a line that is invalid."""
     with (folder / FILE_LIST).open() as lines:
         for number, line in enumerate(lines, start=1):
             try:
@@ -165,22 +173,22 @@ def read_file_list(folder: Path) -> Iterator[BackupFile]:
 
 
 def verify_files(folder: Path, manifest: BackupManifest) -> None:
-    """Read every file. Raises BackupProblem unless each is there, and what it was."""
+    """Read every file. Raises BackupError if a file is missing or was changed."""
     try:
-        is_the_list = durable.digest_of_file(folder / FILE_LIST).sha256 == manifest.list_sha256
+        list_sha256 = durable.digest_of_file(folder / FILE_LIST).sha256
     except OSError as error:
         raise BackupError(f"{folder / FILE_LIST} cannot be read: {error.strerror}.") from error
-    if not is_the_list:
-        raise BackupError(f"{folder / FILE_LIST} was changed: it has another SHA-256.")
+    if list_sha256 != manifest.list_sha256:
+        raise BackupError(f"{folder / FILE_LIST} was changed: its SHA-256 digest differs.")
     faults = [fault for item in read_file_list(folder) if (fault := _find_fault(item, folder))]
     if faults:
-        more = (
-            f" And {len(faults) - MAX_NAMED_FILES} more." if len(faults) > MAX_NAMED_FILES else ""
-        )
-        raise BackupError(" ".join(faults[:MAX_NAMED_FILES]) + more)
+        if len(faults) > MAX_NAMED_FAULTS:
+            faults[MAX_NAMED_FAULTS:] = [f"And {len(faults) - MAX_NAMED_FAULTS} more."]
+        raise BackupError(" ".join(faults))
 
 
 def _find_fault(item: BackupFile, folder: Path) -> str:
+    """Return a sentence about a file that is missing or was changed, or ""."""
     path = item.path_in(folder)
     try:
         found = durable.digest_of_file(path)
@@ -191,5 +199,5 @@ def _find_fault(item: BackupFile, folder: Path) -> str:
     if found == (item.sha256, item.size):
         return ""
     if found.size < item.size:
-        return f"{path} was cut: it has {found.size:,} of {item.size:,} bytes."
-    return f"{path} was changed: it has another SHA-256."
+        return f"{path} is truncated: it has {found.size:,} of {item.size:,} bytes."
+    return f"{path} was changed: its SHA-256 digest differs."

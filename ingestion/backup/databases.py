@@ -1,7 +1,8 @@
-"""The database at one moment, while others write: read, copied into a file, and brought back.
+"""Dumps of the database as it was at one moment, while others write, and their restoration.
 
-SQLite by its online backup, PostgreSQL by `pg_dump` and `pg_restore`. Both copy from the very
-snapshot that this thread's connection reads, so that what is looked up beside is of the copy.
+SQLite is copied by its online backup API, PostgreSQL by `pg_dump` and `pg_restore`. Both copy the
+snapshot that the connection of this thread reads, so that rows that are read beside the dump agree
+with it.
 """
 
 import os
@@ -18,59 +19,62 @@ from django.db.migrations.loader import MigrationLoader
 
 from audit.files import durable
 from ingestion.backup.contents import BackupError
-from ingestion.backup.copying import copy_to_file
+from ingestion.backup.durable_copy import copy_to_file
 
-_PAGES = 4_000  # of SQLite's, that are copied before others may have a turn
-_TOLD = 2_000  # characters of what a program complains of
+_PAGES_PER_STEP = 4_000  # pages that SQLite copies before other connections can proceed
+_MAX_ERROR_CHARACTERS = 2_000  # of the error output of a program, from its end
 
 
 def get_vendor() -> str:
-    """Django's word for it."""
+    """Return the vendor in Django's terms."""
     return str(connection.vendor)
 
 
 def get_dump_filename() -> str:
-    """What the copy is called."""
+    """Return the name of the dump's file."""
     return "siteledger.sqlite3" if connection.vendor == "sqlite" else "siteledger.dump"
 
 
 def get_server_version() -> int:
-    """The major version of the database's server; 0 for SQLite."""
+    """Return the major version of the database server; 0 for SQLite."""
     if connection.vendor == "sqlite":
         return 0
     connection.ensure_connection()
-    return int(connection.pg_version // 10_000)  # type: ignore[attr-defined] # PostgreSQL's
+    return int(connection.pg_version // 10_000)  # type: ignore[attr-defined] # only PostgreSQL has it
 
 
 def list_migrations() -> list[str]:
-    """Those of this release, as `audit.0001_...`, in order."""
+    """Return the migrations of this release in order, such as `audit.0001_...`."""
     return sorted(f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or ())
 
 
 def list_unapplied_migrations() -> list[str]:
-    """Migrations of this release that the database does not have. Others it may have, of old."""
+    """Return the migrations of this release that the database does not have.
+
+    The database may have migrations of older releases that this release no longer has.
+    """
     applied = MigrationLoader(connection).applied_migrations or ()
     return sorted({*list_migrations()}.difference(f"{app}.{name}" for app, name in applied))
 
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All that this thread reads inside is of one moment. Nobody waits for it."""
+    """Let all reads of this thread see the same moment, without making others wait."""
     postgresql = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-    # Not `atomic()`: on SQLite that is IMMEDIATE, and would keep all others from writing.
+    # `atomic()` uses IMMEDIATE on SQLite, which would keep all others from writing.
     begin = "BEGIN DEFERRED" if connection.vendor == "sqlite" else postgresql
     try:
         with connection.cursor() as cursor:
             cursor.execute(begin)
-            # The moment is that of the first look.
+            # The snapshot is taken by the first query.
             cursor.execute("SELECT count(*) FROM django_migrations")
         yield
     finally:
-        connection.close()  # which rolls back
+        connection.close()  # this also rolls back
 
 
 def estimate_dump_size() -> int:
-    """Bytes that a copy may take."""
+    """Return how many bytes a dump may need."""
     sqlite = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     postgresql = "SELECT pg_database_size(current_database())"
     with connection.cursor() as cursor:
@@ -79,44 +83,46 @@ def estimate_dump_size() -> int:
 
 
 def dump(target: Path) -> None:
-    """Into a new file. Inside `snapshot()`. Raises BackupProblem."""
+    """Write the database to a new file. Call this inside `snapshot()`. Raises BackupError."""
     target.parent.mkdir()
     if connection.vendor == "sqlite":
         with closing(sqlite3.connect(target)) as copy:
-            # The source is in a transaction: what others write meanwhile does not begin it again.
-            connection.connection.backup(copy, pages=_PAGES)
+            # Because the source is in a transaction, writes of others do not restart the copy.
+            connection.connection.backup(copy, pages=_PAGES_PER_STEP)
         return
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_export_snapshot()")
-        moment = cursor.fetchone()[0]
+        snapshot_id = cursor.fetchone()[0]
     check_program_version("pg_dump", get_server_version())
-    _run("pg_dump", [f"--snapshot={moment}", "--format=custom", f"--file={target}"])
+    _run("pg_dump", [f"--snapshot={snapshot_id}", "--format=custom", f"--file={target}"])
 
 
 def is_empty() -> bool:
+    """Return whether the database has no tables."""
     return not connection.introspection.table_names()
 
 
 def check_server_can_load(made_by: int) -> None:
-    """Raises BackupProblem where a copy that such a server made could not be brought back."""
+    """Raise BackupError if this host cannot load a dump of a server of version `made_by`."""
     if connection.vendor == "postgresql":
         check_program_version("pg_restore", max(get_server_version(), made_by))
 
 
 def load(source: Path) -> None:
-    """Into the empty database: all of it or nothing. Raises BackupProblem."""
+    """Load a dump into the empty database, completely or not at all. Raises BackupError."""
     if connection.vendor == "sqlite":
-        _put(source, Path(connection.settings_dict["NAME"]))
+        _replace_sqlite(source, Path(connection.settings_dict["NAME"]))
         return
-    # Whoever brings it back owns it; who else may do what is given by `roles`, not by the dump.
-    how = ["--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges"]
+    # The role that restores owns the tables. `database_roles` grants the other rights, and not the
+    # dump.
+    options = ["--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges"]
     connection.close()
-    _run("pg_restore", [*how, str(source)])
+    _run("pg_restore", [*options, str(source)])
 
 
-def _put(source: Path, target: Path) -> None:
+def _replace_sqlite(source: Path, target: Path) -> None:
     connection.close()
-    for leftover in ("", "-wal", "-shm"):  # of a database without tables
+    for leftover in ("", "-wal", "-shm"):  # the files of the empty database
         target.with_name(f"{target.name}{leftover}").unlink(missing_ok=True)
     part = target.with_name(f"{target.name}.restoring")
     part.unlink(missing_ok=True)
@@ -126,24 +132,27 @@ def _put(source: Path, target: Path) -> None:
     durable.fsync_folder(target.parent)
 
 
-def check_program_version(program: str, than: int) -> None:
-    """Raises BackupProblem for a program of PostgreSQL that is missing, or older than that."""
+def check_program_version(program: str, min_version: int) -> None:
+    """Raise BackupError if a program of PostgreSQL is missing, or older than this version."""
     path = shutil.which(program)
     if path is None:
         raise BackupError(
-            f"{program} is not installed: sudo apt-get install postgresql-client-{than}."
+            f"{program} is not installed: sudo apt-get install postgresql-client-{min_version}."
         )
-    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 - found on PATH
-    found = re.search(r"\) (\d+)", said.stdout)
-    if found is None or int(found[1]) < than:
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 - found on PATH
+    found = re.search(r"\) (\d+)", done.stdout)
+    if found is None or int(found[1]) < min_version:
         raise BackupError(
-            f"{program} is too old ({said.stdout.strip() or said.stderr.strip()}) for PostgreSQL "
-            f"{than}: sudo apt-get install postgresql-client-{than}."
+            f"{program} is too old ({done.stdout.strip() or done.stderr.strip()}) for PostgreSQL "
+            f"{min_version}: sudo apt-get install postgresql-client-{min_version}."
         )
 
 
 def _run(program: str, options: Sequence[str]) -> None:
-    """The password goes through the environment: everybody can read a command line."""
+    """Run a program of PostgreSQL on the database. Raises BackupError if it fails.
+
+    The password is passed in the environment, because other users can read command lines.
+    """
     args, secrets = connection.client.settings_to_cmd_args_env(connection.settings_dict, [])
     done = subprocess.run(  # noqa: S603 - our own arguments
         [
@@ -159,4 +168,4 @@ def _run(program: str, options: Sequence[str]) -> None:
         check=False,
     )
     if done.returncode:
-        raise BackupError(f"{program} failed: {done.stderr.strip()[-_TOLD:]}")
+        raise BackupError(f"{program} failed: {done.stderr.strip()[-_MAX_ERROR_CHARACTERS:]}")

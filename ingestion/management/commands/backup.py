@@ -13,7 +13,7 @@ from django.db import Error
 
 from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.backup.contents import BackupError
-from ingestion.backup.making import create_backup
+from ingestion.backup.creation import create_backup
 from ingestion.core.errors import StorageUnavailable
 
 NOT_INCLUDED = (
@@ -43,7 +43,8 @@ class Command(BaseCommand):
         manifest = made.manifest
         self.stdout.write(
             f"{made.folder}: {manifest.files:,} files, {manifest.bytes / 1e6:,.1f} MB "
-            f"({made.new:,} new in the archive), and a ledger of {manifest.entries:,} entries.\n"
+            f"({made.new_files:,} new in the archive), and a ledger of {manifest.entries:,} "
+            "entries.\n"
             f"SHA-256 of its manifest, which the ledger contains: {made.sha256}\n{NOT_INCLUDED}"
         )
         if missing := manifest.missing_count:

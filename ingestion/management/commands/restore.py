@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
 from audit.ledger.actors import OPERATIONS, Actor
-from ingestion.backup import restoring
+from ingestion.backup import restoration
 from ingestion.backup.contents import BackupError
 from ingestion.core.errors import StorageUnavailable
 
@@ -36,13 +36,13 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, place: Path, verify_only: bool, **_options: Any) -> None:
         try:
             if verify_only:
-                folder, manifest = restoring.inspect_backup(place.resolve())
+                folder, manifest = restoration.inspect_backup(place.resolve())
                 self.stdout.write(
                     f"{folder}: all {manifest.files:,} files are unchanged since the backup was "
                     f"made, {manifest.began_at}. Only a restore shows that they can be used."
                 )
                 return
-            restored = restoring.restore_backup(
+            restored = restoration.restore_backup(
                 place.resolve(), by=Actor.software("restore", OPERATIONS)
             )
         except (BackupError, StorageUnavailable, OSError, Error) as error:

@@ -1,4 +1,4 @@
-"""A place with documents in every stage, and other machines on which it comes back."""
+"""Fixtures: an installation with documents, and other machines on which it is restored."""
 
 import secrets
 import sys
@@ -12,7 +12,7 @@ from django.db import connection
 
 from audit.ledger.actors import Actor
 from audit.signing import key_rotation
-from ingestion.backup import making
+from ingestion.backup import creation
 from ingestion.intake import registration
 from tests import commands
 from tests.audit.support import sql
@@ -29,7 +29,7 @@ FOLDERS = {
 
 @pytest.fixture(autouse=True)
 def here(settings, tmp_path, transactional_db):
-    """A ledger with a key, and folders of its own."""
+    """Give the installation a ledger with a key and its own folders."""
     for name, folder in FOLDERS.items():
         setattr(settings, name, tmp_path / "here" / folder)
     key_rotation.create_key(by=Actor.software("tests", "operations"))
@@ -48,7 +48,7 @@ def site():
 
 @pytest.fixture
 def filed(site, tmp_path):
-    """Hashes of three documents on file."""
+    """Return the digests of three documents on file."""
     hashes = [stored(tmp_path, f"%PDF {number}".encode()) for number in range(3)]
     for number, sha256 in enumerate(hashes):
         make_filed(site, f"doc-{number}", sha256)
@@ -57,18 +57,18 @@ def filed(site, tmp_path):
 
 @pytest.fixture
 def waiting(site):
-    """An upload that nobody has taken up."""
+    """Return an uploaded document that no worker has claimed."""
     content = ContentFile(b"%PDF-1.7", "letter.pdf")
     file = registration.UploadedDocument("letter.pdf", "irb-approval", "", content)
     user = make_user(sites=(site,))
-    put_on_record()  # the command verifies what it brings back
+    put_on_record()  # the command verifies what it restores
     packet = registration.register_upload(site=site, user=user, files=[file])
     return packet.documents.get()
 
 
 @pytest.fixture
 def elsewhere(settings, tmp_path):
-    """Other machines: an empty database and empty folders, for what is done inside."""
+    """Return a context manager in which database and folders are those of an empty machine."""
 
     @contextmanager
     def elsewhere():
@@ -96,7 +96,7 @@ def _other_database(name, folder):
     else:
         name = str(folder / "siteledger.sqlite3")
     connection.close()
-    connection.settings_dict["NAME"] = name  # threads share it
+    connection.settings_dict["NAME"] = name  # all threads share this dictionary
     try:
         yield
     finally:
@@ -107,24 +107,24 @@ def _other_database(name, folder):
 
 
 @pytest.fixture
-def at_the_moment(monkeypatch):
-    """Has something done by somebody else while the backup reads its moment of the database."""
+def during_snapshot(monkeypatch):
+    """Return a function that lets another connection act while a backup reads its snapshot."""
 
-    def at_the_moment(act):
-        look = making._of_the_moment
+    def during_snapshot(act):
+        read_facts = creation._read_snapshot_facts
 
-        def look_and_let_others_work():
-            told = look()
+        def read_facts_and_act():
+            facts = read_facts()
             in_a_thread(act)
-            return told
+            return facts
 
-        monkeypatch.setattr(making, "_of_the_moment", look_and_let_others_work)
+        monkeypatch.setattr(creation, "_read_snapshot_facts", read_facts_and_act)
 
-    return at_the_moment
+    return during_snapshot
 
 
 def in_a_thread(act):
-    """On a connection of its own. What it raises is raised here."""
+    """Call a function on its own connection. Its exceptions are raised here."""
 
     def run():
         try:
@@ -137,7 +137,7 @@ def in_a_thread(act):
 
 
 def run(command, *arguments):
-    """Its exit code. What it complains of is printed, with the rest of what it says."""
+    """Run a command, print its error output as well, and return its exit code."""
     code, complaint = commands.run(command, *arguments)
     sys.stdout.write(f"{complaint}\n")
     return code

@@ -1,4 +1,4 @@
-"""What is in a backup that was made while others worked, and what is said of what is not."""
+"""Tests of backups that are created while others work: their contents, and missing files."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from django.db import connection
 from audit.files import durable
 from audit.ledger import queries
 from audit.signing import anchors, checkpoints
-from ingestion.backup import contents, making
+from ingestion.backup import contents, creation
 from ingestion.backup.contents import BackupError, BackupFile, BackupFileKind
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
@@ -43,7 +43,7 @@ def listed(target, kind):
     return {item.name: item for item in contents.read_file_list(folder) if item.kind is kind}
 
 
-def test_all_that_was_received_is_in_it(target, filed, waiting, capsys):
+def test_a_backup_contains_all_received_files(target, filed, waiting, capsys):
     assert run("backup", target) == 0
     folder, manifest = made(target)
     assert set(listed(target, BackupFileKind.ARCHIVE)) == set(filed)
@@ -55,7 +55,7 @@ def test_all_that_was_received_is_in_it(target, filed, waiting, capsys):
     contents.verify_files(folder, manifest)
 
 
-def test_it_is_on_record_with_the_hash_of_its_manifest(target, filed):
+def test_a_backup_is_recorded_with_the_digest_of_its_manifest(target, filed):
     run("backup", target)
     folder, manifest = made(target)
     (entry,) = queries.timeline(f"backup:{folder.name}")
@@ -66,14 +66,14 @@ def test_it_is_on_record_with_the_hash_of_its_manifest(target, filed):
     assert queries.last_entry()[0] == manifest.entries + 1
 
 
-def test_others_read_nothing_of_it(target, filed):
+def test_other_users_cannot_read_a_backup(target, filed):
     run("backup", target)
     assert stat.S_IMODE(target.stat().st_mode) == 0o700
 
 
-def test_others_write_meanwhile_and_it_is_of_one_moment(target, filed, at_the_moment, elsewhere):
+def test_a_backup_is_of_one_moment_while_others_write(target, filed, during_snapshot, elsewhere):
     before = queries.last_entry()
-    at_the_moment(lambda: write(subject="file:later"))
+    during_snapshot(lambda: write(subject="file:later"))
     assert run("backup", target) == 0
     assert queries.timeline("file:later")
     _, manifest = made(target)
@@ -84,7 +84,7 @@ def test_others_write_meanwhile_and_it_is_of_one_moment(target, filed, at_the_mo
 
 
 def archive_it(document, folder):
-    """What a worker does with an upload: it is on file, and its bytes leave the spool."""
+    """File an upload as a worker does: its file leaves the spool."""
     (lease,) = leases.claim_due_chunks(8, by="here:1:1", urgent=True)
     sha256 = stored(folder, b"%PDF-1.7")
     steps.start_checking(document.pk, lease.lease_id, sha256=sha256, size=8)
@@ -92,10 +92,10 @@ def archive_it(document, folder):
     spool.drop_upload(document.spooled)
 
 
-def test_an_upload_that_is_archived_meanwhile_waits_in_it_as_before(
-    target, waiting, tmp_path, at_the_moment, elsewhere
+def test_an_upload_that_is_archived_meanwhile_is_waiting_in_the_backup(
+    target, waiting, tmp_path, during_snapshot, elsewhere
 ):
-    at_the_moment(lambda: archive_it(waiting, tmp_path))
+    during_snapshot(lambda: archive_it(waiting, tmp_path))
     assert run("backup", target) == 0
     assert not spool.get_path(waiting.spooled).exists()
     (upload,) = listed(target, BackupFileKind.SPOOL).values()
@@ -107,15 +107,15 @@ def test_an_upload_that_is_archived_meanwhile_waits_in_it_as_before(
         assert spool.get_path(waiting.spooled).read_bytes() == b"%PDF-1.7"
 
 
-def test_a_checkpoint_that_is_signed_meanwhile_is_not_in_it(
-    target, filed, at_the_moment, here, elsewhere
+def test_a_checkpoint_that_is_signed_meanwhile_is_not_in_the_backup(
+    target, filed, during_snapshot, here, elsewhere
 ):
     def sign():
         write(subject="file:later")
         checkpoints.sign_all()
         assert anchors.anchor_all() == []
 
-    at_the_moment(sign)
+    during_snapshot(sign)
     run("backup", target)
     folder, _ = made(target)
     kept = (folder / "anchors" / "checkpoints.log").read_text()
@@ -125,14 +125,14 @@ def test_a_checkpoint_that_is_signed_meanwhile_is_not_in_it(
         assert run("restore", target) == 0
 
 
-def test_a_file_of_a_draft_is_in_it(target, waiting):
+def test_a_backup_contains_files_of_drafts(target, waiting):
     draft = drafts.begin_draft(waiting.batch.submitted_by, "form")
     file, _ = drafts.add_file(draft, "cv.pdf", ContentFile(b"%PDF draft", "cv.pdf"))
     run("backup", target)
     assert set(listed(target, BackupFileKind.SPOOL)) == {waiting.spooled, file.spooled}
 
 
-def test_a_broken_ledger_is_copied_as_it_is_and_restoring_says_so(target, filed, elsewhere, capsys):
+def test_a_broken_ledger_is_copied_and_reported_when_restored(target, filed, elsewhere, capsys):
     (body,) = sql("SELECT body FROM audit_entry WHERE seq = 2")[0]
     with guards_down():
         sql("UPDATE audit_entry SET body = %s WHERE seq = 2", body.replace("ops", "qa"))
@@ -141,10 +141,10 @@ def test_a_broken_ledger_is_copied_as_it_is_and_restoring_says_so(target, filed,
         sql("UPDATE audit_entry SET body = %s WHERE seq = 2", body)
     with elsewhere():
         assert run("restore", target) == 1
-    assert "The ledger does not hold: Entry 2:" in capsys.readouterr().out
+    assert "The ledger is not intact: Entry 2:" in capsys.readouterr().out
 
 
-def test_bytes_that_came_for_an_open_packet_are_in_it(target, site):
+def test_a_backup_contains_the_files_of_open_packets(target, site):
     content = b"%PDF to come in parts"
     sha256 = hashlib.sha256(content).hexdigest()
     files = [
@@ -158,7 +158,7 @@ def test_bytes_that_came_for_an_open_packet_are_in_it(target, site):
     assert set(listed(target, BackupFileKind.SPOOL)) == {whole.spooled, begun.parts.get().spooled}
 
 
-def test_the_next_one_copies_only_what_is_new(target, filed, tmp_path, capsys):
+def test_the_next_backup_copies_only_new_archived_files(target, filed, tmp_path, capsys):
     run("backup", target)
     pool = {path: path.stat().st_ino for path in target.glob("archive/*/*/*")}
     new = stored(tmp_path, b"%PDF new")
@@ -170,14 +170,14 @@ def test_the_next_one_copies_only_what_is_new(target, filed, tmp_path, capsys):
     assert len(backups(target)) == 2
 
 
-def test_what_the_archive_has_lost_since_stays_in_it(target, filed):
+def test_a_file_that_the_archive_lost_later_stays_in_the_backup(target, filed):
     run("backup", target)
     get_archive().path_of(filed[0]).unlink()
     assert run("backup", target) == 0
     assert filed[0] in listed(target, BackupFileKind.ARCHIVE)
 
 
-def test_a_file_that_is_missing_or_changed_is_named_and_the_rest_is_kept(target, filed, capsys):
+def test_missing_and_changed_files_are_named_and_the_others_are_copied(target, filed, capsys):
     get_archive().path_of(filed[0]).unlink()
     changed = get_archive().path_of(filed[1])
     changed.chmod(0o644)
@@ -189,39 +189,39 @@ def test_a_file_that_is_missing_or_changed_is_named_and_the_rest_is_kept(target,
     assert filed[0] in capsys.readouterr().err
 
 
-def test_an_upload_that_is_nowhere_is_named(target, waiting):
+def test_a_missing_upload_is_named(target, waiting):
     spool.drop_upload(waiting.spooled)
     assert run("backup", target) == 1
     _, manifest = made(target)
     assert list(manifest.missing) == [f"spool/{waiting.spooled}"]
 
 
-def test_without_room_nothing_is_copied(target, filed, monkeypatch, capsys):
-    monkeypatch.setattr(making, "MIN_FREE_BYTES_AFTER", 10**18)
+def test_nothing_is_copied_without_enough_disk_space(target, filed, monkeypatch, capsys):
+    monkeypatch.setattr(creation, "MIN_FREE_BYTES_AFTER", 10**18)
     assert run("backup", target) == 2
-    assert "Make room, or name another disk. Nothing was copied." in capsys.readouterr().out
+    assert "Free some space, or name another disk. Nothing was copied." in capsys.readouterr().out
     assert [path.name for path in target.iterdir()] == [".lock"]
 
 
-def test_a_database_that_waits_for_migrations_is_for_its_own_release_to_copy(target, capsys):
+def test_a_database_with_unapplied_migrations_is_refused(target, capsys):
     rename = "UPDATE django_migrations SET name = %s WHERE app = 'sessions' AND name = %s"
     sql(rename, "0000_of_another_release", "0001_initial")
     try:
         assert run("backup", target) == 2
     finally:
         sql(rename, "0001_initial", "0000_of_another_release")
-    assert "sessions.0001_initial waits for `migrate`" in capsys.readouterr().out
+    assert "the migration sessions.0001_initial has not been applied" in capsys.readouterr().out
 
 
-def test_two_at_once_in_one_place_are_refused(target, capsys):
+def test_two_backups_at_once_in_one_folder_are_refused(target, capsys):
     target.mkdir()
     with contents.lock_target(target):
         assert run("backup", target) == 2
-    assert f"Another backup is being made in {target}." in capsys.readouterr().out
+    assert f"Another backup is being created in {target}." in capsys.readouterr().out
 
 
-def test_one_that_was_killed_leaves_nothing_that_looks_finished(target, filed, settings):
-    stuck = get_archive().path_of("ff" * 32)  # reading it has no end
+def test_a_killed_backup_leaves_no_finished_backup(target, filed, settings):
+    stuck = get_archive().path_of("ff" * 32)  # reading it never ends
     stuck.parent.mkdir(parents=True)
     os.mkfifo(stuck)
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "backup", str(target)]
@@ -229,7 +229,7 @@ def test_one_that_was_killed_leaves_nothing_that_looks_finished(target, filed, s
     eventually(lambda: len(list(target.glob("archive/*/*/*"))) == 3)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    with pytest.raises(BackupError, match="holds no finished backup"):
+    with pytest.raises(BackupError, match="contains no finished backup"):
         contents.find_backup(target)
     stuck.unlink()
     assert run("backup", target) == 0
@@ -239,7 +239,7 @@ def test_one_that_was_killed_leaves_nothing_that_looks_finished(target, filed, s
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", "/etc/passwd", "a/../../b", ".lock", "a\nb", "a/"]
 )
-def test_a_list_that_leads_out_of_its_folder_is_refused(name):
+def test_a_file_name_that_leads_out_of_the_folder_is_refused(name):
     line = json.dumps({"kind": "spool", "name": name, "sha256": "0" * 64, "size": 1})
     with pytest.raises(ValueError, match="not a name"):
         BackupFile.parse(line)
@@ -255,7 +255,7 @@ VERSION = '[ "$1" = --version ] && exec /usr/bin/pg_dump --version'
 
 @pytest.fixture
 def pg_dump(tmp_path, monkeypatch):
-    """A program of that name, found first."""
+    """Return a function that installs a program of that name before all others."""
 
     def pg_dump(script):
         program = tmp_path / "bin" / "pg_dump"
@@ -276,14 +276,14 @@ def test_an_older_pg_dump_is_refused_with_what_to_install(target, pg_dump, capsy
 
 
 @postgresql_only
-def test_a_missing_pg_dump_is_told(target, monkeypatch, tmp_path, capsys):
+def test_a_missing_pg_dump_is_reported(target, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert run("backup", target) == 2
     assert "pg_dump is not installed" in capsys.readouterr().out
 
 
 @postgresql_only
-def test_the_password_is_on_no_command_line(target, pg_dump, tmp_path, monkeypatch):
+def test_the_password_is_not_on_the_command_line(target, pg_dump, tmp_path, monkeypatch):
     monkeypatch.setitem(connection.settings_dict, "PASSWORD", "only for tests")
     seen = tmp_path / "seen"
     pg_dump(
@@ -298,7 +298,7 @@ def test_the_password_is_on_no_command_line(target, pg_dump, tmp_path, monkeypat
 
 
 @postgresql_only
-def test_what_pg_dump_complains_of_is_told(target, pg_dump, capsys):
+def test_errors_of_pg_dump_are_reported(target, pg_dump, capsys):
     pg_dump(f'{VERSION}\necho "disk on fire" >&2; exit 1')
     assert run("backup", target) == 2
     assert "pg_dump failed: disk on fire" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The disaster drill: the machine is lost in the middle of the work, and another one goes on."""
+"""The disaster drill: a machine is lost during its work, and another one continues."""
 
 import subprocess
 import sys
@@ -31,13 +31,13 @@ pytestmark = [
 ]
 
 
-def all_is_well():
+def assert_intact():
     assert_filed_once()
     assert archive_verification.verify_parts(asked_by="system:tests").intact
     assert verify_ledger().intact
 
 
-def test_what_waited_when_the_backup_was_made_goes_on_elsewhere(
+def test_documents_that_waited_during_the_backup_continue_elsewhere(
     target, filed, waiting, elsewhere, settings
 ):
     assert run("backup", target) == 0
@@ -47,12 +47,12 @@ def test_what_waited_when_the_backup_was_made_goes_on_elsewhere(
             eventually(lambda: Document.objects.get(pk=waiting.pk).settled_at)
         waiting.refresh_from_db()
         assert waiting.sha256 == waiting.expected_sha256
-        all_is_well()
+        assert_intact()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_a_machine_that_is_lost_at_work_is_made_again_from_a_backup_of_that_time(
+def test_a_machine_that_is_lost_at_work_is_restored_from_a_backup(
     target, elsewhere, settings, tmp_path
 ):
     today = timezone.now().date()
@@ -74,7 +74,7 @@ def test_a_machine_that_is_lost_at_work_is_made_again_from_a_backup_of_that_time
             with worker_host(settings):
                 eventually(lambda: is_completed(batch), seconds=180)
             assert_outcomes(corpus, batch)
-            all_is_well()
+            assert_intact()
 
 
 def submitted(corpus, portal, folder):

@@ -1,4 +1,4 @@
-"""Where archive and spool are in S3, a backup has their files as well, and gives them back."""
+"""Tests of backups and restorations whose archive and spool are in S3."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def in_buckets(s3, monkeypatch, settings, here):
     return lambda: in_s3(s3, monkeypatch, settings)
 
 
-def test_all_that_was_received_is_back_in_other_buckets(
+def test_all_received_files_are_restored_into_other_buckets(
     in_buckets, target, request, elsewhere, tmp_path, capsys
 ):
     in_buckets()

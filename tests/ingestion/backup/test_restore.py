@@ -1,4 +1,4 @@
-"""What comes back is what was, and is proved to be; what is not whole does not come back."""
+"""Tests of restorations: of complete backups, and of backups that are damaged or do not fit."""
 
 import json
 import os
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.requirement("R31")
 
 @pytest.fixture
 def kept(target, filed, waiting):
-    """A backup of documents on file and one that waits."""
+    """Return a backup with documents on file and one that waits."""
     assert run("backup", target) == 0
     return backups(target)[-1]
 
@@ -40,7 +40,7 @@ def below(folder):
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_on_another_machine_all_of_it_is_back(kept, filed, waiting, elsewhere, capsys):
+def test_everything_is_restored_on_another_machine(kept, filed, waiting, elsewhere, capsys):
     with elsewhere():
         assert run("restore", kept.parent) == 0
         assert "Ledger and archive are intact. Start the workers" in capsys.readouterr().out
@@ -50,7 +50,7 @@ def test_on_another_machine_all_of_it_is_back(kept, filed, waiting, elsewhere, c
         assert verify_ledger().intact
 
 
-def test_it_is_on_record_with_where_the_ledger_ended(kept, elsewhere):
+def test_a_restoration_is_recorded_with_the_head_of_the_ledger(kept, elsewhere):
     manifest = contents.BackupManifest.read(kept)
     with elsewhere():
         run("restore", kept)
@@ -60,7 +60,7 @@ def test_it_is_on_record_with_where_the_ledger_ended(kept, elsewhere):
         assert (entry.detail["lost"], entry.detail["findings"]) == (0, [])
 
 
-def test_the_database_refuses_afterwards_what_it_refused_before(kept, elsewhere):
+def test_the_triggers_of_the_ledger_are_restored(kept, elsewhere):
     with elsewhere():
         run("restore", kept)
         assert append_only.missing_triggers(connection) == []
@@ -68,11 +68,11 @@ def test_the_database_refuses_afterwards_what_it_refused_before(kept, elsewhere)
             sql("UPDATE audit_entry SET event = 'another'")
 
 
-def test_checkpoints_are_signed_and_anchored_again_with_the_key_beside(kept, elsewhere, settings):
+def test_checkpoints_are_signed_and_anchored_after_the_key_is_restored(kept, elsewhere, settings):
     key = settings.AUDIT_KEY_FILE
     with elsewhere():
         run("restore", kept)
-        settings.AUDIT_KEY_FILE = key  # which ops kept elsewhere
+        settings.AUDIT_KEY_FILE = key  # operations kept the key in another place
         write(subject="file:later")
         checkpoints.sign_all()
         assert anchors.anchor_all() == []
@@ -90,15 +90,18 @@ def change(path):
     path.write_bytes(content)
 
 
-def restated(folder, **columns):
-    """The manifest with something else in it."""
+def restate(folder, **columns):
+    """Change fields of the manifest."""
     path = folder / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | columns))
 
 
 FAULTS = {
-    "a cut dump": (lambda kept: cut(database(kept)), "was cut: it has"),
-    "a changed dump": (lambda kept: change(database(kept)), "was changed: it has another SHA-256"),
+    "a cut dump": (lambda kept: cut(database(kept)), "is truncated: it has"),
+    "a changed dump": (
+        lambda kept: change(database(kept)),
+        "was changed: its SHA-256 digest differs",
+    ),
     "a missing dump": (lambda kept: database(kept).unlink(), "is missing."),
     "a missing file": (
         lambda kept: next(kept.parent.glob("archive/*/*/*")).unlink(),
@@ -106,50 +109,56 @@ FAULTS = {
     ),
     "a changed file": (
         lambda kept: change(next(kept.parent.glob("archive/*/*/*"))),
-        "was changed: it has another SHA-256",
+        "was changed: its SHA-256 digest differs",
     ),
     "a missing upload": (lambda kept: next(kept.glob("spool/*/*")).unlink(), "is missing."),
     "a changed list": (lambda kept: cut(kept / "files.ndjson"), "files.ndjson was changed"),
     "a missing list": (lambda kept: (kept / "files.ndjson").unlink(), "cannot be read"),
-    "no manifest": (lambda kept: (kept / "manifest.json").unlink(), "it was not finished"),
+    "no manifest": (lambda kept: (kept / "manifest.json").unlink(), "the backup was not finished"),
     "half a manifest": (lambda kept: cut(kept / "manifest.json"), "cannot be read"),
     "another format": (
-        lambda kept: restated(kept, format="siteledger-backup/9"),
+        lambda kept: restate(kept, format="siteledger-backup/9"),
         "Restore it with the release that made it",
     ),
     "another release": (
-        lambda kept: restated(kept, migrations=["audit.0099_of_tomorrow"], software="9.9"),
+        lambda kept: restate(kept, migrations=["audit.0099_of_tomorrow"], software="9.9"),
         "made by another release (9.9)",
     ),
-    "another ledger": (lambda kept: restated(kept, trail="other"), "AUDIT_TRAIL is another one"),
-    "another database": (lambda kept: restated(kept, database="oracle"), "is of oracle, and"),
-    "no room": (lambda kept: restated(kept, bytes=10**18), "MB free, and the backup takes"),
+    "another ledger": (
+        lambda kept: restate(kept, trail="other"),
+        "AUDIT_TRAIL names another one",
+    ),
+    "another database": (
+        lambda kept: restate(kept, database="oracle"),
+        "is of oracle, but",
+    ),
+    "no room": (lambda kept: restate(kept, bytes=10**18), "MB free, but the backup needs"),
 }
 
 
-def test_what_is_not_whole_or_not_ours_is_refused_and_nothing_is_written(kept, elsewhere, capsys):
+def test_a_damaged_or_unfit_backup_is_refused_and_nothing_is_written(kept, elsewhere, capsys):
     with elsewhere() as folder:
-        for number, (spoil, told) in enumerate(FAULTS.values()):
-            spoiled = folder.parent / f"spoiled-{number}"  # beside a pool of its own
+        for number, (spoil, message) in enumerate(FAULTS.values()):
+            spoiled = folder.parent / f"spoiled-{number}"  # with its own pool
             shutil.copytree(kept.parent, spoiled)
             spoil(spoiled / kept.name)
-            assert run("restore", spoiled / kept.name) == 2, told
-            said = capsys.readouterr().out
-            assert said.startswith("Not restored: ")
-            assert told in said
+            assert run("restore", spoiled / kept.name) == 2, message
+            output = capsys.readouterr().out
+            assert output.startswith("Not restored: ")
+            assert message in output
         assert connection.introspection.table_names() == []
         assert {path.name.partition("-")[0] for path in below(folder)} <= {"siteledger.sqlite3"}
 
 
-def test_a_damaged_one_is_not_passed_over_for_an_older_one(kept, elsewhere, capsys):
+def test_a_damaged_newest_backup_is_not_replaced_by_an_older_one(kept, elsewhere, capsys):
     run("backup", kept.parent)
     (backups(kept.parent)[-1] / "manifest.json").unlink()
     with elsewhere():
         assert run("restore", kept.parent) == 2
-    assert "Name another one." in capsys.readouterr().out
+    assert "Name another backup." in capsys.readouterr().out
 
 
-def test_nothing_is_brought_back_over_what_is_there(kept, elsewhere, capsys):
+def test_a_backup_is_not_restored_over_existing_files(kept, elsewhere, capsys):
     with elsewhere() as folder:
         for name in (f"archive/ab/cd/{'ab' * 32}", "spool/uploads/1"):
             there = folder / name
@@ -161,21 +170,24 @@ def test_nothing_is_brought_back_over_what_is_there(kept, elsewhere, capsys):
             there.unlink()
 
 
-def test_nor_into_a_database_with_tables(kept, elsewhere, capsys):
+def test_a_backup_is_not_restored_into_a_database_with_tables(kept, elsewhere, capsys):
     with elsewhere():
         sql("CREATE TABLE of_somebody (id integer)")
         assert run("restore", kept) == 2
         assert connection.introspection.table_names() == ["of_somebody"]
-    assert "has tables: a backup comes into an empty one" in capsys.readouterr().out
+    assert (
+        "has tables. A backup can only be restored into an empty database."
+        in capsys.readouterr().out
+    )
 
 
-def test_nor_over_what_runs_here(kept, capsys):
+def test_a_backup_is_not_restored_into_its_own_installation(kept, capsys):
     assert run("restore", kept) == 2
     assert "has tables" in capsys.readouterr().out
 
 
 @pytest.mark.requirement("R05")
-def test_entries_that_only_the_anchors_know_are_told_loudly_and_on_record(
+def test_entries_that_only_the_anchors_cover_are_reported_and_recorded(
     kept, here, elsewhere, settings, capsys
 ):
     for number in range(7):
@@ -188,12 +200,12 @@ def test_entries_that_only_the_anchors_know_are_told_loudly_and_on_record(
         settings.ANCHOR_DIR = survived
         assert run("restore", kept) == 1
         out = capsys.readouterr().out
-        assert f"THE ANCHORS KNOW {lost:,} ENTRIES THAT THIS BACKUP DOES NOT HAVE" in out
-        assert "stays as it is: it may know more" in out
+        assert f"THE ANCHORS COVER {lost:,} ENTRIES THAT THIS BACKUP DOES NOT HAVE" in out
+        assert "It was not replaced, because it may contain newer checkpoints." in out
         (entry,) = queries.timeline(f"backup:{kept.name}")
         assert entry.detail["lost"] == lost
         assert not verify_ledger().intact
-        # What operations.md says: the old anchors are kept apart, as evidence.
+        # As docs/operations.md says, the old anchors are kept apart as evidence.
         settings.ANCHOR_DIR = here.parent / "new-anchors"
         for item in (kept / "anchors").iterdir():
             settings.ANCHOR_DIR.mkdir(exist_ok=True)
@@ -205,30 +217,33 @@ def test_anchors_that_cannot_be_read_are_a_finding(kept, elsewhere, settings, ca
     with elsewhere():
         (settings.ANCHOR_DIR / "checkpoints.log").mkdir(parents=True)
         assert run("restore", kept) == 1
-    assert "nobody knows whether the backup has all that was signed" in capsys.readouterr().out
+    assert (
+        "It is not known whether the backup has all entries that were signed."
+        in capsys.readouterr().out
+    )
 
 
-def test_what_was_missing_from_the_beginning_is_told(target, filed, elsewhere, capsys):
+def test_files_that_were_missing_in_the_backup_are_reported(target, filed, elsewhere, capsys):
     get_archive().path_of(filed[0]).unlink()
     run("backup", target)
     with elsewhere():
         assert run("restore", target) == 1
         out = capsys.readouterr().out
-        assert "1 files were missing when the backup was made" in out
+        assert "1 files were missing when the backup was created" in out
         assert "1 files of the archive are missing." in out
         assert queries.timeline(f"file:{filed[0]}")
 
 
-def test_a_backup_can_be_looked_at_without_bringing_it_back(kept, capsys):
+def test_a_backup_can_be_verified_without_a_restoration(kept, capsys):
     assert run("restore", kept, "--verify-only") == 0
     assert "files are unchanged since the backup was made" in capsys.readouterr().out
     cut(database(kept))
     assert run("restore", kept, "--verify-only") == 2
 
 
-def test_a_place_without_a_backup_is_told(tmp_path, capsys):
+def test_a_folder_without_a_backup_is_reported(tmp_path, capsys):
     assert run("restore", tmp_path / "nowhere") == 2
-    assert "holds no finished backup" in capsys.readouterr().out
+    assert "contains no finished backup" in capsys.readouterr().out
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite needs no other program")
@@ -241,7 +256,7 @@ def test_without_pg_restore_nothing_is_written(kept, elsewhere, monkeypatch, tmp
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite's file is renamed")
-def test_a_database_that_fails_half_way_has_nothing_of_it(kept, elsewhere, capsys):
+def test_a_failed_load_leaves_the_database_empty(kept, elsewhere, capsys):
     with elsewhere():
         sql("CREATE VIEW django_session AS SELECT 1")
         assert run("restore", kept) == 2
@@ -250,7 +265,7 @@ def test_a_database_that_fails_half_way_has_nothing_of_it(kept, elsewhere, capsy
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no roles")
-def test_two_roles_are_two_roles_afterwards(kept, elsewhere, settings):
+def test_the_rights_of_two_roles_are_restored(kept, elsewhere, settings):
     with ExitStack() as stack:
         stack.enter_context(elsewhere())
         owner = dict(connection.settings_dict)
@@ -266,7 +281,7 @@ def test_two_roles_are_two_roles_afterwards(kept, elsewhere, settings):
         write(subject="file:later")
 
 
-def test_the_command_works_from_a_shell_and_names_who_gave_it(kept, elsewhere, settings):
+def test_the_command_works_in_a_shell_and_records_its_user(kept, elsewhere, settings):
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "restore", str(kept)]
     with elsewhere():
         connection.close()

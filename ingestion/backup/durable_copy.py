@@ -1,4 +1,4 @@
-"""Bytes on their way into a backup and out of it: hashed as they go. No Django models."""
+"""Copies of files for backups: hashed while they are copied. This module uses no models."""
 
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ BLOCK_BYTES = 1 << 20  # bytes in memory at a time
 
 
 def copy_to_file(source: IO[bytes], target: Path) -> FileDigest:
-    """All of it into a new file, durable when this returns. Raises OSError."""
+    """Copy `source` to a new file, which is durable when this returns. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("xb") as out:
         written = durable.write_chunks(out, iter(partial(source.read, BLOCK_BYTES), b""))
