@@ -1,7 +1,8 @@
-"""The zip file of a certified copy. The same signature and bytes give the same file.
+"""The zip package of a certified copy. The same signature and bytes always give the same package.
 
-Nothing is compressed, so that no version of a library decides what it looks like; nothing but the
-certificate is in memory. What the certificate says of the copy is read back from the package.
+Nothing is compressed, so that the result does not depend on the version of a library. Only the
+certificate is held in memory. The digests that the certificate prints are read back from the
+package.
 """
 
 import re
@@ -23,63 +24,70 @@ from audit.ledger.chain import expect
 from audit.ledger.queries import Recorded
 from ingestion.certified_copies import certificate
 
-BLOCK_BYTES = 1 << 20  # bytes
+BLOCK_BYTES = 1 << 20  # bytes that are read at a time
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-_UNFIT = re.compile(r"[\x00-\x1f\x7f/\\:]")  # in the name of a file that is unpacked anywhere
-_OF_THE_LINE = ("trail", "site", "doc_id", "sha256", "correlation_id", "rules", "schema_version")
+# Characters that a file name must not have, because the package may be unpacked on any system.
+_UNSAFE_CHARACTERS = re.compile(r"[\x00-\x1f\x7f/\\:]")
+# Fields of the ledger entry that document.json repeats.
+_ENTRY_FIELDS = ("trail", "site", "doc_id", "sha256", "correlation_id", "rules", "schema_version")
 
 
 class PackageMismatch(Exception):
-    """What came out of the archive, or went into the package, is not what was filed."""
+    """The bytes from the archive, or in the package, are not those that were filed."""
 
 
 def write_zip(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
-    """Raises NotTheSame, and BrokenChain for an entry of the document that does not hold."""
+    """Write the package of a signed certification to `target`.
+
+    Raises PackageMismatch if the original was changed, and BrokenChain if the hash chain of the
+    document's entries is broken or does not end with the certification.
+    """
     with ZipFile(target, "w") as package:
-        add = partial(_add, package, certified.occurred_at)
-        last, since = deque[LedgerLine](maxlen=1), DocumentChanges()
-        trail_ = add("trail.ndjson", _trail(certified, last, since))
-        line = _certification(certified, last)
-        facts = _facts(line)
-        document = add("document.json", [orjson.dumps(facts, option=_JSON)])
-        name = f"original/{_UNFIT.sub('_', facts['file'])}"
-        archived = add(name, _blocks(original))
+        add = partial(_add_file, package, certified.occurred_at)
+        last, changes = deque[LedgerLine](maxlen=1), DocumentChanges()
+        trail_digest = add("trail.ndjson", _read_trail(certified, last, changes))
+        expect(
+            certified.seq,
+            "it is not among those of its document",
+            [certified.hash],
+            [line.hash for line in last],
+        )
+        line = last[0]
+        # The facts are those that were signed. The rows may have changed since.
+        facts: dict[str, Any] = {name: line.fields[name] for name in _ENTRY_FIELDS}
+        facts |= orjson.loads(line.detail)["document"]
+        document_digest = add("document.json", [orjson.dumps(facts, option=_JSON)])
+        name = f"original/{_UNSAFE_CHARACTERS.sub('_', facts['file'])}"
+        archived = add(name, _read_blocks(original))
         with package.open(name) as file:
-            copy = durable.digest_of_chunks(_blocks(file))
+            copy = durable.digest_of_chunks(_read_blocks(file))
         if not line.fields["sha256"] == archived.sha256 == copy.sha256:
             raise PackageMismatch(certified.subject)
-        files = {name: copy, "trail.ndjson": trail_, "document.json": document}
-        drawn = certificate.render_certificate(line, facts, archived, files, since=str(since))
-        add("certificate.pdf", [drawn])
+        files = {name: copy, "trail.ndjson": trail_digest, "document.json": document_digest}
+        pdf = certificate.render_certificate(line, facts, archived, files, since=str(changes))
+        add("certificate.pdf", [pdf])
 
 
-def _trail(certified: Recorded, last: deque[LedgerLine], since: DocumentChanges) -> Iterator[bytes]:
-    """The lines of all versions of the document, up to the one that certifies."""
+def _read_trail(
+    certified: Recorded, last: deque[LedgerLine], changes: DocumentChanges
+) -> Iterator[bytes]:
+    """Yield the ledger lines of all versions of the document, up to the certification.
+
+    Each line is also passed on to `last` and `changes`.
+    """
     for line in trail.read_document_lines(certified.site, certified.doc_id, certified.seq):
         last.append(line)
-        since.see(line, orjson.loads(line.detail) if line.detail else {})
+        changes.see(line, orjson.loads(line.detail) if line.detail else {})
         yield line.text.encode() + b"\n"
 
 
-def _certification(certified: Recorded, last: deque[LedgerLine]) -> LedgerLine:
-    found = [line.hash for line in last]
-    expect(certified.seq, "it is not among those of its document", [certified.hash], found)
-    return last[0]
-
-
-def _facts(line: LedgerLine) -> dict[str, Any]:
-    """As they were when it was signed, whatever the rows say today."""
-    said: dict[str, Any] = orjson.loads(line.detail)["document"]
-    return {name: line.fields[name] for name in _OF_THE_LINE} | said
-
-
-def _add(package: ZipFile, at: datetime, name: str, blocks: Iterable[bytes]) -> FileDigest:
-    """What was written."""
+def _add_file(package: ZipFile, at: datetime, name: str, blocks: Iterable[bytes]) -> FileDigest:
+    """Add a file to the package, and return the digest of the bytes that were written."""
     info = ZipInfo(name, at.timetuple()[:6])
     info.external_attr = 0o644 << 16
     with package.open(info, "w", force_zip64=True) as member:
         return durable.write_chunks(member, blocks)
 
 
-def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+def _read_blocks(file: IO[bytes]) -> Iterator[bytes]:
     return iter(partial(file.read, BLOCK_BYTES), b"")
