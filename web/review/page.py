@@ -54,7 +54,7 @@ def review_page(request: SignedIn, pk: int) -> HttpResponse:
         "pages": pages,
         "page_numbers": range(1, pages + 1),
         "zoom": zoom,
-        "page_image": build_page_image(request.user, document, findings, number, zoom),
+        "current_image": build_page_image(request.user, document, findings, number, zoom),
         "findings": describe_findings(document, for_staff=True),
         "newer": corrections.find_correction(document),
         "extracted": list_extracted_values(document),

@@ -159,8 +159,8 @@ def test_the_address_of_a_portal_changes_after_a_second_person_approved_it(olu, 
 def test_a_secret_is_sent_to_the_approved_origin_only(olu, ola, site, settings):
     settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_0203": "Bearer hush"}
     portal = site.portal
-    line = PortalConnection.open(portal_terms_of(portal), Limits())
-    assert line.home.headers["Authorization"] == "Bearer hush"
+    connection = PortalConnection.open(portal_terms_of(portal), Limits())
+    assert connection.portal_transport.headers["Authorization"] == "Bearer hush"
     Portal.objects.filter(pk=portal.pk).update(base_url=EVIL)  # behind every form
     portal.refresh_from_db()
     with pytest.raises(Misconfigured, match="has to approve it"):
