@@ -45,7 +45,7 @@ def vera():
 def test_an_auditor_reads_the_trail_of_a_document_and_this_is_recorded(sign_in, site, mara, vera):
     document = make_packet(site, mara, FILED).documents.get()
     page = sign_in(vera)
-    page.get_by_role("link", name="Records").click()
+    page.get_by_role("link", name="Documents", exact=True).click()
     page.get_by_role("link", name="irb-approval").first.click()
     page.get_by_role("link", name="Document page").click()
     page.get_by_role("link", name="Audit trail of this document").click()

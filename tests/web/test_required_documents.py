@@ -60,8 +60,9 @@ def test_a_missing_document_of_a_named_person_is_listed_with_the_name(page, site
     assert "type=cv&amp;person=Jonas%20Weber" in shown
     assert f'Named on the <a href="/documents/{form.pk}/">Form FDA 1572</a>.' in shown
     assert "Named on the Form FDA 1572." in panel(signed_in)
-    said = "The Form FDA 1572 names Jonas Weber, whose CV is not on file."
-    assert said in text(signed_in.get(f"/packets/{form.packet.reference}/"))
+    shown = text(signed_in.get(f"/packets/{form.packet.reference}/"))
+    assert "Jonas Weber (CV, " in shown
+    assert shown.count("PACKET_INCOMPLETE") == 1
 
 
 def test_each_status_is_shown_with_its_date_or_its_reason(page, site, signed_in):

@@ -85,14 +85,14 @@ def test_coordinators_see_their_own_navigation(signed_in):
 @pytest.mark.parametrize(
     ("role", "offered"),
     [
-        ("QA reviewers", ["Review", "Records", "Packets", NEEDS, "Audit trail", "Sites", "Help"]),
+        ("QA reviewers", ["Review", "Documents", "Packets", NEEDS, "Audit trail", "Sites", "Help"]),
         (
             "Regulatory affairs",
-            ["Records", "Packets", NEEDS, "Audit trail", "Sites", "People", "Help"],
+            ["Documents", "Packets", NEEDS, "Audit trail", "Sites", "People", "Help"],
         ),
         (
             "Operations",
-            ["Records", "Packets", NEEDS, "Operations", "Work", "Sites", "Approvals", "Help"],
+            ["Documents", "Packets", NEEDS, "Operations", "Batches", "Sites", "Approvals", "Help"],
         ),
     ],
 )

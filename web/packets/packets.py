@@ -22,7 +22,7 @@ from web.documents.outcomes import PREFETCHED, DocumentOutcome, describe_outcome
 from web.documents.page_images import with_page_image
 from web.packets.progress import PacketProgress
 from web.shell.access import READ, SignedIn, page
-from web.sites.required_documents import DocumentConflict, list_conflicts
+from web.sites.required_documents import DocumentConflict, describe_missing, list_conflicts
 
 POLL_MILLISECONDS = 2000
 MAX_IMAGES_PER_PAGE = 40  # the pages of the documents have the other images
@@ -109,7 +109,10 @@ def _describe_outcomes(documents: list[Document], person: User) -> list[Document
 def _list_conflicts(
     packet: Packet, documents: list[Document], person: User
 ) -> list[DocumentConflict]:
-    """Return the conflicts of the site that concern a document of this packet."""
+    """Return the conflicts of the site that concern a document of this packet.
+
+    Missing documents of people form one conflict, so that its advice is not repeated.
+    """
     keys = {document.pk for document in documents}
     readiness = get_readiness(packet.site)
     gaps = [
@@ -117,4 +120,11 @@ def _list_conflicts(
         for gap in readiness.gaps
         if gap.one.key in keys or (gap.other and gap.other.key in keys)
     ]
-    return list_conflicts(readiness, gaps, for_staff=person.is_staff)
+    missing = [gap for gap in gaps if gap.other is None]
+    if len(missing) < 2:
+        return list_conflicts(readiness, gaps, for_staff=person.is_staff)
+    pairs = [gap for gap in gaps if gap.other]
+    return [
+        *list_conflicts(readiness, pairs, for_staff=person.is_staff),
+        describe_missing(readiness, missing, for_staff=person.is_staff),
+    ]

@@ -55,7 +55,7 @@ ITEMS = (
         count_waiting=lambda _user: assignments.count_waiting(),
     ),
     NavigationItem(
-        _("Records"),
+        _("Documents"),
         "admin:ingestion_document_changelist",
         _staff_with("ingestion.view_document"),
         (_DOCUMENTS, "/admin/ingestion/finding/"),
@@ -75,7 +75,7 @@ ITEMS = (
     NavigationItem(_("Operations"), "ops", _staff_with("ingestion.view_chunk")),
     NavigationItem(_("Audit trail"), "trail", _staff_with("audit.view_entry")),
     NavigationItem(
-        _("Work"),
+        _("Batches"),
         "admin:ingestion_batch_changelist",
         _staff_with("ingestion.view_chunk"),
         ("/admin/ingestion/chunk/", "/admin/django_q/"),

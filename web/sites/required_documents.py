@@ -1,6 +1,6 @@
 """The required documents of one site, `/sites/<number>/`. `web.sites.sites` lists all sites."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.http import HttpResponse
@@ -93,6 +93,23 @@ def list_conflicts(
         )
         for gap in gaps
     ]
+
+
+def describe_missing(
+    readiness: SiteReadiness, gaps: Sequence[Gap], *, for_staff: bool
+) -> DocumentConflict:
+    """Return several missing documents of people in one statement, grouped by person."""
+    by_person: dict[str, list[str]] = {}
+    for gap in gaps:
+        by_person.setdefault(str(gap.facts["absent"]), []).append(str(gap.facts["lacking"]))
+    missing = "; ".join(f"{person} ({', '.join(nouns)})" for person, nouns in by_person.items())
+    first = gaps[0]
+    return DocumentConflict(
+        first.code,
+        sentences(first.code, {"missing": missing}, for_staff=for_staff),
+        readiness.documents[first.one.key],
+        None,
+    )
 
 
 def _describe_requirement(
