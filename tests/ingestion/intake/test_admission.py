@@ -63,7 +63,7 @@ def test_at_the_limit_a_submission_is_refused_with_a_time_to_try_again(settings)
     with pytest.raises(admission.AtCapacity) as full:
         make_batch(documents=2)
     assert full.value.retry_after == 600
-    assert "nothing was registered. Try again in 10 minutes." in str(full.value)
+    assert "Nothing was registered. Try again in 10 minutes." in str(full.value)
     assert Batch.objects.count() == 1
 
 
