@@ -42,7 +42,7 @@ from ingestion.rules.fields.geometry import TextSpan
 # Points above and below the caption of a signature between which its date stands.
 _MAX_DATE_DISTANCE = 45.0
 _MAX_DATE_GAP = 12  # characters after the word "date" within which the date begins
-# The area after the word "date" in which somebody may have written one, in points.
+# The area after the word "date" that may contain a written date, in points.
 _DATE_AREA_ABOVE, _DATE_AREA_BELOW, _DATE_AREA_WIDTH = 18, 4, POINTS_RIGHT / 2
 _TYPED_SIGNATURES = ("electronically signed by", "electronically approved by")
 # These words count only if the file contains a digital signature, which is then validated.

@@ -276,7 +276,7 @@ def _lists_at_caption(
         words = [word for _, line in found for word in line]
         yield _value_of_entries(page, [entry for entry, _ in found], words, spec)
     if spec.box:
-        # Somebody may have written an entry, such as "None", beside the caption.
+        # An entry, such as "None", may be written beside the caption.
         line = geometry.words_right_of(page, caption)
         text = " ".join(word.text for word in line)
         if entries := list(list_fields.split_entries(text, spec, _PATTERNS["name"])):

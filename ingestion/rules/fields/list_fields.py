@@ -17,7 +17,7 @@ from ingestion.rules.fields.geometry import TextSpan
 SEPARATOR = "; "
 Entry = tuple[str, Sequence[Word]]
 
-NONE_ENTRY = "None"  # the value of a field in which somebody wrote that there are no entries
+NONE_ENTRY = "None"  # the value of a field that says that there are no entries
 
 _NONE_WORDS = {"none", "na", "notapplicable"}
 _BULLET = re.compile(r"^(?:\(?\d{1,2}[.)]|[-*\u2022\u25cf])\s+")

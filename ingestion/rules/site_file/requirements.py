@@ -284,7 +284,7 @@ def assign_documents(
 def find_unassigned(
     expected: ExpectedDocument, documents: Sequence[SiteDocument]
 ) -> list[SiteDocument]:
-    """Return the live documents of a type that name somebody whom no other document names."""
+    """Return the live documents of a type whose person or laboratory no other document names."""
     known = list_named(documents, expected.required_for)
     if expected.required_for.is_person:
         known += list_named(documents, RequiredFor.TEAM)

@@ -163,7 +163,7 @@ def test_a_backup_is_not_restored_over_existing_files(kept, elsewhere, capsys):
         for name in (f"archive/ab/cd/{'ab' * 32}", "spool/uploads/1"):
             there = folder / name
             there.parent.mkdir(parents=True)
-            there.write_bytes(b"of somebody")
+            there.write_bytes(b"of others")
             assert run("restore", kept) == 2
             assert "_DIR=" in capsys.readouterr().out
             assert below(folder / name.partition("/")[0]) == [there]
@@ -172,9 +172,9 @@ def test_a_backup_is_not_restored_over_existing_files(kept, elsewhere, capsys):
 
 def test_a_backup_is_not_restored_into_a_database_with_tables(kept, elsewhere, capsys):
     with elsewhere():
-        sql("CREATE TABLE of_somebody (id integer)")
+        sql("CREATE TABLE of_others (id integer)")
         assert run("restore", kept) == 2
-        assert connection.introspection.table_names() == ["of_somebody"]
+        assert connection.introspection.table_names() == ["of_others"]
     assert (
         "has tables. A backup can only be restored into an empty database."
         in capsys.readouterr().out

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from ingestion.core.limiter import MIN_TOKENS_FOR_FREE_TIMING, RequestRate
 
 RATES, BURSTS = st.floats(0.1, 200), st.integers(1, 50)
-# How long after the one before somebody reserves, how many tokens, and which share of the slack
-# each request then is late.
+# Each reservation: the seconds since the one before, its tokens, and the share of the slack by
+# which each of its requests is late.
 RESERVATIONS = st.lists(
     st.tuples(st.floats(0, 5), st.integers(1, 8), st.floats(0, 1)), min_size=1, max_size=40
 )

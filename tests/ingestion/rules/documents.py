@@ -261,7 +261,7 @@ INSURANCE = (
     "Expiration Date: 31 December 2027",
     "Limit of liability: USD 10,000,000",
 )
-SOUND = {
+COMPLETE = {
     "form-fda-1572": (FORM_1572, "SIGNATURE OF INVESTIGATOR"),
     "irb-approval": (IRB_APPROVAL, "Signature of IRB Chair"),
     "cv": (CV, "Signature:"),
@@ -301,7 +301,7 @@ def make_signature(result=SignatureResult.TRUSTED, **more):
 
 def make_document(slug, replace=None, *, signed=True, flags=(), fields=None, signatures=(), **page):
     """Return a reading of a complete document. `replace` maps its words to others."""
-    lines, caption = SOUND[slug]
+    lines, caption = COMPLETE[slug]
     for old, new in (replace or {}).items():
         assert any(old in line for line in lines), old
         lines = [line.replace(old, new) for line in lines]

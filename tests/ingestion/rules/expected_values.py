@@ -1,6 +1,6 @@
 """What each generated document says, written down once: type and site to fields and their text.
 
-A date is a day; the paper writes it in its own way. The pages are counted from 1.
+Dates are ISO days; documents write them in other forms. Pages are counted from 1.
 """
 
 AMERICAN, GERMAN = "1001", "1009"

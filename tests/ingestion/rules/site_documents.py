@@ -39,14 +39,14 @@ OF_SUB = {
 }
 
 
-def paper(kind, key=1, *, confidence=100.0, state=FILED, values=None, **rest):
+def site_document(kind, key=1, *, confidence=100.0, state=FILED, values=None, **rest):
     read = tuple(
         FieldValue(name, value, 1, "native", confidence) for name, value in (values or {}).items()
     )
     return SiteDocument(key, kind, DocumentState(state), read, **rest)
 
 
-def dossier(changes=None, *, without=(), with_sub=True):
+def make_site_documents(changes=None, *, without=(), with_sub=True):
     """Return the documents. `changes` has other values of a type, or a document to replace it."""
     documents, changes = [], changes or {}
     sets = [VALUES, OF_SUB] if with_sub else [VALUES]
@@ -56,5 +56,7 @@ def dossier(changes=None, *, without=(), with_sub=True):
                 continue
             change = changes.get(kind, {}) if own is VALUES else {}
             made = change if isinstance(change, SiteDocument) else None
-            documents.append(made or paper(kind, len(documents) + 1, values={**values, **change}))
+            documents.append(
+                made or site_document(kind, len(documents) + 1, values={**values, **change})
+            )
     return documents

@@ -25,11 +25,11 @@ from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import placeholders
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES
-from tests.ingestion.rules.documents import CV, LICENCE, SOUND, make_document, make_signature
+from tests.ingestion.rules.documents import COMPLETE, CV, LICENCE, make_document, make_signature
 from tests.ingestion.rules.pages import SITE, TODAY, checked, codes, make_page, make_reading
 
-every_type = pytest.mark.parametrize("slug", SOUND)
-SIGNED = [slug for slug, (_, caption) in SOUND.items() if caption]
+every_type = pytest.mark.parametrize("slug", COMPLETE)
+SIGNED = [slug for slug, (_, caption) in COMPLETE.items() if caption]
 STAMP = Box(400.0, 60.0, 480.0, 110.0)
 SCAN = {"source": TextSource.OCR, "confidence": 90.0}
 BLURRED = {"source": TextSource.OCR, "confidence": 72.0}
@@ -331,11 +331,11 @@ def test_the_worst_disposition_decides_in_any_order(found):
     assert verdict == verdict_from_findings([RuleFinding(code) for code in reversed(found)])
 
 
-LINES = st.sampled_from([line for lines, _ in SOUND.values() for line in lines])
+LINES = st.sampled_from([line for lines, _ in COMPLETE.values() for line in lines])
 
 
 @settings(max_examples=40)
-@given(st.lists(LINES, min_size=1, max_size=25), st.sampled_from(["", *SOUND]), st.booleans())
+@given(st.lists(LINES, min_size=1, max_size=25), st.sampled_from(["", *COMPLETE]), st.booleans())
 def test_the_same_reading_always_gives_the_same_verdict(lines, declared, scanned):
     page = make_page(*lines, signed="Signature", **(SCAN if scanned else {}))
     once, again = (checked(make_reading(page), declared=declared) for _ in range(2))

@@ -2,10 +2,10 @@ import pytest
 
 from ingestion.reading.results import TextSource
 from ingestion.rules.classification.classify import TypeMatch, classify, guess_type
-from tests.ingestion.rules.documents import SOUND, make_document
+from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import make_page, make_reading
 
-every_type = pytest.mark.parametrize("slug", SOUND)
+every_type = pytest.mark.parametrize("slug", COMPLETE)
 
 
 @every_type
@@ -17,7 +17,7 @@ def test_a_complete_document_is_recognised_without_a_declared_type(slug):
 @every_type
 def test_a_badly_read_scan_is_recognised_too(slug):
     misread = {"O": "0", "I": "l", "E": "E"}
-    lines = [line.translate(str.maketrans(misread)) for line in SOUND[slug][0]]
+    lines = [line.translate(str.maketrans(misread)) for line in COMPLETE[slug][0]]
     page = make_page(*lines, source=TextSource.OCR, confidence=80.0)
     assert classify(make_reading(page)).slug == slug
 
@@ -72,7 +72,7 @@ def test_an_fda_1571_is_not_classified_as_a_1572():
 
 
 def test_a_sponsors_own_disclosure_form_needs_no_fda_3455():
-    assert "3455" not in "".join(SOUND["financial-disclosure"][0])
+    assert "3455" not in "".join(COMPLETE["financial-disclosure"][0])
     assert classify(make_document("financial-disclosure")).slug == "financial-disclosure"
 
 
@@ -106,7 +106,7 @@ def test_an_fda_3455_is_a_financial_disclosure_as_well():
     ],
 )
 def test_a_mention_of_another_type_does_not_change_the_classification(slug, lines):
-    page = make_page(*SOUND[slug][0], *lines)
+    page = make_page(*COMPLETE[slug][0], *lines)
     assert classify(make_reading(page)).slug == slug
 
 
@@ -126,7 +126,7 @@ def test_the_title_distinguishes_protocol_pages_from_amendment_pages(title, slug
 
 
 def test_an_approval_letter_with_the_irb_roster_is_classified_as_the_approval():
-    letter, roster = (SOUND[slug][0] for slug in ("irb-approval", "irb-roster"))
+    letter, roster = (COMPLETE[slug][0] for slug in ("irb-approval", "irb-roster"))
     both = make_reading(make_page(*letter), make_page(*roster, number=2))
     assert classify(both).slug == "irb-approval"
 
@@ -161,6 +161,6 @@ def test_a_file_name_suggests_a_type(filename, slug):
 
 
 def test_clear_text_has_priority_over_the_file_name():
-    text = "\n".join(SOUND["cv"][0])
+    text = "\n".join(COMPLETE["cv"][0])
     assert guess_type("irb.pdf", text) == "cv"
     assert guess_type("irb.pdf", "nothing telling") == "irb-approval"

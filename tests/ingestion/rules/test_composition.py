@@ -14,7 +14,7 @@ from samples.faults import DocumentFault
 from samples.pages import PAGES
 from samples.people_and_sites import sample_site
 from samples.renditions import make_scan
-from tests.ingestion.rules.documents import SOUND, make_document
+from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
 from tests.ingestion.rules.printed_documents import make_printed, read_documents
 
@@ -29,7 +29,7 @@ def sample(slug, where=HERE, fault=None):
 
 def unnumbered(*slugs):
     """Remove the printed page numbers, so that only titles show where documents begin."""
-    return [make_printed(*SOUND[slug][0], signed=SOUND[slug][1]) for slug in slugs]
+    return [make_printed(*COMPLETE[slug][0], signed=COMPLETE[slug][1]) for slug in slugs]
 
 
 def cv_that_lists_certificates():
@@ -156,7 +156,7 @@ def test_a_cv_that_lists_licences_and_certificates_is_one_document(readings):
     assert "MULTIPLE_DOCUMENTS" not in codes(verdict(readings["cv"], "cv"))
 
 
-@pytest.mark.parametrize("slug", SOUND)
+@pytest.mark.parametrize("slug", COMPLETE)
 def test_a_file_with_too_many_pages_for_its_type_is_reviewed(slug):
     (page,) = make_document(slug).pages
     max_pages = TYPES[slug].max_pages
@@ -171,12 +171,12 @@ def pages_of(*slugs, running="", total=0):
     """Return one page of each type, with a running header and, if requested, a number."""
     for number, slug in enumerate(slugs, start=1):
         numbering = f"Page {number} of {total}" if total else ""
-        yield make_page(*filter(None, (running, *SOUND[slug][0], numbering)), number=number)
+        yield make_page(*filter(None, (running, *COMPLETE[slug][0], numbering)), number=number)
 
 
-@pytest.mark.parametrize("before", SOUND)
+@pytest.mark.parametrize("before", COMPLETE)
 def test_a_document_of_another_type_is_found_without_page_numbers(before):
-    others = SOUND.keys() - {before, *TYPES[before].mentions}
+    others = COMPLETE.keys() - {before, *TYPES[before].mentions}
     filed_with = {
         after
         for after in others
@@ -204,7 +204,7 @@ def test_a_new_page_numbering_begins_another_document():
 
 def test_a_title_in_the_header_of_every_page_begins_no_document():
     running = "INFORMED CONSENT FORM"
-    first = make_page(*SOUND["informed-consent-form"][0], "Page 1 of 3", number=1)
+    first = make_page(*COMPLETE["informed-consent-form"][0], "Page 1 of 3", number=1)
     more = [
         make_page(
             running,

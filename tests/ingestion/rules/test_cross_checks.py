@@ -16,7 +16,15 @@ from ingestion.rules.site_file.requirements import (
     WaivedRequirement,
     list_requirements,
 )
-from tests.ingestion.rules.site_documents import IRB, LAB, PI, SUB, VALUES, dossier, paper
+from tests.ingestion.rules.site_documents import (
+    IRB,
+    LAB,
+    PI,
+    SUB,
+    VALUES,
+    make_site_documents,
+    site_document,
+)
 
 TODAY = date(2026, 11, 20)
 
@@ -67,12 +75,12 @@ CASES = [
 )
 def test_a_letter_without_an_approved_consent_version_causes_no_gap(listed):
     changes = {LETTER: {"approved_documents": listed}, "informed-consent-form": {"version": "3"}}
-    assert found(dossier(changes)) == []
+    assert found(make_site_documents(changes)) == []
 
 
 def test_a_study_can_require_a_certificate_of_everybody_on_the_delegation_log():
     wanted = [ExpectedDocument("gcp-certificate", RequiredFor.DELEGATED)]
-    documents = dossier()
+    documents = make_site_documents()
     required = list_requirements(wanted, documents, (), TODAY)
     assert [(one.whose, one.status) for one in required if one.named_on] == [
         (f"{SUB}, MD", "current"),
@@ -85,15 +93,17 @@ def test_a_study_can_require_a_certificate_of_everybody_on_the_delegation_log():
 
 
 def test_documents_that_agree_cause_no_gap():
-    assert found(dossier()) == []
+    assert found(make_site_documents()) == []
 
 
 @pytest.mark.parametrize(("changes", "expected"), CASES, ids=str)
 def test_each_difference_causes_one_kind_of_gap(changes, expected):
-    assert {summary(gap) for gap in found(dossier(changes))} == {expected}
+    assert {summary(gap) for gap in found(make_site_documents(changes))} == {expected}
 
 
-@pytest.mark.parametrize("gap", [found(dossier(changes))[0] for changes, _ in CASES], ids=str)
+@pytest.mark.parametrize(
+    "gap", [found(make_site_documents(changes))[0] for changes, _ in CASES], ids=str
+)
 def test_the_messages_of_a_gap_name_both_documents_and_values(gap):
     """The chosen wordings are those of gaps, which name both documents."""
     texts = sentences(gap.code, gap.facts)
@@ -105,50 +115,50 @@ def test_the_messages_of_a_gap_name_both_documents_and_values(gap):
 
 
 def test_the_document_that_differs_from_most_others_is_reported():
-    wrong_form = found(dossier({FORM: {"investigator": "Helena Brandt"}}))
+    wrong_form = found(make_site_documents({FORM: {"investigator": "Helena Brandt"}}))
     pairs = [summary(gap) for gap in wrong_form if gap.facts.get("named") == "Helena Brandt"]
     assert pairs == [("PERSON_MISMATCH", PAGE, FORM)]
 
 
 def test_a_value_that_may_be_misread_causes_no_gap():
-    blurred = paper(PAGE, 1, confidence=60.0, values={
+    blurred = site_document(PAGE, 1, confidence=60.0, values={
         **VALUES[PAGE], "investigator": "Helena Brandt", "protocol_version": "2.0",
     })  # fmt: skip
-    assert found(dossier({PAGE: blurred})) == []
+    assert found(make_site_documents({PAGE: blurred})) == []
 
 
 @pytest.mark.parametrize("kind", VALUES)
 def test_a_missing_field_causes_no_gap(kind):
-    silent = paper(kind, list(VALUES).index(kind) + 1, person="margaret-whitfield")
-    assert [gap for gap in found(dossier({kind: silent})) if gap.other] == []
+    silent = site_document(kind, list(VALUES).index(kind) + 1, person="margaret-whitfield")
+    assert [gap for gap in found(make_site_documents({kind: silent})) if gap.other] == []
 
 
 @pytest.mark.parametrize("state", ["REJECTED", "RETURNED", "WITHDRAWN", "RECEIVED"])
 def test_only_documents_on_file_or_in_review_are_compared(state):
-    other = paper(PAGE, 1, state=state, values={"investigator": "Helena Brandt"})
-    assert [gap for gap in found(dossier({PAGE: other})) if gap.other] == []
-    other = paper(PAGE, 1, state="IN_REVIEW", values={"investigator": "Helena Brandt"})
-    assert found(dossier({PAGE: other}))
+    other = site_document(PAGE, 1, state=state, values={"investigator": "Helena Brandt"})
+    assert [gap for gap in found(make_site_documents({PAGE: other})) if gap.other] == []
+    other = site_document(PAGE, 1, state="IN_REVIEW", values={"investigator": "Helena Brandt"})
+    assert found(make_site_documents({PAGE: other}))
 
 
 def test_the_newest_document_of_a_type_is_compared():
-    old = paper(PAGE, 0, values={"protocol_version": "2.0"})
-    assert found([old, *dossier()]) == []
+    old = site_document(PAGE, 0, values={"protocol_version": "2.0"})
+    assert found([old, *make_site_documents()]) == []
 
 
 def test_documents_of_other_staff_cause_no_gap():
-    coordinator = paper("cv", 90, values={"person": "Ana Ruiz"})
-    assert found([*dossier(), coordinator]) == []
+    coordinator = site_document("cv", 90, values={"person": "Ana Ruiz"})
+    assert found([*make_site_documents(), coordinator]) == []
 
 
 def test_a_filed_form_may_list_further_protocols():
-    documents = dossier({FORM: {"protocol_number": "ABC-999"}})
+    documents = make_site_documents({FORM: {"protocol_number": "ABC-999"}})
     assert found(documents, protocol="SLX-301") == []
     assert [gap.code for gap in found(documents)] == ["PROTOCOL_MISMATCH"]
 
 
 def test_a_waiver_closes_the_gap_of_a_missing_document():
-    documents = dossier(with_sub=False)
+    documents = make_site_documents(with_sub=False)
     kinds = ("cv", "gcp-certificate", "financial-disclosure")
     assert [gap.facts["lacking"] for gap in found(documents)] == [
         "CV", "GCP certificate", "financial disclosure",
@@ -159,7 +169,7 @@ def test_a_waiver_closes_the_gap_of_a_missing_document():
 
 
 def test_the_message_for_a_person_who_is_not_on_the_log():
-    (gap,) = found(dossier({"delegation-log": {"persons": f"{PI}; Ana Ruiz"}}))
+    (gap,) = found(make_site_documents({"delegation-log": {"persons": f"{PI}; Ana Ruiz"}}))
     texts = sentences(gap.code, gap.facts)
     assert texts.what == (
         "The Form FDA 1572 names Jonas Weber, MD, "
@@ -180,22 +190,22 @@ def test_equal_values_cause_no_gap_in_any_spelling_and_order(random, people, boa
     kinds = (FORM, PAGE, LETTER, "delegation-log")
     changes = {kind: {"investigator": person} for kind, person in zip(kinds, people, strict=True)}
     changes[LETTER]["irb_name"], changes[FORM]["irb"] = board, other
-    documents = dossier(changes)
+    documents = make_site_documents(changes)
     assert found(random.sample(documents, len(documents))) == []
 
 
 @given(st.randoms(), st.sampled_from([changes for changes, _ in CASES]))
 def test_gaps_do_not_depend_on_the_order_of_the_documents(random, changes):
-    strangers = [paper("cv", key, values={"person": f"{key} Brandt"}) for key in (91, 92)]
-    documents = [*dossier(changes, without=["cv"]), *strangers]
+    strangers = [site_document("cv", key, values={"person": f"{key} Brandt"}) for key in (91, 92)]
+    documents = [*make_site_documents(changes, without=["cv"]), *strangers]
     assert found(random.sample(documents, len(documents))) == found(documents)
 
 
 @pytest.mark.parametrize("read", [PI, ""], ids=["another name", "no name"])
 def test_a_gap_does_not_claim_that_a_document_names_the_declared_person(read):
     """Such a document has its own finding, so the gap does not mention the declared person."""
-    documents = [each for each in dossier() if each.kind != "gcp-certificate"]
-    sent_for = paper("gcp-certificate", 99, person="Helena Brandt", values={"person": read})
+    documents = [each for each in make_site_documents() if each.kind != "gcp-certificate"]
+    sent_for = site_document("gcp-certificate", 99, person="Helena Brandt", values={"person": read})
     assert not [
         gap for gap in found([*documents, sent_for]) if "Helena Brandt" in gap.facts.values()
     ]

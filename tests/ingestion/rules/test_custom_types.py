@@ -23,7 +23,7 @@ from ingestion.rules.document_types import (
     load_types,
 )
 from ingestion.rules.fields.extraction import read_fields
-from tests.ingestion.rules.documents import SOUND, make_document
+from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import make_page, make_reading
 from tests.ingestion.rules.printed_documents import make_printed
 
@@ -80,7 +80,7 @@ def test_the_example_of_the_manual_is_recognised_and_its_fields_are_read(own):
     }
 
 
-@pytest.mark.parametrize("slug", SOUND)
+@pytest.mark.parametrize("slug", COMPLETE)
 def test_an_added_type_does_not_change_the_recognition_of_others(slug, own):
     assert classify(make_document(slug), types=load_catalogue(str(own)).types).slug == slug
 
@@ -162,10 +162,10 @@ def run(*command, path, **environment):
 
 
 def test_parser_processes_use_the_added_type(own, tmp_path):
-    paper, script = tmp_path / "paper.pdf", tmp_path / "script.py"
-    paper.write_bytes(make_printed(*CERTIFICATE))
+    document, script = tmp_path / "paper.pdf", tmp_path / "script.py"
+    document.write_bytes(make_printed(*CERTIFICATE))
     script.write_text(IN_THE_POOL, encoding="utf-8")
-    done = run(str(script), str(paper), path=own)
+    done = run(str(script), str(document), path=own)
     digest = sha256(own.read_bytes()).hexdigest()
     assert done.stdout.split() == ["iata-certificate", "ARCHIVED", f"{VERSION}+{digest[:8]}"]
 

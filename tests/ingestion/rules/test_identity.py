@@ -7,7 +7,7 @@ import pytest
 from ingestion.reading.results import TextSource
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import sentences
-from tests.ingestion.rules.documents import SOUND, make_document
+from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import SITE, checked, codes, make_page, make_reading
 
 PER_PERSON = [slug for slug, kind in TYPES.items() if kind.per_person]
@@ -51,7 +51,7 @@ def test_versions_are_not_compared_if_the_current_one_is_unknown():
     assert checked(make_document("irb-approval", {": 3.0": ": 1.0"})).state == "ARCHIVED"
 
 
-@pytest.mark.parametrize("slug", SOUND)
+@pytest.mark.parametrize("slug", COMPLETE)
 def test_only_approvals_and_signature_pages_need_the_current_version(slug):
     site = dataclasses.replace(SITE, protocol_version="9.9")
     is_told = "PROTOCOL_VERSION_MISMATCH" in codes(checked(make_document(slug), site=site))
@@ -150,7 +150,7 @@ def test_a_name_on_a_line_of_its_own_needs_no_caption(slug):
 
 def without_a_name(slug, instead=None):
     """Return the complete document with another line, or none, in place of the person's name."""
-    lines, caption = SOUND[slug]
+    lines, caption = COMPLETE[slug]
     captions = ("certify", "course")  # captions that have a line of their own
     named = next(line for line in lines if "Whitfield" in line)
     put = [line for line in [(instead or {}).get("Whitfield", "")] if line]
@@ -164,7 +164,7 @@ def without_a_name(slug, instead=None):
 
 
 def test_a_name_at_the_top_of_a_cv_is_its_person():
-    lines = ["Margaret A. Whitfield, MD", *SOUND["cv"][0][:1], *SOUND["cv"][0][2:]]
+    lines = ["Margaret A. Whitfield, MD", *COMPLETE["cv"][0][:1], *COMPLETE["cv"][0][2:]]
     reading = make_reading(make_page(*lines, signed="Signature:"))
     assert checked(reading, person="Margaret Whitfield").state == "ARCHIVED"
     verdict = checked(reading)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ingestion.reading.results import Box, TextSource
 from ingestion.rules.fields.levelled_lines import level_lines, measure_slope, measure_slopes
-from tests.ingestion.rules.documents import SOUND, make_document
+from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import checked, make_page, make_reading
 
 LITTLE = st.floats(-2.0, 2.0)  # degrees clockwise
@@ -57,7 +57,7 @@ def a_form(degrees):
     return make_reading(turned(make_page(*FORM), degrees))
 
 
-@pytest.mark.parametrize("slug", sorted(SOUND))
+@pytest.mark.parametrize("slug", sorted(COMPLETE))
 @given(degrees=LITTLE)
 def test_every_type_gives_the_same_fields_on_a_skewed_page(slug, degrees):
     document = make_document(slug)

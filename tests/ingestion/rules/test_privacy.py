@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.ingestion.rules.documents import SOUND
+from tests.ingestion.rules.documents import COMPLETE
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.printed_documents import make_printed, read_documents
 
@@ -95,6 +95,6 @@ def test_other_details_are_not_quarantined(name, readings):
 
 
 def test_an_approved_form_with_lines_for_a_participant_is_filed(tmp_path):
-    lines = (*SOUND["informed-consent-form"][0], "Date of birth: ________   MRN: ________")
+    lines = (*COMPLETE["informed-consent-form"][0], "Date of birth: ________   MRN: ________")
     (reading,) = read_documents(tmp_path, {"form": make_printed(*lines)}).values()
     assert checked(reading, declared="informed-consent-form").state == "ARCHIVED"

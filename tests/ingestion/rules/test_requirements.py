@@ -14,7 +14,13 @@ from ingestion.rules.site_file.requirements import (
     WaivedRequirement,
     list_requirements,
 )
-from tests.ingestion.rules.site_documents import LAB, PI, SUB, dossier, paper
+from tests.ingestion.rules.site_documents import (
+    LAB,
+    PI,
+    SUB,
+    make_site_documents,
+    site_document,
+)
 
 TODAY = date(2026, 11, 20)
 CV = ExpectedDocument("cv", RequiredFor.TEAM)
@@ -22,7 +28,7 @@ LICENCE = ExpectedDocument("medical-licence")
 S = RequirementStatus
 
 
-def standing_of(*documents, waived=(), wanted=LICENCE):
+def requirement_for(*documents, waived=(), wanted=LICENCE):
     (only,) = list_requirements([wanted], documents, waived, TODAY)
     return only
 
@@ -41,11 +47,11 @@ def test_a_site_without_documents_needs_each_document_once():
 
 
 def test_a_complete_packet_meets_every_requirement():
-    assert {row.status for row in rows(dossier()).values()} == {S.CURRENT}
+    assert {row.status for row in rows(make_site_documents()).values()} == {S.CURRENT}
 
 
 @pytest.mark.parametrize(
-    ("state", "standing"),
+    ("state", "status"),
     [
         ("RECEIVED", S.PENDING),
         ("VALIDATING", S.PENDING),
@@ -59,54 +65,54 @@ def test_a_complete_packet_meets_every_requirement():
         ("DEDUPED", S.MISSING),
     ],
 )
-def test_the_state_of_a_document_decides_the_status(state, standing):
-    row = standing_of(paper("medical-licence", state=state))
-    assert row.status is standing
-    assert (row.document is None) == (standing is S.MISSING)
+def test_the_state_of_a_document_decides_the_status(state, status):
+    row = requirement_for(site_document("medical-licence", state=state))
+    assert row.status is status
+    assert (row.document is None) == (status is S.MISSING)
 
 
 def filed(key=1, *, days=400, expires_soon=False, **rest):
     expires = TODAY + timedelta(days=days)
-    return paper("medical-licence", key, expires=expires, expires_soon=expires_soon, **rest)
+    return site_document("medical-licence", key, expires=expires, expires_soon=expires_soon, **rest)
 
 
 def test_a_document_is_valid_on_its_last_day_and_not_after():
-    assert standing_of(filed(days=0, expires_soon=True)).status is S.EXPIRING
-    assert standing_of(filed(days=-1)).status is S.EXPIRED
+    assert requirement_for(filed(days=0, expires_soon=True)).status is S.EXPIRING
+    assert requirement_for(filed(days=-1)).status is S.EXPIRED
 
 
 def test_an_expired_document_counts_if_the_study_only_warns():
-    row = standing_of(filed(days=-1, expires_soon=True, is_accepted_after_expiry=True))
+    row = requirement_for(filed(days=-1, expires_soon=True, is_accepted_after_expiry=True))
     assert row.status is S.EXPIRING
 
 
 def test_a_filed_document_counts_until_a_newer_one_is_filed():
     rejected = filed(2, state="REJECTED")
-    assert standing_of(filed(1), rejected).status is S.CURRENT
-    assert standing_of(filed(1, days=-1), rejected).status is S.RETURNED
-    assert standing_of(filed(1, days=-1), filed(2, state="RECEIVED")).status is S.PENDING
-    assert standing_of(filed(1, days=-1), filed(2)).document.key == 2
+    assert requirement_for(filed(1), rejected).status is S.CURRENT
+    assert requirement_for(filed(1, days=-1), rejected).status is S.RETURNED
+    assert requirement_for(filed(1, days=-1), filed(2, state="RECEIVED")).status is S.PENDING
+    assert requirement_for(filed(1, days=-1), filed(2)).document.key == 2
 
 
 def test_a_waiver_meets_a_requirement_without_a_valid_document():
     waiver = WaivedRequirement(
         "medical-licence", "The investigator holds no licence of this state."
     )
-    row = standing_of(filed(days=-1), waived=[waiver])
+    row = requirement_for(filed(days=-1), waived=[waiver])
     assert (row.status, row.reason) == (S.WAIVED, waiver.reason)
-    row = standing_of(filed(), waived=[waiver])
+    row = requirement_for(filed(), waived=[waiver])
     assert (row.status, row.reason) == (S.CURRENT, "")
 
 
 def test_a_waiver_for_one_person_does_not_change_others():
-    documents = dossier(without=["cv"])
+    documents = make_site_documents(without=["cv"])
     found = rows(documents, [WaivedRequirement("cv", "Retired in May.", "Weber, Jonas")])
     assert found["cv", f"{SUB}, MD"].status is S.WAIVED
     assert found["cv", f"{PI}, MD"].status is S.MISSING
 
 
 def test_everybody_on_the_form_needs_their_own_documents():
-    found = rows(dossier(with_sub=False))
+    found = rows(make_site_documents(with_sub=False))
     assert found["cv", f"{PI}, MD"].status is S.CURRENT
     row = found["cv", f"{SUB}, MD"]
     assert (row.status, row.named_on.kind) == (S.MISSING, "form-fda-1572")
@@ -115,43 +121,48 @@ def test_everybody_on_the_form_needs_their_own_documents():
 
 def test_every_laboratory_on_the_form_needs_its_own_documents():
     form = {"form-fda-1572": {"labs": f"{LAB}; 12 Main Street; Maple Grove Pathology, Ohio"}}
-    found = rows(dossier(form))
+    found = rows(make_site_documents(form))
     assert found["lab-certification", LAB].status is S.CURRENT
     assert found["lab-certification", "Maple Grove Pathology, Ohio"].status is S.MISSING
-    assert [whose for kind, whose in rows(dossier()) if kind == "lab-certification"] == [
-        f"{LAB}, CLIA 36D9900101"
-    ]
+    assert [
+        whose for kind, whose in rows(make_site_documents()) if kind == "lab-certification"
+    ] == [f"{LAB}, CLIA 36D9900101"]
 
 
 def test_a_laboratory_is_recognised_by_its_clia_number():
     form = {"form-fda-1572": {"labs": "CRCL, CLIA 36D9900101"}}
     certificate = {"lab-certification": {"clia_number": "36D9900101"}}
-    found = rows(dossier(form | certificate))
+    found = rows(make_site_documents(form | certificate))
     assert found["lab-certification", "CRCL, CLIA 36D9900101"].status is S.CURRENT
 
 
 @pytest.mark.parametrize("none", ["None", "N/A", "n/a.", "", "Not applicable"])
 def test_the_word_none_names_nobody(none):
-    found = rows(dossier({"form-fda-1572": {"subinvestigators": none}}))
+    found = rows(make_site_documents({"form-fda-1572": {"subinvestigators": none}}))
     assert [whose for kind, whose in found if kind == "cv"] == [f"{PI}, MD"]
 
 
 def test_names_that_may_be_misread_require_no_documents():
-    form = paper(
+    form = site_document(
         "form-fda-1572", confidence=60.0, values={"subinvestigators": SUB, "investigator": PI}
     )
     assert [row.whose for row in list_requirements([CV], [form], [], TODAY)] == [""]
 
 
 def test_a_document_without_a_name_counts_for_the_only_person_without_one():
-    documents = [paper("form-fda-1572", 1, values={"investigator": PI, "subinvestigators": SUB}),
-              paper("cv", 2, values={"person": SUB}), paper("cv", 3)]  # fmt: skip
+    documents = [
+        site_document("form-fda-1572", 1, values={"investigator": PI, "subinvestigators": SUB}),
+        site_document("cv", 2, values={"person": SUB}),
+        site_document("cv", 3),
+    ]
     assert {row.status for row in list_requirements([CV], documents, [], TODAY)} == {S.CURRENT}
 
 
 def test_the_declared_person_counts_if_the_document_names_nobody():
-    documents = [paper("form-fda-1572", 1, values={"investigator": PI, "subinvestigators": SUB}),
-              paper("cv", 2, person="jonas-weber")]  # fmt: skip
+    documents = [
+        site_document("form-fda-1572", 1, values={"investigator": PI, "subinvestigators": SUB}),
+        site_document("cv", 2, person="jonas-weber"),
+    ]
     found = rows(documents, wanted=[CV])
     assert found["cv", SUB].status is S.CURRENT
     assert found["cv", PI].status is S.MISSING
@@ -159,6 +170,6 @@ def test_the_declared_person_counts_if_the_document_names_nobody():
 
 @given(st.randoms())
 def test_requirements_do_not_depend_on_the_order_of_the_documents(random):
-    documents = dossier({"cv": {"person": "Somebody Else"}})
+    documents = make_site_documents({"cv": {"person": "Somebody Else"}})
     shuffled = random.sample(documents, len(documents))
     assert rows(documents) == rows(shuffled)

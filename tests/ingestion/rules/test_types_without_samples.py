@@ -5,17 +5,17 @@ import pytest
 from ingestion.rules.classification.classify import classify
 from ingestion.rules.document_types import TYPES
 from samples.pages import PAGES
-from tests.ingestion.rules.documents import SOUND
+from tests.ingestion.rules.documents import COMPLETE
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.printed_documents import make_printed, read_documents
 
 FURTHER = sorted(TYPES.keys() - PAGES.keys())
-SIGNED = [slug for slug in FURTHER if SOUND[slug][1]]
+SIGNED = [slug for slug in FURTHER if COMPLETE[slug][1]]
 
 
 def documents():
     for slug in FURTHER:
-        lines, caption = SOUND[slug]
+        lines, caption = COMPLETE[slug]
         yield slug, make_printed(*lines, signed=caption)
         yield f"{slug} scanned", make_printed(*lines, signed=caption, scanned=True)
         yield f"{slug} unsigned", make_printed(*lines)
