@@ -113,3 +113,10 @@ def _signature_facts(digital: DigitalSignature) -> Facts:
         "valid_until": digital.valid_until.isoformat() if digital.valid_until else "",
     }
     return {name: value for name, value in facts.items() if value}
+
+
+CHECKS = (
+    check_certificates,
+    check_signature_place,
+    check_signer,
+)

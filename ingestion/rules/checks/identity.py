@@ -119,3 +119,11 @@ def _normalise_number(number: str) -> str:
         fuzzy_phrases.to_digits(part) if re.search(r"\d", part) else part for part in parts
     )
     return "".join(part.casefold().lstrip("0") for part in corrected)
+
+
+CHECKS = (
+    check_site,
+    check_protocol,
+    check_protocol_version,
+    check_person,
+)

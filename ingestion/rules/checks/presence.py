@@ -102,3 +102,10 @@ def check_signature_date(case: CheckInput) -> Iterator[RuleFinding]:
 
 def _page_facts(page: int) -> Facts:
     return {"page": page} if page else {}
+
+
+CHECKS = (
+    check_required_entries,
+    check_signature,
+    check_signature_date,
+)

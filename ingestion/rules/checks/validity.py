@@ -122,3 +122,14 @@ def _expiry_finding(
         return finding_if_sure(value, what, code, facts)
     accepted = {**facts, "study": case.site.protocol_number or "of this site"}
     return RuleFinding(code, value.page, accepted, is_remark=True)
+
+
+CHECKS = (
+    check_impossible_dates,
+    check_future_dates,
+    check_date_order,
+    check_expiry,
+    check_age,
+    check_upcoming_expiry,
+    check_form_edition,
+)

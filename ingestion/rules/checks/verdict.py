@@ -60,24 +60,13 @@ CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ..
     legibility.check_doubtful_pages,
     privacy.check_participant_details,
 )
+# Each module lists its own checks of the document type. Their order does not matter: findings are
+# sorted by their codes.
 CHECKS_OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = (
-    presence.check_required_entries,
-    presence.check_signature,
-    presence.check_signature_date,
-    digital_signatures.check_certificates,
-    digital_signatures.check_signature_place,
-    digital_signatures.check_signer,
-    validity.check_impossible_dates,
-    validity.check_future_dates,
-    validity.check_date_order,
-    validity.check_expiry,
-    validity.check_age,
-    validity.check_upcoming_expiry,
-    validity.check_form_edition,
-    identity.check_site,
-    identity.check_protocol,
-    identity.check_protocol_version,
-    identity.check_person,
+    *presence.CHECKS,
+    *digital_signatures.CHECKS,
+    *validity.CHECKS,
+    *identity.CHECKS,
 )
 # These checks do not run if a page was not read, because it may contain what they do not find.
 CHECKS_OF_ALL_PAGES = frozenset({
