@@ -37,13 +37,13 @@ class Bearer(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
         """Return the token. Raises Problem 401, 403 or 429."""
-        found = ApiToken.objects.presented(token.strip())
+        found = ApiToken.objects.find_usable(token.strip())
         if found is None:
             raise _bad_token(request)
         if not any(found.may(scope) for scope in self._scopes):
             scopes = " or ".join(f"'{scope.value}'" for scope in self._scopes)
             raise Problem(403, f"The token does not have the scope {scopes}.")
-        found.note_use()
+        found.record_use()
         return found
 
 

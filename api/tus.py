@@ -262,7 +262,7 @@ class DraftUploads(TusUploads):
             raise Refusal(401, _("You were signed out. Sign in again."))
         self.person = self.request.user
         if self.request.method not in {"GET", "HEAD", "OPTIONS"} and (
-            missing := eligibility.may_upload(self.person)
+            missing := eligibility.missing_for_upload(self.person)
         ):
             raise Refusal(403, missing[0].sentence)
 

@@ -245,7 +245,7 @@ def prepare(offer: Path) -> None:
     Site.objects.create(
         study=first.study, portal=first.portal, site_id=UPLOADER, name="Uploads", country="Ireland"
     )
-    with account_changes.on_record(user):
+    with account_changes.record_changes(user):
         user.memberships.create(site=Site.objects.get(site_id=UPLOADER))
 
 

@@ -91,7 +91,7 @@ def every_page() -> Iterator[tuple[Any, str, str]]:
         yield from ((client, who, page) for page in pages)
     own = {"user": chief, "scopes": [TokenScope.READ], "last_used_at": timezone.now()}
     token = ApiToken(approved_at=timezone.now(), name="bench", **own)
-    program = Client(headers={"Authorization": f"Bearer {token.draw_secret()}"})
+    program = Client(headers={"Authorization": f"Bearer {token.generate_secret()}"})
     token.save()
     yield from ((program, "program", page) for page in LISTS)
 

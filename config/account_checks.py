@@ -8,7 +8,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
 from ingestion.roles import ROLES
-from sites.accounts.sessions import WARNING
+from sites.accounts.sessions import WARNING_SECONDS
 from sites.roles import ADMINISTRATORS, COORDINATORS
 
 MIN_PASSWORD_LENGTH = 8  # characters; NIST SP 800-63B, 3.1.1, allows no shorter passwords
@@ -61,10 +61,10 @@ def _check_lockout() -> Iterator[CheckMessage]:
 
 def _check_sessions() -> Iterator[CheckMessage]:
     idle = settings.SESSION_IDLE_MINUTES * 60
-    if idle <= WARNING:
+    if idle <= WARNING_SECONDS:
         yield Error(
             f"SESSION_IDLE_MINUTES is {settings.SESSION_IDLE_MINUTES}, but people are warned "
-            f"{WARNING // 60} minutes before the end of a session.",
+            f"{WARNING_SECONDS // 60} minutes before the end of a session.",
             hint="Remove it to use the default: 15.",
             id="config.E012",
         )

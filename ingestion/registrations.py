@@ -47,7 +47,7 @@ def connect() -> None:
     )
     log.register_rules(RULES_VERSION)
     finding_texts.use_translation(gettext, ngettext)
-    package.register_retention(retention.told)
+    package.register_retention(retention.list_terms)
     post_save.connect(
         object_locks.study_changed, sender=Study, dispatch_uid="ingestion.storage.object_locks"
     )

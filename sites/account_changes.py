@@ -1,4 +1,4 @@
-"""Accounts changed outside the admin, by commands and by their people: on record too (R09)."""
+"""Records changes of accounts outside of the admin: by commands, and by people themselves (R09)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from audit.ledger.context import current_origin
 from audit.ledger.log import ledger
 from sites.eligibility import Missing
 
-SHELL = Actor.software("shell", OPERATIONS)  # neither a command of ours nor a request is running
+SHELL = Actor.software("shell", OPERATIONS)  # if neither a command nor a request is running
 
 
 def current_actor() -> Actor:
@@ -22,10 +22,11 @@ def current_actor() -> Actor:
 
 
 @contextmanager
-def on_record(person: Any) -> Iterator[None]:
-    """What becomes of this person's row, groups and sites inside is one entry; nothing is none.
+def record_changes(person: Any) -> Iterator[None]:
+    """Record all changes of the person's row, groups and sites in the block as one entry.
 
-    The person is saved inside, where it is new. In one transaction with the change.
+    Without a change there is no entry. A new person has to be saved in the block. The entry and the
+    change are in one transaction.
     """
     with ledger():
         is_new = person.pk is None
@@ -45,8 +46,8 @@ def on_record(person: Any) -> Iterator[None]:
 
 
 @contextmanager
-def by_themselves(person: Any) -> Iterator[Any]:
-    """What a person changes on their own account is one entry, by them. Yields the locked row."""
+def record_own_changes(person: Any) -> Iterator[Any]:
+    """Record what a person changes in their own account as one entry. Yields the locked row."""
     with ledger():
         row = person.lock(person.pk)
         before = field_values(row)
@@ -57,14 +58,15 @@ def by_themselves(person: Any) -> Iterator[Any]:
         row.record("user.changed", by=row.actor, detail=detail)
 
 
-def acknowledge(person: Any, what: Missing) -> None:
-    """That they are trained, or have read the policy (R36, R37). Once."""
+def acknowledge(person: Any, requirement: Missing) -> None:
+    """Record that a person was trained or has read the policy, the first time (R36, R37)."""
     column = {
         Missing.TRAINING: "training_acknowledged_at",
         Missing.POLICY: "policy_acknowledged_at",
     }
-    with by_themselves(person) as row:
-        setattr(row, column[what], getattr(row, column[what]) or timezone.now())
+    name = column[requirement]
+    with record_own_changes(person) as row:
+        setattr(row, name, getattr(row, name) or timezone.now())
 
 
 def _state(person: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Studies, sites, portals and people in the admin. Every change is an entry in the ledger."""
+"""Studies, sites, portals and people in the admin. The ledger records every change."""
 
 from datetime import date
 from typing import Any, ClassVar
@@ -22,11 +22,11 @@ from audit.change_tracking.undeletable import ReadOnlyAdminMixin, UndeletableAdm
 from sites import legal_holds_admin, portal_approval, retention
 from sites.accounts import password_changes, token_admin
 from sites.accounts.admin import (
-    AccountKeeping,
+    AccountActionsMixin,
     NewPersonForm,
     PersonForm,
-    causes_of,
-    with_locks,
+    annotate_lockouts,
+    find_causes,
 )
 from sites.accounts.identity import Cause
 from sites.models import Membership, Portal, Site, Study, User
@@ -34,14 +34,14 @@ from sites.portal_origin import origin_of
 
 __all__ = ["legal_holds_admin", "token_admin"]  # importing them registers their classes
 
-# Roles are code (ingestion.roles): a group edited here would be put back by the next migration.
+# Roles are defined in ingestion.roles. The next migration would undo a change of a group.
 admin.site.unregister(Group)
-# Keys of codes at sign-in: nobody looks at them, and what becomes of them is on record.
+# The keys of second factors are secret. Changes of them are recorded elsewhere.
 admin.site.unregister([TOTPDevice, StaticDevice])
 
 
 class MembersInline(admin.TabularInline):
-    """Who belongs to a site. Edited on the person's page."""
+    """The people of a site. Memberships are edited on the page of the person."""
 
     model = Membership
     verbose_name_plural = _("people of this site")
@@ -57,18 +57,12 @@ class MembersInline(admin.TabularInline):
 
 
 class SitesInline(admin.StackedInline):
-    """Stacked: the inputs of a tabular inline have no labels (Django ticket 36509)."""
+    """The sites of a person. Tabular inlines have no labels (Django ticket 36509)."""
 
     model = Membership
     verbose_name = _("site")
     verbose_name_plural = _("sites of this person")
     extra = 0
-
-
-def _only(sites: QuerySet[Site]) -> str:
-    """Its number, when there is one alone: an entry is filed under one site or under none."""
-    numbers = list(sites.values_list("site_id", flat=True)[:2])
-    return numbers[0] if len(numbers) == 1 else ""
 
 
 @admin.register(Study)
@@ -83,15 +77,15 @@ class StudyAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
         sentence = gettext(
             "This study cannot be deleted, because sites or other records refer to it. {retention}"
         )
-        return sentence.format(retention=retention.said(obj))
+        return sentence.format(retention=retention.describe_retention(obj))
 
     def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
-        shown = ["kept", "holds"] if obj else []
-        why = super().get_fieldsets(request, obj)[1:]
+        retention_fields = ["kept", "holds"] if obj else []
+        reason = super().get_fieldsets(request, obj)[1:]
         return [
             (None, {"fields": ["protocol_number", "protocol_version", "title"]}),
-            (_("Retention"), {"fields": ["ended_on", "retention_years", *shown]}),
-            *why,
+            (_("Retention"), {"fields": ["ended_on", "retention_years", *retention_fields]}),
+            *reason,
         ]
 
     @admin.display(description=_("kept until"), ordering="ended_on")
@@ -100,7 +94,7 @@ class StudyAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
 
     @admin.display(description=_("retention"))
     def kept(self, study: Study) -> str:
-        return retention.said(study)
+        return retention.describe_retention(study)
 
     @admin.display(description=_("legal holds"))
     def holds(self, study: Study) -> str:
@@ -133,7 +127,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
     ]
     list_filter = ["allow_http", "allow_private_hosts"]
     search_fields = ["key", "base_url"]
-    formfield_overrides: ClassVar = {URLField: {"assume_scheme": "https"}}  # where none is typed
+    formfield_overrides: ClassVar = {URLField: {"assume_scheme": "https"}}  # if none is entered
     fieldsets = [
         (None, {"fields": ["key", "base_url", "allowed_hosts", "secret_header"]}),
         (
@@ -147,7 +141,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
         return portal_approval.site_of(obj)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Portal | None = None) -> list[str]:
-        # The key names the portal's secret: under another one it would be sent elsewhere.
+        # The key identifies the portal's secret. A new key would make it another secret.
         return ["key", "approved_origin", "waiting"] if obj else []
 
     def get_fieldsets(self, request: HttpRequest, obj: Portal | None = None) -> Any:
@@ -159,30 +153,30 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
     @admin.display(description=_("waiting for approval"))
     def waiting(self, portal: Portal) -> str:
-        waits = portal_approval.open_request(portal)
-        if waits is None:
+        open_request = portal_approval.open_request(portal)
+        if open_request is None:
             return gettext("None")
-        return format_html('<a href="{}">{}</a>', reverse("approval", args=[waits.pk]), waits)
+        return format_html(
+            '<a href="{}">{}</a>', reverse("approval", args=[open_request.pk]), open_request
+        )
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Save all but what a second person has to approve, and ask for that."""
-        wanted = {name: getattr(obj, name) for name in portal_approval.GUARDED}
+        """Save all fields except those that need approval, and request the approval of these."""
+        proposed = {name: getattr(obj, name) for name in portal_approval.GUARDED_FIELDS}
         if change:
             row = obj.lock(obj.pk)
-            kept = {name: getattr(row, name) for name in wanted}
+            saved = {name: getattr(row, name) for name in proposed}
         else:
-            kept = {"base_url": obj.base_url, "allow_http": False, "allow_private_hosts": False}
-        for name, value in kept.items():
+            saved = {"base_url": obj.base_url, "allow_http": False, "allow_private_hosts": False}
+        for name, value in saved.items():
             setattr(obj, name, value)
         super().save_model(request, obj, form, change)
-        is_approved = obj.approved_origin == origin_of(wanted["base_url"])
-        if wanted == kept and is_approved:
-            return
-        if wanted == kept and portal_approval.open_request(obj):
+        is_approved = obj.approved_origin == origin_of(proposed["base_url"])
+        if proposed == saved and (is_approved or portal_approval.open_request(obj)):
             return
         by: Any = request.user
         reason = request.POST.get(REASON_FIELD, "").strip()
-        asked = portal_approval.ask(obj, wanted, by=by, reason=reason)
+        approval = portal_approval.request_change(obj, proposed, by=by, reason=reason)
         self.message_user(
             request,
             format_html(
@@ -190,8 +184,8 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
                     "Changes of the portal's address and exceptions take effect after a second "
                     'person approves them: <a href="{address}">{request}</a>.'
                 ),
-                address=reverse("approval", args=[asked.pk]),
-                request=asked,
+                address=reverse("approval", args=[approval.pk]),
+                request=approval,
             ),
             messages.WARNING,
         )
@@ -213,7 +207,7 @@ class SiteAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
             "This site cannot be deleted, because documents or other records refer to it. "
             "{retention}"
         )
-        return sentence.format(retention=retention.said(obj.study))
+        return sentence.format(retention=retention.describe_retention(obj.study))
 
     def ledger_site(self, obj: Any) -> str:
         return str(obj.site_id)
@@ -223,7 +217,7 @@ class SiteAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
         return ["site_id"] if obj else []
 
 
-_ON_RECORD: list[Any] = [
+_HISTORY_FIELDS: list[Any] = [
     "training_acknowledged_at",
     "policy_acknowledged_at",
     "second_step_since",
@@ -233,8 +227,8 @@ _ON_RECORD: list[Any] = [
 ]
 
 
-# Changed by other ways than the form, perhaps while it is open.
-_NOT_OF_THE_FORM = [
+# These fields are changed by other actions, possibly while the form is open.
+_NOT_IN_FORM = [
     "password",
     "identity_evidence",
     "identity_verified_at",
@@ -245,8 +239,8 @@ _NOT_OF_THE_FORM = [
 
 
 @admin.register(User)
-class PersonAdmin(AccountKeeping, UndeletableAdmin, LedgerAdminMixin, UserAdmin):
-    """People are never deleted and never renamed: the ledger names them. They are deactivated."""
+class PersonAdmin(AccountActionsMixin, UndeletableAdmin, LedgerAdminMixin, UserAdmin):
+    """Accounts cannot be deleted or renamed, because the ledger names them. Deactivate them."""
 
     list_display = [
         "username",
@@ -272,28 +266,31 @@ class PersonAdmin(AccountKeeping, UndeletableAdmin, LedgerAdminMixin, UserAdmin)
             _("Identity"),
             {"fields": ["identity_evidence", "identity_verified_at", "signing_suspended_at"]},
         ),
-        (_("History"), {"fields": _ON_RECORD}),
+        (_("History"), {"fields": _HISTORY_FIELDS}),
     ]
     add_fieldsets = [(None, {"fields": ["username", "printed_name", "email"]})]
-    # Set by what people do, each on record; an identity is verified at /approvals/.
+    # Set by recorded actions. Identities are verified at /approvals/.
     readonly_fields = [
         "identity_evidence",
         "identity_verified_at",
         "signing_suspended_at",
-        *_ON_RECORD,
+        *_HISTORY_FIELDS,
     ]
 
     def ledger_site(self, obj: Any) -> str:
-        return _only(Site.objects.filter(memberships__user=obj))
+        # An entry belongs to one site or to none.
+        sites = Site.objects.filter(memberships__user=obj)
+        numbers = list(sites.values_list("site_id", flat=True)[:2])
+        return numbers[0] if len(numbers) == 1 else ""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        return with_locks(super().get_queryset(request).prefetch_related("groups"))
+        return annotate_lockouts(super().get_queryset(request).prefetch_related("groups"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
         return [*self.readonly_fields, *(["username"] if obj else [])]
 
     def get_urls(self) -> list[Any]:
-        # No one types a password for another person: there is no such page.
+        # Nobody can set the password of another person.
         return [url for url in super().get_urls() if url.name != "auth_user_password_change"]
 
     def kept_because(self, obj: Any) -> str:
@@ -303,12 +300,12 @@ class PersonAdmin(AccountKeeping, UndeletableAdmin, LedgerAdminMixin, UserAdmin)
         )
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        causes = causes_of(form, is_new=not change)
+        causes = find_causes(form, is_new=not change)
         old_address = ""
         if change:
             row = obj.lock(obj.pk)
             old_address = row.email
-            for name in _NOT_OF_THE_FORM:  # the form may be older than the row
+            for name in _NOT_IN_FORM:
                 setattr(obj, name, getattr(row, name))
         else:
             password_changes.issue_link(obj)
@@ -316,7 +313,7 @@ class PersonAdmin(AccountKeeping, UndeletableAdmin, LedgerAdminMixin, UserAdmin)
             obj.signing_suspended_at = obj.signing_suspended_at or timezone.now()
         super().save_model(request, obj, form, change)
         for cause in causes:
-            self.suspend_and_tell(request, obj, cause, old_address=old_address)
+            self.require_verification(request, obj, cause, old_address=old_address)
         if Cause.CREATED in causes:
             self.send_password_link(request, obj)
 
@@ -332,7 +329,7 @@ class PersonAdmin(AccountKeeping, UndeletableAdmin, LedgerAdminMixin, UserAdmin)
 
 @admin.register(Membership)
 class MembershipAdmin(ReadOnlyAdminMixin, admin.ModelAdmin):
-    """For looking up who works where. Edited on the person's page, and so on their record."""
+    """A read-only list of memberships. They are edited, and recorded, on the page of the person."""
 
     list_display = ["user", "site"]
     list_filter = ["site"]

@@ -1,8 +1,8 @@
-"""Second-person approval: what one person asks for takes effect when another one approves it.
+"""Second-person approval: a requested change takes effect when another person approves it.
 
-`ask()` keeps a request, `decide()` carries it out or refuses it, and each step is an entry of the
-ledger. Who asked never decides, nor does a person whose own signing is suspended. What a kind of
-request means is an `ApprovalRule`, which the module that owns the kind registers.
+`create_request()` stores a request, and `decide()` applies or refuses it. The ledger records each
+step. The person who made a request never decides it, and neither does a person whose own signing is
+suspended. An `ApprovalRule` defines a kind of request. The module of the kind registers it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,8 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from audit.ledger.context import current_origin
 from audit.ledger.log import ledger
@@ -24,44 +25,45 @@ from sites.models.approval_requests import ApprovalRequest, ApprovalRequestQuery
 
 Kind = ApprovalRequest.Kind
 State = ApprovalRequest.State
-MIN_NOTE_LENGTH = 10  # characters of a decision's reason, as of every reason
+MIN_NOTE_CHARACTERS = 10  # of the reason for a decision
 
 
 class NotDecided(Exception):
-    """The request was not decided; the message tells people why."""
+    """The request was not decided. The message for people states the reason."""
 
 
-_DEFAULT_NOTE_LABEL = gettext_lazy("Reason for your decision")
+_NOTE_LABEL = gettext_lazy("Reason for your decision")
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRule:
-    """What a kind of request means.
+    """Defines a kind of request.
 
-    `may_decide`: whether a person's role lets them decide. `apply` carries an approved request out
-    inside `ledger()`, with its own entry; it raises NotDecided when the rows have changed since.
-    `barred`: why this person may not decide this request, beyond the rules for all; "" if they may.
+    `may_decide` returns whether the role of a person permits the decision. `apply` applies an
+    approved request inside `ledger()` and records its own entry. It raises NotDecided if the rows
+    have changed since the request. `explain_exclusion` returns why this person may not decide this
+    request, beyond the rules for all kinds, or "".
     """
 
     may_decide: Callable[[User], bool]
     apply: Callable[[ApprovalRequest, User], None]
-    barred: Callable[[ApprovalRequest, User], str] = lambda _request, _person: ""
-    note_label: "str | Promise" = _DEFAULT_NOTE_LABEL
+    explain_exclusion: Callable[[ApprovalRequest, User], str] = lambda _request, _person: ""
+    note_label: str | Promise = _NOTE_LABEL
 
 
 _rules: dict[str, ApprovalRule] = {}
 
 
 def register(kind: Kind, rule: ApprovalRule) -> None:
-    """Say what a kind of request means. Once, when the app is ready."""
+    """Register the rule of a kind. Called once, when the app is ready."""
     _rules[kind] = rule
 
 
-def rule_of(request: ApprovalRequest) -> ApprovalRule:
+def get_rule(request: ApprovalRequest) -> ApprovalRule:
     return _rules[request.kind]
 
 
-def ask(  # noqa: PLR0913 - the columns of the row; callers name each
+def create_request(  # noqa: PLR0913 - keyword arguments, the columns of the row
     kind: Kind,
     *,
     about: str,
@@ -74,11 +76,12 @@ def ask(  # noqa: PLR0913 - the columns of the row; callers name each
     site: str = "",
     expires: bool = True,
 ) -> ApprovalRequest:
-    """Keep a request, on record, and tell those who may decide it. Inside `ledger()`.
+    """Store and record a request, and notify the people who may decide it.
 
-    `by` is None for what a command asks for: then the operating system's user is kept. An open
-    request of the same kind and subject is withdrawn, except for identities: each change of an
-    account keeps its own, so that no one who made one of them verifies it.
+    Call this inside `ledger()`. `by` is None for a command, and the user of the operating system is
+    stored instead. An open request of the same kind and subject is withdrawn, except for
+    identities: each change of an account keeps its own request, so that nobody who made one of the
+    changes can verify the identity.
     """
     now = timezone.now()
     if kind is not Kind.IDENTITY:
@@ -99,26 +102,26 @@ def ask(  # noqa: PLR0913 - the columns of the row; callers name each
         expires_at=now + timedelta(days=settings.APPROVAL_DAYS) if expires else None,
     )
     request.record_at_revision("approval.requested", **_entry_of(request, by))
-    for person in deciders(request):
+    for person in find_deciders(request):
         account_notices.write(
             person,
-            gettext("Your approval is needed: {request}").format(request=request),
-            gettext("{person} requests your approval.").format(person=request.asked_by_name)
+            _("Your approval is needed: {request}").format(request=request),
+            _("{person} requests your approval.").format(person=request.asked_by_name)
             + f"\n\n{request}\n\n"
-            + gettext("Approve or refuse the request: {address}").format(address=_address(request)),
+            + _("Approve or refuse the request: {address}").format(address=_url(request)),
         )
     return request
 
 
 def name_of_command() -> str:
-    """Return how a request names the command that asked, as in "otto (system:account_link)"."""
+    """Return the name of the running command in a request, as in "otto (system:account_link)"."""
     os_user = current_origin().facts.get("os_user", "")
     name = account_changes.current_actor().name
     return f"{os_user} ({name})" if os_user else name
 
 
 def is_trusted(person: User) -> bool:
-    """Whether what the person decides counts: no one else has changed how they sign in since."""
+    """Return whether the person has access and their signing is not suspended."""
     return person.is_active and person.has_access() and person.signing_suspended_at is None
 
 
@@ -126,36 +129,38 @@ def is_administrator(person: User) -> bool:
     return person.is_staff and person.is_superuser and not person.is_auditor
 
 
-def refusal(request: ApprovalRequest, person: User) -> str:
-    """Why this person does not decide this request, in a sentence; "" where they may."""
+def explain_refusal(request: ApprovalRequest, person: User) -> str:
+    """Return why this person may not decide this request, in a sentence, or "" if they may."""
     if not request.is_open:
-        return gettext("This request is closed: {state}.").format(state=_state_of(request))
+        is_expired = request.state == State.OPEN
+        state = State.EXPIRED.label if is_expired else request.get_state_display()
+        return _("This request is closed: {state}.").format(state=str(state).lower())
     if request.asked_by_id == person.pk:
-        return gettext("This is your own request. Another person must decide about it.")
-    if not rule_of(request).may_decide(person):
-        return gettext("Your role cannot decide about requests of this kind.")
+        return _("This is your own request. Another person must decide about it.")
+    if not get_rule(request).may_decide(person):
+        return _("Your role cannot decide about requests of this kind.")
     if not is_trusted(person):
-        return gettext(
+        return _(
             "You cannot decide until your own identity is verified again, because another person "
             "changed how you sign in."
         )
-    return rule_of(request).barred(request, person)
+    return get_rule(request).explain_exclusion(request, person)
 
 
-def deciders(request: ApprovalRequest) -> list[User]:
-    """Everyone who may decide this request now."""
+def find_deciders(request: ApprovalRequest) -> list[User]:
+    """Return all people who may decide this request now."""
     staff = User.objects.filter(is_active=True, is_staff=True).prefetch_related("groups")
-    return [person for person in staff if not refusal(request, person)]
+    return [person for person in staff if not explain_refusal(request, person)]
 
 
 def visible_to(person: User) -> ApprovalRequestQuerySet:
-    """The requests of the kinds that the person may decide, and their own. The newest first."""
+    """Return the requests of the kinds that the person may decide, and their own, newest first."""
     kinds = [kind for kind, rule in _rules.items() if rule.may_decide(person)]
     return ApprovalRequest.objects.filter(Q(asked_by=person) | Q(kind__in=kinds))
 
 
 def count_waiting_for(person: User) -> int:
-    """How many requests wait for this person or another one in the same role. One query."""
+    """Return how many requests wait for a decision of this person's role, with one query."""
     if not is_trusted(person):
         return 0
     others = visible_to(person).open().exclude(asked_by=person).exclude(about=person.subject)
@@ -163,35 +168,43 @@ def count_waiting_for(person: User) -> int:
 
 
 def decide(request: ApprovalRequest, person: User, *, is_approved: bool, note: str) -> None:
-    """Approve and carry out, or refuse. Raises NotDecided; then nothing has changed.
+    """Approve and apply a request, or refuse it. Raises NotDecided; nothing is changed then.
 
-    That it is really this person is proved before, with the password.
+    The caller has checked the password of the person before.
     """
-    if len(note.strip()) < MIN_NOTE_LENGTH:
-        message = gettext("Enter a reason of at least {n} characters.")
-        raise NotDecided(message.format(n=MIN_NOTE_LENGTH))
+    if len(note.strip()) < MIN_NOTE_CHARACTERS:
+        message = _("Enter a reason of at least {n} characters.")
+        raise NotDecided(message.format(n=MIN_NOTE_CHARACTERS))
     with ledger():
         row = ApprovalRequest.lock(request.pk)
         decider = User.lock(person.pk)
-        if why := refusal(row, decider):
-            raise NotDecided(why)
+        if refusal := explain_refusal(row, decider):
+            raise NotDecided(refusal)
         _close(row, State.APPROVED if is_approved else State.REFUSED, decider, note)
         if is_approved:
-            rule_of(row).apply(row, decider)
+            get_rule(row).apply(row, decider)
     request.refresh_from_db()
-    _tell_who_asked(request)
+    if request.asked_by is None:
+        return
+    state = request.get_state_display()
+    with ledger():
+        account_notices.write(
+            request.asked_by,
+            f"{state}: {request}",
+            _("{person} has decided about your request.").format(person=request.decided_by_name)
+            + f"\n\n{request}\n\n{state}. {request.note}\n\n{_url(request)}",
+        )
 
 
 def withdraw(request: ApprovalRequest, person: User) -> None:
-    """Take back one's own request. Raises NotDecided. An identity stays unverified until it is."""
+    """Withdraw an own request. Raises NotDecided, also for requests about identities."""
     with ledger():
         row = ApprovalRequest.lock(request.pk)
         if not row.is_open or row.asked_by_id != person.pk or row.kind == Kind.IDENTITY:
-            raise NotDecided(
-                gettext(
-                    "Only the person who made a request can withdraw it, and only while it waits."
-                )
+            message = _(
+                "Only the person who made a request can withdraw it, and only while it waits."
             )
+            raise NotDecided(message)
         _close(row, State.WITHDRAWN, person, "")
 
 
@@ -203,19 +216,19 @@ def close_others(request: ApprovalRequest, person: User) -> None:
 
 
 def expire_due() -> int:
-    """Close the requests whose time is over, on record. Returns how many there were."""
-    over = ApprovalRequest.objects.filter(state=State.OPEN, expires_at__lte=timezone.now())
-    if not over.exists():
+    """Close and record the requests that have expired. Return their number."""
+    expired = ApprovalRequest.objects.filter(state=State.OPEN, expires_at__lte=timezone.now())
+    if not expired.exists():
         return 0
     with ledger():
-        rows = list(over.select_for_update())
+        rows = list(expired.select_for_update())
         for row in rows:
             _close(row, State.EXPIRED, None, "")
     return len(rows)
 
 
 def entry_facts(request: ApprovalRequest) -> dict[str, str]:
-    """What the entry of the approved change says about its approval."""
+    """Return the facts about the approval for the entry of the approved change."""
     return {
         "approval": request.subject,
         "asked_by": request.asked_by_name,
@@ -248,31 +261,11 @@ def _entry_of(request: ApprovalRequest, by: User | None) -> dict[str, Any]:
     }
 
 
-def _state_of(request: ApprovalRequest) -> str:
-    is_over = request.state == State.OPEN
-    return str(State.EXPIRED.label if is_over else request.get_state_display()).lower()
-
-
-def _tell_who_asked(request: ApprovalRequest) -> None:
-    if request.asked_by is None:
-        return
-    with ledger():
-        account_notices.write(
-            request.asked_by,
-            f"{request.get_state_display()}: {request}",
-            gettext("{person} has decided about your request.").format(
-                person=request.decided_by_name
-            )
-            + f"\n\n{request}\n\n"
-            + f"{request.get_state_display()}. {request.note}\n\n{_address(request)}",
-        )
-
-
-def _address(request: ApprovalRequest) -> str:
+def _url(request: ApprovalRequest) -> str:
     return f"{settings.SITE_URL.rstrip('/')}/approvals/{request.pk}/"
 
 
 def differences(request: ApprovalRequest) -> Iterable[tuple[str, Any, Any]]:
-    """Name, current and proposed value of each column that is to change."""
+    """Yield the name, the current and the proposed value of each column in the request."""
     for name, value in request.proposed.items():
         yield name, request.current.get(name, ""), value

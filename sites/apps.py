@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class SitesConfig(AppConfig):
-    """Who submits documents, and how fast their portal may be asked."""
+    """Studies, sites, portals and accounts."""
 
     name = "sites"
     # django.contrib.sites owns the label "sites": docs/adr/0001-app-label-clinical-sites.md.
@@ -16,7 +16,7 @@ class SitesConfig(AppConfig):
     def ready(self) -> None:
         from audit.ledger import bound_rows
         from audit.verification import row_check, verify
-        from sites import checks as our_checks
+        from sites import checks as site_checks
         from sites import portal_approval
         from sites.accounts import (
             identity,
@@ -36,5 +36,5 @@ class SitesConfig(AppConfig):
         sign_in_log.connect()
         sessions.connect()
         lockout.connect()
-        checks.register(our_checks.check_settings)
-        checks.register(our_checks.check_studies, checks.Tags.database)
+        checks.register(site_checks.check_settings)
+        checks.register(site_checks.check_studies, checks.Tags.database)

@@ -12,7 +12,7 @@ from sites.models import User
 class LockoutBackend:
     """Refuses an attempt while `sites.accounts.lockout` is in effect, before passwords are checked.
 
-    It loads no people and grants no permissions, and so has none of the methods for these.
+    It loads no people and grants no permissions, and therefore has no methods for these.
     """
 
     def authenticate(

@@ -1,6 +1,6 @@
-"""System checks for how long what belongs to studies is kept, and its anchors with it."""
+"""System checks of the retention period of studies and of the ledger's anchors."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
@@ -12,36 +12,40 @@ from sites.models import Study
 
 
 def check_settings(**_options: Any) -> list[CheckMessage]:
-    return list(_of_the_settings())
+    """Check RETENTION_YEARS."""
+    years = settings.RETENTION_YEARS
+    if years < 1:
+        return [
+            Error(
+                f"RETENTION_YEARS is {years}, but documents have to be retained.",
+                hint="Remove the setting. The default is 25 years, as in Regulation (EU) 536/2014, "
+                "article 58.",
+                id="sites.E001",
+            )
+        ]
+    if settings.ANCHOR_S3_BUCKET and years > settings.ANCHOR_S3_YEARS:
+        return [_anchors_too_short(f"RETENTION_YEARS is {years}")]
+    return []
 
 
 def check_studies(databases: Collection[str] | None, **_options: Any) -> list[CheckMessage]:
-    """Of the databases that a command names (`migrate` does)."""
-    return [message for alias in databases or () for message in _of_the_studies(alias)]
+    """Check the studies in the databases that a command names, as `migrate` does."""
+    messages: list[CheckMessage] = []
+    if not settings.ANCHOR_S3_BUCKET:
+        return messages
+    for alias in databases or ():
+        if not _has_retention_column(alias):
+            continue
+        studies = Study.objects.using(alias)
+        longest = studies.aggregate(years=Max("retention_years"))["years"] or 0
+        if longest > settings.ANCHOR_S3_YEARS:
+            reason = f"a study is retained for {longest} years after its end"
+            messages.append(_anchors_too_short(reason))
+    return messages
 
 
-def _of_the_settings() -> Iterator[CheckMessage]:
-    years = settings.RETENTION_YEARS
-    if years < 1:
-        yield Error(
-            f"RETENTION_YEARS is {years}: documents have to be kept for a time.",
-            hint="Leave it out: 25 years are those of Regulation (EU) 536/2014, article 58.",
-            id="sites.E001",
-        )
-    elif settings.ANCHOR_S3_BUCKET and years > settings.ANCHOR_S3_YEARS:
-        yield _too_short(f"RETENTION_YEARS is {years}")
-
-
-def _of_the_studies(alias: str) -> Iterator[CheckMessage]:
-    if not settings.ANCHOR_S3_BUCKET or not _has_terms(alias):
-        return
-    longest = Study.objects.using(alias).aggregate(years=Max("retention_years"))["years"] or 0
-    if longest > settings.ANCHOR_S3_YEARS:
-        yield _too_short(f"a study is kept for {longest} years after its end")
-
-
-def _has_terms(alias: str) -> bool:
-    """Not while the migration waits that brings them."""
+def _has_retention_column(alias: str) -> bool:
+    """Return False before the migration that adds the column has been applied."""
     connection = connections[alias]
     table = Study._meta.db_table
     with connection.cursor() as cursor:
@@ -51,11 +55,11 @@ def _has_terms(alias: str) -> bool:
     return "retention_years" in {column.name for column in columns}
 
 
-def _too_short(because: str) -> CheckMessage:
+def _anchors_too_short(reason: str) -> CheckMessage:
     return Error(
-        f"ANCHOR_S3_YEARS is {settings.ANCHOR_S3_YEARS}, and {because}: whoever owns the bucket "
-        "could remove the ledger's anchors before its documents may go.",
-        hint="Set ANCHOR_S3_YEARS to as many years. What is anchored already keeps its "
-        f"{settings.ANCHOR_S3_YEARS}; each newer anchor answers for all before it.",
+        f"ANCHOR_S3_YEARS is {settings.ANCHOR_S3_YEARS}, but {reason}: the owner of the bucket "
+        "could remove the anchors of the ledger before the retention period of its documents ends.",
+        hint="Set ANCHOR_S3_YEARS to the same number of years. Existing anchors keep their "
+        f"{settings.ANCHOR_S3_YEARS} years. Each newer anchor confirms all entries before it.",
         id="sites.E002",
     )

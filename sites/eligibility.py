@@ -1,13 +1,15 @@
-"""What is still missing before a person may upload or sign (21 CFR 11.10(i) and (j), 11.100(b))."""
+"""What is missing before a person may upload or sign (21 CFR 11.10(i) and (j), 11.100(b))."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 
 class Missing(StrEnum):
-    """Each is a code, with a sentence that says what to do."""
+    """A code for what is missing, with a sentence that says what to do."""
 
     READ_ONLY = "read_only"
     TRAINING = "training"
@@ -21,7 +23,7 @@ class Missing(StrEnum):
         return str(_SENTENCES[self])
 
 
-_SENTENCES = {
+_SENTENCES: Mapping[Missing, Promise] = {
     Missing.READ_ONLY: _("Auditors have read-only access. They cannot upload or sign documents."),
     Missing.TRAINING: _("Confirm on your account page that you have been trained."),
     Missing.POLICY: _(
@@ -41,15 +43,18 @@ _SENTENCES = {
 }
 
 
-def may_upload(person: Any) -> list[Missing]:
-    """What is missing; nothing: they may (R36)."""
+def missing_for_upload(person: Any) -> list[Missing]:
+    """Return what is missing before the person may upload; nothing if they may (R36)."""
     if person.is_auditor:
         return [Missing.READ_ONLY]
     return [] if person.training_acknowledged_at else [Missing.TRAINING]
 
 
-def may_sign(person: Any) -> list[Missing]:
-    """What is missing; nothing: they may (R21, R27, R36, R37)."""
+def missing_for_signature(person: Any) -> list[Missing]:
+    """Return what is missing before the person may sign; nothing if they may.
+
+    Requirements: R21, R27, R36, R37.
+    """
     if person.is_auditor:
         return [Missing.READ_ONLY]
     unmet = {
@@ -59,4 +64,4 @@ def may_sign(person: Any) -> list[Missing]:
         Missing.SUSPENDED: bool(person.signing_suspended_at),
         Missing.SECOND_STEP: person.needs_second_step and not person.second_step_since,
     }
-    return [each for each, is_missing in unmet.items() if is_missing]
+    return [missing for missing, is_unmet in unmet.items() if is_unmet]

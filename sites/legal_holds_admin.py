@@ -1,4 +1,4 @@
-"""Legal holds in the admin: set with a reason, lifted with a reason, each on record."""
+"""Legal holds in the admin. They are set and lifted with a reason, and recorded."""
 
 from typing import Any
 
@@ -30,9 +30,10 @@ class LegalHoldAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
         )
 
     def get_fields(self, request: HttpRequest, obj: LegalHold | None = None) -> list[Any]:
-        set_ = ["study", "reason"]
-        lifted = ["lifted_because", "lifted_by", "lifted_at"]
-        return set_ if obj is None else [*set_, "set_by", "set_at", *lifted]
+        fields = ["study", "reason"]
+        if obj is None:
+            return fields
+        return [*fields, "set_by", "set_at", "lifted_because", "lifted_by", "lifted_at"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: LegalHold | None = None) -> list[Any]:
         fields = self.get_fields(request, obj) if obj else []

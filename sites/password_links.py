@@ -1,8 +1,8 @@
 """One-time links with which a person chooses their own password.
 
-The token is Django's (`PasswordResetTokenGenerator`): an HMAC over the account's password, address
-and last sign-in. So a link works once, ends with ACCOUNT_LINK_HOURS, and stops working when the
-address is changed or a newer link is issued.
+The token is Django's (`PasswordResetTokenGenerator`): an HMAC over the account's password, email
+address and last sign-in. A link therefore works once, expires after ACCOUNT_LINK_HOURS, and stops
+working when the address is changed or a newer link is issued.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ class LinkTokens(PasswordResetTokenGenerator):
         return f"{super()._make_hash_value(user, timestamp)}{issued}"
 
     def check_token(self, user: Any, token: str | None) -> bool:
-        """Whether the token is of the last link that was issued, unused and in time."""
+        """Return whether the token belongs to the newest link, which is unused and not expired."""
         if user is None or user.link_issued_at is None:
             return False
         return super().check_token(user, token)
@@ -32,11 +32,11 @@ tokens = LinkTokens()
 
 
 def path_for(person: Any) -> str:
-    """The path of a link for this person, whose `link_issued_at` is saved."""
+    """Return the path of a link for this person. `link_issued_at` has to be saved before."""
     uid = urlsafe_base64_encode(force_bytes(person.pk))
     return reverse("password_link", args=[uid, tokens.make_token(person)])
 
 
 def address_for(person: Any) -> str:
-    """The same with the address of this installation (SITE_URL) before it."""
+    """Return the link with the address of this installation (SITE_URL)."""
     return f"{settings.SITE_URL.rstrip('/')}{path_for(person)}"

@@ -1,13 +1,13 @@
-"""Where a portal is asked, and its two exceptions: changed with a second person's approval.
+"""The address of a portal and its two exceptions, which change after a second person's approval.
 
-The portal's secret is bound to the approved origin (`Portal.approved_origin`): the downloader asks
-nothing of a portal whose base address has another one.
+The portal's secret is bound to the approved origin (`Portal.approved_origin`). The downloader sends
+no request to a portal whose base address has another origin.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
 from sites import approvals
 from sites.approvals import ApprovalRule, Kind, NotDecided
@@ -15,15 +15,15 @@ from sites.models import Portal, Site, User
 from sites.models.approval_requests import ApprovalRequest
 from sites.portal_origin import origin_of
 
-GUARDED = ("base_url", "allow_http", "allow_private_hosts")
+GUARDED_FIELDS = ("base_url", "allow_http", "allow_private_hosts")
 _CHANGE_PORTALS = "clinical_sites.change_portal"
 
 
-def ask(
+def request_change(
     portal: Portal, proposed: Mapping[str, Any], *, by: User, reason: str = ""
 ) -> ApprovalRequest:
-    """Ask for these values of the guarded columns. Inside `ledger()`."""
-    return approvals.ask(
+    """Request new values of the guarded fields. Call this inside `ledger()`."""
+    return approvals.create_request(
         Kind.PORTAL_ADDRESS,
         about=portal.subject,
         subject_name=f"Portal {portal}",
@@ -31,12 +31,12 @@ def ask(
         by=by,
         reason=reason,
         proposed={**proposed, "approved_origin": origin_of(proposed["base_url"])},
-        current={name: getattr(portal, name) for name in (*GUARDED, "approved_origin")},
+        current={name: getattr(portal, name) for name in (*GUARDED_FIELDS, "approved_origin")},
     )
 
 
 def site_of(portal: Portal) -> str:
-    """The number of its site, when it has one alone."""
+    """Return the number of the portal's site, or "" if it has several sites or none."""
     numbers = list(Site.objects.filter(portal=portal).values_list("site_id", flat=True)[:2])
     return numbers[0] if len(numbers) == 1 else ""
 
@@ -49,13 +49,13 @@ def _may_decide(person: User) -> bool:
     return person.is_staff and not person.is_auditor and person.has_perm(_CHANGE_PORTALS)
 
 
-def _change(request: ApprovalRequest, by: User) -> None:
+def _apply(request: ApprovalRequest, by: User) -> None:
     portal = Portal.objects.select_for_update().filter(pk=request.about_key).first()
     if portal is None:
-        raise NotDecided(gettext("This portal no longer exists. Refuse the request."))
+        raise NotDecided(_("This portal no longer exists. Refuse the request."))
     if any(getattr(portal, name) != value for name, value in request.current.items()):
         raise NotDecided(
-            gettext(
+            _(
                 "The portal has changed since this request was made. Refuse the request, and "
                 "change the portal again."
             )
@@ -77,4 +77,4 @@ def _change(request: ApprovalRequest, by: User) -> None:
 
 
 def register() -> None:
-    approvals.register(Kind.PORTAL_ADDRESS, ApprovalRule(may_decide=_may_decide, apply=_change))
+    approvals.register(Kind.PORTAL_ADDRESS, ApprovalRule(may_decide=_may_decide, apply=_apply))

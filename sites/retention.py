@@ -1,8 +1,7 @@
-"""How long what belongs to a study is kept: until a date, and while somebody holds it (R14).
+"""The retention period of a study's documents: until a date, and during a legal hold (R14).
 
-Regulation (EU) 536/2014, article 58, asks for 25 years after the end of the trial; 21 CFR 312.57
-for 2 years after the approval. Nothing is destroyed when the time is over: that is for people to
-do, outside of this product.
+Regulation (EU) 536/2014, article 58, requires 25 years after the end of the trial, and 21 CFR
+312.57 requires 2 years after the approval. This product destroys nothing when the period is over.
 """
 
 from collections.abc import Collection
@@ -17,28 +16,31 @@ from sites.models import Study
 from sites.models.legal_holds import LegalHold
 
 
-def said(study: Study) -> str:
-    """Until when its documents are kept, and which holds keep them, in sentences. For staff.
+def describe_retention(study: Study) -> str:
+    """Return sentences about the retention period and the legal holds, for staff.
 
-    A hold's reason may be an inspection that a site is not to hear of.
+    Sites must not see them: the reason of a hold may be an unannounced inspection.
     """
     held = [
         _("A legal hold since {date} overrides this date: {reason}").format(
-            date=_day(hold.set_at), reason=hold.reason
+            date=_format_day(hold.set_at), reason=hold.reason
         )
         for hold in LegalHold.objects.in_force().filter(study=study)
     ]
-    return " ".join([term(study), *held])
+    return " ".join([describe_term(study), *held])
 
 
-def told(numbers: Collection[str]) -> list[str]:
-    """The term of each study that has one of these sites; of every study where none is named."""
+def list_terms(numbers: Collection[str]) -> list[str]:
+    """Return the retention period of each study with one of these sites, or of all studies.
+
+    `numbers` are site numbers. Without any, all studies are included.
+    """
     studies = Study.objects.filter(sites__site_id__in=numbers) if numbers else Study.objects.all()
-    return [term(study) for study in studies.distinct()]
+    return [describe_term(study) for study in studies.distinct()]
 
 
-def term(study: Study, today: date | None = None) -> str:
-    """Until when its documents are kept at least. For everybody."""
+def describe_term(study: Study, today: date | None = None) -> str:
+    """Return a sentence about the retention period, which also sites can see."""
     today = today or timezone.now().date()
     until = study.retained_until
     if until is None:
@@ -60,21 +62,21 @@ def term(study: Study, today: date | None = None) -> str:
             "Retained until {date}, {n} years after the end of study {study}.",
             study.years_kept,
         )
-    return sentence.format(date=_day(until), n=study.years_kept, study=study)
+    return sentence.format(date=_format_day(until), n=study.years_kept, study=study)
 
 
 def locked_until(study: Study, today: date) -> date:
-    """The first day on which a store that locks for a time may let its documents go.
+    """Return the first day on which a store with object locks may release the study's documents.
 
-    A study that goes on may end today. It counts as ended when this year began: that is never more
-    than will be asked for, and another day only once a year.
+    A study that has not ended counts as ended at the beginning of this year. The actual end will
+    never require an earlier day, and this day changes only once a year.
     """
-    counted = Study(
+    as_ended = Study(
         ended_on=study.ended_on or date(today.year, 1, 1), retention_years=study.retention_years
     )
-    return cast("date", counted.retained_until) + timedelta(days=1)
+    return cast("date", as_ended.retained_until) + timedelta(days=1)
 
 
-def _day(day: date | datetime) -> str:
+def _format_day(day: date | datetime) -> str:
     at = day.astimezone(UTC) if isinstance(day, datetime) else day
     return f"{at.day} {at:%b %Y}"

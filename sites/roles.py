@@ -1,7 +1,7 @@
-"""The names of roles: the groups that give them, and the words that entries and signatures use.
+"""The names of roles: the groups that assign them, and the terms in entries and signatures.
 
-This table is the only one. A role is what somebody acts as; the permissions of the groups are in
-`ingestion.roles`. Entries keep the words of the release that wrote them: `label` explains these.
+This is the only table of roles. The permissions of the groups are in `ingestion.roles`. Ledger
+entries keep the terms of the release that wrote them, which `role_label` explains.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,9 @@ ADMINISTRATORS, AUDITORS, COORDINATORS = "Administrators", "Auditors", "Site coo
 QA_LEADS, QA_REVIEWERS = "QA leads", "QA reviewers"
 REGULATORY_AFFAIRS, OPERATORS = "Regulatory affairs", "Operations"
 
-NO_ROLE = "no role"  # of a member of staff to whom no group was given
+NO_ROLE = "no role"  # of a member of staff without a group
 
-# By group, in the order in which the roles of one person are named.
+# By group. The roles of one person are listed in this order.
 NAMES: Mapping[str, str] = MappingProxyType(
     {
         ADMINISTRATORS: "administrator",
@@ -28,22 +28,22 @@ NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Words of earlier releases, which stay in their entries.
-_FORMER: Mapping[str, str] = MappingProxyType(
+# Terms of earlier releases, which remain in their entries.
+_FORMER_TERMS: Mapping[str, str] = MappingProxyType(
     {"staff": "staff, role not recorded", "ops": OPERATIONS}
 )
 
 
-def named(groups: Iterable[str]) -> list[str]:
-    """Return the names of the roles that these groups give, in the order of the table.
+def role_names(groups: Iterable[str]) -> list[str]:
+    """Return the names of the roles that these groups assign, in the order of the table.
 
-    A group that is not in the table follows under its own name.
+    Groups that are not in the table follow under their own names.
     """
     order = {group: place for place, group in enumerate(NAMES)}
     known = sorted(groups, key=lambda group: (order.get(group, len(order)), group))
     return [NAMES.get(group, group) for group in known]
 
 
-def label(role: str) -> str:
-    """Return the role of an entry for people: a word of an earlier release is explained."""
-    return _FORMER.get(role, role)
+def role_label(role: str) -> str:
+    """Return the role of an entry for people. Terms of earlier releases are explained."""
+    return _FORMER_TERMS.get(role, role)

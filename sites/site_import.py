@@ -1,6 +1,7 @@
-"""A file of sites to rows: studies, portals and sites, created or brought up to date.
+"""Imports studies, portals and sites from a file: creates rows and updates existing ones.
 
-All or nothing, with every fault named; each difference is a ledger entry with old and new values.
+The import is applied completely or not at all, and all faults are reported. Each change is recorded
+in the ledger with old and new values.
 """
 
 import unicodedata
@@ -33,7 +34,7 @@ from sites.models.studies import version_number
 from sites.portal_origin import address_without_secrets, origin_of
 
 Text = Annotated[str, Field(min_length=1, max_length=200)]
-# A ledger line names the site: in Unicode normal form C, without control characters.
+# Ledger entries contain the number: in Unicode normal form C, without control characters.
 SiteNumber = Annotated[
     str,
     AfterValidator(lambda value: unicodedata.normalize("NFC", value)),
@@ -44,8 +45,8 @@ Host = Annotated[
 ]
 
 
-def _checked_by(validator: RegexValidator) -> Callable[[str], str]:
-    """A form's validator for a field of the file: one rule for both doors."""
+def _validated_by(validator: RegexValidator) -> Callable[[str], str]:
+    """Return a validator of a form as a validator for a field of the file."""
 
     def check(value: str) -> str:
         try:
@@ -62,13 +63,13 @@ class _Strict(BaseModel):
 
 
 class PortalRow(_Strict):
-    # No name or password in it: secrets are references (decision 27).
+    # Without user name and password. Secrets are references (decision 27).
     base_url: Annotated[
-        str, AfterValidator(_checked_by(address_without_secrets)), Field(max_length=500)
+        str, AfterValidator(_validated_by(address_without_secrets)), Field(max_length=500)
     ]
     allowed_hosts: Annotated[list[Host], PlainSerializer("\n".join)] = []
     secret_header: Annotated[
-        str, AfterValidator(_checked_by(header_name)), Field(max_length=100)
+        str, AfterValidator(_validated_by(header_name)), Field(max_length=100)
     ] = "Authorization"  # noqa: S105 - the name of a header
     rate_per_second: Annotated[float, Field(gt=0)] = 1.0
     burst: Annotated[int, Field(ge=1)] = 1
@@ -76,33 +77,32 @@ class PortalRow(_Strict):
     timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
     allow_http: bool = False
     allow_private_hosts: bool = False
-    key: Annotated[str, Field(max_length=80)] = (
-        ""  # shared by several sites; default: the site's own
-    )
+    # For a portal that several sites share. Default: a key of the site's own.
+    key: Annotated[str, Field(max_length=80)] = ""
 
 
 class SiteRow(_Strict):
     study: Annotated[str, Field(min_length=1, max_length=60)]
-    # The study's current one; where it is left out, what is on record stays.
+    # The current version of the protocol. If it is left out, the stored version stays.
     protocol_version: (
-        Annotated[str, AfterValidator(_checked_by(version_number)), Field(max_length=40)] | None
+        Annotated[str, AfterValidator(_validated_by(version_number)), Field(max_length=40)] | None
     ) = None
     site_id: SiteNumber
     name: Text
     country: Annotated[str, Field(min_length=1, max_length=100)]
-    activated_on: date | None = None  # left alone by a file that does not say
+    activated_on: date | None = None  # if it is left out, the stored date stays
     portal: PortalRow
 
 
 _PLURALS = {"study": "studies", "portal": "portals", "site": "sites"}
 
 
-class RosterRefused(Exception):
-    """Nothing was changed; the message names every fault."""
+class SiteImportRefused(Exception):
+    """The file was refused and nothing was changed. The message names all faults."""
 
 
 @dataclass(slots=True)
-class Loaded:
+class ImportSummary:
     """How many rows of each kind were created and changed."""
 
     created: dict[str, int] = field(default_factory=dict)
@@ -116,70 +116,72 @@ class Loaded:
         return f"created: {listed(self.created)}; changed: {listed(self.changed)}"
 
 
-def read(text: str) -> list[SiteRow]:
-    """Raises RosterRefused."""
+def read_sites(text: str) -> list[SiteRow]:
+    """Return the rows of a JSON list. Raises SiteImportRefused."""
     try:
         rows = TypeAdapter(list[SiteRow]).validate_python(strict_json.loads(text))
     except InvalidJSON as error:
         where = f"line {error.line}" if error.line else "the file"
-        raise RosterRefused(f"{where}: not JSON: {error.message}") from error
+        raise SiteImportRefused(f"{where}: not JSON: {error.message}") from error
     except ValidationError as error:
-        raise RosterRefused("\n".join(_sentence(detail) for detail in error.errors())) from error
+        faults = []
+        for detail in error.errors():
+            path = [str(part + 1) if isinstance(part, int) else part for part in detail["loc"]]
+            number, *names = path or ["?"]
+            faults.append(f"site {number}: {'.'.join(names) or 'the element'}: {detail['msg']}")
+        raise SiteImportRefused("\n".join(faults)) from error
     if not rows:
-        raise RosterRefused("the list is empty; it names at least one site")
+        raise SiteImportRefused("the list is empty; it has to contain at least one site")
     numbers = [row.site_id for row in rows]
     if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
-        raise RosterRefused(f"named more than once: {', '.join(repeated)}")
-    _refuse_two_versions_of_one_protocol(rows)
+        raise SiteImportRefused(f"named more than once: {', '.join(repeated)}")
+    _check_protocol_versions(rows)
     return rows
 
 
-def _refuse_two_versions_of_one_protocol(rows: list[SiteRow]) -> None:
+def _check_protocol_versions(rows: list[SiteRow]) -> None:
+    """Raise SiteImportRefused if two sites of a study have different protocol versions."""
     versions: dict[str, str] = {}
     for row in rows:
         version = row.protocol_version
         if version is not None and versions.setdefault(row.study, version) != version:
             both = f"{versions[row.study]} and {version}"
-            raise RosterRefused(f"study {row.study} has two protocol versions: {both}")
+            raise SiteImportRefused(f"study {row.study} has two protocol versions: {both}")
 
 
-def _sentence(detail: Any) -> str:
-    where = [str(part + 1) if isinstance(part, int) else part for part in detail["loc"]]
-    number, *path = where or ["?"]
-    return f"site {number}: {'.'.join(path) or 'the element'}: {detail['msg']}"
-
-
-def load(rows: list[SiteRow], *, by: Actor) -> Loaded:
-    """Create or update. The same file again changes nothing and records nothing."""
-    loaded = Loaded()
+def import_sites(rows: list[SiteRow], *, by: Actor) -> ImportSummary:
+    """Create or update the rows. A repeated import changes and records nothing."""
+    summary = ImportSummary()
     with ledger():
         for row in rows:
-            keep = _Keeper(loaded, by, row.site_id)
+            save = _RowImport(summary, by, row.site_id).save
             version = row.protocol_version
-            known = {} if version is None else {"protocol_version": version}
-            study = keep(Study, {"protocol_number": row.study}, known)
+            version_column = {} if version is None else {"protocol_version": version}
+            study = save(Study, {"protocol_number": row.study}, version_column)
             key = row.portal.key or f"site-{slugify(row.site_id)}"
             terms = row.portal.model_dump(exclude={"key"})
-            # Whoever runs the server may read the secrets: no second person is asked.
+            # No approval is needed: the administrator of the server can read the secrets.
             terms["approved_origin"] = origin_of(row.portal.base_url)
-            portal = keep(Portal, {"key": key}, terms)
+            portal = save(Portal, {"key": key}, terms)
             columns = {"study": study, "portal": portal, "name": row.name, "country": row.country}
             if "activated_on" in row.model_fields_set:
                 columns["activated_on"] = row.activated_on
-            keep(Site, {"site_id": row.site_id}, columns)
-    return loaded
+            save(Site, {"site_id": row.site_id}, columns)
+    return summary
 
 
 @dataclass(frozen=True, slots=True)
-class _Keeper:
-    loaded: Loaded
+class _RowImport:
+    """Saves the rows of one site."""
+
+    summary: ImportSummary
     by: Actor
     site_id: str
 
-    def __call__(
+    def save(
         self, model: type[models.Model], identity: Mapping[str, str], columns: Mapping[str, Any]
     ) -> Any:
-        """The row with this identity and these columns, created or changed on record."""
+        """Return the row with this identity, after creating or changing it, which is recorded."""
         kind = model._meta.model_name or ""
         row: Any
         row, is_new = model._default_manager.get_or_create(**identity, defaults=dict(columns))
@@ -189,11 +191,11 @@ class _Keeper:
         if is_new:
             created = {name: str(value) for name, value in columns.items()}
             row.record_at_revision(f"{kind}.created", **facts, detail=created)
-            self.loaded.created[kind] = self.loaded.created.get(kind, 0) + 1
+            self.summary.created[kind] = self.summary.created.get(kind, 0) + 1
         elif changes:
             model._default_manager.filter(pk=row.pk).update(**changes)
             row.refresh_from_db()
             diff = {k: {"old": str(before[k]), "new": str(v)} for k, v in changes.items()}
             row.record(f"{kind}.changed", **facts, detail=diff)
-            self.loaded.changed[kind] = self.loaded.changed.get(kind, 0) + 1
+            self.summary.changed[kind] = self.summary.changed.get(kind, 0) + 1
         return row

@@ -1,8 +1,8 @@
-"""The secret of an API token: how it is made, and all that is kept of it. No models here.
+"""The secret of an API token: how it is generated, and its digest. This module has no models.
 
-A secret is `slt_<prefix>_<256 random bits>`. The prefix finds the row and is what the ledger and
-the admin show; of the rest only a SHA-256 is kept. A slow hash would gain nothing: what is random
-over 256 bits is not guessed, however fast it is tried.
+A secret is `slt_<prefix>_<256 random bits>`. The prefix identifies the row, and is shown in the
+ledger and the admin. Only a SHA-256 of the secret is stored. A slow hash would add no protection,
+because 256 random bits cannot be guessed at any speed.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ _SECRET = re.compile(r"slt_([0-9a-f]{12})_([\w-]{43})", re.ASCII).fullmatch
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class TokenSecret:
     prefix: str
     text: str  # shown once
 
@@ -23,17 +23,17 @@ class Secret:
     def digest(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    def fits(self, digest: str) -> bool:
-        """In constant time."""
+    def matches(self, digest: str) -> bool:
+        """Compare the digests in constant time."""
         return compare_digest(self.digest, digest)
 
 
-def new_secret() -> Secret:
+def generate() -> TokenSecret:
     prefix = secrets.token_hex(6)
-    return Secret(prefix, f"slt_{prefix}_{secrets.token_urlsafe(32)}")
+    return TokenSecret(prefix, f"slt_{prefix}_{secrets.token_urlsafe(32)}")
 
 
-def parse(text: str) -> Secret | None:
-    """None: it cannot be one of ours, and no row has to be looked at."""
+def parse(text: str) -> TokenSecret | None:
+    """Return the secret, or None if the text does not have the format of a secret."""
     found = _SECRET(text)
-    return Secret(found[1], text) if found else None
+    return TokenSecret(found[1], text) if found else None

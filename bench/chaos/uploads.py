@@ -48,7 +48,7 @@ class Sender:
             site=Site.objects.get(site_id=SITE),
             scopes=[TokenScope.SUBMIT],
         )
-        self._secret = token.draw_secret()
+        self._secret = token.generate_secret()
         with ledger():
             token.save()
             by = Actor.software("chaos", OPERATIONS)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from audit.ledger.recorded_row import RecordedRow
 from ingestion.core.states import OPEN_BATCH_STATES, BatchState, ChunkState, DocumentState
 from ingestion.models.choices import state_choices
-from sites.models import Site, User, within_reach
+from sites.models import Site, User, visibility_filter
 
 PRIORITIES = range(1, 11)  # 1 is the most urgent
 MAX_URGENT_PRIORITY = 3  # up to this priority, chunks have room of their own
@@ -116,7 +116,7 @@ class Batch(RecordedRow):
 
 class PacketQuerySet(models.QuerySet["Packet"]):
     def visible_to(self, user: User) -> Self:
-        return self.filter(within_reach(user, "site"))
+        return self.filter(visibility_filter(user, "site"))
 
 
 class Packet(models.Model):

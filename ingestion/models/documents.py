@@ -16,13 +16,13 @@ from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, Documen
 from ingestion.models.batches import Batch, Chunk, Packet
 from ingestion.models.choices import state_choices
 from ingestion.rules.document_types import TYPES
-from sites.models import Site, User, within_reach
+from sites.models import Site, User, visibility_filter
 
 
 class DocumentQuerySet(models.QuerySet["Document"]):
     def visible_to(self, user: User) -> Self:
         """Return the documents of the sites that the user may see."""
-        return self.filter(within_reach(user, "site"))
+        return self.filter(visibility_filter(user, "site"))
 
     def unsettled(self) -> Self:
         """Return documents that workers have not finished."""

@@ -1,7 +1,7 @@
-"""Who may do what, and since when by whose hand: for the review of accounts (R22, R09).
+"""The review of accounts with their roles, and the history of each role (R22, R09).
 
-A review is an entry of the ledger and nothing else: it is signed, never changed, and names the
-SHA-256 of the list that was looked at.
+A review is stored only as an entry of the ledger. It is signed, never changed, and contains the
+SHA-256 digest of the reviewed list.
 """
 
 import csv
@@ -10,6 +10,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
@@ -25,14 +26,14 @@ from audit.ledger.queries import EntrySearch, Recorded
 from sites.accounts import identity, lockout
 from sites.approvals import State
 from sites.models import ApprovalRequest, User
-from sites.roles import ADMINISTRATORS, COORDINATORS, label
+from sites.roles import ADMINISTRATORS, COORDINATORS, role_label
 
 EVENT = "access.reviewed"
 OUTCOMES = {
     "in_order": _("All accounts are correct"),
     "to_change": _("Some accounts must be changed"),
 }
-_SHOWN = 50  # reviews
+MAX_REVIEWS = 50  # listed
 _NOT_ON_RECORD = "not on record"
 
 
@@ -40,24 +41,24 @@ _NOT_ON_RECORD = "not on record"
 class Grant:
     role: str
     by: str
-    at: datetime | None  # None: from before the ledger, or it was never entered
+    at: datetime | None  # None: before the ledger, or not recorded
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One active account, as it stands now."""
+    """An active account in its current state."""
 
     person: User
     grants: tuple[Grant, ...]
     sites: tuple[str, ...]
     locked_until: datetime | None
-    verified_by: str  # who verified the identity last, at whose request; "" before there was this
-    remarks: tuple[str, ...]  # what a reviewer has to look at, in sentences
+    verified_by: str  # the last verifier and requester; "" if never verified
+    remarks: tuple[str, ...]  # sentences for the attention of the reviewer
 
 
 @dataclass(frozen=True, slots=True)
 class AccessReviewRow:
-    """The same for a file. Times are UTC."""
+    """A line of the CSV file. Times are in UTC."""
 
     user_name: str
     printed_name: str
@@ -86,40 +87,40 @@ class Review:
     printed_name: str
     role: str
     meaning: str
-    outcome: str  # in words
+    outcome: str  # as a sentence
     findings: str
     accounts: int
-    sha256: str  # of the list
+    sha256: str  # of the reviewed list
 
 
-def people() -> "QuerySet[User]":
-    """Whose accounts are active, by user name."""
+def active_people() -> "QuerySet[User]":
+    """Return the people with an active account, by user name."""
     active = User.objects.filter(is_active=True).order_by("username")
     return active.prefetch_related("groups", "memberships__site")
 
 
 def accounts(of: Iterable[User] | None = None) -> list[Account]:
-    """Of these people, or of all. A handful of queries, however many they are."""
-    chosen = list(people() if of is None else of)
+    """Return the accounts of these people, or of all, with a fixed number of queries."""
+    people = list(active_people() if of is None else of)
     grants, locks, verified = (
-        _grants(chosen),
+        _find_grants(people),
         lockout.find_lockouts(),
         identity.requests_by_subject(),
     )
     return [
         Account(
             person,
-            tuple(_grant(role, grants.get((person.subject, role))) for role in person.roles),
+            tuple(_make_grant(role, grants.get((person.subject, role))) for role in person.roles),
             tuple(sorted(one.site.site_id for one in person.memberships.all())),
             locks.get(person.pk),
-            _verified_by(verified.get(person.subject, ())),
+            _describe_verification(verified.get(person.subject, ())),
             tuple(_remarks(person, verified)),
         )
-        for person in chosen
+        for person in people
     ]
 
 
-def _verified_by(requests: Iterable[ApprovalRequest]) -> str:
+def _describe_verification(requests: Iterable[ApprovalRequest]) -> str:
     last = next((each for each in requests if each.state == State.APPROVED), None)
     if last is None:
         return ""
@@ -128,7 +129,7 @@ def _verified_by(requests: Iterable[ApprovalRequest]) -> str:
 
 
 def _remarks(person: User, requests: Mapping[str, list[ApprovalRequest]]) -> Iterator[str]:
-    """Sentences about what lets one human being act as two."""
+    """Yield sentences about facts that could let one person act as two."""
     if person.has_role_conflict:
         yield gettext("Administrator with a QA role. The QA role has no effect.")
     own = requests.get(person.subject, [])
@@ -148,7 +149,7 @@ def _remarks(person: User, requests: Mapping[str, list[ApprovalRequest]]) -> Ite
             yield sentence.format(requester=last.asked_by_name, verifier=last.decided_by_name)
 
 
-def _grant(role: str, entry: Recorded | None) -> Grant:
+def _make_grant(role: str, entry: Recorded | None) -> Grant:
     if entry is None:
         return Grant(role, _NOT_ON_RECORD, None)
     detail = entry.detail or {}
@@ -156,79 +157,77 @@ def _grant(role: str, entry: Recorded | None) -> Grant:
     return Grant(role, who, entry.recorded_at)
 
 
-def _grants(people: Iterable[User]) -> dict[tuple[str, str], Recorded]:
-    """The entry that gave each person each role last."""
+def _find_grants(people: Iterable[User]) -> dict[tuple[str, str], Recorded]:
+    """Return the last entry that assigned each role to each person."""
     subjects = [person.subject for person in people]
-    given: dict[tuple[str, str], Recorded] = {}
+    last_entries: dict[tuple[str, str], Recorded] = {}
     for entry in queries.entries_of_events(["user.created", "user.changed"], subjects):
-        for role in _given_in(entry):
-            given[entry.subject, role] = entry
-    return given
+        for role in _assigned_roles(entry):
+            last_entries[entry.subject, role] = entry
+    return last_entries
 
 
-def _given_in(entry: Recorded) -> set[str]:
+def _assigned_roles(entry: Recorded) -> set[str]:
     changes: Mapping[str, Mapping[str, object]] = (entry.detail or {}).get("changes", {})
-    given = _new_ones(changes.get("groups", {}))
+    groups = changes.get("groups", {})
+    assigned = _as_set(groups.get("new")) - _as_set(groups.get("old"))
     if changes.get("is_superuser", {}).get("new") == "True":
-        given.add(ADMINISTRATORS)
-    # Without a role of staff one is a coordinator: from the beginning, or since it was taken.
+        assigned.add(ADMINISTRATORS)
+    # A person who is not staff is a coordinator: from the beginning, or since staff was removed.
     was_staff = changes.get("is_staff", {})
     if was_staff.get("new") == "False" or (entry.event == "user.created" and not was_staff):
-        given.add(COORDINATORS)
-    return given
-
-
-def _new_ones(change: Mapping[str, object]) -> set[str]:
-    old, new = change.get("old"), change.get("new")
-    return _as_set(new) - _as_set(old)
+        assigned.add(COORDINATORS)
+    return assigned
 
 
 def _as_set(value: object) -> set[str]:
     return {str(each) for each in value} if isinstance(value, list) else set()
 
 
-def table(rows: Iterable[Account]) -> str:
-    """As CSV, with a header."""
-    out = io.StringIO()
-    written = csv.writer(out, lineterminator="\n")
+def as_csv(rows: Iterable[Account]) -> str:
+    """Return the list as CSV with a header."""
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
     names = [field.name for field in fields(AccessReviewRow)]
-    written.writerow(names)
-    for row in map(_row, rows):
-        written.writerow([escape_formula(getattr(row, name)) for name in names])
-    return out.getvalue()
+    writer.writerow(names)
+    for row in map(_make_row, rows):
+        writer.writerow([escape_formula(getattr(row, name)) for name in names])
+    return output.getvalue()
 
 
-def _row(account: Account) -> AccessReviewRow:
+def _make_row(account: Account) -> AccessReviewRow:
     person = account.person
     return AccessReviewRow(
         user_name=person.username,
         printed_name=person.printed_name,
         email=person.email,
         roles="; ".join(person.roles),
-        granted="; ".join(f"{one.role} by {one.by} {_time(one.at)}" for one in account.grants),
+        granted="; ".join(
+            f"{one.role} by {one.by} {_format_time(one.at)}" for one in account.grants
+        ),
         sites=" ".join(account.sites),
-        last_sign_in=_time(person.last_login),
-        created=_time(person.date_joined),
+        last_sign_in=_format_time(person.last_login),
+        created=_format_time(person.date_joined),
         access_from=str(person.access_from or ""),
         access_until=str(person.access_until or ""),
-        locked_until=_time(account.locked_until),
-        code_at_sign_in_since=_time(person.second_step_since),
-        identity_verified=_time(person.identity_verified_at),
-        training_acknowledged=_time(person.training_acknowledged_at),
-        policy_acknowledged=_time(person.policy_acknowledged_at),
-        password_changed=_time(person.password_changed_at),
+        locked_until=_format_time(account.locked_until),
+        code_at_sign_in_since=_format_time(person.second_step_since),
+        identity_verified=_format_time(person.identity_verified_at),
+        training_acknowledged=_format_time(person.training_acknowledged_at),
+        policy_acknowledged=_format_time(person.policy_acknowledged_at),
+        password_changed=_format_time(person.password_changed_at),
         identity_verified_by=account.verified_by,
-        signing_suspended_since=_time(person.signing_suspended_at),
+        signing_suspended_since=_format_time(person.signing_suspended_at),
         remarks=" ".join(account.remarks),
     )
 
 
-def _time(at: datetime | None) -> str:
+def _format_time(at: datetime | None) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ") if at else ""
 
 
 def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: ElectronicSignature) -> None:
-    """Enter that somebody looked at these accounts."""
+    """Record the signed review of these accounts."""
     rows = list(rows)
     with ledger():
         record(
@@ -236,7 +235,7 @@ def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: Electronic
             subject=f"access-review:{uuid4()}",
             by=by.signer,
             code=outcome.upper(),
-            sha256=hashlib.sha256(table(rows).encode()).hexdigest(),
+            sha256=hashlib.sha256(as_csv(rows).encode()).hexdigest(),
             detail={
                 **by.shown,
                 "accounts": len(rows),
@@ -246,19 +245,17 @@ def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: Electronic
         )
 
 
-def reviews() -> list[Review]:
-    """The newest first."""
-    return [
-        _review(entry) for entry in queries.find_entries(EntrySearch(event=EVENT), limit=_SHOWN)
-    ]
+def list_reviews() -> list[Review]:
+    """Return the newest reviews first. A review whose detail was redacted is included."""
+    entries = queries.find_entries(EntrySearch(event=EVENT), limit=MAX_REVIEWS)
+    return [_make_review(entry, entry.detail or {}) for entry in entries]
 
 
-def _review(entry: Recorded) -> Review:
-    detail = entry.detail or {}  # taken out on record: the line stays
+def _make_review(entry: Recorded, detail: Mapping[str, Any]) -> Review:
     return Review(
         at=entry.recorded_at,
         printed_name=detail.get("printed_name", entry.actor),
-        role=label(entry.role),
+        role=role_label(entry.role),
         meaning=detail.get("meaning", ""),
         outcome=str(OUTCOMES[entry.code.lower()]),
         findings=detail.get("findings", ""),
@@ -268,7 +265,7 @@ def _review(entry: Recorded) -> Review:
 
 
 def due_on() -> date | None:
-    """When the next one has to be done by; None: nothing is on record yet."""
+    """Return the day by which the next review is due, or None if the ledger is empty."""
     last = queries.find_entries(EntrySearch(event=EVENT), limit=1)
     since = last[0].recorded_at if last else queries.first_recorded_at()
     if since is None:

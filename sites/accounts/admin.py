@@ -1,4 +1,4 @@
-"""What administrators do for people's accounts: with a reason, and on record (R18, R19, R21)."""
+"""Actions of administrators on accounts, each with a reason and recorded (R18, R19, R21)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -34,35 +34,31 @@ else:
 
 
 class PersonForm(UserChangeForm):
-    """An auditor's account has an end, and what begins ends later."""
+    """Checks the period of access, and the separation of administration and QA."""
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
-        since, until = given.get("access_from"), given.get("access_until")
+        data = super().clean() or self.cleaned_data
+        since, until = data.get("access_from"), data.get("access_until")
         if since and until and until < since:
             self.add_error(
                 "access_until", _("The last day is before the first day. Correct one of them.")
             )
-        groups = given.get("groups")
-        if groups is not None and groups.filter(name=AUDITORS).exists():
-            self._check_auditor(given)
-        if groups is not None and given.get("is_superuser"):
-            self._check_separation([group.name for group in groups])
-        return given
-
-    def _check_separation(self, roles: list[str]) -> None:
-        if not QA_ROLES.isdisjoint(roles):
+        roles = {group.name for group in data.get("groups") or ()}
+        if AUDITORS in roles:
+            self._check_auditor(data)
+        if data.get("is_superuser") and not QA_ROLES.isdisjoint(roles):
             conflict = gettext(
                 "An administrator cannot have a QA role, because one person would then create "
                 "accounts and decide about documents. Select one of the two."
             )
             self.add_error("groups", forms.ValidationError(conflict, code="role_conflict"))
+        return data
 
-    def _check_auditor(self, given: dict[str, Any]) -> None:
-        if given.get("access_until") is None:
+    def _check_auditor(self, data: dict[str, Any]) -> None:
+        if data.get("access_until") is None:
             no_end = gettext("Enter the last day of access. The access of auditors is limited.")
             self.add_error("access_until", forms.ValidationError(no_end, code="required"))
-        if not given.get("is_staff"):
+        if not data.get("is_staff"):
             not_staff = gettext(
                 "Select staff status. Auditors need it to read the records of all sites."
             )
@@ -70,7 +66,7 @@ class PersonForm(UserChangeForm):
 
 
 class NewPersonForm(forms.ModelForm):
-    """A new account has no password: its person chooses one with a link."""
+    """Creates an account without a password. Its person chooses one with a link."""
 
     class Meta:
         model = User
@@ -82,7 +78,7 @@ class NewPersonForm(forms.ModelForm):
         return super().save(commit)
 
 
-# What an administrator may change that lets somebody sign as the person, or under another name.
+# Changes that let another person sign with the account, or let it sign with another name.
 _CAUSES = {
     "email": Cause.EMAIL,
     "printed_name": Cause.NAME,
@@ -90,8 +86,8 @@ _CAUSES = {
 }
 
 
-def causes_of(form: Any, *, is_new: bool) -> list[Cause]:
-    """Why the identity has to be verified after this form is saved."""
+def find_causes(form: Any, *, is_new: bool) -> list[Cause]:
+    """Return why the identity has to be verified after this form is saved."""
     if is_new:
         return [Cause.CREATED]
     return [
@@ -101,22 +97,24 @@ def causes_of(form: Any, *, is_new: bool) -> list[Cause]:
     ]
 
 
-class AccountKeeping(_Base):
-    """For the ModelAdmin of people."""
+class AccountActionsMixin(_Base):
+    """Actions for the ModelAdmin of people."""
 
-    def suspend_and_tell(
+    def require_verification(
         self, request: HttpRequest, person: User, cause: Cause, *, old_address: str = ""
     ) -> None:
-        """Have the identity verified by another administrator, and tell the person.
+        """Request the verification of the identity by another administrator, and notify the person.
 
-        The person's `signing_suspended_at` is saved already. Inside `ledger()`.
+        `signing_suspended_at` has to be saved before. Call this inside `ledger()`.
         """
         by: Any = request.user
-        identity.ask(person, cause, by=by, reason=request.POST.get(REASON_FIELD, "").strip())
+        identity.request_verification(
+            person, cause, by=by, reason=request.POST.get(REASON_FIELD, "").strip()
+        )
         if cause is Cause.CREATED:
             return
         for address in dict.fromkeys([old_address or person.email, person.email]):
-            identity.tell(person, cause, by=str(by), to=address)
+            identity.notify_person(person, cause, by=str(by), to=address)
         self.message_user(
             request,
             gettext(
@@ -126,7 +124,10 @@ class AccountKeeping(_Base):
         )
 
     def send_password_link(self, request: HttpRequest, person: User) -> None:
-        """Queue the mail with the link, or say how else the person gets one. Inside `ledger()`."""
+        """Queue an email with a link, or explain how the person can get one otherwise.
+
+        Call this inside `ledger()`.
+        """
         text = gettext("{person} asks you to choose a password for your account {username}.")
         text = text.format(person=request.user, username=person.username)
         about = gettext("Choose your password")
@@ -157,12 +158,12 @@ class AccountKeeping(_Base):
             password_changes.issue_link(person)
             person.save(update_fields=_LINK_FIELDS)
             changes = {
-                name: {"old": _text(old), "new": _text(getattr(person, name))}
+                name: {"old": _as_text(old), "new": _as_text(getattr(person, name))}
                 for name, old in before.items()
                 if old != getattr(person, name)
             }
             self.record_change(request, person, changes)
-            self.suspend_and_tell(request, person, Cause.PASSWORD)
+            self.require_verification(request, person, Cause.PASSWORD)
             self.send_password_link(request, person)
 
     @admin.action(description=_("Unlock sign-in"), permissions=["change"])
@@ -192,7 +193,7 @@ class AccountKeeping(_Base):
                 since = {"old": None, "new": str(person.signing_suspended_at)}
                 changes["signing_suspended_at"] = since
             self.record_change(request, person, changes)
-            self.suspend_and_tell(request, person, Cause.SECOND_FACTOR)
+            self.require_verification(request, person, Cause.SECOND_FACTOR)
         self.message_user(
             request,
             _("Multi-factor authentication was reset. The selected people can set it up again."),
@@ -215,23 +216,23 @@ class AccountKeeping(_Base):
 
     @admin.display(description=_("sign-in"))
     def sign_in(self, person: Any) -> str:
-        facts = [gettext("Locked")] if person.is_locked_out else []
+        states = [gettext("Locked")] if person.is_locked_out else []
         if person.signing_suspended_at:
-            facts.append(gettext("Signing suspended"))
+            states.append(gettext("Signing suspended"))
         if person.second_step_since:
-            facts.append(gettext("Multi-factor"))
-        return ", ".join(facts) or "-"
+            states.append(gettext("Multi-factor"))
+        return ", ".join(states) or "-"
 
 
 _LINK_FIELDS = ["link_issued_at", "signing_suspended_at"]
 
 
-def _text(value: object) -> str | None:
+def _as_text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def with_locks(people: QuerySet[User]) -> QuerySet[User]:
-    """Each with `is_locked_out`."""
+def annotate_lockouts(people: QuerySet[User]) -> QuerySet[User]:
+    """Add the annotation `is_locked_out`."""
     now = timezone.now()
-    held = Tries.objects.filter(user=OuterRef("pk"), is_locked=True, ends_at__gt=now)
-    return people.annotate(is_locked_out=Exists(held))
+    lockouts = Tries.objects.filter(user=OuterRef("pk"), is_locked=True, ends_at__gt=now)
+    return people.annotate(is_locked_out=Exists(lockouts))

@@ -1,17 +1,17 @@
-"""Whose identity has to be verified, and by whom (21 CFR 11.100(b), 11.300; R23, R27).
+"""The verification of identities by administrators (21 CFR 11.100(b), 11.300; R23, R27).
 
-Whoever can change how a person signs in could sign as that person. So each such change by another
-person suspends the person's signing until a second administrator, who is neither that other person
-nor the person, has verified the identity again. The person is told by mail, and later signatures
-show it.
+A person who can change how another person signs in could sign as that person. Each such change
+therefore suspends the signing of the account, until a second administrator has verified the
+identity again. This administrator is neither the person nor the one who made the change. The person
+is notified by email, and later signatures show the change.
 """
 
 from collections import defaultdict
 from enum import StrEnum
 
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from sites import account_notices, approvals
 from sites.approvals import ApprovalRule, Kind, State
@@ -36,16 +36,16 @@ class Cause(StrEnum):
 
 
 _LABELS = {
-    Cause.ASKED: _("First verification"),
-    Cause.CREATED: _("Account created"),
-    Cause.PASSWORD: _("Link for a new password issued"),
-    Cause.SECOND_FACTOR: _("Second factor removed"),
-    Cause.EMAIL: _("Email address changed"),
-    Cause.NAME: _("Printed name changed"),
-    Cause.ADMINISTRATOR: _("Made an administrator"),
+    Cause.ASKED: gettext_lazy("First verification"),
+    Cause.CREATED: gettext_lazy("Account created"),
+    Cause.PASSWORD: gettext_lazy("Link for a new password issued"),
+    Cause.SECOND_FACTOR: gettext_lazy("Second factor removed"),
+    Cause.EMAIL: gettext_lazy("Email address changed"),
+    Cause.NAME: gettext_lazy("Printed name changed"),
+    Cause.ADMINISTRATOR: gettext_lazy("Made an administrator"),
 }
-# What does not say that somebody else has touched an account that was in use.
-_FIRST = {Cause.ASKED, Cause.CREATED}
+# Causes that do not mean that another person changed an account in use.
+_INITIAL_CAUSES = {Cause.ASKED, Cause.CREATED}
 
 
 def is_waiting(person: User) -> bool:
@@ -53,9 +53,11 @@ def is_waiting(person: User) -> bool:
     return ApprovalRequest.objects.open().about(Kind.IDENTITY, person.subject).exists()
 
 
-def ask(person: User, cause: Cause, *, by: User | None, reason: str = "") -> ApprovalRequest:
-    """Ask for the person's identity to be verified. Inside `ledger()`."""
-    return approvals.ask(
+def request_verification(
+    person: User, cause: Cause, *, by: User | None, reason: str = ""
+) -> ApprovalRequest:
+    """Request the verification of the person's identity. Call this inside `ledger()`."""
+    return approvals.create_request(
         Kind.IDENTITY,
         about=person.subject,
         subject_name=f"{person} ({person.username})",
@@ -66,29 +68,33 @@ def ask(person: User, cause: Cause, *, by: User | None, reason: str = "") -> App
     )
 
 
-def tell(person: User, cause: Cause, *, by: str, to: str = "") -> None:
-    """Write to the person, at their own address or at `to`, what another person changed."""
-    text = (
-        gettext("{change} by {person}, for the account {account}.").format(
-            change=cause.label, person=by, account=person.username
-        )
-        + "\n\n"
-        + gettext(
-            "You cannot sign until a second administrator has verified your identity again. If you "
-            "did not expect this, tell your quality assurance immediately."
-        )
+def notify_person(person: User, cause: Cause, *, by: str, to: str = "") -> None:
+    """Notify the person, at their own address or at `to`, of a change by another person."""
+    change = cause.label
+    text = _("{change} by {person}, for the account {account}.").format(
+        change=change, person=by, account=person.username
     )
-    subject = gettext("Your account: {change}").format(change=cause.label.lower())
-    account_notices.write(person, subject, text, to=to)
+    advice = _(
+        "You cannot sign until a second administrator has verified your identity again. If you "
+        "did not expect this, tell your quality assurance immediately."
+    )
+    account_notices.write(
+        person,
+        _("Your account: {change}").format(change=change.lower()),
+        f"{text}\n\n{advice}",
+        to=to,
+    )
 
 
 def signer_note(person: User) -> str:
-    """What a signature of this person says about their account: the last change by another.
+    """Return a note for signatures of this person about the last change by another person.
 
-    Empty where no one else has changed how the person signs in.
+    It is "" if nobody else has changed how the person signs in.
     """
     rows = ApprovalRequest.objects.about(Kind.IDENTITY, person.subject)
-    changed = rows.filter(state=State.APPROVED).exclude(cause__in=_FIRST).order_by("-pk").first()
+    changed = (
+        rows.filter(state=State.APPROVED).exclude(cause__in=_INITIAL_CAUSES).order_by("-pk").first()
+    )
     if changed is None or changed.decided_at is None:
         return ""
     return (
@@ -99,7 +105,7 @@ def signer_note(person: User) -> str:
 
 
 def requests_by_subject() -> dict[str, list[ApprovalRequest]]:
-    """Every request about an identity, the newest first, by the ledger's name of the person."""
+    """Return all requests about identities, newest first, by the subject of the person."""
     found: defaultdict[str, list[ApprovalRequest]] = defaultdict(list)
     rows = ApprovalRequest.objects.filter(kind=Kind.IDENTITY).select_related("decided_by")
     for request in rows.order_by("-pk"):
@@ -107,14 +113,15 @@ def requests_by_subject() -> dict[str, list[ApprovalRequest]]:
     return dict(found)
 
 
-def _barred(request: ApprovalRequest, person: User) -> str:
+def _explain_exclusion(request: ApprovalRequest, person: User) -> str:
     if request.about == person.subject:
-        return gettext("This is your own identity. A second administrator must verify it.")
-    since = ApprovalRequest.objects.about(Kind.IDENTITY, request.about)
-    verified = since.filter(state=State.APPROVED).order_by("-pk").values_list("pk", flat=True)
-    # Of those refused too: else who changed the account could have it asked for once more.
-    if since.filter(asked_by=person, pk__gt=verified.first() or 0).exists():
-        return gettext(
+        return _("This is your own identity. A second administrator must verify it.")
+    requests = ApprovalRequest.objects.about(Kind.IDENTITY, request.about)
+    verified = requests.filter(state=State.APPROVED).order_by("-pk").values_list("pk", flat=True)
+    # Refused requests count too. Otherwise the person who changed the account could verify it after
+    # another request.
+    if requests.filter(asked_by=person, pk__gt=verified.first() or 0).exists():
+        return _(
             "You changed how this person signs in. A second administrator must verify the identity."
         )
     return ""
@@ -123,19 +130,19 @@ def _barred(request: ApprovalRequest, person: User) -> str:
 def _verify(request: ApprovalRequest, by: User) -> None:
     person = User.lock(request.about_key)
     now = timezone.now()
-    said = {
+    values = {
         "identity_evidence": request.note,
         "identity_verified_at": now,
         "signing_suspended_at": None,
     }
     changes = {
-        name: {"old": _text(getattr(person, name)), "new": _text(value)}
-        for name, value in said.items()
+        name: {"old": _as_text(getattr(person, name)), "new": _as_text(value)}
+        for name, value in values.items()
         if getattr(person, name) != value
     }
-    for name, value in said.items():
+    for name, value in values.items():
         setattr(person, name, value)
-    person.save(update_fields=list(said))
+    person.save(update_fields=list(values))
     approvals.close_others(request, by)
     person.record(
         "user.changed",
@@ -148,12 +155,12 @@ def _verify(request: ApprovalRequest, by: User) -> None:
     )
     account_notices.write(
         person,
-        gettext("Your account: identity verified"),
-        gettext("{person} has verified your identity. You can sign.").format(person=by),
+        _("Your account: identity verified"),
+        _("{person} has verified your identity. You can sign.").format(person=by),
     )
 
 
-def _text(value: object) -> str | None:
+def _as_text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
@@ -163,7 +170,9 @@ def register() -> None:
         ApprovalRule(
             may_decide=approvals.is_administrator,
             apply=_verify,
-            barred=_barred,
-            note_label=_("How you verified the identity: which document you saw, where and when"),
+            explain_exclusion=_explain_exclusion,
+            note_label=gettext_lazy(
+                "How you verified the identity: which document you saw, where and when"
+            ),
         ),
     )

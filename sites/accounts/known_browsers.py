@@ -1,7 +1,8 @@
-"""In which browsers a person has signed in before: a signed cookie in each, and no row.
+"""The browsers in which a person has signed in before: a signed cookie in each, without rows.
 
-So that failures of strangers elsewhere do not keep a person out of their own browser: OWASP, "Slow
-Down Online Guessing Attacks with Device Cookies". It opens nothing by itself.
+Failed attempts of strangers elsewhere therefore do not lock a person out of their own browser
+(OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). The cookie gives no access by
+itself.
 """
 
 import secrets
@@ -14,26 +15,26 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 COOKIE = "known"
-LIFE = timedelta(days=90)  # since somebody signed in there last
-_MOST = 8  # people of one browser: a desk at a site is shared
+COOKIE_LIFE = timedelta(days=90)  # since the last sign-in with the browser
+MAX_PEOPLE_PER_BROWSER = 8  # people of a site may share a computer
 _SALT = "sites.accounts.known_browsers"
 
 
-def key_of(request: HttpRequest, person: Any) -> str:
-    """This browser, where that person has signed in with it before; else ""."""
-    browser, people = _read(request)
+def browser_key(request: HttpRequest, person: Any) -> str:
+    """Return a key for this browser and person, or "" if the person never signed in with it."""
+    browser, people = _read_cookie(request)
     return f"{browser}:{person.pk}" if person and person.pk in people else ""
 
 
 def remember(response: HttpResponseBase, request: HttpRequest, person: Any) -> None:
-    """After a sign-in."""
-    browser, people = _read(request)
+    """Set the cookie of the response to a sign-in."""
+    browser, people = _read_cookie(request)
     browser = browser or secrets.token_urlsafe(16)
-    latest = [person.pk, *(pk for pk in people if pk != person.pk)][:_MOST]
+    recent = [person.pk, *(pk for pk in people if pk != person.pk)][:MAX_PEOPLE_PER_BROWSER]
     response.set_cookie(
         COOKIE,
-        signing.dumps([browser, latest], salt=_SALT),
-        max_age=LIFE,
+        signing.dumps([browser, recent], salt=_SALT),
+        max_age=COOKIE_LIFE,
         path="/login/",
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -41,9 +42,10 @@ def remember(response: HttpResponseBase, request: HttpRequest, person: Any) -> N
     )
 
 
-def _read(request: HttpRequest) -> tuple[str, list[int]]:
+def _read_cookie(request: HttpRequest) -> tuple[str, list[int]]:
+    """Return the key of the browser, and the primary keys of the people who signed in with it."""
     try:
-        found = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=LIFE)
+        found = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=COOKIE_LIFE)
     except signing.BadSignature:
         return "", []
     return found[0], found[1]

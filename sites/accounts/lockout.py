@@ -72,7 +72,7 @@ class Lockout:
 class SignInRefusal:
     """How an attempt to sign in ended: the attribute `lockout` of its request.
 
-    `is_unchecked`: the password was not looked at.
+    `is_unchecked`: the password was not checked.
     """
 
     until: datetime | None
@@ -93,7 +93,7 @@ class ProofRefused(Exception):
 def attempt_counts(name: str, request: HttpRequest) -> tuple[list[AttemptCount], User | None]:
     """Return what an attempt with this user name counts for, and the account of that name."""
     person = User.objects.filter(username=name).first()
-    if browser := known_browsers.key_of(request, person):
+    if browser := known_browsers.browser_key(request, person):
         return [AttemptCount(Kind.BROWSER, browser)], person
     counts = [AttemptCount(Kind.NAME, name.casefold()[:200])]
     address = context.current_origin().facts.get("address", "")
@@ -174,20 +174,16 @@ def _report_lockout(each: AttemptCount, name: str, person: User | None, until: d
     address = context.current_origin().facts.get("address", "")
     lock = Lockout(each.kind, name, address, person.actor_name if person else "", until)
     if each.kind is Kind.PERSON and person:
-        _record_lockout(lock, person)
+        # At once, because only a person who knows the password gets this far.
+        with ledger():
+            detail = {"address": address, "until": until.isoformat()}
+            person.record("user.locked", by=sign_in_log.SIGN_IN_ACTOR, detail=detail)
     else:
-        sign_in_log.count_lock(name, address, until)
+        sign_in_log.count_lockout(name, address, until)
     # The user name is not logged: people type passwords into its field by mistake.
     facts = {"kind": lock.kind, "user": lock.user, "address": address, "until": f"{until}"}
     logger.warning("locked out after too many failures: %s", facts, extra=facts)
     locked.send(Lockout, lock=lock)
-
-
-def _record_lockout(lock: Lockout, person: User) -> None:
-    """Enter the lockout at once: only a person who knows the password gets this far."""
-    with ledger():
-        detail = {"address": lock.address, "until": lock.until.isoformat()}
-        person.record("user.locked", by=sign_in_log.SIGN_IN_ACTOR, detail=detail)
 
 
 def clear_failures(*counts: AttemptCount) -> None:
@@ -220,12 +216,12 @@ def connect() -> None:
 
 
 def refuse_if_locked(request: HttpRequest, name: str) -> None:
-    """Count an attempt to sign in before its password is looked at.
+    """Count an attempt to sign in before its password is checked.
 
     Raises PermissionDenied, which ends Django's authentication, if the name, the browser or the
     address is locked. `refused_until` then returns until when.
     """
-    counts, person = attempt_counts(sign_in_log.as_typed(name), request)
+    counts, person = attempt_counts(sign_in_log.normalize_name(name), request)
     until = begin_attempt(counts, person)
     _set_refusal(request, SignInRefusal(until, is_unchecked=until is not None))
     if until is not None:
@@ -252,7 +248,7 @@ def _sign_in_failed(
     refusal = _refusal_of(request) if request else None
     if request is None or refusal is None or refusal.is_unchecked:
         return
-    name = sign_in_log.as_typed(credentials.get("username"))
+    name = sign_in_log.normalize_name(credentials.get("username"))
     counts, person = attempt_counts(name, request)
     _set_refusal(request, SignInRefusal(record_failure(counts, name, person)))
 

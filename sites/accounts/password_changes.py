@@ -1,26 +1,26 @@
-"""Passwords: chosen by their own person, and by no one else (R19)."""
+"""Changes of passwords. Only the person of an account chooses its password (R19)."""
 
 from typing import Any
 
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
 from sites import account_changes, account_notices
 
 
 def change_own(person: Any, password: str) -> None:
-    """Save the password that a person chose. Their other sessions end.
+    """Save the password that a person chose, and end their other sessions.
 
-    They are told by mail, in case that it was not they.
+    The person is notified by email, in case someone else changed the password.
     """
-    with account_changes.by_themselves(person) as row:
+    with account_changes.record_own_changes(person) as row:
         row.set_password(password)
         row.password_changed_at, row.password_is_temporary = timezone.now(), False
-        row.link_issued_at = None  # a link that is still out would be another way in
+        row.link_issued_at = None  # an older link would still give access
         account_notices.write(
             row,
-            gettext("Your account: password changed"),
-            gettext(
+            _("Your account: password changed"),
+            _(
                 "The password of the account {account} was changed. If you did not change it, tell "
                 "your administrator immediately."
             ).format(account=row.username),
@@ -29,9 +29,9 @@ def change_own(person: Any, password: str) -> None:
 
 
 def issue_link(person: Any) -> None:
-    """Let a link for a new password be made, and suspend signing until the identity is verified.
+    """Permit a new link for a password, and suspend signing until the identity is verified.
 
-    Changes the row and does not save it. An older link stops working.
+    Changes the row but does not save it. An older link stops working.
     """
     now = timezone.now()
     person.link_issued_at = now

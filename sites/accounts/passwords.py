@@ -1,4 +1,4 @@
-"""Which new passwords are refused, beside Django's own rules (NIST SP 800-63B, 3.1.1.2)."""
+"""Validators of new passwords, in addition to those of Django (NIST SP 800-63B, 3.1.1.2)."""
 
 import hashlib
 import logging
@@ -13,23 +13,23 @@ from zxcvbn import zxcvbn
 
 logger = logging.getLogger(__name__)
 
-LEAST_SCORE = 3  # of zxcvbn's 0 to 4: fewer than 10**8 guesses are refused
-MAX_LENGTH = 72  # characters that zxcvbn looks at
-SECONDS = 5  # for an answer of the breach service
+MIN_SCORE = 3  # of 0 to 4 by zxcvbn; lower scores need fewer than 10**8 guesses
+MAX_ZXCVBN_CHARACTERS = 72  # which zxcvbn rates
+TIMEOUT_SECONDS = 5  # of a request to the breach service
 
 
 class GuessablePasswordValidator:
     """Refuses variants of common passwords, words, names, dates and keyboard patterns.
 
-    Django's own validator knows 20,000 passwords, and only letter for letter.
+    Django's own validator has a list of 20,000 passwords and finds only exact matches.
     """
 
     def validate(self, password: str, user: Any = None) -> None:
         """Raise ValidationError for a password that is easy to guess."""
         names = ("username", "printed_name", "email")
         words = re.findall(r"\w{3,}", " ".join(str(getattr(user, name, "")) for name in names))
-        found = zxcvbn(password[:MAX_LENGTH], user_inputs=["siteledger", *words])
-        if found["score"] < LEAST_SCORE:
+        rating = zxcvbn(password[:MAX_ZXCVBN_CHARACTERS], user_inputs=["siteledger", *words])
+        if rating["score"] < MIN_SCORE:
             raise ValidationError(
                 gettext_lazy("This password is easy to guess. Use three or more unrelated words."),
                 code="password_guessable",
@@ -40,11 +40,12 @@ class GuessablePasswordValidator:
 
 
 class BreachedPasswordValidator:
-    """Refuses passwords that were published, if a breach service is set.
+    """Refuses passwords in published data breaches, if PASSWORD_BREACH_SERVICE is set.
 
-    PASSWORD_BREACH_SERVICE is the address of a range interface like that of Have I Been Pwned: it
-    is sent the first 5 of 40 digits of the password's SHA-1, and returns the rest of all that begin
-    with these. A service that does not answer refuses nothing, and is logged.
+    The setting is the address of a range interface like that of Have I Been Pwned. The service
+    receives the first 5 of 40 digits of the password's SHA-1, and returns the rest of all digests
+    that begin with them. If the service does not answer, the password is accepted, and the failure
+    is logged.
     """
 
     def validate(self, password: str, user: Any = None) -> None:
@@ -66,13 +67,13 @@ class BreachedPasswordValidator:
         digest = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
         address = f"{settings.PASSWORD_BREACH_SERVICE.rstrip('/')}/{digest[:5]}"
         try:
-            answer = httpx2.get(address, timeout=SECONDS, headers={"Add-Padding": "true"})
-            answer.raise_for_status()
+            response = httpx2.get(address, timeout=TIMEOUT_SECONDS, headers={"Add-Padding": "true"})
+            response.raise_for_status()
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             logger.warning("the breach service did not answer: %s", type(error).__name__)
             return False
-        for line in answer.text.splitlines():
-            rest, _, count = line.strip().partition(":")
-            if rest.upper() == digest[5:]:
-                return count != "0"  # 0: padding
+        for line in response.text.splitlines():
+            suffix, _, count = line.strip().partition(":")
+            if suffix.upper() == digest[5:]:
+                return count != "0"  # lines with 0 are padding
         return False

@@ -1,14 +1,13 @@
-"""The code at sign-in: a time-based one from a phone (RFC 6238), or a recovery code (R21).
+"""The second factor at sign-in: a time-based code (RFC 6238), or a recovery code (R21).
 
-Keys, replay and drift are django-otp's. Recovery codes are drawn from 80 random bits and kept as a
-part of their SHA-256: a copy of the database signs nobody in with them.
+django-otp handles keys, replay and drift. Recovery codes have 80 random bits, and only a part of
+their SHA-256 is stored, so that they cannot be taken from a copy of the database.
 """
 
 import hashlib
 import secrets
 from base64 import b32encode
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -21,51 +20,61 @@ from audit.change_tracking.field_changes import SECRET
 from audit.ledger.log import ledger
 from sites.models import User
 
-APP, RECOVERY = "an app", "a recovery code"  # as entries name them
+APP, RECOVERY = "an app", "a recovery code"  # the names in entries
 RECOVERY_CODES = 10
-_BYTES = 10  # of one
+_RECOVERY_CODE_BYTES = 10
 
 
-def is_done(session: Mapping[str, Any]) -> bool:
+def is_verified(session: Mapping[str, Any]) -> bool:
     return DEVICE_ID_SESSION_KEY in session
 
 
-def begun(person: User) -> Any:
-    """The key that waits for its first code, drawn when there is none."""
+def begin_setup(person: User) -> Any:
+    """Return the device whose first code is awaited. It is created if there is none."""
     device, _ = TOTPDevice.objects.get_or_create(user=person, confirmed=False, name=APP)
     return device
 
 
 def key_text(device: Any) -> str:
-    """For typing: groups of four."""
+    """Return the key in groups of four characters."""
     return _in_fours(b32encode(device.bin_key).decode())
 
 
 def set_up(person: User, code: str) -> tuple[Any, list[str]] | None:
-    """The device and the recovery codes, which nobody sees again; None: it is not the code.
+    """Confirm the new device with a code. Return it with its recovery codes, or None.
 
-    On record, in one transaction with the change. What was set up before opens nothing any more.
+    The result is None if the code is wrong. The recovery codes are not shown again. The change is
+    recorded in the same transaction. Earlier devices and recovery codes are deleted.
     """
     with ledger():
         row = User.lock(person.pk)
         device = TOTPDevice.objects.select_for_update().filter(user=row, confirmed=False).first()
-        if device is None or not device.verify_token(_plain(code)):
+        if device is None or not device.verify_token(_normalize(code)):
             return None
-        _forget(row, except_for=device.pk)
+        _delete_devices(row, except_for=device.pk)
         device.confirmed = True
         device.save()
-        codes = _recovery_codes(row)
-        _changed(row, timezone.now())
+        codes = _create_recovery_codes(row)
+        old, row.second_step_since = row.second_step_since, timezone.now()
+        row.save(update_fields=["second_step_since"])
+        changes = {
+            "second_step_since": {
+                "old": str(old) if old else None,
+                "new": str(row.second_step_since),
+            },
+            "key": {"old": SECRET if old else None, "new": SECRET},
+        }
+        row.record("user.changed", by=row.actor, detail={"object": str(row), "changes": changes})
     return device, codes
 
 
-def matching(person: User, code: str) -> Any:
-    """The device that this code is of, used up now; None: it is of none."""
-    typed = _plain(code)
+def verify_code(person: User, code: str) -> Any:
+    """Return the device to which this code belongs, and use the code up. None for a wrong code."""
+    normalized = _normalize(code)
     with transaction.atomic():
-        for kind, given in ((TOTPDevice, typed), (StaticDevice, _kept(typed))):
+        for kind, token in ((TOTPDevice, normalized), (StaticDevice, _hash(normalized))):
             device = kind.objects.select_for_update().filter(user=person, confirmed=True).first()
-            if device and device.verify_token(given):
+            if device and device.verify_token(token):
                 return device
     return None
 
@@ -76,45 +85,34 @@ def recovery_codes_left(person: User) -> int:
 
 
 def reset(person: User) -> bool:
-    """Take it away: the next code is set up anew. Whether there was one. Inside ledger()."""
+    """Remove the second factor. Return whether there was one. Call this inside `ledger()`."""
     had_one = person.second_step_since is not None
-    _forget(person)
+    _delete_devices(person)
     return had_one
 
 
-def _forget(person: User, except_for: int = 0) -> None:
+def _delete_devices(person: User, except_for: int = 0) -> None:
     TOTPDevice.objects.filter(user=person).exclude(pk=except_for).delete()
     StaticDevice.objects.filter(user=person).delete()
 
 
-def _recovery_codes(person: User) -> list[str]:
-    box = StaticDevice.objects.create(user=person, name=RECOVERY)
+def _create_recovery_codes(person: User) -> list[str]:
+    device = StaticDevice.objects.create(user=person, name=RECOVERY)
     codes = [
-        _in_fours(b32encode(secrets.token_bytes(_BYTES)).decode()) for _ in range(RECOVERY_CODES)
+        _in_fours(b32encode(secrets.token_bytes(_RECOVERY_CODE_BYTES)).decode())
+        for _ in range(RECOVERY_CODES)
     ]
     for code in codes:
-        box.token_set.create(token=_kept(_plain(code)))
+        device.token_set.create(token=_hash(_normalize(code)))
     return codes
 
 
-def _changed(person: User, since: datetime) -> None:
-    old, person.second_step_since = person.second_step_since, since
-    person.save(update_fields=["second_step_since"])
-    moments = {"old": str(old) if old else None, "new": str(since)}
-    keys = {"old": SECRET if old else None, "new": SECRET}
-    person.record(
-        "user.changed",
-        by=person.actor,
-        detail={"object": str(person), "changes": {"second_step_since": moments, "key": keys}},
-    )
-
-
-def _plain(code: str) -> str:
+def _normalize(code: str) -> str:
     return "".join(code.split()).replace("-", "").upper()
 
 
-def _kept(code: str) -> str:
-    """16 characters, as many as django-otp's column holds."""
+def _hash(code: str) -> str:
+    """Return 16 characters of a digest, the size of django-otp's column."""
     return hashlib.sha256(code.encode()).hexdigest()[:16]
 
 

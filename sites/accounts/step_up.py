@@ -1,41 +1,42 @@
-"""The moment of signing: both components of an electronic signature are asked for again.
+"""Electronic signatures: user name and password are required again for each signature.
 
-21 CFR 11.200(a)(1): a session that was left open signs nothing.
+21 CFR 11.200(a)(1): an open session alone must not be sufficient for a signature.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC
 
 from django.utils.crypto import constant_time_compare
-from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
 from sites.accounts import lockout
-from sites.eligibility import may_sign
+from sites.eligibility import missing_for_signature
 from sites.models import User
 
 
 class NotSigned(Exception):
-    """Enter your own user name and password again. Nothing is lost."""
+    """The person could not sign. The message is for people."""
 
 
 def confirm(person: User, *, username: str, password: str) -> None:
-    """That it is this person who signs, now, and that they may. Raises NotSigned, for people.
+    """Check that this person is signing now, and that they may sign. Raises NotSigned.
 
-    Wrong ones are counted: a session that was left open is no place to guess passwords.
+    Failures are counted, so that nobody can guess the password in an open session.
     """
-    if missing := may_sign(person):
+    if missing := missing_for_signature(person):
         raise NotSigned(" ".join(each.sentence for each in missing))
-    is_theirs = constant_time_compare(username, person.get_username())
+    is_own_name = constant_time_compare(username, person.get_username())
     try:
-        # Both are looked at, so that the answer takes as long whichever is wrong.
-        lockout.require_proof(person, lambda: person.check_password(password) and is_theirs)
+        # Both are always checked, so that the response time does not reveal which one was wrong.
+        lockout.require_proof(person, lambda: person.check_password(password) and is_own_name)
     except lockout.ProofRefused as refused:
-        raise NotSigned(_too_often(refused.until) if refused.until else NotSigned.__doc__) from None
-
-
-def _too_often(until: datetime) -> str:
-    at = until.astimezone(UTC)
-    sentence = gettext(
-        "Too many wrong attempts. You can sign again at {time} UTC. The text that you entered is "
-        "still here."
-    )
-    return sentence.format(time=f"{at:%H:%M}")
+        if refused.until is None:
+            message = _(
+                "The user name or password is incorrect. Enter your own user name and password. "
+                "Your entries are kept."
+            )
+            raise NotSigned(message) from None
+        message = _(
+            "Too many wrong attempts. You can sign again at {time} UTC. The text that you entered "
+            "is still here."
+        )
+        raise NotSigned(message.format(time=f"{refused.until.astimezone(UTC):%H:%M}")) from None

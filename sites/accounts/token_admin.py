@@ -1,4 +1,4 @@
-"""API tokens in the admin: made, shown once, and revoked, each on record."""
+"""API tokens in the admin: creation, with the secret shown once, and revocation."""
 
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ class ApiTokenForm(forms.ModelForm):
         initial=[TokenScope.READ, TokenScope.SUBMIT],
         widget=forms.CheckboxSelectMultiple,
     )
-    # A number has a label; Django's own date and time inputs have none (ticket 36203).
+    # A number instead of a date, because Django's date inputs have no labels (ticket 36203).
     days = forms.IntegerField(
         label=_("Valid for (days)"), min_value=1, max_value=730, initial=TOKEN_LIFE.days
     )
@@ -36,7 +36,7 @@ class ApiTokenForm(forms.ModelForm):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
-    """Made, shown once, and revoked; never edited and never deleted."""
+    """Tokens are created and revoked, but never edited or deleted."""
 
     form = ApiTokenForm
     untracked_fields = ("revision", "last_used_at")
@@ -64,7 +64,7 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
     ) -> Any:
-        if obj:  # its page is to be read: no field of the form is left
+        if obj:  # a read-only page, without any field of the form
             options["form"] = forms.ModelForm
         return super().get_form(request, obj, change, **options)
 
@@ -73,7 +73,7 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         if db_field.name == "user":
-            # Nobody makes a token that acts for somebody else, except an administrator.
+            # Only administrators can create a token for another person.
             staff = User.objects.filter(is_staff=True, is_active=True)
             person: Any = request.user
             options["queryset"] = staff if person.is_superuser else staff.filter(pk=person.pk)
@@ -85,23 +85,23 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
         if not change:
             obj.expires_at = timezone.now() + timedelta(days=form.cleaned_data["days"])
             obj.created_by = request.user
-            vars(obj)["shown_once"] = obj.draw_secret()
+            obj.new_secret = obj.generate_secret()
             obj.approved_at = None if needs_approval else timezone.now()
         super().save_model(request, obj, form, change)
         if needs_approval:
-            why = request.POST.get(REASON_FIELD, "").strip()
-            token_approval.ask(obj, by=person, reason=why)
+            reason = request.POST.get(REASON_FIELD, "").strip()
+            token_approval.request_approval(obj, by=person, reason=reason)
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Show the secret in this answer alone: a message would carry it in a cookie."""
+        """Show the secret only in this response. A message could be stored in a cookie."""
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Token created"),
             "opts": self.opts,
             "token": obj,
-            "secret": obj.shown_once,
+            "secret": obj.new_secret,
         }
         return TemplateResponse(request, "admin/api_token_created.html", context)
 

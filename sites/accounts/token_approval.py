@@ -1,7 +1,7 @@
-"""A token that acts for a site, or for another person, works once an administrator approves it."""
+"""Tokens for a site or another person, which work after an administrator has approved them."""
 
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
 from sites import approvals
 from sites.approvals import ApprovalRule, Kind, NotDecided
@@ -10,14 +10,14 @@ from sites.models.approval_requests import ApprovalRequest
 
 
 def needs_approval(token: ApiToken, maker: User) -> bool:
-    """Every token but one's own."""
+    """Return whether the token is not for its maker."""
     return token.user_id != maker.pk
 
 
-def ask(token: ApiToken, *, by: User, reason: str = "") -> ApprovalRequest:
-    """Ask for a token that has just been made. Inside `ledger()`."""
+def request_approval(token: ApiToken, *, by: User, reason: str = "") -> ApprovalRequest:
+    """Request the approval of a new token. Call this inside `ledger()`."""
     owner = f"site {token.site.site_id}" if token.site else f"{token.user}"
-    return approvals.ask(
+    return approvals.create_request(
         Kind.API_TOKEN,
         about=token.subject,
         subject_name=f"{token}, for {owner}",
@@ -35,7 +35,7 @@ def ask(token: ApiToken, *, by: User, reason: str = "") -> ApprovalRequest:
 def _approve(request: ApprovalRequest, by: User) -> None:
     token = ApiToken.lock(request.about_key)
     if token.revoked_at:
-        raise NotDecided(gettext("This token has been revoked. Refuse the request."))
+        raise NotDecided(_("This token has been revoked. Refuse the request."))
     token.approved_at = timezone.now()
     token.save(update_fields=["approved_at"])
     change = {"old": None, "new": str(token.approved_at)}

@@ -1,6 +1,6 @@
-"""Tokens let programs in: on behalf of a site, or of a member of staff (docs/api.md).
+"""Tokens of programs, which act for a site or for a member of staff (docs/api.md).
 
-A token sees what its site or its person sees.
+A token can see the same rows as its site or its person.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from sites import token_secrets
 
 
 class TokenScope(models.TextChoices):
-    """What a token may do, within what its site or its person may."""
+    """What a token permits, within the permissions of its site or its person."""
 
     READ = "read", _("Read batches, documents and sites")
     DOWNLOAD = "download", _("Download originals")
@@ -31,7 +31,7 @@ class TokenScope(models.TextChoices):
 
 
 TOKEN_LIFE = timedelta(days=365)
-_USE_IS_NOTED_EVERY = timedelta(minutes=10)
+_USE_WRITE_INTERVAL = timedelta(minutes=10)
 
 
 def in_a_year() -> datetime:
@@ -39,20 +39,20 @@ def in_a_year() -> datetime:
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
-    def presented(self, text: str) -> "ApiToken | None":
-        """The token whose secret this is, if it may be used now."""
+    def find_usable(self, text: str) -> "ApiToken | None":
+        """Return the usable token with this secret, or None."""
         secret = token_secrets.parse(text)
         if secret is None:
             return None
         rows = self.select_related("site", "user")
         token = rows.filter(prefix=secret.prefix).first()
-        return token if token and secret.fits(token.digest) and token.is_usable else None
+        return token if token and secret.matches(token.digest) and token.is_usable else None
 
 
 class ApiToken(RecordedRow):
-    """Lets a program in: on behalf of one site, or of one member of staff.
+    """A token with which a program acts for one site or one member of staff.
 
-    Only a SHA-256 of its secret is kept. Never deleted: the ledger names it.
+    Only a SHA-256 of its secret is stored. A token is never deleted, because the ledger names it.
     """
 
     name = models.CharField(
@@ -83,9 +83,13 @@ class ApiToken(RecordedRow):
     approved_at = models.DateTimeField(null=True, blank=True, editable=False)
     expires_at = models.DateTimeField(default=in_a_year)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
-    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)  # ten minutes' grain
+    last_used_at = models.DateTimeField(
+        null=True, blank=True, editable=False
+    )  # to within ten minutes
 
     objects = ApiTokenQuerySet.as_manager()
+
+    new_secret = ""  # set only while a new token is shown once
 
     class Meta:
         ordering = ["-pk"]
@@ -109,9 +113,9 @@ class ApiToken(RecordedRow):
         if self.site and TokenScope.OPERATE in self.scopes:
             raise ValidationError({"scopes": _("A token of a site cannot have the scope operate.")})
 
-    def draw_secret(self) -> str:
-        """Give it a fresh secret, before it is saved. The answer is the only copy."""
-        secret = token_secrets.new_secret()
+    def generate_secret(self) -> str:
+        """Set a new secret before the token is saved, and return its only copy."""
+        secret = token_secrets.generate()
         self.prefix, self.digest = secret.prefix, secret.digest
         return secret.text
 
@@ -131,7 +135,7 @@ class ApiToken(RecordedRow):
 
     @property
     def owner(self) -> str:
-        """Whose it is: several tokens of one owner stand for each other."""
+        """The site or person of the token. The tokens of one owner are interchangeable."""
         return f"site:{self.site_id}" if self.site_id else f"user:{self.user_id}"
 
     @property
@@ -145,11 +149,11 @@ class ApiToken(RecordedRow):
         return is_open and person.sees_all_sites and not person.is_auditor
 
     def may(self, scope: TokenScope) -> bool:
-        held: Collection[str] = self.scopes
-        return scope in held
+        scopes: Collection[str] = self.scopes
+        return scope in scopes
 
-    def note_use(self) -> None:
-        """At most one write in ten minutes, however often it is used."""
+    def record_use(self) -> None:
+        """Store the time of use, at most once in ten minutes."""
         now = timezone.now()
-        if self.last_used_at is None or self.last_used_at < now - _USE_IS_NOTED_EVERY:
+        if self.last_used_at is None or self.last_used_at < now - _USE_WRITE_INTERVAL:
             ApiToken.objects.filter(pk=self.pk).update(last_used_at=now)

@@ -1,6 +1,6 @@
-"""What an account says of its person: who they are, from when to when, and how they sign in.
+"""The abstract base of accounts: identity, period of access, and sign-in.
 
-Abstract: `sites.models.User` is the table. Days are days of UTC.
+`sites.models.User` is the table. Dates are in UTC.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -20,8 +20,8 @@ from sites.roles import (
     QA_REVIEWERS,
 )
 
-# What QA does. An administrator makes the accounts that may do it, and so never does it, also not
-# by a role of QA; nor does a person whose signing is suspended (R23).
+# The permissions of QA. Administrators create the accounts that have them, and therefore never have
+# them, even with a QA role. A person whose signing is suspended does not have them either (R23).
 QA_PERMISSIONS = frozenset(
     {
         "ingestion.review_document",
@@ -34,8 +34,13 @@ QA_PERMISSIONS = frozenset(
 QA_ROLES = frozenset({QA_LEADS, QA_REVIEWERS})
 
 
-class NameIsKept(Exception):
-    """People are never deleted and never renamed: the ledger names them. Deactivate the account."""
+_MUST_NOT_CHANGE = (
+    "Accounts cannot be deleted or renamed, because the ledger names them. Deactivate the account."
+)
+
+
+class AccountIsPermanent(Exception):
+    """An account cannot be deleted or renamed, because the ledger names it."""
 
 
 class BaseUser(AbstractUser):
@@ -58,11 +63,11 @@ class BaseUser(AbstractUser):
     )
     link_issued_at = models.DateTimeField(
         _("password link issued"), null=True, blank=True, editable=False
-    )  # null: no link is out, or it has been used
+    )  # null: no link was issued, or it has been used
     signing_suspended_at = models.DateTimeField(
         _("signing suspended since"), null=True, blank=True, editable=False
     )
-    session_marks = models.JSONField(default=list, editable=False)  # of those that may go on
+    session_marks = models.JSONField(default=list, editable=False)  # of the valid sessions
     access_from = models.DateField(
         null=True, blank=True, help_text=_("The first day (UTC). If empty, access starts at once.")
     )
@@ -73,65 +78,69 @@ class BaseUser(AbstractUser):
     class Meta(AbstractUser.Meta):
         abstract = True
 
+    # The user name in the database. None: the account is not saved yet, or the name was not read.
+    saved_username: str | None = None
+
     @classmethod
     def from_db(cls, *args: Any, **options: Any) -> Self:
         person = super().from_db(*args, **options)
-        vars(person)["_name_on_record"] = vars(person).get("username")
+        if "username" not in person.get_deferred_fields():
+            person.saved_username = person.username
         return person
 
     def save(self, *args: Any, **options: Any) -> None:
-        if self.username != (vars(self).get("_name_on_record") or self.username):
-            raise NameIsKept(NameIsKept.__doc__)
+        if self.saved_username not in {None, self.username}:
+            raise AccountIsPermanent(_MUST_NOT_CHANGE)
         if not self._state.adding and options.get("update_fields") is None and not args:
-            # Whoever read the row before somebody signed in does not write back what was then.
+            # Sessions may have begun since the row was read. Do not overwrite their marks.
             names = {field.name for field in self._meta.concrete_fields if not field.primary_key}
             options["update_fields"] = names - self.get_deferred_fields() - {"session_marks"}
         super().save(*args, **options)
-        vars(self)["_name_on_record"] = self.username
+        self.saved_username = self.username
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
-        raise NameIsKept(NameIsKept.__doc__)
+        raise AccountIsPermanent(_MUST_NOT_CHANGE)
 
     def has_perm(self, perm: str, obj: Any = None) -> bool:
-        """As Django says, but without the permissions of QA for administrators."""
+        """Return Django's answer, except that administrators never have the permissions of QA."""
         if perm in QA_PERMISSIONS and (self.is_superuser or self.signing_suspended_at):
             return False
         return super().has_perm(perm, obj)
 
     @property
     def has_role_conflict(self) -> bool:
-        """Whether an administrator also holds a role of QA."""
+        """Whether the person is an administrator and also has a QA role."""
         return self.is_superuser and not QA_ROLES.isdisjoint(self.roles)
 
     @property
     def roles(self) -> list[str]:
-        """The names of the person's groups, and of what needs no group. One query."""
-        named = [group.name for group in self.groups.all()]
+        """The names of the person's groups, and of the roles without a group. One query."""
+        names = [group.name for group in self.groups.all()]
         if self.is_superuser:
-            named.append(ADMINISTRATORS)
+            names.append(ADMINISTRATORS)
         if not self.is_staff:
-            named.append(COORDINATORS)
-        return sorted(named)
+            names.append(COORDINATORS)
+        return sorted(names)
 
     @property
     def is_auditor(self) -> bool:
-        """Reads and changes nothing, whatever else the account may do (R34)."""
-        return self.is_staff and AUDITORS in self.roles  # without a query for the others
+        """Whether the account is read-only, whatever other roles it has (R34)."""
+        return self.is_staff and AUDITORS in self.roles  # no query for people who are not staff
 
     def has_access(self, at: datetime | None = None) -> bool:
-        """Within the days of the account."""
+        """Return whether a time, by default now, is within the period of access."""
         day = (at or timezone.now()).astimezone(UTC).date()
         has_begun = self.access_from is None or self.access_from <= day
         return has_begun and (self.access_until is None or day <= self.access_until)
 
     @property
     def needs_second_step(self) -> bool:
-        """By their role (R21)."""
+        """Whether a role of the person requires multi-factor authentication (R21)."""
         required = set(settings.OTP_REQUIRED_ROLES)
         return bool(required) and not required.isdisjoint(self.roles)
 
     def must_change_password(self, at: datetime | None = None) -> bool:
-        """Somebody else chose it, or it is older than PASSWORD_DAYS (11.300(b))."""
+        """Return whether the password is temporary, or older than PASSWORD_DAYS (11.300(b))."""
         if self.password_is_temporary:
             return True
         since = self.password_changed_at or self.date_joined

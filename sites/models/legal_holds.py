@@ -1,6 +1,6 @@
-"""Legal holds: while one is in force, what belongs to its study is kept, whatever the date (R14).
+"""Legal holds: while one is in force, the documents of its study are kept after any date (R14).
 
-Set and lifted by regulatory affairs, with a reason each time. Lifted, and never deleted.
+Regulatory affairs sets and lifts holds, each with a reason. A hold is lifted, but never deleted.
 """
 
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ from audit.ledger.recorded_row import RecordedRow
 
 class LegalHoldQuerySet(models.QuerySet["LegalHold"]):
     def in_force(self) -> Self:
-        """The oldest first."""
+        """Return the holds that are not lifted, oldest first."""
         return self.filter(lifted_at=None).order_by("pk")
 
     def standing(self, studies: Iterable[int]) -> dict[int, bool]:
-        """Study: does a hold keep it. Without those that never had one."""
+        """Return for each study whether a hold is in force, without studies that never had one."""
         rows = self.filter(study__in=studies).order_by().values_list("study", "lifted_at")
         found: dict[int, bool] = {}
         for study, lifted_at in rows:

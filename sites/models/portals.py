@@ -1,4 +1,4 @@
-"""Portals that sites' documents are downloaded from, with their limits."""
+"""Portals from which the documents of sites are downloaded, with their limits."""
 
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
@@ -13,7 +13,7 @@ host_names = RegexValidator(
     r"^\s*([\w.-]+(:\d{1,5})?(\s+|$))*$",
     _("Enter one host per line, for example files.example.org or host:8443."),
 )
-# Not one of those that say what is asked for and how it comes: they are ours.
+# Headers that the downloader sets itself are not allowed.
 header_name = RegexValidator(
     r"(?i)^(?!(host|range|if-range|connection|content-.*|accept-.*|transfer-.*)$)"
     r"[a-z0-9!#$%&'*+.^_`|~-]+$",
@@ -22,7 +22,10 @@ header_name = RegexValidator(
 
 
 class Portal(RecordedRow):
-    """A host that sites' documents are fetched from. Bucket and cap belong to it (decision 11)."""
+    """A host from which documents are downloaded, with its rate and concurrency limits.
+
+    The limits belong to the portal and not to the site (decision 11).
+    """
 
     key = models.SlugField(max_length=80, unique=True)
     base_url = models.URLField(max_length=500, validators=[address_without_secrets])
@@ -83,7 +86,8 @@ class Portal(RecordedRow):
             models.CheckConstraint(
                 condition=Q(timeout_seconds__gt=0), name="portal_timeout_is_positive"
             ),
-            # a-b and A_b would be one PORTAL_SECRET_A_B, and one would be shown the other's.
+            # The keys a-b and A_b would share PORTAL_SECRET_A_B, so one portal would get the secret
+            # of the other.
             models.UniqueConstraint(
                 Upper(Replace("key", Value("-"), Value("_"))), name="portal_has_a_secret_of_its_own"
             ),
@@ -93,5 +97,5 @@ class Portal(RecordedRow):
         return self.key
 
     def clean(self) -> None:
-        # As the roster writes it, so that the same list is no change.
+        # The same format as in the site import, so that an equal list is not a change.
         self.allowed_hosts = "\n".join(self.allowed_hosts.lower().split())

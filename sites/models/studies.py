@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.ledger.recorded_row import RecordedRow
 from sites.models.portals import Portal
-from sites.models.users import User, within_reach
+from sites.models.users import User, visibility_filter
 
 version_number = RegexValidator(
     r"^([vV]?\d+(\.\d+)*)?$", _("Enter the version number of the protocol, for example 3.0 or v3.")
@@ -62,7 +62,7 @@ class Study(RecordedRow):
 
     @property
     def retained_until(self) -> date | None:
-        """The last day for which its documents have to be there; None while it has not ended."""
+        """The last day of the retention period, or None if the study has not ended."""
         if self.ended_on is None:
             return None
         year = self.ended_on.year + self.years_kept
@@ -74,10 +74,10 @@ class Study(RecordedRow):
 
 class SiteQuerySet(models.QuerySet["Site"]):
     def visible_to(self, user: User) -> Self:
-        return self.filter(within_reach(user))
+        return self.filter(visibility_filter(user))
 
     def of(self, user: User) -> Self:
-        """The sites that a person works for, be they staff or not."""
+        """Return the sites of which the person is a member."""
         return self.filter(memberships__user=user)
 
 

@@ -1,7 +1,7 @@
-"""What is counted in rows of its own, because the ledger is no place for every single one.
+"""Counters of events that are too frequent for single ledger entries.
 
-`sites.accounts.lockout` counts tries to sign in; `sites.accounts.auditor_access_log` what auditors
-open.
+`sites.accounts.lockout` counts attempts to sign in. `sites.accounts.auditor_access_log` counts the
+pages that auditors open.
 """
 
 from django.conf import settings
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Tries(models.Model):
-    """How often somebody failed to prove who they are, since a while. Gone when that is over."""
+    """Failed attempts in the current lockout window. The row is deleted after its end."""
 
     class Kind(models.TextChoices):
         NAME = "name", _("a user name, from a browser not used before")
@@ -38,11 +38,11 @@ class Tries(models.Model):
 
 
 class PageViews(models.Model):
-    """How often one auditor opened one address, from one place, in a stretch of time (R34)."""
+    """How often one auditor opened one page from one IP address in one period (R34)."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    began_at = models.DateTimeField()  # of the stretch
-    client = models.CharField(max_length=45)  # the auditor's address
+    began_at = models.DateTimeField()  # of the period
+    client = models.CharField(max_length=45)  # the auditor's IP address
     request = models.CharField(max_length=300)  # as in "200 GET /documents/17/"
     count = models.PositiveIntegerField(default=1)
 

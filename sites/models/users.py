@@ -1,4 +1,4 @@
-"""Accounts of people, and what each of them may see."""
+"""Accounts of people, and the rows that each person can see."""
 
 from typing import Any, ClassVar
 
@@ -13,17 +13,17 @@ from audit.ledger.actors import PERSON, Actor
 from audit.ledger.recorded_row import RecordedRow
 from sites import account_changes
 from sites.models.base_user import BaseUser
-from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, NAMES, NO_ROLE, named
+from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, NAMES, NO_ROLE, role_names
 
 
 class PeopleManager(UserManager["User"]):
-    """Accounts are made on record, also by `createsuperuser` and in a shell."""
+    """Records the creation of accounts, also by `createsuperuser` and in a shell."""
 
     def create_user(
         self, username: str, email: str | None = None, password: str | None = None, **fields: Any
     ) -> "User":
         person = self.model(username=username)
-        with account_changes.on_record(person):
+        with account_changes.record_changes(person):
             person.pk = super().create_user(username, email, password, **fields).pk
             person.refresh_from_db()
         return person
@@ -32,14 +32,14 @@ class PeopleManager(UserManager["User"]):
         self, username: str, email: str | None = None, password: str | None = None, **fields: Any
     ) -> "User":
         person = self.model(username=username)
-        with account_changes.on_record(person):
+        with account_changes.record_changes(person):
             person.pk = super().create_superuser(username, email, password, **fields).pk
             person.refresh_from_db()
         return person
 
 
 class User(RecordedRow, BaseUser):
-    """A person. Never deleted and never renamed: the ledger and signatures name them (R18)."""
+    """An account. It is never deleted or renamed, because entries and signatures name it (R18)."""
 
     printed_name = models.CharField(
         max_length=150, blank=True, help_text=_("The name in electronic signatures.")
@@ -67,10 +67,10 @@ class User(RecordedRow, BaseUser):
         return self.printed_name or self.get_full_name() or self.username
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Whether it is theirs. A hash of an outdated kind is renewed, on record."""
+        """Return whether the password is correct. An outdated hash is renewed and recorded."""
 
         def renew(password: str) -> None:
-            with account_changes.by_themselves(self) as row:
+            with account_changes.record_own_changes(self) as row:
                 row.set_password(password)
             self.password, self.revision = row.password, row.revision
 
@@ -95,46 +95,48 @@ class User(RecordedRow, BaseUser):
 
     @property
     def sees_all_sites(self) -> bool:
-        """Staff in a role that says so. Being staff alone opens the admin's door, and no record."""
+        """Whether the person is staff with a role that permits it. Staff alone is not enough."""
         return self.is_staff and self.has_perm("clinical_sites.view_site")
 
     @property
     def role(self) -> str:
-        """All roles that the person acts as, in the words of the ledger.
+        """All roles of the person, in the terms of the ledger.
 
-        An auditor is nothing else, whatever other groups the account has.
+        An auditor has no other role, whatever other groups the account has.
         """
         groups = self.roles if self.is_staff or self.is_superuser else [COORDINATORS]
         if self.is_staff and AUDITORS in groups:
             return NAMES[AUDITORS]
-        return ", ".join(named(groups)) or NO_ROLE
+        return ", ".join(role_names(groups)) or NO_ROLE
 
     def role_with(self, permission: str) -> str:
-        """The role by which the person holds `permission` ("app.codename"); `role` where none does.
+        """Return the role that gives the person the permission ("app.codename").
 
-        Of several roles that give it, the first in the order of `sites.roles`.
+        If several roles give it, the first one in the order of `sites.roles` is returned, and
+        `role` if none does.
         """
         app, codename = permission.split(".")
-        giving = self.groups.filter(
+        groups = self.groups.filter(
             permissions__content_type__app_label=app, permissions__codename=codename
         )
-        held = [group for group in giving.values_list("name", flat=True) if group in self.roles]
+        held = [group for group in groups.values_list("name", flat=True) if group in self.roles]
         if self.is_superuser and not held:
             held = [ADMINISTRATORS]
-        return next(iter(named(held)), self.role)
+        return next(iter(role_names(held)), self.role)
 
 
 class FailedSignIns(models.Model):
-    """How often one name failed from one address in one minute: entered once that is over.
+    """Failed sign-ins of one name from one address in one minute, recorded after that minute.
 
-    In the ledger at once, everybody on the network could make its chain grow (decision 25).
+    If each failure were recorded at once, anybody on the network could make the ledger grow
+    (decision 25).
     """
 
     minute = models.DateTimeField()
-    name = models.CharField(max_length=150)  # as it was typed
+    name = models.CharField(max_length=150)  # the user name as it was typed
     address = models.CharField(max_length=45)
     count = models.PositiveIntegerField(default=1)
-    locked_until = models.DateTimeField(null=True)  # one of them was one too many
+    locked_until = models.DateTimeField(null=True)  # set if the failures caused a lockout
 
     class Meta:
         constraints = [
@@ -147,11 +149,11 @@ class FailedSignIns(models.Model):
         return f"{self.count} of {self.name} from {self.address}"
 
 
-def within_reach(user: User, to_site: str = "") -> Q:
-    """What a person may see: staff in a role all, others what is of the sites they belong to (R15).
+def visibility_filter(user: User, to_site: str = "") -> Q:
+    """Return a filter for the rows that a person can see (R15).
 
-    `to_site` is the way from a row to its site, as "site" or "packet__site". Every queryset of
-    what people see goes through here.
+    Staff with a role see all rows, other people those of their sites. `to_site` is the lookup from
+    a row to its site, such as "site" or "packet__site". All querysets for people use this filter.
     """
     if user.sees_all_sites:
         return Q()

@@ -27,7 +27,7 @@ def make_token(*scopes, **columns):
         scopes=list(scopes or TokenScope),
         **columns,
     )
-    secret = token.draw_secret()
+    secret = token.generate_secret()
     token.save()
     return token, secret
 

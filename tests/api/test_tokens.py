@@ -38,14 +38,14 @@ def test_only_a_hash_of_the_secret_is_stored(site):
     assert secret not in str(row)
     assert secret.split("_", 2)[2] not in str(row)
     assert token.digest == token_secrets.parse(secret).digest
-    assert ApiToken.objects.presented(secret) == token
+    assert ApiToken.objects.find_usable(secret) == token
 
 
 def test_a_different_secret_matches_no_token(site):
     _, secret = make_token(site=site)
     last = "B" if secret.endswith("A") else "A"
     for other in (secret[:-1] + last, secret + "x", secret.upper(), secret[:-1]):
-        assert ApiToken.objects.presented(other) is None
+        assert ApiToken.objects.find_usable(other) is None
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_an_address_with_many_bad_tokens_gets_429_and_one_log_line_per_minute(
     program, settings, caplog
 ):
     settings.API_BAD_TOKENS_PER_MINUTE = 3
-    bad = Program(program.token, token_secrets.new_secret().text)
+    bad = Program(program.token, token_secrets.generate().text)
     answers = [bad.get("sites") for _ in range(12)]
     assert {answer.status_code for answer in answers} == {401, 429}
     waits = [answer["Retry-After"] for answer in answers if answer.status_code == 429]

@@ -23,7 +23,7 @@ RELATIONS = {"groups", "user_permissions", "permissions", "memberships"}
 CHANGES = {"set", "add", "remove", "clear", *WRITES}
 
 DOORS = {
-    "qualification/management/commands/demo_users.py": "inside accounts.on_record()",
+    "qualification/management/commands/demo_users.py": "inside account_changes.record_changes()",
     "ingestion/roles.py": "enters what an upgrade changes",
     "sites/models/api_tokens.py": "when a token was last used: no change of the token",
     "sites/models/users.py": "an outdated hash of a password, inside accounts.by_themselves()",

@@ -208,7 +208,7 @@ class World:
             created_by=ada,
             scopes=["read"],
         )
-        token.draw_secret()
+        token.generate_secret()
         token.save()
         otto = self.people["otto"]
         otto.link_issued_at = timezone.now()
@@ -216,7 +216,7 @@ class World:
         self.names["link"] = password_links.path_for(otto)
         wanted = {"base_url": "https://new.example.org/", "allow_http": False}
         with ledger():
-            asked = portal_approval.ask(self.site.portal, wanted, by=ada, reason=WHY)
+            asked = portal_approval.request_change(self.site.portal, wanted, by=ada, reason=WHY)
         self.names["request"] = asked.pk
 
     def _asked_for(self) -> None:

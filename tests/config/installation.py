@@ -129,7 +129,7 @@ def _asked(site, ops):
     """Return a request that waits for a second person."""
     with ledger():
         wanted = {"base_url": "https://new.example.org/", "allow_http": False}
-        return portal_approval.ask(site.portal, wanted, by=ops, reason="It has moved.")
+        return portal_approval.request_change(site.portal, wanted, by=ops, reason="It has moved.")
 
 
 def _filed(site, mara):
@@ -243,7 +243,7 @@ def _token(*scopes, **whose):
     token = ApiToken(
         approved_at=timezone.now(), name="its system", scopes=list(scopes or TokenScope), **whose
     )
-    secret = token.draw_secret()
+    secret = token.generate_secret()
     token.save()
     return token, secret
 

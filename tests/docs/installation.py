@@ -28,7 +28,7 @@ from audit.ledger.log import ledger
 from sites.models import ApiToken, TokenScope, Site, User
 def write(file, scopes, **owner):
     token = ApiToken(approved_at=timezone.now(), name=file, scopes=scopes, **owner)
-    open(file, "w").write(token.draw_secret())
+    open(file, "w").write(token.generate_secret())
     token.save()
 write("site.token", ["read", "download", "submit"], site=Site.objects.get(site_id="{site}"))
 write("ops.token", ["read", "operate"], user=User.objects.get(username="olu"))

@@ -80,29 +80,31 @@ def test_a_lock_may_end_on_the_day_after_and_not_before_the_end_is_known(ended, 
     ],
 )
 def test_it_is_said_until_when(db, columns, sentence):
-    assert retention.term(study(**columns), TODAY) == sentence
+    assert retention.describe_term(study(**columns), TODAY) == sentence
 
 
 def test_a_hold_keeps_documents_whatever_the_date_until_it_is_lifted(db):
     over = study(ended_on=date(2000, 1, 1), retention_years=1)
     first, _ = hold(over), hold(over, "A court asked for it, case 17.")
-    said = retention.said(over)
+    said = retention.describe_retention(over)
     assert f"overrides this date: {WHY}" in said
     assert "case 17" in said
     LegalHold.objects.filter(pk=first.pk).update(
         lifted_at=timezone.now(), lifted_by=make_user(), lifted_because="The inspection is over."
     )
-    assert WHY not in retention.said(over)
-    assert "case 17" in retention.said(over)
+    assert WHY not in retention.describe_retention(over)
+    assert "case 17" in retention.describe_retention(over)
 
 
 def test_what_is_said_of_sites_is_said_of_their_studies(db):
     site = make_site("0203")
     study()
     hold(site.study)
-    assert retention.told(["0203"]) == [retention.term(site.study)]
-    assert retention.told([]) == [retention.term(each) for each in Study.objects.all()]
-    assert len(retention.told([])) == 2
+    assert retention.list_terms(["0203"]) == [retention.describe_term(site.study)]
+    assert retention.list_terms([]) == [
+        retention.describe_term(each) for each in Study.objects.all()
+    ]
+    assert len(retention.list_terms([])) == 2
 
 
 @pytest.mark.parametrize("reason", ["", "short"])

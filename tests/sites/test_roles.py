@@ -7,7 +7,7 @@ from audit.ledger.queries import find_entries as latest
 from ingestion.roles import ROLES
 from sites.accounts import password_changes
 from sites.models import User
-from sites.roles import NAMES, NO_ROLE, label
+from sites.roles import NAMES, NO_ROLE, role_label
 from tests.factories import make_site, make_staff, make_user
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +66,6 @@ def test_every_group_of_the_product_has_a_name():
 
 
 def test_words_of_earlier_releases_are_explained():
-    assert label("staff") == "staff, role not recorded"
-    assert label("ops") == "operations"
-    assert label("QA lead") == "QA lead"
+    assert role_label("staff") == "staff, role not recorded"
+    assert role_label("ops") == "operations"
+    assert role_label("QA lead") == "QA lead"

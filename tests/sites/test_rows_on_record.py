@@ -58,7 +58,7 @@ def ada():
 @pytest.fixture
 def token(site):
     made = ApiToken(name="CTMS", site=site, scopes=[TokenScope.READ])
-    made.draw_secret()
+    made.generate_secret()
     made.save()
     put_on_record()
     return made
@@ -179,7 +179,7 @@ def test_a_token_that_sql_changed_is_named(token, change, values):
 
 def test_a_token_that_sql_made_or_removed_is_named(token, site):
     forged = ApiToken(name="forged", site=site, scopes=[TokenScope.SUBMIT])
-    forged.draw_secret()
+    forged.generate_secret()
     forged.save()
     assert problems() == [
         f"apitoken:{forged.pk} is in the database, and no entry says how it came there."
@@ -190,7 +190,7 @@ def test_a_token_that_sql_made_or_removed_is_named(token, site):
 
 def test_what_was_changed_behind_the_ledger_stays_named_after_a_change_on_record(mara):
     sql("UPDATE clinical_sites_user SET is_superuser = %s WHERE id = %s", True, mara.pk)
-    with account_changes.by_themselves(User.objects.get(pk=mara.pk)) as row:
+    with account_changes.record_own_changes(User.objects.get(pk=mara.pk)) as row:
         row.email = "mara@site.example"
     (said,) = problems()
     assert re.fullmatch(
@@ -201,7 +201,7 @@ def test_what_was_changed_behind_the_ledger_stays_named_after_a_change_on_record
 
 def test_an_account_without_a_beginning_stays_named_after_a_change_on_record(mara):
     mallory = make_user("mallory", is_superuser=True)
-    with account_changes.by_themselves(mallory) as row:
+    with account_changes.record_own_changes(mallory) as row:
         row.email = "mallory@evil.example"
     (said,) = problems()
     assert re.fullmatch(rf"user:{mallory.pk} is in the database, and no entry before \d+ .*", said)
@@ -218,7 +218,7 @@ def test_what_is_redacted_is_said_not_to_be_checkable_and_is_no_problem(mara):
         f"user:{mara.pk} cannot be checked: the detail of entry {entry.pk} is redacted."
     ]
     sql("UPDATE clinical_sites_user SET is_superuser = %s WHERE id = %s", True, mara.pk)
-    with account_changes.by_themselves(User.objects.get(pk=mara.pk)) as row:
+    with account_changes.record_own_changes(User.objects.get(pk=mara.pk)) as row:
         row.email = "mara@site.example"
     sql("UPDATE clinical_sites_user SET is_staff = %s WHERE id = %s", True, mara.pk)
     assert " is_staff changed " in problems()[0], "what was bound after that is checked"
@@ -239,7 +239,7 @@ def test_an_entry_of_an_earlier_release_says_that_the_row_is_not_covered(mara, m
 def test_the_upgrade_puts_accounts_and_tokens_on_record_and_covers_them_from_then_on(site):
     person = make_user("mara", sites=(site,))
     made = ApiToken(name="CTMS", site=site, scopes=[TokenScope.READ])
-    made.draw_secret()
+    made.generate_secret()
     made.save()
     of_that_time = MigrationLoader(connection).project_state([("clinical_sites", UPGRADE)]).apps
     import_module(f"sites.migrations.{UPGRADE}").record_rows(of_that_time, None)
@@ -281,7 +281,7 @@ def test_accounts_that_the_shell_and_commands_make_agree(ada, site, settings):
 
 def test_what_people_change_on_their_own_account_agrees(mara):
     account_changes.acknowledge(mara, Missing.TRAINING)
-    device = second_factor.begun(mara)
+    device = second_factor.begin_setup(mara)
     code = f"{TOTP(device.bin_key).token():06}"
     assert second_factor.set_up(User.objects.get(pk=mara.pk), code)
     assert problems() == []
@@ -341,7 +341,7 @@ class TestInTheAdmin:
         assert problems() == []
 
     def test_actions_on_people(self, client, mara):
-        device = second_factor.begun(mara)
+        device = second_factor.begin_setup(mara)
         second_factor.set_up(User.objects.get(pk=mara.pk), f"{TOTP(device.bin_key).token():06}")
         for action in ("unlock", "reset_second_step", "train_again"):
             self.post(client, "user/", action=action, _selected_action=[mara.pk])
@@ -352,7 +352,7 @@ class TestInTheAdmin:
         form = {"name": "CTMS", "site": site.pk, "user": "", "scopes": ["read"], "days": "30"}
         self.post(client, "apitoken/add/", **form)
         made = ApiToken.objects.get()
-        made.note_use()
+        made.record_use()
         self.post(client, "apitoken/", action="revoke", _selected_action=[made.pk])
         assert ApiToken.objects.get().revoked_at
         assert problems() == []

@@ -227,8 +227,8 @@ def test_the_page_lists_only_the_copies_that_the_person_signed(client, document,
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"password": "wrong horse"}, "Enter your own user name and password again"),
-        ({"username": "ines"}, "Enter your own user name and password again"),
+        ({"password": "wrong horse"}, "The user name or password is incorrect"),
+        ({"username": "ines"}, "The user name or password is incorrect"),
         ({"reason": " "}, "This field is required"),
         ({"reason": "because"}, "at least 10 characters"),
     ],

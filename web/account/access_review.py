@@ -49,11 +49,13 @@ def review_accounts(request: SignedIn) -> HttpResponse:
             messages.success(request, gettext("The review was signed and recorded."))
             return redirect("access_review")
     due = access_review.due_on()
-    people = Paginator(access_review.people(), ACCOUNTS_PER_PAGE).get_page(request.GET.get("page"))
+    people = Paginator(access_review.active_people(), ACCOUNTS_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
     context = {
         "page": people,
         "accounts": access_review.accounts(people.object_list),
-        "reviews": access_review.reviews(),
+        "reviews": access_review.list_reviews(),
         "due": due,
         "is_overdue": due is not None and timezone.now().date() > due,
         "form": form,
@@ -66,7 +68,7 @@ def review_accounts(request: SignedIn) -> HttpResponse:
 @page(READ, permission=VIEW_ACCOUNTS)
 def download_accounts(request: SignedIn) -> HttpResponse:
     """Return all active accounts as a CSV file."""
-    csv = access_review.table(access_review.accounts())
+    csv = access_review.as_csv(access_review.accounts())
     filename = f"accounts-{timezone.now():%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
     return HttpResponse(csv, content_type="text/csv; charset=utf-8", headers=headers)

@@ -36,10 +36,10 @@ def account(request: SignedIn) -> HttpResponse:
     person = request.user
     requirements = []
     if not person.is_auditor:
-        blocking_upload = set(eligibility.may_upload(person))
+        blocking_upload = set(eligibility.missing_for_upload(person))
         requirements = [
             UnmetRequirement(missing, missing.sentence, missing in blocking_upload)
-            for missing in eligibility.may_sign(person)
+            for missing in eligibility.missing_for_signature(person)
         ]
     context = {
         "requirements": requirements,
@@ -77,7 +77,7 @@ def request_verification(request: SignedIn) -> HttpResponse:
         )
     else:
         with ledger():
-            identity.ask(person, identity.Cause.ASKED, by=person)
+            identity.request_verification(person, identity.Cause.ASKED, by=person)
         messages.success(
             request, gettext("The administrators have been asked to verify your identity.")
         )

@@ -37,7 +37,7 @@ class ApprovalDecisionForm(PlainForm):
     """The reason for a decision, and the password, so that nobody can decide in an open session."""
 
     note = forms.CharField(
-        min_length=approvals.MIN_NOTE_LENGTH,
+        min_length=approvals.MIN_NOTE_CHARACTERS,
         max_length=1000,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
@@ -74,7 +74,7 @@ def show_request(request: SignedIn, pk: int) -> HttpResponse:
     """Show one request. With POST, approve, refuse or withdraw it."""
     row = get_object_or_404(approvals.visible_to(request.user), pk=pk)
     action = request.POST.get("act", "")
-    note_label = approvals.rule_of(row).note_label
+    note_label = approvals.get_rule(row).note_label
     data = request.POST if action in {APPROVE, REFUSE} else None
     form = ApprovalDecisionForm(request.user, note_label, data)
     try:
@@ -99,7 +99,7 @@ def show_request(request: SignedIn, pk: int) -> HttpResponse:
             (str(_COLUMN_LABELS.get(name, name)), _format_value(old), _format_value(new))
             for name, old, new in approvals.differences(row)
         ],
-        "refusal": approvals.refusal(row, request.user),
+        "refusal": approvals.explain_refusal(row, request.user),
         "can_withdraw": row.is_open and row.asked_by == request.user and row.kind != "identity",
         "form": form,
     }

@@ -45,8 +45,8 @@ class ReadOnlyAuditors:
         if auditor and current_page_name(request) not in _NOT_COUNTED:
             # This happens before the first byte is sent: a page that cannot be counted is not sent.
             request_line = f"{response.status_code} {request.method} {request.get_full_path()}"
-            auditor_access_log.enter()
-            auditor_access_log.count(auditor, request_line, timezone.now())
+            auditor_access_log.record_views()
+            auditor_access_log.count_view(auditor, request_line, timezone.now())
         return response
 
     def process_view(self, request: HttpRequest, *_view: Any) -> None:

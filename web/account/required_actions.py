@@ -32,7 +32,7 @@ class RequiredActions:
         person = current_person(request)
         if person is None:
             return None
-        if person.second_step_since and not second_factor.is_done(request.session):
+        if person.second_step_since and not second_factor.is_verified(request.session):
             # Multi-factor authentication was set up in another session after this one began.
             logout(request)
             required = "login"

@@ -59,7 +59,7 @@ def set_up(request: SignedIn) -> HttpResponse:
         form.add_error(
             "code", ValidationError(gettext("The code is incorrect. Enter the next one."), "wrong")
         )
-    device = second_factor.begun(person)
+    device = second_factor.begin_setup(person)
     context = {
         "form": form,
         "qr_code": render_qr_code(device.config_url),

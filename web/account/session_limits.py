@@ -48,15 +48,15 @@ class SessionLimits:
 
     def _end_or_extend_session(self, request: HttpRequest, person: User) -> None:
         now, is_fragment = time.time(), bool(request.headers.get("X-Fragment"))
-        if reason := sessions.ended(request.session, person, now):
-            sign_in_log.session_ended(person, reason)
-            sessions.leave(person, request.session)
+        if reason := sessions.find_end_reason(request.session, person, now):
+            sign_in_log.record_session_end(person, reason)
+            sessions.end_session(person, request.session)
             request.session.flush()
             request.user = AnonymousUser()
             if not is_fragment:
                 messages.info(request, _END_MESSAGES[reason])
         elif not is_fragment:
-            sessions.touch(request.session, now)
+            sessions.record_activity(request.session, now)
 
 
 @login_not_required
@@ -73,7 +73,7 @@ def session(request: HttpRequest) -> HttpResponse:
     if person is None:
         return JsonResponse({"person": ""})
     # The seconds until the first limit applies, and until the maximum length of a session.
-    until_first, until_maximum = sessions.left(request.session, time.time())
+    until_first, until_maximum = sessions.remaining_seconds(request.session, time.time())
     left = {"seconds": int(until_first), "whole": int(until_maximum)}
     return JsonResponse({"person": person.actor_name, "csrf": get_token(request), **left})
 
@@ -83,7 +83,11 @@ def session_terms(context: Mapping[str, Any]) -> dict[str, str | int] | None:
     request: HttpRequest | None = context.get("request")
     if request is None or (person := current_person(request)) is None:
         return None
-    if sessions.BEGAN not in request.session:
+    if sessions.BEGAN_KEY not in request.session:
         return None
-    until_first, _until_maximum = sessions.left(request.session, time.time())
-    return {"person": person.actor_name, "seconds": int(until_first), "warning": sessions.WARNING}
+    until_first, _until_maximum = sessions.remaining_seconds(request.session, time.time())
+    return {
+        "person": person.actor_name,
+        "seconds": int(until_first),
+        "warning": sessions.WARNING_SECONDS,
+    }

@@ -57,7 +57,7 @@ class SignInForm(AuthenticationForm):
             lockout.end_attempt(*counts)
         super().confirm_login_allowed(user)
         if not user.has_access():
-            sign_in_log.failed(user.get_username())
+            sign_in_log.record_failed_sign_in(user.get_username())
             today = timezone.now().astimezone(UTC).date()
             message, day = gettext("Your access ended on {date} (UTC)."), user.access_until
             if user.access_from and today < user.access_from:
@@ -137,7 +137,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
         try:
             return _sign_in(request, person, form.cleaned_data["code"])
         except lockout.ProofRefused as refusal:
-            sign_in_log.failed(person.get_username())
+            sign_in_log.record_failed_sign_in(person.get_username())
             if refusal.until:
                 return locked(request, refusal.until)
             form.add_error("code", gettext("The code is incorrect. Enter the next one."))
@@ -147,7 +147,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
 
 def _sign_in(request: HttpRequest, person: User, typed_code: str) -> HttpResponse:
     """Sign in with the code. Raises ProofRefused if it is wrong or during a lockout."""
-    device = lockout.require_proof(person, lambda: second_factor.matching(person, typed_code))
+    device = lockout.require_proof(person, lambda: second_factor.verify_code(person, typed_code))
     del request.session[_AWAITING_CODE]
     # login() stores the device in the session: django-otp reads this attribute.
     person.otp_device = device  # type: ignore[attr-defined]

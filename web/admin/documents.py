@@ -107,7 +107,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
 
     def kept_because(self, obj: Document) -> str:
         sentence = gettext("Documents and their history cannot be deleted. {retention}")
-        return sentence.format(retention=retention.said(obj.site.study))
+        return sentence.format(retention=retention.describe_retention(obj.site.study))
 
     def enter_refusal(self, request: HttpRequest, obj: Document, why: str) -> None:
         """Record the refused deletion in the document's own history."""
@@ -149,7 +149,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
 
     @admin.display(description=_("retention"))
     def retention_period(self, document: Document) -> str:
-        return retention.said(document.site.study)
+        return retention.describe_retention(document.site.study)
 
     @admin.display(description=_("findings"))
     def finding_texts(self, document: Document) -> str:

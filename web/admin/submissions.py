@@ -120,14 +120,14 @@ class PacketAdmin(UndeletableAdmin, CountedAdmin):
 
     def kept_because(self, obj: Packet) -> str:
         sentence = gettext("A packet and its documents cannot be deleted. {retention}")
-        return sentence.format(retention=retention.said(obj.site.study))
+        return sentence.format(retention=retention.describe_retention(obj.site.study))
 
     def ledger_site(self, obj: Packet) -> str:
         return obj.site.site_id
 
     @admin.display(description=_("retention"))
     def retention_period(self, packet: Packet) -> str:
-        return retention.said(packet.site.study)
+        return retention.describe_retention(packet.site.study)
 
     @admin.display(description=_("results"))
     def page(self, packet: Packet) -> str:

@@ -50,7 +50,9 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
             "No worker is running. Your file is saved, and the checks continue as soon as a "
             "worker is running. If this message does not disappear, tell your administrator."
         )
-    describe_retention = retention.said if request.user.is_staff else retention.term
+    describe_retention = (
+        retention.describe_retention if request.user.is_staff else retention.describe_term
+    )
     context = {
         "document": document,
         "outcome": with_page_image(outcome, request.user, document.extractions.last()),

@@ -72,7 +72,7 @@ class DeclarationForm(PlainForm):
 def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
     """Correct the type and person of a document. Answer 409 if that is no longer possible."""
     document = get_own_document(request.user, pk)
-    if missing := eligibility.may_upload(request.user):
+    if missing := eligibility.missing_for_upload(request.user):
         return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
     form = DeclarationForm(document, request.POST if request.method == "POST" else None)
     if not declarations.explain_refusal(document) and form.is_valid():

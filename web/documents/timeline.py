@@ -15,7 +15,7 @@ from ingestion.core.states import DocumentState
 from ingestion.intake import corrections, declarations
 from ingestion.review.decision_rules import RULES
 from ingestion.rules.finding_texts import reason
-from sites.roles import label
+from sites.roles import role_label
 from web.shell.event_labels import label_event, name_people
 from web.shell.state_display import STATE_DISPLAYS, StateDisplay, state_label
 from web.shell.wording import describe_declared
@@ -72,7 +72,7 @@ def _build_step(entry: Recorded, names: Mapping[str, str]) -> TimelineStep:
     person = (
         names.get(entry.actor)
         or str(_SYSTEM_NAMES.get(entry.role, ""))
-        or label(entry.role)
+        or role_label(entry.role)
         or actors.without_process(entry.actor)
     )
     if not entry.to_state:

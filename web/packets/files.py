@@ -52,7 +52,7 @@ def draft_files(request: SignedIn) -> JsonResponse:
     The status is 201, or 200 if the file had been added before.
     """
     if request.method == "POST":
-        if missing := eligibility.may_upload(request.user):
+        if missing := eligibility.missing_for_upload(request.user):
             return JsonResponse({"message": missing[0].sentence}, status=403)
         if upload_id := request.POST.get("finished", ""):
             return _add_upload(request, upload_id)

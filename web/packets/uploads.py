@@ -29,7 +29,7 @@ from web.sites.required_documents import list_requirements
 
 @page(FORM)
 def upload_packet(request: SignedIn) -> HttpResponse:
-    if missing := eligibility.may_upload(request.user):
+    if missing := eligibility.missing_for_upload(request.user):
         return _upload_not_allowed(request, missing)
     sites = Site.objects.of(request.user).select_related("study")
     form = UploadForm(request.user, list(sites))
@@ -48,7 +48,7 @@ def upload_allowed(request: HttpRequest) -> HttpResponse:
     """
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        is_allowed = ApiToken.objects.presented(token.strip()) is not None
+        is_allowed = ApiToken.objects.find_usable(token.strip()) is not None
     else:
         is_allowed = request.user.is_authenticated
     return HttpResponse(status=204 if is_allowed else 401)
@@ -61,7 +61,7 @@ def upload_correction(request: SignedIn, pk: int) -> HttpResponse:
     Answer 409 if the document cannot be corrected.
     """
     document = get_own_document(request.user, pk)
-    if missing := eligibility.may_upload(request.user):
+    if missing := eligibility.missing_for_upload(request.user):
         return _upload_not_allowed(request, missing)
     sites = Site.objects.of(request.user).filter(pk=document.site_id)
     form = UploadForm(request.user, list(sites.select_related("study")), corrects=document)

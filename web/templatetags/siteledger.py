@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ingestion.rules.finding_texts import reason
-from sites.roles import label
+from sites.roles import role_label
 from web.account import session_limits
 from web.shell import state_display
 
@@ -21,7 +21,7 @@ _JUST_NOW = timedelta(minutes=1)
 register = template.Library()
 register.simple_tag(state_display.render_icon, name="icon")
 register.filter(reason)
-register.filter("role_label", label)
+register.filter("role_label", role_label)
 register.simple_tag(state_display.render_state_chip, name="state_chip")
 register.simple_tag(session_limits.session_terms, takes_context=True)
 

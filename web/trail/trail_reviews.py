@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from audit import trail_reviews
 from audit.trail_reviews import DAY, Outcome
-from sites.roles import label
+from sites.roles import role_label
 from web.permissions import SIGN_TRAIL_REVIEW, VIEW_TRAIL_REVIEWS
 from web.shell.access import FORM, READ, SignedIn, page
 from web.trail.forms import AuditReviewForm
@@ -30,7 +30,9 @@ def review_list(request: SignedIn) -> HttpResponse:
         "due": due,
         "is_overdue": due.is_overdue(timezone.now().date()),
         "page": reviews,
-        "signed": [(review, label(roles.get(review.pk, ""))) for review in reviews.object_list],
+        "signed": [
+            (review, role_label(roles.get(review.pk, ""))) for review in reviews.object_list
+        ],
         "can_review": request.user.has_perm(SIGN_TRAIL_REVIEW),
     }
     return render(request, "trail/reviews.html", context)
@@ -43,7 +45,7 @@ def audit_review_page(request: SignedIn, pk: int) -> HttpResponse:
         raise Http404
     context = {
         "review": review,
-        "role": label(trail_reviews.signer_roles([review]).get(review.pk, "")),
+        "role": role_label(trail_reviews.signer_roles([review]).get(review.pk, "")),
         "account": trail_reviews.signer_account(review),
         "changed": trail_reviews.changed_since_signing(review),
     }

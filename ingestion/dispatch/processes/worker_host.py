@@ -53,8 +53,8 @@ def run_tick() -> str:
     batches.continue_cancellations()
     completion_polls.poll_due_batches()
     background_jobs.maintain_jobs()
-    sign_in_log.enter_failures()
-    auditor_access_log.enter()
+    sign_in_log.record_failures()
+    auditor_access_log.record_views()
     pending = wakeup.find_pending_wakeup()
     if not pending and leases.is_any_chunk_due():
         wakeup.wake_worker()

@@ -80,7 +80,7 @@ class Command(BaseCommand):
         now = timezone.now()
         user = User.objects.filter(username=person.username).first()
         user = user or User(username=person.username)
-        with account_changes.on_record(user):
+        with account_changes.record_changes(user):
             user.printed_name = person.printed_name
             user.is_staff = bool(person.group) or person.is_superuser
             user.is_superuser = person.is_superuser

@@ -1,4 +1,4 @@
-"""The list for the periodic review of accounts (ICH E6(R3) 4.3.8(b); R22). It changes nothing."""
+"""Write the list for the periodic review of accounts (ICH E6(R3) 4.3.8(b); R22)."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ class Command(BaseCommand):
     help = "Writes every active account as CSV: roles, who gave them and when, sites, sign-ins."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(access_review.table(access_review.accounts()), ending="")
+        self.stdout.write(access_review.as_csv(access_review.accounts()), ending="")
         due = access_review.due_on()
         if due and timezone.now().date() > due:
             self.stderr.write(f"A review is overdue since {due}. Sign it at /access/.")

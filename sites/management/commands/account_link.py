@@ -1,7 +1,7 @@
-"""Prints a one-time link with which a person chooses their password, where no mail takes it there.
+"""Print a one-time link for a new password, for installations or people without email.
 
-On record with the operating system's user. The person cannot sign until an administrator has
-verified the identity.
+The link is recorded with the user of the operating system. The person cannot sign until an
+administrator has verified the identity.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from sites.models import User
 
 
 class Command(BaseCommand):
-    help = "Prints a one-time link for a password, on record. Signing is suspended by it."
+    help = "Prints a one-time link for a new password. The person cannot sign until verified."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("user", help="a user name")
@@ -28,11 +28,11 @@ class Command(BaseCommand):
             raise CommandError(f"There is no user {user!r}. Enter an existing user name.")
         if not (person.is_active and person.has_access()):
             raise CommandError(f"The account {user!r} is not open. Open it in the admin first.")
-        with account_changes.on_record(person):
+        with account_changes.record_changes(person):
             password_changes.issue_link(person)
             person.save(update_fields=["link_issued_at", "signing_suspended_at"])
-            identity.ask(person, Cause.PASSWORD, by=None)
-            identity.tell(person, Cause.PASSWORD, by=approvals.name_of_command())
+            identity.request_verification(person, Cause.PASSWORD, by=None)
+            identity.notify_person(person, Cause.PASSWORD, by=approvals.name_of_command())
         if not settings.SITE_URL:
             self.stderr.write("SITE_URL is not set: put the address of SiteLedger before the path.")
         self.stdout.write(password_links.address_for(person))

@@ -1,4 +1,4 @@
-"""Django's command of this name, refused: no one types a password for another person."""
+"""Replaces Django's command of this name, because nobody sets the password of another person."""
 
 from typing import Any, NoReturn
 

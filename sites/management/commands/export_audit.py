@@ -1,7 +1,7 @@
-"""The audit trail as a package that an inspector checks without us.
+"""Export the audit trail as a package that inspectors can verify without SiteLedger.
 
-Here and not in `audit`, because a trail knows sites, not studies. Exit code 1 when there is
-nothing to export so, or when the ledger does not hold.
+The command is not in `audit`, because the ledger contains sites but no studies. Exit code 1: there
+is nothing to export, or the ledger is not consistent.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.dateparse import parse_date, parse_datetime
 
-from audit.export.package import ExportedPackage, make_package
+from audit.export.package import make_package
 from audit.export.selection import Selection
 from audit.export.trail import ExportRefused
 from audit.ledger.actors import OPERATIONS, Actor
@@ -21,8 +21,8 @@ from audit.ledger.log import write_time
 from sites.models import Site
 
 
-def moment(text: str) -> str:
-    """A day or a time, in UTC unless it says otherwise, as entries have it."""
+def parse_time(text: str) -> str:
+    """Return a day or time in the format of entries. It is in UTC unless it has a zone."""
     try:
         if day := parse_date(text):
             return write_time(datetime(day.year, day.month, day.day, tzinfo=UTC))
@@ -36,7 +36,7 @@ def moment(text: str) -> str:
 
 
 class Command(BaseCommand):
-    help = "Exports the audit trail, or a part of it, with all that is needed to check it."
+    help = "Exports the audit trail, or a part of it, with everything needed to verify it."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("target", type=Path, metavar="DIR|FILE.zip", help="A new one.")
@@ -45,8 +45,8 @@ class Command(BaseCommand):
         add("--site", default="", metavar="SITE")
         add("--document", default="", metavar="ID", help="All its versions; SITE/ID: one site's.")
         add("--packet", "--correlation", default="", metavar="ID", help="A correlation id.")
-        add("--since", "--from", type=moment, metavar="T", help="Recorded then or later. UTC.")
-        add("--until", "--to", type=moment, metavar="T", help="Recorded before. UTC.")
+        add("--since", "--from", type=parse_time, metavar="T", help="Recorded then or later. UTC.")
+        add("--until", "--to", type=parse_time, metavar="T", help="Recorded before. UTC.")
         add("--size", type=int, help="Up to the checkpoint of so many entries, not the newest.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -66,7 +66,10 @@ class Command(BaseCommand):
             raise CommandError(f"{message}. Nothing was exported.") from error
         except OSError as error:
             raise CommandError(f"{options['target']} could not be written: {error}") from error
-        self.stdout.write(_told(made))
+        self.stdout.write(
+            f"{made.target}: {made.entries:,} entries, up to the checkpoint of {made.size:,}.\n"
+            f"SHA-256 of its manifest, which is on record: {made.manifest_sha256}"
+        )
 
     def _show(self, done: int, of: int) -> None:
         self.stdout.write(f"\r{done:,} of {of:,} entries", ending="\n" if done == of else "")
@@ -82,7 +85,7 @@ def _selection(options: dict[str, Any]) -> Selection:
     if not site and "/" in document:
         site, _, document = document.partition("/")
     return Selection(
-        sites=_sites(options["study"], site),
+        sites=_select_sites(options["study"], site),
         study=options["study"],
         doc_id=document,
         correlation_id=options["packet"],
@@ -91,8 +94,8 @@ def _selection(options: dict[str, Any]) -> Selection:
     )
 
 
-def _sites(study: str, site: str) -> frozenset[str]:
-    """The numbers of the sites that are meant; none for all. Raises CommandError."""
+def _select_sites(study: str, site: str) -> frozenset[str]:
+    """Return the numbers of the selected sites, or none for all. Raises CommandError."""
     if not study:
         return frozenset([site] if site else [])
     found = Site.objects.filter(study__protocol_number=study)
@@ -102,10 +105,3 @@ def _sites(study: str, site: str) -> frozenset[str]:
         what = f"site {site}" if numbers else "site"
         raise CommandError(f"there is no {what} of a study {study}")
     return chosen
-
-
-def _told(made: ExportedPackage) -> str:
-    return (
-        f"{made.target}: {made.entries:,} entries, up to the checkpoint of {made.size:,}.\n"
-        f"SHA-256 of its manifest, which is on record: {made.manifest_sha256}"
-    )

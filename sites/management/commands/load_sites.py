@@ -1,4 +1,4 @@
-"""Studies, sites and portals come from the sponsor's register as one file, again and again."""
+"""Import studies, sites and portals from a file of the sponsor's register."""
 
 import argparse
 from pathlib import Path
@@ -19,12 +19,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: Path, dry_run: bool, **options: Any) -> None:
         try:
-            rows = site_import.read(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, site_import.RosterRefused) as error:
+            rows = site_import.read_sites(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, site_import.SiteImportRefused) as error:
             raise CommandError(f"{file} is refused, nothing was changed:\n{error}") from error
         if dry_run:
             self.stdout.write(f"{len(rows)} sites would be loaded.")
             return
-        loaded = site_import.load(rows, by=Actor.software("load_sites", OPERATIONS))
+        summary = site_import.import_sites(rows, by=Actor.software("load_sites", OPERATIONS))
         if options["verbosity"]:
-            self.stdout.write(f"{len(rows)} sites: {loaded}.")
+            self.stdout.write(f"{len(rows)} sites: {summary}.")

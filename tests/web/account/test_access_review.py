@@ -59,7 +59,7 @@ def test_a_page_shows_some_accounts_and_the_signature_covers_all(mara, ra, monke
     assert "2 active accounts" in first
     assert ("mara" in first, "mara" in last) == (True, False)
     assert signed(ra).status_code == 302
-    (review,) = access_review.reviews()
+    (review,) = access_review.list_reviews()
     assert review.accounts == 2
 
 
@@ -79,7 +79,7 @@ def test_each_role_shows_who_assigned_it_and_when(rafael):
 
 def test_a_role_that_was_assigned_twice_shows_the_last_assignment(rafael):
     for groups in (["QA reviewers"], [], ["QA reviewers"]):
-        with account_changes.on_record(rafael):
+        with account_changes.record_changes(rafael):
             rafael.groups.set(Group.objects.filter(name__in=groups))
     (found,) = (each for each in access_review.accounts() if each.person == rafael)
     (grant,) = found.grants
@@ -119,12 +119,12 @@ def test_a_wrong_password_signs_nothing_and_keeps_the_entered_text(ra):
     answer = signed(ra, password="wrong")
     assert answer.status_code == 400
     assert FINDINGS in answer.content.decode()
-    assert access_review.reviews() == []
+    assert access_review.list_reviews() == []
 
 
 @pytest.mark.requirement("R22")
 def test_an_overdue_review_is_shown(ra, rafael, settings):
-    with account_changes.on_record(rafael):
+    with account_changes.record_changes(rafael):
         rafael.email = "r@example.org"
         rafael.save()
     assert "The next access review is due" in ra.get("/access/").content.decode()
@@ -150,4 +150,4 @@ def test_the_number_of_queries_does_not_grow_with_the_accounts(
     for number in range(20):
         make_user(f"person-{number}")
     with django_assert_max_num_queries(7):
-        access_review.table(access_review.accounts())
+        access_review.as_csv(access_review.accounts())

@@ -134,7 +134,7 @@ def test_each_page_is_recorded_in_the_log_of_the_auditor(auditor, vera, packet):
     auditor.post("/packets/new/")
     auditor.get("/documents/4711/")
     assert timeline(vera.actor_name) == [], "the ten minutes are not over"
-    auditor_access_log.enter(timezone.now() + auditor_access_log.STRETCH)
+    auditor_access_log.record_views(timezone.now() + auditor_access_log.PERIOD)
     (entry,) = timeline(vera.actor_name)
     assert (entry.event, entry.actor, entry.role) == (
         "user.pages_opened",
@@ -153,7 +153,7 @@ def test_each_page_is_recorded_in_the_log_of_the_auditor(auditor, vera, packet):
 
 @pytest.mark.requirement("R34")
 def test_worker_hosts_record_the_last_pages_that_an_auditor_opened(vera):
-    auditor_access_log.count(vera, "200 GET /admin/", NOON)
+    auditor_access_log.count_view(vera, "200 GET /admin/", NOON)
     worker_host.run_tick()
     worker_host.run_tick()
     assert [entry.event for entry in timeline(vera.actor_name)] == ["user.pages_opened"]
@@ -162,8 +162,8 @@ def test_worker_hosts_record_the_last_pages_that_an_auditor_opened(vera):
 @pytest.mark.requirement("R05")
 def test_reading_many_pages_creates_few_entries(vera):
     for number in range(500):
-        auditor_access_log.count(vera, f"200 GET /documents/{number}/", NOON)
-    assert auditor_access_log.enter() == 3
+        auditor_access_log.count_view(vera, f"200 GET /documents/{number}/", NOON)
+    assert auditor_access_log.record_views() == 3
     opened = [each for entry in timeline(vera.actor_name) for each in entry.detail["opened"]]
     assert len(opened) == 500
 
@@ -176,9 +176,9 @@ def test_pages_of_other_people_are_not_counted(signed_in):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("R34")
 def test_a_page_that_cannot_be_counted_is_not_sent(auditor, vera, settings):
-    auditor_access_log.count(vera, "200 GET /admin/", NOON)
-    auditor_access_log.enter()
-    auditor_access_log.count(vera, "200 GET /admin/", NOON)
+    auditor_access_log.count_view(vera, "200 GET /admin/", NOON)
+    auditor_access_log.record_views()
+    auditor_access_log.count_view(vera, "200 GET /admin/", NOON)
     settings.AUDIT_TRAIL = "another"  # the ledger refuses to be gone on with under another name
     auditor.raise_request_exception = False
     assert auditor.get("/admin/audit/").status_code == 500

@@ -22,7 +22,7 @@ from ingestion.review import decisions, signature_payload
 from sites import account_notices, approvals
 from sites.accounts import identity, second_factor
 from sites.accounts.identity import Cause
-from sites.eligibility import Missing, may_sign
+from sites.eligibility import Missing, missing_for_signature
 from sites.models import User
 from sites.models.approval_requests import ApprovalRequest
 from tests.factories import make_staff, make_user, put_on_record
@@ -155,7 +155,9 @@ def test_a_new_account_gets_its_password_with_a_link_that_works_once(ada):
     again = choose(link_in(message), "another dozen wet umbrellas")
     assert (again.status_code, fresh(person).check_password(NEW)) == (410, True)
     assert timeline(person.actor_name)[-1].actor == person.actor_name, "they chose it themselves"
-    assert Missing.SUSPENDED in may_sign(fresh(person)), "no second administrator has seen them"
+    assert Missing.SUSPENDED in missing_for_signature(fresh(person)), (
+        "no second administrator has seen them"
+    )
 
 
 def test_a_link_expires_and_is_invalidated_by_a_new_link_or_address(
@@ -193,7 +195,7 @@ def test_a_person_who_takes_over_an_account_by_its_address_cannot_sign(ada, hele
     link = next(link_in(each) for each in mailed("ada+helena@example.org") if "link" in each.body)
     choose(link)
     assert fresh(helena).check_password(NEW), "the account itself is taken over"
-    assert Missing.SUSPENDED in may_sign(fresh(helena))
+    assert Missing.SUSPENDED in missing_for_signature(fresh(helena))
     assert sign(helena, document, NEW).status_code == 403
     document.refresh_from_db()
     assert document.state == "IN_REVIEW"
@@ -218,7 +220,7 @@ def test_changes_by_an_administrator_suspend_signing_until_another_one_verifies(
     helena.save()
     deed(ada, helena)
     person = fresh(helena)
-    assert may_sign(person) == [Missing.SUSPENDED]
+    assert missing_for_signature(person) == [Missing.SUSPENDED]
     assert mailed("helena@qa.example.org"), "told at the address that was theirs"
     request = ApprovalRequest.objects.open().get(about=helena.actor_name)
     assert (request.cause, request.asked_by, request.reason) == (cause, ada, WHY)
@@ -227,7 +229,7 @@ def test_changes_by_an_administrator_suspend_signing_until_another_one_verifies(
     User.objects.filter(pk=person.pk).update(second_step_since=None)  # sign in without it
     verify(noor, person)
     person = fresh(helena)
-    assert may_sign(person) == []
+    assert missing_for_signature(person) == []
     assert person.identity_evidence == EVIDENCE
     assert sign(helena, document, "correct horse").status_code == 302
     decision = document.qa_decisions.get()
@@ -252,7 +254,7 @@ def test_a_verification_records_who_requested_it_and_what_was_seen(ada, noor, he
 
 def test_people_cannot_verify_their_own_identity(ada, noor):
     act(ada, "send_link", noor)
-    assert "another person changed" in approvals.refusal(_request(noor), fresh(noor))
+    assert "another person changed" in approvals.explain_refusal(_request(noor), fresh(noor))
     verify(noor, noor)
     assert fresh(noor).signing_suspended_at
 
@@ -294,7 +296,7 @@ def test_a_person_with_a_refused_identity_cannot_request_verification_again(ada,
     as_(fresh(helena)).post("/account/identity/")
     asked = _request(helena)
     assert (asked.pk != request.pk, asked.asked_by) == (True, helena)
-    assert "You changed how this person signs in" in approvals.refusal(asked, ada)
+    assert "You changed how this person signs in" in approvals.explain_refusal(asked, ada)
     verify(ada, helena)
     assert fresh(helena).signing_suspended_at
     verify(noor, helena)
@@ -348,14 +350,14 @@ def test_a_link_is_printed_if_no_email_is_sent_and_this_is_recorded(
     settings.SITE_URL = ""
     call_command("account_link", "helena")
     link = capsys.readouterr().out.strip()
-    assert may_sign(fresh(helena)) == [Missing.SUSPENDED]
+    assert missing_for_signature(fresh(helena)) == [Missing.SUSPENDED]
     entry = timeline(helena.actor_name)[-1]
     assert entry.event == "user.changed"
     assert set(entry.detail["changes"]) == {"link_issued_at", "signing_suspended_at"}
     assert choose(link).status_code == 302
     assert fresh(helena).check_password(NEW)
     verify(noor, helena)
-    assert may_sign(fresh(helena)) == []
+    assert missing_for_signature(fresh(helena)) == []
     assert "system:" in identity.signer_note(helena)
     with pytest.raises(CommandError, match="no user 'nobody'"):
         call_command("account_link", "nobody")
@@ -404,7 +406,7 @@ def test_people_request_their_own_first_verification(ada, noor, mara):
     client.post("/account/identity/")
     assert ApprovalRequest.objects.count() == 1
     verify(ada, mara)
-    assert may_sign(fresh(mara)) == []
+    assert missing_for_signature(fresh(mara)) == []
     assert identity.signer_note(mara) == "", "no one changed the account"
 
 

@@ -43,7 +43,7 @@ def without_times(answer):
 
 
 def entered():
-    sign_in_log.enter_failures(timezone.now() + timedelta(minutes=1))
+    sign_in_log.record_failures(timezone.now() + timedelta(minutes=1))
     return [entry for entry in latest() if entry.event == "signin.locked"]
 
 
@@ -173,8 +173,8 @@ def test_lockouts_cannot_fill_the_ledger(db):
     now = timezone.now()
     for number in range(300):
         sign_in_log.count_failure(f"name-{number}", "192.0.2.7", now)
-        sign_in_log.count_lock(f"name-{number}", "192.0.2.7", now)
-    assert len(entered()) <= 2 * (sign_in_log.MOST + 1)
+        sign_in_log.count_lockout(f"name-{number}", "192.0.2.7", now)
+    assert len(entered()) <= 2 * (sign_in_log.MAX_ROWS_PER_MINUTE + 1)
 
 
 def test_expired_lockouts_leave_no_rows(client, mara):

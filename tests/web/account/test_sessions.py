@@ -14,8 +14,8 @@ FRAGMENT = {"X-Fragment": "1"}
 def pass_(client, *, idle=0, since=0):
     """Move the last activity and the sign-in into the past by so many seconds."""
     session = client.session
-    session[sessions.SEEN] -= idle
-    session[sessions.BEGAN] -= since
+    session[sessions.ACTIVE_KEY] -= idle
+    session[sessions.BEGAN_KEY] -= since
     session.save()
 
 
@@ -60,7 +60,7 @@ def test_asking_for_the_remaining_time_does_not_extend_a_session(signed_in, mara
     pass_(signed_in, idle=10 * 60)
     said = signed_in.get("/session/", headers=FRAGMENT).json()
     assert said["person"] == mara.actor_name
-    assert 4 * 60 < said["seconds"] <= 5 * 60 + sessions.GRAIN
+    assert 4 * 60 < said["seconds"] <= 5 * 60 + sessions.WRITE_INTERVAL_SECONDS
     pass_(signed_in, idle=6 * 60)
     assert signed_in.get("/session/", headers=FRAGMENT).json() == {"person": ""}
 
@@ -77,7 +77,7 @@ def test_extending_a_session_does_not_exceed_the_maximum_length(signed_in):
 
 def test_sessions_of_an_earlier_release_end(signed_in):
     session = signed_in.session
-    del session[sessions.SEEN], session[sessions.BEGAN]
+    del session[sessions.ACTIVE_KEY], session[sessions.BEGAN_KEY]
     session.save()
     assert not is_in(signed_in)
 
@@ -88,11 +88,11 @@ def test_pages_load_the_session_script_and_the_sign_in_page_does_not(signed_in):
 
 
 def test_the_session_row_is_not_written_for_every_request():
-    session = {sessions.SEEN: 1_000}
-    sessions.touch(session, 1_000 + sessions.GRAIN - 1)
-    assert session[sessions.SEEN] == 1_000
-    sessions.touch(session, 1_000 + sessions.GRAIN)
-    assert session[sessions.SEEN] == 1_000 + sessions.GRAIN
+    session = {sessions.ACTIVE_KEY: 1_000}
+    sessions.record_activity(session, 1_000 + sessions.WRITE_INTERVAL_SECONDS - 1)
+    assert session[sessions.ACTIVE_KEY] == 1_000
+    sessions.record_activity(session, 1_000 + sessions.WRITE_INTERVAL_SECONDS)
+    assert session[sessions.ACTIVE_KEY] == 1_000 + sessions.WRITE_INTERVAL_SECONDS
 
 
 def test_the_admin_has_the_same_limits(client, db):

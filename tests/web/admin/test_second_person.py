@@ -288,7 +288,7 @@ def test_the_import_of_sites_needs_no_second_person(site, tmp_path):
 
 def test_tokens_and_portals_of_an_earlier_release_keep_working(olu, site):
     token = ApiToken(name="its system", site=site, scopes=["read"])
-    secret = token.draw_secret()
+    secret = token.generate_secret()
     token.save()
     Portal.objects.update(approved_origin="", base_url="https://ctms.example.org/a/")
     assert not opens(secret)
