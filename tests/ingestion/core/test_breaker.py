@@ -101,7 +101,6 @@ async def test_slots_given_back_to_a_local_limit_are_reserved_next():
     reservation = await portal_limit.reserve(3)
     await portal_limit.give_back(reservation, 2)
     assert (await portal_limit.reserve(1)).slots[0] == reservation.slots[1]
-    await portal_limit.give_back(
-        reservation, 2
-    )  # a later reservation exists, so nothing is given back
+    # A later reservation exists, so nothing is given back.
+    await portal_limit.give_back(reservation, 2)
     assert (await portal_limit.reserve(1)).slots[0].earliest_at > reservation.slots[1].earliest_at
