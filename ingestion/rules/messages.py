@@ -590,7 +590,10 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("The document has to be valid on the day on which it is filed."),
         ),
         (
-            _("Upload the current one when you have it. Study {study} accepts this one for now."),
+            _(
+                "Upload the current one when you have it. "
+                "This one is accepted for now (study {study})."
+            ),
             _("Upload the current one, or the renewal letter if its renewal is pending."),
         ),
         (
@@ -606,7 +609,10 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
         (_("The document has to describe the situation on the day on which it is filed."),),
         (
-            _("Upload a newer {type} when you have it. Study {study} accepts this one for now."),
+            _(
+                "Upload a newer {type} when you have it. "
+                "This one is accepted for now (study {study})."
+            ),
             _("Upload a newer {type} with a current date."),
         ),
         (

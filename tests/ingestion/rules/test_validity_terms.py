@@ -65,7 +65,7 @@ def test_a_study_can_have_expired_documents_filed_with_a_remark(slug, change, co
     overrides = {slug.replace("-", "_"): TermsOverride(warns_only=True)}
     verdict = judged(slug, change, site(**overrides))
     assert (verdict.state, verdict.primary, codes(verdict)) == ("ARCHIVED", None, [code])
-    assert "Study SLX-301" in sentences(code, verdict.findings[0].facts).do
+    assert "study SLX-301" in sentences(code, verdict.findings[0].facts).do
     assert verdict.terms["warns_only"] == 1
 
 
