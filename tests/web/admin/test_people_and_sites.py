@@ -174,7 +174,7 @@ def test_demo_users_can_sign_in_and_belong_to_sites(client, db, settings, capsys
 
 
 def test_demo_users_are_refused_in_production(db):
-    with pytest.raises(CommandError, match="known passwords"):
+    with pytest.raises(CommandError, match="public passwords"):
         call_command("demo_users")
     assert not User.objects.exists()
 

@@ -171,7 +171,7 @@ def test_a_secret_is_sent_to_the_approved_origin_only(olu, ola, site, settings):
     decide(ola, ApprovalRequest.objects.get())
     portal.refresh_from_db()
     assert portal.approved_origin == "https://ctms.example.org:443"
-    assert PortalConnection.open(portal_terms_of(portal), Limits()).has_secret
+    assert PortalConnection.open(portal_terms_of(portal), Limits()).credentials.request_headers
 
 
 def test_the_key_of_a_portal_cannot_be_changed_because_it_names_the_secret(olu, site):
