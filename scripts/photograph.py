@@ -65,6 +65,7 @@ class Photographer:
         """Take a screenshot of the page from its top. `max_height` is in pixels."""
         page.wait_for_load_state("networkidle")
         page.evaluate("document.activeElement?.blur()")
+        page.evaluate("scrollTo(0, 0)")  # a dialog is placed in the visible part
         page.evaluate(LOAD_IMAGES)
         width = page.evaluate("innerWidth")
         height = min(max_height, page.evaluate("document.body.scrollHeight"))
