@@ -1,7 +1,6 @@
 """A system check with an id for each setting of the ledger that can be wrong."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -44,7 +43,7 @@ def _origin() -> Iterator[CheckMessage]:
 
 
 def _policy() -> Iterator[CheckMessage]:
-    for name in ("AUDIT_CHECKPOINT_ENTRIES", "AUDIT_CHECKPOINT_SECONDS", "ANCHOR_S3_YEARS"):
+    for name in ("AUDIT_CHECKPOINT_ENTRIES", "AUDIT_CHECKPOINT_SECONDS"):
         if getattr(settings, name) < 1:
             yield Error(f"{name} has to be at least 1.", id="audit.E011")
     for name in ("ANCHOR_TIMEOUT_SECONDS", "AUDIT_CLOCK_SKEW_SECONDS"):
@@ -52,32 +51,9 @@ def _policy() -> Iterator[CheckMessage]:
             yield Error(f"{name} has to be more than 0.", id="audit.E011")
 
 
-def _places() -> Iterator[CheckMessage]:
-    folder = Path(settings.ANCHOR_DIR)
-    if folder.exists() and not folder.is_dir():
-        yield Error(f"ANCHOR_DIR={folder} is not a folder.", id="audit.E012")
-    if settings.ANCHOR_S3_ENDPOINT and not _is_address(settings.ANCHOR_S3_ENDPOINT):
-        yield Error(
-            "ANCHOR_S3_ENDPOINT is not an address.",
-            hint="Write https://minio.example.org, or leave it out for Amazon's.",
-            id="audit.E013",
-        )
-    if settings.ANCHOR_TSA and not _is_address(settings.ANCHOR_TSA):
-        yield Error(
-            "ANCHOR_TSA is not an address.",
-            hint="Write http://tsa.example.org, or leave it out.",
-            id="audit.E014",
-        )
-    if settings.ANCHOR_TSA and not Path(settings.ANCHOR_TSA_CERTIFICATES).is_file():
-        yield Error(
-            f"ANCHOR_TSA_CERTIFICATES={settings.ANCHOR_TSA_CERTIFICATES} is not a file.",
-            hint="Give a PEM file with the authority's root and the certificates below it.",
-            id="audit.E015",
-        )
-
-
-def _is_address(text: str) -> bool:
-    return text.startswith(("http://", "https://"))
+def _anchors() -> Iterator[CheckMessage]:
+    for kind in anchors.ANCHOR_KINDS:
+        yield from kind.check_settings()
 
 
 def _keys() -> Iterator[CheckMessage]:
@@ -94,4 +70,4 @@ def _keys() -> Iterator[CheckMessage]:
         yield Error(str(error), id="audit.E016")
 
 
-_CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (_origin, _policy, _places, _keys)
+_CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (_origin, _policy, _anchors, _keys)

@@ -12,9 +12,7 @@ written only after the anchor has the checkpoint. Receipts are part of the ledge
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
-from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
@@ -25,7 +23,7 @@ from audit.models import Checkpoint, OutboxMessage, Receipt
 from audit.outbox import Delivery, DeliveryFailed, DeliveryPolicy, MessageKind
 from audit.signing.checkpoints import SignedCheckpoint
 from audit.signing.places.folder import FolderAnchor
-from audit.signing.places.port import Anchor, AnchorError
+from audit.signing.places.port import Anchor, AnchorError, AnchorKind
 from audit.signing.places.rfc3161 import TimestampAnchor
 from audit.signing.places.s3 import S3Anchor
 
@@ -45,30 +43,13 @@ class Unanchored:
         return f"{self.anchor}: {self.checkpoints} since {since}. {self.error}".rstrip()
 
 
+# To add a kind of anchor, write a class like these in `audit.signing.places` and add it here.
+ANCHOR_KINDS: tuple[AnchorKind, ...] = (FolderAnchor, S3Anchor, TimestampAnchor)
+
+
 def configured_anchors() -> list[Anchor]:
     """Return the anchors that the settings name. The folder is always one of them."""
-    # Paths whose owner could rewrite the ledger: data, archive, key and database.
-    own = [settings.DATA_DIR, settings.ARCHIVE_DIR, settings.AUDIT_KEY_FILE]
-    if connection.vendor == "sqlite":
-        own.append(connection.settings_dict["NAME"])
-    installation = [Path(path) for path in own]
-    found: list[Anchor] = [FolderAnchor(Path(settings.ANCHOR_DIR), installation)]
-    timeout = settings.ANCHOR_TIMEOUT_SECONDS
-    if settings.ANCHOR_S3_BUCKET:
-        found.append(
-            S3Anchor(
-                settings.ANCHOR_S3_BUCKET,
-                settings.ANCHOR_S3_PREFIX,
-                settings.ANCHOR_S3_ENDPOINT,
-                settings.ANCHOR_S3_YEARS,
-                timeout,
-                settings.AUDIT_ORIGIN,
-            )
-        )
-    if settings.ANCHOR_TSA:
-        certificates = Path(settings.ANCHOR_TSA_CERTIFICATES)
-        found.append(TimestampAnchor(settings.ANCHOR_TSA, certificates, timeout))
-    return found
+    return [place for kind in ANCHOR_KINDS if (place := kind.from_settings())]
 
 
 def is_anchoring_due() -> bool:

@@ -12,7 +12,6 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import ntplib
 from django.conf import settings
@@ -135,10 +134,9 @@ def _read_time_server() -> datetime:
 
 
 def _read_time_stamp_authority() -> datetime:
-    certificates = Path(settings.ANCHOR_TSA_CERTIFICATES)
-    authority = rfc3161.TimestampAnchor(
-        settings.ANCHOR_TSA, certificates, settings.ANCHOR_TIMEOUT_SECONDS
-    )
+    authority = rfc3161.TimestampAnchor.from_settings()
+    if authority is None:
+        raise AnchorError("ANCHOR_TSA is not set.")
     # Any text can be stamped: only the time in the token is used.
     return rfc3161.token_time(authority.put("", 0, "What time is it?").proof)
 

@@ -9,6 +9,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Self
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error
+from django.db import connection
 
 from audit.files import durable
 from audit.signing.places.port import AnchoredNote, AnchorError, AnchorProof
@@ -33,6 +38,21 @@ class FolderAnchor:
         """`installation` has the paths of database, key and archive, to compare owners with."""
         self._file = folder / CHECKPOINTS_FILE
         self._installation = installation
+
+    @classmethod
+    def from_settings(cls) -> Self:
+        """Return the anchor in ANCHOR_DIR."""
+        # Paths whose owner could rewrite the ledger: data, archive, key and database.
+        own = [settings.DATA_DIR, settings.ARCHIVE_DIR, settings.AUDIT_KEY_FILE]
+        if connection.vendor == "sqlite":
+            own.append(connection.settings_dict["NAME"])
+        return cls(Path(settings.ANCHOR_DIR), [Path(path) for path in own])
+
+    @staticmethod
+    def check_settings() -> Iterator[CheckMessage]:
+        folder = Path(settings.ANCHOR_DIR)
+        if folder.exists() and not folder.is_dir():
+            yield Error(f"ANCHOR_DIR={folder} is not a folder.", id="audit.E012")
 
     @property
     def address(self) -> str:

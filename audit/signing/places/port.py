@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from django.core.checks import CheckMessage
+
 
 class AnchorError(Exception):
     """An anchor did not accept a checkpoint or could not be read. The message is a sentence."""
@@ -58,3 +60,19 @@ class Anchor(Protocol):
         remove what it holds. Reads files and resolves host names at most; never raises.
         """
         ...
+
+
+class AnchorKind(Protocol):
+    """A kind of anchor, which its settings describe."""
+
+    def from_settings(self) -> Anchor | None:
+        """Return the anchor that the settings name, or None if they name none of this kind."""
+        ...
+
+    def check_settings(self) -> Iterator[CheckMessage]:
+        """Yield a message for each of its settings that is wrong."""
+        ...
+
+
+def is_http_address(text: str) -> bool:
+    return text.startswith(("http://", "https://"))

@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Self
 
 import httpx2
 from cryptography import x509
+from django.conf import settings
+from django.core.checks import CheckMessage, Error
 from rfc3161_client import (
     HashAlgorithm,
     TimestampRequestBuilder,
@@ -22,7 +25,12 @@ from rfc3161_client import (
     decode_timestamp_response,
 )
 
-from audit.signing.places.port import AnchoredNote, AnchorError, AnchorProof
+from audit.signing.places.port import (
+    AnchoredNote,
+    AnchorError,
+    AnchorProof,
+    is_http_address,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,34 @@ class TimestampAnchor:
     name = "rfc3161"
     keeps_notes = False
     wants_all = False
+
+    @classmethod
+    def from_settings(cls) -> Self | None:
+        """Return the anchor at ANCHOR_TSA, or None if no authority is set."""
+        if not settings.ANCHOR_TSA:
+            return None
+        return cls(
+            settings.ANCHOR_TSA,
+            Path(settings.ANCHOR_TSA_CERTIFICATES),
+            settings.ANCHOR_TIMEOUT_SECONDS,
+        )
+
+    @staticmethod
+    def check_settings() -> Iterator[CheckMessage]:
+        if not settings.ANCHOR_TSA:
+            return
+        if not is_http_address(settings.ANCHOR_TSA):
+            yield Error(
+                "ANCHOR_TSA is not an address.",
+                hint="Write http://tsa.example.org, or leave it out.",
+                id="audit.E014",
+            )
+        if not Path(settings.ANCHOR_TSA_CERTIFICATES).is_file():
+            yield Error(
+                f"ANCHOR_TSA_CERTIFICATES={settings.ANCHOR_TSA_CERTIFICATES} is not a file.",
+                hint="Give a PEM file with the authority's root and the certificates below it.",
+                id="audit.E015",
+            )
 
     def put(self, origin: str, size: int, note: str) -> AnchorProof:
         request = (

@@ -13,14 +13,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from django.conf import settings
+from django.core.checks import CheckMessage, Error
 
-from audit.signing.places.port import AnchoredNote, AnchorError, AnchorProof
+from audit.signing.places.port import (
+    AnchoredNote,
+    AnchorError,
+    AnchorProof,
+    is_http_address,
+)
 
 SUFFIX = ".checkpoint"
 MAX_NOTE_BYTES = 65_536  # a note has some hundred bytes
@@ -40,6 +47,31 @@ class S3Anchor:
     name = "s3"
     keeps_notes = True
     wants_all = False
+
+    @classmethod
+    def from_settings(cls) -> Self | None:
+        """Return the anchor in ANCHOR_S3_BUCKET, or None if no bucket is set."""
+        if not settings.ANCHOR_S3_BUCKET:
+            return None
+        return cls(
+            settings.ANCHOR_S3_BUCKET,
+            settings.ANCHOR_S3_PREFIX,
+            settings.ANCHOR_S3_ENDPOINT,
+            settings.ANCHOR_S3_YEARS,
+            settings.ANCHOR_TIMEOUT_SECONDS,
+            settings.AUDIT_ORIGIN,
+        )
+
+    @staticmethod
+    def check_settings() -> Iterator[CheckMessage]:
+        if settings.ANCHOR_S3_YEARS < 1:
+            yield Error("ANCHOR_S3_YEARS has to be at least 1.", id="audit.E011")
+        if settings.ANCHOR_S3_ENDPOINT and not is_http_address(settings.ANCHOR_S3_ENDPOINT):
+            yield Error(
+                "ANCHOR_S3_ENDPOINT is not an address.",
+                hint="Write https://minio.example.org, or leave it out for Amazon's.",
+                id="audit.E013",
+            )
 
     @property
     def address(self) -> str:

@@ -109,7 +109,7 @@ def test_without_any_checkpoint_nothing_is_called_intact(db, capsys):
 @pytest.fixture
 def in_s3(bucket, monkeypatch, settings, request):
     """Anchored in a bucket as well, whose server is another machine. Yields its policy."""
-    monkeypatch.setattr(places_s3, "_is_of_this_machine", lambda _address: False)
+    monkeypatch.setattr(places_s3, "_is_of_this_machine", lambda _family, _address: False)
     request.getfixturevalue("installation")
     assert run("verify_audit", "--full")[0] == 0
     return f"log {keys.published_keys()[-1].verifier.text}\nplace s3\nquorum none\n"

@@ -27,7 +27,7 @@ NOBODY, OTHER = 65534, 1234  # user ids
 @pytest.fixture
 def elsewhere(bucket, monkeypatch):
     """The bucket, as if its server were another machine."""
-    monkeypatch.setattr(places_s3, "_is_of_this_machine", lambda _address: False)
+    monkeypatch.setattr(places_s3, "_is_of_this_machine", lambda _family, _address: False)
     return bucket
 
 
@@ -234,14 +234,14 @@ def test_a_policy_that_asks_for_more_than_is_there_never_ends_with_0(
 
 
 def test_a_policy_that_requires_time_stamps_verifies_them(
-    ledger, elsewhere, stamped, tmp_path, capsys
+    ledger, elsewhere, stamped, settings, tmp_path, capsys
 ):
     file = policy(tmp_path, "place s3", "place rfc3161", "quorum none")
     anchors.anchor_all()
     assert run("verify_audit", "--policy", file)[0] == 0
     capsys.readouterr()
     stamped_only = policy(tmp_path, "place rfc3161", "quorum none")
-    anchors.settings.ANCHOR_S3_BUCKET = ""
+    settings.ANCHOR_S3_BUCKET = ""
     assert run("verify_audit", "--policy", stamped_only)[0] == 3
     assert "No independent anchor" in capsys.readouterr().out
 
