@@ -200,10 +200,10 @@ def test_a_held_document_of_a_cancelled_batch_can_be_retried():
     leases.return_chunk(lease.chunk, lease.lease_id)
     assert batch.counts() == {CANCELLED: 1, DocumentState.HELD: 1}
     retrying.retry_held(Document.objects.all(), by=Actor("system:tests", "ops"))
-    again = claim()
-    steps.start_checking(again.items[0].document, again.lease_id, sha256="a" * 64, size=1)
-    steps.conclude(again.items[0].document, again.lease_id, verdict(), pages=1)
-    leases.return_chunk(again.chunk, again.lease_id)
+    retried = claim()
+    steps.start_checking(retried.items[0].document, retried.lease_id, sha256="a" * 64, size=1)
+    steps.conclude(retried.items[0].document, retried.lease_id, verdict(), pages=1)
+    leases.return_chunk(retried.chunk, retried.lease_id)
     assert batch.counts() == {CANCELLED: 1, DocumentState.ARCHIVED: 1}
     assert state_of(batch) == BatchState.CANCELLED
 
@@ -213,8 +213,14 @@ def cancellers(batch_of):
     ops.groups.set(Group.objects.filter(name="Operations"))
     qa = make_user(is_staff=True)
     qa.groups.set(Group.objects.filter(name="QA reviewers"))
-    gone = make_user(is_active=False)
-    return {"its submitter": batch_of, "ops": ops, "QA": qa, "gone": gone, "other": make_user()}
+    inactive = make_user(is_active=False)
+    return {
+        "its submitter": batch_of,
+        "ops": ops,
+        "QA": qa,
+        "inactive": inactive,
+        "other": make_user(),
+    }
 
 
 def test_only_its_submitter_and_operations_may_cancel():

@@ -39,9 +39,9 @@ def events(document):
 
 def test_an_expiring_document_has_three_warnings_and_one_notice():
     document = licence(days=100)
-    told = [run_night(later) for later in range(105)]
-    assert [at for at, each in enumerate(told) if each.expiring] == [10, 70, 93]
-    assert [at for at, each in enumerate(told) if each.expired] == [101]
+    counts = [run_night(later) for later in range(105)]
+    assert [at for at, each in enumerate(counts) if each.expiring] == [10, 70, 93]
+    assert [at for at, each in enumerate(counts) if each.expired] == [101]
     ends = TODAY + timedelta(days=100)
     assert list_notices(document) == [
         ("EXPIRES_SOON", ends, 90),

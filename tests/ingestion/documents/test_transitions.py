@@ -219,13 +219,13 @@ def test_an_unchanged_document_is_a_duplicate_of_the_version_on_file():
     filed = make_filed(site, "doc-1", SHA)
     chunk, lease = make_leased(site=site)
     document = chunk.documents.get()
-    said = {"answer": "304 unchanged"}
-    assert steps.unchanged(document.pk, lease, sha256=SHA, portal=said)
+    facts = {"answer": "304 unchanged"}
+    assert steps.unchanged(document.pk, lease, sha256=SHA, portal=facts)
     document.refresh_from_db()
     assert (document.state, document.duplicate_of, document.size) == ("DEDUPED", filed, 10)
     entry = timeline(document.subject)[-1]
     assert (entry.event, entry.sha256) == ("document.already_on_file", SHA)
-    assert entry.detail["portal"] == said
+    assert entry.detail["portal"] == facts
 
 
 def test_a_document_is_fetched_if_the_version_on_file_was_withdrawn_meanwhile():

@@ -55,10 +55,10 @@ def test_every_fault_is_named_with_its_line_and_field():
 
 def test_a_repeated_field_is_a_fault_of_its_line():
     twice = line().replace('"doc_id"', '"doc_id": "cv-9", "doc_id"')
-    said = 'not JSON: the name "doc_id" is given twice in one object'
-    assert faults(f"{line(doc_id='cv-2')}\n{twice}") == [f"line 2: {said}"]
+    message = 'not JSON: the name "doc_id" is given twice in one object'
+    assert faults(f"{line(doc_id='cv-2')}\n{twice}") == [f"line 2: {message}"]
     in_a_list = faults(f"[{line(doc_id='cv-2')},\n{twice}]")
-    assert in_a_list[0] == f"line 2: the list is {said}"
+    assert in_a_list[0] == f"line 2: the list is {message}"
 
 
 @pytest.mark.parametrize("text", ['{"site_id": %s}', '[{"site_id": %s}]'])

@@ -14,12 +14,12 @@ from samples.renditions import Rendition
 def suggest(tmp_path, settings):
     settings.GUESS_SECONDS = 30.0
 
-    def look(content):
+    def suggest_for(content):
         path = tmp_path / "a file"
         path.write_bytes(content)
         return type_suggestion.suggest_type(path)
 
-    return look
+    return suggest_for
 
 
 @pytest.mark.parametrize("kind", ["irb-approval", "cv"])

@@ -45,8 +45,8 @@ def signature(person, action=Action.RETURN):
 
 
 def ruling(action, state="IN_REVIEW", **given):
-    told = {"note": NOTE} if is_note_for_site(action, state) else {"reason": REASON}
-    return DecisionInput(action=action, **told | given)
+    text = {"note": NOTE} if is_note_for_site(action, state) else {"reason": REASON}
+    return DecisionInput(action=action, **text | given)
 
 
 def decide(document, action, person, *, made_on="", by=None, **given):

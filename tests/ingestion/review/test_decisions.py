@@ -128,9 +128,9 @@ def test_the_second_of_two_reviewers_learns_about_the_first_decision(sent, ines,
     document = sent(IN_REVIEW)
     seen = decisions.get_version(document)
     first = decide(document, Action.RETURN, rafael, made_on=seen)
-    with pytest.raises(DecisionConflict) as told:
+    with pytest.raises(DecisionConflict) as conflict:
         decide(document, Action.RELEASE, ines, made_on=seen)
-    assert told.value.decision == first
+    assert conflict.value.decision == first
     assert state_of(document) == "RETURNED"
     assert Decision.objects.count() == 1
 
@@ -214,7 +214,9 @@ def test_verification_names_each_changed_column_of_a_decision(sent, rafael, ines
     Decision.objects.filter(pk=decision.pk).update(**{column: forged.get(column, "x")})
     problems = verify_ledger().problems
     Decision.objects.filter(pk=decision.pk).update(**{column: before})
-    assert any("not as it was signed" in said and named in said for said in problems), problems
+    assert any("not as it was signed" in problem and named in problem for problem in problems), (
+        problems
+    )
 
 
 @pytest.mark.requirement("R26")
@@ -222,12 +224,12 @@ def test_verification_names_inserted_and_deleted_decisions(sent, rafael):
     decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
     kept = Decision.objects.filter(pk=decision.pk).values().get()
     forged = Decision.objects.bulk_create([Decision(**kept | {"id": None})])
-    assert any("not as it was signed: signature" in said for said in verify_ledger().problems)
+    assert any("not as it was signed: signature" in problem for problem in verify_ledger().problems)
     Decision.objects.filter(pk=forged[0].pk)._raw_delete("default")
     Decision.objects.filter(pk=decision.pk)._raw_delete("default")
     entry = last_entry(decision.document)
-    (said,) = verify_ledger().problems
-    assert said == (
+    (problem,) = verify_ledger().problems
+    assert problem == (
         f"decision {decision.pk} on {entry.subject} is in entry {entry.seq} of the ledger, but its "
         "row is gone."
     )
@@ -252,7 +254,7 @@ def test_a_decision_with_a_redacted_entry_is_reported_as_uncheckable(sent, rafae
     ) in verdict.notices
     assert signature_payload.find_changes(decision) == []
     Decision.objects.filter(pk=decision.pk).update(decided_by=ines)
-    assert any("decided_by" in said for said in verify_ledger().problems)
+    assert any("decided_by" in problem for problem in verify_ledger().problems)
     Decision.objects.filter(pk=decision.pk).update(decided_by=rafael)
 
 
@@ -388,9 +390,9 @@ def test_a_decision_after_a_correction_is_a_conflict(sent, ines, rafael):
     seen = decisions.get_version(document)
     first = decide(document, Action.REDECLARE, rafael, **WITH_CV)
     settle(document.packet, IN_REVIEW)
-    with pytest.raises(DecisionConflict) as told:
+    with pytest.raises(DecisionConflict) as conflict:
         decide(document, Action.RELEASE, ines, made_on=seen)
-    assert told.value.decision == first
+    assert conflict.value.decision == first
 
 
 def test_a_document_rejected_after_a_correction_is_listed_again(sent, ines):
