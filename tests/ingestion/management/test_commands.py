@@ -233,7 +233,7 @@ def test_at_capacity_the_exit_code_is_75_and_a_message_says_why(manifest, settin
     make_batch(documents=2)
     result = run(settings, "ingest_manifest", manifest({}), MAX_UNFINISHED_DOCUMENTS="2")
     assert result.returncode == 75
-    assert "nothing was registered. Try again in 10 minutes." in result.stderr
+    assert "Nothing was registered. Try again in 10 minutes." in result.stderr
     assert "Traceback" not in result.stderr
     assert Batch.objects.count() == 1
 
