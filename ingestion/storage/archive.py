@@ -1,8 +1,8 @@
-"""The write-once, content-addressed store: every byte that a site ever sent us, once.
+"""Defines the archive: a write-once store of every received file, by its SHA-256.
 
-A port (decision 8), which STORAGES["archive"] fills: the folder here, or S3 with Object Lock
-(`buckets`). What is stored is not yet filed: filing is a row's state. So rejected and doubtful
-documents keep their bytes here too.
+`Archive` is the interface (decision 8). STORAGES["archive"] selects an implementation: the folder
+in this module, or S3 with Object Lock (`buckets`). A stored file is not necessarily filed, because
+filing is a state of its document. Files of rejected documents are stored here too.
 """
 
 import os
@@ -20,63 +20,69 @@ from django.core.files.storage import storages
 from audit.files import durable
 from ingestion.core.errors import StorageUnavailable
 
-INCOMING_PREFIX = ".incoming-"  # begins the name of what is not yet whole
+INCOMING_PREFIX = ".incoming-"  # of the names of incomplete files
+COPY_BYTES = 1 << 20  # copied at a time
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectLock:
-    """What keeps an object in a bucket; and what has to, where None is as it is."""
+    """The lock of an object in a bucket, or a required lock, in which None means "as it is"."""
 
     until: datetime | None
-    is_held: bool | None  # S3's legal hold: for as long as it is on, whatever the time
+    is_held: bool | None  # whether S3's legal hold is on, which has no end of its own
 
     def is_shorter_than(self, wanted: "ObjectLock") -> bool:
+        """Return whether this lock ends before the wanted one."""
         return wanted.until is not None and (self.until is None or self.until < wanted.until)
 
     def is_held_unlike(self, wanted: "ObjectLock") -> bool:
+        """Return whether the legal hold differs from the wanted one."""
         return wanted.is_held is not None and self.is_held != wanted.is_held
 
     def falls_short_of(self, wanted: "ObjectLock") -> bool:
+        """Return whether this lock has to be changed for the wanted one."""
         return self.is_shorter_than(wanted) or self.is_held_unlike(wanted)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """What lies in the archive under a name."""
+    """A file of the archive."""
 
     name: str
-    is_sealed: bool  # nobody may write to it
-    lock: ObjectLock | None = None  # a folder's files are read-only for good: they have no time
+    is_sealed: bool  # whether it cannot be changed
+    lock: ObjectLock | None = None  # None: in a folder, whose files are always read-only
 
 
 class Archive(Protocol):
+    """The interface of an archive."""
+
     def put(self, path: Path, sha256: str) -> None:
         """Store a local file durably. Storing the same bytes again changes nothing.
 
-        Raises StorageUnavailable, also for a file that no longer has this hash: it changed on our
-        disk since it came, and what was read of it says nothing about the document.
+        Raises StorageUnavailable, also if the file no longer has this hash. It has changed on our
+        disk then, and the results of reading it are void.
         """
         ...
 
     def open(self, sha256: str) -> IO[bytes]:
-        """The bytes, for reading. Raises FileNotFoundError, and OSError."""
+        """Open a file for reading. Raises FileNotFoundError if it does not exist, else OSError."""
         ...
 
     def has(self, sha256: str) -> bool:
-        """Raises OSError: what cannot be asked is not missing."""
+        """Return whether the file exists. Raises OSError if that cannot be found out."""
         ...
 
     def is_empty(self) -> bool:
-        """Raises OSError."""
+        """Return whether the archive has no files. Raises OSError."""
         ...
 
     def contents(self, part: str) -> Iterator[StoredFile]:
-        """What lies there that begins with these two digits, in no order. Raises OSError."""
+        """Yield the files whose hash begins with these two digits, in any order. Raises OSError."""
         ...
 
 
 class FolderArchive:
-    """`ab/cd/abcd…` below a root, ARCHIVE_DIR. Files are read-only and never replaced."""
+    """Stores files as `ab/cd/abcd…` below ARCHIVE_DIR. They are read-only and never replaced."""
 
     def __init__(self, root: Path | None = None) -> None:
         self._given_root = root
@@ -101,7 +107,7 @@ class FolderArchive:
     def contents(self, part: str) -> Iterator[StoredFile]:
         for path in (self.root / part).glob("*/*"):
             if path.name.startswith(INCOMING_PREFIX):
-                continue  # being written, or left by a crash
+                continue  # It is being written, or was left by a crash.
             yield StoredFile(path.name, is_sealed=path.stat().st_mode & 0o222 == 0)
 
     def put(self, path: Path, sha256: str) -> None:
@@ -111,21 +117,21 @@ class FolderArchive:
                 verify_file(path, sha256)
                 return
             target.parent.mkdir(parents=True, exist_ok=True)
-            self._write(path, target)
+            self._copy(path, target)
         except OSError as error:
             raise StorageUnavailable(f"the archive refused {sha256}: {error}") from error
 
-    def _write(self, source: Path, target: Path) -> None:
+    def _copy(self, source: Path, target: Path) -> None:
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=INCOMING_PREFIX)
         try:
             with source.open("rb") as incoming, os.fdopen(descriptor, "wb") as out:
-                shutil.copyfileobj(incoming, out, 1 << 20)
+                shutil.copyfileobj(incoming, out, COPY_BYTES)
                 durable.sync(out)
-            # The copy and not its source: what is filed is what was hashed.
+            # The copy is verified, and not its source, because the copy is what is kept.
             verify_file(Path(name), target.name)
             Path(name).chmod(0o444)
-            # The bytes are durable under their name after this rename and the directory's fsync.
-            # If we die before, only a temporary file is left, and the document is fetched again.
+            # The file is durable after the rename and the fsync of the folder. If the process dies
+            # before, only a temporary file is left, and the document is fetched again.
             Path(name).rename(target)
             durable.fsync_folder(target.parent)
         except BaseException:
@@ -134,12 +140,12 @@ class FolderArchive:
 
 
 def verify_file(path: Path, sha256: str) -> None:
-    """Raises OSError unless the file has this hash."""
+    """Raise OSError unless the file has this hash."""
     found = durable.digest_of_file(path).sha256
     if found != sha256:
         raise OSError(f"{path} changed on our disk: its bytes now hash to {found}")
 
 
 def get_archive() -> Archive:
-    """The archive that the settings name."""
+    """Return the archive that the settings select."""
     return cast("Archive", storages["archive"])

@@ -1,12 +1,12 @@
-"""The archive and the spool's uploads in S3, through django-storages: for more hosts than one.
+"""Stores the archive and the uploads of the spool in S3, for several hosts, with django-storages.
 
-The archive's objects lie under the names of the folder, `ab/cd/abcd…`, so that either can be copied
-into the other. Each is put only where nothing lies (`If-None-Match`), with its SHA-256 for the
-server to compare, and locked for ARCHIVE_S3_YEARS; `locks` lengthens that. Locked are
-versions: whoever may write can still lay another version or a delete marker on top, which
-`verify_archive` finds, and nobody can remove what is below.
+The archive's objects have the same names as files of the folder, `ab/cd/abcd…`, so that either can
+be copied into the other. An object is only put if it does not exist (`If-None-Match`), with its
+SHA-256, which the server verifies, and with a lock of ARCHIVE_S3_YEARS, which `object_locks` can
+extend. A lock protects a version: a person who may write can add another version or a delete
+marker, which `verify_archive` finds, but nobody can remove the locked version.
 
-What S3 does not do is an OSError here, as a disk's refusal is.
+Errors of S3 are raised as OSError, like errors of a disk.
 """
 
 import base64
@@ -29,15 +29,17 @@ from ingestion.storage.archive import ObjectLock, StoredFile, verify_file
 
 logger = logging.getLogger(__name__)
 
-MAX_BYTES_IN_MEMORY = (
-    1_000_000  # bytes of an object; what is larger is read by way of a temporary file
+MAX_BYTES_IN_MEMORY = 1_000_000  # of an object; a larger one is read into a temporary file
+MAX_ATTEMPTS = (
+    3  # of a request, because S3 answers 409 to one of two that put the same name at once
 )
-MAX_ATTEMPTS = 3  # with the first; 409 is answered to one of two who put the same name at once
+COPY_BYTES = 1 << 20  # copied at a time
+NOT_FOUND, CONFLICT, PRECONDITION_FAILED = 404, 409, 412  # HTTP statuses
 MAX_COPY_BYTES = 5 * 1024**3  # bytes; S3 takes no more in one request (PutObject)
 
 
 class S3Bucket:
-    """What both have in common. `location` is the folder of all names, or ""."""
+    """A bucket. `location` is a prefix of all names, or ""."""
 
     def __init__(
         self, *, bucket_name: str, location: str, endpoint_url: str, timeout_seconds: float
@@ -49,7 +51,7 @@ class S3Bucket:
             location=location,
             endpoint_url=endpoint_url or None,
             max_memory_size=MAX_BYTES_IN_MEMORY,
-            # The defaults of `client_config` in django-storages, with an end to all waiting.
+            # The defaults of `client_config` in django-storages, with timeouts.
             client_config=Config(
                 connect_timeout=timeout_seconds,
                 read_timeout=timeout_seconds,
@@ -59,16 +61,16 @@ class S3Bucket:
 
     @property
     def client(self) -> Any:
-        """One for each thread, as django-storages has it."""
+        """Return the client of this thread, which django-storages keeps."""
         return self._storage.connection.meta.client
 
     @contextmanager
     def asked(self) -> Iterator[None]:
-        """Raises FileNotFoundError for what is not there, OSError for everything else."""
+        """Translate errors of S3: FileNotFoundError if the object does not exist, else OSError."""
         try:
             yield
         except ClientError as error:
-            kind = FileNotFoundError if _status(error) == 404 else OSError
+            kind = FileNotFoundError if _status(error) == NOT_FOUND else OSError
             raise kind(f"the bucket {self.name}: {error}") from error
         except BotoCoreError as error:
             raise OSError(f"the bucket {self.name}: {error}") from error
@@ -77,8 +79,8 @@ class S3Bucket:
         return f"{self._folder}{name}"
 
     def _put_new(self, name: str, path: Path, sha256: str, **lock: Any) -> bool:
-        """False: something lies there already. Raises OSError."""
-        for last in (False,) * (MAX_ATTEMPTS - 1) + (True,):
+        """Put an object. Returns False if one with this name exists. Raises OSError."""
+        for is_last in (False,) * (MAX_ATTEMPTS - 1) + (True,):
             try:
                 with self.asked(), path.open("rb") as content:
                     self.client.put_object(
@@ -93,9 +95,9 @@ class S3Bucket:
                     )
             except OSError as error:
                 status = _status(error.__cause__)
-                if status == 412:
+                if status == PRECONDITION_FAILED:
                     return False
-                if status != 409 or last:
+                if status != CONFLICT or is_last:
                     raise
             else:
                 return True
@@ -104,12 +106,12 @@ class S3Bucket:
     def _read(self, name: str) -> IO[bytes]:
         with self.asked():
             file = self._storage.open(name)
-            file.open()  # fetched here and now: what fails fails before anybody reads half of it
+            file.open()  # Fetch all bytes now, so that an error is raised before any is used.
         return cast("IO[bytes]", file)
 
 
 class BucketArchive(S3Bucket):
-    """`archive.Archive`, as STORAGES["archive"]. `years` of 366 days, from the put."""
+    """The archive in S3 (STORAGES["archive"]). Objects are locked for `years` of 366 days."""
 
     def __init__(self, *, years: int, mode: str, **bucket: Any) -> None:
         super().__init__(**bucket)
@@ -126,15 +128,14 @@ class BucketArchive(S3Bucket):
                 ObjectLockRetainUntilDate=until,
             )
             if not is_new:
-                self._refuse_another(path, sha256)
+                self._verify_existing(path, sha256)
         except OSError as error:
             raise StorageUnavailable(f"the archive refused {sha256}: {error}") from error
 
-    def _refuse_another(self, path: Path, sha256: str) -> None:
-        """What lies there is what we were about to put; a stranger's bytes are not built on."""
-        verify_file(path, sha256)  # S3 compares what it takes, and takes nothing here
-        there = self._head(sha256)
-        if there["ContentLength"] != path.stat().st_size:
+    def _verify_existing(self, path: Path, sha256: str) -> None:
+        """Raise OSError unless the object that exists can be used instead of the file."""
+        verify_file(path, sha256)  # S3 verifies only what it stores.
+        if self._head(sha256)["ContentLength"] != path.stat().st_size:
             raise OSError("other bytes lie there; run `manage.py verify_archive`")
 
     def open(self, sha256: str) -> IO[bytes]:
@@ -156,43 +157,42 @@ class BucketArchive(S3Bucket):
                 for each in page.get("Contents", ()):
                     name = each["Key"].rpartition("/")[2]
                     lock = _lock_of(self._head(name))
-                    yield StoredFile(name, is_sealed=_is_sealed(lock), lock=lock)
+                    is_locked = lock.until is not None and lock.until > datetime.now(UTC)
+                    yield StoredFile(name, is_sealed=bool(lock.is_held) or is_locked, lock=lock)
 
     def keep(self, sha256: str, wanted: ObjectLock, *, dry_run: bool = False) -> bool:
-        """Lock it for as long as is wanted, and never for less than it is. False: it is already.
+        """Give an object the wanted lock, and never a shorter one. Returns False if it has it.
 
-        In compliance mode nobody can take that back. Raises FileNotFoundError, and OSError: also
-        where other bytes lie on top, which we would lock for good, and where S3 does not say
-        afterwards that it is so.
+        In compliance mode, nobody can undo that. Raises FileNotFoundError if the object does not
+        exist. Raises OSError if S3 refuses, if the newest version has other bytes, which would be
+        locked permanently, or if S3 does not report the new lock afterwards.
         """
-        there = self._head(sha256)
-        lock = _lock_of(there)
+        head = self._head(sha256)
+        lock = _lock_of(head)
         if not lock.falls_short_of(wanted):
             return False
-        if there.get("ChecksumSHA256") != _checksum(sha256):
+        if head.get("ChecksumSHA256") != _checksum(sha256):
             raise OSError(f"{sha256} is not what we put there; run `manage.py verify_archive`")
         if not dry_run:
-            self._lock(there, self._version(sha256, there), wanted)
+            # The version that was examined, also if another one is added meanwhile.
+            key = self._key(_name(sha256))
+            version = {"Bucket": self.name, "Key": key, "VersionId": head["VersionId"]}
+            self._change_lock(head, version, wanted)
             if _lock_of(self._head(sha256)).falls_short_of(wanted):
                 raise OSError(f"the bucket {self.name}: {sha256} was locked and does not show it")
         return True
 
-    def _lock(self, there: Any, version: Mapping[str, str], wanted: ObjectLock) -> None:
-        lock = _lock_of(there)
+    def _change_lock(self, head: Any, version: Mapping[str, str], wanted: ObjectLock) -> None:
+        lock = _lock_of(head)
         with self.asked():
             if lock.is_shorter_than(wanted):
-                # In the mode that it has: neither is changed into the other without a right to.
-                mode = there.get("ObjectLockMode", self.mode)
+                # The mode stays, because a change of the mode needs another permission.
+                mode = head.get("ObjectLockMode", self.mode)
                 terms = {"Mode": mode, "RetainUntilDate": wanted.until}
                 self.client.put_object_retention(**version, Retention=terms)
             if lock.is_held_unlike(wanted):
                 status = {"Status": "ON" if wanted.is_held else "OFF"}
                 self.client.put_object_legal_hold(**version, LegalHold=status)
-
-    def _version(self, sha256: str, there: Any) -> Mapping[str, str]:
-        """The one that was looked at, whatever is laid on top meanwhile."""
-        key = self._key(_name(sha256))
-        return {"Bucket": self.name, "Key": key, "VersionId": there["VersionId"]}
 
     def _head(self, sha256: str) -> Any:
         key = self._key(_name(sha256))
@@ -201,7 +201,7 @@ class BucketArchive(S3Bucket):
 
 
 class BucketSpool(S3Bucket):
-    """`spool.Spool`, as STORAGES["spool"]. Its bucket locks nothing: it is emptied."""
+    """The spool in S3 (STORAGES["spool"]). Its bucket has no locks, because objects are deleted."""
 
     def keep(self, key: str, chunks: Iterable[bytes]) -> durable.FileDigest:
         with tempfile.NamedTemporaryFile(prefix="siteledger-upload-") as local:
@@ -218,7 +218,7 @@ class BucketSpool(S3Bucket):
     def local(self, key: str, folder: Path) -> Path:
         path = folder / f"{Path(key).name}.upload"
         with self._read(key) as content, path.open("wb") as out:
-            shutil.copyfileobj(content, out, 1 << 20)
+            shutil.copyfileobj(content, out, COPY_BYTES)
         return path
 
     def drop(self, key: str) -> None:
@@ -242,20 +242,18 @@ def _name(sha256: str) -> str:
 
 
 def _checksum(sha256: str) -> str:
-    """As S3 writes it."""
+    """Return a SHA-256 as S3 writes it."""
     return base64.b64encode(bytes.fromhex(sha256)).decode()
 
 
-def _lock_of(there: Any) -> ObjectLock:
-    is_held = there.get("ObjectLockLegalHoldStatus") == "ON"
-    return ObjectLock(there.get("ObjectLockRetainUntilDate"), is_held)
-
-
-def _is_sealed(lock: ObjectLock) -> bool:
-    return bool(lock.is_held) or (lock.until is not None and lock.until > datetime.now(UTC))
+def _lock_of(head: Any) -> ObjectLock:
+    """Return the lock in the response to HeadObject."""
+    is_held = head.get("ObjectLockLegalHoldStatus") == "ON"
+    return ObjectLock(head.get("ObjectLockRetainUntilDate"), is_held)
 
 
 def _status(error: BaseException | None) -> int:
+    """Return the HTTP status of an error of S3, or 0."""
     if not isinstance(error, ClientError):
         return 0
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

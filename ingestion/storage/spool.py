@@ -1,9 +1,10 @@
-"""Where bytes wait before they are archived.
+"""Stores received files until they are archived.
 
-`uploads/` holds what people sent, durable and hashed before it is registered; it stays until its
-document is settled. It is a port like the archive, which STORAGES["spool"] fills: a folder here, or
-S3 (`buckets`) where what one host took in is read by another. `attempts/<lease>/` holds
-what a shift fetches, always on its own host, and goes when the lease ends.
+`uploads/` has the files that people sent. They are durable and hashed before they are registered,
+and stay until their document is settled. `Spool` is the interface. STORAGES["spool"] selects an
+implementation: the folder in this module, or S3 (`buckets`), with which one host reads what another
+one received. `attempts/<lease>/` has the files that a shift downloads. It is always on the shift's
+own host, and is deleted when the lease ends.
 """
 
 import os
@@ -25,37 +26,42 @@ from ingestion.core.errors import StorageUnavailable
 
 @dataclass(frozen=True, slots=True)
 class SpooledFile:
+    """A file of the spool."""
+
     key: str  # below the spool's root
     sha256: str
     size: int  # bytes
 
 
 class Spool(Protocol):
-    """Uploads by their key, `uploads/<uuid>`. Nobody ever writes to what is kept."""
+    """The interface of a store of uploads by their key, `uploads/<uuid>`. Files never change."""
 
     def keep(self, key: str, chunks: Iterable[bytes]) -> FileDigest:
-        """Durable, with its SHA-256 and size; or not there at all. Raises OSError."""
+        """Store a file durably and return its SHA-256 and size. A failure leaves nothing.
+
+        Raises OSError.
+        """
         ...
 
     def copy(self, key: str, other: str) -> None:
-        """Raises OSError."""
+        """Store the same bytes under another key. Raises OSError."""
         ...
 
     def local(self, key: str, folder: Path) -> Path:
-        """A file of this host with its bytes, in that folder if need be. Raises OSError."""
+        """Return a local file with the bytes. A copy is in the folder. Raises OSError."""
         ...
 
     def drop(self, key: str) -> None:
-        """Idempotent."""
+        """Delete a file, if it exists."""
         ...
 
     def before(self, moment: datetime) -> Iterator[str]:
-        """Those that are older. Raises OSError."""
+        """Yield the keys of files that are older. Raises OSError."""
         ...
 
 
 class FolderSpool:
-    """Below SPOOL_DIR."""
+    """Stores uploads below SPOOL_DIR."""
 
     def keep(self, key: str, chunks: Iterable[bytes]) -> FileDigest:
         target = get_path(key)
@@ -91,25 +97,25 @@ class FolderSpool:
 
 
 def store_upload(chunks: Iterable[bytes]) -> SpooledFile:
-    """Write an upload down for good, hashing it on the way. Raises OSError."""
+    """Store an upload durably and hash it. Raises OSError."""
     key = f"uploads/{uuid.uuid4()}"
     return SpooledFile(key, *_spool().keep(key, chunks))
 
 
 def copy_upload(kept: SpooledFile) -> SpooledFile:
-    """The same bytes under a key of their own, so that each may be dropped. Raises OSError."""
+    """Store the same bytes under another key, so that each can be dropped. Raises OSError."""
     key = f"uploads/{uuid.uuid4()}"
     _spool().copy(kept.key, key)
     return SpooledFile(key, kept.sha256, kept.size)
 
 
 def restore_upload(key: str, chunks: Iterable[bytes]) -> None:
-    """An upload from a backup, under the key that it had. Raises OSError."""
+    """Store an upload from a backup under its former key. Raises OSError."""
     _spool().keep(key, chunks)
 
 
 def open_local(key: str, folder: Path) -> Path:
-    """Its bytes in a file of this host: the spool's own, or a copy in `folder`.
+    """Return a local file with the bytes of an upload: the spool's own, or a copy in `folder`.
 
     Raises StorageUnavailable.
     """
@@ -120,12 +126,12 @@ def open_local(key: str, folder: Path) -> Path:
 
 
 def drop_upload(key: str) -> None:
-    """Idempotent: its document is settled, or was never registered."""
+    """Delete an upload whose document is settled or was never registered, if it exists."""
     _spool().drop(key)
 
 
 def list_uploads_before(moment: datetime) -> Iterator[str]:
-    """Keys of uploads that nobody has touched since. Raises OSError."""
+    """Yield the keys of uploads that were written before. Raises OSError."""
     return _spool().before(moment)
 
 
@@ -134,22 +140,23 @@ def _spool() -> Spool:
 
 
 def get_path(key: str) -> Path:
-    """Below SPOOL_DIR: an upload where they are in the folder, and what is this host's alone."""
+    """Return a path below SPOOL_DIR, for an upload in the folder or a file of this host."""
     return Path(settings.SPOOL_DIR) / key
 
 
 def get_attempt_folder(lease: uuid.UUID) -> Path:
-    """Where one lease of a chunk puts what it fetches."""
+    """Return the folder for the downloads of one lease. Creates it."""
     folder = get_path(f"attempts/{lease}")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def list_attempts() -> list[uuid.UUID]:
-    """Leases that have a folder here."""
+    """Return the leases that have a folder on this host."""
     root = get_path("attempts")
     return [uuid.UUID(folder.name) for folder in root.iterdir()] if root.is_dir() else []
 
 
 def drop_attempt(lease: uuid.UUID) -> None:
+    """Delete the downloads of one lease."""
     shutil.rmtree(get_path(f"attempts/{lease}"), ignore_errors=True)

@@ -1,7 +1,7 @@
-"""A virus scanner that sees every file before we read it: a port, and clamd behind it.
+"""Scans every file for viruses before it is read: the interface, and its implementation for clamd.
 
-Off by default (decision 18). Where one is set and does not answer, nothing is read and nothing is
-refused: the document is held until it does.
+Scanning is off by default (decision 18). If a configured scanner does not answer, the document is
+held until it does: it is neither read nor rejected.
 """
 
 import asyncio
@@ -16,12 +16,14 @@ from django.conf import settings
 
 from ingestion.core.errors import ScannerUnavailable
 
-FRAME_BYTES = 1 << 18  # bytes of the file that are sent at a time
+CHUNK_BYTES = 1 << 18  # bytes of the file that are sent at a time
 
 
 class VirusScanner(Protocol):
+    """The interface of a virus scanner."""
+
     async def scan(self, path: Path) -> str:
-        """What was found, by the scanner's own name for it; "" when nothing was.
+        """Return the scanner's name of the virus that it found, or "".
 
         Raises ScannerUnavailable.
         """
@@ -30,15 +32,15 @@ class VirusScanner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClamdScanner:
-    """ClamAV's daemon, by the INSTREAM command of clamd(8): it needs no access to our files."""
+    """Uses ClamAV's daemon with INSTREAM of clamd(8), which needs no access to files."""
 
-    host: str  # or, without a port, the path of a Unix socket
+    host: str  # without a port, the path of a Unix socket
     port: int = 0
-    seconds: float = 120.0  # one file, in all
+    timeout_seconds: float = 120.0  # for one file
 
     @classmethod
     def at(cls, address: str) -> Self:
-        """`unix:/run/clamav/clamd.ctl` or `tcp://host:3310`. Raises ValueError."""
+        """Parse `unix:/run/clamav/clamd.ctl` or `tcp://host:3310`. Raises ValueError."""
         parts = urlsplit(address)
         if parts.scheme == "unix" and parts.path and not parts.netloc:
             return cls(parts.path)
@@ -48,20 +50,20 @@ class ClamdScanner:
 
     async def scan(self, path: Path) -> str:
         try:
-            async with asyncio.timeout(self.seconds), self._connected() as (reader, writer):
-                answer = await _answer(path, reader, writer)
+            async with asyncio.timeout(self.timeout_seconds), self._connect() as (reader, writer):
+                response = await _send_file(path, reader, writer)
         except (OSError, TimeoutError) as error:
             raise ScannerUnavailable(f"clamd: {type(error).__name__} {error}") from error
-        found = answer.removeprefix("stream: ")
+        found = response.removeprefix("stream: ")
         if found == "OK":
             return ""
         if found.endswith(" FOUND"):
             return found.removesuffix(" FOUND")
-        # It hangs up when a file is longer than its own StreamMaxLength, and mostly says so.
-        raise ScannerUnavailable(f"clamd did not scan it: {answer!r}")
+        # clamd closes the connection if a file exceeds its StreamMaxLength, usually with a reason.
+        raise ScannerUnavailable(f"clamd did not scan it: {response!r}")
 
     @asynccontextmanager
-    async def _connected(
+    async def _connect(
         self,
     ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
         if self.port:
@@ -74,28 +76,25 @@ class ClamdScanner:
             writer.transport.abort()
 
 
-async def _answer(path: Path, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-    answering = asyncio.create_task(reader.readuntil(b"\0"))
+async def _send_file(path: Path, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+    """Send a file with INSTREAM, and return the response."""
+    response = asyncio.create_task(reader.readuntil(b"\0"))
     try:
-        with suppress(ConnectionError):  # it may have answered before it hung up
-            await _instream(path, writer)
-        return (await answering).rstrip(b"\0").decode(errors="replace")
+        # clamd may respond and close the connection before it has received the whole file.
+        with suppress(ConnectionError), path.open("rb") as file:
+            writer.write(b"zINSTREAM\0")
+            while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
+                writer.write(len(chunk).to_bytes(4, "big") + chunk)
+                await writer.drain()
+            writer.write(bytes(4))
+            await writer.drain()
+        return (await response).rstrip(b"\0").decode(errors="replace")
     except asyncio.IncompleteReadError as error:
         return error.partial.decode(errors="replace")
     finally:
-        answering.cancel()
-
-
-async def _instream(path: Path, writer: asyncio.StreamWriter) -> None:
-    writer.write(b"zINSTREAM\0")
-    with path.open("rb") as file:
-        while frame := await asyncio.to_thread(file.read, FRAME_BYTES):
-            writer.write(len(frame).to_bytes(4, "big") + frame)
-            await writer.drain()
-    writer.write(bytes(4))
-    await writer.drain()
+        response.cancel()
 
 
 def get_scanner() -> VirusScanner | None:
-    """The one that the settings name."""
+    """Return the scanner that the settings configure, or None."""
     return ClamdScanner.at(settings.CLAMD) if settings.CLAMD else None

@@ -12,7 +12,7 @@ from ingestion.core.states import DocumentState
 from ingestion.dispatch.shift import work_shift
 from ingestion.intake import registration, retrying
 from ingestion.models import Document
-from ingestion.storage.virus_scanner import FRAME_BYTES, ClamdScanner, get_scanner
+from ingestion.storage.virus_scanner import CHUNK_BYTES, ClamdScanner, get_scanner
 from tests.factories import make_site, make_user
 from tests.ingestion.clamd import EICAR, FOUND, clamd
 from tests.ingestion.reading.documents import make_pdf
@@ -41,7 +41,7 @@ def test_without_a_setting_there_is_no_scanner(settings):
     assert get_scanner() is None
 
 
-@pytest.mark.parametrize("content", [b"%PDF-1.7", b"", b"a" * (2 * FRAME_BYTES + 1)])
+@pytest.mark.parametrize("content", [b"%PDF-1.7", b"", b"a" * (2 * CHUNK_BYTES + 1)])
 def test_a_clean_file_arrives_whole_and_nothing_is_found(content, file):
     with clamd() as server:
         assert scan(server, file(content)) == ""
@@ -63,7 +63,7 @@ def test_a_file_that_is_longer_than_clamd_takes_was_not_scanned(file):
         clamd(longest=1000) as server,
         pytest.raises(ScannerUnavailable, match=r"size limit|Connection"),
     ):
-        scan(server, file(b"a" * (20 * FRAME_BYTES)))
+        scan(server, file(b"a" * (20 * CHUNK_BYTES)))
 
 
 @pytest.mark.parametrize("answer", ["stream: Can't allocate memory ERROR", "", "Hello", None])
@@ -74,7 +74,7 @@ def test_any_other_answer_is_not_taken_for_a_clean_file(answer, file):
 
 def test_a_scanner_that_is_silent_is_not_waited_for_for_ever(file):
     with clamd(answer=None, silence=2.0) as server, pytest.raises(ScannerUnavailable):
-        scan(server, file(b"%PDF-1.7"), seconds=0.2)
+        scan(server, file(b"%PDF-1.7"), timeout_seconds=0.2)
 
 
 def test_nobody_listens(file, tmp_path):
