@@ -81,7 +81,7 @@ def followed() -> float:
     def follow() -> None:
         for rows in _chunks(0, last):
             reading._look(rows)  # noqa: SLF001 - the pass without its tree
-            reading._walk.go(rows[-1][0], rows[-1][2])  # noqa: SLF001
+            reading._walk.advance(rows[-1][0], rows[-1][2])  # noqa: SLF001
 
     return timed(follow, last)
 

@@ -17,7 +17,7 @@ SHELL = Actor.software("shell", OPERATIONS)  # if neither a command nor a reques
 
 def current_actor() -> Actor:
     """Return the actor of the command that is running."""
-    name, _printed_name = current_origin().asker()
+    name, _printed_name = current_origin().identify()
     return Actor(name, OPERATIONS) if name else SHELL
 
 

@@ -23,7 +23,7 @@ def account_kind(model: type[Model]) -> BoundKind:
         "user",
         model,
         left_out=frozenset(UNTRACKED),
-        beside=_related_values,
+        related_values=_related_values,
         stands_for={"membership": frozenset({"sites"}), "password": _PASSWORD_COLUMNS},
     )
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django_q.models import Schedule
 
 from ingestion.dispatch import schedules
-from tests.audit.support import guards_down, sql
+from tests.audit.support import sql, triggers_removed
 
 FROM_MIGRATIONS = [
     model._meta.db_table for model in (ContentType, Permission, Group, Group.permissions.through)
@@ -25,7 +25,7 @@ FROM_MIGRATIONS = [
 
 
 @pytest.fixture(scope="session", autouse=True)
-def guards_down_for_flush():
+def triggers_removed_for_flush():
     """Replace the flush of transactional tests. To be imported by `tests/conftest.py`."""
     flush, from_migrations = TransactionTestCase._fixture_teardown, None
 
@@ -34,7 +34,7 @@ def guards_down_for_flush():
         if count_rows_from_migrations() == from_migrations:
             empty_tables()
         else:
-            with guards_down():
+            with triggers_removed():
                 flush(case)
         from_migrations = from_migrations or count_rows_from_migrations()
 
@@ -84,7 +84,7 @@ def tables_with_rows():
 @contextmanager
 def without_triggers():
     """Have no guard and no foreign key refuse a deletion."""
-    with guards_down():
+    with triggers_removed():
         if connection.vendor == "postgresql":
             sql("SET session_replication_role = replica")
             try:

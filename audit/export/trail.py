@@ -142,12 +142,12 @@ def read_document_lines(site: str, doc_id: str, upto: int) -> Iterator[LedgerLin
 def _followed(walk: Walk, rows: Sequence[_Row], bare: set[int]) -> Iterator[LedgerLine]:
     """The next entries of the walk, all of which hold. Raises BrokenChain."""
     for part, found in check_in_parts(
-        lambda some: walk.look(*list(zip(*some, strict=True))[:3]), rows
+        lambda some: walk.check(*list(zip(*some, strict=True))[:3]), rows
     ):
         for (_, text, hash_, salt, detail), fields in zip(part, iter_fields(found), strict=True):
             _check_detail(fields, salt, detail, bare)
             yield LedgerLine(text, hash_, fields, salt or "", detail or "")
-        walk.go(part[-1][0], part[-1][2])
+        walk.advance(part[-1][0], part[-1][2])
 
 
 def _root(frontier: Frontier) -> str:

@@ -1,10 +1,10 @@
-"""Appends entries behind the last one, as the last statements of a transaction.
+"""Appends entries to the chain, as the last statements of a transaction.
 
-Only `audit.ledger.log` calls this module. Up to MAX_LINKED_ON_SERVER entries, as nearly every
-change has, are linked by PostgreSQL itself, in a function of ours
-(`audit.ledger.append_postgresql`): no client is waited for while the chain's lock is held. More
-entries are linked here and inserted by COPY. On SQLite all are linked here, and BEGIN IMMEDIATE is
-the lock.
+Only `audit.ledger.log` calls this module. PostgreSQL itself links up to MAX_LINKED_ON_SERVER
+entries, which nearly all transactions have at most, in a function of ours
+(`audit.ledger.append_postgresql`): the chain's lock is not held while the server waits for the
+client. More entries are linked here and inserted with COPY. On SQLite all entries are linked here,
+and BEGIN IMMEDIATE is the lock.
 
 On PostgreSQL the transaction commits without waiting for the disk, so that the lock is free sooner.
 The first hook after the commit waits for the disk
@@ -69,11 +69,12 @@ def flush_barrier() -> None:
             append_postgresql.wait_for_disk()
 
 
-_copied = itemgetter(*COLUMNS.values())
+_copied_values = itemgetter(*COLUMNS.values())
 
 
-def _link(pending: Sequence[NewEntry], put: Callable[[Table, Rows], None]) -> None:
-    seq, prev, now = _tail()
+def _link(pending: Sequence[NewEntry], insert: Callable[[Table, Rows], None]) -> None:
+    """Link the entries to the last one, and insert them."""
+    seq, prev, now = _locked_tail()
     recorded_at, column = chain.write_time(now), str(connection.ops.adapt_datetimefield_value(now))
     entries: list[tuple[Any, ...]] = []
     details: list[tuple[Any, ...]] = []
@@ -83,21 +84,21 @@ def _link(pending: Sequence[NewEntry], put: Callable[[Table, Rows], None]) -> No
         body = chain.write_canonical(fields, chain.MAX_LINE)
         prev = chain.digest(body)
         fields["recorded_at"] = column
-        entries.append((*_copied(fields), prev, body))
+        entries.append((*_copied_values(fields), prev, body))
         if entry.detail:
             details.append((seq, entry.salt, entry.detail))
-    put(tables.ENTRY, entries)
+    insert(tables.ENTRY, entries)
     if details:
-        put(tables.DETAIL, details)
+        insert(tables.DETAIL, details)
 
 
-def _tail() -> tuple[int, str, datetime]:
-    """Number and hash of the last entry and the time, all read under the chain's lock."""
+def _locked_tail() -> tuple[int, str, datetime]:
+    """Return number and hash of the last entry and the time, all read under the chain's lock."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             row, now = append_postgresql.locked_tail(cursor)
     else:
-        with connection.wrap_database_errors:  # past Django's cursor, as `rows.insert`
+        with connection.wrap_database_errors:  # without Django's cursor, as in `tables.insert`
             row = connection.connection.execute(_TAIL).fetchone()
         now = datetime.now(UTC)
     if row is None:

@@ -41,8 +41,8 @@ def lock_chain() -> None:
         cursor.execute(f"{_transaction_settings()} SELECT pg_advisory_xact_lock({LOCK})")
 
 
-# In READ COMMITTED each statement sees what was committed when it began: the last one sees the tail
-# of after the wait. clock_timestamp() is the time now; now() is when the transaction began.
+# In READ COMMITTED each statement sees what was committed when it began, so the last one sees the
+# tail after the wait. clock_timestamp() is the time now; now() is when the transaction began.
 _LOCKED_TAIL = f"""
     SELECT current_setting('transaction_isolation'), pg_advisory_xact_lock({LOCK});
     SELECT clock_timestamp(), seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1"""  # noqa: S608 - constants
@@ -67,16 +67,16 @@ def locked_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
     return tuple(last), now
 
 
-# What stands between entries, and between an entry's columns: no field and no detail has control
-# characters (`audit.ledger.chain` refuses them, and JSON escapes them).
-_BETWEEN_ENTRIES, _BETWEEN_COLUMNS = "\x1e", "\x1f"
-_GIVEN = {column: field for column, field in COLUMNS.items() if column not in chain.LINKED}
-_given = itemgetter(*_GIVEN.values())
-_REFUSED = "SL001"  # an SQLSTATE of our own: becomes LedgerError
+# Separators of entries, and of the columns of an entry. No field and no detail contains control
+# characters: `audit.ledger.chain` refuses them in fields, and JSON escapes them.
+_ENTRY_SEPARATOR, _COLUMN_SEPARATOR = "\x1e", "\x1f"
+_GIVEN_COLUMNS = {column: field for column, field in COLUMNS.items() if column not in chain.LINKED}
+_given_values = itemgetter(*_GIVEN_COLUMNS.values())
+_REFUSED = "SL001"  # an SQLSTATE of our own, which becomes LedgerError
 
-# The lines come with nothing in the fields that link them; that these stand between quotes and
-# commas which JSON would escape inside a value makes them safe to find. In READ COMMITTED each
-# statement sees what was committed when it began: the second one sees the tail of after the wait
+# The fields that link an entry are empty in the given lines. They can be found safely, because they
+# stand between quotes and commas that JSON would escape inside a value. In READ COMMITTED each
+# statement sees what was committed when it began, so the second one sees the tail after the wait
 # for the lock. clock_timestamp() is the time now; now() is when the transaction began.
 APPEND = f"""
 DECLARE
@@ -107,7 +107,7 @@ BEGIN
   written := to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
   FOREACH entry IN ARRAY string_to_array(entries, E'\\x1e') LOOP
     n := n + 1;
-    line := split_part(entry, E'\\x1f', {len(_GIVEN) + 1});
+    line := split_part(entry, E'\\x1f', {len(_GIVEN_COLUMNS) + 1});
     line := replace(line, ',"prev":"",', ',"prev":"' || prev || '",');
     line := replace(line, ',"recorded_at":"",', ',"recorded_at":"' || written || '",');
     line := replace(line, ',"seq":0,', ',"seq":' || n || ',');
@@ -117,9 +117,9 @@ BEGIN
     hashes := hashes || prev;
   END LOOP;
   INSERT INTO {{schema}}.audit_entry
-    (seq, prev, hash, recorded_at, body, {", ".join(_GIVEN)})
+    (seq, prev, hash, recorded_at, body, {", ".join(_GIVEN_COLUMNS)})
   SELECT COALESCE(tail.seq, 0) + each.nr, each.prev, each.hash, moment, each.line,
-    {", ".join(f"given[{place}]" for place in range(1, len(_GIVEN) + 1))}
+    {", ".join(f"given[{place}]" for place in range(1, len(_GIVEN_COLUMNS) + 1))}
   FROM unnest(string_to_array(entries, E'\\x1e'), lines, prevs, hashes)
     WITH ORDINALITY AS each(entry, line, prev, hash, nr),
     LATERAL (SELECT string_to_array(each.entry, E'\\x1f') AS given OFFSET 0) AS columns;
@@ -133,18 +133,19 @@ END """  # noqa: S608 - constants
 
 
 def append_on_server(pending: Sequence[NewEntry]) -> None:
-    """Have the server lock the chain and link these entries, in one message.
+    """Let the server lock the chain and link these entries, with one message.
 
     Raises LedgerError if the transaction is not READ COMMITTED or the ledger is another trail's.
     """
     given = [
-        (*_given(each.facts), chain.write_canonical(each.facts, chain.MAX_LINE)) for each in pending
+        (*_given_values(entry.facts), chain.write_canonical(entry.facts, chain.MAX_LINE))
+        for entry in pending
     ]
     # Each detail comes with the position of its entry among these, from 1.
     details = [
         (str(nr), each.salt, each.detail) for nr, each in enumerate(pending, 1) if each.detail
     ]
-    values = [settings.AUDIT_TRAIL, _joined(given), _joined(details)]
+    values = [settings.AUDIT_TRAIL, _join_rows(given), _join_rows(details)]
     try:
         with connection.cursor() as cursor:
             cursor.execute(f"{_transaction_settings()} SELECT audit_append(%s, %s, %s)", values)
@@ -155,5 +156,5 @@ def append_on_server(pending: Sequence[NewEntry]) -> None:
         raise
 
 
-def _joined(rows: Sequence[tuple[str, ...]]) -> str:
-    return _BETWEEN_ENTRIES.join(map(_BETWEEN_COLUMNS.join, rows))
+def _join_rows(rows: Sequence[tuple[str, ...]]) -> str:
+    return _ENTRY_SEPARATOR.join(map(_COLUMN_SEPARATOR.join, rows))

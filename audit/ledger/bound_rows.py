@@ -1,11 +1,10 @@
-"""Rows that entries bind: accounts, API tokens and others of which a ledger entry says all changes.
+"""Defines bound rows: accounts, API tokens and other rows whose every change is a ledger entry.
 
-The last entry of a transaction about such a row (`user.created`, `user.changed`) carries a digest
-of each of its fields, as the row is at the end of the transaction: in the detail, under `row`. So
-`audit.verification.row_check` can tell whether a row is still the one that is on record, and
-whether each difference between two entries is a change that an entry names. Digests and not values,
-because a password or a key does not belong in the ledger, and because a detail that is redacted
-takes them with it.
+The last entry of a transaction about such a row (`user.created`, `user.changed`) contains a digest
+of each of the row's fields at the end of the transaction, in the detail under `row`. With them
+`audit.verification.row_check` finds out whether a row is still as it was recorded, and whether an
+entry names each difference between two entries. They are digests because passwords and keys do not
+belong in the ledger. The redaction of a detail deletes them too.
 """
 
 import hashlib
@@ -22,39 +21,36 @@ from audit.ledger.chain import write_time
 
 ROW = "row"  # the key of the digests, in a detail
 CREATED, CHANGED, DELETED, RECORDED = "created", "changed", "deleted", "recorded"
-_DIGEST_LENGTH = 32  # hex digits: 128 bits, of which nobody finds a second preimage
+_DIGEST_LENGTH = 32  # hex digits: 128 bits, for which no second preimage can be found
 
-Digests = dict[str, str]  # of a row's fields, by name
-# What belongs to rows of a model and is kept in other tables: by name, then by primary key. The
-# model is an argument, because a migration has one of its own.
-Beside = Callable[[type[Model], Collection[int]], Mapping[str, Mapping[int, Any]]]
-
-
-def _nothing(_model: type[Model], _keys: Collection[int]) -> Mapping[str, Mapping[int, Any]]:
-    return {}
+Digests = dict[str, str]  # of the fields of a row, by name
+# Returns values that belong to rows of a model and are stored in other tables, by name and then by
+# primary key. The model is an argument because a migration has its own.
+RelatedValues = Callable[[type[Model], Collection[int]], Mapping[str, Mapping[int, Any]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundKind:
-    """A kind of rows, as subjects and events name it: `user:7`, `user.changed`."""
+    """A kind of bound rows. Subjects and events contain its name: `user:7`, `user.changed`."""
 
     name: str
     model: type[Model]
     left_out: frozenset[str] = frozenset()  # fields that change without an entry
-    beside: Beside = _nothing
-    # Names in an entry's changes that stand for other fields than that of their own name.
+    related_values: RelatedValues = lambda _model, _keys: {}
+    # Names in the changes of an entry that stand for fields with other names.
     stands_for: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def rows(self) -> "QuerySet[Any]":
-        return self.model._base_manager.all()  # noqa: SLF001 - documented: no row is left out
+        """Return all rows, also those that the model's default manager leaves out."""
+        return self.model._meta.base_manager.all()
 
     def subject(self, key: int) -> str:
         return f"{self.name}:{key}"
 
     @property
     def events(self) -> list[str]:
-        """Events of entries that the row has to follow from."""
+        """Return the events of the entries from which the row must follow."""
         return [f"{self.name}.{verb}" for verb in (CREATED, CHANGED, DELETED, RECORDED)]
 
 
@@ -62,19 +58,22 @@ KINDS: dict[str, BoundKind] = {}
 
 
 def register_kind(kind: BoundKind) -> None:
-    """Bind rows of this kind from now on. Idempotent."""
+    """Bind the rows of this kind from now on. This is idempotent."""
     KINDS[kind.name] = kind
 
 
 def kind_of(event: str) -> BoundKind | None:
-    """Return the kind whose rows this event binds; None for all other events."""
+    """Return the kind whose rows this event binds, or None for all other events."""
     name, _, verb = event.rpartition(".")
     return KINDS.get(name) if verb in {CREATED, CHANGED, RECORDED} else None
 
 
 @contextmanager
 def bound_as(kind: BoundKind) -> Iterator[None]:
-    """Bind rows by this kind meanwhile: a migration's, whose model has the columns of that time."""
+    """Bind rows by this kind inside.
+
+    A migration needs it: its model has the columns of its time.
+    """
     usual = KINDS.get(kind.name)
     KINDS[kind.name] = kind
     try:
@@ -89,9 +88,9 @@ def bound_as(kind: BoundKind) -> Iterator[None]:
 def row_digests(kind: BoundKind, keys: Collection[int]) -> dict[int, Digests]:
     """Return the digests of these rows as the database has them now, by primary key.
 
-    Rows that are not there are left out. One query, and those of what is beside them.
+    Rows that do not exist are left out. This takes one query, and those of the related values.
     """
-    beside = kind.beside(kind.model, keys)
+    related = kind.related_values(kind.model, keys)
     found = {}
     for row in kind.rows.filter(pk__in=keys):
         values = {
@@ -99,7 +98,7 @@ def row_digests(kind: BoundKind, keys: Collection[int]) -> dict[int, Digests]:
             for each in kind.model._meta.concrete_fields
             if each.name not in kind.left_out
         }
-        values |= {name: by_key.get(row.pk, []) for name, by_key in beside.items()}
+        values |= {name: by_key.get(row.pk, []) for name, by_key in related.items()}
         subject = kind.subject(row.pk)
         found[row.pk] = {name: field_digest(subject, name, value) for name, value in values.items()}
     return found
@@ -107,14 +106,18 @@ def row_digests(kind: BoundKind, keys: Collection[int]) -> dict[int, Digests]:
 
 def field_digest(subject: str, name: str, value: Any) -> str:
     """Return the digest of one field of one row."""
-    text = orjson.dumps([subject, name, _plain(value)], option=orjson.OPT_SORT_KEYS)
+    if isinstance(value, datetime):
+        value = write_time(value)  # whatever zone the database returned it in
+    elif not isinstance(value, str | bool | int | list | dict | None):
+        value = str(value)
+    text = orjson.dumps([subject, name, value], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()[:_DIGEST_LENGTH]
 
 
 def default_digests(kind: BoundKind, key: int, names: Iterable[str]) -> Digests:
-    """Return what these fields say in a row for which nobody has said anything.
+    """Return the digests of these fields with their default values.
 
-    Fields that a later release adds are in no entry of an earlier one, and begin so.
+    Fields that a later release adds are in no entry of an earlier release, and begin with them.
     """
     fields = {each.name: each for each in kind.model._meta.concrete_fields}
     found = {}
@@ -122,10 +125,3 @@ def default_digests(kind: BoundKind, key: int, names: Iterable[str]) -> Digests:
         value = fields[name].get_default() if name in fields else []
         found[name] = field_digest(kind.subject(key), name, value)
     return found
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it: times as in lines, whatever zone the database answers in."""
-    if isinstance(value, datetime):
-        return write_time(value)
-    return value if isinstance(value, str | bool | int | list | dict | None) else str(value)

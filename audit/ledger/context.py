@@ -1,8 +1,8 @@
-"""Where what happens now comes from: a request, or a command. For entries and for log lines.
+"""Where an action comes from: a request, or a command. Entries and log records state it.
 
-No Django. The middleware and `manage.py` say it once, for all that happens inside;
-`audit.ledger.log` puts it into the detail of the asker's entries, so that no caller has to
-(11.10(e), EMA 6.2.1).
+This module imports no Django. The middleware and `manage.py` set the origin once for everything
+inside. `audit.ledger.log` adds it to the details of entries of the same actor, so that no caller
+has to (21 CFR 11.10(e), EMA 6.2.1).
 """
 
 import logging
@@ -16,24 +16,25 @@ from audit.ledger import actors
 
 @dataclass(frozen=True, slots=True)
 class RequestOrigin:
-    """`asker` answers with actor and printed name when it is asked: a request learns them late."""
+    """The origin of what happens now.
 
-    facts: Mapping[str, str]  # request_id and address of a request; os_user and host of a command
-    asker: Callable[[], tuple[str, str]]  # ("", "") while it is nobody
+    `facts` are the request ID and the address of a request, or the operating system's user and the
+    host of a command. `identify` returns the name of the actor and the printed name, or two empty
+    strings while nobody is known: a request learns it late.
+    """
+
+    facts: Mapping[str, str]
+    identify: Callable[[], tuple[str, str]]
 
 
-def _nobody() -> tuple[str, str]:
-    return "", ""
-
-
-_NOWHERE = RequestOrigin({}, _nobody)
-_origin = ContextVar("origin", default=_NOWHERE)
+_UNKNOWN = RequestOrigin({}, lambda: ("", ""))
+_origin = ContextVar("origin", default=_UNKNOWN)
 _reason = ContextVar("reason", default="")
 
 
 @contextmanager
 def set_origin(origin: RequestOrigin) -> Iterator[None]:
-    """All inside is asked for by whom `origin` names."""
+    """Set the origin of everything inside."""
     token = _origin.set(origin)
     try:
         yield
@@ -43,7 +44,7 @@ def set_origin(origin: RequestOrigin) -> Iterator[None]:
 
 @contextmanager
 def change_reason(reason: str) -> Iterator[None]:
-    """The asker's entries inside carry this reason."""
+    """Add this reason to the entries inside whose actor is that of the origin."""
     token = _reason.set(reason.strip())
     try:
         yield
@@ -55,18 +56,21 @@ def current_origin() -> RequestOrigin:
     return _origin.get()
 
 
-def asker_facts(actor: str) -> dict[str, str]:
-    """For the detail of an entry by the asker; nothing where somebody else acts, or nobody asks."""
-    here = _origin.get()
-    asker, printed_name = here.asker()
-    if not asker or asker != actors.without_process(actor):
+def origin_facts(actor_name: str) -> dict[str, str]:
+    """Return what the detail of an entry by this actor states about its origin.
+
+    It is empty if the origin is unknown, or if its actor is another one.
+    """
+    origin = _origin.get()
+    name, printed_name = origin.identify()
+    if not name or name != actors.without_process(actor_name):
         return {}
-    said = {"printed_name": printed_name, "reason": _reason.get()}
-    return {**here.facts, **{name: text for name, text in said.items() if text}}
+    optional = {"printed_name": printed_name, "reason": _reason.get()}
+    return {**origin.facts, **{key: text for key, text in optional.items() if text}}
 
 
 class RequestIdFilter(logging.Filter):
-    """Gives every log record a `request_id`: "-" outside requests."""
+    """Adds `request_id` to every log record: "-" outside of requests."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = _origin.get().facts.get("request_id", "-")

@@ -1,8 +1,8 @@
-"""Two roles of a PostgreSQL database: the owner of the tables migrates, the application works.
+"""Separates two roles of a PostgreSQL database: the owner of the tables, and the application.
 
-Whoever owns a table can switch its triggers off. So the application's role (DATABASE_URL) owns
-none, and may only read the ledger and add to it; the owner's (DATABASE_OWNER_URL) is used by
-`migrate` alone. Without the second one there is one role, and a warning (audit.W001).
+The owner of a table can switch its triggers off. So the application's role (DATABASE_URL) owns no
+tables, and may only read the ledger and add to it. The role of the owner (DATABASE_OWNER_URL) is
+used by `migrate` only. Without DATABASE_OWNER_URL there is one role, and a warning (audit.W001).
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,18 +17,19 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from audit.ledger.triggers import TABLES
 
 READ_AND_ADD = "SELECT, INSERT"
-CHANGE_ROWS = (
-    "SELECT, INSERT, UPDATE, DELETE"  # of rows: nobody needs TRUNCATE, REFERENCES or TRIGGER
-)
-_WHERE = ("USER", "PASSWORD", "HOST", "PORT")
+# The application needs no TRUNCATE, REFERENCES and TRIGGER.
+CHANGE_ROWS = "SELECT, INSERT, UPDATE, DELETE"
+_LOGIN_SETTINGS = ("USER", "PASSWORD", "HOST", "PORT")
 
 
 @contextmanager
 def connect_as_owner(alias: str) -> Iterator[None]:
-    """This thread's connection is the owner's meanwhile, where there is one."""
+    """Use the owner's login for this thread's connection inside, if there is one."""
     connection = connections[alias]
     application = connection.settings_dict
-    owner = {key: settings.DATABASE_OWNER[key] for key in _WHERE if settings.DATABASE_OWNER}
+    owner = {
+        key: settings.DATABASE_OWNER[key] for key in _LOGIN_SETTINGS if settings.DATABASE_OWNER
+    }
     connection.close()
     connection.settings_dict = application | owner
     try:
@@ -39,7 +40,7 @@ def connect_as_owner(alias: str) -> Iterator[None]:
 
 
 def grant_statements(connection: BaseDatabaseWrapper, role: str) -> list[str]:
-    """Statements that give a role what the application needs, and take all else away."""
+    """Return statements that grant a role what the application needs, and revoke all else."""
     quoted = connection.ops.quote_name
     with connection.cursor() as cursor:
         tables = set(connection.introspection.table_names(cursor))
@@ -56,7 +57,10 @@ def grant_statements(connection: BaseDatabaseWrapper, role: str) -> list[str]:
 
 
 def grant_rights(connection: BaseDatabaseWrapper, role: str) -> None:
-    """At once: work goes on meanwhile. Raises ProgrammingError for whoever owns no tables."""
+    """Grant these rights in one transaction, so that the application can go on working.
+
+    Raises ProgrammingError if the connected role does not own the tables.
+    """
     statements = grant_statements(connection, role)
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         for statement in statements:
@@ -64,22 +68,25 @@ def grant_rights(connection: BaseDatabaseWrapper, role: str) -> None:
 
 
 def application_role(alias: str) -> str:
-    """The role of DATABASE_URL."""
+    """Return the role of DATABASE_URL."""
     return str(connections.settings[alias]["USER"])
 
 
 def excess_rights(connection: BaseDatabaseWrapper) -> list[str]:
-    """What the application's role may do to the ledger beyond reading and adding."""
+    """Return what the application's role may do to the ledger beyond reading and adding.
+
+    Each item is an action and a table, for example "UPDATE audit_entry".
+    """
     if connection.vendor != "postgresql":
         return []
     with connection.cursor() as cursor:
-        there = set(connection.introspection.table_names(cursor)).intersection(TABLES)
+        existing = set(connection.introspection.table_names(cursor)).intersection(TABLES)
         cursor.execute(
             """SELECT action || ' ' || name FROM unnest(%s::text[]) AS name,
             unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE']) AS action, pg_roles
             WHERE rolname = coalesce(nullif(%s, ''), current_user)
             AND has_table_privilege(rolname, name, action) ORDER BY 1""",
-            [sorted(there), application_role(connection.alias)],
+            [sorted(existing), application_role(connection.alias)],
         )
         return [row[0] for row in cursor.fetchall()]
 
@@ -87,13 +94,13 @@ def excess_rights(connection: BaseDatabaseWrapper) -> list[str]:
 def check_application_role(
     databases: Sequence[str] | None, **_options: Any
 ) -> list[checks.CheckMessage]:
-    """System check audit.W001, of the databases that a command names (`migrate` does)."""
+    """Run the system check audit.W001 on the databases that a command names, as `migrate` does."""
     return [
         checks.Warning(
             f"The application's role in database '{alias}' may change the ledger: "
             f"{', '.join(actions)}.",
             hint="The triggers refuse it, but their owner can switch them off. Let another role "
-            "own the tables: DATABASE_OWNER_URL, see docs/operations.md, 'Two roles'.",
+            "own the tables: set DATABASE_OWNER_URL. See docs/operations.md, 'Two roles'.",
             id="audit.W001",
         )
         for alias in databases or ()
@@ -102,7 +109,7 @@ def check_application_role(
 
 
 def check_owner_url(**_options: Any) -> list[checks.CheckMessage]:
-    """System check audit.E002: the owner's URL leads to the application's database."""
+    """Run the system check audit.E002: DATABASE_OWNER_URL must name the application's database."""
     owner, database = settings.DATABASE_OWNER, settings.DATABASES["default"]
     same = ("ENGINE", "NAME")
     if not owner or [owner[key] for key in same] == [database[key] for key in same]:
@@ -110,7 +117,7 @@ def check_owner_url(**_options: Any) -> list[checks.CheckMessage]:
     return [
         checks.Error(
             "DATABASE_OWNER_URL names another database than DATABASE_URL.",
-            hint="Give the same PostgreSQL database, with the role that owns its tables.",
+            hint="Set it to the same PostgreSQL database, with the role that owns its tables.",
             id="audit.E002",
         )
     ]

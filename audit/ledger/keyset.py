@@ -1,7 +1,8 @@
-"""Rows in the order of a number that only grows, a page at a time.
+"""Reads rows in the order of a growing number, one page at a time.
 
-For tables that are only added to: no transaction has to be held for a stable view. And no cursor,
-which PostgreSQL makes, asks, empties and drops, with a message for each.
+It is for tables to which rows are only added: no transaction has to be open for a stable view. It
+uses no cursor of the server, because PostgreSQL needs one message each to create, read, drain and
+drop it.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,10 @@ from django.db.models import QuerySet
 def iter_pages(
     rows: "QuerySet[Any, tuple[Any, ...]]", key: str, after: int, size: int
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows whose `key` is above `after`. They come in its order, and begin with it."""
+    """Yield pages of at most `size` rows whose `key` is above `after`, in the order of `key`.
+
+    Each row must begin with its `key`.
+    """
     while page := list(rows.filter(**{f"{key}__gt": after}).order_by(key)[:size]):
         yield page
         if len(page) < size:

@@ -44,52 +44,60 @@ _rules = ""
 
 
 def register_rules(version: str) -> None:
-    """Which rules people decide under (R35): for entries that name none. `audit` knows of none."""
+    """Set the version of the rules that entries of people state if they name none (R35).
+
+    Called once at start, because `audit` does not know the rules of the product.
+    """
     global _rules  # noqa: PLW0603 - set once, at start
     _rules = version
 
 
 @dataclass(frozen=True, slots=True)
-class _Afterwards:
-    """What waits until the entries are appended. Registered with `on_commit`, as they are."""
+class _AfterAppend:
+    """A function that runs after the entries are appended.
 
-    act: Callable[[], None]
+    Registered with `on_commit`, like the entries, and for the same reason: Django drops it if its
+    savepoint is rolled back. Run after the commit it does nothing.
+    """
+
+    function: Callable[[], None]
 
     def __call__(self) -> None:
         pass
 
 
-class _Here(threading.local):
-    """The connection on which a block is open. Per thread, as Django's connections are."""
+class _OpenBlock(threading.local):
+    """The connection on which a block is open in this thread, as Django's connections are."""
 
     database: BaseDatabaseWrapper | None = None
 
 
-_here = _Here()
+_open_block = _OpenBlock()
 
 
 @contextmanager
 def ledger() -> Iterator[None]:
-    """The outermost transaction of a change and its entries; an inner one joins it.
+    """Open the outermost transaction of a change and its entries. An inner block joins it.
 
-    Raises RuntimeError inside a foreign `atomic()`: the chain's lock would be held until that
-    ends. When an inner block fails and the exception is swallowed, the outermost one raises.
+    Raises RuntimeError inside a foreign `atomic()`, because the chain's lock would be held until
+    that ends. Raises LedgerError at the end of the outermost block if an inner block failed and its
+    exception was suppressed.
 
-    OperationalError and InterfaceError on the way out: the connection broke, and only the rows
-    know whether change and entries are there; they are there together or not at all.
+    Raises OperationalError or InterfaceError at the end if the connection is lost. Then only the
+    rows show whether the change and its entries were committed; it is both or neither.
     """
-    if _here.database:
+    if _open_block.database:
         with transaction.atomic(savepoint=False):
             yield
         return
     with transaction.atomic(durable=True):
-        _here.database = transaction.get_connection()
+        _open_block.database = transaction.get_connection()
         try:
             yield
-            _close()
+            _append_pending()
         finally:
-            _here.database = None
-    # State and entries are durable now. Whoever dies before this line leaves neither.
+            _open_block.database = None
+    # The state and its entries are durable now. A process that dies before leaves neither.
 
 
 def record(  # noqa: PLR0913 - the fields of the line; callers name each
@@ -124,10 +132,10 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
 
     Raises LedgerError outside `ledger()`, and NotCanonical for values that a line cannot contain.
     """
-    if not (database := _here.database):
+    if not (database := _open_block.database):
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
-    asker = context.asker_facts(by.name)
-    salt, text = _sealed({**asker, **(detail or {})})
+    origin_facts = context.origin_facts(by.name)
+    salt, text = _seal_detail({**origin_facts, **(detail or {})})
     facts: dict[str, str | int] = {  # in the order of the line: sorting is faster then
         "actor": actors.add_process(by.name),
         "code": code,
@@ -142,7 +150,7 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         "reason_code": reason_code,
         "recorded_at": "",
         "role": by.role,
-        "rules": rules or (_rules if asker else ""),
+        "rules": rules or (_rules if origin_facts else ""),
         "schema_version": schema_version,
         "seq": 0,
         "sha256": sha256,
@@ -153,30 +161,30 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         "trail": settings.AUDIT_TRAIL,
         "v": chain.VERSION,
     }
-    chain.line(facts)  # refused here, where the caller can be seen, and not on the way out
+    chain.line(facts)  # Raises here, where the traceback shows the caller, and not at the end.
     database.on_commit(NewEntry(facts, salt.hex(), text))
 
 
-def run_after_append(act: Callable[[], None]) -> None:
-    """Have something done once this block's entries are appended, in the same transaction.
+def run_after_append(function: Callable[[], None]) -> None:
+    """Run a function once the entries of this block are appended, in the same transaction.
 
-    For redaction alone: the database lets a detail go only when the entry of that is there. It
-    runs under the chain's lock, so it must be short and wait for no other lock.
+    Only redaction uses it: the database deletes a detail only if the entry of its redaction is
+    there. The function runs under the chain's lock, so it must be short and take no other lock.
     """
-    if not (database := _here.database):
-        raise LedgerError("nothing is appended outside `with ledger():`, nor done afterwards")
-    database.on_commit(_Afterwards(act))
+    if not (database := _open_block.database):
+        raise LedgerError("run_after_append() was called outside `with ledger():`")
+    database.on_commit(_AfterAppend(function))
 
 
-def _sealed(detail: dict[str, Any]) -> tuple[bytes, str]:
-    """Salt and canonical text of a detail, or two empties."""
+def _seal_detail(detail: dict[str, Any]) -> tuple[bytes, str]:
+    """Return a new salt and the canonical text of a detail; both are empty without a detail."""
     if not detail:
         return b"", ""
     return secrets.token_bytes(16), chain.canonical(normalize_text(detail))
 
 
 def normalize_text(value: Any) -> Any:
-    """As a detail keeps it: with all text in NFC. Keyboards and file systems write other forms."""
+    """Return a detail with all text in NFC. Keyboards and file systems produce other forms."""
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, dict):
@@ -186,20 +194,49 @@ def normalize_text(value: Any) -> Any:
     return value
 
 
-def _close() -> None:
-    """Append what is still pending, once all else is done."""
+def _append_pending() -> None:
+    """Append the entries that were recorded in the block."""
     if connection.needs_rollback:
-        raise LedgerError("a part of this block failed and was passed over: nothing is saved")
-    pending, later, hooks = _sorted_out(connection.run_on_commit)
-    # Hooks of others run after that of the append: they may report that the change is saved.
+        raise LedgerError(
+            "an inner block failed and its exception was suppressed: nothing is saved"
+        )
+    pending, functions, foreign_hooks = _sort_hooks(connection.run_on_commit)
+    # Foreign hooks run after the hook of the append: they may report that the change is saved.
     connection.run_on_commit = []
     if pending:
-        _bind(pending)
+        _bind_rows(pending)
         _number_entries(pending)
         append.append_entries(pending)
-    for each in later:
-        each.act()
-    connection.run_on_commit += hooks
+    for each in functions:
+        each.function()
+    connection.run_on_commit += foreign_hooks
+
+
+def _sort_hooks(hooks: Sequence[Any]) -> tuple[list[NewEntry], list[_AfterAppend], list[Any]]:
+    """Return the entries, the functions of `run_after_append`, and the hooks of other code."""
+    ours = (NewEntry, _AfterAppend)
+    pending = [hook[1] for hook in hooks if isinstance(hook[1], NewEntry)]
+    functions = [hook[1] for hook in hooks if isinstance(hook[1], _AfterAppend)]
+    return pending, functions, [hook for hook in hooks if not isinstance(hook[1], ours)]
+
+
+def _bind_rows(pending: Sequence[NewEntry]) -> None:
+    """Add the digests of a row's fields to the last entry about each row that entries bind.
+
+    All changes of the transaction are made by now, whether before or after their entries.
+    """
+    last: dict[BoundKind, dict[int, NewEntry]] = {}
+    for entry in pending:
+        if kind := bound_rows.kind_of(str(entry.facts["event"])):
+            key = int(str(entry.facts["subject"]).rpartition(":")[2])
+            last.setdefault(kind, {})[key] = entry
+    for kind, entries in last.items():
+        for key, digests in bound_rows.row_digests(kind, entries.keys()).items():
+            entry = entries[key]
+            detail = orjson.loads(entry.detail) if entry.detail else {}
+            salt, entry.detail = _seal_detail({**detail, bound_rows.ROW: digests})
+            entry.salt = salt.hex()
+            entry.facts["detail_commit"] = chain.commitment(salt, entry.detail)
 
 
 def _number_entries(pending: Sequence[NewEntry]) -> None:
@@ -218,33 +255,3 @@ def _number_entries(pending: Sequence[NewEntry]) -> None:
         subject = str(entry.facts["subject"])
         counts[subject] += 1
         entry.facts["event_id"] = chain.event_id(subject, -counts[subject])
-
-
-def _bind(pending: Sequence[NewEntry]) -> None:
-    """Have the last entry about each row that entries bind carry the digests of its fields.
-
-    All changes of the transaction are made by now, whether before their entries or after them.
-    """
-    last: dict[BoundKind, dict[int, NewEntry]] = {}
-    for entry in pending:
-        if kind := bound_rows.kind_of(str(entry.facts["event"])):
-            key = int(str(entry.facts["subject"]).rpartition(":")[2])
-            last.setdefault(kind, {})[key] = entry
-    for kind, entries in last.items():
-        for key, row in bound_rows.row_digests(kind, entries.keys()).items():
-            _bind_row(entries[key], row)
-
-
-def _bind_row(entry: NewEntry, row: bound_rows.Digests) -> None:
-    detail = orjson.loads(entry.detail) if entry.detail else {}
-    salt, entry.detail = _sealed({**detail, bound_rows.ROW: row})
-    entry.salt = salt.hex()
-    entry.facts["detail_commit"] = chain.commitment(salt, entry.detail)
-
-
-def _sorted_out(hooks: Sequence[Any]) -> tuple[list[NewEntry], list[_Afterwards], list[Any]]:
-    """Ours, by their kinds, and those of others."""
-    ours = (NewEntry, _Afterwards)
-    pending = [hook[1] for hook in hooks if isinstance(hook[1], NewEntry)]
-    later = [hook[1] for hook in hooks if isinstance(hook[1], _Afterwards)]
-    return pending, later, [hook for hook in hooks if not isinstance(hook[1], ours)]

@@ -1,35 +1,37 @@
-"""The Merkle tree of RFC 6962, section 2.1, over the ledger's lines.
+"""The Merkle tree of RFC 6962, section 2.1, over the lines of the ledger.
 
-No Django, no clock, no I/O. The leaf of an entry is its line, so that the root over n entries
-commits to every byte of all of them. A tree grows by its frontier alone: the roots of the perfect
-subtrees that it is made of, at most one for each bit of its size, and never a row is read again.
+This module uses no Django, no clock and no I/O. The leaf of an entry is its line, so the root over
+n entries commits to every byte of all of them. A tree grows from its frontier alone: the roots of
+the perfect subtrees of which it consists, at most one for each bit of its size. No row is read
+again.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 HASH_BYTES = 32
 EMPTY = hashlib.sha256().digest()  # the root over no entries
 
-Span = tuple[int, int]  # the entries [start, end) that a node stands over, counted from 0
+Span = tuple[int, int]  # the entries [start, end) under a node, counted from 0
 
 
 def hash_leaf(line: str) -> bytes:
-    """A line's leaf. The prefix byte keeps a leaf from being passed off as a node."""
+    """Return the hash of a line's leaf. The prefix byte distinguishes leaves from nodes."""
     return hashlib.sha256(b"\x00" + line.encode()).digest()
 
 
 def hash_node(left: bytes, right: bytes) -> bytes:
+    """Return the hash of the node over two subtrees."""
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
 class Frontier:
-    """A tree that grows. `roots` are those of its perfect subtrees, the largest first."""
+    """A growing tree. `roots` are the roots of its perfect subtrees, the largest first."""
 
     __slots__ = ("roots", "size")
 
     def __init__(self, size: int = 0, roots: Iterable[bytes] = ()) -> None:
-        """Raises ValueError when a tree of this size has another number of subtrees."""
+        """Raise ValueError if a tree of this size has another number of perfect subtrees."""
         self.size = size
         self.roots = list(roots)
         if len(self.roots) != size.bit_count():
@@ -37,7 +39,10 @@ class Frontier:
             raise ValueError(f"{size} entries make {what}")
 
     def add(self, leaf_hash: bytes) -> list[bytes]:
-        """The roots of the perfect subtrees that end with it: over 1, 2, 4, ... entries."""
+        """Add a leaf. Return the roots of the perfect subtrees that end with it.
+
+        They stand over the last 1, 2, 4, ... entries.
+        """
         completed, size, roots = [leaf_hash], self.size, self.roots
         while size & 1:
             leaf_hash = hash_node(roots.pop(), leaf_hash)
@@ -48,7 +53,7 @@ class Frontier:
         return completed
 
     def extend(self, leaf_hashes: Iterable[bytes]) -> None:
-        """Add many. Level by level, which takes two thirds of the time."""
+        """Add many leaves. Level by level this takes two thirds of the time of `add`."""
         level, size, last = list(leaf_hashes), self.size, list[bytes]()
         self.size += len(level)
         while level:
@@ -61,36 +66,39 @@ class Frontier:
         self.roots += reversed(last)
 
     def root(self) -> bytes:
-        """The hash of the whole tree as it is now."""
-        return _folded(self.roots) if self.roots else EMPTY
+        """Return the root hash of the tree as it is now."""
+        return _fold(self.roots) if self.roots else EMPTY
 
     def right_edge(self, span: Span) -> bytes:
-        """A subtree that reaches to the end and is not perfect: the last roots, folded.
+        """Return the hash of a subtree that ends with the tree and is not perfect.
 
-        Raises KeyError for a span that is no node of the tree.
+        Raises KeyError if the span is not a node of the tree.
         """
-        at = 0
-        for count, width in enumerate(_widths(self.size)):
-            if (at, self.size) == span:
-                return _folded(self.roots[count:])
-            at += width
+        start = 0
+        for bit in reversed(range(self.size.bit_length())):
+            if not self.size >> bit & 1:
+                continue
+            if (start, self.size) == span:
+                return _fold(self.roots[-(self.size - start).bit_count() :])
+            start += 1 << bit  # the width of the next perfect subtree
         raise KeyError(span)
 
     def hex(self) -> str:
-        """For a row: the roots in hex, one after the other."""
+        """Return the roots in hex, one after the other, to be stored in a row."""
         return b"".join(self.roots).hex()
 
     @classmethod
     def from_hex(cls, size: int, text: str) -> "Frontier":
+        """Return the tree that `hex` wrote. Raises ValueError if the text has another length."""
         raw = bytes.fromhex(text)
         roots = [raw[at : at + HASH_BYTES] for at in range(0, len(raw), HASH_BYTES)]
         return cls(size, roots)
 
 
 def inclusion_path(index: int, size: int) -> list[Span]:
-    """The nodes that prove entry `index` (from 0) in a tree of `size`, from the leaf upwards.
+    """Return the nodes that prove entry `index`, counted from 0, in a tree of `size` entries.
 
-    Raises IndexError outside the tree.
+    The order is from the leaf upwards. Raises IndexError if the entry is not in the tree.
     """
     if not 0 <= index < size:
         raise IndexError(f"entry {index} of {size}")
@@ -107,10 +115,10 @@ def inclusion_path(index: int, size: int) -> list[Span]:
 
 
 def consistency_path(old: int, size: int) -> list[Span]:
-    """The nodes that prove the tree of `size` to be that of `old` with entries added.
+    """Return the nodes that prove that the tree of `size` is that of `old` with entries added.
 
-    RFC 6962, section 2.1.2. Empty where either is all of the other. Raises IndexError otherwise
-    than for 0 < old <= size.
+    RFC 6962, section 2.1.2. The list is empty if both are equal. Raises IndexError unless
+    0 < old <= size.
     """
     if not 0 < old <= size:
         raise IndexError(f"{old} of {size} entries")
@@ -126,20 +134,13 @@ def consistency_path(old: int, size: int) -> list[Span]:
     return ([] if is_known else [(start, end)]) + path[::-1]
 
 
-def _folded(roots: Sequence[bytes]) -> bytes:
+def _fold(roots: Sequence[bytes]) -> bytes:
     *rest, hash_ = roots
     for left in reversed(rest):
         hash_ = hash_node(left, hash_)
     return hash_
 
 
-def _widths(size: int) -> Iterator[int]:
-    """The sizes of a tree's perfect subtrees, the largest first."""
-    for bit in reversed(range(size.bit_length())):
-        if size >> bit & 1:
-            yield 1 << bit
-
-
 def _split(size: int) -> int:
-    """The largest power of two below `size`: what the left subtree of a tree holds."""
+    """Return the number of entries in the left subtree: the largest power of two below `size`."""
     return 1 << (size - 1).bit_length() - 1

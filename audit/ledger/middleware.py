@@ -1,6 +1,6 @@
-"""Around every request: its id, and who asks from where, for all that is recorded meanwhile.
+"""Sets the origin of every request: its ID, and who sent it from which address.
 
-The first of the middlewares: what goes wrong in the others has its request id too.
+It must be the first middleware, so that errors of the others are logged with the request ID.
 """
 
 import re
@@ -15,43 +15,48 @@ from django.http.response import HttpResponseBase
 
 from audit.ledger import context
 
-_ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,64}").fullmatch  # of a header that goes into logs
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}").fullmatch  # the header is written to logs
 
 
 class OriginMiddleware:
+    """Sets the origin of a request, and returns its ID in the header X-Request-ID.
+
+    The ID is that of the same header of the request, if it is valid, or a new one.
+    """
+
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         given = request.headers.get("X-Request-ID", "")
-        request_id = given if _ACCEPTABLE(given) else str(uuid.uuid4())
+        request_id = given if _REQUEST_ID(given) else str(uuid.uuid4())
         vars(request)["request_id"] = request_id
         facts = {"request_id": request_id, "address": client_address(request)}
-        with context.set_origin(context.RequestOrigin(facts, lambda: _asker(request))):
+        with context.set_origin(context.RequestOrigin(facts, lambda: _identify(request))):
             response = self._get_response(request)
         response["X-Request-ID"] = request_id
         return response
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's. Behind our proxy it is what the proxy added last: the rest anybody can send."""
+    """Return the IP address of the client.
+
+    Behind our proxy it is the last address in X-Forwarded-For, which the proxy added. Clients can
+    send any addresses before it.
+    """
     address: str = request.META.get("REMOTE_ADDR", "")
     if settings.BEHIND_PROXY:
         forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-        return forwarded if _is_address(forwarded) else address
+        try:
+            ip_address(forwarded)
+        except ValueError:
+            return address
+        return forwarded
     return address
 
 
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _asker(request: HttpRequest) -> tuple[str, str]:
-    """A token's program, or whoever is signed in by now: both say how the ledger names them."""
-    asker: Any = getattr(request, "auth", None) or getattr(request, "user", None)
-    name: str = getattr(asker, "actor_name", "")
-    return (name, str(asker)) if name else ("", "")
+def _identify(request: HttpRequest) -> tuple[str, str]:
+    """Return the names of the token's program or of the person who is signed in by now."""
+    account: Any = getattr(request, "auth", None) or getattr(request, "user", None)
+    name: str = getattr(account, "actor_name", "")
+    return (name, str(account)) if name else ("", "")

@@ -1,18 +1,19 @@
-"""An entry that is recorded and not appended yet, and what is wrong where none can be."""
+"""Defines entries that are recorded and not appended yet, and the error of the ledger."""
 
 from dataclasses import dataclass
 
 
 class LedgerError(Exception):
-    """The ledger is used in a way that could lose or misplace an entry."""
+    """The ledger was used in a way that could lose or misplace an entry."""
 
 
-@dataclass(slots=True)  # not frozen: making one would take twice the time
+@dataclass(slots=True)  # not frozen, because creating one would take twice the time
 class NewEntry:
-    """Waits for its number, its predecessor and its time, which are empty in `facts`.
+    """An entry without the fields that it gets when it is appended; they are empty in `facts`.
 
-    Registered with `on_commit`, whose list Django prunes when a savepoint is rolled back; run
-    after the commit it does nothing.
+    These are `chain.LINKED`, and `event_id` if the ledger numbers the entry. The entry is
+    registered with `on_commit`, because Django removes it from that list if its savepoint is rolled
+    back. Called after the commit, it does nothing.
     """
 
     facts: dict[str, str | int]  # all fields of the line, which `chain.line` has accepted

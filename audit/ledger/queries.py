@@ -1,10 +1,10 @@
-"""What the ledger says, as plain values: for timelines, pages and reconciliation.
+"""Reads the ledger as plain values, for timelines, pages and reconciliation.
 
-Nobody outside `audit` sees its rows. A Recorded is read from the line itself,
-never from the columns beside it.
+Code outside of `audit` does not use the ledger's rows. A `Recorded` is read from the line itself,
+and not from the columns that repeat it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -16,12 +16,12 @@ from django.db.models import Count, Max, Q, QuerySet
 from audit.ledger.keyset import iter_pages
 from audit.models import Entry
 
-ROWS_PER_PAGE = 2_000  # rows that are asked for at a time
+ROWS_PER_PAGE = 2_000  # rows that one query reads
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One entry. `detail` is None where there is none, or none any more: then it is redacted."""
+    """One entry. `detail` is None if there is none; `is_redacted` says whether there was one."""
 
     seq: int
     hash: str
@@ -50,7 +50,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class LastState:
-    """The last entry that moved a subject."""
+    """The last entry that changed the state of a subject."""
 
     seq: int
     state: str
@@ -59,15 +59,15 @@ class LastState:
 
 @dataclass(frozen=True, slots=True)
 class EntrySearch:
-    """What is looked for. All that is given applies together; nothing given is the whole trail."""
+    """Criteria for entries, all of which apply. Without criteria it is the whole trail."""
 
     sites: Collection[str] = ()
     subjects: Collection[str] = ()
     doc_id: str = ""
     actor: str = ""
     event: str = ""
-    since: datetime | None = None  # recorded then or later
-    until: datetime | None = None  # recorded before
+    since: datetime | None = None  # recorded at this time or later
+    until: datetime | None = None  # recorded before this time
 
     def __bool__(self) -> bool:
         return self != EVERYTHING
@@ -75,69 +75,78 @@ class EntrySearch:
 
 EVERYTHING = EntrySearch()
 
-_SAME = [
+# Fields of the line that have the same name and type in `Recorded`.
+_COMMON_FIELDS = [
     "seq", "prev", "event_id", "event", "subject", "site", "doc_id", "sha256", "code",
     "correlation_id", "actor", "role", "reason_code", "software", "rules", "schema_version",
 ]  # fmt: skip
 
 
 def timeline(*subjects: str) -> list[Recorded]:
-    """All that is on record of these subjects, oldest first."""
+    """Return all entries of these subjects, oldest first."""
     return _recorded(Entry.objects.filter(subject__in=subjects).order_by("seq"))
 
 
 def entries_of_events(events: Collection[str], subjects: Collection[str]) -> list[Recorded]:
-    """What happened of these kinds to these subjects, oldest first."""
+    """Return the entries of these events about these subjects, oldest first."""
     rows = Entry.objects.filter(event__in=events, subject__in=subjects)
     return _recorded(rows.order_by("seq"))
 
 
 def entries_by_event_ids(event_ids: Collection[str]) -> list[Recorded]:
-    """The entries of these transitions, each `chain.event_id(subject, n)`, oldest first."""
+    """Return the entries with these IDs, each `chain.event_id(subject, n)`, oldest first."""
     return _recorded(Entry.objects.filter(event_id__in=event_ids).order_by("seq"))
 
 
 def entries_with_detail(subjects: Collection[str], key: str) -> list[Recorded]:
-    """Entries of these subjects whose detail has this key, oldest first."""
+    """Return the entries of these subjects whose detail has this key, oldest first."""
     rows = Entry.objects.filter(subject__in=subjects, detail__detail__contains=f'"{key}":')
     return [each for each in _recorded(rows.order_by("seq")) if key in (each.detail or {})]
 
 
 def entries_after(events: Collection[str], seq: int, limit: int) -> list[Recorded]:
-    """The next entries of these events after entry `seq`, at most `limit`, oldest first."""
+    """Return at most `limit` entries of these events after entry `seq`, oldest first."""
     rows = Entry.objects.filter(event__in=events, seq__gt=seq).order_by("seq")
     return _recorded(rows[:limit])
 
 
 def iter_subjects_of_events(events: Collection[str]) -> Iterator[str]:
-    """Every subject that has an entry of one of these events, once, streaming, in no order."""
+    """Yield each subject that has an entry of one of these events, once, in no order."""
     found = Entry.objects.filter(event__in=events).order_by()
     return found.values_list("subject", flat=True).distinct().iterator(ROWS_PER_PAGE)
 
 
 def document_entries(site: str, doc_id: str) -> list[Recorded]:
-    """All versions of one document (its identity is the pair), oldest first."""
+    """Return the entries of all versions of a document, oldest first.
+
+    A document is identified by its site and its `doc_id`.
+    """
     return _recorded(Entry.objects.filter(site=site, doc_id=doc_id).order_by("seq"))
 
 
 def find_entries(
     search: EntrySearch = EVERYTHING, *, before: int | None = None, limit: int = 200
 ) -> list[Recorded]:
-    """What fits, newest first, a page at a time: the next is `before` the last seq seen."""
-    return _recorded(_page(_fitting(search), before)[:limit])
+    """Return at most `limit` entries, newest first.
+
+    For the next page, pass the number of the last entry as `before`.
+    """
+    entries = _matching(search).order_by("-seq")
+    return _recorded((entries if before is None else entries.filter(seq__lt=before))[:limit])
 
 
 def count_entries(search: EntrySearch) -> int:
-    return _fitting(search).count()
+    """Return the number of entries that match."""
+    return _matching(search).count()
 
 
 def first_recorded_at() -> datetime | None:
-    """When the trail begins; None while it is empty."""
+    """Return the time of the first entry, or None while the trail is empty."""
     return Entry.objects.order_by("seq").values_list("recorded_at", flat=True).first()
 
 
 def has_entry(subject: str, event: str, actor: str, *, since: datetime) -> bool:
-    """Whether this is on record of the subject, by this actor, not before `since`."""
+    """Return whether this actor caused this event of the subject at `since` or later."""
     entries = Entry.objects.filter(subject=subject, event=event, actor=actor)
     return entries.filter(recorded_at__gte=since).exists()
 
@@ -149,33 +158,34 @@ def count_by_subject(subjects: Collection[str]) -> dict[str, int]:
 
 
 def last_entry() -> tuple[int, str] | None:
-    """Number and hash of the last entry; None before the first."""
+    """Return number and hash of the last entry, or None while the trail is empty."""
     return Entry.objects.order_by("-seq").values_list("seq", "hash").first()
 
 
 def sites_after(seq: int) -> set[str]:
-    """Sites of which anything was entered after entry `seq`."""
+    """Return the sites that have an entry after entry `seq`."""
     later = Entry.objects.filter(seq__gt=seq).exclude(site="").order_by()
     return set(later.values_list("site", flat=True).distinct())
 
 
 def iter_subjects(prefix: str, *, since: int = 0) -> Iterator[str]:
-    """Every subject that begins so and had a state after entry `since`, streaming, in no order.
+    """Yield the subjects with this prefix that got a state after entry `since`, in no order.
 
-    Of all, each once; after an entry, once for each new state.
+    Without `since`, each subject comes once. Otherwise it comes once for each new state.
     """
     if since == 0:
-        moves = _moves(Q(subject__startswith=prefix))
-        return moves.values_list("subject", flat=True).distinct().iterator(ROWS_PER_PAGE)
-    # Asked for subjects, both databases look through all there are. In the order of entries they
-    # begin with the first new one.
-    new = iter_pages(_moves(Q()).values_list("seq", "subject"), "seq", since, ROWS_PER_PAGE)
+        changes = _state_changes(Q(subject__startswith=prefix))
+        return changes.values_list("subject", flat=True).distinct().iterator(ROWS_PER_PAGE)
+    # A query for subjects would read the whole index on both databases. In the order of entries,
+    # they begin with the first new one.
+    changes = _state_changes(Q()).values_list("seq", "subject")
+    new = iter_pages(changes, "seq", since, ROWS_PER_PAGE)
     return (subject for _, subject in chain.from_iterable(new) if subject.startswith(prefix))
 
 
 def last_states(subjects: Sequence[str]) -> dict[str, LastState]:
-    """What state each of these subjects came to last; those without an entry are left out."""
-    last = _moves(Q(subject__in=subjects)).values("subject").annotate(last=Max("seq"))
+    """Return the last state of each of these subjects that has one."""
+    last = _state_changes(Q(subject__in=subjects)).values("subject").annotate(last=Max("seq"))
     rows = Entry.objects.filter(seq__in=last.values("last")).order_by()
     found = rows.values_list("subject", "seq", "to_state", "body")
     return {
@@ -184,8 +194,8 @@ def last_states(subjects: Sequence[str]) -> dict[str, LastState]:
     }
 
 
-def _fitting(search: EntrySearch) -> "QuerySet[Entry]":
-    wanted: dict[str, Any] = {
+def _matching(search: EntrySearch) -> "QuerySet[Entry]":
+    criteria: dict[str, Any] = {
         "site__in": search.sites,
         "subject__in": search.subjects,
         "doc_id": search.doc_id,
@@ -194,33 +204,28 @@ def _fitting(search: EntrySearch) -> "QuerySet[Entry]":
         "recorded_at__gte": search.since,
         "recorded_at__lt": search.until,
     }
-    return Entry.objects.filter(**{name: value for name, value in wanted.items() if value})
+    return Entry.objects.filter(**{name: value for name, value in criteria.items() if value})
 
 
-def _moves(which: Q) -> "QuerySet[Entry]":
-    # A look at a document is an entry too, but only one with `to` says what state it is in.
+def _state_changes(which: Q) -> "QuerySet[Entry]":
+    """Return the entries that state a new state. A view of a document, for example, does not."""
     return Entry.objects.filter(which).exclude(to_state="").order_by()
 
 
-def _page(entries: "QuerySet[Entry]", before: int | None) -> "QuerySet[Entry]":
-    return (entries if before is None else entries.filter(seq__lt=before)).order_by("-seq")
-
-
 def _recorded(entries: "QuerySet[Entry]") -> list[Recorded]:
-    rows: Iterable[tuple[str, str, str | None]]
-    rows = entries.values_list("hash", "body", "detail__detail")
-    return [_from_line(*row) for row in rows]
-
-
-def _from_line(hash_: str, body: str, detail: str | None) -> Recorded:
-    fields = orjson.loads(body)
-    return Recorded(
-        hash=hash_,
-        from_state=fields["from"],
-        to_state=fields["to"],
-        occurred_at=datetime.fromisoformat(fields["occurred_at"]),
-        recorded_at=datetime.fromisoformat(fields["recorded_at"]),
-        detail=orjson.loads(detail) if detail is not None else None,
-        is_redacted=detail is None and fields["detail_commit"] != "",
-        **{name: fields[name] for name in _SAME},
-    )
+    """Read the lines of these entries, and their details."""
+    found = []
+    for hash_, body, detail in entries.values_list("hash", "body", "detail__detail"):
+        fields = orjson.loads(body)
+        recorded = Recorded(
+            hash=hash_,
+            from_state=fields["from"],
+            to_state=fields["to"],
+            occurred_at=datetime.fromisoformat(fields["occurred_at"]),
+            recorded_at=datetime.fromisoformat(fields["recorded_at"]),
+            detail=orjson.loads(detail) if detail is not None else None,
+            is_redacted=detail is None and fields["detail_commit"] != "",
+            **{name: fields[name] for name in _COMMON_FIELDS},
+        )
+        found.append(recorded)
+    return found

@@ -1,8 +1,8 @@
-"""Personal data out of the ledger, on record: the detail goes, the chain stays whole (R38).
+"""Redacts the detail of an entry, on record. The chain stays valid (R38).
 
-ICH E6(R3) 4.2.2(b) allows it "in rare circumstances", logged and justified. The entry that says
-so is appended first, and the detail is deleted after it in the same transaction, under the
-chain's lock: the triggers let no detail go without its entry, and there is no moment between.
+ICH E6(R3) 4.2.2(b) allows it "in rare circumstances", logged and justified. The entry of the
+redaction is appended first, and the detail is deleted after it in the same transaction, under the
+chain's lock: the triggers delete no detail without that entry.
 """
 
 from django.db import connection
@@ -14,20 +14,21 @@ from audit.models import Entry
 
 
 class RedactionError(Exception):
-    """Nothing was taken out; the message says why."""
+    """Nothing was redacted. The message says why."""
 
 
 def redact_entry(seq: int, *, reason: str, by: Actor, authorised_by: str) -> None:
-    """Take out the detail of entry `seq`. Raises NotRedacted where there is none to take out.
+    """Redact the detail of entry `seq`. Joins an open ledger().
 
-    `authorised_by` names who answers for it, as the ledger names people. Joins an open ledger().
+    `authorised_by` is the actor name of the person who is responsible. Raises RedactionError if
+    there is no detail to redact.
     """
     with ledger():
         entry = Entry.objects.filter(pk=seq).select_related("detail").first()
         if entry is None:
             raise RedactionError(f"there is no entry {seq}")
-        if before := find_redaction(seq):
-            raise RedactionError(f"entry {before.pk} took out the detail of entry {seq} already")
+        if earlier := find_redaction(seq):
+            raise RedactionError(f"entry {earlier.pk} took out the detail of entry {seq} already")
         if not hasattr(entry, "detail"):
             raise RedactionError(f"entry {seq} has no detail")
         record(
@@ -38,11 +39,11 @@ def redact_entry(seq: int, *, reason: str, by: Actor, authorised_by: str) -> Non
             site=entry.site,
             detail={"reason": reason, "authorised_by": authorised_by},
         )
-        run_after_append(lambda: _delete(seq))
+        run_after_append(lambda: _delete_detail(seq))
 
 
 def find_redaction(seq: int) -> Entry | None:
-    """The entry that says that the detail of entry `seq` was taken out."""
+    """Return the entry of the redaction of entry `seq`, or None if it was not redacted."""
     return Entry.objects.filter(subject=_subject(seq), event=REDACTED).first()
 
 
@@ -50,7 +51,7 @@ def _subject(seq: int) -> str:
     return f"entry:{seq}"
 
 
-def _delete(seq: int) -> None:
+def _delete_detail(seq: int) -> None:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT audit_redact(%s)", [seq])

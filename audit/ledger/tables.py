@@ -1,8 +1,8 @@
-"""The ledger's tables, and the door to those that hold no entries.
+"""Inserts rows into the ledger's tables.
 
-`audit.signing.checkpoints` comes here with checkpoints, `audit.signing.anchors` with receipts;
-entries and their details are `audit.ledger.append`'s. Nothing else inserts: not the ORM, not its
-bulk_create().
+Only three modules call it: `audit.ledger.append` for entries and details,
+`audit.signing.checkpoints` for checkpoints, and `audit.signing.anchors` for receipts. Nothing else
+inserts there, also not the ORM and its bulk_create().
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from django.db import connection
 Table = tuple[str, tuple[str, ...]]
 Rows = Sequence[tuple[Any, ...]]
 
-# The columns of audit_entry, and the field of the line that each one copies.
+# The columns of audit_entry, each with the field of the line that it copies.
 COLUMNS: Mapping[str, str] = {
     "seq": "seq",
     "prev": "prev",
@@ -43,23 +43,26 @@ RECEIPT: Table = (
 
 
 def insert(table: Table, rows: Rows) -> None:
-    """In the caller's transaction. Raises IntegrityError for what the guards refuse."""
+    """Insert rows in the caller's transaction.
+
+    Raises IntegrityError if a trigger or a constraint refuses one.
+    """
     name, columns = table
-    mark = "?" if connection.vendor == "sqlite" else "%s"
-    marks = ", ".join([mark] * len(columns))
-    # The driver's own cursor: what Django does around it costs as much as five rows.
+    placeholder = "?" if connection.vendor == "sqlite" else "%s"
+    placeholders = ", ".join([placeholder] * len(columns))
+    # The driver's own cursor is used because Django's costs as much as five rows.
     with connection.wrap_database_errors, closing(connection.connection.cursor()) as cursor:
         cursor.executemany(
-            f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({marks})",  # noqa: S608 - constants
+            f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({placeholders})",  # noqa: S608 - constants
             rows,
         )
 
 
 def copy(table: Table, rows: Rows) -> None:
-    """The same on PostgreSQL, for many: in COPY's text format, an eighth of executemany()'s time.
+    """Insert many rows on PostgreSQL with COPY, which takes an eighth of the time of `insert`.
 
-    No value has a tab or an end of line: `audit.ledger.chain` refuses them in fields, and JSON
-    escapes them. PostgreSQL would find too many columns.
+    In COPY's text format no value may contain a tab or a line feed. None does: `audit.ledger.chain`
+    refuses them in fields, and JSON escapes them. PostgreSQL would report too many columns.
     """
     name, columns = table
     lines = "\n".join([f"{row[0]}\t" + "\t".join(row[1:]) for row in rows] + [""])

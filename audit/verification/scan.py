@@ -101,7 +101,7 @@ class Scan:
 
     def _look(self, rows: Sequence[Row]) -> None:
         seqs, texts, hashes, salts, details, *columns = zip(*rows, strict=True)
-        fields = self._walk.look(seqs, texts, hashes)
+        fields = self._walk.check(seqs, texts, hashes)
         for (why, name), copies in zip(_DIFFER.items(), columns, strict=True):
             expect_each(seqs, why, fields[name], copies)
         commits = fields["detail_commit"]
@@ -122,7 +122,7 @@ class Scan:
                 yield from heads.meet(hash_)
                 self._signed = (seq, hash_) if heads.met == seq else self._signed
             self.holds = seq, hash_
-        self._walk.go(*self.holds)
+        self._walk.advance(*self.holds)
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from sites.models import TokenScope
 from tests.api.conftest import Program, make_token
 from tests.api.test_problems import check_problem
 from tests.audit.signers import Notary
-from tests.audit.support import guards_down, sql, write_many
+from tests.audit.support import sql, triggers_removed, write_many
 from tests.factories import make_batch, make_user
 from tests.web.scenes import FILED, make_packet
 
@@ -100,7 +100,7 @@ def test_the_verdict_metric_is_the_exit_code_of_verify_audit(client, db, monkeyp
     notary.sign()
     runs.run_check(Mode.FULL, asked_by="system:tests")
     assert verdict() == (0, 3)
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_entry SET site = 'other' WHERE seq = 2")
         runs.run_check(Mode.FULL, asked_by="system:tests")
         sql("UPDATE audit_entry SET site = '' WHERE seq = 2")

@@ -8,7 +8,7 @@ from audit.ledger.merkle_tree import Frontier, hash_leaf
 from audit.models import Entry
 from audit.signing import anchors, keys, signed_note
 from audit.signing.places.port import AnchoredNote, AnchorProof
-from tests.audit.support import guards_down, sql
+from tests.audit.support import sql, triggers_removed
 
 TRAIL = "siteledger"
 
@@ -84,7 +84,7 @@ def read_back(after=0):
 
 def relink(seq, old, new):
     """Edit one entry and renew its hash and every later one, as the owner of the tables could."""
-    with guards_down():
+    with triggers_removed():
         prev = ""
         for entry in Entry.objects.filter(seq__gte=seq).order_by("seq"):
             body, site = entry.body, entry.site
@@ -102,7 +102,7 @@ def relink(seq, old, new):
 
 def cut_off(after):
     """The end of the trail goes, and what was signed of it, as the owner of the tables could."""
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id > %s", after)
         sql("DELETE FROM audit_receipt WHERE checkpoint_id > %s", after)
         sql("DELETE FROM audit_checkpoint WHERE size > %s", after)
@@ -111,5 +111,5 @@ def cut_off(after):
 
 def forget_checks():
     """What the checks themselves had noted goes as well."""
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_checkrun")

@@ -1,4 +1,4 @@
-"""What tests of the ledger share: entries to write, guards to take down, the flush of tests."""
+"""Helpers of the ledger's tests: entries to write, triggers to remove, a role of the database."""
 
 import threading
 from contextlib import contextmanager
@@ -16,32 +16,32 @@ APPLICATION = "siteledger_application"
 def write(
     n=0, *, subject="document:1", event="document.archived", actor="system:worker", role="", **facts
 ):
-    """One entry in a ledger block of its own."""
+    """Record one entry in a ledger block of its own."""
     with ledger():
         record(event, subject=subject, n=n, by=Actor(actor, role), **facts)
 
 
 def write_many(count, *, subject="document:1", **facts):
-    """Entries 0 to count - 1 of a subject, in one ledger block."""
+    """Record entries 0 to count - 1 of a subject in one ledger block."""
     with ledger():
         for n in range(count):
             record("document.archived", subject=subject, n=n, by=Actor("system:worker"), **facts)
 
 
 @contextmanager
-def guards_down():
-    """What the owner of the tables can do, and the application cannot."""
-    settle()
+def triggers_removed():
+    """Remove the triggers meanwhile, as the owner of the tables can and the application cannot."""
+    check_deferred_constraints()
     append_only.remove_triggers(connection)
     try:
         yield
     finally:
-        settle()
+        check_deferred_constraints()
         append_only.install_triggers(connection)
 
 
-def settle():
-    """Have deferred foreign keys checked now: PostgreSQL alters no table while they wait."""
+def check_deferred_constraints():
+    """Check deferred foreign keys now: PostgreSQL alters no table while they are pending."""
     connection.check_constraints()
 
 
@@ -53,10 +53,10 @@ def sql(statement, *values):
 
 @pytest.fixture
 def application_role(transactional_db):
-    """Everything is done by a role with no more rights than it is given. Yields its owner's name.
+    """Connect as a role with the application's rights only. Yields the settings of the owner.
 
-    A login of its own, on every connection that is opened meanwhile; not SET ROLE, which a session
-    can take back.
+    The role has its own login, which all connections use that are opened meanwhile. SET ROLE would
+    not do, because a session can undo it.
     """
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has no roles")
@@ -78,23 +78,22 @@ def _sign_in(changes):
 
 @pytest.fixture(autouse=True)
 def nothing_follows_the_append(monkeypatch):
-    """Whatever a test does: while the chain's lock is held, nothing else is done but a redaction.
+    """Fail a test if a statement follows the append in its transaction, except for a redaction.
 
-    To be imported by `tests/conftest.py`. In the main process; in all of its threads.
+    `tests/conftest.py` imports it. It watches all threads of the main process.
     """
-    extend = append.append_entries
+    append_entries, sort_hooks = append.append_entries, log._sort_hooks
+    block_of_thread = threading.local()
 
-    sort_hooks, here = log._sorted_out, threading.local()
-
-    def sort_and_note(hooks):
+    def sort_and_remember(hooks):
         found = sort_hooks(hooks)
-        here.acts = bool(found[1])  # registered by `run_after_append`
+        block_of_thread.has_functions = bool(found[1])  # registered by `run_after_append`
         return found
 
-    def extend_and_watch(pending):
+    def append_and_watch(pending):
         block = connection.atomic_blocks[-1]
-        extend(pending)
-        if here.acts:
+        append_entries(pending)
+        if block_of_thread.has_functions:
             return
 
         def watch(execute, statement, *rest):
@@ -104,5 +103,5 @@ def nothing_follows_the_append(monkeypatch):
 
         connection.execute_wrappers.append(watch)
 
-    monkeypatch.setattr(log, "_sorted_out", sort_and_note)
-    monkeypatch.setattr(append, "append_entries", extend_and_watch)
+    monkeypatch.setattr(log, "_sort_hooks", sort_and_remember)
+    monkeypatch.setattr(append, "append_entries", append_and_watch)

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 from audit.ledger import queries
 from tests.audit.export.support import KEY, inspect, publish, sign, write_ways
-from tests.audit.support import guards_down, sql
+from tests.audit.support import sql, triggers_removed
 from tests.factories import make_site
 
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_exported_is_refused_in_words(trail, tmp_path, choice, sa
 
 
 def test_a_ledger_that_does_not_hold_is_named_and_not_exported(trail, tmp_path):
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_entry SET body = REPLACE(body, 'CV-1', 'CV-7') WHERE seq = 2")
     with pytest.raises(CommandError, match=r"does not hold: entry 2: .* Nothing was exported"):
         call_command("export_audit", str(tmp_path / "export"))
@@ -100,7 +100,7 @@ def test_an_export_without_a_key_says_what_to_do(trail, settings, tmp_path):
 
 def test_new_entries_that_do_not_hold_are_named_when_they_are_to_be_signed(trail, tmp_path):
     write_ways(4)
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_entry SET body = REPLACE(body, 'CV-4', 'CV-7') WHERE seq = 11")
     with pytest.raises(CommandError, match=r"does not hold: entry 11: .* Nothing was exported"):
         call_command("export_audit", str(tmp_path / "export"))

@@ -18,7 +18,7 @@ from audit.ledger.redaction import redact_entry
 from ingestion.certified_copies import certification
 from ingestion.storage.archive import get_archive
 from tests.audit.export.support import KEY, exported, publish, sign
-from tests.audit.support import guards_down, sql
+from tests.audit.support import sql, triggers_removed
 from tests.docs.pages import ROOT, find_blocks
 from tests.factories import make_user
 from tests.web.scenes import (
@@ -300,7 +300,7 @@ def test_a_changed_trail_is_not_sent_as_the_trail_of_the_document(signed_in, doc
     signed_in.post(page_of(document), given())
     signed = certified(document)[0].seq
     first = queries.timeline(document.subject)[0].seq
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_entry SET body = body || ' ' WHERE seq = %s", first)
     answer = signed_in.get(f"{page_of(document)}{signed}/")
     assert answer.status_code == 503
@@ -308,7 +308,7 @@ def test_a_changed_trail_is_not_sent_as_the_trail_of_the_document(signed_in, doc
         f"Entry {first} of the document&#x27;s audit trail has been changed."
         in answer.content.decode()
     )
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_entry SET body = rtrim(body) WHERE seq = %s", first)
 
 

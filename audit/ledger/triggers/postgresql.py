@@ -1,10 +1,10 @@
-"""PostgreSQL's triggers and the functions that they call; and the acts of the tables' owner."""
+"""Defines PostgreSQL's triggers, their functions, and the functions that delete as the owner."""
 
 from audit.ledger.append_postgresql import APPEND
 from audit.ledger.chain import REDACTED
 from audit.ledger.triggers import TABLES
 
-# restrict_violation becomes Django's IntegrityError, the class that SQLite's ABORT gives too.
+# restrict_violation becomes Django's IntegrityError, like SQLite's ABORT.
 _REFUSAL = """
 BEGIN
   RAISE EXCEPTION 'the audit trail is append-only: % on % refused', TG_OP, TG_TABLE_NAME
@@ -41,10 +41,10 @@ BEGIN
   END IF;
   RETURN OLD;
 END """  # noqa: S608 - the same
-# After the insert, which waits for a redaction that is under way: then its entry is seen, unless
-# the snapshot is older. Once for all rows of a statement, for the chain's lock is held meanwhile.
-# By event_id (a redaction is event 0 of its subject: `chain.event_id`): whatever statistics say,
-# the planner looks into a unique index.
+# This trigger fires after the insert, which waits for a redaction in progress. So it sees the entry
+# of the redaction, unless the snapshot is older. It fires once for all rows of a statement, because
+# the chain's lock is held meanwhile. It searches by event_id (a redaction has number 0 of its
+# subject: `chain.event_id`), because the planner uses a unique index whatever the statistics are.
 _STAYS_OUT = f"""
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed'
@@ -74,25 +74,25 @@ FUNCTIONS = {
     "audit_stays_out": _STAYS_OUT,
     "audit_outlived": _OUTLIVED,
 }
-# What links entries, as `audit.ledger.append_postgresql` calls it. It may be there while others
-# append.
+# The function that links entries, which `audit.ledger.append_postgresql` calls. It is replaced and
+# not dropped, because other sessions may append meanwhile.
 APPEND_FUNCTION = f"""CREATE OR REPLACE FUNCTION
 {{schema}}.audit_append(trail text, entries text, details text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog AS $act${APPEND}$act$"""
-# They run with the rights of the owner of the tables, and meet the triggers like everybody: the
-# application's role deletes nothing itself. Name, its one argument, and what it does.
-ACTS = (
+# These functions run with the rights of the owner of the tables, and the triggers check them as
+# well: the application's role itself may not delete. Each has a name, one argument and a statement.
+OWNER_FUNCTIONS = (
     ("audit_redact", "seq bigint", "DELETE FROM {schema}.audit_entrydetail WHERE entry_id = seq"),
     ("audit_forget", "gone bigint[]", "DELETE FROM {schema}.audit_checkrun WHERE id = ANY (gone)"),
 )
 
-# Per statement, so that TRUNCATE, upserts and deletes of zero rows are refused as well.
+# For each statement, so that TRUNCATE, upserts and deletes of zero rows are refused as well.
 _STATEMENT = "BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT"
 _BUT_DELETE = "BEFORE UPDATE OR TRUNCATE ON {table} FOR EACH STATEMENT"
 _BEFORE_INSERT = "BEFORE INSERT ON {table} FOR EACH ROW"
 _AFTER_INSERT = "AFTER INSERT ON {table} REFERENCING NEW TABLE AS added FOR EACH STATEMENT"
 _BEFORE_DELETE = "BEFORE DELETE ON {table} FOR EACH ROW"
-# Name -> (table, what pg_trigger.tgtype says, clause, function).
+# Name -> (table, value of pg_trigger.tgtype, clause, function).
 TRIGGERS = {f"{table}_append_only": (table, 58, _STATEMENT, "audit_refuse") for table in TABLES} | {
     "audit_entrydetail_append_only": ("audit_entrydetail", 50, _BUT_DELETE, "audit_refuse"),
     "audit_entrydetail_on_record": ("audit_entrydetail", 11, _BEFORE_DELETE, "audit_redacted"),

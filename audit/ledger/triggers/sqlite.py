@@ -1,4 +1,4 @@
-"""SQLite's: name -> (table, statement, which SQLite keeps verbatim)."""
+"""Defines SQLite's triggers: name -> (table, statement). SQLite stores the statement verbatim."""
 
 from collections.abc import Mapping
 
@@ -8,13 +8,13 @@ from audit.ledger.triggers import TABLES
 _REFUSE = """CREATE TRIGGER {table}_no_{verb} BEFORE {verb} ON {table}
 BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only: {verb} on {table} refused'); END"""
 
-# INSERT OR REPLACE removes a row without firing DELETE triggers: these stop it.
+# INSERT OR REPLACE removes a row without firing DELETE triggers. These triggers prevent that.
 _SQLITE_LINK = f"""CREATE TRIGGER audit_entry_link BEFORE INSERT ON audit_entry
 BEGIN SELECT RAISE(ABORT, 'the audit trail: an entry that does not extend the chain')
 WHERE NEW.seq IS NOT COALESCE((SELECT MAX(seq) FROM audit_entry), 0) + 1
 OR NEW.prev IS NOT COALESCE((SELECT hash FROM audit_entry ORDER BY seq DESC LIMIT 1), '{GENESIS}');
 END"""  # noqa: S608 - built from constants
-# What was taken out stays out: with the same salt it would fit its line again.
+# A redacted detail must not come back: with the same salt it would fit its line again.
 _SQLITE_ONCE = f"""CREATE TRIGGER audit_entrydetail_once BEFORE INSERT ON audit_entrydetail
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this entry has its detail, or had it')
 WHERE EXISTS (SELECT 1 FROM audit_entrydetail WHERE entry_id = NEW.entry_id)
@@ -32,7 +32,8 @@ _SQLITE_NEW = """CREATE TRIGGER audit_receipt_new BEFORE INSERT ON audit_receipt
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this receipt is there')
 WHERE EXISTS (SELECT 1 FROM audit_receipt WHERE id = NEW.id OR (checkpoint_id = NEW.checkpoint_id
 AND anchor = NEW.anchor AND place = NEW.place)); END"""
-# A fault stays; so does the newest check of each mode and result: the next one goes on from there.
+# A check that found a fault stays, and so does the newest check of each mode and result, because
+# the next check begins where it ended.
 _SQLITE_OUTLIVED = """CREATE TRIGGER audit_checkrun_no_DELETE BEFORE DELETE ON audit_checkrun
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this check found something, or is the last of its kind')
 WHERE OLD.result NOT IN ('intact', 'unanchored') OR NOT EXISTS (SELECT 1 FROM audit_checkrun

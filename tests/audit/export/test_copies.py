@@ -13,7 +13,7 @@ from audit.ledger import chain
 from audit.ledger.actors import Actor, add_process
 from audit.ledger.log import ledger, record
 from tests.audit.export.support import exported, sign, write_ways
-from tests.audit.support import guards_down, sql, write
+from tests.audit.support import sql, triggers_removed, write
 
 
 def rows_of(package):
@@ -167,7 +167,7 @@ def test_what_the_font_lacks_is_named_and_markup_is_only_text(db, anchors, tmp_p
 @pytest.mark.requirement("R38")
 def test_the_report_says_which_detail_was_taken_out(trail, tmp_path):
     write(subject="entry:5", event="ledger.detail_redacted", detail={"reason": "a name"})
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 5")
     sign()
     printed = text_of(exported(tmp_path / "export"))

@@ -27,7 +27,7 @@ from tests.audit.export.support import (
     write_ways,
 )
 from tests.audit.ledger.test_merkle_tree import hashes_of
-from tests.audit.support import guards_down, sql, write
+from tests.audit.support import sql, triggers_removed, write
 
 
 def files_of(folder):
@@ -217,14 +217,14 @@ def test_without_a_published_key_nothing_is_exported(trail, settings, tmp_path):
     ],
 )
 def test_a_ledger_that_does_not_hold_is_not_exported(trail, tmp_path, damage, told):
-    with guards_down():
+    with triggers_removed():
         sql(damage)
     with pytest.raises(BrokenChain, match=told):
         exported(tmp_path / "export")
 
 
 def test_a_trail_shorter_than_its_checkpoint_is_not_exported(trail, tmp_path):
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id > 10")
         sql("DELETE FROM audit_entry WHERE seq > 10")
     with pytest.raises(BrokenChain, match="the entries after it are missing"):
@@ -234,7 +234,7 @@ def test_a_trail_shorter_than_its_checkpoint_is_not_exported(trail, tmp_path):
 @pytest.mark.requirement("R38")
 def test_a_detail_taken_out_later_asks_for_a_later_checkpoint(trail, tmp_path):
     write(subject="entry:5", event="ledger.detail_redacted", detail={"reason": "a name"})
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 5")
     with pytest.raises(ExportRefused, match=r"of entry 5 was taken out .* by entry 13: sign a"):
         exported(tmp_path / "export")

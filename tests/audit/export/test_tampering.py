@@ -22,7 +22,7 @@ from tests.audit.export.support import (
     sign,
     write_ways,
 )
-from tests.audit.support import guards_down, sql, write
+from tests.audit.support import sql, triggers_removed, write
 
 KNOWN = ["--vkey", KEY.verifier.text]
 FORMAT = "siteledger-audit-export/2"
@@ -496,7 +496,7 @@ def redact(seq, *, on_record=True):
     if on_record:
         reason = {"reason": "a person's name"}
         write(subject=f"entry:{seq}", event="ledger.detail_redacted", detail=reason)
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = %s", seq)
 
 

@@ -20,7 +20,7 @@ from audit.models import (
     Receipt,
 )
 from audit.verification import runs, verify
-from tests.audit.support import settle, sql, write, write_many
+from tests.audit.support import check_deferred_constraints, sql, write, write_many
 
 sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="a statement of SQLite")
 postgresql_only = pytest.mark.skipif(
@@ -104,7 +104,7 @@ def test_the_database_refuses_to_change_a_review(written):
 @postgresql_only
 @pytest.mark.parametrize("table", TABLES)
 def test_truncate_is_refused(written, table):
-    settle()
+    check_deferred_constraints()
     attack(f"TRUNCATE {table} CASCADE")
 
 

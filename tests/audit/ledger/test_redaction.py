@@ -13,7 +13,7 @@ from audit.ledger.actors import Actor, add_process
 from audit.ledger.log import ledger, record, run_after_append
 from audit.ledger.redaction import RedactionError, redact_entry
 from audit.models import Entry, EntryDetail
-from tests.audit.support import settle, sql, write
+from tests.audit.support import check_deferred_constraints, sql, write
 from tests.factories import make_user
 
 WHY = "A patient's name was typed into the reason."
@@ -212,7 +212,7 @@ def test_it_is_done_once_and_only_where_there_is_a_detail(entry):
 @postgresql_only
 @pytest.mark.requirement("R38")
 def test_a_role_that_may_only_read_and_insert_takes_out_on_record_and_not_otherwise(entry):
-    settle()
+    check_deferred_constraints()
     sql("CREATE ROLE ledger_keeper")
     sql("GRANT SELECT, INSERT ON audit_entry, audit_entrydetail TO ledger_keeper")
     sql("SET LOCAL ROLE ledger_keeper")

@@ -16,7 +16,7 @@ from audit.signing import (
 )
 from tests.audit.buckets import free_port
 from tests.audit.signers import read_back
-from tests.audit.support import guards_down, sql, write
+from tests.audit.support import sql, triggers_removed, write
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_checkpoint_reaches_every_anchor_and_each_gives_a_receipt(signed, buck
 @pytest.mark.requirement("R05")
 def test_an_end_that_was_cut_off_with_its_checkpoints_is_still_held_elsewhere(signed, bucket):
     anchors.anchor_due()
-    with guards_down():
+    with triggers_removed():
         for table in ("audit_receipt", "audit_checkpoint", "audit_entrydetail", "audit_entry"):
             sql(f"DELETE FROM {table}")  # noqa: S608 - our own tables
     assert checkpoints.latest_checkpoint() is None
@@ -197,7 +197,7 @@ def test_the_command_fails_when_an_anchor_is_away(key, bucket_away):
 
 @pytest.mark.requirement("R05")
 def test_the_command_does_not_sign_a_broken_ledger(signed):
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 1")
     with pytest.raises(CommandError, match="the last of them is gone"):
         run()

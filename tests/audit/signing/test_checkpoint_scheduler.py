@@ -24,7 +24,7 @@ from audit.signing.checkpoint_scheduler import (
 from audit.signing.places.port import AnchorError
 from audit.verification.ledger_status import status_figures
 from tests.audit.buckets import free_port
-from tests.audit.support import guards_down, sql, write
+from tests.audit.support import sql, triggers_removed, write
 
 
 class FakeTime:
@@ -108,7 +108,7 @@ def test_what_was_not_taken_is_tried_again(scheduler, world, settings):
 def test_a_broken_ledger_is_not_signed_and_said_so_once_a_minute(scheduler, world, caplog):
     write(0)
     write(1)
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_entry SET body = replace(body, 'worker', 'forger') WHERE seq = 2")
     for _ in range(3):
         scheduler.run_if_due()
@@ -207,7 +207,7 @@ def test_a_ledger_without_a_key_says_so(db):
 
 @pytest.mark.requirement("R05")
 def test_a_cut_end_is_told(scheduler):
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail")
         sql("DELETE FROM audit_entry")
     assert "the last of them is gone" in status_figures()["ledger_problems"][0]

@@ -17,7 +17,7 @@ from audit.models import AppendOnly, Checkpoint, Entry
 from audit.signing import checkpoints, keys, signed_note
 from audit.signing.keys import KeyProblem
 from tests.audit.ledger.test_merkle_tree import hashes_of
-from tests.audit.support import guards_down, settle, sql, write, write_many
+from tests.audit.support import check_deferred_constraints, sql, triggers_removed, write, write_many
 
 
 def root_of(size):
@@ -141,7 +141,7 @@ def signed(key):
 
 @pytest.mark.requirement("R05")
 def test_an_end_that_was_cut_off_shows_against_the_checkpoint(signed):
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 7")
     assert "the last of them is gone" in checkpoints.find_fault()
     with pytest.raises(BrokenChain, match="10 entries were signed"):
@@ -150,7 +150,7 @@ def test_an_end_that_was_cut_off_shows_against_the_checkpoint(signed):
 
 @pytest.mark.requirement("R05")
 def test_new_entries_after_a_cut_end_are_not_signed(signed):
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 7")
     write_many(5, subject="document:2")
     with pytest.raises(BrokenChain, match="another content"):
@@ -162,7 +162,7 @@ def test_new_entries_after_a_cut_end_are_not_signed(signed):
 @pytest.mark.parametrize("column", ["body", "hash", "prev"])
 def test_new_entries_that_were_changed_are_not_signed(signed, column):
     write_many(5, subject="document:2")
-    with guards_down():
+    with triggers_removed():
         # One hash in sixty has no "a" in it: the first character goes to the end.
         turned = f"substr({column}, 2) || substr({column}, 1, 1)"
         changed = "replace(body, 'a', 'b')" if column == "body" else turned
@@ -178,7 +178,7 @@ def test_new_entries_that_were_changed_are_not_signed(signed, column):
 
 def test_a_new_entry_that_is_missing_is_named(signed):
     write_many(5, subject="document:2")
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq = 13")
     with pytest.raises(BrokenChain, match="gap"):
         checkpoints.sign_all()
@@ -211,7 +211,7 @@ def test_a_refusal_with_no_other_host_in_it_is_not_passed_over(key, monkeypatch)
     monkeypatch.setattr(tables, "insert", refuse)
     with pytest.raises(DatabaseError):
         checkpoints.sign_all()
-    settle()
+    check_deferred_constraints()
 
 
 def test_threads_that_sign_at_once_make_one_chain_of_checkpoints(transactional_db, key):

@@ -16,7 +16,7 @@ from tests.audit.signers import (
     forget_checks,
     relink,
 )
-from tests.audit.support import guards_down, sql, write, write_many
+from tests.audit.support import sql, triggers_removed, write, write_many
 
 pytestmark = pytest.mark.requirement("R05")
 EDIT = "UPDATE audit_entry SET body = replace(body, 'DE-014', 'DE-015') WHERE seq = %s"
@@ -56,7 +56,7 @@ def test_an_edit_with_everything_relinked_has_another_root(notary):
 
 
 def test_the_chain_alone_is_fooled_by_relinking(notary):
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_receipt")
         sql("DELETE FROM audit_checkpoint")
     relink(15, "DE-014", "DE-015")
@@ -64,7 +64,7 @@ def test_the_chain_alone_is_fooled_by_relinking(notary):
 
 
 def test_relinked_and_without_its_checkpoints_it_differs_from_what_is_held_elsewhere(notary):
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_receipt")
         sql("DELETE FROM audit_checkpoint")
     relink(15, "DE-014", "DE-015")
@@ -106,7 +106,7 @@ def test_a_checkpoint_that_replaced_the_one_held_elsewhere_does_not_hide_where_t
 
 
 def test_a_cut_that_leaves_the_checkpoints_is_shorter_than_they_say(notary):
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id > 28")
         sql("DELETE FROM audit_entry WHERE seq > 28")
     bad = verify.verify_ledger(with_anchors=False).first_bad
@@ -115,7 +115,7 @@ def test_a_cut_that_leaves_the_checkpoints_is_shorter_than_they_say(notary):
 
 def test_a_check_remembers_how_long_the_trail_was(notary):
     check()
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 33")
     said = check(with_anchors=False).problems[0]
     assert said.endswith("entry 35 is gone.")
@@ -139,7 +139,7 @@ def test_a_rewritten_end_is_not_what_the_last_check_came_to(notary):
     ],
 )
 def test_an_edited_checkpoint_is_not_what_was_signed(notary, change, said):
-    with guards_down():
+    with triggers_removed():
         sql(f"UPDATE audit_checkpoint SET {change} WHERE size = 20")  # noqa: S608 - constants
     verdict = verify.verify_ledger(with_anchors=False)
     assert verdict.first_bad is None
@@ -215,7 +215,7 @@ def test_an_incremental_check_reads_from_the_last_checkpoint_that_was_checked(no
 
 def test_an_incremental_check_finds_a_change_in_the_tail_at_once(notary):
     check()
-    with guards_down():
+    with triggers_removed():
         sql(EDIT, 34)
     assert check().first_bad.seq == 34
     assert check().first_bad.seq == 34  # and again, until somebody has looked
@@ -223,7 +223,7 @@ def test_an_incremental_check_finds_a_change_in_the_tail_at_once(notary):
 
 def test_it_does_not_begin_at_a_checkpoint_that_was_changed(notary):
     check()
-    with guards_down():
+    with triggers_removed():
         turned = "substr(frontier, 65) || substr(frontier, 1, 64)"
         sql(f"UPDATE audit_checkpoint SET frontier = {turned} WHERE size = 30")  # noqa: S608
     verdict = check()
@@ -233,7 +233,7 @@ def test_it_does_not_begin_at_a_checkpoint_that_was_changed(notary):
 
 def test_a_change_in_old_entries_is_found_by_the_rolling_check_within_its_cycle(notary):
     check(Mode.FULL)
-    with guards_down():
+    with triggers_removed():
         sql(EDIT, 15)
     assert check().intact
     nights = [check(Mode.ROLLING).first_bad for _ in range(7)]
@@ -248,7 +248,7 @@ def test_rolling_checks_come_round_to_every_entry(notary):
 
 def test_a_rolling_check_reads_the_tail_as_well(notary):
     check(Mode.FULL)
-    with guards_down():
+    with triggers_removed():
         sql(EDIT, 33)
     assert check(Mode.ROLLING).first_bad.seq == 33
 
@@ -264,7 +264,7 @@ def test_since_the_anchor_believes_nothing_that_only_the_database_says(notary):
 
 def test_after_a_break_the_next_check_begins_before_it(notary):
     check(Mode.FULL)
-    with guards_down():
+    with triggers_removed():
         sql(EDIT, 15)
     assert check(Mode.FULL).first_bad.seq == 15
     assert CheckRun.objects.latest("pk").to_seq == 14
@@ -273,10 +273,10 @@ def test_after_a_break_the_next_check_begins_before_it(notary):
 
 def test_a_detail_that_was_taken_out_on_record_is_not_missing(notary):
     write(subject="entry:15", event="ledger.detail_redacted", actor="user:1")
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 15")
     assert verify.verify_ledger(with_anchors=False).intact
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 16")
     bad = verify.verify_ledger(with_anchors=False).first_bad
     assert (bad.seq, bad.why) == (16, "its detail is missing")
@@ -304,7 +304,7 @@ def test_it_begins_before_what_a_place_has_otherwise(notary):
     write_many(13, subject="document:78")
     notary.sign(anchored=False)
     head = Entry.objects.get(seq=38).hash
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_checkrun SET to_seq = 38, head = %s", head)
     verdict = check()
     assert verdict.from_seq == 26
@@ -313,14 +313,14 @@ def test_it_begins_before_what_a_place_has_otherwise(notary):
 
 def test_the_entry_that_it_begins_after_is_read_as_well(notary):
     check()
-    with guards_down():
+    with triggers_removed():
         sql(EDIT, 30)
     assert check().first_bad.seq == 30
 
 
 def test_entries_that_are_gone_from_the_end_of_a_part_are_missed(notary):
     check(Mode.FULL)
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id IN (9, 10)")
         sql("DELETE FROM audit_entry WHERE seq IN (9, 10)")
     verdict = check(Mode.ROLLING)

@@ -10,7 +10,7 @@ from audit.models import Checkpoint, Entry
 from audit.signing import anchors, checkpoints, keys
 from audit.signing.places import s3 as places_s3
 from tests.audit.signers import forget_checks, relink
-from tests.audit.support import guards_down, sql, write_many
+from tests.audit.support import sql, triggers_removed, write_many
 from tests.commands import run
 
 pytestmark = pytest.mark.requirement("R05")
@@ -32,14 +32,14 @@ def edit():
 
 
 def cut():
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id > 12")
         sql("DELETE FROM audit_entry WHERE seq > 12")
 
 
 def wipe(settings):
     """All that the installation itself knows of what was signed and checked."""
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_receipt")
         sql("DELETE FROM audit_checkpoint")
     forget_checks()
@@ -135,7 +135,7 @@ def test_entries_that_were_rewritten_below_their_checkpoints_are_never_called_in
     """All that was signed stays, and so do the checks: one that reads on from there is fooled."""
     edit()
     head = Entry.objects.get(seq=21).hash
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_checkpoint SET head = %s WHERE size = 21", head)
         sql("UPDATE audit_checkrun SET head = %s", head)
     assert run("verify_audit", *mode)[0] == (1 if mode == ["--full"] else 3)
@@ -144,14 +144,14 @@ def test_entries_that_were_rewritten_below_their_checkpoints_are_never_called_in
 def test_newer_notes_do_not_hide_that_older_ones_contradict_them(in_s3, settings, capsys):
     """What was read back before is known from a check of this installation, which may be forged."""
     edit()
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_receipt")
         sql("DELETE FROM audit_checkpoint")
     (settings.ANCHOR_DIR / "checkpoints.log").unlink()
     write_many(5, subject="document:7")
     sign_and_anchor()
     last = Entry.objects.latest("seq")
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_checkrun SET to_seq = %s, head = %s", last.seq, last.hash)
         sql("UPDATE audit_checkpoint SET frontier = ''")  # so that all entries are read, from 1
     assert Checkpoint.objects.count() == 1

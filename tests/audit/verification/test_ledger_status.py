@@ -11,7 +11,7 @@ from audit.signing import anchors, checkpoints
 from audit.verification.ledger_status import current_verdict, ledger_status
 from audit.verification.verify import NOT_READ_BACK
 from tests.audit.signers import Elsewhere
-from tests.audit.support import guards_down, sql, write_many
+from tests.audit.support import sql, triggers_removed, write_many
 
 NOTE = "siteledger\n3\nabcd\n\n\u2014 siteledger AAAA\n\u2014 siteledger-2027 BBBB\n"
 
@@ -137,7 +137,7 @@ def test_a_fault_is_the_verdict_until_a_check_finds_none(elsewhere):
 def test_a_signed_end_that_is_gone_is_a_fault_before_any_check(key):
     write_many(5)
     checkpoints.sign_all()
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 3")
     assert current_verdict().exit_code == 1
 

@@ -16,7 +16,7 @@ from audit.verification import runs
 from audit.verification.verify import Mode
 from ingestion.operations import retention
 from tests.audit.signers import Notary
-from tests.audit.support import application_role, guards_down, sql, write, write_many
+from tests.audit.support import application_role, sql, triggers_removed, write, write_many
 from tests.commands import run
 
 __all__ = ["application_role"]
@@ -65,7 +65,7 @@ def test_a_check_that_a_person_asked_for_is_entered(written):
 
 @pytest.mark.requirement("R05")
 def test_a_check_that_found_something_is_entered_whoever_asked(written):
-    with guards_down():
+    with triggers_removed():
         sql(EDIT, 5)
     _, run = runs.run_check(Mode.FULL, asked_by="system:worker")
     assert run.result == "broken"
@@ -160,7 +160,7 @@ def test_the_role_of_the_application_removes_checks_by_the_same_door(application
 
 
 def test_a_ledger_that_takes_no_entry_any_more_still_gets_its_verdict(written, settings):
-    with guards_down():
+    with triggers_removed():
         sql(EDIT, 5)
     settings.AUDIT_TRAIL = "another"  # as if the tail could not be read
     verdict, run = runs.run_check(Mode.FULL, asked_by="system:worker")
@@ -236,7 +236,7 @@ def test_old_entries_that_were_rewritten_are_not_called_intact_by_a_check_that_s
     """An incremental check relies on what it does not read, and may therefore not vouch for it."""
     notary.sign()
     verify_audit(capsys, "--full")
-    with guards_down():
+    with triggers_removed():
         sql(EDIT, 5)
     assert verify_audit(capsys)[0] == 3
     assert verify_audit(capsys, "--full")[0] == 1
@@ -255,7 +255,7 @@ def test_the_command_begins_where_it_ended_and_reads_all_when_asked(notary, caps
 @pytest.mark.requirement("R05")
 def test_the_command_names_what_was_cut_off_in_plain_words(notary, capsys):
     notary.sign()
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 8")
     code, out = verify_audit(capsys, "--full")
     assert code == 1

@@ -12,7 +12,7 @@ from audit.models import Entry
 from audit.verification import scan, verify
 from audit.verification.scan import Times
 from tests.audit.signers import Notary, relink
-from tests.audit.support import guards_down, sql, write, write_many
+from tests.audit.support import sql, triggers_removed, write, write_many
 
 NOON = datetime(2026, 8, 14, 12, tzinfo=UTC)
 
@@ -102,7 +102,7 @@ def test_entries_that_are_read_together_break_where_they_do_one_by_one(db, monke
         write_many(8, subject=f"document:{number}", site="DE-014", detail={"name": "A. Berg"})
         notary.sign(anchored=False)
     assert verify.verify_ledger(with_anchors=False).intact
-    with guards_down():
+    with triggers_removed():
         for seq in rng.sample(range(1, 17), 3):
             sql(rng.choice(TAMPERINGS), seq)
     relink(rng.randrange(9, 17), "DE-014", "DE-016")
@@ -126,7 +126,7 @@ COPY_OF_THE_LAST = """INSERT INTO audit_entry (seq, prev, hash, event_id, record
 @pytest.mark.parametrize("seq", [0, -1, -(2**63)])
 def test_an_entry_before_the_first_is_named(db, seq):
     write_many(3)
-    with guards_down():
+    with triggers_removed():
         sql(COPY_OF_THE_LAST, seq)
     bad = verify.verify_ledger().first_bad
     assert (bad.seq, bad.why) == (seq, "the numbers have a gap")
@@ -135,7 +135,7 @@ def test_an_entry_before_the_first_is_named(db, seq):
 @pytest.mark.requirement("R05")
 def test_an_entry_far_beyond_the_last_is_named_without_a_look_at_all_that_could_be_between(db):
     write_many(3)
-    with guards_down():
+    with triggers_removed():
         sql(COPY_OF_THE_LAST, 2**62)
     assert verify.verify_ledger().first_bad.seq == 2**62
 
@@ -144,7 +144,7 @@ def test_an_entry_far_beyond_the_last_is_named_without_a_look_at_all_that_could_
 def test_what_is_missing_between_pages_is_named(db, monkeypatch):
     monkeypatch.setattr(scan, "ENTRIES_PER_PAGE", 2)
     write_many(9)
-    with guards_down():
+    with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq BETWEEN 3 AND 6")
     verdict = verify.verify_ledger()
     assert (verdict.first_bad.seq, verdict.first_bad.expected, verdict.entries) == (7, "3", 2)

@@ -10,7 +10,7 @@ from audit.ledger import append, append_only, chain
 from audit.ledger.triggers import postgresql
 from audit.models import Entry
 from audit.verification import scan, verify
-from tests.audit.support import guards_down, sql, write, write_many
+from tests.audit.support import sql, triggers_removed, write, write_many
 from tests.commands import run
 
 
@@ -21,7 +21,7 @@ def written(db):
 
 def tamper(statement, *values):
     """As the owner of the tables could."""
-    with guards_down():
+    with triggers_removed():
         sql(statement, *values)
     return verify.verify_ledger().first_bad
 

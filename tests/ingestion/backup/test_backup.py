@@ -24,7 +24,7 @@ from ingestion.intake.open_packets import DeclaredFile
 from ingestion.storage import spool
 from ingestion.storage.archive import get_archive
 from tests import steps
-from tests.audit.support import guards_down, sql, write
+from tests.audit.support import sql, triggers_removed, write
 from tests.factories import verdict
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.hosts import environment, eventually
@@ -134,10 +134,10 @@ def test_a_backup_contains_files_of_drafts(target, waiting):
 
 def test_a_broken_ledger_is_copied_and_reported_when_restored(target, filed, elsewhere, capsys):
     (body,) = sql("SELECT body FROM audit_entry WHERE seq = 2")[0]
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_entry SET body = %s WHERE seq = 2", body.replace("ops", "qa"))
     assert run("backup", target) == 0
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_entry SET body = %s WHERE seq = 2", body)
     with elsewhere():
         assert run("restore", target) == 1

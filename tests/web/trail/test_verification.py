@@ -9,7 +9,7 @@ from audit.ledger import queries
 from audit.signing import anchors, checkpoints
 from audit.signing.places.folder import FolderAnchor
 from audit.verification import runs
-from tests.audit.support import guards_down, sql, write
+from tests.audit.support import sql, triggers_removed, write
 from tests.web.trail.test_timelines import text
 
 PAGE, NOW = "/admin/audit/verify/", "/admin/audit/verify/now/"
@@ -91,7 +91,7 @@ def test_the_page_shows_which_anchor_confirms_the_chain(affairs, work, signed, m
 
 
 def test_a_broken_chain_is_shown_with_advice(affairs, work, packet):
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_entry SET body = replace(body, 'received', 'receive_') WHERE seq = 2")
     asked = affairs.post(NOW)
     work()
@@ -100,7 +100,7 @@ def test_a_broken_chain_is_shown_with_advice(affairs, work, packet):
         assert "The audit trail is broken" in shown
         assert "Entry 2: the line was changed" in shown
         assert "Inform QA" in shown
-    with guards_down():
+    with triggers_removed():
         sql("UPDATE audit_entry SET body = replace(body, 'receive_', 'received') WHERE seq = 2")
 
 
