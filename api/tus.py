@@ -294,7 +294,7 @@ class DraftUploads(TusUploads):
         """Record that the file was refused, as for the upload form (R08), and raise Refusal 422."""
         by = self.person.actor
         form_errors.record_form_errors(
-            "packet", wrong={"file": [code]}, typed={"file": filename}, by=by
+            "packet", codes={"file": [code]}, values={"file": filename}, by=by
         )
         raise Refusal(422, message)
 

@@ -1,9 +1,9 @@
-"""Admin changes on record: a ModelAdmin mixin whose every change is an entry, with its reason.
+"""A ModelAdmin mixin that records every change in the ledger, with its reason.
 
-An entry says who did it and to what; the old and the new value of each field
-are in its detail (21 CFR 11.10(e), and EMA's per-field capture). The model is
-an `audit.ledger.recorded_row.RecordedRow`. Subjects are `site:3`, events
-`site.created`, `site.changed`, `site.deleted`.
+An entry states who changed which row. The old and the new value of each field are in its detail (21
+CFR 11.10(e), and EMA's guideline: per field). The model must be an
+`audit.ledger.recorded_row.RecordedRow`. Subjects are `site:3`, events are `site.created`,
+`site.changed` and `site.deleted`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,25 +35,28 @@ from audit.change_tracking.field_changes import (
 from audit.ledger.context import change_reason
 from audit.ledger.log import ledger
 
-_READING = ("GET", "HEAD", "OPTIONS", "TRACE")
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")  # RFC 9110, section 9.2.1
 
 
 class LedgerAdminMixin(ReasonedActions):
-    """Comes first among the bases. Changes outside the admin's own views call `record_change`."""
+    """Records the changes of a ModelAdmin. It must be the first base.
+
+    Code that changes rows outside of the admin's own views calls `record_change`.
+    """
 
     untracked_fields: tuple[str, ...] = UNTRACKED
     secret_fields = SECRETS
-    reason_field = REASON_FIELD  # or the model's own field that says why
+    reason_field = REASON_FIELD  # or a field of the model that contains the reason
 
     def ledger_site(self, obj: Any) -> str:
-        """The site number that the entry is filed under; override where there is one."""
+        """Return the site number that the entry states. Override it if the row has a site."""
         return ""
 
     def add_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        return self.on_record(request, super().add_view, *args, **options)
+        return self.run_in_ledger(request, super().add_view, *args, **options)
 
     def change_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        return self.on_record(request, super().change_view, *args, **options)
+        return self.run_in_ledger(request, super().change_view, *args, **options)
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
@@ -62,32 +65,39 @@ class LedgerAdminMixin(ReasonedActions):
         context = {**(extra_context or {}), "reason_form": form}
         if form.is_bound and not form.is_valid():
             request = without_confirmation(request)
-        return self.on_record(request, super().delete_view, object_id, context)
+        return self.run_in_ledger(request, super().delete_view, object_id, context)
 
     def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        return self.on_record(request, super().changelist_view, *args, **options)
+        return self.run_in_ledger(request, super().changelist_view, *args, **options)
 
-    def on_record(
+    def run_in_ledger(
         self, request: HttpRequest, view: Callable[..., HttpResponse], *args: Any, **options: Any
     ) -> HttpResponse:
-        """A view's answer, its changes and their entries in one transaction."""
-        if request.method in _READING:
+        """Run a view with its changes and their entries in one transaction."""
+        if request.method in _SAFE_METHODS:
             return view(request, *args, **options)
         with ledger(), change_reason(request.POST.get(self.reason_field, "")):
             response = view(request, *args, **options)
-        self._note_return(request, response)
+        self._record_form_errors(request, response)
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Add a field for the reason, if a row can be changed and no field of the model has it."""
         fieldsets = super().get_fieldsets(request, obj)
-        if not self._asks_why(request, obj, flatten_fieldsets(fieldsets)):
+        if (
+            obj is None
+            or self.reason_field != REASON_FIELD
+            or not self.has_change_permission(request, obj)
+        ):
+            return fieldsets
+        if not set(flatten_fieldsets(fieldsets)) - set(self.get_readonly_fields(request, obj)):
             return fieldsets
         return [*fieldsets, (_("Reason"), {"fields": [REASON_FIELD]})]
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
     ) -> Any:
-        # Django lays its fieldsets out first, and then asks for a form of their fields.
+        # Django passes the fields of the fieldsets, and the model has no field for the reason.
         fields = options.get("fields") or ()
         if REASON_FIELD not in fields:
             return super().get_form(request, obj, change=change, **options)
@@ -99,23 +109,13 @@ class LedgerAdminMixin(ReasonedActions):
             options["min_length"] = MIN_REASON_CHARACTERS
         return super().formfield_for_dbfield(db_field, request, **options)
 
-    def _asks_why(self, request: HttpRequest, obj: Any, fields: Iterable[Any]) -> bool:
-        """Of a change: when there is one to make, and no field of the model says it."""
-        if (
-            obj is None
-            or self.reason_field != REASON_FIELD
-            or not self.has_change_permission(request, obj)
-        ):
-            return False
-        return bool(set(fields) - set(self.get_readonly_fields(request, obj)))
-
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         before = {}
         if change:
-            # Locked and read anew: the form may be older than the row.
+            # The row is locked and read again, because the form may be older than the row.
             row = obj.lock(obj.pk)
             before, obj.revision = self._values(row), row.revision
-        vars(form)["values_before"] = before
+        form.values_before = before  # Django passes the same form to `save_related`.
         super().save_model(request, obj, form, change)
 
     def save_related(
@@ -123,7 +123,7 @@ class LedgerAdminMixin(ReasonedActions):
     ) -> None:
         formsets = list(formsets)
         super().save_related(request, form, formsets, change)
-        # Fields, many-to-many relations and inlines are all saved now.
+        # All fields, many-to-many relations and inlines are saved now.
         row = form.instance.lock(form.instance.pk)
         changes = self._differences(form.values_before, self._values(row))
         changes |= inline_changes(formsets)
@@ -157,19 +157,19 @@ class LedgerAdminMixin(ReasonedActions):
             detail={"object": str(obj), "changes": dict(changes)},
         )
 
-    def _note_return(self, request: HttpRequest, response: HttpResponse) -> None:
-        """A form that comes back says what is wrong with it, and that is on record too (R08)."""
-        shown = getattr(response, "context_data", None) or {}
-        form = shown["adminform"].form if "adminform" in shown else shown.get("form")
+    def _record_form_errors(self, request: HttpRequest, response: HttpResponse) -> None:
+        """Record which fields were wrong if the response shows the form again (R08)."""
+        context = getattr(response, "context_data", None) or {}
+        form = context["adminform"].form if "adminform" in context else context.get("form")
         if not (isinstance(form, BaseForm) and form.errors):
             return
         person: Any = request.user
         form_errors.record_form_errors(
             str(self.opts.model_name),
-            wrong=form_errors.error_codes(form),
-            typed=form_errors.rejected_values(form),
+            codes=form_errors.error_codes(form),
+            values=form_errors.rejected_values(form),
             by=person.actor,
-            site=self.ledger_site(shown["original"]) if shown.get("original") else "",
+            site=self.ledger_site(context["original"]) if context.get("original") else "",
         )
 
     def _values(self, obj: Model) -> Values:

@@ -1,8 +1,8 @@
-"""Why: nobody changes, deletes or does anything in the admin without saying (Annex 11, 9; R03).
+"""Requires a reason for every change, deletion and action in the admin (EU Annex 11, 9; R03).
 
-The field, and the mixin that demands it of the actions of a list;
-`audit.change_tracking.audited_admin` demands it of forms and of deletions. What was said reaches
-the entries through `audit.ledger.context`.
+This module defines the form field, and the mixin that requires it for the actions of a list.
+`audit.change_tracking.audited_admin` requires it in forms and for deletions. The reason reaches the
+entries through `audit.ledger.context`.
 """
 
 import copy
@@ -24,14 +24,14 @@ from django.utils.translation import gettext_lazy as _
 from audit.ledger.context import change_reason
 
 REASON_FIELD = "reason_for_change"
-# Blanks around the reason are not counted.
+# Spaces around the reason are not counted.
 MIN_REASON_CHARACTERS = 10
 MAX_REASON_CHARACTERS = 1_000
 _LABEL = _("Reason for this change")
 
 
 if TYPE_CHECKING:
-    _Base = ModelAdmin[Any]  # generic for mypy alone
+    _Base = ModelAdmin[Any]  # generic for mypy only
 else:
     _Base = ModelAdmin
 
@@ -51,25 +51,29 @@ def reason_field() -> forms.CharField:
 
 
 def with_reason(form: type[Any]) -> type[Any]:
-    """The same form, which also asks why."""
+    """Return the same form with a field for the reason."""
     return type(form.__name__, (form,), {REASON_FIELD: reason_field()})
 
 
 class ChangeReasonForm(forms.Form):
-    """On the pages that ask whether something should really be deleted."""
+    """The form of the pages that ask for the confirmation of a deletion."""
 
     reason_for_change = reason_field()
 
 
 class ReasonedActionForm(ActionForm):
-    # Not required here: Django would say that no action was selected.
+    """The form of a list's actions, with the reason.
+
+    The field is not required here, because Django would report that no action was selected.
+    """
+
     reason_for_change = forms.CharField(
         label=format_lazy("{}:", _LABEL), required=False, widget=AdminTextInputWidget
     )
 
 
 class ReasonedActions(_Base):
-    """Actions on a list need a reason, which their entries carry."""
+    """Requires a reason for the actions of a list. Their entries contain it."""
 
     action_form = ReasonedActionForm
 
@@ -81,9 +85,9 @@ class ReasonedActions(_Base):
         self, request: HttpRequest, queryset: QuerySet[Any], *location: Any
     ) -> HttpResponse | None:
         form = ChangeReasonForm(request.POST)
-        # Of several actions Django would take the first.
+        # If several actions are sent, Django takes the first.
         if request.POST.getlist("action") == ["delete_selected"]:
-            return self._deletion(request, queryset, form)
+            return self._confirm_deletion(request, queryset, form)
         if not form.is_valid():
             sentence = gettext(
                 "Nothing was changed. Enter a reason of at least {n} characters next to the action."
@@ -92,25 +96,26 @@ class ReasonedActions(_Base):
             return None
         return super().response_action(request, queryset, *location)
 
-    def _deletion(
+    def _confirm_deletion(
         self, request: HttpRequest, queryset: QuerySet[Any], form: ChangeReasonForm
     ) -> HttpResponse | None:
-        """The page that asks comes before the reason, and again while there is none."""
+        """Show the page that asks for the reason, until one is entered, and then delete."""
         is_confirmed = "post" in request.POST
         if is_confirmed and not form.is_valid():
             request = without_confirmation(request, "action", "index", "select_across", CHECKBOX)
         response = super().response_action(request, queryset)
         if isinstance(response, TemplateResponse) and response.context_data is not None:
-            shown = form if is_confirmed else ChangeReasonForm(initial=request.POST.dict())
-            response.context_data["reason_form"] = shown
+            response.context_data["reason_form"] = (
+                form if is_confirmed else ChangeReasonForm(initial=request.POST.dict())
+            )
         return response
 
 
 def without_confirmation(request: HttpRequest, *kept: str) -> HttpRequest:
-    """The same request as if its last button had not been pressed: Django asks once more."""
+    """Return a copy of the request with these fields only, so that Django asks for confirmation."""
     sent = QueryDict(mutable=True)
     for name in kept:
         sent.setlist(name, request.POST.getlist(name))
     request = copy.copy(request)
-    request.POST = sent  # type: ignore[assignment] # a mutable one: this request is a copy
+    request.POST = sent  # type: ignore[assignment] # mutable, because this request is a copy
     return request

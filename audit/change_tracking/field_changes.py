@@ -1,6 +1,7 @@
-"""What a row says, and what became of it: old and new values, as text, field by field.
+"""Compares the values of a row before and after a change, field by field, as text.
 
-All as text: the ledger knows no floats, and reads without our models (EMA 6.2.1: per field).
+Everything is text, because the ledger contains no floats and must be readable without our models
+(EMA 6.2.1: per field).
 """
 
 from collections.abc import Collection, Iterable
@@ -8,21 +9,22 @@ from typing import Any
 
 from django.db.models import Model
 
-SECRET = "(not shown)"  # noqa: S105 - it is what stands in the place of one
+SECRET = "(not shown)"  # noqa: S105 - stands in the place of one
 UNTRACKED = ("revision", "last_login", "session_marks")
 SECRETS = ("password",)
 Values = dict[str, str | list[str] | None]
 
 
 def field_values(obj: Model, untracked: Collection[str] = UNTRACKED) -> Values:
-    """All fields and many-to-many relations of a saved row."""
-    meta = obj._meta
-    values: Values = {
-        field.name: _as_text(obj, field)
-        for field in meta.concrete_fields
-        if field.name not in untracked
-    }
-    for relation in meta.many_to_many:
+    """Return the values of all fields and many-to-many relations of a saved row, by name."""
+    values: Values = {}
+    for field in obj._meta.concrete_fields:
+        if field.name not in untracked:
+            value = field.value_from_object(obj)
+            if value is not None and field.is_relation:
+                value = f"{getattr(obj, field.name)} ({value})"
+            values[field.name] = None if value is None else str(value)
+    for relation in obj._meta.many_to_many:
         values[relation.name] = sorted(str(one) for one in getattr(obj, relation.name).all())
     return values
 
@@ -30,7 +32,7 @@ def field_values(obj: Model, untracked: Collection[str] = UNTRACKED) -> Values:
 def field_differences(
     before: Values, after: Values, secrets: Collection[str] = SECRETS
 ) -> dict[str, Any]:
-    """`{field: {"old": .., "new": ..}}` of those that differ; of secrets, only that they do."""
+    """Return `{field: {"old": .., "new": ..}}` for the fields that differ, without secret values."""
     return {
         name: {"old": SECRET, "new": SECRET}
         if name in secrets
@@ -41,27 +43,22 @@ def field_differences(
 
 
 def inline_changes(formsets: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
-    """What inlines added, removed and changed, by the name of their model."""
-    changes = {
-        formset.model.__name__.lower(): [
+    """Return the rows that inlines added, removed and changed, by the name of their model."""
+    changes = {}
+    for formset in formsets:
+        edited = [row for row, _names in formset.changed_objects]
+        rows = [
             *({"object": str(row), "change": "added"} for row in formset.new_objects),
             *({"object": str(row), "change": "removed"} for row in formset.deleted_objects),
-            *(_row_changes(form) for form in formset.initial_forms if _is_edited(formset, form)),
+            *(
+                _row_changes(form)
+                for form in formset.initial_forms
+                if any(row is form.instance for row in edited)
+            ),
         ]
-        for formset in formsets
-    }
-    return {name: rows for name, rows in changes.items() if rows}
-
-
-def _as_text(obj: Model, field: Any) -> str | None:
-    value = field.value_from_object(obj)
-    if value is None:
-        return None
-    return f"{getattr(obj, field.name)} ({value})" if field.is_relation else str(value)
-
-
-def _is_edited(formset: Any, form: Any) -> bool:
-    return any(row is form.instance for row, _names in formset.changed_objects)
+        if rows:
+            changes[formset.model.__name__.lower()] = rows
+    return changes
 
 
 def _row_changes(form: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""Edit checks that fired: a form came back to its person (FDA's Q&A on systems, 13; R08).
+"""Records edit checks that found errors, when a form is returned to its person.
 
-The line has the fields and the codes of what is wrong with them. What was typed is in the detail.
+FDA's Q&A on electronic systems in clinical investigations, question 13 (R08). The line contains the
+fields and the codes of their errors, and the detail contains the values that were sent.
 """
 
 import uuid
@@ -13,40 +14,40 @@ from audit.ledger.actors import Actor
 from audit.ledger.chain import MAX_FIELD
 from audit.ledger.log import ledger, record
 
-_KEPT = 500  # characters of each typed value
+MAX_VALUE_CHARACTERS = 500  # of each value that is recorded
 
 
 def record_form_errors(
     form: str,
     *,
-    wrong: Mapping[str, Sequence[str]],
-    typed: Mapping[str, Any],
+    codes: Mapping[str, Sequence[str]],
+    values: Mapping[str, Any],
     by: Actor,
     site: str = "",
 ) -> None:
-    """Enter that `form` ("packet", "site") was not taken. In a transaction of its own.
+    """Record that `form`, for example "packet" or "site", was returned, in its own transaction.
 
-    `wrong` has the codes by field. A form is drawn anew each time, so each return is a subject of
-    its own.
+    `codes` contains the codes of the errors by field, and `values` the values that were sent.
+    Forms have no rows, so each return is a subject of its own.
     """
-    codes = " ".join(f"{field}:{code}" for field, found in wrong.items() for code in found)
+    reason_code = " ".join(f"{field}:{code}" for field, found in codes.items() for code in found)
+    sent = [
+        {"field": field, "value": str(value)[:MAX_VALUE_CHARACTERS]}
+        for field, value in values.items()
+    ]
     with ledger():
         record(
             f"{form}.form_came_back",
             subject=f"form:{uuid.uuid4()}",
             by=by,
             site=site,
-            reason_code=codes[:MAX_FIELD],
-            detail={"typed": [_as_sent(field, value) for field, value in typed.items()]},
+            reason_code=reason_code[:MAX_FIELD],
+            detail={"typed": sent},
         )
 
 
-def _as_sent(field: str, value: Any) -> dict[str, str]:
-    return {"field": field, "value": str(value)[:_KEPT]}
-
-
 def error_codes(form: BaseForm) -> dict[str, list[str]]:
-    """The codes of a bound form's errors, by field."""
+    """Return the codes of a bound form's errors by field."""
     return {
         field.strip("_"): [error.code or "invalid" for error in errors]
         for field, errors in form.errors.as_data().items()
@@ -54,7 +55,7 @@ def error_codes(form: BaseForm) -> dict[str, list[str]]:
 
 
 def rejected_values(form: BaseForm) -> dict[str, Any]:
-    """What was sent for the fields that are wrong, but never a password."""
+    """Return the values that were sent for the fields with errors, without passwords."""
     return {
         name: form[name].data
         for name in form.errors

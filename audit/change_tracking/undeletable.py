@@ -1,7 +1,7 @@
-"""Records that stay: who asks the admin to delete one is told why not, and it is on record (R14).
+"""Refuses to delete rows in the admin, explains why, and records the attempt (R14).
 
-21 CFR 11.10(c), (e). No page offers what is refused here; the database refuses it too, to whoever
-comes by another way.
+21 CFR 11.10(c), (e). No page offers what is refused here. The database refuses it too, however it
+is tried.
 """
 
 from typing import Any
@@ -19,11 +19,11 @@ from audit.change_tracking.change_reasons import REASON_FIELD, ReasonedActions
 from audit.ledger.context import change_reason
 from audit.ledger.log import ledger, record
 
-MAX_REFUSALS_PER_REQUEST = 100  # refusals that one request is answered with
+MAX_REFUSALS_PER_REQUEST = 100  # rows of one request whose deletion is refused and recorded
 
 
 class ReadOnlyAdminMixin:
-    """What the admin neither adds, changes nor deletes. Comes first among the bases."""
+    """Shows rows that the admin does not add, change or delete. It must be the first base."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -36,19 +36,19 @@ class ReadOnlyAdminMixin:
 
 
 class UndeletableAdmin(ReasonedActions):
-    """Comes first among the bases, and before LedgerAdminMixin."""
+    """Refuses deletions. It must be the first base, before `LedgerAdminMixin`."""
 
     def kept_because(self, obj: Any) -> str:
-        """Why it is not deleted, in sentences; "" where it may be."""
+        """Return why the row cannot be deleted, in sentences for people, or "" if it can."""
         raise NotImplementedError
 
     def ledger_site(self, obj: Any) -> str:
-        """The site number that the entry is filed under; override where there is one."""
+        """Return the site number that the entry states. Override it if the row has a site."""
         return ""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        may = super().has_delete_permission(request, obj)
-        return may and not (obj is not None and self.kept_because(obj))
+        is_permitted = super().has_delete_permission(request, obj)
+        return is_permitted and not (obj is not None and self.kept_because(obj))
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
@@ -57,7 +57,7 @@ class UndeletableAdmin(ReasonedActions):
         if obj is None or not self.has_view_permission(request, obj):
             return super().delete_view(request, object_id, extra_context)
         if why := self.kept_because(obj):
-            return self._refused(request, obj, why)
+            return self._render_refusal(request, obj, why)
         return super().delete_view(request, object_id, extra_context)
 
     def response_action(
@@ -65,14 +65,14 @@ class UndeletableAdmin(ReasonedActions):
     ) -> HttpResponse | None:
         if "delete_selected" not in request.POST.getlist("action"):
             return super().response_action(request, queryset, *location)
-        chosen = queryset.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
+        selected = queryset.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
         kept = [
             (obj, why)
-            for obj in chosen[:MAX_REFUSALS_PER_REQUEST]
+            for obj in selected[:MAX_REFUSALS_PER_REQUEST]
             if (why := self.kept_because(obj))
         ]
         for obj, why in kept:
-            self.enter_refusal(request, obj, why)
+            self.record_refusal(request, obj, why)
             message = _(
                 "Nothing was deleted. The audit trail records your attempt. {item}: {reason}"
             )
@@ -80,7 +80,7 @@ class UndeletableAdmin(ReasonedActions):
             self.message_user(request, message, messages.ERROR)
         return None if kept else super().response_action(request, queryset, *location)
 
-    def enter_refusal(self, request: HttpRequest, obj: Any, why: str) -> None:
+    def record_refusal(self, request: HttpRequest, obj: Any, why: str) -> None:
         """Record the attempt to delete a row, with the reason that the person entered.
 
         The attempt changes nothing, so the ledger numbers the entry and the row is not locked.
@@ -96,10 +96,10 @@ class UndeletableAdmin(ReasonedActions):
                 detail={"object": str(obj), "kept_because": why},
             )
 
-    def _refused(self, request: HttpRequest, obj: Any, why: str) -> HttpResponse:
+    def _render_refusal(self, request: HttpRequest, obj: Any, why: str) -> HttpResponse:
         was_tried = request.method == "POST"
         if was_tried:
-            self.enter_refusal(request, obj, why)
+            self.record_refusal(request, obj, why)
         context = {
             **self.admin_site.each_context(request),
             "title": _("{item} cannot be deleted").format(item=obj),
@@ -112,7 +112,7 @@ class UndeletableAdmin(ReasonedActions):
 
 
 def is_referenced(obj: Any) -> bool:
-    """Whether other rows that stay need this one."""
+    """Return whether other rows need this one, so that it cannot be deleted."""
     try:
         Collector(using=obj._state.db).collect([obj])  # noqa: SLF001 - documented
     except (ProtectedError, RestrictedError):

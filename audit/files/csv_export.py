@@ -1,11 +1,12 @@
-"""Cells of tables that people open in a spreadsheet."""
+"""Escapes cells of tables that people open in a spreadsheet program."""
 
-# What a spreadsheet takes for a formula (owasp.org/www-community/attacks/CSV_Injection), and the
-# apostrophe itself, so that taking one away always gives back what was there.
-_MARKED = ("=", "+", "-", "@", "\t", "\r", "'")
+# Characters with which a spreadsheet program takes a cell for a formula
+# (owasp.org/www-community/attacks/CSV_Injection). The apostrophe is one of them, so that removing
+# the first apostrophe always restores the original text.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def escape_formula(cell: object) -> str:
-    """With an apostrophe in front where a spreadsheet would run it, and not show it."""
+    """Return the cell as text, with an apostrophe before it if it could run as a formula."""
     text = str(cell)
-    return f"'{text}" if text.startswith(_MARKED) else text
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

@@ -1,6 +1,6 @@
-"""Files that survive a power cut, are hashed as they are written, and are replaced by nothing.
+"""Writes files that survive a power cut, are hashed while they are written, and are not replaced.
 
-Who makes a file `sync`s it, gives it its name, and then calls `fsync_folder`.
+To create a file durably, write it, call `sync`, give it its name, and then call `fsync_folder`.
 """
 
 import hashlib
@@ -12,12 +12,15 @@ from typing import IO, NamedTuple
 
 
 class FileDigest(NamedTuple):
-    sha256: str
+    sha256: str  # in hex
     size: int  # bytes
 
 
 def append_durably(path: Path, text: str) -> None:
-    """Durable at the end of a file when this returns. One write, so that two hosts never mix."""
+    """Append text to a file. The text is durable when this returns.
+
+    It is one write, so that the texts of two hosts do not mix.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
@@ -29,31 +32,35 @@ def append_durably(path: Path, text: str) -> None:
 
 
 def write_private_file(path: Path, content: bytes) -> None:
-    """A new file that its owner alone can read: whole or not there. Raises FileExistsError."""
+    """Create a file that only its owner can read. It exists with its whole content or not at all.
+
+    Raises FileExistsError.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, name = tempfile.mkstemp(dir=path.parent)  # mode 0600, says its documentation
+    descriptor, name = tempfile.mkstemp(dir=path.parent)  # with mode 0600, as documented
     try:
         with os.fdopen(descriptor, "wb") as out:
             out.write(content)
             sync(out)
-        os.link(name, path)  # unlike a rename it replaces nothing
+        os.link(name, path)  # unlike a rename, a link replaces no file
     finally:
         Path(name).unlink()
     fsync_folder(path.parent)
 
 
 def write_chunks(out: IO[bytes], chunks: Iterable[bytes]) -> FileDigest:
-    """All of them into an open file."""
+    """Write all chunks to an open file, and return their digest."""
 
-    def written() -> Iterator[bytes]:
+    def iter_written() -> Iterator[bytes]:
         for chunk in chunks:
             out.write(chunk)
             yield chunk
 
-    return digest_of_chunks(written())
+    return digest_of_chunks(iter_written())
 
 
 def digest_of_chunks(chunks: Iterable[bytes]) -> FileDigest:
+    """Return the digest of all chunks together."""
     digest, size = hashlib.sha256(), 0
     for chunk in chunks:
         digest.update(chunk)
@@ -62,19 +69,22 @@ def digest_of_chunks(chunks: Iterable[bytes]) -> FileDigest:
 
 
 def digest_of_file(path: Path) -> FileDigest:
-    """What lies there. Raises OSError."""
+    """Return the digest of a file. Raises OSError."""
     with path.open("rb") as file:
         return FileDigest(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)
 
 
 def sync(out: IO[bytes] | IO[str]) -> None:
-    """Make what was written to it durable."""
+    """Make everything durable that was written to the file."""
     out.flush()
     os.fsync(out.fileno())
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make a name in this folder durable: POSIX promises it only after the folder's own fsync."""
+    """Make the names in a folder durable.
+
+    POSIX guarantees that only after the folder's own fsync.
+    """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,11 @@
-"""How our PDFs look: fonts, facts, tables, numbered pages. The same content, the same bytes."""
+"""Lays out PDFs: fonts, lists of facts, tables and numbered pages.
+
+The same content always results in the same bytes.
+"""
 
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,9 +16,9 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import LongTable, Paragraph, SimpleDocTemplate, Spacer, TableStyle
 
-MAX_TABLE_ROWS = 500  # rows: a longer table is set in quadratic time
+MAX_TABLE_ROWS = 500  # of one table, because the layout of a table takes quadratic time
 
-# reportlab brings these fonts, so that a sheet looks the same wherever it is made.
+# These fonts are part of reportlab, so that a PDF looks the same on every machine.
 _PLAIN, _BOLD = TTFont("Vera", "Vera.ttf"), TTFont("VeraBd", "VeraBd.ttf")
 for _font in (_PLAIN, _BOLD):
     pdfmetrics.registerFont(_font)
@@ -24,7 +28,7 @@ _HEAD = ParagraphStyle("head", TEXT, fontName="VeraBd", textColor=colors.white)
 _TITLE = ParagraphStyle("title", fontName="VeraBd", fontSize=15, leading=20, spaceAfter=8)
 _SECTION = ParagraphStyle("section", _TITLE, fontSize=10, leading=14, spaceBefore=12)
 _MARGIN = 36.0  # points
-_PADDING = 6.0  # of reportlab's frame, within the margin
+_PADDING = 6.0  # points, of reportlab's frame inside the margin
 _GRID = TableStyle(
     [
         ("GRID", (0, 0), (-1, -1), 0.25, colors.grey),
@@ -39,32 +43,36 @@ Size = tuple[float, float]  # points
 
 
 class PdfDocument:
-    """Pages of one size. `title` and `author` are the file's, `footer` is on each page."""
+    """A PDF with pages of one size.
+
+    `title` and `author` are metadata of the file. `footer` is printed on each page.
+    """
 
     def __init__(self, size: Size, *, title: str, author: str, footer: str) -> None:
         self._size, self._footer = size, footer
-        self._named = {"title": title, "author": author}
+        self._metadata = {"title": title, "author": author}
         self._width = size[0] - 2 * (_MARGIN + _PADDING)
 
     def write(self, target: Path | IO[bytes], story: Iterable[Any]) -> None:
+        """Lay out the flowables of `story` and write the file."""
         margins = dict.fromkeys(("leftMargin", "rightMargin", "topMargin", "bottomMargin"), _MARGIN)
         file = str(target) if isinstance(target, Path) else target
-        sheet = SimpleDocTemplate(file, pagesize=self._size, **margins, **self._named, invariant=1)
-        sheet.build(list(story), canvasmaker=self._canvas)
+        template = SimpleDocTemplate(
+            file, pagesize=self._size, **margins, **self._metadata, invariant=1
+        )
+        canvas = partial(_NumberedCanvas, self._footer, self._width)
+        template.build(list(story), canvasmaker=canvas)
 
-    def _canvas(self, *args: Any, **options: Any) -> Canvas:
-        return _Numbered(self._footer, self._width, *args, **options)
-
-    def facts(self, facts: Mapping[str, str], names: float = 0.18) -> LongTable:
-        """`names`: their part of the width."""
+    def facts(self, facts: Mapping[str, str], name_width: float = 0.18) -> LongTable:
+        """Return a table of names and values. `name_width` is a fraction of the whole width."""
         rows = [[cell(name, BOLD), cell(text)] for name, text in facts.items()]
-        widths = [names * self._width, (1 - names) * self._width]
+        widths = [name_width * self._width, (1 - name_width) * self._width]
         return LongTable(rows, colWidths=widths, style=_FACTS)
 
     def section(
         self, name: str, header: Row, widths: Sequence[float], rows: Sequence[Row]
     ) -> Iterator[Any]:
-        """A table under its heading; `widths` are parts of the whole one."""
+        """Yield a heading and its table. `widths` are fractions of the whole width."""
         yield heading(name)
         for start in range(0, len(rows), MAX_TABLE_ROWS):
             cells = [[cell(text) for text in row] for row in rows[start : start + MAX_TABLE_ROWS]]
@@ -78,26 +86,29 @@ class PdfDocument:
 
 
 def title(text: str) -> Paragraph:
-    return Paragraph(_shown(text), _TITLE)
+    return Paragraph(_markup(text), _TITLE)
 
 
 def heading(text: str) -> Paragraph:
-    return Paragraph(_shown(text), _SECTION)
+    return Paragraph(_markup(text), _SECTION)
 
 
 def cell(text: str, style: ParagraphStyle = TEXT) -> Paragraph:
-    return Paragraph(_shown(text), style)
+    return Paragraph(_markup(text), style)
 
 
-def _shown(text: str) -> str:
-    """As the font can print it: what it lacks is named by its code point. The CSV has it all."""
+def _markup(text: str) -> str:
+    """Return the text as markup of a paragraph.
+
+    Characters that the font does not have are replaced by their code points. The CSV file has them.
+    """
     known = _PLAIN.face.charToGlyph
     printed = "".join(c if c == "\n" or ord(c) in known else f"[U+{ord(c):04X}]" for c in text)
     return html.escape(printed).replace("\n", "<br/>")
 
 
-class _Numbered(Canvas):  # type: ignore[misc] # reportlab has no types
-    """Knows the number of the last page when it prints that of the first."""
+class _NumberedCanvas(Canvas):  # type: ignore[misc] # reportlab has no types
+    """Prints the footer on each page when all pages are laid out and their number is known."""
 
     def __init__(self, footer: str, width: float, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -1,7 +1,7 @@
-"""JSON that means the same to every reader: one value for each name, finite numbers, no surprises.
+"""Reads JSON that has one meaning only: each name once in an object, and finite numbers.
 
-RFC 8259 leaves open what a repeated name means, so two programs may read two things from the same
-bytes. What comes from outside is refused then, with the line on which the object begins.
+RFC 8259 does not define what a repeated name means, so two programs may read different values from
+the same bytes. Such input is refused, with the line on which the object begins.
 """
 
 import json
@@ -10,7 +10,7 @@ from json.decoder import JSONObject  # type: ignore[attr-defined] # not in types
 from json.scanner import py_make_scanner  # type: ignore[attr-defined] # not in typeshed
 from typing import Any, NoReturn
 
-MAX_DIGITS = 300  # of a number
+MAX_DIGITS = 300  # of one number
 
 
 class InvalidJSON(ValueError):
@@ -33,9 +33,9 @@ def loads(text: str) -> Any:
     try:
         value = json.loads(
             text,
-            object_pairs_hook=_unique,
-            parse_int=_integer,
-            parse_float=_finite,
+            object_pairs_hook=_build_object,
+            parse_int=_parse_integer,
+            parse_float=_parse_finite,
             parse_constant=_refuse_constant,
         )
         if "\\ud" in text.lower():
@@ -61,7 +61,7 @@ class _RepeatedName(ValueError):
         self.begins_at: int | None = None  # where its object begins in the text
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
@@ -70,13 +70,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise ValueError(f"a number has more than {MAX_DIGITS} digits")
     return int(digits)
 
 
-def _finite(digits: str) -> float:
+def _parse_finite(digits: str) -> float:
     if len(digits) > MAX_DIGITS or not math.isfinite(number := float(digits)):
         raise ValueError(f"the number {digits[:20]} is too large")
     return number
@@ -87,15 +87,18 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _line_of_repeated_name(text: str) -> int:
-    """Decode once more, with Python's own slower scanner, which knows where an object begins."""
+    """Return the line on which the object with the repeated name begins, or 0 if it is not known.
+
+    It decodes the text once more with Python's slower scanner, which knows where objects begin.
+    """
 
     class Decoder(json.JSONDecoder):
         def __init__(self) -> None:
-            super().__init__(object_pairs_hook=_unique)
-            self.parse_object = self._parse
+            super().__init__(object_pairs_hook=_build_object)
+            self.parse_object = self._parse_object
             self.scan_once = py_make_scanner(self)
 
-        def _parse(self, start: tuple[str, int], *rest: Any) -> Any:
+        def _parse_object(self, start: tuple[str, int], *rest: Any) -> Any:
             try:
                 return JSONObject(start, *rest)
             except _RepeatedName as error:
@@ -107,6 +110,6 @@ def _line_of_repeated_name(text: str) -> int:
         Decoder().decode(text)
     except _RepeatedName as error:
         return text.count("\n", 0, error.begins_at) + 1
-    except RecursionError:  # the slower scanner goes less deep
+    except RecursionError:  # the slower scanner allows fewer levels
         return 0
     raise AssertionError("the name was repeated when it was read first")

@@ -30,7 +30,7 @@ class OriginMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         given = request.headers.get("X-Request-ID", "")
         request_id = given if _REQUEST_ID(given) else str(uuid.uuid4())
-        vars(request)["request_id"] = request_id
+        request.request_id = request_id  # type: ignore[attr-defined] # as Django sets `user`
         facts = {"request_id": request_id, "address": client_address(request)}
         with context.set_origin(context.RequestOrigin(facts, lambda: _identify(request))):
             response = self._get_response(request)

@@ -98,7 +98,7 @@ def change_password(request: SignedIn) -> HttpResponse:
     if form.errors:
         by = person.actor
         form_errors.record_form_errors(
-            "password", wrong=form_errors.error_codes(form), typed={}, by=by
+            "password", codes=form_errors.error_codes(form), values={}, by=by
         )
     context = {
         "form": form,

@@ -109,7 +109,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         sentence = gettext("Documents and their history cannot be deleted. {retention}")
         return sentence.format(retention=retention.describe_retention(obj.site.study))
 
-    def enter_refusal(self, request: HttpRequest, obj: Document, why: str) -> None:
+    def record_refusal(self, request: HttpRequest, obj: Document, why: str) -> None:
         """Record the refused deletion in the document's own history."""
         user = cast("User", request.user)
         with ledger(), change_reason(request.POST.get(REASON_FIELD, "")):

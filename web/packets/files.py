@@ -182,7 +182,7 @@ def _refuse_over_quota(request: SignedIn, name: str, error: QuotaExceeded) -> Js
 def _refuse(request: SignedIn, name: str, message: str, code: str) -> JsonResponse:
     """Record that a file was not added, as for the complete form (R08), and answer 422."""
     form_errors.record_form_errors(
-        "packet", wrong={"file": [code]}, typed={"file": name}, by=request.user.actor
+        "packet", codes={"file": [code]}, values={"file": name}, by=request.user.actor
     )
     return JsonResponse({"message": message}, status=422)
 

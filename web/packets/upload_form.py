@@ -266,7 +266,7 @@ class UploadForm:
         }
         site = self.site.site_id if self.site else ""
         form_errors.record_form_errors(
-            "packet", wrong=wrong, typed=typed, by=self.user.actor, site=site
+            "packet", codes=wrong, values=typed, by=self.user.actor, site=site
         )
 
 
