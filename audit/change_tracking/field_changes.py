@@ -32,7 +32,7 @@ def field_values(obj: Model, untracked: Collection[str] = UNTRACKED) -> Values:
 def field_differences(
     before: Values, after: Values, secrets: Collection[str] = SECRETS
 ) -> dict[str, Any]:
-    """Return `{field: {"old": .., "new": ..}}` for the fields that differ, without secret values."""
+    """Return `{field: {"old": .., "new": ..}}` for fields that differ, without secret values."""
     return {
         name: {"old": SECRET, "new": SECRET}
         if name in secrets

@@ -4,11 +4,11 @@ Code outside of `audit` does not use the ledger's rows. A `Recorded` is read fro
 and not from the columns that repeat it.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from django.db.models import Count, Max, Q, QuerySet
@@ -178,8 +178,8 @@ def iter_subjects(prefix: str, *, since: int = 0) -> Iterator[str]:
         return changes.values_list("subject", flat=True).distinct().iterator(ROWS_PER_PAGE)
     # A query for subjects would read the whole index on both databases. In the order of entries,
     # they begin with the first new one.
-    changes = _state_changes(Q()).values_list("seq", "subject")
-    new = iter_pages(changes, "seq", since, ROWS_PER_PAGE)
+    new_states = _state_changes(Q()).values_list("seq", "subject")
+    new = iter_pages(new_states, "seq", since, ROWS_PER_PAGE)
     return (subject for _, subject in chain.from_iterable(new) if subject.startswith(prefix))
 
 
@@ -214,8 +214,10 @@ def _state_changes(which: Q) -> "QuerySet[Entry]":
 
 def _recorded(entries: "QuerySet[Entry]") -> list[Recorded]:
     """Read the lines of these entries, and their details."""
+    rows = entries.values_list("hash", "body", "detail__detail")
     found = []
-    for hash_, body, detail in entries.values_list("hash", "body", "detail__detail"):
+    # The type of the query does not know that an entry may have no detail.
+    for hash_, body, detail in cast("Iterable[tuple[str, str, str | None]]", rows):
         fields = orjson.loads(body)
         recorded = Recorded(
             hash=hash_,
