@@ -56,7 +56,7 @@ def test_a_cancelled_pull_can_be_repeated(ops, site):
 def test_a_document_that_is_being_downloaded_is_not_pulled_again(ops, site):
     make_batch(site)
     body = check_problem(pull(ops, "0203"), 409)
-    assert "nothing yet that is not being asked for" in body["detail"]
+    assert "no documents that are not being fetched already" in body["detail"]
 
 
 def test_documents_at_a_portals_former_address_are_not_pulled(ops, site):

@@ -15,6 +15,7 @@ from bench.chaos import processes
 from bench.chaos.processes import descendants, is_running
 
 __all__ = [
+    "PATIENT",
     "descendants",
     "environment",
     "eventually",
@@ -26,6 +27,10 @@ __all__ = [
     "stop_host",
     "worker_host",
 ]
+
+
+# For tests in which no worker dies: a busy machine must not look like a dead worker.
+PATIENT = {"LEASE_SECONDS": "20", "HEARTBEAT_SECONDS": "2", "WATCHDOG_SECONDS": "30"}
 
 
 def environment(settings, **changes):

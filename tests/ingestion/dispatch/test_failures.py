@@ -16,7 +16,7 @@ from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
 from ingestion.models import Batch, BatchSource, Document
 from tests.ingestion.brokers import redis_server
-from tests.ingestion.hosts import eventually, find, worker_host
+from tests.ingestion.hosts import PATIENT, eventually, find, worker_host
 from tests.ingestion.whole_batches import (
     assert_filed_once,
     assert_outcomes,
@@ -105,10 +105,9 @@ def restart_postgresql():
 
 
 def test_a_shift_survives_a_restart_of_the_database(one_site, submit, settings, restart_postgresql):
-    settings_of_host = {"LEASE_SECONDS": "20", "HEARTBEAT_SECONDS": "2", "WATCHDOG_SECONDS": "30"}
     with (
         slow_portal(one_site, submit, per_second=2.0) as batch,
-        worker_host(settings, **settings_of_host) as host,
+        worker_host(settings, **PATIENT) as host,
     ):
         eventually(lambda: has_settled_documents(batch))
         [worker] = find(host, "worker")

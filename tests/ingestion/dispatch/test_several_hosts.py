@@ -21,7 +21,15 @@ from ingestion.storage.archive_verification import verify_parts
 from samples.portal import SamplePortal, SiteLimit
 from sites.models import Portal, Site
 from tests.factories import make_user, put_on_record
-from tests.ingestion.hosts import environment, eventually, find, kill, stop_host, worker_host
+from tests.ingestion.hosts import (
+    PATIENT,
+    environment,
+    eventually,
+    find,
+    kill,
+    stop_host,
+    worker_host,
+)
 from tests.ingestion.networks import network, relay
 from tests.ingestion.storage.buckets import in_s3
 from tests.ingestion.whole_batches import (
@@ -110,8 +118,8 @@ def test_two_hosts_that_share_only_database_and_buckets_work_on_one_batch(
     one_site, submit, settings, terms, folders, tmp_path
 ):
     with (
-        worker_host(settings, **terms | folders("one")) as one,
-        worker_host(settings, **terms | folders("two")) as two,
+        worker_host(settings, **terms | folders("one") | PATIENT) as one,
+        worker_host(settings, **terms | folders("two") | PATIENT) as two,
     ):
         # Otherwise the first host might finish the batch before the second has started.
         eventually(lambda: WorkerHost.objects.count() == 2)

@@ -318,4 +318,4 @@ def test_a_missing_secret_key_is_reported_with_the_setting(settings):
     run = subprocess.run(command, env=bare, capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert "(config.E001) SECRET_KEY is not set." in run.stderr
-    assert "HINT: Put SECRET_KEY=" in run.stderr
+    assert "HINT: Set SECRET_KEY=" in run.stderr
