@@ -140,7 +140,7 @@ def leave_notices(old):
     def check():
         assert account_notices.deliver_due() == 1
         assert "unsent" in mail.outbox[-1].body
-        assert timeline(mara.actor)[-1].event == "user.notified"
+        assert timeline(mara.subject)[-1].event == "user.notified"
 
     return check
 
