@@ -10,6 +10,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from audit import background_jobs
+from audit.ledger.actors import Actor
 from audit.ledger.queries import timeline
 from audit.models import AuditJob, OutboxMessage
 from audit.signing import anchors, checkpoints, key_rotation
@@ -140,7 +141,7 @@ def leave_notices(old):
     def check():
         assert account_notices.deliver_due() == 1
         assert "unsent" in mail.outbox[-1].body
-        assert timeline(mara.subject)[-1].event == "user.notified"
+        assert timeline(mara.actor_name)[-1].event == "user.notified"
 
     return check
 
@@ -156,7 +157,7 @@ def leave_an_anchor(old):
     )
 
     def check():
-        key_rotation.create_key(by="system:test")
+        key_rotation.create_key(by=Actor("system:test"))
         write()
         checkpoints.sign_all()
         (lacking,) = anchors.list_unanchored()
