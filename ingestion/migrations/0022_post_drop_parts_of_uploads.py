@@ -7,6 +7,6 @@ class Migration(migrations.Migration):
     A page that is still open sends such a file again from its beginning. `prune` removes the bytes.
     """
 
-    dependencies = [("ingestion", "0022_pre_alerts_have_defaults")]
+    dependencies = [("ingestion", "0021_pre_resumable_uploads")]
 
     operations = [migrations.DeleteModel("UploadPart")]

@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("audit", "0011_pre_outbox"),
         ("ingestion", "0025_post_plain_labels"),
+        ("ingestion", "0026_pre_alerts_have_defaults"),
     ]
 
     operations = [

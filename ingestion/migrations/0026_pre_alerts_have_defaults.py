@@ -4,7 +4,11 @@ from django.db.models.functions import Now
 
 
 class Migration(migrations.Migration):
-    """Give columns defaults that the outbox replaces, because new code leaves them out."""
+    """Give columns defaults that the outbox replaces, because new code leaves them out.
+
+    It depends on no migration that runs after an upgrade, so that it can run before one. Its number
+    sorts it before them in Django's plan (`MigrationGraph.iterative_dfs`).
+    """
 
     dependencies = [
         ("ingestion", "0021_pre_resumable_uploads"),
