@@ -91,7 +91,7 @@ def test_a_site_requests_a_review_in_its_own_words(page):
     expect(page.get_by_role("alert")).to_contain_text("Describe what QA should check.")
     page.get_by_label("Why do you think").fill("The signature is in the margin of page 1.")
     page.get_by_role("button", name="Request a review").click()
-    expect(page.get_by_text("QA has received your request.")).to_be_visible()
+    expect(page.get_by_text("Your request was sent to QA.")).to_be_visible()
     expect(page.locator(".sl-chip").first).to_have_text("In review")
     expect(page.get_by_text("in the margin of page 1")).to_be_visible()
     page.goto(f"{page.url}ask/")
