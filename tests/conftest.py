@@ -48,16 +48,22 @@ SLOW_ON_SQLITE = [
     HERE / "ingestion" / "dispatch" / "test_shared_limits.py",
     HERE / "ingestion" / "storage" / "test_locks.py",
     HERE / "web" / "test_lists.py",
+    HERE / "config" / "test_upgrade_to_outbox.py",
 ]
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 
 # By default, Hypothesis fails an example that takes 200 ms, which any may on a busy machine.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+settings.register_profile("quick", deadline=None, max_examples=40)
+settings.register_profile("slow", deadline=None, max_examples=200)
 
 
-def pytest_configure():
-    """Refuse to start if a list above names a file that was renamed: its tests would run twice."""
+def pytest_configure(config):
+    """Choose how many examples Hypothesis tries, by whether slower proofs run too.
+
+    Refuse to start if a list above names a file that was renamed: its tests would run twice.
+    """
+    chosen = config.option.markexpr  # empty if single tests are run by hand
+    settings.load_profile("slow" if chosen and "not slow" not in chosen else "quick")
     missing = [
         str(path.relative_to(HERE))
         for path in (*SLOW_ON_POSTGRESQL, *QUICK_ON_BOTH, *SLOW_ON_SQLITE)

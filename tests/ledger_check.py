@@ -1,7 +1,10 @@
 """Verifies the whole ledger after every test that uses the database."""
 
 import pytest
+from django.db import connection
 
+from audit.ledger import append_only
+from audit.models import Checkpoint, Entry
 from audit.verification import verify
 
 DATABASE = ("transactional_db", "db")
@@ -15,7 +18,11 @@ def _the_ledger_holds(request, settings):
         for name in used[:1]:
             request.getfixturevalue(name)
         yield
-        result = verify.verify_ledger()
-        assert result.intact, result
+        # Without entries and checkpoints there is nothing to contradict, but the triggers.
+        if Entry.objects.exists() or Checkpoint.objects.exists():
+            result = verify.verify_ledger()
+            assert result.intact, result
+        else:
+            assert not list(append_only.missing_triggers(connection))
     else:
         yield

@@ -81,7 +81,7 @@ def test_a_site_corrects_the_type_and_the_same_file_is_filed(signed_in, mara, do
     shoot_both(page, "correct_type_refused")
     page.get_by_label("Type").select_option("delegation-log")
     page.get_by_role("button", name="Save and check again").click()
-    expect(page.get_by_text("The checks run again. See the result")).to_be_visible()
+    expect(page.get_by_text("The checks run again. This page shows the result.")).to_be_visible()
     shoot_both(page, "checked_again")
     work()
     page.reload()
