@@ -1,6 +1,6 @@
-"""The ledger in the admin: to be read and searched, never edited.
+"""Shows and searches the ledger in the admin, where entries cannot be changed.
 
-Whoever may take out personal data (`audit.redact`) does it from the list, with a reason.
+People with the permission `audit.redact` can redact details from the list, with a reason.
 """
 
 from datetime import UTC
@@ -24,14 +24,15 @@ from audit.ledger.log import ledger
 from audit.ledger.redaction import RedactionError, find_redaction, redact_entry
 from audit.models import Entry
 
-MAX_COUNTED_ENTRIES = 10_000  # entries that a narrowed list is counted up to
+MAX_COUNTED_ENTRIES = 10_000  # of a list with a filter or a search
 
 
 class AuditTrailPaginator(Paginator):
-    """Of a list whose newest come first. Counts no million entries, and skips none of them.
+    """Paginates entries, newest first, without counting or skipping millions of rows.
 
-    Where nothing narrows it, numbers without a gap tell how many there are and where a page begins.
-    Of a search it offers the newest MOST.
+    The numbers of entries have no gap. So, without filters, the last number is the number of
+    entries, and the first number of each page follows from it. With filters, only the newest
+    MAX_COUNTED_ENTRIES are listed.
     """
 
     @cached_property
@@ -64,7 +65,11 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
         "short_hash",
     ]  # fmt: skip
     list_filter = [("recorded_at", admin.DateFieldListFilter)]
-    search_fields = ["subject", "doc_id", "correlation_id"]  # as `get_search_results` does
+    search_fields = [
+        "subject",
+        "doc_id",
+        "correlation_id",
+    ]  # `get_search_results` compares whole values
     search_help_text = format_lazy(
         _(
             "Enter a complete subject (document:17), document identifier or correlation ID. At "
@@ -75,8 +80,8 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
     show_full_result_count = False
     list_per_page = 100
     ordering = ["-seq"]
-    sortable_by = ()  # another order would sort them all
-    actions = ["take_out"]
+    sortable_by = ()  # another order would sort all entries
+    actions = ["redact_details"]
     fields = [
         "seq", "recorded", "event", "subject", "site", "doc_id", "move", "code", "actor",
         "correlation_id", "prev", "hash", "body", "recorded_detail",
@@ -91,19 +96,24 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Entry]:
         return super().get_queryset(request).select_related("detail")
 
-    def get_paginator(self, request: HttpRequest, queryset: QuerySet[Any], *how: Any) -> Paginator:
-        """Not of an entry's history in the admin, which is a list of something else."""
-        kind = AuditTrailPaginator if queryset.model is Entry else Paginator
-        return kind(queryset, *how)
+    def get_paginator(
+        self, request: HttpRequest, queryset: QuerySet[Any], *options: Any
+    ) -> Paginator:
+        # The history page of an entry lists rows of another model.
+        paginator_class = AuditTrailPaginator if queryset.model is Entry else Paginator
+        return paginator_class(queryset, *options)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Exact, in one column after the other: each is one look into an index."""
+        """Return the entries with this value in the first column that has it.
+
+        Each column is searched by its index, for the whole value.
+        """
         if not (term := search_term.strip()):
             return queryset, False
-        looks = (queryset.filter(**{column: term}) for column in self.search_fields)
-        return next((found for found in looks if found.exists()), queryset.none()), False
+        matches = (queryset.filter(**{column: term}) for column in self.search_fields)
+        return next((found for found in matches if found.exists()), queryset.none()), False
 
     @admin.display(description=_("recorded (UTC)"), ordering="recorded_at")
     def recorded(self, entry: Entry) -> str:
@@ -121,27 +131,27 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
     def recorded_detail(self, entry: Entry) -> str:
         if hasattr(entry, "detail"):
             return entry.detail.detail
-        taken_out = find_redaction(entry.pk)
-        if taken_out is None:
+        redaction = find_redaction(entry.pk)
+        if redaction is None:
             return ""
-        address = reverse("admin:audit_entry_change", args=[taken_out.pk])
+        address = reverse("admin:audit_entry_change", args=[redaction.pk])
         sentence = gettext('Redacted on {date} UTC. See <a href="{address}">entry {number}</a>.')
         return format_html(
-            sentence, date=self.recorded(taken_out), address=address, number=taken_out.pk
+            sentence, date=self.recorded(redaction), address=address, number=redaction.pk
         )
 
     def has_redact_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("audit.redact")
 
     @admin.action(description=_("Redact the detail (personal data)"), permissions=["redact"])
-    def take_out(self, request: HttpRequest, chosen: QuerySet[Entry]) -> None:
-        """All of the choice or nothing."""
+    def redact_details(self, request: HttpRequest, selected: QuerySet[Entry]) -> None:
+        """Redact the details of all selected entries, or of none if one cannot be redacted."""
         person: Any = request.user
         reason = request.POST[REASON_FIELD].strip()
         by: Actor = person.actor
         try:
             with ledger():
-                for entry in chosen.order_by("seq"):
+                for entry in selected.order_by("seq"):
                     redact_entry(entry.pk, reason=reason, by=by, authorised_by=by.name)
         except RedactionError as error:
             sentence = gettext("No detail was redacted: {error}.").format(error=error)

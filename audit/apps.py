@@ -1,4 +1,4 @@
-"""Registers what the ledger checks and signs when Django starts (label `audit`)."""
+"""Registers the system checks and the triggers of the ledger when Django starts."""
 
 from importlib import import_module
 
@@ -11,17 +11,17 @@ from audit.ledger import append_only, database_roles
 
 
 class AuditConfig(AppConfig):
-    """What happened, provably. Knows nothing of documents or sites: subjects are strings."""
+    """The audit trail. It knows neither documents nor sites: subjects are strings."""
 
     name = "audit"
     verbose_name = _("Audit trail")
 
     def ready(self) -> None:
-        # On SQLite a migration that alters a table rebuilds it, silently without its triggers.
+        # A migration that alters a table on SQLite rebuilds it without its triggers.
         post_migrate.connect(append_only.reinstall_triggers, sender=self)
         checks.register(append_only.check_triggers, checks.Tags.database)
         checks.register(database_roles.check_application_role, checks.Tags.database)
         checks.register(database_roles.check_owner_url)
-        our_checks = import_module("audit.checks")  # reads rows' modules, which are ready now
+        our_checks = import_module("audit.checks")  # imports models, which are loaded now
         checks.register(our_checks.check_settings)
         checks.register(our_checks.check_deployment, deploy=True)

@@ -1,6 +1,6 @@
-"""A system check with an id for each setting of the ledger that can be wrong."""
+"""System checks of the settings of the ledger, each with an ID."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -12,18 +12,23 @@ from audit.signing.signed_note import BadNote, Verifier
 
 
 def check_settings(**_options: Any) -> list[CheckMessage]:
-    return [message for check in _CHECKS for message in check()]
+    """Return the messages of all checks that need no network."""
+    checks = (_check_origin, _check_limits, _check_anchors, _check_keys)
+    return [message for check in checks for message in check()]
 
 
 def check_deployment(**_options: Any) -> list[CheckMessage]:
-    """For `check --deploy`: whether anything outside could vouch for the ledger. Resolves names."""
+    """Warn if no anchor is independent of this installation. Runs with `check --deploy` only.
+
+    It resolves host names.
+    """
     weaknesses = [place.weakness() for place in anchors.configured_anchors()]
     if not all(weaknesses):
         return []
     return [
         Warning(
-            "No independent anchor is configured: the audit trail stands only by this "
-            f"installation's own word, and verify_audit ends with 3. {' '.join(weaknesses)}",
+            "No independent anchor is configured. Only this installation itself confirms the "
+            f"audit trail, and verify_audit ends with exit code 3. {' '.join(weaknesses)}",
             hint="Set ANCHOR_S3_BUCKET to a bucket with Object Lock that other people administer; "
             "see docs/operations.md, How strong a verification is.",
             id="audit.W011",
@@ -31,36 +36,36 @@ def check_deployment(**_options: Any) -> list[CheckMessage]:
     ]
 
 
-def _origin() -> Iterator[CheckMessage]:
+def _check_origin() -> Iterator[CheckMessage]:
     try:
         Verifier(settings.AUDIT_ORIGIN, b"")
     except BadNote as error:
         yield Error(
             f"AUDIT_ORIGIN: {error}.",
-            hint="Write ledger.example.org/study-1; without it AUDIT_TRAIL is taken.",
+            hint="Set it to a name such as ledger.example.org/study-1. The default is AUDIT_TRAIL.",
             id="audit.E010",
         )
 
 
-def _policy() -> Iterator[CheckMessage]:
+def _check_limits() -> Iterator[CheckMessage]:
     for name in ("AUDIT_CHECKPOINT_ENTRIES", "AUDIT_CHECKPOINT_SECONDS"):
         if getattr(settings, name) < 1:
-            yield Error(f"{name} has to be at least 1.", id="audit.E011")
+            yield Error(f"{name} must be at least 1.", id="audit.E011")
     for name in ("ANCHOR_TIMEOUT_SECONDS", "AUDIT_CLOCK_SKEW_SECONDS"):
         if getattr(settings, name) <= 0:
-            yield Error(f"{name} has to be more than 0.", id="audit.E011")
+            yield Error(f"{name} must be greater than 0.", id="audit.E011")
 
 
-def _anchors() -> Iterator[CheckMessage]:
+def _check_anchors() -> Iterator[CheckMessage]:
     for kind in anchors.ANCHOR_KINDS:
         yield from kind.check_settings()
 
 
-def _keys() -> Iterator[CheckMessage]:
+def _check_keys() -> Iterator[CheckMessage]:
     try:
         if not keys.published_keys() and not settings.DEBUG:
             yield Warning(
-                "The ledger has no key: nothing is signed, and a cut end shows nowhere.",
+                "The ledger has no key. Nothing is signed, and a removed end is not detected.",
                 hint="Run `manage.py audit_keys create` on the host of the workers.",
                 id="audit.W010",
             )
@@ -68,6 +73,3 @@ def _keys() -> Iterator[CheckMessage]:
             keys.load_key(keys.private_file())
     except KeyProblem as error:
         yield Error(str(error), id="audit.E016")
-
-
-_CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (_origin, _policy, _anchors, _keys)

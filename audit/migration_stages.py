@@ -1,8 +1,9 @@
-"""Migrations in two stages, so that an upgrade stops nobody (docs/upgrading.md).
+"""Divides migrations into two stages, so that an upgrade needs no downtime (docs/upgrading.md).
 
-Old and new code run beside each other while servers are restarted one after the other. What only
-adds to the schema goes before that, and is named `0015_pre_...`; what takes away what old code
-needs goes after it, and is named `0016_post_...`. Those of libraries, named otherwise, go before.
+Old and new code run at the same time while servers are restarted one after the other. Migrations
+that only add to the schema run before that, and are named `0015_pre_...`. Migrations that remove
+what old code needs run after it, and are named `0016_post_...`. Migrations with other names, such
+as those of libraries, run before.
 """
 
 from collections.abc import Iterable
@@ -17,20 +18,22 @@ def is_post_migration(name: str) -> bool:
 
 
 def last_before_post(plan: Iterable[Step]) -> list[Step]:
-    """The last step of each app before its first that is `post`, of what `plan` still has to do.
+    """Return the last step of each app before its first `post` migration.
 
-    Raises CommandError where one that is not `post` waits behind one that is: the release before
-    was not brought to its end.
+    `plan` contains the migrations that are not applied yet, in order. Raises CommandError if
+    another migration follows a `post` migration of its app, because then the upgrade to the
+    previous release was not finished.
     """
     last: dict[str, str] = {}
-    waits: dict[str, str] = {}
+    first_post: dict[str, str] = {}
     for app, name in plan:
         if is_post_migration(name):
-            waits.setdefault(app, name)
-        elif app in waits:
+            first_post.setdefault(app, name)
+        elif app in first_post:
             raise CommandError(
-                f"{app}.{name} waits behind {waits[app]}, which the release before left for its "
-                "end. Finish that upgrade first, or stop everything and migrate without --stage."
+                f"{app}.{name} must run after {first_post[app]}, which the previous release left "
+                "for the end of its upgrade. Finish that upgrade first, or stop all servers and "
+                "workers and migrate without --stage."
             )
         else:
             last[app] = name

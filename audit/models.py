@@ -1,9 +1,9 @@
-"""The rows of the ledger. Written through `audit.ledger.tables` alone; changed by nobody.
+"""The tables of the ledger, of its verifications and reviews, of background jobs and of the outbox.
 
-`body` is the entry: the canonical line whose SHA-256 is `hash`. All other
-columns are copies of it, for searching; verification compares them with the
-line. The ORM refuses changes with words, and the database behind it refuses
-what does not come through the ORM (`audit.ledger.append_only`).
+`audit.ledger.tables` inserts the rows of the ledger, and nothing changes them. The `body` of an
+entry is the entry itself: the canonical line whose SHA-256 is `hash`. Its other columns are copies
+for searching, and verification compares them with the line. The ORM refuses changes with an
+explanation. The database refuses those that bypass the ORM (`audit.ledger.append_only`).
 """
 
 from typing import Any, ClassVar, NoReturn
@@ -21,14 +21,14 @@ class AppendOnly(Exception):
 
 
 class AppendOnlyQuerySet(models.QuerySet[Any]):
-    """21 CFR 11.10(e): a change never obscures what was recorded before. So: reads only."""
+    """Refuses all writes, so that no change obscures earlier records (21 CFR 11.10(e))."""
 
     def _refuse(self, *_args: Any, **_options: Any) -> NoReturn:
         raise AppendOnly
 
     create = bulk_create = bulk_update = get_or_create = update_or_create = _refuse
     update = delete = _refuse
-    # Django hides `delete` of a queryset class from templates and managers by this mark.
+    # With these attributes, Django hides `delete` from templates and managers.
     delete.alters_data = True  # type: ignore[attr-defined]
     delete.queryset_only = True  # type: ignore[attr-defined]
 
@@ -45,8 +45,10 @@ class _AppendOnlyModel(models.Model):
 
 
 class Entry(_AppendOnlyModel):
-    # Not an identity column: a transaction that is rolled back leaves no gap, so that a gap
-    # always means that somebody removed something.
+    """An entry of the hash chain. `body` is its line, and most other columns are copies of it."""
+
+    # This is no identity column: a transaction that is rolled back leaves no gap, so a gap always
+    # means that an entry was removed.
     seq = models.BigIntegerField(_("no."), primary_key=True)
     prev = models.CharField(max_length=64)
     hash = models.CharField(max_length=64)
@@ -61,7 +63,7 @@ class Entry(_AppendOnlyModel):
     code = models.TextField()
     correlation_id = models.TextField()
     actor = models.TextField()
-    body = models.TextField(_("line"))  # text, never jsonb, which re-prints what it is given
+    body = models.TextField(_("line"))  # not jsonb, which does not preserve the text
 
     objects: ClassVar[models.Manager["Entry"]] = AppendOnlyQuerySet.as_manager()
 
@@ -82,8 +84,8 @@ class Entry(_AppendOnlyModel):
             models.Index(fields=["recorded_at"], name="entries_by_time"),
         ]
         constraints = [
-            # Whatever the lock does: a chain that forks, or a task that is delivered twice,
-            # is refused here.
+            # These refuse a chain that forks and a task that is delivered twice, even if the
+            # chain's lock fails.
             models.UniqueConstraint(fields=["prev"], name="an_entry_has_one_successor"),
             models.UniqueConstraint(fields=["event_id"], name="an_event_is_entered_once"),
         ]
@@ -93,10 +95,11 @@ class Entry(_AppendOnlyModel):
 
 
 class EntryDetail(_AppendOnlyModel):
-    """Names, addresses, old and new values, free text: bound by the line's `detail_commit`.
+    """The detail of an entry: names, addresses, old and new values, and free text.
 
-    Beside the chain, so that personal data entered by mistake can be taken out on record
-    (ICH E6(R3) 4.2.2(b)) while the chain stays whole.
+    The line's `detail_commit` binds it. It is stored outside of the line, so that personal data
+    that was entered by mistake can be redacted, on record, while the chain stays valid (ICH E6(R3)
+    4.2.2(b)).
     """
 
     entry = models.OneToOneField(
@@ -115,13 +118,16 @@ class EntryDetail(_AppendOnlyModel):
 
 
 class Checkpoint(_AppendOnlyModel):
-    """A signed head: the first `size` entries, under one root. Written by `signing.checkpoints`."""
+    """A signed statement of the root over the first `size` entries.
+
+    `audit.signing.checkpoints` creates it.
+    """
 
     size = models.BigIntegerField(_("entries"), primary_key=True)
     head = models.CharField(max_length=64)  # the hash of entry `size`
     root = models.CharField(max_length=64)  # of RFC 6962's tree over the lines, in hex
-    frontier = models.TextField()  # audit.ledger.merkle_tree.Frontier, from which the tree grows on
-    # signing.signed_note: signed by one key, or by two when keys change
+    frontier = models.TextField()  # audit.ledger.merkle_tree.Frontier, to which entries are added
+    # A note of `audit.signing.signed_note`. It has one signature, or two when the key is replaced.
     note = models.TextField()
     created_at = models.DateTimeField(_("signed (UTC)"))
 
@@ -135,7 +141,7 @@ class Checkpoint(_AppendOnlyModel):
 
 
 class Receipt(_AppendOnlyModel):
-    """That a checkpoint is held elsewhere. Written by `audit.signing.anchors`."""
+    """Proof that an anchor has a copy of a checkpoint. `audit.signing.anchors` creates it."""
 
     checkpoint = models.ForeignKey(Checkpoint, on_delete=models.PROTECT, related_name="receipts")
     anchor = models.TextField()  # audit.signing.places: "file", "s3" or "rfc3161"
@@ -156,12 +162,12 @@ class Receipt(_AppendOnlyModel):
         return f"{self.checkpoint_id} in {self.place}"
 
 
-class _AddedQuerySet(AppendOnlyQuerySet):
+class _InsertOnlyQuerySet(AppendOnlyQuerySet):
     create = models.QuerySet.create
 
 
-class _Added(models.Model):
-    """No part of the chain, but added to and never changed either."""
+class _InsertOnlyModel(models.Model):
+    """A row that is not part of the chain, and is not changed after it was added either."""
 
     class Meta:
         abstract = True
@@ -175,11 +181,12 @@ class _Added(models.Model):
         raise AppendOnly
 
 
-class CheckRun(_Added):
-    """One verification: what was read, and what came of it. Written by `audit.verification.runs`.
+class CheckRun(_InsertOnlyModel):
+    """One verification, with the entries that it read and its result.
 
-    Where the next check begins stands here, and a fault shall not go away. One that found none does
-    in time, when later ones stand in for it (`runs.forget`).
+    `audit.verification.runs` creates it. The next verification begins where the last one ended, and
+    a verification that found a fault is kept. One that found none is deleted after a time, when
+    later ones replace it (`runs.forget`).
     """
 
     class Mode(models.TextChoices):
@@ -200,18 +207,19 @@ class CheckRun(_Added):
     seconds = models.FloatField()
     mode = models.CharField(max_length=20, choices=Mode)
     from_seq = models.BigIntegerField()  # the first entry that was read
-    to_seq = models.BigIntegerField()  # up to this entry the chain holds
+    to_seq = models.BigIntegerField()  # the last entry up to which the chain is valid
     head = models.CharField(max_length=64)  # the hash of that entry
-    again_from = models.BigIntegerField(null=True)  # of a rolling check: what was read once more
+    again_from = models.BigIntegerField(null=True)  # of a rolling check: older entries that it read
     again_to = models.BigIntegerField(null=True)
-    entries_read = models.BigIntegerField(null=True)  # null: by a release that did not count them
-    # Entries that independent anchors vouched for, without reservations; 0: none. null: not asked.
+    entries_read = models.BigIntegerField(null=True)  # null: an early release did not count them
+    # The number of entries that independent anchors confirmed without reservations, or 0. It is
+    # null if no anchor was read.
     vouched_to = models.BigIntegerField(null=True)
     result = models.CharField(max_length=20, choices=Result)
     findings = models.JSONField(default=list)  # sentences
     asked_by = models.CharField(max_length=200)  # an actor, as in the ledger
 
-    objects: ClassVar[models.Manager["CheckRun"]] = _AddedQuerySet.as_manager()
+    objects: ClassVar[models.Manager["CheckRun"]] = _InsertOnlyQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]
@@ -223,12 +231,12 @@ class CheckRun(_Added):
 
     @property
     def verdict(self) -> "CheckRun.Result":
-        """The result as it counts now: older releases called intact what nothing vouched for."""
+        """Return the result by today's rules: early releases needed no anchor for "intact"."""
         is_claimed = self.result == self.Result.INTACT and not self.vouched_to
         return self.Result.UNANCHORED if is_claimed else self.Result(self.result)
 
 
-class AuditReview(_Added):
+class AuditReview(_InsertOnlyModel):
     """A signed review of the audit trail by one person, with its outcome.
 
     `audit.trail_reviews` creates it. A later finding needs another review.
@@ -241,18 +249,18 @@ class AuditReview(_Added):
 
     period_from = models.DateField()  # days of UTC, both included
     period_to = models.DateField()
-    site = models.TextField(blank=True)  # a site's number; "" is the whole trail
-    filters = models.TextField(blank=True)  # what was left out of sight, in words
+    site = models.TextField(blank=True)  # the number of a site, or "" for the whole trail
+    filters = models.TextField(blank=True)  # a description of what was filtered out
     findings = models.TextField()
     outcome = models.CharField(max_length=20, choices=Outcome)
-    entries = models.BigIntegerField()  # of that period and site, when it was signed
-    last_seq = models.BigIntegerField()  # the end of the trail then
+    entries = models.BigIntegerField()  # their number in that period and site at the signature
+    last_seq = models.BigIntegerField()  # the last entry of the trail at the signature
     reviewer = models.TextField()  # an actor, as in the ledger
     printed_name = models.TextField()
     meaning = models.CharField(max_length=40)  # of the signature: 21 CFR 11.50(a)(3)
     signed_at = models.DateTimeField(_("signed (UTC)"))
 
-    objects: ClassVar[models.Manager["AuditReview"]] = _AddedQuerySet.as_manager()
+    objects: ClassVar[models.Manager["AuditReview"]] = _InsertOnlyQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]

@@ -1,7 +1,7 @@
-"""Reviews of the trail by people (ICH E6(R3) 4.2.3; EU Annex 11, 9): made, listed, and when due.
+"""Signs and lists audit trail reviews, and computes when the next one is due.
 
-A review covers whole days of UTC. What no review of the whole trail covers is due: reviews of one
-site stand beside them, and put nothing off.
+ICH E6(R3) 4.2.3; EU Annex 11, 9. A review covers whole days of UTC. Only reviews of the whole trail
+determine when the next one is due. Reviews of one site are additional.
 """
 
 from collections.abc import Iterable
@@ -24,12 +24,12 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class ReviewScope:
-    """What was looked at."""
+    """The part of the audit trail that a review covers."""
 
     period_from: date
     period_to: date  # included
     site: str = ""  # "" is the whole trail
-    filters: str = ""  # what was left out of sight, in words
+    filters: str = ""  # a description of what was filtered out
 
     @property
     def search(self) -> EntrySearch:
@@ -42,11 +42,11 @@ class ReviewScope:
 
 @dataclass(frozen=True, slots=True)
 class ReviewDue:
-    """`covered_until` is the last day that is reviewed without a gap; None: none is."""
+    """When the next review of the whole trail is due, and which days it must cover."""
 
-    covered_until: date | None
-    since: date | None  # the first day that is not; None: nothing is on record to be reviewed
-    on: date | None  # when it has to be done by
+    covered_until: date | None  # the last day that is reviewed without a gap, if there is one
+    since: date | None  # the first day that is not reviewed; None while the trail is empty
+    on: date | None  # the last day on which the review is in time
 
     def is_overdue(self, today: date) -> bool:
         return self.on is not None and today > self.on
@@ -55,7 +55,7 @@ class ReviewDue:
 def sign_review(
     scope: ReviewScope, *, findings: str, outcome: Outcome, by: ElectronicSignature
 ) -> AuditReview:
-    """Keep a review, and enter it in the ledger, in one transaction."""
+    """Save a review and record it in the ledger, in one transaction."""
     last_seq, _head = queries.last_entry() or (0, "")
     with ledger():
         review: AuditReview = AuditReview.objects.create(
@@ -72,24 +72,20 @@ def sign_review(
             meaning=by.meaning,
             signed_at=by.at,
         )
-        _enter(review, by)
+        record(
+            "ledger.reviewed",
+            subject=_subject(review),
+            by=by.signer,
+            site=review.site,
+            code=review.outcome.upper(),
+            occurred_at=review.signed_at,
+            detail=by.sign(_signed_facts(review)),
+        )
     return review
 
 
-def _enter(review: AuditReview, by: ElectronicSignature) -> None:
-    record(
-        "ledger.reviewed",
-        subject=_subject(review),
-        by=by.signer,
-        site=review.site,
-        code=review.outcome.upper(),
-        occurred_at=review.signed_at,
-        detail=by.over(_facts(review)),
-    )
-
-
-def _facts(review: AuditReview) -> dict[str, str | int]:
-    """What is signed, in the ledger's words."""
+def _signed_facts(review: AuditReview) -> dict[str, str | int]:
+    """Return what is signed, under the names that the ledger uses."""
     return {
         "period_from": f"{review.period_from}",
         "period_to": f"{review.period_to}",
@@ -103,24 +99,22 @@ def _facts(review: AuditReview) -> dict[str, str | int]:
 
 
 def changed_since_signing(review: AuditReview) -> list[str]:
-    """What its signature does not hold for any more, by name; nothing: it holds (R26)."""
+    """Return the names of what has changed since the review was signed (R26), or an empty list."""
     entries = queries.timeline(_subject(review))
-    return (
-        electronic_signatures.changed_since_signing(entries[0], _facts(review))
-        if entries
-        else [electronic_signatures.SIGNATURE_KEY]
-    )
+    if not entries:
+        return [electronic_signatures.SIGNATURE_KEY]
+    return electronic_signatures.changed_since_signing(entries[0], _signed_facts(review))
 
 
 def signer_account(review: AuditReview) -> str:
-    """Return what the signature says about the signer's account; "" where it says nothing."""
+    """Return what the signature states about the signer's account, or "" if it states nothing."""
     entries = queries.timeline(_subject(review))
     detail = (entries[0].detail if entries else None) or {}
     return str(detail.get(electronic_signatures.ACCOUNT_KEY, ""))
 
 
 def signer_roles(signed: Iterable[AuditReview]) -> dict[int, str]:
-    """Return the role that each of these was signed in, by primary key. One query."""
+    """Return the role of the signer of each of these reviews, by primary key. Takes one query."""
     by_subject = {_subject(review): review.pk for review in signed}
     return {by_subject[entry.subject]: entry.role for entry in queries.timeline(*by_subject)}
 
@@ -130,7 +124,7 @@ def _subject(review: AuditReview) -> str:
 
 
 def list_reviews() -> "QuerySet[AuditReview]":
-    """All of them, newest first."""
+    """Return all reviews, newest first."""
     return AuditReview.objects.all()
 
 
@@ -139,20 +133,19 @@ def find_review(pk: int) -> AuditReview | None:
 
 
 def review_due() -> ReviewDue:
-    """Two queries. The first review is due AUDIT_REVIEW_DAYS after the trail began."""
+    """Return when the next review is due. Takes two queries.
+
+    The first review is due AUDIT_REVIEW_DAYS after the trail began.
+    """
     began = queries.first_recorded_at()
     if began is None:
         return ReviewDue(None, None, None)
     day_before = began.astimezone(UTC).date() - DAY
-    covered = _covered(day_before)
+    covered = day_before
+    reviews = AuditReview.objects.filter(site="").order_by("period_from", "pk")
+    for since, until, signed_at in reviews.values_list("period_from", "period_to", "signed_at"):
+        if since <= covered + DAY:
+            # The day of the signature was not over, and nobody has reviewed its later entries.
+            covered = max(covered, min(until, signed_at.astimezone(UTC).date() - DAY))
     on = covered + timedelta(days=settings.AUDIT_REVIEW_DAYS)
     return ReviewDue(covered if covered > day_before else None, covered + DAY, on)
-
-
-def _covered(until: date) -> date:
-    whole = AuditReview.objects.filter(site="").order_by("period_from", "pk")
-    for since, to, signed_at in whole.values_list("period_from", "period_to", "signed_at"):
-        if since <= until + DAY:
-            # The day of the signing was not over: what came later that day nobody saw.
-            until = max(until, min(to, signed_at.astimezone(UTC).date() - DAY))
-    return until

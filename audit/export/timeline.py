@@ -64,8 +64,9 @@ def signature_columns(line: LedgerLine) -> tuple[str, str]:
     detail: dict[str, Any] = orjson.loads(line.detail) if line.detail else {}
     meaning = str(detail.get("meaning", ""))
     of_entry = line.fields["sha256"], line.fields["occurred_at"]
-    if electronic_signatures.SIGNATURE_KEY in detail and not electronic_signatures.is_sound(
-        detail, *of_entry
+    if (
+        electronic_signatures.SIGNATURE_KEY in detail
+        and not electronic_signatures.is_signature_intact(detail, *of_entry)
     ):
         meaning = f"{INVALID}: {meaning}"
     if account := detail.get(electronic_signatures.ACCOUNT_KEY):

@@ -28,7 +28,7 @@ def redact_entry(seq: int, *, reason: str, by: Actor, authorised_by: str) -> Non
         if entry is None:
             raise RedactionError(f"there is no entry {seq}")
         if earlier := find_redaction(seq):
-            raise RedactionError(f"entry {earlier.pk} took out the detail of entry {seq} already")
+            raise RedactionError(f"entry {earlier.pk} already redacted the detail of entry {seq}")
         if not hasattr(entry, "detail"):
             raise RedactionError(f"entry {seq} has no detail")
         record(

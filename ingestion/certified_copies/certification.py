@@ -85,7 +85,7 @@ def certify(document: Document, *, reason: str, by: ElectronicSignature) -> None
         if refusal := explain_refusal(row):
             raise DocumentNotOnFile(refusal)
         signed = {"reason": reason, "document": _describe(row)}
-        detail = by.over(signed, sha256=row.sha256)
+        detail = by.sign(signed, sha256=row.sha256)
         row.record(CERTIFIED, by=by.signer, detail=detail, occurred_at=by.at)
 
 

@@ -263,7 +263,7 @@ def _create_decision(
 def _signed_detail(row: Document, decision: Decision, by: ElectronicSignature) -> dict[str, Any]:
     """Return the detail of the decision's entry: the facts, the signature and the row's key."""
     return {
-        **by.over(signature_payload.build_facts(decision), sha256=row.sha256),
+        **by.sign(signature_payload.build_facts(decision), sha256=row.sha256),
         signature_payload.DECISION_KEY: decision.pk,
     }
 

@@ -237,7 +237,7 @@ def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: Electronic
             code=outcome.upper(),
             sha256=hashlib.sha256(as_csv(rows).encode()).hexdigest(),
             detail={
-                **by.shown,
+                **by.manifestation,
                 "accounts": len(rows),
                 "user_names": [row.person.username for row in rows],
                 "findings": findings,

@@ -40,7 +40,7 @@ def test_an_entry_shows_its_line_and_its_hash(inspector):
     assert "A. Berg" in page
 
 
-def test_an_entry_without_a_detail_is_shown_too(inspector):
+def test_an_entry_without_a_detail_is_shown(inspector):
     write()
     assert inspector.get(reverse("admin:audit_entry_change", args=[1])).status_code == 200
 
@@ -51,14 +51,14 @@ def test_an_entry_without_a_detail_is_shown_too(inspector):
     [("add", []), ("delete", [1]), ("change", [1])],
     ids=["add", "delete", "change"],
 )
-def test_not_even_an_administrator_can_write_to_it(inspector, view, args):
+def test_an_administrator_cannot_change_the_ledger(inspector, view, args):
     write()
     response = inspector.post(reverse(f"admin:audit_entry_{view}", args=args), {"actor": "x"})
     assert response.status_code == 403
     assert Entry.objects.get(pk=1).actor == add_process("system:worker")
 
 
-def test_a_search_finds_a_subject_a_document_or_a_correlation_exactly(inspector):
+def test_a_search_finds_whole_subjects_documents_and_correlation_ids(inspector):
     write(0, subject="document:1", doc_id="CV-7", correlation_id="P-1")
     write(0, subject="document:11", doc_id="CV-77", correlation_id="P-11")
     for words in ("document:1", "CV-7", "P-1"):
@@ -66,7 +66,7 @@ def test_a_search_finds_a_subject_a_document_or_a_correlation_exactly(inspector)
         assert [entry.subject for entry in found] == ["document:1"]
 
 
-def test_pages_of_all_are_counted_by_the_last_number_and_of_a_search_up_to_a_limit(
+def test_the_last_number_is_the_count_and_searches_are_counted_up_to_a_limit(
     inspector, monkeypatch
 ):
     write_many(30)
@@ -82,12 +82,12 @@ def test_pages_of_all_are_counted_by_the_last_number_and_of_a_search_up_to_a_lim
     assert {entry.subject for entry in found.result_list} == {"document:2"}
 
 
-def test_what_is_nowhere_is_not_found(inspector):
+def test_a_search_without_a_match_finds_nothing(inspector):
     write(subject="document:1")
     assert inspector.get(reverse(LIST), {"q": "document:7"}).context["cl"].result_count == 0
 
 
-def test_the_list_takes_as_many_queries_for_many_entries_as_for_few(inspector):
+def test_the_number_of_queries_does_not_depend_on_the_number_of_entries(inspector):
     def queries():
         with CaptureQueriesContext(connection) as captured:
             inspector.get(reverse(LIST))

@@ -61,7 +61,7 @@ def work(job):
     return job
 
 
-def test_what_is_asked_for_is_done_once_and_says_what_came_of_it(db):
+def test_a_requested_job_runs_once_and_stores_its_result(db):
     job = work(background_jobs.request_job("count", {"upto": 3}, "user:7"))
     assert (job.state, job.result, job.done, job.total) == ("done", {"counted": 3}, 3, 3)
     assert (job.asked_by, job.attempts) == ("user:7", 1)
@@ -69,7 +69,7 @@ def test_what_is_asked_for_is_done_once_and_says_what_came_of_it(db):
     assert not background_jobs.run_next_job()
 
 
-def test_a_job_that_fails_says_why_and_the_worker_goes_on(db):
+def test_a_failed_job_stores_its_error_and_the_worker_continues(db):
     failed = background_jobs.request_job("fail", {}, "user:7")
     other = background_jobs.request_job("count", {"upto": 1}, "user:7")
     assert work(failed).state == "failed"
@@ -77,12 +77,12 @@ def test_a_job_that_fails_says_why_and_the_worker_goes_on(db):
     assert work(other).state == "done"
 
 
-def test_a_kind_that_nobody_knows_is_refused_at_once(db):
+def test_a_request_for_an_unknown_kind_is_refused(db):
     with pytest.raises(ValueError, match="no kind of job 'brew'"):
         background_jobs.request_job("brew", {}, "user:7")
 
 
-def test_a_worker_leaves_a_job_of_a_kind_that_it_does_not_know(db, monkeypatch):
+def test_a_worker_does_not_claim_a_job_of_an_unknown_kind(db, monkeypatch):
     newer = background_jobs.request_job("count", {"upto": 1}, "user:7")
     monkeypatch.setattr(background_jobs, "_works", {})
     assert not background_jobs.run_next_job()
@@ -90,7 +90,7 @@ def test_a_worker_leaves_a_job_of_a_kind_that_it_does_not_know(db, monkeypatch):
     assert (newer.state, newer.attempts) == ("waiting", 0)
 
 
-def test_a_host_leaves_what_it_cannot_do_and_goes_on(db):
+def test_a_host_skips_jobs_that_it_cannot_run(db):
     here = []
     background_jobs.register_kind("elsewhere", count, can_work=lambda: bool(here))
     left, other = (
@@ -102,7 +102,7 @@ def test_a_host_leaves_what_it_cannot_do_and_goes_on(db):
     assert work(left).state == "done"
 
 
-def test_whoever_asks_rings_when_the_row_is_committed(
+def test_a_worker_is_woken_when_the_request_is_committed(
     db, rings, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
@@ -111,7 +111,7 @@ def test_whoever_asks_rings_when_the_row_is_committed(
     assert rings == ["ring"]
 
 
-def test_hundreds_that_ask_for_the_same_share_a_job(db, rings):
+def test_equal_requests_share_a_waiting_job(db, rings):
     soon = timedelta(seconds=30)
     for _ in range(300):
         background_jobs.schedule_job("count", {"upto": 1}, delay=soon)
@@ -121,14 +121,14 @@ def test_hundreds_that_ask_for_the_same_share_a_job(db, rings):
     assert (rings, background_jobs.run_next_job()) == ([], False)  # not due
 
 
-def test_what_a_running_job_may_have_missed_is_asked_for_anew(db):
+def test_a_request_during_a_running_job_creates_another_job(db):
     background_jobs.schedule_job("count", {"upto": 1})
     assert outbox.claim_next(["job.count"])
     background_jobs.schedule_job("count", {"upto": 1})
     assert AuditJob.objects.count() == 2
 
 
-def test_a_lost_ring_is_rung_again_after_a_while(db, rings):
+def test_a_lost_wakeup_is_repeated(db, rings):
     background_jobs.schedule_job("count", {"upto": 1})
     now = timezone.now()
     for seconds in (0, 1, 29, 31, 32):
@@ -136,7 +136,7 @@ def test_a_lost_ring_is_rung_again_after_a_while(db, rings):
     assert len(rings) == 2
 
 
-def test_a_broker_that_is_away_is_no_trouble(db, monkeypatch):
+def test_an_unavailable_broker_does_not_fail_a_request(db, monkeypatch):
     def away():
         raise OSError("no broker")
 
@@ -146,13 +146,13 @@ def test_a_broker_that_is_away_is_no_trouble(db, monkeypatch):
     assert work(job).state == "done"
 
 
-def test_a_quiet_look_is_one_query(db, rings, django_assert_num_queries):
+def test_a_poll_without_jobs_takes_one_query(db, rings, django_assert_num_queries):
     work(background_jobs.schedule_job("count", {"upto": 1}))
     with django_assert_num_queries(1):
         background_jobs.maintain_jobs()
 
 
-def test_two_workers_do_not_do_the_same(db):
+def test_two_workers_do_not_run_the_same_job(db):
     job = background_jobs.schedule_job("count", {"upto": 1})
     claimed = outbox.claim_next(["job.count"])
     assert claimed.payload == {"job": job.pk}
@@ -173,7 +173,7 @@ def start_and_kill():
     return said
 
 
-def test_a_job_whose_worker_is_killed_is_done_by_another(transactional_db, rings):
+def test_another_worker_runs_the_job_of_a_killed_worker(transactional_db, rings):
     job = background_jobs.schedule_job("count", {"upto": 3})
     assert start_and_kill() == ["began\n", "alive\n", "alive\n"]
     job.refresh_from_db()
@@ -186,7 +186,7 @@ def test_a_job_whose_worker_is_killed_is_done_by_another(transactional_db, rings
     assert job.attempts == 2
 
 
-def test_a_job_that_kills_its_workers_fails_in_the_end(db):
+def test_a_job_that_kills_its_workers_fails(db):
     job = background_jobs.schedule_job("count", {"upto": 3})
     for _ in range(background_jobs.MAX_ATTEMPTS):
         OutboxMessage.objects.update(due_at=timezone.now())
@@ -197,7 +197,7 @@ def test_a_job_that_kills_its_workers_fails_in_the_end(db):
     assert job.error.startswith("Its worker died 3 times")
 
 
-def test_a_worker_that_counted_as_dead_and_is_not_changes_nothing_any_more(db):
+def test_a_worker_that_lost_its_lease_changes_nothing(db):
     def work_slowly(job):
         if job.attempts > 1:
             return {"by": "the second worker"}
@@ -211,7 +211,7 @@ def test_a_worker_that_counted_as_dead_and_is_not_changes_nothing_any_more(db):
     assert (job.state, job.result) == ("done", {"by": "the second worker"})
 
 
-def test_what_was_done_by_itself_long_ago_is_forgotten(db):
+def test_old_jobs_without_a_requester_are_deleted(db):
     background_jobs.schedule_job("count", {"upto": 1})
     asked, failed = (
         background_jobs.request_job("count", {"upto": 1}, "user:7"),

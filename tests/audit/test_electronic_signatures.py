@@ -9,7 +9,7 @@ from audit.electronic_signatures import (
     SIGNATURE_KEY,
     ElectronicSignature,
     changed_since_signing,
-    is_sound,
+    is_signature_intact,
 )
 from audit.export.timeline import signature_columns
 from audit.export.trail import LedgerLine
@@ -32,7 +32,7 @@ def signed(facts=FACTS, sha256=SHA, by=RAFAEL):
             by=by.signer,
             sha256=sha256,
             occurred_at=by.at,
-            detail=by.over(facts, sha256=sha256),
+            detail=by.sign(facts, sha256=sha256),
         )
     return queries.find_entries(limit=1)[0]
 
@@ -45,18 +45,18 @@ def test_an_entry_shows_printed_name_time_and_meaning():
     assert entry.occurred_at == RAFAEL.at
 
 
-def test_it_holds_for_what_was_signed():
+def test_a_signature_is_intact_for_unchanged_facts_and_bytes():
     assert changed_since_signing(signed(), FACTS, sha256=SHA) == []
 
 
-def test_it_names_what_is_no_longer_as_it_was():
+def test_changed_facts_and_bytes_are_named():
     entry = signed()
     assert changed_since_signing(entry, FACTS | {"note": "Never mind."}, sha256=SHA) == ["note"]
     assert changed_since_signing(entry, {"note": FACTS["note"]}, sha256=SHA) == ["judged"]
     assert changed_since_signing(entry, FACTS, sha256="cd" * 32) == [FILE_NAME]
 
 
-def test_letters_of_another_keyboard_are_the_same_letters():
+def test_text_is_compared_in_unicode_normal_form():
     composed, apart = "Se\u00f1or", "Sen\u0303or"
     assert changed_since_signing(signed({"note": apart}), {"note": composed}, sha256=SHA) == []
 
@@ -71,7 +71,7 @@ def test_letters_of_another_keyboard_are_the_same_letters():
     ],
     ids=["fact", "name", "meaning", "seal"],
 )
-def test_a_detail_that_was_exchanged_is_no_signature(tampered):
+def test_a_tampered_detail_is_no_intact_signature(tampered):
     entry = signed()
     other = replace(entry, detail=entry.detail | tampered)
     assert changed_since_signing(other, FACTS | tampered, sha256=SHA) == [SIGNATURE_KEY]
@@ -79,13 +79,13 @@ def test_a_detail_that_was_exchanged_is_no_signature(tampered):
 
 def test_a_signature_cannot_be_moved_to_another_time_or_other_bytes():
     entry = signed()
-    assert is_sound(entry.detail, SHA, write_time(entry.occurred_at))
-    assert not is_sound(entry.detail, SHA, "2020-01-01T00:00:00.000000Z")
-    assert not is_sound(entry.detail, "cd" * 32, write_time(entry.occurred_at))
+    assert is_signature_intact(entry.detail, SHA, write_time(entry.occurred_at))
+    assert not is_signature_intact(entry.detail, SHA, "2020-01-01T00:00:00.000000Z")
+    assert not is_signature_intact(entry.detail, "cd" * 32, write_time(entry.occurred_at))
     assert changed_since_signing(replace(entry, detail=None), FACTS, sha256=SHA) == [SIGNATURE_KEY]
 
 
-def test_an_export_shows_a_broken_one_as_invalid():
+def test_an_export_marks_a_broken_signature_as_invalid():
     detail = '{"meaning":"I approve.","printed_name":"R","signature":{"digest":"0","over":[]}}'
     fields = {"sha256": SHA, "occurred_at": "2026-11-20T14:03:00.000000Z"}
     assert signature_columns(LedgerLine("", "", fields, "", detail)) == ("R", "INVALID: I approve.")

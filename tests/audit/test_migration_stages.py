@@ -23,7 +23,7 @@ def released(settings, transactional_db):
     call_command("migrate", "upgraded", "zero", verbosity=0)
 
 
-def test_the_first_stage_leaves_what_old_code_needs_and_the_second_takes_it_away(released):
+def test_the_first_stage_keeps_what_old_code_needs_and_the_second_removes_it(released):
     call_command("migrate", stage="pre", verbosity=0)
     assert released() == ["0001_pre_add_shelf"]
     call_command("migrate", stage="pre", verbosity=0)
@@ -32,12 +32,12 @@ def test_the_first_stage_leaves_what_old_code_needs_and_the_second_takes_it_away
     assert released() == ["0001_pre_add_shelf", "0002_post_remove_room"]
 
 
-def test_the_first_stage_is_of_all_apps(db):
-    with pytest.raises(CommandError, match="leave the app's name out"):
+def test_the_first_stage_cannot_be_limited_to_one_app(db):
+    with pytest.raises(CommandError, match="Omit the name of the app"):
         call_command("migrate", "audit", stage="pre")
 
 
-def test_of_each_app_everything_before_its_first_post_is_run():
+def test_the_first_stage_ends_before_the_first_post_migration_of_each_app():
     plan = [
         ("audit", "0009_pre_a"), ("sites", "0010_pre_b"), ("audit", "0010_pre_c"),
         ("audit", "0011_post_d"), ("axes", "0011_anything"),
@@ -49,9 +49,9 @@ def test_of_each_app_everything_before_its_first_post_is_run():
     }
 
 
-def test_an_upgrade_that_was_not_finished_is_finished_first():
+def test_an_unfinished_upgrade_must_be_finished_first():
     plan = [("audit", "0009_post_a"), ("audit", "0010_pre_b")]
-    with pytest.raises(CommandError, match=r"0010_pre_b waits behind 0009_post_a"):
+    with pytest.raises(CommandError, match=r"0010_pre_b must run after 0009_post_a"):
         migration_stages.last_before_post(plan)
 
 
@@ -59,5 +59,5 @@ def test_an_upgrade_that_was_not_finished_is_finished_first():
     ("name", "is_post"),
     [("0009_post_remove_x", True), ("0009_pre_add_post_code", False), ("0009_a_post_for_x", False)],
 )
-def test_a_stage_stands_first_in_a_name(name, is_post):
+def test_the_stage_follows_the_number_in_a_name(name, is_post):
     assert migration_stages.is_post_migration(name) is is_post

@@ -10,11 +10,11 @@ def ids():
     return [message.id for message in checks.check_settings()]
 
 
-def test_a_ledger_without_a_key_is_warned_about_and_that_is_all():
+def test_a_missing_key_is_the_only_warning():
     assert ids() == ["audit.W010"]
 
 
-def test_a_ledger_with_a_key_is_right(key):
+def test_a_ledger_with_a_key_has_no_warnings(key):
     assert ids() == []
 
 
@@ -31,23 +31,23 @@ def test_a_ledger_with_a_key_is_right(key):
         ("ANCHOR_S3_ENDPOINT", "minio.example.org", "audit.E013"),
     ],
 )
-def test_a_setting_that_is_wrong_is_named(settings, name, value, expected):
+def test_an_invalid_setting_is_reported(settings, name, value, expected):
     setattr(settings, name, value)
     assert expected in ids()
 
 
-def test_a_file_in_the_place_of_the_anchors_is_named(settings, tmp_path):
+def test_a_file_instead_of_the_anchor_folder_is_reported(settings, tmp_path):
     settings.ANCHOR_DIR = tmp_path / "file"
     settings.ANCHOR_DIR.write_text("")
     assert "audit.E012" in ids()
 
 
-def test_an_authority_needs_an_address_and_its_certificates(settings, tmp_path):
+def test_a_time_stamp_authority_needs_an_address_and_certificates(settings, tmp_path):
     settings.ANCHOR_TSA = "tsa.example.org"
     settings.ANCHOR_TSA_CERTIFICATES = str(tmp_path / "none.pem")
     assert {"audit.E014", "audit.E015"} <= set(ids())
 
 
-def test_a_key_that_others_can_read_is_named(key):
+def test_a_key_that_others_can_read_is_reported(key):
     keys.private_file().chmod(0o644)
     assert ids() == ["audit.E016"]

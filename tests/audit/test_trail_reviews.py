@@ -66,7 +66,7 @@ def test_a_review_is_an_entry_with_printed_name_and_meaning(db):
 
 
 @pytest.mark.requirement("R13")
-def test_a_review_is_kept_together_with_its_entry_or_not_at_all(db, settings):
+def test_a_review_and_its_entry_are_saved_together_or_not_at_all(db, settings):
     write()
     settings.AUDIT_TRAIL = "another"
     with pytest.raises(LedgerError):
@@ -88,20 +88,20 @@ def test_a_review_cannot_be_changed_or_removed(db):
             attempt()
 
 
-def test_days_are_days_of_utc_and_both_are_included(db):
+def test_a_period_consists_of_whole_utc_days(db):
     scope = ReviewScope(date(2026, 3, 1), date(2026, 3, 31))
     assert scope.search.since == datetime(2026, 3, 1, tzinfo=UTC)
     assert scope.search.until == datetime(2026, 4, 1, tzinfo=UTC)
 
 
-def test_of_an_empty_trail_no_review_is_due(db):
+def test_no_review_of_an_empty_trail_is_due(db):
     due = trail_reviews.review_due()
     assert due.on is None
     assert not due.is_overdue(TODAY)
 
 
 @pytest.mark.requirement("R13")
-def test_what_was_never_reviewed_becomes_overdue(db, monkeypatch, settings):
+def test_a_trail_without_reviews_becomes_overdue(db, monkeypatch, settings):
     settings.AUDIT_REVIEW_DAYS = 30
     began(monkeypatch, 29)
     assert trail_reviews.review_due().on == TODAY
@@ -126,7 +126,7 @@ def test_what_was_never_reviewed_becomes_overdue(db, monkeypatch, settings):
     ],
     ids=["one", "two", "any-order", "gap", "within", "today", "its-day", "a-site", "begins-late"],
 )
-def test_a_review_puts_off_the_next_as_far_as_no_day_is_left_out(db, monkeypatch, made, covered):
+def test_reviews_without_a_gap_determine_the_next_due_date(db, monkeypatch, made, covered):
     began(monkeypatch, 40)
     for each in made:
         review_of(**each)
@@ -136,7 +136,7 @@ def test_a_review_puts_off_the_next_as_far_as_no_day_is_left_out(db, monkeypatch
 
 
 @pytest.mark.requirement("R26")
-def test_a_review_that_was_changed_is_no_longer_as_signed(db):
+def test_a_changed_review_is_reported(db):
     review = sign(site="0203")
     assert trail_reviews.changed_since_signing(review) == []
     review.findings = "I saw a great deal."

@@ -1,4 +1,4 @@
-"""The key that signs checkpoints: made once, shown to whoever verifies, replaced on record."""
+"""Creates, shows and replaces the key that signs checkpoints."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
@@ -22,10 +22,11 @@ ACTOR = Actor.software("audit_keys", OPERATIONS)
 
 class Command(BaseCommand):
     help = (
-        "create: the first key, in AUDIT_KEY_FILE. show: all public keys. rotate: a new key takes "
-        "over, vouched for by the old one, which is then removed from this host."
+        "create: create the first key in AUDIT_KEY_FILE. show: print all public keys. rotate: "
+        "replace the key by a new one. The old key signs the new one, and is then removed from "
+        "this host."
     )
-    # A key that others can read is what this command is there for.
+    # This command can replace a key that other users can read, which is an error of the checks.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -33,7 +34,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--lost",
             action="store_true",
-            help="create: although there was a key. No older key vouches for the new one.",
+            help="create: also if there was a key. No older key signs the new one.",
         )
 
     def handle(self, *_args: Any, action: str, lost: bool, **_options: Any) -> None:
@@ -49,23 +50,25 @@ class Command(BaseCommand):
 
     def _create(self, *, is_lost: bool) -> None:
         verifier = key_rotation.create_key(by=ACTOR, is_lost=is_lost)
-        self._tell(f"The key is in {keys.private_file()}. Nobody else can make it again.", verifier)
+        self._write(f"The key is in {keys.private_file()}. It cannot be created again.", verifier)
         checkpoints.sign_all()
         for problem in anchors.anchor_all():
             self.stderr.write(problem)
 
     def _rotate(self) -> None:
         verifier = key_rotation.rotate_key(by=ACTOR)
-        self._tell("The new key signs. The old private key was removed from this host.", verifier)
+        self._write(
+            "The new key is in use. The old private key was removed from this host.", verifier
+        )
 
     def _show(self) -> None:
         for key in keys.published_keys():
             until = "in force" if key.last is None else f"to size {key.last}"
             self.stdout.write(f"{key.verifier.text}  from size {key.first}, {key.since}, {until}")
         if not keys.published_keys():
-            raise KeyProblem("There is no key yet. `manage.py audit_keys create` makes it.")
+            raise KeyProblem("There is no key yet. Run `manage.py audit_keys create`.")
 
-    def _tell(self, what: str, verifier: Verifier) -> None:
-        self.stdout.write(what)
-        self.stdout.write("Whoever verifies this ledger needs this line, from you and not from us:")
+    def _write(self, result: str, verifier: Verifier) -> None:
+        self.stdout.write(result)
+        self.stdout.write("Give this line yourself to everyone who verifies this ledger:")
         self.stdout.write(verifier.text)

@@ -1,6 +1,6 @@
-"""Signs and anchors now: for machines without worker hosts, from cron.
+"""Signs and anchors a checkpoint immediately. Cron runs it on machines without worker hosts.
 
-Exit codes: 0 signed and anchored; 1 not, and why.
+Exit codes: 0 if the checkpoint was signed and anchored; 1 if not, with the reason.
 """
 
 from typing import Any
@@ -13,13 +13,13 @@ from audit.signing.keys import KeyProblem
 
 
 class Command(BaseCommand):
-    help = "Signs all entries there are and anchors what waits. Prints: size, head, root."
+    help = "Signs all entries and anchors all new checkpoints. Prints size, head and root."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         try:
             checkpoints.sign_all()
         except (KeyProblem, BrokenChain) as error:
-            raise CommandError(f"Nothing is signed: {error}") from error
+            raise CommandError(f"Nothing was signed: {error}") from error
         last = checkpoints.latest_checkpoint()
         if last is None:
             self.stderr.write("There are no entries yet.")

@@ -1,4 +1,7 @@
-"""For whoever restored a dump or migrates by hand; `migrate` does the same at its end."""
+"""Grants the application's role its rights.
+
+`migrate` does the same at its end. This command is for restored dumps and manual migrations.
+"""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -11,17 +14,20 @@ from audit.ledger import database_roles
 
 
 class Command(BaseCommand):
-    help = "Lets the application's role read the ledger and add to it, and change all other tables."
+    help = (
+        "Grants the application's role the rights to read the ledger and add to it, and to change "
+        "all other tables."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="Print the SQL, for a DBA.")
+        parser.add_argument("--dry-run", action="store_true", help="Only print the SQL statements.")
 
     def handle(self, *_args: Any, dry_run: bool, **_options: Any) -> None:
         if connection.vendor != "postgresql":
-            raise CommandError("SQLite has no roles: whoever can write the file can change it.")
+            raise CommandError("SQLite has no roles. Use PostgreSQL to separate them.")
         if not (settings.DATABASE_OWNER or dry_run):
             raise CommandError(
-                "DATABASE_OWNER_URL is not set. With --dry-run the SQL is printed, for a DBA."
+                "DATABASE_OWNER_URL is not set. Set it, or print the SQL statements with --dry-run."
             )
         role = database_roles.application_role(DEFAULT_DB_ALIAS)
         with database_roles.connect_as_owner(DEFAULT_DB_ALIAS):
@@ -34,6 +40,6 @@ class Command(BaseCommand):
                 database_roles.grant_rights(connection, role)
             except ProgrammingError as error:
                 raise CommandError(
-                    f"The rights could not be given: {str(error).strip()}"
+                    f"The rights could not be granted: {str(error).strip()}"
                 ) from error
         self.stdout.write(f"{role} may read the ledger and add to it, and change all other tables.")

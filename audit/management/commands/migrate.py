@@ -1,4 +1,4 @@
-"""Django's `migrate`, by the role that owns the tables; then the application gets its rights."""
+"""Runs Django's `migrate` as the owner of the tables, and grants the application its rights."""
 
 from typing import Any
 
@@ -19,26 +19,29 @@ class Command(migrate.Command):
             "--stage",
             choices=["pre", "all"],
             default="all",
-            help="pre: only what the code that runs now can live with, before an upgrade; then "
-            "all, after it (docs/upgrading.md).",
+            help="pre: run only the migrations that the running code supports, before an upgrade. "
+            "all: run all migrations, after it (docs/upgrading.md).",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         alias, stage = options["database"], options.pop("stage")
         if stage == "pre" and options["app_label"]:
-            raise CommandError("--stage pre is for all apps: leave the app's name out.")
+            raise CommandError("--stage pre is for all apps. Omit the name of the app.")
         with database_roles.connect_as_owner(alias):
             for target in _before_post(alias) if stage == "pre" else [{}]:
                 super().handle(*args, **options | target)
-            is_look = options["plan"] or options["check_unapplied"]
-            if settings.DATABASE_OWNER and not is_look:
+            is_dry_run = options["plan"] or options["check_unapplied"]
+            if settings.DATABASE_OWNER and not is_dry_run:
                 database_roles.grant_rights(
                     connections[alias], database_roles.application_role(alias)
                 )
 
 
 def _before_post(alias: str) -> list[dict[str, str]]:
-    """What Django's own command is asked for: everything at once where nothing has to be left."""
+    """Return the options of each call of Django's command that stays before `post` migrations.
+
+    Without `post` migrations it is one call without options, which runs all migrations.
+    """
     executor = MigrationExecutor(connections[alias])
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     steps = [(migration.app_label, migration.name) for migration, _ in plan]

@@ -1,4 +1,4 @@
-"""Personal data that was entered by mistake leaves the ledger here, on record, and only so."""
+"""Redacts personal data that was entered by mistake, and records the redaction."""
 
 import argparse
 from typing import Any
@@ -14,26 +14,32 @@ from audit.models import Entry
 
 class Command(BaseCommand):
     help = (
-        "Takes out the detail of one entry for good; that it was done, why and by whom is a new "
-        "entry. Copies that were exported before still have it."
+        "Redacts the detail of one entry permanently. A new entry records who did it and why. "
+        "Earlier exports still contain the detail."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("seq", type=int, help="the entry's number")
-        parser.add_argument("--reason", required=True, help="why, in at least 10 characters")
-        parser.add_argument("--by", required=True, metavar="USER", help="who answers for it")
-        parser.add_argument("--dry-run", action="store_true", help="say what would go")
+        parser.add_argument("seq", type=int, help="number of the entry")
+        parser.add_argument("--reason", required=True, help="reason, at least 10 characters")
+        parser.add_argument("--by", required=True, metavar="USER", help="user who is responsible")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="only show what would be redacted"
+        )
 
     def handle(
         self, *args: Any, seq: int, reason: str, by: str, dry_run: bool, **options: Any
     ) -> None:
-        person = _who_may(by)
+        person: Any = get_user_model().objects.filter(username=by, is_active=True).first()
+        if person is None:
+            raise CommandError(f"there is no active user {by!r}")
+        if not person.has_perm("audit.redact"):
+            raise CommandError(f"{by} does not have the permission audit.redact")
         form = ChangeReasonForm({"reason_for_change": reason})
         if not form.is_valid():
             raise CommandError(form.errors["reason_for_change"].as_text())
         if dry_run:
-            there = Entry.objects.filter(pk=seq, detail__isnull=False).exists()
-            self.stdout.write(f"The detail of {int(there)} entries would be taken out.")
+            has_detail = Entry.objects.filter(pk=seq, detail__isnull=False).exists()
+            self.stdout.write(f"Details that would be redacted: {int(has_detail)}.")
             return
         reason = form.cleaned_data["reason_for_change"]
         command = Actor.software("redact", OPERATIONS)
@@ -42,13 +48,4 @@ class Command(BaseCommand):
         except RedactionError as error:
             raise CommandError(str(error)) from error
         if options["verbosity"]:
-            self.stdout.write(f"The detail of entry {seq} is taken out.")
-
-
-def _who_may(username: str) -> Any:
-    person: Any = get_user_model().objects.filter(username=username, is_active=True).first()
-    if person is None:
-        raise CommandError(f"there is no active user {username!r}")
-    if not person.has_perm("audit.redact"):
-        raise CommandError(f"{username} has not the permission audit.redact")
-    return person
+            self.stdout.write(f"The detail of entry {seq} was redacted.")

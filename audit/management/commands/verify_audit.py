@@ -1,8 +1,8 @@
-"""Checks the ledger, for people and for schedulers, and says how strong the result is.
+"""Verifies the ledger, for people and for schedulers, and reports how strong the result is.
 
-Exit codes: 0 it is intact, and an anchor that this installation cannot rewrite vouches for it; 1 it
-is broken, and the first bad entry is named; 2 the check could not be run, which says nothing about
-the ledger; 3 it is consistent, but only by this installation's own word.
+Exit codes: 0 if the ledger is intact, and confirmed by an anchor that this installation cannot
+rewrite; 1 if it is broken, with the first bad entry; 2 if the verification could not run, which is
+no result about the ledger; 3 if it is consistent, but confirmed only by this installation itself.
 """
 
 import json
@@ -29,7 +29,7 @@ from audit.verification.verify import (
     verify_ledger,
 )
 
-WHAT_TO_DO = (
+ADVICE = (
     "What to do: stop the workers, keep a copy of the database as it is, and find out who could\n"
     "write to it. Do not repair anything: the damage is the evidence."
 )
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         "Checks that nothing in the audit trail was changed, removed or added, and whether "
         "anything outside of this installation vouches for it."
     )
-    # A missing guard is a finding of this command, not a reason not to run it.
+    # This command reports missing triggers, so they must not prevent it from running.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -70,12 +70,12 @@ class Command(BaseCommand):
             "require its places (`place NAME`). Keep FILE outside of this installation. The result "
             "is printed and not kept.",
         )
-        parser.add_argument("--json", action="store_true", help="One JSON object, for programs.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
             if options["policy"]:
-                verdict = verify_ledger(Mode.FULL, policy=_read(options["policy"]))
+                verdict = verify_ledger(Mode.FULL, policy=_read_policy(options["policy"]))
             else:
                 verdict, _ = run_check(options["mode"], asked_by="system:command")
         except (Error, CannotVerify, PolicyError) as error:
@@ -85,13 +85,19 @@ class Command(BaseCommand):
                     json.dumps({"result": None, "exit_code": COULD_NOT_RUN, "error": message})
                 )
             raise CommandError(message, returncode=COULD_NOT_RUN) from error
-        self.stdout.write(json.dumps(_as_json(verdict)) if options["json"] else _told(verdict))
-        if code := EXIT_CODES[verdict.result]:
-            sys.exit(code)
+        exit_code = EXIT_CODES[verdict.result]
+        if options["json"]:
+            outcome = {"result": verdict.result.value, "exit_code": exit_code}
+            facts = asdict(verdict) | {"seconds": round(verdict.seconds, 3)}
+            self.stdout.write(json.dumps(outcome | facts))
+        else:
+            self.stdout.write(_report(verdict))
+        if exit_code:
+            sys.exit(exit_code)
 
 
-def _read(file: Path) -> Policy:
-    """Raises PolicyError, which names the file."""
+def _read_policy(file: Path) -> Policy:
+    """Return the policy in a file. Raises PolicyError, with the name of the file."""
     try:
         return tlog_policy.parse_policy(file.read_bytes())
     except OSError as error:
@@ -100,22 +106,24 @@ def _read(file: Path) -> Policy:
         raise PolicyError(f"The policy {file} cannot be used. {error}") from error
 
 
-def _as_json(verdict: LedgerVerdict) -> dict[str, Any]:
-    outcome = {"result": verdict.result.value, "exit_code": EXIT_CODES[verdict.result]}
-    return outcome | asdict(verdict) | {"seconds": round(verdict.seconds, 3)}
-
-
-def _told(verdict: LedgerVerdict) -> str:
-    more = [_told_read(verdict), *verdict.own_word, *verdict.notices]
+def _report(verdict: LedgerVerdict) -> str:
+    """Return the report of a verification, for people."""
+    was_read = (
+        f"Read {verdict.entries_read:,} of {verdict.entries:,} entries in {verdict.seconds:.1f} s."
+    )
+    remarks = [was_read, *verdict.own_word, *verdict.notices]
     if verdict.result != Result.BROKEN:
-        return "\n".join([_told_result(verdict), *more])
-    chain = f"The chain holds, all {verdict.entries:,} entries of it, but not everything does:"
-    first = _told_break(verdict.first_bad, verdict.entries) if verdict.first_bad else chain
-    return "\n".join([first, *verdict.problems, *more, WHAT_TO_DO])
+        return "\n".join([_describe_valid_chain(verdict), *remarks])
+    if verdict.first_bad:
+        fault = _describe_break(verdict.first_bad, verdict.entries)
+    else:
+        fault = f"The chain holds, all {verdict.entries:,} entries of it, but not everything does:"
+    return "\n".join([fault, *verdict.problems, *remarks, ADVICE])
 
 
-def _told_result(verdict: LedgerVerdict) -> str:
-    trail = f"{verdict.entries:,} entries, head {_short(verdict.head)}."
+def _describe_valid_chain(verdict: LedgerVerdict) -> str:
+    head = f"{verdict.head[:4]}...{verdict.head[-4:]}"
+    trail = f"{verdict.entries:,} entries, head {head}."
     if verdict.result == Result.UNANCHORED:
         return f"The chain is consistent, but only by this installation's own word: {trail}"
     newer = verdict.entries - (verdict.vouched_to or 0)
@@ -128,20 +136,10 @@ def _told_result(verdict: LedgerVerdict) -> str:
     )
 
 
-def _told_read(verdict: LedgerVerdict) -> str:
-    return (
-        f"Read {verdict.entries_read:,} of {verdict.entries:,} entries in {verdict.seconds:.1f} s."
-    )
-
-
-def _told_break(bad: ChainBreak, holding: int) -> str:
+def _describe_break(bad: ChainBreak, valid_entries: int) -> str:
     return (
         f"The chain is BROKEN at entry {bad.seq:,}: {bad.why}.\n"
         f"  expected: {bad.expected or '(nothing)'}\n"
         f"  found:    {bad.found or '(nothing)'}\n"
-        f"The {holding:,} entries before it hold."
+        f"The {valid_entries:,} entries before it hold."
     )
-
-
-def _short(digest: str) -> str:
-    return f"{digest[:4]}...{digest[-4:]}"

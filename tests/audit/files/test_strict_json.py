@@ -22,7 +22,7 @@ def refusal(text: str) -> InvalidJSON:
 
 
 @given(VALUES)
-def test_what_has_one_meaning_is_read_as_every_reader_reads_it(value):
+def test_unambiguous_json_is_read_as_by_the_standard_library(value):
     assert loads(json.dumps(value)) == value
 
 
@@ -34,7 +34,7 @@ def test_what_has_one_meaning_is_read_as_every_reader_reads_it(value):
         ('{"a": 1,\n "\\u0061": 2}', 1),  # the same name, escaped
     ],
 )
-def test_a_name_that_is_given_twice_is_refused_with_the_line_of_its_object(text, line):
+def test_a_repeated_name_is_refused_with_the_line_of_its_object(text, line):
     refused = refusal(text)
     assert "is given twice" in refused.message
     assert refused.line == line
@@ -53,10 +53,10 @@ def test_a_name_that_is_given_twice_is_refused_with_the_line_of_its_object(text,
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_readers_read_differently_or_not_at_all_is_refused(text, why):
+def test_ambiguous_and_invalid_json_is_refused(text, why):
     assert why in refusal(text).message
 
 
-def test_a_slip_is_named_with_its_line_and_column():
+def test_a_syntax_error_is_reported_with_its_line_and_column():
     refused = refusal('{"a": 1,\n "b" 2}')
     assert (refused.line, refused.column) == (2, 6)

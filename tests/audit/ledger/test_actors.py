@@ -29,24 +29,24 @@ def called(monkeypatch):
     actors._process.cache_clear()
 
 
-def test_an_entry_of_software_says_which_process_on_which_host_it_was(db):
+def test_an_entry_of_software_states_its_host_and_process(db):
     write(actor="system:worker")
     (entry,) = latest()
     assert re.fullmatch(rf"system:worker@[A-Za-z0-9._-]+/{os.getpid()}", entry.actor)
 
 
 @pytest.mark.parametrize("actor", ["user:7", "token:3", ""])
-def test_who_is_no_software_is_entered_as_they_are(db, actor):
+def test_names_of_people_and_tokens_are_recorded_unchanged(db, actor):
     write(actor=actor)
     assert latest()[0].actor == actor
 
 
-def test_who_was_entered_in_full_stays_who_it_was(db):
+def test_a_name_with_a_process_is_recorded_unchanged(db):
     write(actor="system:cancel@elsewhere/12")
     assert latest()[0].actor == "system:cancel@elsewhere/12"
 
 
-def test_a_process_that_was_forked_has_a_name_of_its_own():
+def test_a_forked_process_has_its_own_name():
     ours = add_process("system:worker")
     fork = multiprocessing.get_context("fork")
     with fork.Pool(1) as pool:
@@ -57,12 +57,12 @@ def test_a_process_that_was_forked_has_a_name_of_its_own():
 
 
 @pytest.mark.parametrize("name", ["vm\n3", "vm\x1b[2J", "v\udcff", "Zoë's", "a@b/1"])
-def test_a_hosts_odd_name_puts_nothing_odd_into_a_line(db, called, name):
+def test_unusual_characters_of_a_host_name_are_replaced(db, called, name):
     assert re.fullmatch(r"system:worker@[A-Za-z0-9._-]+/\d+", called(name))
     write(actor="system:worker")
 
 
-def test_a_hosts_long_name_is_cut(called):
+def test_a_long_host_name_is_truncated(called):
     assert called("h" * 300) == f"system:worker@{'h' * 64}/{os.getpid()}"
 
 
@@ -74,11 +74,11 @@ def test_a_hosts_long_name_is_cut(called):
         ("user:7", "user:7"),
     ],
 )
-def test_in_short_it_is_what_it_was_called_before(actor, short):
+def test_the_name_without_its_process_is_that_of_early_releases(actor, short):
     assert without_process(actor) == short
 
 
-def test_a_commands_entry_says_who_ran_it_also_where_its_process_is_named(db):
+def test_an_entry_of_a_command_states_who_ran_it_and_its_process(db):
     with set_origin(RequestOrigin({"os_user": "otto"}, lambda: ("system:cancel", ""))):
         write(0, actor="system:cancel")
         write(1, actor=add_process("system:cancel"))

@@ -110,12 +110,12 @@ def test_truncate_is_refused(written, table):
 
 @postgresql_only
 @pytest.mark.parametrize("table", TABLES)
-def test_a_delete_hidden_in_a_query_is_refused(written, table):
+def test_a_delete_inside_a_query_is_refused(written, table):
     attack(f"WITH gone AS (DELETE FROM {table} RETURNING 1) SELECT count(*) FROM gone")
 
 
 @pytest.mark.parametrize(("table", "column"), CHANGES)
-def test_an_insert_that_turns_into_an_update_is_refused(written, table, column):
+def test_an_upsert_is_refused(written, table, column):
     key = KEYS[table]
     attack(
         f"INSERT INTO {table} SELECT * FROM {table} WHERE {key} IN (1, 3)"
@@ -125,7 +125,7 @@ def test_an_insert_that_turns_into_an_update_is_refused(written, table, column):
 
 @postgresql_only
 @pytest.mark.parametrize(("table", "column"), CHANGES)
-def test_a_session_that_claims_to_replicate_is_refused(written, table, column):
+def test_changes_in_the_replica_role_are_refused(written, table, column):
     sql("SET LOCAL session_replication_role = replica")
     attack(f"DELETE FROM {table}")
     attack(f"UPDATE {table} SET {column} = 'evil'")
@@ -239,18 +239,18 @@ def test_an_entry_whose_hash_is_not_that_of_its_line_is_refused(written):
         ),
     ],
 )
-def test_the_orm_refuses_with_words(written, model, write_past_the_log):
+def test_the_orm_refuses_changes_with_an_explanation(written, model, write_past_the_log):
     with pytest.raises(AppendOnly, match="never changed"):
         write_past_the_log(model)
 
 
-def test_all_guards_are_there_after_the_migrations(db):
+def test_all_triggers_are_installed_after_the_migrations(db):
     assert append_only.missing_triggers(connection) == []
     found = {message.id for message in run_checks(tags=[Tags.database], databases=["default"])}
     assert found <= {"audit.W001"}  # tests/audit/ledger/test_database_roles.py
 
 
-def test_a_missing_guard_is_reported_and_the_end_of_migrate_puts_it_back(db):
+def test_a_missing_trigger_is_reported_and_migrate_restores_it(db):
     append_only.remove_triggers(connection)
     wanted = append_only.trigger_tables(connection.vendor)
     assert append_only.missing_triggers(connection) == list(wanted)
@@ -259,7 +259,7 @@ def test_a_missing_guard_is_reported_and_the_end_of_migrate_puts_it_back(db):
     assert append_only.check_triggers(["default"]) == []
 
 
-def test_guards_of_an_older_release_do_not_keep_migrate_from_bringing_the_new_ones(db):
+def test_migrate_replaces_triggers_of_an_older_release(db):
     append_only.remove_triggers(connection)
     ((_, last),) = MigrationLoader(connection).graph.leaf_nodes("audit")
     sql("DELETE FROM django_migrations WHERE app = 'audit' AND name = %s", last)
@@ -268,13 +268,13 @@ def test_guards_of_an_older_release_do_not_keep_migrate_from_bringing_the_new_on
 
 
 @postgresql_only
-def test_a_guard_that_is_switched_off_counts_as_missing(db):
+def test_a_disabled_trigger_counts_as_missing(db):
     sql("ALTER TABLE audit_entry DISABLE TRIGGER audit_entry_append_only")
     assert append_only.missing_triggers(connection) == ["audit_entry_append_only"]
 
 
 @postgresql_only
-def test_a_guard_that_was_made_to_look_away_counts_as_missing(db):
+def test_a_changed_trigger_counts_as_missing(db):
     sql(
         "CREATE OR REPLACE FUNCTION audit_link() RETURNS trigger LANGUAGE plpgsql"
         " AS $f$ BEGIN RETURN NEW; END $f$"
@@ -283,7 +283,7 @@ def test_a_guard_that_was_made_to_look_away_counts_as_missing(db):
 
 
 @postgresql_only
-def test_the_function_that_links_entries_is_looked_after_as_a_guard_is(db):
+def test_the_append_function_is_checked_like_a_trigger(db):
     sql("DROP FUNCTION audit_append(text, text, text)")
     assert append_only.missing_triggers(connection) == ["audit_append"]
     append_only.reinstall_triggers("default")
@@ -296,14 +296,14 @@ def test_the_function_that_links_entries_is_looked_after_as_a_guard_is(db):
 
 
 @sqlite_only
-def test_a_guard_that_was_made_to_look_away_counts_as_missing_on_sqlite(db):
+def test_a_changed_trigger_counts_as_missing_on_sqlite(db):
     sql("DROP TRIGGER audit_entry_link")
     sql("CREATE TRIGGER audit_entry_link BEFORE INSERT ON audit_entry BEGIN SELECT 1; END")
     assert append_only.missing_triggers(connection) == ["audit_entry_link"]
 
 
 @sqlite_only
-def test_sqlite_loses_the_guards_when_a_column_is_altered_and_migrate_restores_them(
+def test_migrate_restores_the_triggers_after_sqlite_alters_a_column(
     transactional_db,
 ):
     old = EntryDetail._meta.get_field("salt")
@@ -319,7 +319,7 @@ def test_sqlite_loses_the_guards_when_a_column_is_altered_and_migrate_restores_t
 
 
 @sqlite_only
-def test_sqlite_does_not_alter_the_entries_while_a_guard_of_others_looks_at_them(
+def test_sqlite_does_not_alter_a_table_to_which_a_trigger_refers(
     transactional_db,
 ):
     old = Entry._meta.get_field("event")
@@ -331,7 +331,7 @@ def test_sqlite_does_not_alter_the_entries_while_a_guard_of_others_looks_at_them
     assert append_only.missing_triggers(connection) == []
 
 
-def test_an_empty_database_needs_no_guards_yet(db):
+def test_an_empty_database_needs_no_triggers(db):
     empty = DatabaseWrapper(connection.settings_dict | {"NAME": ":memory:", "OPTIONS": {}})
     assert append_only.missing_triggers(empty) == []
     empty.close()

@@ -61,12 +61,12 @@ profile = st.dictionaries(keys, objects, max_size=4)
 
 
 @given(profile)
-def test_on_the_profile_the_canonical_text_is_that_of_rfc_8785(value):
+def test_canonical_text_of_the_profile_conforms_to_rfc_8785(value):
     assert chain.canonical(value).encode() == rfc8785.dumps(value)
 
 
 @given(profile)
-def test_on_the_profile_the_standard_library_writes_the_same(value):
+def test_the_standard_library_writes_the_same_text_on_the_profile(value):
     written = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     assert chain.canonical(value) == written
 
@@ -88,23 +88,23 @@ def test_on_the_profile_the_standard_library_writes_the_same(value):
         pytest.param({"a": "x" * chain.MAX_DETAIL}, id="more than the limit"),
     ],
 )
-def test_what_json_libraries_disagree_about_is_refused(value):
+def test_values_on_which_json_libraries_disagree_are_refused(value):
     with pytest.raises(NotCanonical):
         chain.canonical(value)
 
 
-def test_a_line_is_hashed_as_sha256sum_does():
+def test_the_hash_of_a_line_is_that_of_sha256sum():
     line = chain.line(FIELDS)
     printed = subprocess.run(["sha256sum"], input=line.encode(), capture_output=True, check=True)
     assert chain.digest(line) == printed.stdout.split()[0].decode() == GOLDEN
 
 
-def test_the_identity_of_an_event_is_the_hash_of_its_subject_and_number():
+def test_an_event_id_is_the_hash_of_its_subject_and_number():
     named = hashlib.sha256(b'{"n":3,"subject":"document:17"}').hexdigest()
     assert chain.event_id("document:17", 3) == named
 
 
-def test_a_detail_is_bound_by_salt_and_text():
+def test_a_commitment_depends_on_the_salt_and_the_text():
     bound = chain.commitment(b"salt", '{"a":1}')
     assert bound == hashlib.sha256(b'salt{"a":1}').hexdigest()
     assert bound != chain.commitment(b"tlas", '{"a":1}')
@@ -128,18 +128,18 @@ def test_a_line_outside_the_format_is_refused(change):
         chain.line(FIELDS | change)
 
 
-def test_a_field_has_500_characters_at_most_however_short_the_others_are():
+def test_a_field_has_at_most_500_characters_even_if_the_others_are_short():
     shortest = dict.fromkeys(FIELDS, 0)
     assert "x" * 500 in chain.line(shortest | {"actor": "x" * 500})
     with pytest.raises(NotCanonical, match="actor"):
         chain.line(shortest | {"actor": "x" * 501})
 
 
-def test_a_backslash_and_a_quotation_mark_are_fit_for_a_line():
+def test_a_line_can_contain_backslashes_and_quotation_marks():
     assert json.loads(chain.line(FIELDS | {"code": '\\ "'}))["code"] == '\\ "'
 
 
-def test_what_is_too_long_all_together_is_fit_for_a_line():
+def test_fields_are_limited_one_by_one_and_not_together():
     texts = dict.fromkeys(["subject", "actor", "site"], "\u00a0" + "x" * 499)
     assert json.loads(chain.line(FIELDS | texts))["actor"] == texts["actor"]
 
@@ -149,13 +149,13 @@ def test_a_line_without_one_of_its_fields_is_refused():
         chain.line({name: value for name, value in FIELDS.items() if name != "site"})
 
 
-def test_a_chain_that_holds_is_followed_to_its_head():
+def test_a_valid_chain_is_followed_to_its_head():
     rows = make_chain(20)
     walk = follow(rows)
     assert (walk.seq, walk.head) == (20, rows[-1][2])
 
 
-def test_an_edited_line_is_named_with_both_hashes():
+def test_an_edited_line_is_reported_with_both_hashes():
     rows = make_chain(9)
     seq, line, hash_ = rows[4]
     edited = line.replace("DE-014", "DE-015")
@@ -164,19 +164,19 @@ def test_an_edited_line_is_named_with_both_hashes():
     assert (found.seq, found.expected, found.found) == (5, hash_, chain.digest(edited))
 
 
-def test_a_removed_entry_leaves_a_gap():
+def test_a_removed_entry_is_reported_as_a_gap():
     rows = make_chain(9)
     del rows[4]
     assert (break_of(rows).seq, break_of(rows).expected) == (6, "5")
 
 
-def test_two_entries_that_changed_places_are_found():
+def test_two_exchanged_entries_are_detected():
     rows = make_chain(9)
     rows[4], rows[5] = (5, *rows[5][1:]), (6, *rows[4][1:])
     assert break_of(rows).seq == 5
 
 
-def test_an_edit_with_a_new_hash_of_its_own_breaks_the_next_entry():
+def test_an_edit_with_a_new_hash_breaks_the_next_entry():
     rows = make_chain(9)
     edited = rows[4][1].replace("DE-014", "DE-015")
     rows[4] = (5, edited, chain.digest(edited))
@@ -184,7 +184,7 @@ def test_an_edit_with_a_new_hash_of_its_own_breaks_the_next_entry():
     assert (found.seq, found.why) == (6, "it does not follow the entry before it")
 
 
-def test_an_edit_with_all_later_hashes_renewed_is_what_only_a_known_head_shows():
+def test_an_edit_with_all_later_hashes_recomputed_changes_only_the_head():
     # Why checkpoints are kept elsewhere: the chain alone is fooled, its head is not the same.
     honest, walk, prev = make_chain(9), Walk(), chain.GENESIS
     for seq in range(1, 10):
@@ -194,7 +194,7 @@ def test_an_edit_with_all_later_hashes_renewed_is_what_only_a_known_head_shows()
     assert walk.head != honest[-1][2]
 
 
-def test_an_entry_of_another_trail_does_not_fit_in():
+def test_an_entry_of_another_trail_breaks_the_chain():
     rows = make_chain(2)
     foreign = chain.line(FIELDS | {"seq": 3, "prev": rows[-1][2], "trail": "other"})
     assert break_of([*rows, (3, foreign, chain.digest(foreign))]).why.endswith("another trail")
@@ -236,7 +236,9 @@ def outcome(rows, at_once):
     st.sets(st.integers(0, 11), max_size=2),
     st.integers(2, 12),
 )
-def test_many_entries_at_once_break_where_they_do_one_by_one(tampered, removed, at_once):
+def test_checks_of_many_entries_and_of_single_entries_find_the_same_break(
+    tampered, removed, at_once
+):
     rows = make_chain(12)
     for at, tamper in tampered.items():
         rows[at] = tamper(rows[at])
@@ -248,11 +250,11 @@ ONE_MORE, ONE_LESS = FIELDS | {"extra": 1}, {k: v for k, v in FIELDS.items() if 
 
 
 @pytest.mark.parametrize("fields", [ONE_MORE, ONE_LESS, ONE_LESS | {"extra": 1}])
-def test_a_line_with_other_fields_than_the_formats_breaks_the_chain(fields):
+def test_a_line_with_other_fields_than_those_of_the_format_breaks_the_chain(fields):
     line = chain.canonical(fields)
     assert break_of([(1, line, chain.digest(line))]).why.endswith("fields of the format")
 
 
 @pytest.mark.parametrize("line", ["", "[]", '[["a"]]', "{}", "7", "nothing of the kind"])
-def test_a_line_that_is_none_breaks_the_chain(line):
+def test_a_line_that_is_not_a_json_object_breaks_the_chain(line):
     assert break_of([(1, line, chain.digest(line))]).why.endswith("fields of the format")

@@ -69,7 +69,7 @@ def sent():
 @pytest.mark.slow
 @postgresql_only
 @pytest.mark.requirement("R01")
-def test_a_server_that_is_killed_among_eight_writers_loses_nothing_that_was_acknowledged(
+def test_no_acknowledged_entry_is_lost_when_the_server_is_killed_under_eight_writers(
     transactional_db,
 ):
     names = [f"writer-{n}" for n in range(8)]
@@ -88,9 +88,7 @@ def test_a_server_that_is_killed_among_eight_writers_loses_nothing_that_was_ackn
 
 @postgresql_only
 @pytest.mark.parametrize("count", [1, append.MAX_LINKED_ON_SERVER + 1], ids=["few", "many"])
-def test_an_entry_does_not_wait_for_the_disk_before_it_releases_the_lock(
-    transactional_db, sent, count
-):
+def test_the_lock_is_released_before_the_commit_is_on_disk(transactional_db, sent, count):
     write_many(count)
     assert any("SET LOCAL synchronous_commit = off" in message for message in sent)
     assert sent[-1] == BARRIER
@@ -99,7 +97,7 @@ def test_an_entry_does_not_wait_for_the_disk_before_it_releases_the_lock(
 
 
 @postgresql_only
-def test_early_release_can_be_switched_off(transactional_db, settings, sent):
+def test_early_release_can_be_disabled(transactional_db, settings, sent):
     settings.AUDIT_EARLY_RELEASE = False
     write()
     assert [m for m in sent if "synchronous_commit" in m or m == BARRIER] == []
@@ -107,7 +105,7 @@ def test_early_release_can_be_switched_off(transactional_db, settings, sent):
 
 
 @postgresql_only
-def test_hooks_of_others_run_after_the_commit_is_on_disk(transactional_db, sent):
+def test_other_hooks_run_after_the_commit_is_on_disk(transactional_db, sent):
     with ledger():
         transaction.on_commit(lambda: sent.append("hook"))
         record("document.archived", subject="document:1", n=0, by=Actor("system:worker"))
@@ -116,7 +114,7 @@ def test_hooks_of_others_run_after_the_commit_is_on_disk(transactional_db, sent)
 
 
 @postgresql_only
-def test_whoever_loses_the_connection_at_the_commit_is_told(transactional_db, monkeypatch):
+def test_a_connection_lost_at_the_commit_raises_an_error(transactional_db, monkeypatch):
     monkeypatch.setattr(
         "audit.ledger.append_postgresql.BARRIER",
         "SELECT pg_terminate_backend(pg_backend_pid())",
@@ -127,7 +125,7 @@ def test_whoever_loses_the_connection_at_the_commit_is_told(transactional_db, mo
     assert len(timeline("document:1")) == 1  # the rows know
 
 
-def test_a_barrier_inside_a_transaction_is_refused(transactional_db):
+def test_a_flush_barrier_inside_a_transaction_is_refused(transactional_db):
     append.flush_barrier()
     if connection.vendor == "postgresql":
         with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):

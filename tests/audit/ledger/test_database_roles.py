@@ -72,7 +72,7 @@ def test_the_application_cannot_change_the_ledger(application_role, table, attac
         "SET ROLE {owner}",
     ],
 )
-def test_the_application_cannot_take_the_guards_away(application_role, attack):
+def test_the_application_cannot_remove_the_triggers(application_role, attack):
     with pytest.raises(DatabaseError, match=REFUSED):
         sql(attack.format(owner=application_role["USER"]))
     assert append_only.missing_triggers(connection) == []
@@ -88,7 +88,7 @@ def test_an_entry_that_does_not_extend_the_chain_is_refused_to_the_application(a
         sql(f"INSERT INTO audit_entry (seq, {columns}) SELECT 9, {columns} FROM audit_entry")
 
 
-def test_one_role_for_everything_is_warned_of(transactional_db, request):
+def test_a_single_role_is_a_warning(transactional_db, request):
     messages = database_roles.check_application_role(["default"])
     if connection.vendor != "postgresql":
         assert messages == []
@@ -98,7 +98,7 @@ def test_one_role_for_everything_is_warned_of(transactional_db, request):
     assert database_roles.check_application_role(["default"]) == []
 
 
-def test_migrate_works_as_the_owner_and_gives_the_application_its_rights(
+def test_migrate_runs_as_the_owner_and_grants_the_application_its_rights(
     application_role, settings
 ):
     settings.DATABASE_OWNER = application_role
@@ -116,14 +116,14 @@ def test_migrate_works_as_the_owner_and_gives_the_application_its_rights(
         sql("DROP TABLE sites_of_tomorrow")
 
 
-def test_the_rights_can_be_read_before_they_are_given(application_role):
+def test_a_dry_run_prints_the_grants(application_role):
     out = StringIO()
     call_command("grant_roles", "--dry-run", stdout=out)
     ledger = ", ".join(f'"{table}"' for table in sorted(TABLES))
     assert f'GRANT SELECT, INSERT ON {ledger} TO "{APPLICATION}"' in out.getvalue()
 
 
-def test_rights_are_given_by_the_owner_alone(application_role, settings):
+def test_only_the_owner_can_grant_the_rights(application_role, settings):
     with pytest.raises(CommandError, match="DATABASE_OWNER_URL is not set"):
         call_command("grant_roles")
     settings.DATABASE_OWNER = application_role
@@ -132,13 +132,13 @@ def test_rights_are_given_by_the_owner_alone(application_role, settings):
     assert f"{APPLICATION} may read the ledger and add to it" in out.getvalue()
 
 
-def test_on_sqlite_there_is_nobody_to_give_rights_to(db):
+def test_grant_roles_is_refused_on_sqlite(db):
     if connection.vendor == "sqlite":
         with pytest.raises(CommandError, match="no roles"):
             call_command("grant_roles")
 
 
-def test_an_owner_of_another_database_is_refused(settings):
+def test_an_owner_url_of_another_database_is_an_error(settings):
     settings.DATABASE_OWNER = settings.DATABASES["default"] | {"NAME": "another"}
     assert [message.id for message in database_roles.check_owner_url()] == ["audit.E002"]
     settings.DATABASE_OWNER = settings.DATABASES["default"]
@@ -148,7 +148,7 @@ def test_an_owner_of_another_database_is_refused(settings):
 
 
 @pytest.mark.slow
-def test_a_new_database_is_made_by_two_roles(application_role, settings):
+def test_two_roles_can_set_up_a_new_database(application_role, settings):
     owner, name = application_role, "siteledger_by_two_roles"
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "tests.settings",

@@ -91,7 +91,7 @@ def test_the_shell_recomputes_the_package(package):
         assert run(DETAIL, package, SEQ=str(seq)) == said
 
 
-def test_the_shell_finds_what_was_changed_in_the_package(package):
+def test_the_shell_finds_changes_in_the_package(package):
     for name in ("details.ndjson", "timeline.csv"):
         file = package / name
         file.write_text(file.read_text().replace("no. 0", "no. 7"))
@@ -111,13 +111,13 @@ def test_the_shell_computes_the_root_that_was_signed(db, settings, tmp_path, doc
     assert run(ROOT, package) == said
 
 
-def test_the_shell_computes_another_root_of_another_trail(package):
+def test_the_shell_does_not_compute_the_signed_root_of_changed_entries(package):
     file = package / "entries.ndjson"
     file.write_text(file.read_text().replace("DE-014", "DE-015"))
     assert run(ROOT, package) == ""
 
 
-def test_openssl_knows_who_signed_the_checkpoint(package):
+def test_openssl_verifies_the_signature_of_the_checkpoint(package):
     assert "Verified Successfully" in run(SIGNATURE, package, KEY=KEY.verifier.text)
     assert "Verified Successfully" not in run(SIGNATURE, package, KEY=OTHER.verifier.text)
     note = package / "checkpoints" / "6"
@@ -125,7 +125,7 @@ def test_openssl_knows_who_signed_the_checkpoint(package):
     assert "Verified Successfully" not in run(SIGNATURE, package, KEY=KEY.verifier.text)
 
 
-def test_openssl_knows_who_signed_the_manifest(package):
+def test_openssl_verifies_the_signature_of_the_manifest(package):
     signature = SIGNATURE.replace("checkpoints/$(jq -r .size manifest.json)", "manifest.json.note")
     assert signature != SIGNATURE
     assert "Verified Successfully" in run(signature, package, KEY=KEY.verifier.text)
@@ -143,7 +143,7 @@ def test_the_guides_command_checks_a_package(package):
     assert run(CHECK, package, **given | {"HEAD": "0" * 64}).startswith("BROKEN: ")
 
 
-def test_the_shell_makes_a_file_of_each_proof(package, tmp_path):
+def test_the_shell_writes_each_proof_to_a_file(package, tmp_path):
     part = exported(tmp_path / "part", doc_id="CV-2")
     run(PROOFS, part)
     proofs = [part / f"0000{n}.tlog-proof" for n in range(3)]
@@ -167,7 +167,7 @@ def test_the_document_describes_every_field(db):
     assert set(re.findall(r"`(\w+)`", " ".join(rows))) == chain.FIELDS
 
 
-def test_the_command_for_tokens_accepts_the_one_that_we_keep_and_no_other_note(stamped, tmp_path):
+def test_the_command_for_time_stamps_accepts_only_the_token_of_its_note(stamped, tmp_path):
     (tmp_path / "proof.txt").write_text(place("rfc3161").put("", 41, NOTE).proof)
     (tmp_path / "tsa-root.pem").write_bytes(stamped.root.read_bytes())
     (tmp_path / "41.checkpoint").write_text(NOTE)

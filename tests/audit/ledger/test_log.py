@@ -61,14 +61,14 @@ def test_a_failure_leaves_neither_the_change_nor_its_entry(db):
     assert (Study.objects.count(), Entry.objects.count()) == (0, 1)
 
 
-def test_a_failure_outside_of_tests_transactions_leaves_neither_as_well(transactional_db):
+def test_a_failure_leaves_neither_without_an_outer_test_transaction(transactional_db):
     with pytest.raises(Unlucky):
         fail_after(create_study)
     write()
     assert (Study.objects.count(), Entry.objects.count()) == (0, 1)
 
 
-def test_an_entry_goes_with_the_savepoint_it_was_recorded_in(db):
+def test_an_entry_is_rolled_back_with_its_savepoint(db):
     with ledger():
         move(0, "VALIDATING")
         with contextlib.suppress(Unlucky), transaction.atomic():
@@ -90,7 +90,7 @@ def test_an_inner_block_joins_the_outer_one(db):
     assert [entry.seq for entry in queries.timeline("document:1")] == [1, 2]
 
 
-def test_an_inner_failure_that_is_passed_over_saves_nothing(db):
+def test_a_suppressed_failure_of_an_inner_block_saves_nothing(db):
     def pass_over_a_failure():
         with ledger():
             move(0)
@@ -148,7 +148,7 @@ def test_entries_are_appended_after_all_other_statements(transactional_db, monke
     assert any("clinical_sites" in statement for statement in statements)
 
 
-def test_hooks_that_others_registered_for_the_commit_still_run(transactional_db):
+def test_other_on_commit_hooks_still_run(transactional_db):
     calls = []
     with ledger():
         move()
@@ -156,7 +156,7 @@ def test_hooks_that_others_registered_for_the_commit_still_run(transactional_db)
     assert calls == ["committed"]
 
 
-def test_a_redelivered_task_collides_and_changes_nothing(db):
+def test_a_task_that_is_delivered_twice_raises_and_changes_nothing(db):
     def archive():
         with ledger():
             Study.objects.create(protocol_number=f"ABC-{Study.objects.count()}")
@@ -168,7 +168,7 @@ def test_a_redelivered_task_collides_and_changes_nothing(db):
     assert (Study.objects.count(), Entry.objects.count()) == (1, 1)
 
 
-def test_the_first_entry_follows_genesis_and_the_next_ones_each_other(db):
+def test_the_first_entry_follows_genesis_and_each_other_entry_its_predecessor(db):
     write_many(3)
     entries = queries.timeline("document:1")
     assert [entry.prev for entry in entries] == [chain.GENESIS, entries[0].hash, entries[1].hash]
@@ -191,7 +191,7 @@ def test_a_line_has_every_field_and_columns_repeat_it(db):
     assert "Berg" not in entry.body
 
 
-def test_what_is_entered_comes_out_the_same(db):
+def test_recorded_values_are_read_unchanged(db):
     when = datetime(2026, 8, 14, 11, 31, tzinfo=timezone(timedelta(hours=2)))
     write(code="EXPIRED_DOCUMENT", role="QA", occurred_at=when, detail={"why": "expired in May"})
     [entry] = queries.timeline("document:1")
@@ -201,7 +201,7 @@ def test_what_is_entered_comes_out_the_same(db):
 
 
 @pytest.mark.parametrize("count", [3, append.MAX_LINKED_ON_SERVER + 3], ids=["few", "many"])
-def test_values_that_look_like_a_part_of_the_line_stay_as_they_are(db, count):
+def test_values_that_resemble_parts_of_a_line_are_stored_unchanged(db, count):
     odd = {"subject": ',"prev":"",', "doc_id": ',"seq":0,"', "code": '\\,"recorded_at":"",\\'}
     with ledger():
         for n in range(count):
@@ -214,7 +214,7 @@ def test_values_that_look_like_a_part_of_the_line_stay_as_they_are(db, count):
     assert verify_ledger().intact
 
 
-def test_equal_details_do_not_show_that_they_are_equal(db):
+def test_equal_details_have_different_commitments(db):
     write(0, detail={"name": "A. Berg"})
     write(1, detail={"name": "A. Berg"})
     commits = {
@@ -223,18 +223,18 @@ def test_equal_details_do_not_show_that_they_are_equal(db):
     assert len(commits) == 2
 
 
-def test_peoples_text_is_composed_before_it_is_kept(db):
+def test_text_is_normalized_before_it_is_stored(db):
     write(detail={"name": "Jose\u0301", "others": ["Zoe\u0308"]})
     [entry] = queries.timeline("document:1")
     assert entry.detail == {"name": "Jos\u00e9", "others": ["Zo\u00eb"]}
 
 
-def test_a_fact_that_no_line_can_hold_is_refused_where_it_is_recorded(db):
+def test_a_value_that_no_line_can_contain_is_refused_by_record(db):
     with ledger(), pytest.raises(NotCanonical, match="doc_id"):
         move(doc_id="CV\x00")
 
 
-def test_times_without_a_zone_are_refused(db):
+def test_a_time_without_a_zone_is_refused(db):
     with ledger(), pytest.raises(ValueError, match="zone"):
         move(occurred_at=datetime(2026, 8, 14))  # noqa: DTZ001 - the point
 
@@ -252,14 +252,14 @@ def test_recorded_times_do_not_run_backwards(db):
     assert times == sorted(times)
 
 
-def test_a_ledger_keeps_its_name(db, settings):
+def test_a_ledger_refuses_entries_of_another_trail(db, settings):
     write(0)
     settings.AUDIT_TRAIL = "another"
     with pytest.raises(LedgerError, match="siteledger"):
         write(1)
 
 
-def test_a_snapshot_older_than_the_lock_may_not_append(transactional_db):
+def test_a_transaction_with_an_older_snapshot_cannot_append(transactional_db):
     def append_to_an_old_snapshot():
         with ledger():
             sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -272,7 +272,7 @@ def test_a_snapshot_older_than_the_lock_may_not_append(transactional_db):
     assert not Entry.objects.exists()
 
 
-def test_somebody_who_sits_on_the_lock_is_waited_for_briefly(transactional_db, monkeypatch):
+def test_the_wait_for_the_lock_is_limited(transactional_db, monkeypatch):
     if connection.vendor != "postgresql":
         pytest.skip("SQLite's own timeout applies")
     monkeypatch.setattr("audit.ledger.append_postgresql.LOCK_TIMEOUT", "50ms")

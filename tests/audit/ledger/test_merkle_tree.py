@@ -65,12 +65,12 @@ def hashes_of(spans, hashes):
 
 
 @given(st.integers(0, 200))
-def test_the_root_is_that_of_the_standard(size):
+def test_the_root_conforms_to_rfc_6962(size):
     assert grown(leaves(size)).root() == mth(leaves(size))
 
 
 @given(st.integers(0, 200), st.integers(0, 200))
-def test_a_tree_grows_on_from_what_was_kept_of_it(old, more):
+def test_a_tree_grows_from_a_stored_frontier(old, more):
     kept = grown(leaves(old))
     frontier = merkle_tree.Frontier.from_hex(kept.size, kept.hex())
     for hash_ in leaves(old + more)[old:]:
@@ -79,7 +79,7 @@ def test_a_tree_grows_on_from_what_was_kept_of_it(old, more):
 
 
 @given(st.lists(st.integers(0, 200), max_size=4))
-def test_it_grows_by_many_entries_at_once_as_by_each_of_them(counts):
+def test_extending_a_tree_equals_adding_each_leaf(counts):
     frontier, hashes = merkle_tree.Frontier(), leaves(sum(counts))
     for count, upto in zip(counts, accumulate(counts), strict=True):
         frontier.extend(hashes[upto - count : upto])
@@ -88,32 +88,32 @@ def test_it_grows_by_many_entries_at_once_as_by_each_of_them(counts):
 
 
 @given(SIZES, st.data())
-def test_an_entry_is_proved_by_the_nodes_of_the_standard(size, data):
+def test_inclusion_proofs_conform_to_rfc_6962(size, data):
     index = data.draw(st.integers(0, size - 1))
     hashes = leaves(size)
     assert hashes_of(merkle_tree.inclusion_path(index, size), hashes) == path(index, hashes)
 
 
 @given(SIZES, st.data())
-def test_a_tree_is_proved_to_have_only_grown_by_the_nodes_of_the_standard(size, data):
+def test_consistency_proofs_conform_to_rfc_6962(size, data):
     old = data.draw(st.integers(1, size))
     hashes = leaves(size)
     assert hashes_of(merkle_tree.consistency_path(old, size), hashes) == subproof(old, hashes, True)
 
 
-def test_what_is_no_node_of_the_tree_is_refused():
+def test_a_span_that_is_no_node_is_refused():
     with pytest.raises(KeyError):
         grown(leaves(7)).right_edge((1, 3))
 
 
 @pytest.mark.parametrize(("index", "size"), [(-1, 3), (3, 3), (0, 0)])
-def test_an_entry_outside_the_tree_has_no_proof(index, size):
+def test_an_entry_outside_the_tree_has_no_inclusion_proof(index, size):
     with pytest.raises(IndexError):
         merkle_tree.inclusion_path(index, size)
 
 
 @pytest.mark.parametrize(("old", "size"), [(0, 3), (4, 3)])
-def test_only_a_tree_that_grew_has_a_proof_of_it(old, size):
+def test_sizes_that_are_no_growth_have_no_consistency_proof(old, size):
     with pytest.raises(IndexError):
         merkle_tree.consistency_path(old, size)
 

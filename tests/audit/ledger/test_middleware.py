@@ -12,12 +12,12 @@ from tests.audit.support import write
 
 
 @pytest.mark.parametrize("given", ["trace-7", "a" * 64, "0.1_2"])
-def test_a_request_keeps_the_id_that_it_came_with(client, db, given):
+def test_a_valid_request_id_is_kept(client, db, given):
     assert client.get("/login/", headers={"X-Request-ID": given})["X-Request-ID"] == given
 
 
 @pytest.mark.parametrize("given", ["", "a" * 65, "with blanks", "line\nbreak", "<script>", "é"])
-def test_an_id_that_has_no_place_in_a_log_is_replaced(client, db, given):
+def test_an_invalid_request_id_is_replaced(client, db, given):
     made = client.get("/login/", headers={"X-Request-ID": given})["X-Request-ID"]
     assert made != given
     assert len(made) == 36
@@ -34,7 +34,7 @@ def test_an_id_that_has_no_place_in_a_log_is_replaced(client, db, given):
         (True, "", "192.0.2.7"),
     ],
 )
-def test_the_address_is_the_proxys_word_only_behind_a_proxy(
+def test_the_forwarded_address_is_used_only_behind_a_proxy(
     rf, settings, behind_proxy, forwarded, expected
 ):
     settings.BEHIND_PROXY = behind_proxy
@@ -42,7 +42,7 @@ def test_the_address_is_the_proxys_word_only_behind_a_proxy(
     assert client_address(rf.get("/", REMOTE_ADDR="192.0.2.7", headers=headers)) == expected
 
 
-def test_each_line_of_the_log_names_its_request(rf):
+def test_each_log_record_contains_its_request_id(rf):
     def answer(request):
         lines.append(line())
         return {}
@@ -59,7 +59,7 @@ def test_each_line_of_the_log_names_its_request(rf):
 
 
 @pytest.mark.requirement("R02")
-def test_the_askers_own_entries_say_where_they_come_from_and_why_and_no_others(db):
+def test_only_entries_of_the_signed_in_person_state_the_origin_and_the_reason(db):
     here = RequestOrigin({"address": "192.0.2.7"}, lambda: ("user:1", "Ann Berg"))
     with set_origin(here), change_reason(" It was wrong. "):
         write(0, actor="user:1", detail={"more": 1})
@@ -74,7 +74,7 @@ def test_the_askers_own_entries_say_where_they_come_from_and_why_and_no_others(d
 
 
 @pytest.mark.requirement("R35")
-def test_people_decide_under_rules_and_workers_name_their_own(db):
+def test_entries_of_people_state_the_registered_rules_and_workers_pass_their_own(db):
     with set_origin(RequestOrigin({}, lambda: ("user:1", "Ann Berg"))):
         write(0, actor="user:1")
         write(1, actor="user:1", rules="2026.1")

@@ -6,7 +6,7 @@ from audit.ledger.queries import EntrySearch
 from tests.audit.support import write, write_many
 
 
-def test_a_timeline_is_told_oldest_first_and_of_its_subjects_only(db):
+def test_a_timeline_has_only_entries_of_its_subjects_oldest_first(db):
     write(0, subject="document:1", to_state="RECEIVED")
     write(0, subject="document:2", to_state="RECEIVED")
     write(0, subject="document:11", to_state="RECEIVED")
@@ -21,7 +21,7 @@ def test_a_timeline_is_told_oldest_first_and_of_its_subjects_only(db):
     ]
 
 
-def test_a_timeline_is_one_query_however_long(db):
+def test_a_timeline_takes_one_query(db):
     write_many(30, detail={"name": "A. Berg"})
     with CaptureQueriesContext(
         connection,
@@ -30,13 +30,13 @@ def test_a_timeline_is_one_query_however_long(db):
     assert len(captured) == 1
 
 
-def test_a_document_is_the_pair_of_its_site_and_its_identifier(db):
+def test_a_document_is_identified_by_its_site_and_doc_id(db):
     write(0, subject="document:1", site="DE-014", doc_id="CV-7")
     write(0, subject="document:2", site="FR-002", doc_id="CV-7")
     assert [entry.subject for entry in queries.document_entries("DE-014", "CV-7")] == ["document:1"]
 
 
-def test_a_site_is_read_newest_first_a_page_at_a_time(db):
+def test_entries_of_a_site_are_paged_newest_first(db):
     write_many(5, site="DE-014")
     write_many(5, subject="document:2", site="FR-002")
     of_site = EntrySearch(sites=["DE-014"])
@@ -45,7 +45,7 @@ def test_a_site_is_read_newest_first_a_page_at_a_time(db):
     assert [[entry.seq for entry in page] for page in (first, rest)] == [[5, 4, 3], [2, 1]]
 
 
-def test_the_latest_entries_end_in_the_head(db):
+def test_the_newest_entry_has_the_hash_of_the_head(db):
     assert queries.last_entry() is None
     write_many(3)
     newest = queries.find_entries(limit=1)[0]
@@ -62,7 +62,7 @@ def test_subjects_with_a_new_state_are_found_a_page_at_a_time(db, monkeypatch):
     assert sorted(queries.iter_subjects("document:")) == ["document:1", "document:2"]
 
 
-def test_the_last_state_is_that_of_the_last_move_not_of_the_last_look(db):
+def test_the_last_state_is_that_of_the_last_state_change(db):
     write(0, to_state="RECEIVED")
     write(1, from_state="RECEIVED", to_state="ARCHIVED")
     write(2, event="document.viewed")

@@ -1,4 +1,4 @@
-"""Personal data leaves the ledger on record, and in no other way."""
+"""Tests that details are deleted from the ledger only by a recorded redaction."""
 
 import threading
 
@@ -50,7 +50,7 @@ class Session:
             cursor.execute(statement)
 
     def begin(self, statement, values):
-        """In a thread, until it waits for a lock or is through."""
+        """Start a statement in a thread. Return when it waits for a lock or has ended."""
         pid = self._connection.connection.info.backend_pid
         self._thread = threading.Thread(target=self._execute, args=(statement, values))
         self._thread.start()
@@ -82,14 +82,14 @@ def another_session(transactional_db):
     session.close()
 
 
-def take_out(client, *entries, why=WHY):
-    sent = {"action": "take_out", "_selected_action": [each.pk for each in entries]}
+def redact_in_admin(client, *entries, why=WHY):
+    sent = {"action": "redact_details", "_selected_action": [each.pk for each in entries]}
     address = reverse("admin:audit_entry_changelist")
     return client.post(address, sent | {"reason_for_change": why}, follow=True).content.decode()
 
 
-def holds():
-    """The chain, whatever became of details."""
+def count_valid_entries():
+    """Follow the chain to its end, without the details, and return the number of entries."""
     walk = chain.Walk()
     for each in Entry.objects.order_by("seq"):
         walk.step(each.seq, each.body, each.hash)
@@ -97,18 +97,22 @@ def holds():
 
 
 @pytest.mark.requirement("R38")
-def test_the_detail_goes_and_who_and_why_stay(entry):
+def test_a_redaction_deletes_the_detail_and_records_who_did_it_and_why(entry):
     redact_entry(1, reason=WHY, **BY)
     assert not EntryDetail.objects.filter(entry=1).exists()
-    said = queries.find_entries(limit=1)[0]
-    assert (said.event, said.subject, said.site) == ("ledger.detail_redacted", "entry:1", "DE-014")
-    assert said.detail == {"reason": WHY, "authorised_by": "user:1"}
-    assert "Doe" not in str(list(EntryDetail.objects.values())) + said.hash
-    assert holds() == 2
+    redaction = queries.find_entries(limit=1)[0]
+    assert (redaction.event, redaction.subject, redaction.site) == (
+        "ledger.detail_redacted",
+        "entry:1",
+        "DE-014",
+    )
+    assert redaction.detail == {"reason": WHY, "authorised_by": "user:1"}
+    assert "Doe" not in str(list(EntryDetail.objects.values())) + redaction.hash
+    assert count_valid_entries() == 2
 
 
 @pytest.mark.requirement("R38")
-def test_the_database_lets_no_detail_go_without_its_entry(entry):
+def test_the_database_refuses_to_delete_a_detail_without_an_entry_of_its_redaction(entry):
     write(1, detail={"name": "another"})
     redact_entry(1, reason=WHY, **BY)
     with pytest.raises(IntegrityError, match="on record"), transaction.atomic():
@@ -132,7 +136,7 @@ INSERTIONS = [
 
 @pytest.mark.requirement("R38")
 @pytest.mark.parametrize("statement", INSERTIONS)
-def test_what_was_taken_out_is_not_put_back_by_whoever_kept_a_copy(entry, statement):
+def test_a_redacted_detail_cannot_be_inserted_again(entry, statement):
     kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
     redact_entry(1, reason=WHY, **BY)
     with pytest.raises(IntegrityError, match=r"had it|was taken out"), transaction.atomic():
@@ -143,7 +147,7 @@ def test_what_was_taken_out_is_not_put_back_by_whoever_kept_a_copy(entry, statem
 @postgresql_only
 @pytest.mark.requirement("R38")
 @pytest.mark.django_db(transaction=True)
-def test_what_is_being_taken_out_is_not_put_back_in_the_same_moment(another_session):
+def test_a_detail_cannot_be_inserted_during_its_redaction(another_session):
     """Its insert meets the row that is going, waits, and would find its place free."""
     write(detail={"reason": "for J. Doe, born 1961"})
     kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
@@ -158,7 +162,7 @@ def test_what_is_being_taken_out_is_not_put_back_in_the_same_moment(another_sess
 @postgresql_only
 @pytest.mark.requirement("R38")
 @pytest.mark.django_db(transaction=True)
-def test_a_session_that_looks_at_the_past_adds_no_detail(another_session):
+def test_a_session_with_an_old_snapshot_cannot_insert_a_detail(another_session):
     """Its snapshot is from before the redaction, so it could not see that there was one."""
     write(detail={"reason": "for J. Doe, born 1961"})
     kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
@@ -171,14 +175,14 @@ def test_a_session_that_looks_at_the_past_adds_no_detail(another_session):
 @pytest.mark.parametrize(
     ("event", "subject"), [("ledger.detail_redacted", "entry:11"), ("ledger.looked_at", "entry:1")]
 )
-def test_an_entry_about_something_else_opens_nothing(entry, event, subject):
+def test_another_entry_does_not_permit_the_deletion_of_a_detail(entry, event, subject):
     write(0, event=event, subject=subject)
     with pytest.raises(IntegrityError), transaction.atomic():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 1")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_entry_and_deletion_happen_together_or_not_at_all():
+def test_the_entry_and_the_deletion_are_saved_together_or_not_at_all():
     def interrupted():
         with ledger():
             redact_entry(1, reason=WHY, **BY)
@@ -187,10 +191,10 @@ def test_entry_and_deletion_happen_together_or_not_at_all():
     write(detail={"name": "J. Doe"})
     with pytest.raises(RuntimeError, match="the lights go out"):
         interrupted()
-    assert (EntryDetail.objects.count(), holds()) == (1, 1)
+    assert (EntryDetail.objects.count(), count_valid_entries()) == (1, 1)
 
 
-def test_what_else_is_recorded_in_the_same_block_is_there_too(entry):
+def test_other_entries_of_the_same_block_are_saved_too(entry):
     with ledger():
         redact_entry(1, reason=WHY, **BY)
         record("document.archived", subject="document:2", n=0, by=Actor("system:worker"))
@@ -200,18 +204,18 @@ def test_what_else_is_recorded_in_the_same_block_is_there_too(entry):
     ]
 
 
-def test_it_is_done_once_and_only_where_there_is_a_detail(entry):
+def test_only_an_existing_detail_can_be_redacted_and_only_once(entry):
     write(1)
     redact_entry(1, reason=WHY, **BY)
-    for seq, why in ((1, "entry 3 took out"), (2, "has no detail"), (99, "no entry 99")):
+    for seq, why in ((1, "entry 3 already redacted"), (2, "has no detail"), (99, "no entry 99")):
         with pytest.raises(RedactionError, match=why):
             redact_entry(seq, reason=WHY, **BY)
-    assert holds() == 3
+    assert count_valid_entries() == 3
 
 
 @postgresql_only
 @pytest.mark.requirement("R38")
-def test_a_role_that_may_only_read_and_insert_takes_out_on_record_and_not_otherwise(entry):
+def test_the_application_role_can_delete_a_detail_only_by_a_redaction(entry):
     check_deferred_constraints()
     sql("CREATE ROLE ledger_keeper")
     sql("GRANT SELECT, INSERT ON audit_entry, audit_entrydetail TO ledger_keeper")
@@ -225,15 +229,15 @@ def test_a_role_that_may_only_read_and_insert_takes_out_on_record_and_not_otherw
 
 
 @pytest.mark.requirement("R38")
-def test_in_the_admin_it_takes_the_permission_and_a_reason(client, entry, officer):
+def test_a_redaction_in_the_admin_requires_the_permission_and_a_reason(client, entry, officer):
     client.force_login(officer)
-    assert "Nothing was changed" in take_out(client, entry, why="typo")
+    assert "Nothing was changed" in redact_in_admin(client, entry, why="typo")
     assert EntryDetail.objects.filter(entry=1).exists()
-    assert "The details were redacted" in take_out(client, entry)
-    said = queries.find_entries(limit=1)[0]
-    assert (said.actor, said.role) == (officer.actor_name, "no role")
+    assert "The details were redacted" in redact_in_admin(client, entry)
+    redaction = queries.find_entries(limit=1)[0]
+    assert (redaction.actor, redaction.role) == (officer.actor_name, "no role")
     names = ("reason", "authorised_by", "printed_name", "address")
-    assert [said.detail[name] for name in names] == [
+    assert [redaction.detail[name] for name in names] == [
         WHY,
         officer.actor_name,
         "Ann Berg",
@@ -245,30 +249,30 @@ def test_in_the_admin_it_takes_the_permission_and_a_reason(client, entry, office
 
 
 @pytest.mark.requirement("R38")
-def test_whoever_may_only_read_is_not_even_offered_it(client, entry, officer):
+def test_the_admin_offers_no_redaction_without_the_permission(client, entry, officer):
     officer.user_permissions.set(Permission.objects.filter(codename="view_entry"))
     client.force_login(officer)
-    take_out(client, entry)
+    redact_in_admin(client, entry)
     assert EntryDetail.objects.count() == 1
     page = client.get(reverse("admin:audit_entry_changelist")).content.decode()
-    assert "take_out" not in page
+    assert "redact_details" not in page
 
 
-def test_of_several_that_are_chosen_all_are_taken_out_or_none(client, entry, officer):
+def test_either_all_selected_details_are_redacted_or_none(client, entry, officer):
     client.force_login(officer)
     write(1)
-    assert "entry 2 has no detail" in take_out(client, *Entry.objects.all())
+    assert "entry 2 has no detail" in redact_in_admin(client, *Entry.objects.all())
     assert EntryDetail.objects.filter(entry=1).exists()
-    assert holds() == 2
+    assert count_valid_entries() == 2
 
 
-def test_the_command_names_who_answers_for_it(entry, officer, capsys):
+def test_the_command_records_the_responsible_person(entry, officer, capsys):
     asked = {"by": "officer", "reason": WHY}
     call_command("redact", "1", dry_run=True, **asked)
-    assert "1 entries would be" in capsys.readouterr().out
+    assert "would be redacted: 1." in capsys.readouterr().out
     call_command("redact", "1", **asked)
-    said = queries.find_entries(limit=1)[0]
-    assert (said.actor, said.detail["authorised_by"]) == (
+    redaction = queries.find_entries(limit=1)[0]
+    assert (redaction.actor, redaction.detail["authorised_by"]) == (
         add_process("system:redact"),
         officer.actor_name,
     )
@@ -284,7 +288,7 @@ def test_the_command_names_who_answers_for_it(entry, officer, capsys):
         ({"seq": "9"}, "no entry 9"),
     ],
 )
-def test_the_command_refuses_with_words(entry, officer, asked, why):
+def test_the_command_explains_a_refusal(entry, officer, asked, why):
     make_user("reader", is_staff=True)
     asked = {"seq": "1", "by": "officer", "reason": WHY} | asked
     with pytest.raises(CommandError, match=why):

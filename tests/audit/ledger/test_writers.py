@@ -50,7 +50,7 @@ def start(name, how="ten", stderr=None):
     )
 
 
-def test_processes_that_append_at_once_make_one_chain(transactional_db):
+def test_concurrent_processes_append_to_one_chain(transactional_db):
     writers = [start(name) for name in ("ann", "ben", "cleo")]
     for writer in writers:
         writer.communicate()
@@ -60,7 +60,7 @@ def test_processes_that_append_at_once_make_one_chain(transactional_db):
     assert Study.objects.count() == 27
 
 
-def test_writers_that_are_killed_leave_a_whole_chain_and_no_half_change(transactional_db):
+def test_killed_writers_leave_a_valid_chain_and_no_partial_change(transactional_db):
     writers = [start(name, "forever") for name in ("ann", "ben")]
     for writer in writers:
         for _ in range(5):
@@ -72,7 +72,7 @@ def test_writers_that_are_killed_leave_a_whole_chain_and_no_half_change(transact
     assert verdict.entries == Study.objects.count() >= 8
 
 
-def test_threads_that_append_at_once_make_one_chain(transactional_db):
+def test_concurrent_threads_append_to_one_chain(transactional_db):
     def append(name):
         for n in range(5):
             write(n, subject=name)

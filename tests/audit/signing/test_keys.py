@@ -210,7 +210,7 @@ def test_after_a_loss_a_new_key_signs_and_nobody_vouches_for_it(key):
 
 
 def test_the_command_makes_shows_and_replaces_keys(db):
-    assert "needs this line" in run("audit_keys", "create")
+    assert "Give this line" in run("audit_keys", "create")
     old = keys.verifiers()[0]
     assert anchors.list_unanchored() == []
     assert f"{old.text}  from size 0" in run("audit_keys", "show")
@@ -221,7 +221,7 @@ def test_the_command_makes_shows_and_replaces_keys(db):
 
 
 def test_the_command_says_what_to_do(db):
-    with pytest.raises(CommandError, match="makes it"):
+    with pytest.raises(CommandError, match="Run `manage.py audit_keys create`"):
         run("audit_keys", "show")
     with pytest.raises(CommandError, match="audit_keys create"):
         run("audit_keys", "rotate")

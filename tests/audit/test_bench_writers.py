@@ -1,11 +1,11 @@
-"""What `bench/ledger.py` relies on: both sides write rows of the same columns and length."""
+"""Tests that both sides of `bench/ledger.py` write rows with the same columns and lengths."""
 
 from audit.ledger import tables
 from audit.models import Entry
 from bench import writers
 
 
-def test_the_bare_driver_writes_as_many_columns_and_bytes_as_the_ledger(db):
+def test_the_bare_driver_writes_the_columns_and_about_the_bytes_of_the_ledger(db):
     writers.ours()(1)
     [row] = writers.next_rows(1)
     assert sorted(writers.COLUMNS) == sorted([*tables.COLUMNS, "hash", "body"])
