@@ -221,7 +221,7 @@ def test_the_command_makes_shows_and_replaces_keys(db):
 
 
 def test_the_command_says_what_to_do(db):
-    with pytest.raises(CommandError, match="Run `manage.py audit_keys create`"):
+    with pytest.raises(CommandError, match=r"Run `manage\.py audit_keys create`"):
         run("audit_keys", "show")
     with pytest.raises(CommandError, match="audit_keys create"):
         run("audit_keys", "rotate")
