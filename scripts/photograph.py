@@ -160,7 +160,7 @@ def main() -> None:
     url, folder, *options = sys.argv[1:]
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as files:
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
+            executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
             args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-sync"],
         )
         photographer = Photographer(browser, url, Path(folder))
