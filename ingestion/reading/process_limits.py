@@ -1,4 +1,4 @@
-"""The limits of a parser process: memory, processor time, priority, and an end with its owner's.
+"""The limits of a parser process: memory, processor time, and an end together with its owner's.
 
 A parser process leads its own session, so that a Tesseract program that it started ends with it.
 A thread of its own waits for SIGTERM and for the end of the owner. Two other means cannot do that:
@@ -23,9 +23,6 @@ from pathlib import Path
 import cv2
 
 OWNER_CHECK_SECONDS = 1.0  # between two checks whether the owner is alive
-# Added to the niceness of the owner. Parsing keeps every core busy, while the event loop has to
-# send each request within milliseconds of its slot, so the event loop has precedence.
-ADDED_NICENESS = 10
 # Our own results report what these libraries log about a file.
 MUTED_LOGGERS = ("pikepdf", "pypdf", "pypdfium2", "pyhanko", "pyhanko_certvalidator")
 
@@ -57,7 +54,6 @@ def initialise_child(owner: OwnerProcess, memory_bytes: int, scratch: Path) -> N
     `memory_bytes` bounds the address space, and `scratch` is the folder for temporary files.
     """
     os.setsid()
-    os.nice(ADDED_NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner handles Ctrl-C

@@ -19,7 +19,6 @@ from pebble.pool.process import PoolManager
 
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import OcrPages, ProbedDocument, merge
-from ingestion.reading.process_limits import ADDED_NICENESS
 from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.processes.pool import Reader, ReadingFault
 from ingestion.reading.results import (
@@ -132,16 +131,6 @@ async def test_a_process_killed_at_work_loses_no_document_and_leaves_no_tesserac
         os.kill(child, signal.SIGKILL)
         assert "SLX-301" in (await reading).text
         await wait_until(lambda: not group_members({child}))
-
-
-async def test_processes_have_a_lower_priority_than_their_owner():
-    pool = ParserProcesses(LIMITS)
-    try:
-        niceness = await pool.run(os.getpriority, os.PRIO_PROCESS, 0)
-    finally:
-        await pool.close()
-    own_niceness = os.getpriority(os.PRIO_PROCESS, 0)
-    assert niceness == min(19, own_niceness + ADDED_NICENESS)
 
 
 async def test_processes_killed_while_idle_are_replaced(tmp_path):
