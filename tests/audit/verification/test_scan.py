@@ -40,14 +40,14 @@ def test_an_entry_that_is_dated_back_is_told_and_breaks_nothing():
 
 @pytest.mark.requirement("R10")
 def test_a_ledger_whose_clock_was_mended_can_be_proved_all_the_same(db, monkeypatch):
-    tail = append._tail
+    tail = append._locked_tail
 
     def an_hour_ahead():
         *last, now = tail()
         return *last, now + timedelta(hours=1)
 
     with monkeypatch.context() as patched:
-        patched.setattr(append, "_tail", an_hour_ahead)
+        patched.setattr(append, "_locked_tail", an_hour_ahead)
         write_many(append.MAX_LINKED_ON_SERVER + 1)
     write(99)
     verdict = verify.verify_ledger()
