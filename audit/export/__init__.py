@@ -1,5 +1,5 @@
-"""The trail as a folder that proves itself: `package` makes it, `verify_trail.py` checks it.
+"""Exports of the audit trail: `package` makes a package, and `verify_trail.py` verifies it.
 
-A part of the trail, or all of it, up to a signed checkpoint. The same checkpoint and the same
-choice give the same bytes. What is in the folder is written down in docs/audit-format.md.
+A package contains the trail, or a part of it, up to a signed checkpoint. The same checkpoint and
+the same selection give the same bytes. docs/audit-format.md describes the files.
 """

@@ -1,7 +1,7 @@
-"""The trail as FHIR R4: an AuditEvent for each entry, a Provenance for each document on file.
+"""Converts entries to FHIR R4: an AuditEvent for each, a Provenance for each filed document.
 
-Exchange forms for other systems. Neither has a place for a hash chain: what proves an entry is
-in `entity.detail`, its line included, so that the receiver can check it, too.
+FHIR has no element for a hash chain. The proof of an entry, including its line, is therefore in
+`entity.detail`, so that the receiver can verify it, too.
 """
 
 import base64
@@ -14,9 +14,9 @@ from audit.ledger.actors import SYSTEM
 
 LIFECYCLE = "http://terminology.hl7.org/CodeSystem/iso-21089-lifecycle"
 ARCHIVED = "ARCHIVED"
-_OURS = "urn:siteledger"
+_URN = "urn:siteledger"
 
-# The last word of an event: what ISO 21089 calls it, and what FHIR has for create, read, ...
+# The last word of an event: the code of ISO 21089, and the action code of FHIR.
 _VERBS = {
     "received": ("receive", "C"),
     "created": ("originate", "C"),
@@ -37,6 +37,7 @@ _VERBS = {
 
 
 def audit_event(line: LedgerLine) -> bytes:
+    """Return the AuditEvent of an entry as JSON."""
     fields = line.fields
     verb = fields["event"].rpartition(".")[2]
     type_, action = _VERBS.get(verb, ("amend", "U") if fields["to"] else ("access", "E"))
@@ -44,7 +45,7 @@ def audit_event(line: LedgerLine) -> bytes:
         "resourceType": "AuditEvent",
         "id": line.hash,
         "type": {"system": LIFECYCLE, "code": type_},
-        "subtype": [{"system": f"{_OURS}:event", "code": fields["event"]}],
+        "subtype": [{"system": f"{_URN}:event", "code": fields["event"]}],
         "action": action,
         "recorded": fields["recorded_at"],
         "outcome": "4" if fields["code"] else "0",
@@ -54,13 +55,15 @@ def audit_event(line: LedgerLine) -> bytes:
     }
     if fields["code"]:
         event["outcomeDesc"] = fields["code"]
-    if fields["occurred_at"] <= fields["recorded_at"]:  # two machines' clocks
+    if (
+        fields["occurred_at"] <= fields["recorded_at"]
+    ):  # FHIR requires this order; the clocks of two machines can differ
         event["period"] = {"start": fields["occurred_at"], "end": fields["recorded_at"]}
     return orjson.dumps(event)
 
 
 def provenance(line: LedgerLine) -> bytes:
-    """Of a document on file: where its bytes come from, who filed it and when."""
+    """Return the Provenance of a filed document: the source of its bytes, who filed it and when."""
     fields = line.fields
     return orjson.dumps(
         {
@@ -77,13 +80,14 @@ def provenance(line: LedgerLine) -> bytes:
 
 
 def is_filed(line: LedgerLine) -> bool:
+    """Return whether the entry filed a document."""
     return bool(line.fields["to"] == ARCHIVED and line.fields["doc_id"] and line.fields["sha256"])
 
 
 def _agent(fields: dict[str, Any]) -> dict[str, Any]:
     agent = {
         "who": _reference("actor", fields["actor"]),
-        # A person asked for it; software was told to.
+        # Only a person requests an action; software acts on a request.
         "requestor": not fields["actor"].startswith(SYSTEM),
     }
     return agent | ({"role": [{"text": fields["role"]}]} if fields["role"] else {})
@@ -95,16 +99,16 @@ def _source(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _subject(fields: dict[str, Any]) -> dict[str, Any]:
-    told = ["doc_id", "sha256", "from", "to", "correlation_id", "reason_code", "detail_commit"]
+    names = ["doc_id", "sha256", "from", "to", "correlation_id", "reason_code", "detail_commit"]
     subject = {"what": _reference("subject", fields["subject"])}
-    detail = [{"type": name, "valueString": fields[name]} for name in told if fields[name]]
+    detail = [{"type": name, "valueString": fields[name]} for name in names if fields[name]]
     return subject | ({"detail": detail} if detail else {})
 
 
 def _proof(line: LedgerLine) -> dict[str, Any]:
-    told = {"seq": str(line.seq), "prev": line.fields["prev"], "hash": line.hash}
+    values = {"seq": str(line.seq), "prev": line.fields["prev"], "hash": line.hash}
     text = base64.b64encode(line.text.encode()).decode()
-    detail = [{"type": name, "valueString": value} for name, value in told.items()]
+    detail = [{"type": name, "valueString": value} for name, value in values.items()]
     return {
         "what": _reference("entry", f"{line.fields['trail']}/{line.seq}"),
         "detail": [*detail, {"type": "line", "valueBase64Binary": text}],
@@ -112,4 +116,4 @@ def _proof(line: LedgerLine) -> dict[str, Any]:
 
 
 def _reference(kind: str, value: str) -> dict[str, Any]:
-    return {"identifier": {"system": f"{_OURS}:{kind}", "value": value}}
+    return {"identifier": {"system": f"{_URN}:{kind}", "value": value}}

@@ -1,4 +1,4 @@
-"""Exports that nobody waits for: the package as a zip file in EXPORT_DIR."""
+"""Runs exports as background jobs, which write the package as a zip file into EXPORT_DIR."""
 
 from functools import partial
 from pathlib import Path
@@ -18,14 +18,14 @@ KIND = "export"
 
 
 def run_export_job(job: AuditJob) -> dict[str, Any]:
-    """Make the export that the job asks for, and return where it is and its manifest's SHA-256."""
-    given = dict(job.arguments)
-    by = Actor(job.asked_by, given.pop("role", ""))
-    # What a worker that died had made is on record: the next one makes another.
+    """Make the requested export, and return its path and the SHA-256 of its manifest."""
+    arguments = dict(job.arguments)
+    by = Actor(job.asked_by, arguments.pop("role", ""))
+    # The export of a worker that died may be recorded already, so each attempt has its own file.
     target = Path(settings.EXPORT_DIR) / f"audit-{job.pk}-{job.attempts}.zip"
     made = make_package(
         target,
-        Selection(**given),
+        Selection(**arguments),
         by=by,
         progress=partial(background_jobs.report_progress, job),
     )
@@ -33,9 +33,9 @@ def run_export_job(job: AuditJob) -> dict[str, Any]:
 
 
 def can_export_here() -> bool:
-    """Return whether this host can sign an export: a host without the key leaves it to the others.
+    """Return whether this host can sign an export. A host without the key leaves it to other hosts.
 
-    Where no key was made yet, or the keys cannot be read, any host may say so.
+    If no key exists yet, or the keys cannot be read, return True, so that any host reports that.
     """
     try:
         return keys.has_private_key() or not keys.published_keys()

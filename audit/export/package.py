@@ -1,9 +1,10 @@
-"""Makes the package: the entries, what proves them, copies for people, and the verifier.
+"""Makes the package: the entries, their proofs, copies for people, and the verifier.
 
-Written into a folder beside the target and renamed when all of it is there and the export is on
-record. The manifest has the SHA-256 of every file except its own, that of its signature, and
-run.json's, which alone says when this was made. It is signed with the ledger's key, so that neither
-it nor a file that it names can be replaced without that key.
+The package is written into a temporary folder beside the target, and renamed when it is complete
+and the export is recorded in the ledger. The manifest has the SHA-256 of every file except the
+manifest itself, its signature and run.json, which is the only file that states when the export was
+made. The manifest is signed with the ledger's key, so that neither the manifest nor a file that it
+names can be replaced without that key.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ import orjson
 from django.conf import settings
 
 from audit.export import proofs, trail
-from audit.export.plain import LineFiles
+from audit.export.line_files import LineFiles
 from audit.export.report import PdfReport
 from audit.export.selection import Selection
 from audit.export.timeline import TimelineCsv
@@ -36,17 +37,17 @@ from audit.ledger.merkle_tree import Frontier
 from audit.signing import checkpoints, keys, signed_note
 from audit.signing.keys import KeyProblem
 
-HERE = Path(__file__).parent
-FORMAT = "siteledger-audit-export/2"  # 1 was that of releases that did not sign the manifest
+EXPORT_SOURCES = Path(__file__).parent
+FORMAT = "siteledger-audit-export/2"  # releases that did not sign the manifest wrote format 1
 MANIFEST = "manifest.json"
 SIGNATURE = "manifest.json.note"
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-_BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
+_MIN_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedPackage:
-    """What was handed over."""
+    """A finished export."""
 
     target: Path
     size: int  # of the checkpoint
@@ -54,19 +55,21 @@ class ExportedPackage:
     manifest_sha256: str
 
 
-class _Writer(Protocol):
+class _LineWriter(Protocol):
+    """A part of the package to which each exported entry is added."""
+
     def add(self, line: LedgerLine) -> None: ...
 
 
 @dataclass(slots=True)
-class _Count:
-    """What the manifest says of the entries that went by."""
+class _EntryCounts:
+    """The counts of the exported entries that the manifest states."""
 
     entries: int = 0
     first_seq: int = 0
     last_seq: int = 0
     details: int = 0
-    taken_out: int = 0
+    redacted_details: int = 0
     states: Counter[str] = field(default_factory=Counter)
     trail: str = ""
 
@@ -74,27 +77,23 @@ class _Count:
         self.entries += 1
         self.first_seq, self.last_seq = self.first_seq or line.seq, line.seq
         self.details += bool(line.detail)
-        self.taken_out += bool(line.fields["detail_commit"] and not line.detail)
+        self.redacted_details += bool(line.fields["detail_commit"] and not line.detail)
         self.trail = line.fields["trail"]
         if line.fields["to"]:
             self.states[line.fields["to"]] += 1
 
 
-def _not_told(_sites: Collection[str]) -> Sequence[str]:
-    return ()
+RetentionStatements = Callable[[Collection[str]], Sequence[str]]
+_retention_statements: RetentionStatements = lambda _sites: ()  # noqa: E731 - a default
 
 
-_retention: Callable[[Collection[str]], Sequence[str]] = _not_told
+def register_retention(statements: RetentionStatements) -> None:
+    """Set the function that states how long the documents of sites are kept.
 
-
-def register_retention(told: Callable[[Collection[str]], Sequence[str]]) -> None:
-    """Who knows how long what these sites sent is kept, or all sites; sentences for run.json."""
-    global _retention  # noqa: PLW0603 - set once, at start
-    _retention = told
-
-
-def _nobody(_done: int, _of: int) -> None:
-    pass
+    It receives the numbers of the sites, none for all sites, and returns sentences for run.json.
+    """
+    global _retention_statements  # noqa: PLW0603 - set once, at start
+    _retention_statements = statements
 
 
 def make_package(
@@ -103,49 +102,47 @@ def make_package(
     *,
     by: Actor,
     size: int | None = None,
-    progress: Progress = _nobody,
+    progress: Progress = lambda _done, _total: None,
 ) -> ExportedPackage:
     """Make the package `target`, a folder or a .zip file, of the trail up to a checkpoint.
 
-    Without a `size`, a checkpoint is signed first, so that all entries that are there are covered.
+    Without a `size`, a checkpoint is signed first, so that it covers all current entries.
 
-    Raises ExportRefused, with what to do, BrokenChain when the ledger does not hold, and OSError.
+    Raises ExportRefused if nothing can be exported (the message says what to do), BrokenChain if
+    the ledger is not valid, and OSError.
     """
     if target.exists():
-        raise ExportRefused(f"{target} is there already; name a new folder or file")
-    _expect_key(sign=size is None)
-    pin = trail.pin_checkpoint(size)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as work:
-        folder = Path(work) / "package"
-        manifest = _fill(folder, Path(work), pin, selection, progress)
-        manifest_hash = _hash_of(folder / MANIFEST)
-        made = ExportedPackage(target, pin.size, manifest["entries"], manifest_hash)
-        ready = _zipped(folder) if target.suffix == ".zip" else folder
-        _record(made, selection, by)
-        # On record: what is handed over from here on has its entry.
-        run = {
-            "made_at": write_time(datetime.now(UTC)),
-            "actor": actors.add_process(by.name),
-            "manifest": manifest_hash,
-            "kept": list(_retention(selection.sites)),  # as of now: it is not the trail's to say
-        }
-        beside = target.with_suffix(".run.json") if ready != folder else folder / "run.json"
-        beside.write_bytes(orjson.dumps(run, option=_JSON))
-        ready.rename(target)
-    return made
-
-
-def _expect_key(*, sign: bool) -> None:
-    """Before the work begins: what is made is signed in the end. Raises ExportRefused."""
-    try:
-        if sign:
+        raise ExportRefused(f"{target} already exists; name a new folder or file")
+    try:  # The key is needed at the end; its absence is reported before the work begins.
+        if size is None:
             checkpoints.sign_all()
         else:
             with keys.signing_key():
                 pass
     except KeyProblem as error:
         raise _refused_without_key(error) from error
+    pin = trail.pin_checkpoint(size)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as work:
+        folder = Path(work) / "package"
+        manifest = _fill(folder, Path(work), pin, selection, progress)
+        manifest_hash = _hash_of(folder / MANIFEST)
+        exported = ExportedPackage(target, pin.size, manifest["entries"], manifest_hash)
+        ready = _pack_zip(folder) if target.suffix == ".zip" else folder
+        _record(exported, selection, by)
+        # From here on the export is recorded in the ledger, and may be handed over.
+        run = {
+            "made_at": write_time(datetime.now(UTC)),
+            "actor": actors.add_process(by.name),
+            "manifest": manifest_hash,
+            "kept": list(
+                _retention_statements(selection.sites)
+            ),  # as of now: not part of the trail
+        }
+        beside = target.with_suffix(".run.json") if ready != folder else folder / "run.json"
+        beside.write_bytes(orjson.dumps(run, option=_JSON))
+        ready.rename(target)
+    return exported
 
 
 def _refused_without_key(error: KeyProblem) -> ExportRefused:
@@ -155,20 +152,20 @@ def _refused_without_key(error: KeyProblem) -> ExportRefused:
 def _fill(
     folder: Path, work: Path, pin: PinnedCheckpoint, selection: Selection, progress: Progress
 ) -> dict[str, Any]:
-    """Everything but run.json. The manifest, which is also written."""
+    """Write all files except run.json, and return the manifest."""
     (folder / "checkpoints").mkdir(parents=True)
-    signed_by = trail.describe_signature(pin, _copy_what_proves(folder, pin))
+    signed_by = trail.describe_signature(pin, _copy_evidence(folder, pin))
     report = PdfReport()
-    count = _write_entries(folder, work, pin, selection, report, progress)
-    if not count.entries:
-        raise ExportRefused(f"no entry fits that choice: {selection.filters}")
-    shutil.copyfile(HERE / "verify_trail.py", folder / "verify_trail.py")
-    shutil.copyfile(HERE / "README.txt", folder / "README.txt")
-    manifest = _manifest(pin, selection, count)
+    counts = _write_entries(folder, work, pin, selection, report, progress)
+    if not counts.entries:
+        raise ExportRefused(f"no entry matches the selection: {selection.filters}")
+    shutil.copyfile(EXPORT_SOURCES / "verify_trail.py", folder / "verify_trail.py")
+    shutil.copyfile(EXPORT_SOURCES / "README.txt", folder / "README.txt")
+    manifest = _manifest(pin, selection, counts)
     verdict = (
         f"All {pin.size:,} entries of the trail were read for this export: the chain, the details "
-        f"and the roots of its checkpoints hold. Checkpoint: {signed_by}. This is consistent, but "
-        "only by this installation's own word: no anchor is read back for an export. "
+        f"and the roots of its checkpoints are valid. Checkpoint: {signed_by}. This is consistent, "
+        "but confirmed only by this installation itself: no anchor is read back for an export. "
         "verify_trail.py compares it with a checkpoint that you keep."
     )
     report.write(folder / "report.pdf", manifest, verdict, _hash_of(folder / "verify_trail.py"))
@@ -177,14 +174,14 @@ def _fill(
     }
     raw = orjson.dumps(manifest, option=_JSON)
     (folder / MANIFEST).write_bytes(raw)
-    (folder / SIGNATURE).write_text(_signed(raw), encoding="utf-8", newline="")
+    (folder / SIGNATURE).write_text(_sign_manifest(raw), encoding="utf-8", newline="")
     return manifest
 
 
-def _signed(manifest: bytes) -> str:
+def _sign_manifest(manifest: bytes) -> str:
     """Return the signed note over the manifest (c2sp.org/signed-note).
 
-    Its text has two lines, and a checkpoint has three: neither can pass for the other.
+    Its text has two lines and a checkpoint has three, so that neither can be taken for the other.
     """
     text = f"{FORMAT} {MANIFEST}\nsha256 {hashlib.sha256(manifest).hexdigest()}\n"
     try:
@@ -194,13 +191,13 @@ def _signed(manifest: bytes) -> str:
         raise _refused_without_key(error) from error
 
 
-def _copy_what_proves(folder: Path, pin: PinnedCheckpoint) -> str:
-    """Checkpoints, time stamps, and the published keys, whose text is given back."""
+def _copy_evidence(folder: Path, pin: PinnedCheckpoint) -> str:
+    """Copy checkpoints, time stamps and published keys, and return the text of the keys."""
     for size, note in pin.notes.items():
         (folder / "checkpoints" / str(size)).write_text(note, encoding="utf-8", newline="")
     for size, token in pin.tokens.items():
         (folder / "checkpoints" / f"{size}.tsr").write_bytes(token)
-    # Not from the database: who can write there could bring keys of their own.
+    # The keys are not read from the database, where an attacker could insert other keys.
     published = keys.public_file()
     if not published.is_file():
         return ""
@@ -215,68 +212,60 @@ def _write_entries(
     selection: Selection,
     report: PdfReport,
     progress: Progress,
-) -> _Count:
-    count, bare = _Count(), set[str]()
+) -> _EntryCounts:
+    counts, redacted = _EntryCounts(), set[str]()
     (folder / "fhir").mkdir()
     with ExitStack() as stack:
-        nodes = Frontier() if selection.is_whole else stack.enter_context(_nodes(work))
+        nodes = Frontier()
+        if not selection.is_whole:
+            (work / "nodes").mkdir()
+            nodes = stack.enter_context(proofs.StoredTree(work / "nodes"))
         seqs = stack.enter_context((work / "seqs").open("w+b"))
-        files = stack.enter_context(LineFiles(folder)), stack.enter_context(_timeline(folder))
-        writers: tuple[_Writer, ...] = (count, report, *files)
+        line_files = stack.enter_context(LineFiles(folder))
+        timeline = stack.enter_context(TimelineCsv(folder / "timeline.csv"))
+        writers: tuple[_LineWriter, ...] = (counts, report, line_files, timeline)
         for line in trail.read_lines(pin, nodes, progress):
-            if not (selection.has(line.fields) or _tells_why(line, bare)):
+            # The entry that redacted a selected detail belongs to every part with that detail.
+            is_redaction = line.fields["event"] == REDACTED and line.fields["subject"] in redacted
+            if not (selection.has(line.fields) or is_redaction):
                 continue
             if line.fields["detail_commit"] and not line.detail:
-                bare.add(f"entry:{line.seq}")
+                redacted.add(f"entry:{line.seq}")
             seqs.write(line.seq.to_bytes(8, "big"))
             for writer in writers:
                 writer.add(line)
         if isinstance(nodes, proofs.StoredTree):
             seqs.seek(0)
             proofs.write_proofs(folder / "proofs", pin, nodes, seqs)
-    return count
+    return counts
 
 
-def _tells_why(line: LedgerLine, bare: set[str]) -> bool:
-    """Whether it is the entry by which the detail of a chosen one was taken out."""
-    return line.fields["event"] == REDACTED and line.fields["subject"] in bare
-
-
-def _nodes(work: Path) -> proofs.StoredTree:
-    (work / "nodes").mkdir()
-    return proofs.StoredTree(work / "nodes")
-
-
-def _timeline(folder: Path) -> TimelineCsv:
-    return TimelineCsv(folder / "timeline.csv")
-
-
-def _manifest(pin: PinnedCheckpoint, selection: Selection, count: _Count) -> dict[str, Any]:
+def _manifest(pin: PinnedCheckpoint, selection: Selection, counts: _EntryCounts) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "trail": count.trail,
+        "trail": counts.trail,
         "origin": pin.origin,
         "size": pin.size,
         "head": pin.head,
         "root": pin.root,
         "whole": selection.is_whole,
         "filters": selection.filters,
-        "entries": count.entries,
-        "first_seq": count.first_seq,
-        "last_seq": count.last_seq,
-        "details": count.details,
-        "details_taken_out": count.taken_out,
-        "states": dict(count.states),
+        "entries": counts.entries,
+        "first_seq": counts.first_seq,
+        "last_seq": counts.last_seq,
+        "details": counts.details,
+        "details_taken_out": counts.redacted_details,
+        "states": dict(counts.states),
         "software": settings.SOFTWARE_VERSION,
     }
 
 
-def _record(made: ExportedPackage, selection: Selection, by: Actor) -> None:
+def _record(package: ExportedPackage, selection: Selection, by: Actor) -> None:
     detail: Mapping[str, Any] = {
         "filters": selection.filters,
-        "size": made.size,
-        "entries": made.entries,
-        "package": made.target.name,
+        "size": package.size,
+        "entries": package.entries,
+        "package": package.target.name,
     }
     with ledger():
         record(
@@ -286,7 +275,7 @@ def _record(made: ExportedPackage, selection: Selection, by: Actor) -> None:
             site="".join(selection.sites) if len(selection.sites) == 1 else "",
             doc_id=selection.doc_id,
             correlation_id=selection.correlation_id,
-            sha256=made.manifest_sha256,
+            sha256=package.manifest_sha256,
             detail=detail,
         )
 
@@ -300,12 +289,15 @@ def _hash_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _zipped(folder: Path) -> Path:
-    """The same bytes for the same files: fixed order, times and rights."""
+def _pack_zip(folder: Path) -> Path:
+    """Pack the folder as a zip file.
+
+    The same files give the same bytes: their order, times and permissions are fixed.
+    """
     path = folder.with_suffix(".zip")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for file in _files(folder):
-            info = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _BEGINNING)
+            info = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _MIN_ZIP_TIME)
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             with file.open("rb") as source, archive.open(info, "w", force_zip64=True) as out:
                 shutil.copyfileobj(source, out, 1 << 20)

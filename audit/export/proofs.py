@@ -1,7 +1,7 @@
-"""Proofs for a part of a trail: each of its entries under the checkpoint, without the others.
+"""Writes the proofs of a partial export: each entry is proved under the checkpoint.
 
-The nodes of the tree are kept in files, 64 bytes for each entry of the trail: a part can be large,
-and memory is not to grow with it.
+The nodes of the tree are kept in files, 64 bytes for each entry of the trail, so that memory use
+does not grow with the trail or the part.
 """
 
 import base64
@@ -18,11 +18,11 @@ from audit.ledger.merkle_tree import (
     inclusion_path,
 )
 
-MAX_TREE_LEVELS = 48  # files: a tree of 2**48 entries is not written by anybody
+MAX_TREE_LEVELS = 48  # one file each; no trail reaches 2**48 entries
 
 
 class StoredTree(Frontier):
-    """A tree that remembers all of its nodes, in a folder."""
+    """A Merkle tree that keeps all of its nodes in the files of a folder."""
 
     __slots__ = ("_files", "_stack")
 
@@ -46,7 +46,7 @@ class StoredTree(Frontier):
         return completed
 
     def hash_of(self, span: Span) -> bytes:
-        """The hash of a node. Raises KeyError for a span that is none."""
+        """Return the hash of a node. Raises KeyError if the span is not a node of the tree."""
         start, end = span
         width = end - start
         if width & (width - 1) or start % width:
@@ -57,18 +57,21 @@ class StoredTree(Frontier):
 
 
 def write_proofs(folder: Path, pin: PinnedCheckpoint, nodes: StoredTree, seqs: IO[bytes]) -> None:
-    """The proofs of the entries in `seqs`, 8 bytes each, and that the trail only grew."""
+    """Write the inclusion proofs of entries, and the consistency proofs of older checkpoints.
+
+    `seqs` has the numbers of the entries, 8 bytes each, in big-endian order.
+    """
     folder.mkdir()
     note = pin.notes[pin.size]
     with (folder / "inclusion.tlog-proofs").open("w", encoding="utf-8", newline="") as file:
         while raw := seqs.read(8):
             index = int.from_bytes(raw, "big") - 1
-            path = _in_base64(nodes, inclusion_path(index, pin.size))
+            path = _encode_hashes(nodes, inclusion_path(index, pin.size))
             file.write(f"c2sp.org/tlog-proof@v1\nindex {index}\n{path}\n{note}")
     for old in pin.notes.keys() - {pin.size}:
-        path = _in_base64(nodes, consistency_path(old, pin.size))
+        path = _encode_hashes(nodes, consistency_path(old, pin.size))
         (folder / f"{old}.consistency").write_text(f"old {old}\n{path}\n{note}", newline="")
 
 
-def _in_base64(nodes: StoredTree, spans: list[Span]) -> str:
+def _encode_hashes(nodes: StoredTree, spans: list[Span]) -> str:
     return "".join(f"{base64.b64encode(nodes.hash_of(span)).decode()}\n" for span in spans)

@@ -1,4 +1,4 @@
-"""What of the trail is exported. Plain text throughout, so that a job can be asked for it."""
+"""Defines which entries are exported, as plain text, so that jobs can store the selection."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
@@ -7,19 +7,19 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """All that is given applies together; nothing given is the whole trail.
+    """The filters of an export. All filters apply together; without any, the whole trail is meant.
 
-    A trail knows sites, not studies: whoever asks for a study names its sites beside it.
+    Entries name sites and no studies: an export of a study has to name its sites, too.
     """
 
     sites: Collection[str] = frozenset()
-    study: str = ""  # for the reader; `sites` decide
+    study: str = ""  # shown to readers; `sites` select the entries
     doc_id: str = ""
     correlation_id: str = ""
-    packet: str = ""  # for the reader; `subjects` decide
+    packet: str = ""  # shown to readers; `subjects` select the entries
     subjects: Collection[str] = frozenset()
-    since: str = ""  # recorded then or later; as audit.ledger.log.write_time() has times
-    until: str = ""  # recorded before
+    since: str = ""  # recorded then or later; as audit.ledger.log.write_time() writes it
+    until: str = ""  # recorded before this time
 
     @property
     def is_whole(self) -> bool:
@@ -27,13 +27,13 @@ class Selection:
 
     @property
     def filters(self) -> dict[str, Any]:
-        """What was given, for the manifest and the ledger."""
+        """Return the filters that are set, for the manifest and the ledger."""
         lists = {"sites": sorted(self.sites), "subjects": sorted(self.subjects)}
         given = asdict(self) | lists
         return {name: value for name, value in given.items() if value}
 
     def has(self, fields: Mapping[str, Any]) -> bool:
-        """Whether an entry with these fields belongs to it."""
+        """Return whether an entry with these fields is selected."""
         return (
             (not self.sites or fields["site"] in self.sites)
             and (not self.subjects or fields["subject"] in self.subjects)

@@ -1,6 +1,6 @@
-"""timeline.csv: one row for each entry, for spreadsheets, and complete.
+"""Writes timeline.csv: one row for each exported entry, for spreadsheets.
 
-The last column is the entry's line itself, so that whoever has only this file can follow the chain.
+The last column is the line of the entry, so that the chain can be verified from this file alone.
 """
 
 import csv
@@ -26,7 +26,7 @@ INVALID = "INVALID"
 
 
 class TimelineCsv:
-    """Excel takes UTF-8 for UTF-8 only with a byte order mark in front."""
+    """A CSV file in UTF-8 with a byte order mark, without which Excel assumes another encoding."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("w", encoding="utf-8-sig", newline="")
@@ -47,26 +47,26 @@ class TimelineCsv:
     def add(self, line: LedgerLine) -> None:
         fields = line.fields
         times = fields["recorded_at"], fields["occurred_at"]
-        copied = (fields[name] for name in FIELDS)
-        signed = signature_columns(line)
-        last = line.detail, fields["prev"], line.hash, line.text
+        values = (fields[name] for name in FIELDS)
+        signature = signature_columns(line)
+        proof = line.detail, fields["prev"], line.hash, line.text
         self._rows.writerow(
-            [escape_formula(cell) for cell in (line.seq, *times, *copied, *signed, *last)]
+            [escape_formula(cell) for cell in (line.seq, *times, *values, *signature, *proof)]
         )
 
 
 def signature_columns(line: LedgerLine) -> tuple[str, str]:
-    """Printed name and meaning (21 CFR 11.50), empty where the detail has none.
+    """Return printed name and meaning of a signature (21 CFR 11.50), empty without a signature.
 
-    A signature whose digest is not that of what it is over is shown as INVALID (11.70). What is on
-    record about the signer's account follows the meaning, in brackets.
+    If the digest does not match the signed content, the meaning begins with INVALID (11.70). A
+    recorded remark about the signer's account follows the meaning in brackets.
     """
     detail: dict[str, Any] = orjson.loads(line.detail) if line.detail else {}
     meaning = str(detail.get("meaning", ""))
-    of_entry = line.fields["sha256"], line.fields["occurred_at"]
+    entry_values = line.fields["sha256"], line.fields["occurred_at"]
     if (
         electronic_signatures.SIGNATURE_KEY in detail
-        and not electronic_signatures.is_signature_intact(detail, *of_entry)
+        and not electronic_signatures.is_signature_intact(detail, *entry_values)
     ):
         meaning = f"{INVALID}: {meaning}"
     if account := detail.get(electronic_signatures.ACCOUNT_KEY):

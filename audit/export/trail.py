@@ -1,7 +1,7 @@
-"""The trail up to a signed checkpoint, read once from its first entry and checked on the way.
+"""Reads the trail up to a signed checkpoint, once, and checks each entry for an export.
 
-What leaves the house holds, or it does not leave: an entry, a detail or a root that differs ends
-the export. The damage is shown by `verify_audit`, and the database is the evidence.
+Only a valid trail is exported: an entry, a detail or a root that differs ends the export.
+`verify_audit` reports the damage, and the database is the evidence of it.
 """
 
 import base64
@@ -23,20 +23,20 @@ from audit.models import Checkpoint, Entry, Receipt
 from audit.signing import signed_note
 
 ENTRIES_PER_PAGE = 2_000  # entries in memory at a time
-MAX_CHECKPOINTS = 100  # at most so many in a package, the newest: there is one for each busy minute
+MAX_CHECKPOINTS = 100  # in a package, the newest ones: each busy minute adds one
 _COLUMNS = ("seq", "body", "hash", "detail__salt", "detail__detail")
 _Row = tuple[int, str, str, str | None, str | None]
 
-Progress = Callable[[int, int], None]  # entries done, and of how many
+Progress = Callable[[int, int], None]  # entries read, and entries in total
 
 
 class ExportRefused(Exception):
-    """There is nothing that could be exported so; the message says what to do."""
+    """The requested export cannot be made. The message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """An entry that holds. `salt` (hex) and `detail` are empty where there is none any more."""
+    """A valid entry. `salt` (hex) and `detail` are empty if it has no detail, or a redacted one."""
 
     text: str
     hash: str
@@ -51,7 +51,7 @@ class LedgerLine:
 
 @dataclass(frozen=True, slots=True)
 class PinnedCheckpoint:
-    """The checkpoint that an export ends at, and those before it, by size."""
+    """The checkpoint at which an export ends, and the checkpoints before it, by size."""
 
     size: int
     head: str
@@ -63,7 +63,7 @@ class PinnedCheckpoint:
 
 
 def pin_checkpoint(size: int | None = None) -> PinnedCheckpoint:
-    """The checkpoint of this size, or the newest. Raises ExportRefused when there is none."""
+    """Return the checkpoint of this size, or the newest. Raises ExportRefused if it is missing."""
     rows = Checkpoint.objects.order_by("-size")
     found = rows.first() if size is None else rows.filter(size=size).first()
     if found is None:
@@ -86,13 +86,16 @@ def pin_checkpoint(size: int | None = None) -> PinnedCheckpoint:
 
 
 def describe_signature(pin: PinnedCheckpoint, keys: str) -> str:
-    """Who signed the checkpoint, in words. Raises ExportRefused when no published key did."""
-    words = [word for word in keys.split() if word.count("+") >= 2]
-    if not words:
-        return "no key is published to compare it with"
+    """Return a phrase that states who signed the checkpoint, for the report.
+
+    Raises ExportRefused if the checkpoint is not signed by a published key.
+    """
+    vkeys = [word for word in keys.split() if word.count("+") >= 2]
+    if not vkeys:
+        return "its signature was not verified, because no key is published"
     try:
         _, signers = signed_note.open_note(
-            pin.notes[pin.size], [signed_note.Verifier.parse(w) for w in words]
+            pin.notes[pin.size], [signed_note.Verifier.parse(vkey) for vkey in vkeys]
         )
     except signed_note.BadNote as error:
         raise ExportRefused(f"the checkpoint of {pin.size} entries: {error}") from error
@@ -102,78 +105,79 @@ def describe_signature(pin: PinnedCheckpoint, keys: str) -> str:
 def read_lines(
     pin: PinnedCheckpoint, frontier: Frontier, progress: Progress
 ) -> Iterator[LedgerLine]:
-    """Every entry up to the pin; its leaf is added to `frontier` before it is given out.
+    """Yield every entry up to the pinned checkpoint, after adding its leaf to `frontier`.
 
-    Raises BrokenChain for an entry that does not hold and ExportRefused for a detail that was
-    taken out after the pin.
+    Raises BrokenChain if an entry is not valid, and ExportRefused if a detail was redacted after
+    the pinned checkpoint.
     """
-    walk, bare = Walk(), set[int]()
+    walk, missing_details = Walk(), set[int]()
     entries = Entry.objects.filter(seq__lte=pin.size).values_list(*_COLUMNS)
     for page in iter_pages(entries, "seq", 0, ENTRIES_PER_PAGE):
-        for line in _followed(walk, page, bare):
+        for line in _check_rows(walk, page, missing_details):
             frontier.add(hash_leaf(line.text))
             if (root := pin.roots.get(line.seq)) is not None:
-                why = "the tree up to here has not the checkpoint's root"
-                expect(line.seq, why, root, _root(frontier))
+                why = "the root of the tree up to this entry differs from the checkpoint"
+                expect(line.seq, why, root, frontier.root().hex())
             yield line
         progress(walk.seq, pin.size)
     expect(
         walk.seq,
-        "the entries after it are missing, of which a checkpoint tells",
+        "the entries after it are missing, although a checkpoint covers them",
         pin.size,
         walk.seq,
     )
-    expect(walk.seq, "it is not the head that was signed", pin.head, walk.head)
-    if bare:
-        _refuse_bare(min(bare), pin.size)
+    expect(walk.seq, "its hash is not the head that was signed", pin.head, walk.head)
+    if missing_details:
+        seq = min(missing_details)
+        redactions = Entry.objects.filter(subject=f"entry:{seq}", event=REDACTED)
+        later = redactions.filter(seq__gt=pin.size).first()
+        expect(seq, "its detail is missing, and no entry redacted it", True, later is not None)
+        raise ExportRefused(
+            f"the detail of entry {seq} was redacted after this checkpoint, by entry "
+            f"{later.seq if later else 0}: sign a checkpoint that covers it, and export at that "
+            "size"
+        )
 
 
-def read_document_lines(site: str, doc_id: str, upto: int) -> Iterator[LedgerLine]:
-    """The entries of one document, all its versions, up to entry `upto`.
+def read_document_lines(site: str, doc_id: str, last_seq: int) -> Iterator[LedgerLine]:
+    """Yield the entries of all versions of one document, up to entry `last_seq`.
 
-    Each holds by itself; whether the chain between them does is not looked at. Raises BrokenChain.
+    Each entry is checked by itself; the chain between them is not. Raises BrokenChain.
     """
-    entries = Entry.objects.filter(site=site, doc_id=doc_id, seq__lte=upto).order_by("seq")
+    entries = Entry.objects.filter(site=site, doc_id=doc_id, seq__lte=last_seq).order_by("seq")
     rows = entries.values_list("prev", *_COLUMNS)
     for prev, *row in rows.iterator(ENTRIES_PER_PAGE):
-        yield from _followed(Walk(row[0] - 1, prev), [tuple(row)], set())
+        yield from _check_rows(Walk(row[0] - 1, prev), [tuple(row)], set())
 
 
-def _followed(walk: Walk, rows: Sequence[_Row], bare: set[int]) -> Iterator[LedgerLine]:
-    """The next entries of the walk, all of which hold. Raises BrokenChain."""
+def _check_rows(
+    walk: Walk, rows: Sequence[_Row], missing_details: set[int]
+) -> Iterator[LedgerLine]:
+    """Check the next entries of the walk, and yield them. Raises BrokenChain."""
     for part, found in check_in_parts(
         lambda some: walk.check(*list(zip(*some, strict=True))[:3]), rows
     ):
         for (_, text, hash_, salt, detail), fields in zip(part, iter_fields(found), strict=True):
-            _check_detail(fields, salt, detail, bare)
+            _check_detail(fields, salt, detail, missing_details)
             yield LedgerLine(text, hash_, fields, salt or "", detail or "")
         walk.advance(part[-1][0], part[-1][2])
 
 
-def _root(frontier: Frontier) -> str:
-    return frontier.root().hex()
-
-
 def _check_detail(
-    fields: dict[str, Any], salt: str | None, detail: str | None, bare: set[int]
+    fields: dict[str, Any], salt: str | None, detail: str | None, missing_details: set[int]
 ) -> None:
-    """A detail fits its line, or is missing: `bare` then, until the entry comes that says why."""
+    """Check a detail against its line.
+
+    A missing detail is added to `missing_details`, and removed by the entry that redacted it.
+    """
     seq, commit = fields["seq"], fields["detail_commit"]
     if salt is not None and detail is not None:
         found = commitment(bytes.fromhex(salt), detail)
         expect(seq, "its detail was changed", commit, found)
     elif commit:
-        bare.add(seq)
+        missing_details.add(seq)
     if fields["event"] == REDACTED:
-        gone = int(fields["subject"].removeprefix("entry:"))
-        expect(gone, f"its detail is there, which entry {seq} took out", True, gone in bare)
-        bare.discard(gone)
-
-
-def _refuse_bare(seq: int, size: int) -> None:
-    later = Entry.objects.filter(subject=f"entry:{seq}", event=REDACTED, seq__gt=size).first()
-    expect(seq, "its detail is missing, and no entry says why", True, later is not None)
-    raise ExportRefused(
-        f"the detail of entry {seq} was taken out after this checkpoint, by entry "
-        f"{later.seq if later else 0}: sign a checkpoint that covers it, and export at that size"
-    )
+        redacted = int(fields["subject"].removeprefix("entry:"))
+        why = f"its detail exists, although entry {seq} redacted it"
+        expect(redacted, why, True, redacted in missing_details)
+        missing_details.discard(redacted)

@@ -16,7 +16,7 @@ from zipfile import ZipFile, ZipInfo
 import orjson
 
 from audit.export import trail
-from audit.export.since import DocumentChanges
+from audit.export.document_changes import DocumentChanges
 from audit.export.trail import LedgerLine
 from audit.files import durable
 from audit.files.durable import FileDigest
@@ -77,7 +77,7 @@ def _read_trail(
     """
     for line in trail.read_document_lines(certified.site, certified.doc_id, certified.seq):
         last.append(line)
-        changes.see(line, orjson.loads(line.detail) if line.detail else {})
+        changes.add(line, orjson.loads(line.detail) if line.detail else {})
         yield line.text.encode() + b"\n"
 
 

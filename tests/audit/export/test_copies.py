@@ -31,7 +31,7 @@ def text_of(package):
 
 
 @pytest.mark.requirement("R11")
-def test_the_table_read_again_gives_the_same_chain(package):
+def test_the_chain_can_be_verified_from_timeline_csv(package):
     prev = chain.GENESIS
     for seq, row in enumerate(rows_of(package), start=1):
         assert (row["seq"], row["prev"]) == (str(seq), prev)
@@ -40,19 +40,19 @@ def test_the_table_read_again_gives_the_same_chain(package):
     assert prev == json.loads((package / "manifest.json").read_text())["head"]
 
 
-def test_the_report_claims_no_more_than_an_export_has_checked(package):
-    assert "onlybythisinstallation'sownword:noanchorisreadback" in text_of(package)
+def test_the_report_states_only_what_the_export_checked(package):
+    assert "confirmedonlybythisinstallationitself:noanchorisreadback" in text_of(package)
 
 
 @pytest.mark.requirement("R10")
-def test_the_tables_times_say_that_they_are_utc(package):
+def test_the_headers_of_times_in_the_table_name_utc(package):
     row = rows_of(package)[0]
     assert row["recorded_at (UTC)"] == json.loads(row["line"])["recorded_at"]
     assert "occurred_at (UTC)" in row
 
 
 @pytest.mark.parametrize("first", "=+-@'")
-def test_no_cell_is_taken_for_a_formula_and_each_can_be_read_back(db, anchors, tmp_path, first):
+def test_formulas_are_escaped_and_can_be_restored(db, anchors, tmp_path, first):
     write(doc_id=f'{first}HYPERLINK("http://x.example")')
     sign()
     row = rows_of(exported(tmp_path / "export"))[0]
@@ -60,7 +60,7 @@ def test_no_cell_is_taken_for_a_formula_and_each_can_be_read_back(db, anchors, t
     assert row["doc_id"][1:] == json.loads(row["line"])["doc_id"]
 
 
-def test_a_cell_that_is_none_of_that_stays_as_it_is(package):
+def test_other_cells_are_not_escaped(package):
     row = rows_of(package)[0]
     assert (row["doc_id"], row["site"], row["sha256"]) == ("CV-1", "DE-014", f"{1:064x}")
     assert json.loads(row["detail"]) == {"note": "Zoë's no. 0 of 1"}
@@ -86,7 +86,7 @@ def record_by_a_person(event, n, detail):
 
 
 @pytest.mark.requirement("R25")
-def test_a_signature_shows_name_time_and_meaning_in_every_copy(signed):
+def test_every_copy_shows_name_time_and_meaning_of_a_signature(signed):
     row = rows_of(signed)[-1]
     assert (row["printed_name"], row["meaning"]) == ("Dr Ana Gómez", "approval")
     printed = text_of(signed)
@@ -97,7 +97,7 @@ def test_a_signature_shows_name_time_and_meaning_in_every_copy(signed):
 
 
 @pytest.mark.requirement("R12")
-def test_the_report_marks_what_was_changed_since_it_was_first_entered(signed):
+def test_the_report_marks_changes_since_the_first_entry(signed):
     printed = text_of(signed)
     documents = printed[printed.index("Documents") : printed.index("Signatures")]
     assert "CHANGEDbyentry7" in documents
@@ -108,7 +108,7 @@ def test_the_report_marks_what_was_changed_since_it_was_first_entered(signed):
 
 
 @pytest.mark.requirement("R12")
-def test_another_version_of_a_document_is_a_change_of_it(db, anchors, tmp_path):
+def test_a_new_version_of_a_document_is_marked_as_a_change(db, anchors, tmp_path):
     write_ways(1)
     for n in range(2):
         write(n, subject="document:9", site="DE-014", doc_id="CV-1", sha256="f" * 64)
@@ -120,7 +120,7 @@ def test_another_version_of_a_document_is_a_change_of_it(db, anchors, tmp_path):
 
 
 @pytest.mark.requirement("R03")
-def test_the_report_says_why_a_person_did_it(db, anchors, tmp_path):
+def test_the_report_shows_the_reason_of_a_person(db, anchors, tmp_path):
     write_ways(1)
     with ledger():
         record_by_a_person("document.signed", 3, SIGNED | {"reason": "It was agreed with the PI."})
@@ -130,7 +130,7 @@ def test_the_report_says_why_a_person_did_it(db, anchors, tmp_path):
 
 @pytest.mark.requirement("R10")
 @pytest.mark.requirement("R11")
-def test_the_reports_first_page_says_what_it_is_a_copy_of(package):
+def test_the_first_page_of_the_report_names_trail_and_checkpoint(package):
     first = "".join(pages_of(package)[0].split())
     manifest = json.loads((package / "manifest.json").read_text())
     for fact in (manifest["head"], manifest["root"], manifest["files"]["verify_trail.py"]):
@@ -140,7 +140,7 @@ def test_the_reports_first_page_says_what_it_is_a_copy_of(package):
     assert "none:thewholetrail" in first
 
 
-def test_every_page_has_its_number_and_the_tables_header(db, anchors, tmp_path):
+def test_every_page_has_a_page_number_and_the_table_header(db, anchors, tmp_path):
     write_ways(*range(20))
     sign()
     pages = pages_of(exported(tmp_path / "export"))
@@ -150,7 +150,9 @@ def test_every_page_has_its_number_and_the_tables_header(db, anchors, tmp_path):
     assert all("Recorded (UTC)" in page for page in pages[3:])
 
 
-def test_a_report_of_too_many_entries_says_where_they_are(trail, tmp_path, monkeypatch):
+def test_a_report_with_too_many_entries_names_the_files_that_have_them(
+    trail, tmp_path, monkeypatch
+):
     monkeypatch.setattr("audit.export.report.MAX_PRINTED_ENTRIES", 11)
     printed = text_of(exported(tmp_path / "export"))
     assert "12entriesaretoomanytoprint" in printed
@@ -158,24 +160,24 @@ def test_a_report_of_too_many_entries_says_where_they_are(trail, tmp_path, monke
     assert "RECEIVED>VALIDATING" not in printed
 
 
-def test_what_the_font_lacks_is_named_and_markup_is_only_text(db, anchors, tmp_path):
+def test_missing_glyphs_are_named_and_markup_is_printed_as_text(db, anchors, tmp_path):
     write(doc_id="<b>履歴書</b> & Zoë")
     sign()
     assert "<b>[U+5C65][U+6B74][U+66F8]</b>&Zoë" in text_of(exported(tmp_path / "export"))
 
 
 @pytest.mark.requirement("R38")
-def test_the_report_says_which_detail_was_taken_out(trail, tmp_path):
+def test_the_report_names_redacted_details(trail, tmp_path):
     write(subject="entry:5", event="ledger.detail_redacted", detail={"reason": "a name"})
     with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 5")
     sign()
     printed = text_of(exported(tmp_path / "export"))
-    assert printed.count("(itsdetailwastakenoutonrecord)") == 1
+    assert printed.count("(itsdetailwasredacted)") == 1
 
 
 @pytest.mark.requirement("R11")
-def test_foreign_eyes_accept_every_audit_event(signed):
+def test_a_fhir_library_accepts_every_audit_event(signed):
     lines = (signed / "fhir" / "AuditEvent.ndjson").read_text().splitlines()
     entries = (signed / "entries.ndjson").read_text().splitlines()
     assert len(lines) == len(entries) == 8
@@ -192,7 +194,7 @@ def test_foreign_eyes_accept_every_audit_event(signed):
 
 
 @pytest.mark.requirement("R11")
-def test_only_what_was_filed_has_a_provenance(package):
+def test_only_filed_documents_have_a_provenance(package):
     lines = (package / "fhir" / "Provenance.ndjson").read_text().splitlines()
     assert len(lines) == 4
     for line in lines:
@@ -200,7 +202,7 @@ def test_only_what_was_filed_has_a_provenance(package):
         assert found.target[0].identifier.value.startswith(("DE-014/CV-", "FR-002/CV-"))
 
 
-def test_a_rejection_is_an_event_that_failed(db, anchors, tmp_path):
+def test_a_rejection_is_an_audit_event_with_a_failed_outcome(db, anchors, tmp_path):
     write(code="EXPIRED_DOCUMENT", doc_id="CV-1", to_state="REJECTED")
     sign()
     lines = (exported(tmp_path / "export") / "fhir" / "AuditEvent.ndjson").read_text()

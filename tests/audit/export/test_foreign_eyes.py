@@ -50,14 +50,14 @@ def opened(proof):
 
 
 @pytest.mark.requirement("R05")
-def test_a_foreign_verifier_accepts_the_checkpoints(package):
+def test_another_implementation_accepts_the_checkpoints(package):
     for size in (6, 12):
         note = (package / "checkpoints" / str(size)).read_text()
         assert metamorphic_log.checkpoint_verify(note, KEYS).size == size
 
 
 @pytest.mark.requirement("R05")
-def test_a_foreign_verifier_accepts_the_proof_of_each_entry(trail, tmp_path):
+def test_another_implementation_accepts_the_proof_of_each_entry(trail, tmp_path):
     part = exported(tmp_path / "part", sites=["FR-002"])
     lines = (part / "entries.ndjson").read_text().splitlines()
     proofs = split(part, tmp_path / "proofs")
@@ -75,7 +75,7 @@ def test_a_foreign_verifier_accepts_the_proof_of_each_entry(trail, tmp_path):
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("old", [1, 4, 6, 7, 11])
-def test_a_foreign_verifier_accepts_that_the_trail_only_grew(db, anchors, tmp_path, old):
+def test_another_implementation_accepts_the_consistency_proof(db, anchors, tmp_path, old):
     write_ways(1, 2, 3, 4)
     sign(upto=old)
     sign()
@@ -85,12 +85,12 @@ def test_a_foreign_verifier_accepts_that_the_trail_only_grew(db, anchors, tmp_pa
     notes = [(part / "checkpoints" / str(size)).read_text() for size in (old, 12)]
     hashes = [base64.b64decode(hash_) for hash_ in path]
     metamorphic_log.checkpoint_verify_consistency(*notes, KEYS, hashes)
-    code, told = inspect(part, "--part", "--vkey", KEYS[0], "--known", kept(part, old))
-    assert (code, f"entries up to {old}." in told) == (0, True), told
+    code, output = inspect(part, "--part", "--vkey", KEYS[0], "--known", kept(part, old))
+    assert (code, f"entries up to {old}." in output) == (0, True), output
 
 
 @pytest.mark.requirement("R05")
-def test_across_a_rotation_the_key_in_force_signs_and_older_checkpoints_still_vouch(
+def test_after_a_key_rotation_the_new_key_signs_and_older_checkpoints_still_confirm(
     db, settings, tmp_path
 ):
     publish(settings, tmp_path / "anchors", KEY, OTHER)
@@ -99,10 +99,10 @@ def test_across_a_rotation_the_key_in_force_signs_and_older_checkpoints_still_vo
     write_ways(2)
     sign(KEY, OTHER)
     package = exported(tmp_path / "export")
-    code, told = inspect(package, "--vkey", OTHER.verifier.text, "--known", kept(package, 3))
-    assert (code, "entries up to 3." in told) == (0, True), told
-    code, told = inspect(package, "--vkey", KEY.verifier.text)
-    assert (code, "manifest.json is not signed by a key you know" in told) == (1, True), told
+    code, output = inspect(package, "--vkey", OTHER.verifier.text, "--known", kept(package, 3))
+    assert (code, "entries up to 3." in output) == (0, True), output
+    code, output = inspect(package, "--vkey", KEY.verifier.text)
+    assert (code, "manifest.json is not signed by a known key" in output) == (1, True), output
 
 
 PYENV = Path.home() / ".pyenv" / "versions"
@@ -110,13 +110,13 @@ VERSIONS = sorted(PYENV.glob("3.[89].*/bin/python"))
 
 
 @pytest.mark.skipif(not VERSIONS, reason="no older Python here")
-def test_the_verifier_runs_on_old_pythons(package, trail, tmp_path):
+def test_the_verifier_runs_on_older_versions_of_python(package, trail, tmp_path):
     part = exported(tmp_path / "part", doc_id="CV-3")
     for python in map(str, VERSIONS):
         for folder in (package, part):
             given = ["--part", "--vkey", KEYS[0], "--known", kept(folder)]
-            code, told = inspect(folder, *given, python=python)
-            assert (code, told.startswith(("COMPLETE: ", "PART: "))) == (0, True), told
+            code, output = inspect(folder, *given, python=python)
+            assert (code, output.startswith(("COMPLETE: ", "PART: "))) == (0, True), output
 
 
 def openssl(folder, *arguments):
@@ -163,8 +163,8 @@ def test_openssl_accepts_the_time_stamp_of_a_checkpoint(db, anchors, tmp_path, a
     answer = ["ts", "-reply", "-config", "tsa.cnf", "-section", "ours", "-queryfile", "query",
               "-signer", "tsa.pem", "-inkey", "tsa.key", "-out", "reply"]  # fmt: skip
     for step in (ask, answer):
-        code, told = openssl(authority, *step)
-        assert code == 0, told
+        code, output = openssl(authority, *step)
+        assert code == 0, output
     proof = base64.b64encode((authority / "reply").read_bytes()).decode()
     now = connection.ops.adapt_datetimefield_value(datetime.now(UTC))
     sql(
@@ -173,11 +173,11 @@ def test_openssl_accepts_the_time_stamp_of_a_checkpoint(db, anchors, tmp_path, a
         *(proof, now),
     )
     package = exported(tmp_path / "export")
-    code, told = inspect(package, "--vkey", KEYS[0], "--known", kept(package, 3))
-    assert code == 0, told
+    code, output = inspect(package, "--vkey", KEYS[0], "--known", kept(package, 3))
+    assert code == 0, output
     note = package / "checkpoints" / "3"
     command = f"ts -verify -in {note}.tsr -data {note} -CAfile {authority / 'tsa.pem'}"
-    code, told = openssl(tmp_path, *command.split())
-    assert (code, "Verification: OK" in told) == (0, True), told
+    code, output = openssl(tmp_path, *command.split())
+    assert (code, "Verification: OK" in output) == (0, True), output
     (package / "checkpoints" / "3").write_text("another")
     assert openssl(tmp_path, *command.split())[0] != 0

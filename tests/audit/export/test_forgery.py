@@ -63,13 +63,13 @@ def thin_out(package, signer=None, **claims):
     for name, rows in (("entries", lines), ("details", details)):
         left = "".join(f"{rows[seq - 1]}\n" for seq in THINNED)
         (package / f"{name}.ndjson").write_text(left)
-    said = {"whole": False, "entries": 6, "details": 6, "filters": {"since": "2020-01-01"}}
-    write_manifest(package, signer, **said | claims)
+    statement = {"whole": False, "entries": 6, "details": 6, "filters": {"since": "2020-01-01"}}
+    write_manifest(package, signer, **statement | claims)
 
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("given", [[], ["--part"]], ids=["a whole is expected", "a part is"])
-def test_a_thinned_export_does_not_verify(package, given):
+def test_an_export_without_some_entries_is_rejected(package, given):
     newest = kept(package)
     thin_out(package)
     for outside in ([], KNOWN, [*KNOWN, "--known", newest]):
@@ -77,18 +77,18 @@ def test_a_thinned_export_does_not_verify(package, given):
 
 
 @pytest.mark.requirement("R05")
-def test_a_thinned_export_signed_with_another_key_does_not_verify(package):
+def test_an_export_without_some_entries_signed_with_another_key_is_rejected(package):
     thin_out(package, OTHER)
     (package / "vkeys.txt").write_text(f"{OTHER.verifier.text}\n")
     write_manifest(package, OTHER)
-    code, told = inspect(package, *KNOWN, "--part")
-    assert (code, told) == (1, "BROKEN: manifest.json is not signed by a key you know.\n")
-    code, told = inspect(package, "--part")
-    assert (code, "12 entries: not signed by a key you know" in told) == (1, True)
+    code, output = inspect(package, *KNOWN, "--part")
+    assert (code, output) == (1, "BROKEN: manifest.json is not signed by a known key.\n")
+    code, output = inspect(package, "--part")
+    assert (code, "checkpoints/12 is not signed by a known key" in output) == (1, True)
 
 
 @pytest.mark.requirement("R11")
-def test_a_copy_that_is_replaced_under_keys_of_its_own_is_not_vouched_for_by_a_checkpoint(package):
+def test_a_checkpoint_does_not_confirm_a_replaced_copy_that_was_signed_with_new_keys(package):
     """The entries are those that were signed; the manifest and its keys are the forger's."""
     newest = kept(package)
     (package / "timeline.csv").write_text("another table")
@@ -97,8 +97,8 @@ def test_a_copy_that_is_replaced_under_keys_of_its_own_is_not_vouched_for_by_a_c
     text = note.partition("\n\n")[0] + "\n"
     (package / "checkpoints" / "12").write_text(note + OTHER.line(text))
     write_manifest(package, OTHER)
-    code, told = inspect(package, "--known", newest)
-    assert (code, "its keys came with it" in told) == (3, True), told
+    code, output = inspect(package, "--known", newest)
+    assert (code, "confirmed only by keys from the package itself" in output) == (3, True), output
     assert inspect(package, *KNOWN, "--known", newest)[0] == 1
 
 
@@ -201,40 +201,40 @@ def take_half_of_the_manifest(package):
 FORGERIES = {
     drop_the_signature: "manifest.json.note is missing",
     sign_nothing: "not a signed note",
-    sign_with_a_checkpoint: "manifest.json is not the one that was signed",
+    sign_with_a_checkpoint: "manifest.json differs from the signed one",
     sign_with_the_name_of_the_key_alone: "did not sign it",
-    add_a_file: "files are there that the manifest does not name: ['timeline (corrected).csv']",
+    add_a_file: "has files that the manifest does not name: ['timeline (corrected).csv']",
     add_a_second_manifest: "does not name: ['fhir/manifest.json']",
     add_a_manifest_in_capitals: "does not name: ['MANIFEST.JSON']",
     add_a_file_that_is_not_shown: "does not name: ['.entries.ndjson']",
-    rename_a_file: "the manifest names files that are missing: ['timeline.csv']",
-    remove_a_file: "the manifest names files that are missing: ['report.pdf']",
-    remove_a_folder: "the manifest names files that are missing: ['fhir/AuditEvent.ndjson'",
+    rename_a_file: "files that the manifest names are missing: ['timeline.csv']",
+    remove_a_file: "files that the manifest names are missing: ['report.pdf']",
+    remove_a_folder: "files that the manifest names are missing: ['fhir/AuditEvent.ndjson'",
     put_a_link: "'timeline.csv' is neither a file nor a folder",
     put_a_link_to_a_folder: "'fhir' is neither a file nor a folder",
     put_a_link_for_the_manifest: "'manifest.json' is neither a file nor a folder",
     put_a_link_that_leads_nowhere: "'more' is neither a file nor a folder",
     put_a_pipe: "'timeline.csv' is neither a file nor a folder",
     replace_the_keys: "vkeys.txt was changed",
-    edit_the_filters: "manifest.json is not the one that was signed",
-    say_the_filters_twice: "manifest.json is not the one that was signed",
-    take_half_of_the_manifest: "manifest.json is not the one that was signed",
+    edit_the_filters: "manifest.json differs from the signed one",
+    say_the_filters_twice: "manifest.json differs from the signed one",
+    take_half_of_the_manifest: "manifest.json differs from the signed one",
 }
 
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize(
-    ("forge", "shown"), FORGERIES.items(), ids=lambda c: getattr(c, "__name__", "")
+    ("forge", "message"), FORGERIES.items(), ids=lambda c: getattr(c, "__name__", "")
 )
-def test_what_a_forger_does_without_the_key_is_named(package, forge, shown):
+def test_each_forgery_without_the_key_is_reported(package, forge, message):
     newest = kept(package)
     forge(package)
-    code, told = inspect(package, *KNOWN, "--known", newest)
-    assert (code, shown in told) == (1, True), told
+    code, output = inspect(package, *KNOWN, "--known", newest)
+    assert (code, message in output) == (1, True), output
     assert inspect(package)[0] == 1  # with the package's own keys it is no better
 
 
-def test_the_whole_cannot_be_passed_off_as_a_part_nor_a_part_as_the_whole(package, tmp_path):
+def test_a_whole_trail_cannot_be_presented_as_a_part_nor_a_part_as_the_whole(package, tmp_path):
     """With both of them at hand, and the signature of each."""
     part = exported(tmp_path / "part", sites=["DE-014", "FR-002"])
     for one, other in ((package, part), (part, package)):
@@ -245,12 +245,12 @@ def test_the_whole_cannot_be_passed_off_as_a_part_nor_a_part_as_the_whole(packag
         assert inspect(forged, *KNOWN, "--part")[0] == 1
 
 
-def test_a_manifest_that_says_a_key_twice_is_refused_whoever_signed_it(package):
+def test_a_signed_manifest_with_a_duplicate_key_is_refused(package):
     say_the_filters_twice(package)
     digest = _hash_of(package / "manifest.json")
     text = f"{FORMAT} manifest.json\nsha256 {digest}\n"
     (package / "manifest.json.note").write_text(signed_note.sign_note(text, [KEY]))
-    assert inspect(package, *KNOWN) == (1, "BROKEN: an object of the JSON has a key twice.\n")
+    assert inspect(package, *KNOWN) == (1, "BROKEN: a JSON object contains a key twice.\n")
 
 
 def make_old(package):
@@ -260,13 +260,11 @@ def make_old(package):
 
 
 @pytest.mark.parametrize("choice", [{}, {"doc_id": "CV-3"}], ids=["whole", "part"])
-def test_an_export_of_an_older_release_says_that_its_manifest_is_not_signed(
-    trail, tmp_path, choice
-):
+def test_an_export_of_an_older_release_is_reported_as_unsigned(trail, tmp_path, choice):
     package = exported(tmp_path / "old", **choice)
     make_old(package)
-    code, told = inspect(package, *KNOWN, "--part", "--known", kept(package))
-    contents, *_, verdict = told.splitlines()
+    code, output = inspect(package, *KNOWN, "--part", "--known", kept(package))
+    contents, *_, verdict = output.splitlines()
     assert code == 2
     assert contents.startswith("PART: 3 of 12" if choice else "COMPLETE: entries 1 to 12.")
     assert verdict.startswith("CANNOT BE CHECKED: manifest.json is not signed. An older release")
@@ -274,44 +272,42 @@ def test_an_export_of_an_older_release_says_that_its_manifest_is_not_signed(
     assert inspect(package, *KNOWN, "--part", "--known", on_record)[0] == 0
 
 
-def test_a_thinned_export_in_the_older_format_is_not_accepted_either(package):
+def test_an_older_export_without_some_entries_is_not_accepted(package):
     on_record = queries.find_entries(limit=1)[0].sha256
     (package / "manifest.json.note").unlink()
     thin_out(package, format=OLD_FORMAT)
-    code, told = inspect(package, *KNOWN, "--part")
-    assert (code, "PART: 6 of 12 entries; completeness not shown" in told) == (2, True), told
+    code, output = inspect(package, *KNOWN, "--part")
+    assert (code, "PART: 6 of 12 entries; completeness not shown" in output) == (2, True), output
     assert inspect(package, *KNOWN, "--part", "--known", on_record)[0] == 2
 
 
-def test_an_older_export_that_was_changed_is_broken(package):
+def test_a_changed_export_of_an_older_release_is_broken(package):
     make_old(package)
     with (package / "timeline.csv").open("ab") as file:
         file.write(b"x")
-    code, told = inspect(package, *KNOWN)
-    assert (code, "timeline.csv was changed" in told) == (1, True)
+    code, output = inspect(package, *KNOWN)
+    assert (code, "timeline.csv was changed" in output) == (1, True)
 
 
-def test_a_format_that_is_not_known_yet_cannot_be_checked(package):
+def test_an_unsupported_format_cannot_be_checked(package):
     write_manifest(package, KEY, format="siteledger-audit-export/3")
-    code, told = inspect(package, *KNOWN)
-    assert (code, "its format is 'siteledger-audit-export/3'" in told) == (2, True)
+    code, output = inspect(package, *KNOWN)
+    assert (code, "the format is 'siteledger-audit-export/3'" in output) == (2, True)
 
 
 @pytest.mark.requirement("R05")
-def test_who_has_the_key_can_thin_an_export_out_and_it_is_called_a_part(package):
+def test_an_export_shortened_with_the_key_is_reported_as_a_part(package):
     newest = kept(package)
     thin_out(package, KEY)
-    said = 'PART: 6 of 12 entries; completeness not shown; filters: {"since": "2020-01-01"}.\n'
+    statement = 'PART: 6 of 12 entries; completeness not shown; filters: {"since": "2020-01-01"}.\n'
     for outside, as_part in (([], 3), (KNOWN, 3), ([*KNOWN, "--known", newest], 0)):
         for given, expected in (([], 4), (["--part"], as_part)):
-            code, told = inspect(package, *outside, *given)
-            assert (code, told.startswith(said)) == (expected, True), told
+            code, output = inspect(package, *outside, *given)
+            assert (code, output.startswith(statement)) == (expected, True), output
 
 
 @pytest.mark.requirement("R05")
-def test_who_has_the_key_can_make_a_trail_anew_and_only_an_older_checkpoint_shows_it(
-    package, tmp_path
-):
+def test_only_an_older_checkpoint_reveals_a_trail_rewritten_with_the_key(package, tmp_path):
     older, newest = kept(package, 6), kept(package, 12)
     lines, prev = (package / "entries.ndjson").read_text().splitlines(), chain.GENESIS
     frontier, fixed = merkle_tree.Frontier(), []
@@ -325,28 +321,28 @@ def test_who_has_the_key_can_make_a_trail_anew_and_only_an_older_checkpoint_show
     head = signed_note.CheckpointText(NAME, 12, frontier.root())
     (package / "checkpoints" / "12").write_text(signed_note.sign_note(head.text, [KEY]))
     write_manifest(package, KEY, root=head.root.hex(), head=prev)
-    code, told = inspect(package, *KNOWN)
-    assert (code, "only by this installation's own word" in told) == (3, True), told
+    code, output = inspect(package, *KNOWN)
+    assert (code, "confirmed only by the installation that made it" in output) == (3, True), output
     for known in (older, newest):
         assert inspect(package, *KNOWN, "--known", known)[0] == 1
 
 
-def test_the_checkpoint_of_another_trails_key_does_not_count_as_signed(package):
+def test_a_checkpoint_signed_with_the_key_of_another_trail_is_refused(package):
     """The inspector knows two trails; one of them makes a package in the other's name."""
     another = signed_note.Signer("another.example/trail", OTHER.private)
     note = (package / "checkpoints" / "12").read_text().partition("\n\n")[0] + "\n"
     (package / "checkpoints" / "12").write_text(signed_note.sign_note(note, [another]))
     write_manifest(package, another)
-    code, told = inspect(package, *KNOWN, "--vkey", another.verifier.text)
-    assert (code, told) == (1, "BROKEN: manifest.json is not signed by a key you know.\n")
+    code, output = inspect(package, *KNOWN, "--vkey", another.verifier.text)
+    assert (code, output) == (1, "BROKEN: manifest.json is not signed by a known key.\n")
     write_manifest(package, KEY)
-    code, told = inspect(package, *KNOWN, "--vkey", another.verifier.text)
-    assert (code, "12 entries: not signed by a key you know" in told) == (1, True)
+    code, output = inspect(package, *KNOWN, "--vkey", another.verifier.text)
+    assert (code, "checkpoints/12 is not signed by a known key" in output) == (1, True)
 
 
-def test_what_is_printed_of_a_package_cannot_steer_the_terminal(db, anchors, tmp_path):
+def test_printed_values_are_escaped_for_the_terminal(db, anchors, tmp_path):
     write_ways(1, site="\u202eDE")
     sign()
     part = exported(tmp_path / "part", sites=["\u202eDE"])
-    _, told = inspect(part, *KNOWN)
-    assert '{"sites": ["\\u202eDE"]}' in told
+    _, output = inspect(part, *KNOWN)
+    assert '{"sites": ["\\u202eDE"]}' in output

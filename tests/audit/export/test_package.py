@@ -37,14 +37,14 @@ def files_of(folder):
 
 
 @pytest.mark.requirement("R33")
-def test_the_same_checkpoint_and_choice_give_the_same_bytes(trail, tmp_path):
+def test_the_same_checkpoint_and_selection_give_the_same_bytes(trail, tmp_path):
     first = files_of(exported(tmp_path / "first"))
     second = files_of(exported(tmp_path / "second"))
     assert first.pop("run.json") != second.pop("run.json")
     assert first == second
 
 
-def test_a_trail_that_grew_gives_the_same_bytes_at_the_old_size(trail, tmp_path):
+def test_a_longer_trail_gives_the_same_bytes_at_the_old_size(trail, tmp_path):
     before = exported(tmp_path / "before.zip")
     write_ways(5)
     sign()
@@ -53,7 +53,7 @@ def test_a_trail_that_grew_gives_the_same_bytes_at_the_old_size(trail, tmp_path)
     assert before.read_bytes() == after.read_bytes()
 
 
-def test_a_zip_file_has_what_the_folder_has(package, tmp_path):
+def test_a_zip_file_has_the_same_files_as_the_folder(package, tmp_path):
     with zipfile.ZipFile(exported(tmp_path / "export.zip")) as archive:
         archive.extractall(tmp_path / "unpacked")
         assert {file.date_time for file in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
@@ -63,7 +63,7 @@ def test_a_zip_file_has_what_the_folder_has(package, tmp_path):
     assert (tmp_path / "export.run.json").exists()
 
 
-def test_the_manifest_covers_every_file_but_itself_and_the_time_of_the_run(package):
+def test_the_manifest_covers_every_file_except_itself_its_signature_and_run_json(package):
     manifest = json.loads((package / "manifest.json").read_text())
     hashes = {name: hashlib.sha256(raw).hexdigest() for name, raw in files_of(package).items()}
     del hashes["manifest.json"], hashes["manifest.json.note"], hashes["run.json"]
@@ -71,7 +71,7 @@ def test_the_manifest_covers_every_file_but_itself_and_the_time_of_the_run(packa
     assert (manifest["size"], manifest["states"]["ARCHIVED"], manifest["details"]) == (12, 4, 12)
 
 
-def test_entries_are_the_ledgers_lines_as_they_are(package):
+def test_exported_entries_are_the_unmodified_lines_of_the_ledger(package):
     lines = (package / "entries.ndjson").read_text().splitlines()
     assert [chain.digest(line) for line in lines] == [
         e[0] for e in sql("SELECT hash FROM audit_entry ORDER BY seq")[:12]
@@ -79,7 +79,7 @@ def test_entries_are_the_ledgers_lines_as_they_are(package):
 
 
 @pytest.mark.requirement("R07")
-def test_an_export_is_on_record_with_the_hash_of_its_manifest(trail, tmp_path):
+def test_an_export_is_recorded_with_the_hash_of_its_manifest(trail, tmp_path):
     target = exported(tmp_path / "export", doc_id="CV-3", sites=["FR-002"])
     entry = queries.find_entries(limit=1)[0]
     manifest = (target / "manifest.json").read_bytes()
@@ -90,7 +90,7 @@ def test_an_export_is_on_record_with_the_hash_of_its_manifest(trail, tmp_path):
     assert entry.detail["filters"] == {"doc_id": "CV-3", "sites": ["FR-002"]}
 
 
-def test_nothing_is_handed_over_that_could_not_be_put_on_record(trail, tmp_path, monkeypatch):
+def test_an_export_that_cannot_be_recorded_is_not_handed_over(trail, tmp_path, monkeypatch):
     # A LedgerError on the way out, as after AUDIT_TRAIL was changed.
     monkeypatch.setattr("django.conf.settings.AUDIT_TRAIL", "another")
     with pytest.raises(Exception, match="this ledger is 'siteledger'"):
@@ -108,15 +108,15 @@ def test_nothing_is_handed_over_that_could_not_be_put_on_record(trail, tmp_path,
         ({"since": "2000"}, range(1, 13)),
     ],
 )
-def test_a_part_has_what_was_asked_for(trail, tmp_path, choice, seqs):
+def test_a_part_has_the_selected_entries(trail, tmp_path, choice, seqs):
     part = exported(tmp_path / "part", **choice)
     lines = (part / "entries.ndjson").read_text().splitlines()
     assert [json.loads(line)["seq"] for line in lines] == list(seqs)
-    code, told = inspect(part, "--part", "--vkey", KEY.verifier.text, "--known", kept(part))
-    assert (code, told.startswith(f"PART: {len(seqs)} of 12 entries; ")) == (0, True), told
+    code, output = inspect(part, "--part", "--vkey", KEY.verifier.text, "--known", kept(part))
+    assert (code, output.startswith(f"PART: {len(seqs)} of 12 entries; ")) == (0, True), output
 
 
-def test_times_choose_from_one_moment_up_to_before_another(trail, tmp_path):
+def test_a_time_range_includes_its_start_and_excludes_its_end(trail, tmp_path):
     entries = list(reversed(queries.find_entries(limit=12)))
     border = write_time(entries[6].recorded_at)
     late = exported(tmp_path / "late", since=border)
@@ -127,7 +127,7 @@ def test_times_choose_from_one_moment_up_to_before_another(trail, tmp_path):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 11, 13, 64, 77])
-def test_nodes_kept_in_files_are_those_of_the_tree(size, tmp_path):
+def test_nodes_stored_in_files_are_those_of_the_tree(size, tmp_path):
     leaves = [merkle_tree.hash_leaf(f"line {n}") for n in range(size)]
     with proofs.StoredTree(tmp_path) as nodes:
         for hash_ in leaves:
@@ -142,22 +142,20 @@ def test_nodes_kept_in_files_are_those_of_the_tree(size, tmp_path):
             nodes.hash_of((1, 3)) if size > 3 else nodes.hash_of((5, 8))
 
 
-def test_an_export_signs_a_checkpoint_first_so_that_it_has_the_newest_entries(
-    db, anchors, tmp_path
-):
+def test_an_export_signs_a_checkpoint_of_the_newest_entries_first(db, anchors, tmp_path):
     write_ways(1)
     for size in (3, 4):  # the fourth entry is the first export's own
         made = make_package(tmp_path / f"export-{size}", Selection(), by=Actor("user:1"))
         assert (made.size, made.entries) == (size, size)
 
 
-def test_a_checkpoint_that_is_not_there_cannot_be_exported(trail, tmp_path):
+def test_a_missing_checkpoint_cannot_be_exported(trail, tmp_path):
     with pytest.raises(ExportRefused, match="there is no checkpoint of 4 entries"):
         make_package(tmp_path / "export", Selection(), by=Actor("user:1"), size=4)
 
 
 @pytest.mark.parametrize("size", [None, 12])
-def test_without_the_key_nothing_is_exported_and_the_message_says_which_key_is_missing(
+def test_an_export_without_the_key_is_refused_and_names_the_missing_key(
     trail, settings, tmp_path, size
 ):
     settings.AUDIT_KEY_FILE.unlink()
@@ -167,7 +165,7 @@ def test_without_the_key_nothing_is_exported_and_the_message_says_which_key_is_m
 
 
 @pytest.mark.requirement("R05")
-def test_the_manifest_is_signed_as_any_client_of_signed_notes_reads_it(package):
+def test_the_signature_of_the_manifest_is_a_signed_note(package):
     raw = (package / "manifest.json").read_bytes()
     note = (package / "manifest.json.note").read_text()
     text, signers = signed_note.open_note(note, [KEY.verifier, OTHER.verifier])
@@ -178,15 +176,15 @@ def test_the_manifest_is_signed_as_any_client_of_signed_notes_reads_it(package):
         signed_note.CheckpointText.parse(text)  # it does not pass for a checkpoint
 
 
-def test_a_choice_that_nothing_fits_is_refused(trail, tmp_path):
-    with pytest.raises(ExportRefused, match="no entry fits"):
+def test_a_selection_without_entries_is_refused(trail, tmp_path):
+    with pytest.raises(ExportRefused, match="no entry matches"):
         exported(tmp_path / "export", doc_id="CV-99")
     assert queries.find_entries(limit=1)[0].event == "document.filed"
 
 
-def test_what_is_there_is_not_written_over(trail, tmp_path):
+def test_an_existing_target_is_not_overwritten(trail, tmp_path):
     (tmp_path / "export").mkdir()
-    with pytest.raises(ExportRefused, match="is there already"):
+    with pytest.raises(ExportRefused, match="already exists"):
         exported(tmp_path / "export")
 
 
@@ -196,7 +194,7 @@ def test_a_checkpoint_that_no_published_key_signed_is_not_exported(trail, settin
         exported(tmp_path / "export")
 
 
-def test_without_a_published_key_nothing_is_exported(trail, settings, tmp_path):
+def test_an_export_without_a_published_key_is_refused(trail, settings, tmp_path):
     settings.ANCHOR_DIR = tmp_path / "none"
     with pytest.raises(ExportRefused, match=r"There is no key yet.*audit_keys create"):
         exported(tmp_path / "export")
@@ -204,7 +202,7 @@ def test_without_a_published_key_nothing_is_exported(trail, settings, tmp_path):
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "output"),
     [
         (
             "UPDATE audit_entry SET body = REPLACE(body, 'DE-014', 'DE-015') WHERE seq = 5",
@@ -212,14 +210,14 @@ def test_without_a_published_key_nothing_is_exported(trail, settings, tmp_path):
         ),
         ("UPDATE audit_entrydetail SET detail = '{}' WHERE entry_id = 5", "its detail was changed"),
         ("DELETE FROM audit_entrydetail WHERE entry_id = 5", "its detail is missing"),
-        ("UPDATE audit_checkpoint SET root = '00' WHERE size = 6", "not the checkpoint's root"),
+        ("UPDATE audit_checkpoint SET root = '00' WHERE size = 6", "differs from the checkpoint"),
         ("UPDATE audit_checkpoint SET head = '00' WHERE size = 12", "not the head that was signed"),
     ],
 )
-def test_a_ledger_that_does_not_hold_is_not_exported(trail, tmp_path, damage, told):
+def test_an_invalid_ledger_is_not_exported(trail, tmp_path, damage, output):
     with triggers_removed():
         sql(damage)
-    with pytest.raises(BrokenChain, match=told):
+    with pytest.raises(BrokenChain, match=output):
         exported(tmp_path / "export")
 
 
@@ -232,23 +230,25 @@ def test_a_trail_shorter_than_its_checkpoint_is_not_exported(trail, tmp_path):
 
 
 @pytest.mark.requirement("R38")
-def test_a_detail_taken_out_later_asks_for_a_later_checkpoint(trail, tmp_path):
+def test_a_detail_redacted_after_the_checkpoint_requires_a_later_checkpoint(trail, tmp_path):
     write(subject="entry:5", event="ledger.detail_redacted", detail={"reason": "a name"})
     with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 5")
-    with pytest.raises(ExportRefused, match=r"of entry 5 was taken out .* by entry 13: sign a"):
+    with pytest.raises(ExportRefused, match=r"of entry 5 was redacted .* by entry 13: sign a"):
         exported(tmp_path / "export")
 
 
 @pytest.mark.requirement("R38")
-def test_a_detail_that_was_taken_out_and_is_there_again_is_not_exported(trail, tmp_path):
+def test_a_redacted_detail_that_exists_again_is_not_exported(trail, tmp_path):
     write(subject="entry:5", event="ledger.detail_redacted", detail={"reason": "a name"})
     sign()
-    with pytest.raises(BrokenChain, match="entry 5: its detail is there, which entry 13 took out"):
+    with pytest.raises(
+        BrokenChain, match="entry 5: its detail exists, although entry 13 redacted it"
+    ):
         exported(tmp_path / "export")
 
 
-def test_a_trail_and_what_it_takes_to_export_it_do_not_grow_together(trail, tmp_path, monkeypatch):
+def test_memory_use_of_an_export_does_not_grow_with_the_trail(trail, tmp_path, monkeypatch):
     """Ten times the entries, and nothing that is kept of them but the pages of the report."""
     monkeypatch.setattr("audit.export.trail.ENTRIES_PER_PAGE", 50)
     monkeypatch.setattr("audit.export.report.MAX_PRINTED_ENTRIES", 50)
@@ -269,10 +269,10 @@ def test_a_trail_and_what_it_takes_to_export_it_do_not_grow_together(trail, tmp_
     assert peak("many") < few + 500_000
 
 
-def test_progress_is_told_up_to_the_end(trail, tmp_path, monkeypatch):
+def test_progress_is_reported_up_to_the_end(trail, tmp_path, monkeypatch):
     monkeypatch.setattr("audit.export.trail.ENTRIES_PER_PAGE", 5)
-    told = []
+    output = []
     make_package(
-        tmp_path / "x", Selection(), by=Actor("a"), size=12, progress=lambda *at: told.append(at)
+        tmp_path / "x", Selection(), by=Actor("a"), size=12, progress=lambda *at: output.append(at)
     )
-    assert told == [(5, 12), (10, 12), (12, 12)]
+    assert output == [(5, 12), (10, 12), (12, 12)]

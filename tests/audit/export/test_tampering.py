@@ -26,8 +26,8 @@ from tests.audit.support import sql, triggers_removed, write
 
 KNOWN = ["--vkey", KEY.verifier.text]
 FORMAT = "siteledger-audit-export/2"
-NOT_SIGNED = "BROKEN: manifest.json is not the one that was signed.\n"
-SIGNED_BY_ANOTHER = "BROKEN: manifest.json is not signed by a key you know.\n"
+NOT_SIGNED = "BROKEN: manifest.json differs from the signed one.\n"
+SIGNED_BY_ANOTHER = "BROKEN: manifest.json is not signed by a known key.\n"
 NOT_A_DETAIL = "not a canonical line of detail, salt (32 hex) and seq"
 
 
@@ -260,25 +260,25 @@ def sign_anew(package, signer):
 
 TAMPERINGS = {
     edit: "entry 6 does not follow",
-    edit_the_last: "12 entries are not those of a checkpoint",
+    edit_the_last: "the first 12 entries differ from those of a checkpoint",
     delete: "entry 5 does not follow",
     delete_the_first: "entry 1 does not follow",
     swap: "entry 5 does not follow",
     duplicate: "entry 6 does not follow",
-    edit_and_relink: "6 entries are not those of a checkpoint",
-    delete_and_relink: "6 entries are not those of a checkpoint",
-    say_a_field_twice: "6 entries are not those of a checkpoint",
-    follow_two_entries: "6 entries are not those of a checkpoint",
-    put_garbage_around_what_is_looked_for: "6 entries are not those of a checkpoint",
-    cut_off: "10 entries, not 12",
-    rewrite_the_end: "12 entries are not those of a checkpoint",
-    add_an_entry: "13 entries, not 12",
-    bring_in_from_another_trail: "12 entries are not those of a checkpoint",
-    break_the_last_line: "12 entries are not those of a checkpoint",
+    edit_and_relink: "the first 6 entries differ from those of a checkpoint",
+    delete_and_relink: "the first 6 entries differ from those of a checkpoint",
+    say_a_field_twice: "the first 6 entries differ from those of a checkpoint",
+    follow_two_entries: "the first 6 entries differ from those of a checkpoint",
+    put_garbage_around_what_is_looked_for: "the first 6 entries differ from those of a checkpoint",
+    cut_off: "the trail ends after 10 entries, not as signed after 12",
+    rewrite_the_end: "the first 12 entries differ from those of a checkpoint",
+    add_an_entry: "the trail ends after 13 entries, not as signed after 12",
+    bring_in_from_another_trail: "the first 12 entries differ from those of a checkpoint",
+    break_the_last_line: "the first 12 entries differ from those of a checkpoint",
     edit_a_checkpoint: "siteledger.example/trail+2d5274e8 did not sign it",
-    sign_with_another_key: "12 entries: not signed by a key you know",
-    edit_a_detail: "entry 5: its detail was changed",
-    drop_a_detail: "details that are missing: {'entry:1'}",
+    sign_with_another_key: "checkpoints/12 is not signed by a known key",
+    edit_a_detail: "entry 5: the detail was changed",
+    drop_a_detail: "details are missing: ['entry:1']",
     add_a_detail: NOT_A_DETAIL,
     add_a_sound_detail: "out of place: (13, ",
     shorten_a_salt: NOT_A_DETAIL,
@@ -292,28 +292,28 @@ TAMPERINGS = {
 
 
 @pytest.mark.requirement("R05")
-def test_an_export_that_nobody_touched_holds(package):
-    code, told = inspect(package, *KNOWN, "--known", kept(package))
+def test_an_unchanged_export_is_valid(package):
+    code, output = inspect(package, *KNOWN, "--known", kept(package))
     assert code == 0
-    assert told == (
+    assert output == (
         "COMPLETE: entries 1 to 12.\n"
-        "Signed by siteledger.example/trail+2d5274e8, which you gave.\n"
-        "Vouched for from elsewhere: entries up to 12.\n"
+        "Signed by siteledger.example/trail+2d5274e8 (that you gave).\n"
+        "Confirmed by --known: entries up to 12.\n"
     )
 
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("change", TAMPERINGS, ids=lambda change: change.__name__)
-def test_whatever_is_changed_the_manifest_shows_it(package, change):
+def test_every_change_differs_from_the_manifest(package, change):
     change(package)
-    code, told = inspect(package, *KNOWN)
+    code, output = inspect(package, *KNOWN)
     assert code == 1
-    assert "was changed: the manifest has another" in told
+    assert "was changed: its SHA-256 is not that of the manifest" in output
 
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("change", TAMPERINGS, ids=lambda change: change.__name__)
-def test_whoever_renews_the_manifest_without_the_key_is_caught_by_its_signature(package, change):
+def test_a_manifest_renewed_without_the_key_fails_its_signature(package, change):
     change(package)
     renew_manifest(package, None)
     assert inspect(package, *KNOWN) == (1, NOT_SIGNED)
@@ -323,73 +323,73 @@ def test_whoever_renews_the_manifest_without_the_key_is_caught_by_its_signature(
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize(
-    ("change", "shown"), TAMPERINGS.items(), ids=lambda c: getattr(c, "__name__", "")
+    ("change", "message"), TAMPERINGS.items(), ids=lambda c: getattr(c, "__name__", "")
 )
-def test_whoever_can_sign_the_manifest_is_caught_all_the_same(package, change, shown):
+def test_changes_are_found_even_if_the_manifest_was_signed_again(package, change, message):
     change(package)
     frontier = merkle_tree.Frontier()
     for line in lines_of(package):
         frontier.add(merkle_tree.hash_leaf(line))
     signed_anew = change in {put_a_detail_in_another_way, put_no_object_for_a_detail}
     renew_manifest(package, **({"root": frontier.root().hex()} if signed_anew else {}))
-    code, told = inspect(package, *KNOWN)
-    assert (code, shown in told) == (1, True), told
+    code, output = inspect(package, *KNOWN)
+    assert (code, message in output) == (1, True), output
 
 
 @pytest.mark.requirement("R11")
 @pytest.mark.parametrize("name", ["timeline.csv", "report.pdf", "fhir/AuditEvent.ndjson"])
-def test_a_copy_for_people_cannot_be_edited_alone(package, name):
+def test_an_edited_copy_for_people_is_found(package, name):
     with (package / name).open("ab") as file:
         file.write(b"x")
     assert inspect(package, *KNOWN) == (
-        1, f"BROKEN: {name} was changed: the manifest has another.\n",
+        1, f"BROKEN: {name} was changed: its SHA-256 is not that of the manifest.\n",
     )  # fmt: skip
     renew_manifest(package, None)
     assert inspect(package, *KNOWN) == (1, NOT_SIGNED)
 
 
 @pytest.mark.requirement("R11")
-def test_a_copy_that_was_edited_with_the_key_shows_against_the_manifests_hash_on_record(package):
+def test_the_recorded_hash_of_the_manifest_reveals_a_copy_edited_with_the_key(package):
     on_record = queries.find_entries(limit=1)[0].sha256
     assert inspect(package, "--known", on_record)[0] == 0
     with (package / "timeline.csv").open("ab") as file:
         file.write(b"x")
     renew_manifest(package)
     assert inspect(package, *KNOWN)[0] == 3  # the word of who has the key
-    code, told = inspect(package, "--known", on_record)
-    assert (code, on_record in told) == (1, True)
+    code, output = inspect(package, "--known", on_record)
+    assert (code, on_record in output) == (1, True)
 
 
 @pytest.mark.parametrize(
-    ("claim", "shown"),
+    ("claim", "message"),
     [
-        ({"size": 6}, "checkpoints/12 is no checkpoint of this trail"),
-        ({"size": 13}, "it has no checkpoint of 13 entries"),
+        ({"size": 6}, "checkpoints/12 is not a checkpoint of this trail"),
+        ({"size": 13}, "the checkpoint of 13 entries is missing"),
         ({"size": True}, "manifest.json contradicts itself"),
         ({"size": "12"}, "manifest.json contradicts itself"),
-        ({"head": "00"}, "12 entries, not 12"),
-        ({"root": "00"}, "manifest.json has another root"),
-        ({"origin": "siteledger.example"}, "manifest.json is not signed by a key you know"),
+        ({"head": "00"}, "the trail ends after 12 entries, not as signed after 12"),
+        ({"root": "00"}, "the root in manifest.json differs from that of the checkpoint"),
+        ({"origin": "siteledger.example"}, "manifest.json is not signed by a known key"),
         ({"whole": False}, "manifest.json contradicts itself"),
         ({"whole": False, "filters": {"doc_id": "CV-1"}}, "6.consistency"),
         ({"whole": 1}, "manifest.json contradicts itself"),
         ({"filters": {"doc_id": "CV-1"}}, "manifest.json contradicts itself"),
-        ({"entries": 11}, "[12, 1, 12, 12, 0], and manifest.json says [11, 1, 12, 12, 0]"),
-        ({"details": 11}, "[12, 1, 12, 12, 0], and manifest.json says [12, 1, 12, 11, 0]"),
-        ({"details_taken_out": 1}, "manifest.json says [12, 1, 12, 12, 1]"),
-        ({"files": {}}, "files are there that the manifest does not name"),
-        ({"files": {"../../etc/passwd": "00"}}, "'../../etc/passwd' is not the path of a file"),
-        ({"files": {"/etc/passwd": "00"}}, "'/etc/passwd' is not the path of a file"),
-        ({"files": {"fhir/../entries.ndjson": "00"}}, "is not the path of a file"),
-        ({"files": {"fhir\\AuditEvent.ndjson": "00"}}, "is not the path of a file"),
-        ({"files": {"C:entries.ndjson": "00"}}, "is not the path of a file"),
-        ({"files": {"./entries.ndjson": "00"}}, "is not the path of a file"),
+        ({"entries": 11}, "[12, 1, 12, 12, 0], but manifest.json states [11, 1, 12, 12, 0]"),
+        ({"details": 11}, "[12, 1, 12, 12, 0], but manifest.json states [12, 1, 12, 11, 0]"),
+        ({"details_taken_out": 1}, "manifest.json states [12, 1, 12, 12, 1]"),
+        ({"files": {}}, "the package has files that the manifest does not name"),
+        ({"files": {"../../etc/passwd": "00"}}, "'../../etc/passwd' is not a valid path"),
+        ({"files": {"/etc/passwd": "00"}}, "'/etc/passwd' is not a valid path"),
+        ({"files": {"fhir/../entries.ndjson": "00"}}, "is not a valid path"),
+        ({"files": {"fhir\\AuditEvent.ndjson": "00"}}, "is not a valid path"),
+        ({"files": {"C:entries.ndjson": "00"}}, "is not a valid path"),
+        ({"files": {"./entries.ndjson": "00"}}, "is not a valid path"),
     ],
 )
-def test_a_manifest_that_claims_something_else_is_caught(package, claim, shown):
+def test_a_false_statement_in_the_manifest_is_found(package, claim, message):
     renew_manifest(package, **claim)
-    code, told = inspect(package, *KNOWN)
-    assert (code, shown in told) == (1, True), told
+    code, output = inspect(package, *KNOWN)
+    assert (code, message in output) == (1, True), output
 
 
 def cut_off_and_drop_the_newer_checkpoints(package):
@@ -405,20 +405,23 @@ def cut_off_and_drop_the_newer_checkpoints(package):
 
 
 @pytest.mark.requirement("R05")
-def test_an_end_cut_off_with_its_checkpoints_shows_only_against_a_head_held_elsewhere(package):
+def test_only_a_known_head_reveals_an_end_removed_with_its_checkpoints(package):
     newest = kept(package)
     head = chain.digest(lines_of(package)[9])
     cut_off_and_drop_the_newer_checkpoints(package)
-    code, told = inspect(package, *KNOWN)
-    assert (code, "only by this installation's own word" in told) == (3, True)
-    code, told = inspect(package, *KNOWN, "--known", newest)
-    assert (code, "is of 12 entries, and this trail ends after 6: it was cut" in told) == (1, True)
-    code, told = inspect(package, *KNOWN, "--known", head)
-    assert (code, "what you know is not among its entries" in told) == (1, True)
+    code, output = inspect(package, *KNOWN)
+    assert (code, "confirmed only by the installation that made it" in output) == (3, True)
+    code, output = inspect(package, *KNOWN, "--known", newest)
+    assert (
+        code,
+        "covers 12 entries, and this trail ends after 6: its end was removed" in output,
+    ) == (1, True)
+    code, output = inspect(package, *KNOWN, "--known", head)
+    assert (code, "no entry has the hash that you gave" in output) == (1, True)
 
 
 @pytest.mark.requirement("R05")
-def test_a_trail_written_anew_with_its_own_key_shows_against_an_older_head(package):
+def test_an_older_head_reveals_a_trail_rewritten_with_its_own_key(package):
     older = kept(package, 6)
     (package / "checkpoints" / "6").unlink()
     edit_and_relink(package)
@@ -431,65 +434,66 @@ def test_a_trail_written_anew_with_its_own_key_shows_against_an_older_head(packa
     renew_manifest(package, OTHER, root=signed_note.CheckpointText.parse(note).root.hex())
     assert inspect(package)[0] == 3  # it agrees with itself
     assert inspect(package, *KNOWN)[0] == 1
-    code, told = inspect(package, "--known", older)
-    assert (code, "6 entries are not those of a checkpoint" in told) == (1, True)
+    code, output = inspect(package, "--known", older)
+    assert (code, "the first 6 entries differ from those of a checkpoint" in output) == (1, True)
 
 
 @pytest.mark.parametrize("size", [6, 12])
-def test_an_older_head_that_the_trail_contains_vouches_for_the_entries_up_to_it(package, size):
+def test_an_older_head_in_the_trail_confirms_the_entries_up_to_it(package, size):
     head = chain.digest(lines_of(package)[size - 1])
     for known in (kept(package, size), head, head.upper()):
-        code, told = inspect(package, *KNOWN, "--known", known)
-        assert (code, f"Vouched for from elsewhere: entries up to {size}." in told) == (0, True)
-        assert ("Entries 7 to 12: only this installation's own word." in told) == (size == 6)
+        code, output = inspect(package, *KNOWN, "--known", known)
+        assert (code, f"Confirmed by --known: entries up to {size}." in output) == (0, True)
+        assert ("Entries 7 to 12 are not confirmed from outside." in output) == (size == 6)
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "expected"),
     [
         (lambda p: (p / "manifest.json").unlink(), "there is no manifest.json in"),
         (shutil.rmtree, "there is no manifest.json in"),
     ],
     ids=["no manifest", "no folder"],
 )
-def test_what_is_no_package_cannot_be_checked(package, spoil, told):
+def test_a_folder_without_a_package_cannot_be_checked(package, spoil, expected):
     spoil(package)
-    code, said = inspect(package)
-    assert (code, told in said) == (2, True)
+    code, output = inspect(package)
+    assert (code, expected in output) == (2, True)
 
 
 @pytest.mark.parametrize(
     "given", [["--vkey", "a+b"], ["--vkey", "/no/such/file"], ["--known", "abc"]]
 )
-def test_what_the_inspector_mistyped_is_not_held_against_the_package(package, given):
+def test_a_mistyped_argument_does_not_make_the_package_broken(package, given):
     edit(package)  # what cannot be compared comes before what is broken
-    code, told = inspect(package, *given)
-    assert (code, told.startswith("CANNOT BE CHECKED: ")) == (2, True)
+    code, output = inspect(package, *given)
+    assert (code, output.startswith("CANNOT BE CHECKED: ")) == (2, True)
 
 
 def test_a_checkpoint_of_another_trail_is_not_compared(package, tmp_path):
     head = signed_note.CheckpointText("another.example/trail", 12, bytes(32))
     (tmp_path / "another").write_text(signed_note.sign_note(head.text, [KEY]))
-    code, told = inspect(package, "--known", str(tmp_path / "another"))
-    assert (code, "is of the trail 'another.example/trail'" in told) == (2, True)
+    code, output = inspect(package, "--known", str(tmp_path / "another"))
+    assert (code, "belongs to the trail 'another.example/trail'" in output) == (2, True)
 
 
 @pytest.mark.parametrize("given", [[], KNOWN], ids=["nothing", "its key"])
-def test_without_a_head_from_outside_it_only_agrees_with_itself(package, given):
+def test_a_package_without_a_known_head_is_only_consistent(package, given):
     """Who has the key can make all of it anew; its signature shows that nobody else did."""
-    code, told = inspect(package, *given)
+    code, output = inspect(package, *given)
     assert code == 3
-    assert told.startswith("COMPLETE: entries 1 to 12.\n")
-    assert "Consistent, but only by this installation's own word" in told
+    assert output.startswith("COMPLETE: entries 1 to 12.\n")
+    source = "the installation that made it" if given else "keys from the package itself"
+    assert f"Consistent, but confirmed only by {source}" in output
 
 
 @pytest.mark.parametrize(
     ("option", "name"), [("--vkey", "vkeys.txt"), ("--known", "checkpoints/12")]
 )
-def test_what_lies_in_the_package_is_not_from_elsewhere(package, option, name):
+def test_files_inside_the_package_are_refused_as_keys_and_checkpoints(package, option, name):
     for given in (package / name, package / "fhir" / ".." / name):
-        code, told = inspect(package, option, str(given))
-        assert (code, "lies in the package: take it from elsewhere" in told) == (2, True)
+        code, output = inspect(package, option, str(given))
+        assert (code, "is inside the package: obtain it from another source" in output) == (2, True)
 
 
 def redact(seq, *, on_record=True):
@@ -501,24 +505,24 @@ def redact(seq, *, on_record=True):
 
 
 @pytest.mark.requirement("R38")
-def test_a_detail_taken_out_on_record_is_accounted_for(trail, tmp_path):
+def test_a_redacted_detail_is_not_missing(trail, tmp_path):
     redact(5)
     sign()
     package = exported(tmp_path / "export")
-    code, told = inspect(package, *KNOWN, "--known", kept(package))
-    assert code == 0, told
+    code, output = inspect(package, *KNOWN, "--known", kept(package))
+    assert code == 0, output
     assert "no. 1 of 2" not in (tmp_path / "export" / "details.ndjson").read_text()
 
 
 @pytest.mark.requirement("R38")
-def test_a_part_brings_the_entry_by_which_a_detail_was_taken_out(trail, tmp_path):
+def test_a_part_contains_the_entry_that_redacted_a_detail(trail, tmp_path):
     redact(5)
     write_ways(5)
     sign()
     part = exported(tmp_path / "export", doc_id="CV-2")
     assert [json.loads(line)["seq"] for line in lines_of(part)] == [4, 5, 6, 13]
-    code, told = inspect(part, *KNOWN, "--known", kept(part), "--part")
-    assert code == 0, told
+    code, output = inspect(part, *KNOWN, "--known", kept(part), "--part")
+    assert code == 0, output
 
 
 @pytest.fixture
@@ -527,9 +531,9 @@ def part(trail, tmp_path):
     return exported(tmp_path / "part", doc_id="CV-3")
 
 
-def test_a_part_proves_each_entry_and_gives_away_no_other(part):
-    code, told = inspect(part, *KNOWN, "--known", kept(part), "--part")
-    assert code == 0, told
+def test_a_part_proves_each_entry_and_reveals_no_other(part):
+    code, output = inspect(part, *KNOWN, "--known", kept(part), "--part")
+    assert code == 0, output
     everything = b"".join(path.read_bytes() for path in part.rglob("*") if path.is_file())
     assert b"CV-3" in everything
     assert b"CV-4" not in everything
@@ -587,74 +591,72 @@ def sign_a_part_with_another_key(part):
 PART_TAMPERINGS = {
     edit_the_last: "entry 9 is not proved by the checkpoint of 12 entries",
     swap_the_first: "entry 8 is not proved by the checkpoint of 12 entries",
-    drop_an_entry_and_its_detail: "a proof is there whose entry is missing",
+    drop_an_entry_and_its_detail: "the entry of a proof is missing",
     drop_the_proofs: "entry 7 is not proved",
     edit_a_proof: "entry 7 is not proved by the checkpoint of 12 entries",
-    drop_a_detail: "details that are missing: {'entry:7'}",
-    break_the_last_line: "the entry after no. 8 is not a whole line",
+    drop_a_detail: "details are missing: ['entry:7']",
+    break_the_last_line: "the line after entry 8 is incomplete",
     sign_a_part_with_another_key: "entry 7 is not proved by the checkpoint of 12 entries",
-    cut_a_consistency_proof: "a consistency proof of another length",
-    edit_a_consistency_proof: "has not grown from the checkpoint of 6 entries",
-    bring_in_an_older_checkpoint_of_another_trail: "has not grown from the checkpoint of 6 entries",
+    cut_a_consistency_proof: "a consistency proof has the wrong length",
+    edit_a_consistency_proof: "is not an extension of the checkpoint of 6 entries",
+    bring_in_an_older_checkpoint_of_another_trail: "not an extension of the checkpoint of 6",
 }
 
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize(
-    ("change", "shown"), PART_TAMPERINGS.items(), ids=lambda c: getattr(c, "__name__", "")
+    ("change", "message"), PART_TAMPERINGS.items(), ids=lambda c: getattr(c, "__name__", "")
 )
-def test_a_part_that_was_changed_shows_it(part, change, shown):
+def test_each_change_of_a_part_is_found(part, change, message):
     change(part)
     renew_manifest(part, None)
     assert inspect(part) == (1, NOT_SIGNED)
     renew_manifest(part)
-    code, told = inspect(part)
-    assert (code, shown in told) == (1, True), told
+    code, output = inspect(part)
+    assert (code, message in output) == (1, True), output
 
 
-def test_a_part_says_what_it_is_and_is_accepted_by_who_expects_one(part):
-    said = 'PART: 3 of 12 entries; completeness not shown; filters: {"doc_id": "CV-3"}.\n'
+def test_a_part_is_reported_as_a_part_and_accepted_with_the_option(part):
+    statement = 'PART: 3 of 12 entries; completeness not shown; filters: {"doc_id": "CV-3"}.\n'
     for given, expected in (([], 4), (["--part"], 3)):
-        code, told = inspect(part, *KNOWN, *given)
-        assert (code, told.startswith(said)) == (expected, True), told
+        code, output = inspect(part, *KNOWN, *given)
+        assert (code, output.startswith(statement)) == (expected, True), output
     for given, expected in (([], 4), (["--part"], 0)):
-        code, told = inspect(part, *KNOWN, "--known", kept(part), *given)
-        assert (code, told.startswith(said)) == (expected, True), told
+        code, output = inspect(part, *KNOWN, "--known", kept(part), *given)
+        assert (code, output.startswith(statement)) == (expected, True), output
 
 
 def test_a_part_is_compared_with_an_older_checkpoint_by_its_consistency_proof(part, package):
     older = kept(package, 6)
-    code, told = inspect(part, *KNOWN, "--part", "--known", older)  # its entries are 7 to 9
-    assert (code, "only by this installation's own word" in told) == (3, True), told
+    code, output = inspect(part, *KNOWN, "--part", "--known", older)  # its entries are 7 to 9
+    assert (code, "confirmed only by the installation that made it" in output) == (3, True), output
     early = exported(part.with_name("early"), sites=["DE-014"])
-    code, told = inspect(early, *KNOWN, "--part", "--known", older)
-    assert (code, "Vouched for from elsewhere: entries up to 6." in told) == (0, True), told
+    code, output = inspect(early, *KNOWN, "--part", "--known", older)
+    assert (code, "Confirmed by --known: entries up to 6." in output) == (0, True), output
 
 
-def test_a_known_entry_of_a_part_vouches_for_itself_alone(part, package):
+def test_a_known_entry_of_a_part_confirms_only_itself(part, package):
     """No chain leads from it to the others, which who has the key could have made up."""
     lines = lines_of(package)
-    code, told = inspect(part, "--part", "--known", chain.digest(lines[6]))
-    said = "Entry 7 is one that you know, which says nothing of the other entries."
-    assert (code, said in told) == (3, True), told
-    code, told = inspect(part, "--part", "--known", chain.digest(lines[2]))
-    assert (code, "what you know is not among its entries" in told) == (2, True)
+    code, output = inspect(part, "--part", "--known", chain.digest(lines[6]))
+    statement = "--known confirms entry 7, and no other entry of this part."
+    assert (code, statement in output) == (3, True), output
+    code, output = inspect(part, "--part", "--known", chain.digest(lines[2]))
+    assert (code, "no entry has the hash that you gave" in output) == (2, True)
 
 
-def test_a_part_cannot_be_compared_with_a_checkpoint_that_no_proof_leads_from(part, tmp_path):
+def test_a_part_cannot_be_compared_with_a_checkpoint_without_a_consistency_proof(part, tmp_path):
     frontier = merkle_tree.Frontier()
     frontier.add(merkle_tree.hash_leaf("another line"))
     known = tmp_path / "kept"
     known.write_text(
         signed_note.sign_note(signed_note.CheckpointText(NAME, 1, frontier.root()).text, [KEY])
     )
-    code, told = inspect(part, "--part", "--known", str(known))
-    assert (code, "no proof leads from 1 entries to this part" in told) == (2, True)
+    code, output = inspect(part, "--part", "--known", str(known))
+    assert (code, "this part has no consistency proof from 1 entries" in output) == (2, True)
 
 
-def test_a_part_of_a_trail_that_was_written_anew_shows_against_an_older_checkpoint(
-    part, package, tmp_path
-):
+def test_an_older_checkpoint_reveals_a_part_of_a_rewritten_trail(part, package, tmp_path):
     older, newest = kept(package, 6), kept(package, 12)
     frontier = merkle_tree.Frontier()
     for line in [*lines_of(package)[:5], *lines_of(package)[6:], "one more"]:
@@ -667,7 +669,7 @@ def test_a_part_of_a_trail_that_was_written_anew_shows_against_an_older_checkpoi
 
 
 @pytest.mark.parametrize("size", ["0", "-1", "x", "9" * 5000])
-def test_a_checkpoint_of_a_strange_size_is_no_checkpoint(part, size):
+def test_a_checkpoint_with_an_invalid_size_is_refused(part, size):
     (part / "checkpoints" / "6").write_text(f"{NAME}\n{size}\n{'A' * 43}=\n\n\u2014 x AAAA\n")
     renew_manifest(part)
     assert inspect(part)[0] == 1

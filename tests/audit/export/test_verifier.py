@@ -21,7 +21,7 @@ def proof(spans, size):
 
 @settings(max_examples=20)
 @given(st.binary(min_size=32, max_size=32), st.binary(max_size=200))
-def test_a_signature_that_the_library_made_is_accepted(seed, text):
+def test_a_signature_made_by_cryptography_is_accepted(seed, text):
     key = Ed25519PrivateKey.from_private_bytes(seed)
     public = key.public_key().public_bytes_raw()
     assert verify_trail.is_signed(public, text, key.sign(text))
@@ -38,7 +38,7 @@ def test_a_signature_with_one_bit_changed_is_refused(bit):
     assert not verify_trail.is_signed(public, b"texts", key.sign(b"text"))
 
 
-def test_a_signature_has_one_form():
+def test_a_signature_with_a_non_canonical_scalar_is_refused():
     """RFC 8032, 5.1.7: S plus the group's order would be another name for the same signature."""
     key = Ed25519PrivateKey.from_private_bytes(bytes(32))
     public, signature = key.public_key().public_bytes_raw(), key.sign(b"text")
@@ -48,19 +48,19 @@ def test_a_signature_has_one_form():
 
 
 @pytest.mark.parametrize("key", [bytes(31), b"\xff" * 32, b"\x02" + bytes(31)])
-def test_what_is_no_public_key_signs_nothing(key):
+def test_an_invalid_public_key_is_refused(key):
     with pytest.raises((ValueError, IndexError)):
         verify_trail.is_signed(key, b"text", bytes(64))
 
 
 @given(SIZES, st.data())
-def test_an_entry_is_proved_by_its_path_and_by_no_other(size, data):
+def test_only_the_inclusion_proof_of_an_entry_proves_it(size, data):
     index = data.draw(st.integers(0, size - 1))
     path = proof(merkle_tree.inclusion_path(index, size), size)
     root = grown(LEAVES[:size]).root()
-    assert verify_trail.root_above(LEAVES[index], index, size, path) == root
+    assert verify_trail.root_from_inclusion(LEAVES[index], index, size, path) == root
     for wrong in ([*path, bytes(32)], path[:-1] if path else [bytes(32)]):
-        assert verify_trail.root_above(LEAVES[index], index, size, wrong) != root
+        assert verify_trail.root_from_inclusion(LEAVES[index], index, size, wrong) != root
 
 
 @pytest.mark.requirement("R11")
@@ -72,11 +72,11 @@ def test_an_entry_is_proved_by_its_path_and_by_no_other(size, data):
         (["--doc", "CV-2", "--correlation", "packet-3"], [4, 5, 6, 7, 8, 9]),
     ],
 )
-def test_a_documents_way_is_told_from_its_id_and_a_known_head_alone(package, asked, seqs):
+def test_the_verifier_prints_the_timeline_of_a_document(package, asked, seqs):
     lines = (package / "entries.ndjson").read_text().splitlines()
     given = "--vkey", KEY.verifier.text, "--known", chain.digest(lines[-1])
-    code, told = inspect(package, *given, *asked)
-    shown = [line.split(" ") for line in told.splitlines() if "document." in line]
+    code, output = inspect(package, *given, *asked)
+    rows = [line.split(" ") for line in output.splitlines() if "document." in line]
     assert code == 0
-    assert [int(row[0]) for row in shown] == seqs
-    assert [row[-1] for row in shown] == [chain.digest(lines[seq - 1]) for seq in seqs]
+    assert [int(row[0]) for row in rows] == seqs
+    assert [row[-1] for row in rows] == [chain.digest(lines[seq - 1]) for seq in seqs]

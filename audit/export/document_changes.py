@@ -1,4 +1,7 @@
-"""Whether a document was changed since it was first entered: for printouts (Annex 11, 8.2)."""
+"""Finds out whether a document was changed since its first entry, for printouts.
+
+EU GMP Annex 11, 8.2, requires that printouts indicate such changes.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,25 +9,25 @@ from typing import Any
 
 from audit.export.trail import LedgerLine
 
-CHANGED = "CHANGED"  # the mark of an entry that changed what was first entered
+CHANGED = "CHANGED"  # marks an entry that changed the data of the first entry
 
 
 @dataclass(slots=True)
 class DocumentChanges:
-    """What became of one document, in all its versions; its entries are to be seen in order."""
+    """The changes of one document, in all its versions. Add its entries in order."""
 
     entries: int = 0
     changed_by: list[int] = field(default_factory=list)
     _hashes: set[str] = field(default_factory=set)
 
-    def see(self, line: LedgerLine, detail: Mapping[str, Any]) -> bool:
-        """Whether this entry changed it: a value of it, or it came with other bytes."""
+    def add(self, line: LedgerLine, detail: Mapping[str, Any]) -> bool:
+        """Return whether this entry changed a value or the bytes of the document."""
         self.entries += 1
         sha256 = line.fields["sha256"]
-        is_other = bool(sha256 and self._hashes and sha256 not in self._hashes)
+        has_new_bytes = bool(sha256 and self._hashes and sha256 not in self._hashes)
         if sha256:
             self._hashes.add(sha256)
-        is_changed = is_other or bool(list_changes(detail))
+        is_changed = has_new_bytes or bool(list_changes(detail))
         if is_changed:
             self.changed_by.append(line.seq)
         return is_changed
@@ -36,7 +39,7 @@ class DocumentChanges:
 
 
 def list_changes(detail: Mapping[str, Any]) -> list[str]:
-    """The old and the new value of each field that an entry's detail says was changed."""
+    """Return the old and the new value of each changed field in the detail of an entry."""
     changes = detail.get("changes")
     if not isinstance(changes, dict):
         return []

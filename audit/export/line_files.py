@@ -1,4 +1,4 @@
-"""The files of one line for each entry: the entries, their details, and FHIR's."""
+"""Writes the files with one line per entry: the entries, their details, and FHIR resources."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,10 +11,12 @@ from audit.export.trail import LedgerLine
 
 
 class LineFiles:
+    """The open files of one package. Use it as a context manager."""
+
     def __init__(self, folder: Path) -> None:
         self._stack = ExitStack()
         names = ["entries", "details", "fhir/AuditEvent", "fhir/Provenance"]
-        self._entries, self._details, self._events, self._filed = [
+        self._entries, self._details, self._audit_events, self._provenances = [
             self._stack.enter_context((folder / f"{name}.ndjson").open("wb")) for name in names
         ]
 
@@ -25,14 +27,14 @@ class LineFiles:
         self._stack.close()
 
     def add(self, line: LedgerLine) -> None:
-        _put(self._entries, line.text.encode())
+        _write_line(self._entries, line.text.encode())
         if line.detail:
-            kept = {"detail": line.detail, "salt": line.salt, "seq": line.seq}
-            _put(self._details, orjson.dumps(kept))
-        _put(self._events, fhir.audit_event(line))
+            detail = {"detail": line.detail, "salt": line.salt, "seq": line.seq}
+            _write_line(self._details, orjson.dumps(detail))
+        _write_line(self._audit_events, fhir.audit_event(line))
         if fhir.is_filed(line):
-            _put(self._filed, fhir.provenance(line))
+            _write_line(self._provenances, fhir.provenance(line))
 
 
-def _put(file: IO[bytes], line: bytes) -> None:
+def _write_line(file: IO[bytes], line: bytes) -> None:
     file.write(line + b"\n")
