@@ -56,7 +56,7 @@ def test_a_part_is_chosen_by_what_people_know_of_it(trail, tmp_path, capsys, cho
     [
         (["--study", "SLX-999"], "there is no site of a study SLX-999"),
         (["--study", "SLX-301", "--site", "US-900"], "there is no site US-900 of a study SLX-301"),
-        (["--site", "XX"], "no entry matches the selection: {'sites': ['XX']}. Nothing was exported"),
+        (["--site", "XX"], "matches the selection: {'sites': ['XX']}. Nothing was exported"),
         (["--until", "2020-01-01"], "no entry matches"),
         (["--size", "4"], "there is no checkpoint of 4 entries"),
         (["--since", "yesterday"], "not a day or a time: 'yesterday'"),
