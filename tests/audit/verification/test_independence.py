@@ -291,7 +291,7 @@ def warnings():
 
 def test_a_deployment_without_an_independent_anchor_is_warned(db):
     warning = warnings()["audit.W011"]
-    assert "only by this installation's own word" in warning.msg
+    assert "Only this installation itself confirms the audit trail" in warning.msg
     assert "checkpoints.log is on the same file system" in warning.msg
     assert "ANCHOR_S3_BUCKET" in warning.hint
     assert "audit.W011" not in {each.id for each in run_checks()}
