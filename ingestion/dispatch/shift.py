@@ -162,14 +162,14 @@ class Shift:
                 limits=limits,
             )
             try:
-                await shift._run(ingest, first)
+                await shift._run(ingest, source, first)
             except Exception as error:
                 # The log and the page of failed tasks show the note.
                 chunks = "; ".join(chunk.description for chunk in shift._chunks.values())
                 error.add_note(f"It had in hand: {chunks or 'nothing'}.")
                 raise
 
-    async def _run(self, ingest: Ingest, first: list[Lease]) -> None:
+    async def _run(self, ingest: Ingest, source: DocumentSource, first: list[Lease]) -> None:
         """Work on the first chunks, and claim more of them, until none is left."""
         async with asyncio.TaskGroup() as group:
             working = group.create_task(ingest.run(), name="ingest")
@@ -177,7 +177,7 @@ class Shift:
             new = first
             while new or self._chunks:
                 for lease in new:
-                    await self._begin_chunk(lease, ingest, group)
+                    await self._begin_chunk(lease, ingest, source, group)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(URGENT_CLAIM_INTERVAL_SECONDS):
                         await self._changed.wait()
@@ -232,7 +232,9 @@ class Shift:
     def _chunks_of(self, urgent: bool) -> list[_HeldChunk]:
         return [chunk for chunk in self._chunks.values() if chunk.lease.urgent == urgent]
 
-    async def _begin_chunk(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
+    async def _begin_chunk(
+        self, lease: Lease, ingest: Ingest, source: DocumentSource, group: asyncio.TaskGroup
+    ) -> None:
         """Open the queues that the chunk needs, and start to feed its documents."""
         self._lease_ids[lease.chunk] = lease.lease_id
         chunk = _HeldChunk(lease, {item.document for item in lease.items})
@@ -246,15 +248,17 @@ class Shift:
             else:
                 self._portal_queues.open(item.queue, None, settings.INGEST_LIMITS.settlers)
         name = f"feed chunk {lease.chunk} of {lease.batch}"
-        chunk.feeder = group.create_task(self._feed(chunk, ingest), name=name)
+        chunk.feeder = group.create_task(self._feed(chunk, ingest, source), name=name)
         self._changed.set()
 
-    async def _feed(self, chunk: _HeldChunk, ingest: Ingest) -> None:
+    async def _feed(self, chunk: _HeldChunk, ingest: Ingest, source: DocumentSource) -> None:
         """Put the documents of a chunk into their queues, and wait while these are full.
 
         Suspects follow last, one at a time: if one kills the worker again, no other suspect is
         charged with an attempt.
         """
+        if chunk.lease.items:  # All documents of a chunk belong to one site, and to its portal.
+            await source.prepare(chunk.lease.items[0].terms)
         fresh = [item for item in chunk.lease.items if not item.is_suspect]
         size = DOCUMENTS_FED_TOGETHER
         groups = [fresh[start : start + size] for start in range(0, len(fresh), size)]

@@ -15,11 +15,19 @@ from typing import Protocol, Self
 
 from ingestion.core.errors import NotServed
 from ingestion.core.limits import Limits
-from ingestion.core.ports import DocumentFetcher, Fetched, NotModified, WorkItem
+from ingestion.core.ports import DocumentFetcher, Fetched, NotModified, PortalTerms, WorkItem
 from ingestion.sources.http.client import HttpPortals
 from ingestion.sources.http.redirects import WaitForSlot
 
 FolderOf = Callable[[WorkItem], Path]
+
+
+class PortalClient(DocumentFetcher, Protocol):
+    """Fetches the documents of all portals of one kind."""
+
+    async def prepare(self, terms: PortalTerms) -> None:
+        """Do what the first request to a portal needs, without a request. Raises no error."""
+        ...
 
 
 class SourceKind(Protocol):
@@ -32,7 +40,7 @@ class SourceKind(Protocol):
 
     def __call__(
         self, folder_of: FolderOf, limits: Limits, files: Executor, *, wait_for_slot: WaitForSlot
-    ) -> AbstractAsyncContextManager[DocumentFetcher]: ...
+    ) -> AbstractAsyncContextManager[PortalClient]: ...
 
 
 SOURCE_KINDS: Mapping[tuple[str, ...], SourceKind] = {("https", "http"): HttpPortals}
@@ -77,7 +85,7 @@ class DocumentSource:
         self._files = files
         self._open_upload = open_upload
         self._wait_for_slot = wait_for_slot
-        self._clients: dict[str, DocumentFetcher] = {}  # by scheme
+        self._clients: dict[str, PortalClient] = {}  # by scheme
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -91,9 +99,14 @@ class DocumentSource:
     async def __aexit__(self, *exception: object) -> None:
         await self._stack.aclose()
 
+    async def prepare(self, terms: PortalTerms | None) -> None:
+        """Prepare requests to a portal, before its queue reserves slots. None: an upload."""
+        if terms and (client := self._clients.get(_scheme_of(terms))):
+            await client.prepare(terms)
+
     async def fetch(self, item: WorkItem) -> Fetched | NotModified:
         if item.terms is not None:
-            scheme = item.terms.base_url.partition(":")[0].lower()
+            scheme = _scheme_of(item.terms)
             if client := self._clients.get(scheme):
                 return await client.fetch(item)
             raise NotServed(f"SiteLedger has no client for {scheme} addresses")
@@ -101,3 +114,7 @@ class DocumentSource:
         path = await loop.run_in_executor(self._files, self._open_upload, item.spooled, folder)
         # The digest was computed before the upload was registered.
         return Fetched(path, item.expected_sha256, item.size)
+
+
+def _scheme_of(terms: PortalTerms) -> str:
+    return terms.base_url.partition(":")[0].lower()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ import httpx2 as httpx
 
 from ingestion.core.errors import (
     BodyTruncated,
+    IngestionError,
     NotServed,
     PortalUnreachable,
     StorageUnavailable,
@@ -72,6 +73,15 @@ class HttpPortals:
     async def __aexit__(self, *exception: object) -> None:
         for connection in self._connections.values():
             await connection.aclose()
+
+    async def prepare(self, terms: PortalTerms) -> None:
+        """Prepare the connection to a portal, without a request.
+
+        The first connection of a process takes a while: modules, certificates and secrets are read.
+        A request has to follow its slot at once, so this is done before slots are reserved.
+        """
+        with suppress(IngestionError):  # The first fetch raises it again.
+            await self._connection(terms)
 
     async def fetch(self, item: WorkItem) -> Fetched | NotModified:
         """Implement `core.ports.DocumentFetcher.fetch`."""

@@ -11,6 +11,7 @@ import pytest
 from ingestion.core.errors import (
     AccessRefused,
     BodyTruncated,
+    Misconfigured,
     NotServed,
     PortalFailing,
     PortalThrottled,
@@ -265,6 +266,25 @@ def open_source(folder, files):
     return DocumentSource(
         lambda _: folder, LIMITS, files, open_upload=spool.open_local, wait_for_slot=no_wait
     )
+
+
+async def test_preparing_opens_the_connection_that_the_first_request_uses(portal, portals):
+    portal.on("/cv.pdf", give(BODY))
+    item = make_item(portal.url("/cv.pdf"))
+    async with portals() as opened:
+        await opened.prepare(item.terms)
+        (connection,) = opened._connections.values()
+        assert not portal.seen
+        await opened.fetch(item)
+        assert list(opened._connections.values()) == [connection]
+
+
+async def test_preparing_leaves_the_error_of_a_misconfigured_portal_to_the_first_request(portals):
+    item = make_item("http://portal.example/cv.pdf", approved_origin="http://other.example:80")
+    async with portals() as opened:
+        await opened.prepare(item.terms)
+        with pytest.raises(Misconfigured):
+            await opened.fetch(item)
 
 
 async def test_a_document_is_fetched_by_the_client_for_the_scheme_of_its_portal(tmp_path, portal):
