@@ -158,7 +158,7 @@ def test_shell_commands_find_the_checksums_of_the_copy_and_its_entry_in_an_expor
     assert hashlib.sha256(CONTENT).hexdigest() in said
     assert digest(files["trail.ndjson"].decode().splitlines()[-1]) in said
     assert "COMPLETE: entries 1 to" in said
-    assert "Vouched for from elsewhere: entries up to" in said
+    assert "Confirmed by --known: entries up to" in said
     changed = files["trail.ndjson"].replace(b"site coordinator", b"Site coordinator")
     (copy / "trail.ndjson").write_bytes(changed)
     assert "COMPLETE:" not in in_the_shell(copy, package)
