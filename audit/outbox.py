@@ -229,7 +229,8 @@ def deliver_due(*kinds: str, is_requested: bool = False) -> DeliveryResult:
         waiting = waiting.filter(due_at__lte=now)
     result, unavailable = DeliveryResult(), set[str]()
     for pk, kind in list(waiting.order_by("pk").values_list("pk", "kind")):
-        if kind in unavailable or (claimed := _claim(pk)) is None:
+        claimed = None if kind in unavailable else _claim(pk, is_requested=is_requested)
+        if claimed is None:
             continue
         failure = deliver(claimed)
         if failure:
@@ -338,14 +339,20 @@ def _deliverable(kinds: Iterable[str]) -> list[str]:
     return [name for name in kinds if name in _kinds and _kinds[name].can_deliver()]
 
 
-def _claim(pk: int, *, by: str = "") -> Delivery | None:
-    """Claim a waiting message. Returns None if another process has it, or its turn has not come."""
+def _claim(pk: int, *, by: str = "", is_requested: bool = False) -> Delivery | None:
+    """Claim a waiting message that is due, or any waiting one if a person requested it.
+
+    Returns None if another process has it or has just failed to deliver it, or if its turn has not
+    come.
+    """
     now = timezone.now()
     earlier = OutboxMessage.objects.filter(
         kind=OuterRef("kind"), ordering_key=OuterRef("ordering_key"), pk__lt=OuterRef("pk")
     ).exclude(state=State.DEAD)
     is_next = Q(ordering_key="") | ~Exists(earlier)
     waiting = OutboxMessage.objects.filter(is_next, pk=pk, state=State.WAITING)
+    if not is_requested:
+        waiting = waiting.filter(due_at__lte=now)
     if connection.features.has_select_for_update_skip_locked:
         waiting = waiting.select_for_update(skip_locked=True)
     try:

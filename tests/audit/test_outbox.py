@@ -197,6 +197,24 @@ def test_a_failing_handler_backs_off_and_ends_as_a_dead_letter(db, letters):
     assert outbox.deliver_due("letter", is_requested=True).errors == []
 
 
+def test_a_message_that_another_process_has_just_failed_to_deliver_is_not_tried_again(db, letters):
+    """The other process runs while the first message is delivered, after both were listed."""
+    tried = []
+
+    def deliver(delivery):
+        tried.append(delivery.payload["text"])
+        if delivery.payload["text"] == "second":
+            raise DeliveryFailed("The letter box is closed.")
+        outbox.deliver_due("letter")
+
+    letters.deliver = deliver
+    post("first")
+    post("second")
+    outbox.deliver_due("letter")
+    assert tried == ["first", "second"]
+    assert OutboxMessage.objects.get().attempts == 1
+
+
 def test_a_fault_of_the_handler_is_a_failure_with_its_name_and_stops_no_other_message(db, letters):
     def break_down(delivery):
         if delivery.payload["text"] == "1":
