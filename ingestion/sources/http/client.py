@@ -13,7 +13,6 @@ import httpx2 as httpx
 
 from ingestion.core.errors import (
     BodyTruncated,
-    IngestionError,
     NotServed,
     PortalUnreachable,
     StorageUnavailable,
@@ -80,17 +79,22 @@ class HttpPortals:
         The first connection of a process takes a while: modules, certificates and secrets are read.
         A request has to follow its slot at once, so this is done before slots are reserved.
         """
-        with suppress(IngestionError):  # The first fetch raises it again.
-            await self._connection(terms)
+        # The first fetch raises any error again, and then it concerns one document alone.
+        with suppress(Exception):
+            async with asyncio.timeout(self._total_seconds(terms)):
+                await self._connection(terms)
 
     async def fetch(self, item: WorkItem) -> Fetched | NotModified:
         """Implement `core.ports.DocumentFetcher.fetch`."""
         if item.terms is None:
             raise NotServed("an upload has no portal")
-        seconds = min(item.terms.timeout_seconds, self._limits.fetch_seconds)
+        seconds = self._total_seconds(item.terms)
         with translate_errors(seconds):
             async with asyncio.timeout(seconds) as total_timeout:
                 return await self._request(item, item.terms, total_timeout)
+
+    def _total_seconds(self, terms: PortalTerms) -> float:
+        return min(terms.timeout_seconds, self._limits.fetch_seconds)
 
     async def _request(
         self,

@@ -21,6 +21,7 @@ from ingestion.core.errors import (
 )
 from ingestion.core.ports import WorkItem
 from ingestion.sources.document_source import DocumentSource
+from ingestion.sources.http.connections import PortalConnection
 from ingestion.sources.http.redirects import no_wait
 from ingestion.storage import spool
 from tests.ingestion.sources.http.conftest import LIMITS, make_item
@@ -285,6 +286,26 @@ async def test_preparing_leaves_the_error_of_a_misconfigured_portal_to_the_first
         await opened.prepare(item.terms)
         with pytest.raises(Misconfigured):
             await opened.fetch(item)
+
+
+async def test_preparing_raises_no_error_whatever_fails(portals, monkeypatch):
+    def fail(*_arguments):
+        raise ValueError("unexpected")
+
+    monkeypatch.setattr(PortalConnection, "open", fail)
+    async with portals() as opened:
+        await opened.prepare(make_item("http://portal.example/cv.pdf").terms)
+
+
+async def test_preparing_ends_at_the_total_timeout(portals, monkeypatch):
+    is_over = threading.Event()
+    monkeypatch.setattr(PortalConnection, "open", lambda *_arguments: is_over.wait(60))
+    async with portals() as opened:
+        try:
+            await opened.prepare(make_item("http://portal.example/", timeout_seconds=0.05).terms)
+        finally:
+            is_over.set()
+        assert not opened._connections
 
 
 async def test_a_document_is_fetched_by_the_client_for_the_scheme_of_its_portal(tmp_path, portal):
