@@ -123,9 +123,9 @@ def roles_are_as_installed(_since: int = 0) -> Iterator[str]:
             continue
         wanted = permissions & existing
         changes = [(groups[name] - wanted, "added"), (wanted - groups[name], "removed")]
-        said = [f"{', '.join(sorted(names))} was {verb}" for names, verb in changes if names]
-        if said:
-            yield f"The group {name} has other permissions than its role: {'; '.join(said)}."
+        differences = [f"{', '.join(sorted(names))} was {verb}" for names, verb in changes if names]
+        if differences:
+            yield f"The group {name} has other permissions than its role: {'; '.join(differences)}."
     for name in sorted(groups.keys() - ROLES.keys()):
         yield VerificationNotice(
             f"The permissions of the group {name} cannot be checked: it is not a role."

@@ -58,8 +58,8 @@ class PacketDates:
     ) -> Self:
         """Return dates around `today`. `expired` changes only dates of documents that expire."""
 
-        def before(least: int, most: int) -> date:
-            return today - timedelta(days=rng.randint(least, most))
+        def before(min_days: int, max_days: int) -> date:
+            return today - timedelta(days=rng.randint(min_days, max_days))
 
         # Documents that are valid for two years are two years older if they have to be expired.
         lapse = 2 if expired else 0

@@ -17,7 +17,7 @@ SCHEDULES: Mapping[str, tuple[str, int]] = {
     "purge wakeups": ("ingestion.tasks.purge_wakeups", 15),
     "count what sites lack": ("ingestion.tasks.summarise_sites", 5),
     "prune finished batches": ("ingestion.tasks.prune", 24 * 60),
-    "note what runs out": ("ingestion.tasks.note_expiries", 24 * 60),
+    "record expiries": ("ingestion.tasks.note_expiries", 24 * 60),
     "verify the ledger": ("ingestion.tasks.verify_ledger", 24 * 60),
     "verify the archive": ("ingestion.tasks.verify_archive", 24 * 60),
     "follow locks": ("ingestion.tasks.follow_locks", 24 * 60),

@@ -117,7 +117,7 @@ def _compare_columns(
         last = row.runs_out.isoformat() if row.runs_out else None
         expires = None if days is None else row.facts.get("expires")
         if (last, row.days_before) != (expires, days):
-            yield "the day on which it runs out is another"
+            yield "the day on which it expires is another"
 
 
 def _serialise(code: str, page: int, facts: Mapping[str, Any]) -> str:

@@ -22,8 +22,8 @@ def find_held() -> "QuerySet[Document]":
 def find_past_deadline(now: datetime) -> "QuerySet[Document]":
     """Return documents whose download has failed for longer than DOCUMENT_DEADLINE_SECONDS."""
     deadline = timedelta(seconds=settings.INGEST_LIMITS.retry.deadline_seconds)
-    late = Document.objects.unsettled().filter(failing_since__lt=now - deadline)
-    return late.select_related("site", "packet").order_by("failing_since", "pk")
+    overdue = Document.objects.unsettled().filter(failing_since__lt=now - deadline)
+    return overdue.select_related("site", "packet").order_by("failing_since", "pk")
 
 
 def find_expired_leases() -> "QuerySet[Chunk]":

@@ -69,7 +69,9 @@ def open_page(browser, live_server):
         page.on("pageerror", lambda error: bad.append(str(error)))
         page.on(
             "console",
-            lambda said: bad.append(said.text) if "Content Security Policy" in said.text else None,
+            lambda message: (
+                bad.append(message.text) if "Content Security Policy" in message.text else None
+            ),
         )
         page.on("request", lambda asked: None if is_ours(asked.url) else bad.append(asked.url))
         return page

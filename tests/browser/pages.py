@@ -313,7 +313,7 @@ NO_PAGES = {
     # They are answered by a file or a picture.
     "access_table", "certified_copy", "page_image", "receipt", "required_csv",
     "trail_export_file",
-    # They are for scripts and for whoever watches over us.
+    # They are for scripts and for monitoring.
     "admin:autocomplete", "admin:jsi18n", "healthz", "readyz", "metrics",
 }  # fmt: skip
 NO_SECTIONS = ("api:", "api_upload")  # for programs

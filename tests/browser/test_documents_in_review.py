@@ -86,8 +86,8 @@ def test_a_site_corrects_the_type_and_the_same_file_is_filed(signed_in, mara, do
     work()
     page.reload()
     expect(page.locator(".sl-chip").first).to_have_text("Filed")
-    said = "Type or person corrected: Delegation log. It was sent as IRB approval"
-    expect(page.get_by_text(said)).to_be_visible()
+    sentence = "Type or person corrected: Delegation log. It was sent as IRB approval"
+    expect(page.get_by_text(sentence)).to_be_visible()
     shoot_both(page, "filed_after_correction")
     assert Document.objects.get().doc_id == "delegation-log"
 

@@ -69,8 +69,8 @@ def test_the_chain_is_verified_while_the_page_is_open(signed_in, rafael, packet,
     page.get_by_role("button", name="Verify now").click()
     expect(page.get_by_role("status").filter(has_text="Waiting for a worker")).to_be_visible()
     work()
-    said = "The audit trail is consistent, but no independent anchor confirms it."
-    expect(page.get_by_text(said)).to_be_visible()
+    sentence = "The audit trail is consistent, but no independent anchor confirms it."
+    expect(page.get_by_text(sentence)).to_be_visible()
 
 
 def test_a_review_of_the_trail_is_signed(sign_in, rafael, packet):

@@ -126,15 +126,15 @@ def test_a_reopened_page_shows_the_saved_files(page, files):
     page.locator(".sl-row input:visible").fill("Jo Brandt")
     with page.expect_response("**/packets/new/files/*/"):
         page.locator("h1").click()
-    again = page.context.new_page()
+    reopened = page.context.new_page()
     page.close()
-    again.goto("/packets/new/")
-    received(again, 2)
-    assert kinds(again) == ["irb-approval", "gcp-certificate"]
-    expect(again.get_by_label("Name of the person in scan_02.pdf")).to_have_value("Jo Brandt")
-    again.get_by_role("button", name="Remove scan_02.pdf").click()
-    again.get_by_role("button", name="Send packet (1)").click()
-    again.wait_for_url("**/packets/PKT-*/")
+    reopened.goto("/packets/new/")
+    received(reopened, 2)
+    assert kinds(reopened) == ["irb-approval", "gcp-certificate"]
+    expect(reopened.get_by_label("Name of the person in scan_02.pdf")).to_have_value("Jo Brandt")
+    reopened.get_by_role("button", name="Remove scan_02.pdf").click()
+    reopened.get_by_role("button", name="Send packet (1)").click()
+    reopened.wait_for_url("**/packets/PKT-*/")
     assert Document.objects.get().document_type == "irb-approval"
     assert not DraftFile.objects.exists()
 
@@ -153,8 +153,8 @@ def test_overruling_a_detected_type_needs_one_confirmation_which_is_recorded(pag
     page.wait_for_url("**/packets/PKT-*/")
     entries = timeline(Document.objects.get().subject)
     assert [entry.event for entry in entries] == ["document.received", "document.guess_overruled"]
-    said = {"looks_like": "irb-approval", "sent_as": "delegation-log"}
-    assert said.items() <= entries[1].detail.items()
+    detail = {"looks_like": "irb-approval", "sent_as": "delegation-log"}
+    assert detail.items() <= entries[1].detail.items()
 
 
 def test_the_same_file_twice_is_one_row(page, files, tmp_path):

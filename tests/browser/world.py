@@ -80,8 +80,8 @@ def people() -> dict[str, User]:
     today = datetime.now(UTC).date()
     for name, group in STAFF.items():
         days = {"access_from": today, "access_until": today + timedelta(days=5)}
-        shown = {"printed_name": name.title(), "is_staff": True}
-        found[name] = make_user(name, **shown, **(days if group == "Auditors" else {}))
+        columns = {"printed_name": name.title(), "is_staff": True}
+        found[name] = make_user(name, **columns, **(days if group == "Auditors" else {}))
         found[name].groups.set(Group.objects.filter(name=group))
     device = TOTPDevice.objects.create(user=found["lena"], confirmed=True)
     assert device.pk
@@ -148,7 +148,7 @@ class World:
             state="IN_REVIEW",
             person="Jo Brandt",
         )
-        Document.objects.filter(pk=another.pk).update(url="", spooled="it")  # somebody declared it
+        Document.objects.filter(pk=another.pk).update(url="", spooled="it")  # a person declared it
         self.names["another_person"] = another.pk
         Document.objects.filter(pk=filed.pk).update(doc_id="irb-approval")
 
@@ -178,8 +178,8 @@ class World:
         Chunk.objects.filter(pk=chunk.pk).update(
             lease_expires_at=timezone.now() - timedelta(hours=2)
         )
-        late = make_batch(self.site)
-        late.documents.update(failing_since=timezone.now() - timedelta(days=3))
+        overdue = make_batch(self.site)
+        overdue.documents.update(failing_since=timezone.now() - timedelta(days=3))
         now = timezone.now()
         for success, result in ((True, ""), (False, "OSError: no room")):
             times = {"started": now, "stopped": now, "success": success, "result": result}

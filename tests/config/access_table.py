@@ -101,7 +101,7 @@ PAGES = {
     "retry": _post({OWN}, 404),
     "ask": _form({OWN}, 404),
     "certified_copies": AccessRule(SEE_SITE, SEE_SITE - {AUDITOR}, 404),
-    "certified_copy": _page({OWN}, 404),  # whoever signed for it
+    "certified_copy": _page({OWN}, 404),  # only for the person who signed for it
     "required_of": _page(SEE_SITE, 404),
     "trail": _page(TRAIL),
     "trail_document": _page(TRAIL),
@@ -158,7 +158,7 @@ API_ACCESS = {
     "api_uploads": {"POST": {SUBMIT}},
     "api_upload": {"GET": {SUBMIT}, "HEAD": {SUBMIT}, "DELETE": {SUBMIT}},
     "api:list_batches": {"GET": {READ}},
-    # Cancelled by who submitted it, with SUBMIT; this one is somebody else's.
+    # A submitter can cancel their own batch with SUBMIT. Another account submitted this one.
     "api:one_batch": {"GET": {READ}, "DELETE": {OPERATE}},
     "api:cancel_batch": {"GET": {READ}, "DELETE": {OPERATE}},  # the same address
     "api:batch_manifest": {"GET": {READ}},

@@ -48,7 +48,7 @@ class Installation:
     known: dict[str, object]  # for `addresses.path_to`
     people: dict[str, object]  # by the names of `access_table`; None for nobody
     queries: dict[str, str]  # what an address needs behind its path
-    signs: tuple[str, ...]  # what tells of the site, the document or whoever sent it
+    signs: tuple[str, ...]  # text that identifies the site, the document or its sender
     tokens: dict[str, str]  # secrets of programs: of the site, of another one, of operations
 
     def client(self, who: str) -> Client:

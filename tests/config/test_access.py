@@ -59,7 +59,7 @@ def test_nobody_can_open_an_address_without_permission(installation, who, method
                 answer = client.generic(method, path)
                 if not _is_refused(answer, who, method, name):
                     wrong.append(f"{answer.status_code} {method} {path} ({name})")
-                wrong += _told(answer, who, installation, f"{method} {path}")
+                wrong += _find_disclosures(answer, who, installation, f"{method} {path}")
     assert not wrong, "\n".join(wrong)
 
 
@@ -73,7 +73,7 @@ def test_everybody_can_open_the_addresses_of_their_role(installation, who):
                 answer = client.generic(method, path)
                 if not _is_let_in(answer, name):
                     wrong.append(f"{answer.status_code} {method} {path} ({name})")
-                wrong += _told(answer, who, installation, f"{method} {path}")
+                wrong += _find_disclosures(answer, who, installation, f"{method} {path}")
                 if name.endswith("logout"):
                     client = installation.client(who)
     assert not wrong, "\n".join(wrong)
@@ -121,7 +121,7 @@ def _is_let_in(answer, name):
     return answer.status_code < 500 and answer.status_code not in {401, 403, 404, 405}
 
 
-def _told(answer, who, installation, asked):
+def _find_disclosures(answer, who, installation, asked):
     """Return what a response discloses about the site to a person without access."""
     text = body(answer).replace(asked.split()[1], "")
     if who in access_table.SEE_NOTHING:
@@ -130,5 +130,5 @@ def _told(answer, who, installation, asked):
 
 def body(answer):
     """Read the response to its end, which closes its file."""
-    said = b"".join(answer) if answer.streaming else answer.content
-    return said.decode(errors="replace")
+    content = b"".join(answer) if answer.streaming else answer.content
+    return content.decode(errors="replace")

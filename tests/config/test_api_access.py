@@ -29,7 +29,7 @@ def _ask(secret, method, path):
     return Client(raise_request_exception=False).generic(method, path, headers=headers)
 
 
-def _told(installation, answer, path):
+def _find_disclosures(installation, answer, path):
     text = body(answer).replace(path, "")
     return [sign for sign in installation.signs if sign in text]
 
@@ -40,7 +40,7 @@ def test_sessions_cannot_open_the_api(installation, who):
     for method, path, opened_by in _asked(installation):
         answer = client.generic(method, path)
         assert answer.status_code == (401 if opened_by else 405), f"{method} {path}"
-        assert not _told(installation, answer, path)
+        assert not _find_disclosures(installation, answer, path)
 
 
 def test_unknown_tokens_are_refused(installation, settings):
@@ -70,7 +70,7 @@ def test_objects_of_another_site_are_not_found(installation):
         if not is_list and opened_by - {access_table.OPERATE}:
             assert answer.status_code == 404, f"{method} {path}"
         assert answer.status_code < 500
-        assert not _told(installation, answer, path), f"{method} {path}"
+        assert not _find_disclosures(installation, answer, path), f"{method} {path}"
 
 
 def test_a_token_of_a_person_who_lost_the_role_is_refused(installation):

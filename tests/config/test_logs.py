@@ -69,7 +69,7 @@ def test_a_refused_page_is_logged_once_in_debug_mode(tmp_path):
         "    refused = HttpResponse(status=403)\n"
         "    log_response('refused', response=refused, request=HttpRequest(), exception=error)\n"
     )
-    said = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code],
         cwd=Path(__file__).parents[2],
         env=os.environ
@@ -82,8 +82,8 @@ def test_a_refused_page_is_logged_once_in_debug_mode(tmp_path):
         capture_output=True,
         text=True,
     )
-    assert said.stderr.count("refused") == 1
-    assert "Traceback" not in said.stderr
+    assert completed.stderr.count("refused") == 1
+    assert "Traceback" not in completed.stderr
 
 
 def test_every_handler_removes_the_traceback_of_refusals(settings):

@@ -62,15 +62,15 @@ def sender_of(document):
 def test_the_deployment_checks_report_only_the_missing_independent_anchor(db, settings, tmp_path):
     settings.AUDIT_KEY_FILE, settings.ANCHOR_DIR = tmp_path / "keys/audit.pem", tmp_path / "anchors"
     call_command("audit_keys", "create", stdout=io.StringIO())
-    said = production.run(tmp_path, "manage.py", "check", "--deploy")
-    assert said.returncode == 0, said.stderr
-    assert production.warnings(said) == ["audit.W011"]
+    completed = production.run(tmp_path, "manage.py", "check", "--deploy")
+    assert completed.returncode == 0, completed.stderr
+    assert production.warnings(completed) == ["audit.W011"]
 
 
 def test_a_deployment_without_a_secret_key_is_refused(settings, tmp_path):
-    said = production.run(tmp_path, "manage.py", "check", "--deploy", SECRET_KEY="")
-    assert said.returncode == 1
-    assert "config.E001" in said.stderr
+    completed = production.run(tmp_path, "manage.py", "check", "--deploy", SECRET_KEY="")
+    assert completed.returncode == 1
+    assert "config.E001" in completed.stderr
 
 
 def assert_guarded(answer):

@@ -22,8 +22,8 @@ MAY_READ = {
 
 
 def test_every_setting_is_documented_with_its_default():
-    said = subprocess.run([PROGRAM, "--check"], check=False, capture_output=True, text=True)
-    assert said.returncode == 0, said.stderr
+    completed = subprocess.run([PROGRAM, "--check"], check=False, capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stderr
 
 
 def test_no_other_module_reads_the_environment():

@@ -114,7 +114,7 @@ def leave_alerts(old):
             ),
         ):
             assert alerts.deliver_due() == []
-        assert [told["id"] for told in received.told] == [failed.pk]
+        assert [message["id"] for message in received.messages] == [failed.pk]
         assert [letter.to for letter in mail.outbox] == [["ops@example.org"]]
         rows = AlarmMessage.objects.values_list("pk", "sent_at")
         assert {pk: sent_at is None for pk, sent_at in rows} == {

@@ -17,12 +17,12 @@ class Received:
     headers: list[Any] = field(default_factory=list)
 
     @property
-    def told(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[dict[str, Any]]:
         return [json.loads(body) for body in self.bodies]
 
     @property
     def events(self) -> list[tuple[str, str]]:
-        return [(each["alarm"], each["event"]) for each in self.told]
+        return [(each["alarm"], each["event"]) for each in self.messages]
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def webhook():
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *said):
+        def log_message(self, *arguments):
             pass
 
     with _served(ThreadingHTTPServer(("127.0.0.1", 0), Handler), received):

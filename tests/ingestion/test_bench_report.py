@@ -42,9 +42,9 @@ def test_a_ratio_is_the_middle_of_the_rounds_own_ratios():
     assert "2.00 (1.00 to 3.00)" in str(row)
 
 
-@pytest.mark.parametrize(("least", "most", "met"), [(2.5, None, False), (None, 2.5, True)])
-def test_what_is_expected_is_expected_of_the_ratio(least, most, met):
-    row = beside("speed", "a/s", [100.0], "theirs", [50.0], least=least, most=most)
+@pytest.mark.parametrize(("minimum", "maximum", "met"), [(2.5, None, False), (None, 2.5, True)])
+def test_what_is_expected_is_expected_of_the_ratio(minimum, maximum, met):
+    row = beside("speed", "a/s", [100.0], "theirs", [50.0], least=minimum, most=maximum)
     assert row.met is met
     assert ("**2.00**" in str(row)) is not met
 
@@ -59,8 +59,8 @@ def test_without_rounds_it_is_expected_of_ours():
 def test_it_is_expected_of_ours_where_that_is_said_though_there_are_rounds():
     row = beside("waited", "s", [0.1, 0.3, 0.2], "theirs", [1.0, 1.0, 0.0], most=0.1, of_ours=True)
     assert row.met is False
-    said = "| **0.2 s** | 1 s (theirs) | 0.20 (0.10 to 0.30) | 3 | at most 0.1: **missed** |"
-    assert said in str(row)
+    line = "| **0.2 s** | 1 s (theirs) | 0.20 (0.10 to 0.30) | 3 | at most 0.1: **missed** |"
+    assert line in str(row)
 
 
 def test_a_figure_without_a_baseline_is_refused():
@@ -105,9 +105,9 @@ def test_a_machine_that_slows_down_does_not_pass_for_growth():
 def test_what_was_found_outlives_the_process(tmp_path):
     kept = found(beside("speed", "a/s", [2.0], "theirs", [1.0], least=1), not_measured("b", "why"))
     kept.write(tmp_path / "ledger.json")
-    again = Found.read(tmp_path / "ledger.json")
-    assert str(again) == str(kept)
-    assert again.rows[0].met is True
+    restored = Found.read(tmp_path / "ledger.json")
+    assert str(restored) == str(kept)
+    assert restored.rows[0].met is True
 
 
 def test_the_page_names_what_was_not_measured_and_shows_its_charts(tmp_path):

@@ -125,11 +125,11 @@ def test_a_refused_deletion_is_explained_and_recorded(client, administrator, row
         assert [(each.actor, each.detail["reason"]) for each in tried] == [
             (administrator.actor_name, WHY)
         ] * number
-    said = answer.content.decode()
-    assert "The audit trail records your attempt" in said
+    page = answer.content.decode()
+    assert "The audit trail records your attempt" in page
     assert type(row).objects.filter(pk=row.pk).exists()
     if kind in {"document", "packet", "site", "study"}:
-        assert UNTIL in said
+        assert UNTIL in page
         assert UNTIL in tried[0].detail["kept_because"]
 
 
@@ -151,11 +151,11 @@ def test_a_legal_hold_is_named_as_the_reason(client, administrator, rows, kind):
         study=rows["study"], reason="A court asked for it.", set_by=administrator
     )
     answer = client.post(f"{page_of(rows[kind])}delete/", {"post": "yes"})
-    said = unescape(answer.content.decode())
+    page = unescape(answer.content.decode())
     assert (
-        "The retention period ended on 1 Jan 1991, 1 year after the end of study SLX-301." in said
+        "The retention period ended on 1 Jan 1991, 1 year after the end of study SLX-301." in page
     )
-    assert "overrides this date: A court asked for it." in said
+    assert "overrides this date: A court asked for it." in page
 
 
 @pytest.mark.parametrize("kind", ["site", "study"])
@@ -163,8 +163,8 @@ def test_a_refused_deletion_in_a_list_is_recorded(client, administrator, rows, k
     row = rows[kind]
     address = page_of(row).removesuffix(f"{row.pk}/")
     sent = {"action": "delete_selected", "_selected_action": [row.pk], "reason_for_change": WHY}
-    said = client.post(address, sent, follow=True).content.decode()
-    assert "Nothing was deleted. The audit trail records your attempt." in said
+    page = client.post(address, sent, follow=True).content.decode()
+    assert "Nothing was deleted. The audit trail records your attempt." in page
     (tried,) = queries.find_entries(
         EntrySearch(subjects=[f"{kind}:{row.pk}"], event=f"{kind}.deletion_refused")
     )

@@ -251,16 +251,16 @@ def test_that_mail_does_not_get_out_is_an_alarm_until_it_does(site, mara, jo, se
     server.is_busy = True
     with pytest.raises(ChannelUnavailable):
         notifications.send_due()
-    (said,) = rings()
-    assert "Mara Lindqvist, jo" in said
+    (text,) = rings()
+    assert "Mara Lindqvist, jo" in text
     server.is_busy = False
     server.refused.add("mara@site.org")
     later()
     notifications.send_due()
-    (said,) = rings()
-    assert "cannot be sent: Mara Lindqvist. SMTPRecipientsRefused" in said
-    assert "@" not in said, "alarms go out to webhooks, and the server quotes the address"
-    assert "no such mailbox" in said
+    (text,) = rings()
+    assert "cannot be sent: Mara Lindqvist. SMTPRecipientsRefused" in text
+    assert "@" not in text, "alarms go out to webhooks, and the server quotes the address"
+    assert "no such mailbox" in text
     server.refused.clear()
     later()
     notifications.send_due()
@@ -270,8 +270,8 @@ def test_that_mail_does_not_get_out_is_an_alarm_until_it_does(site, mara, jo, se
 def test_an_address_that_was_cut_off_is_told_to_nobody_either(site, mara):
     quoted = "SMTPDataError: (550, b'5.1.1 <mara@site.org>: unknown, nor mara@si"
     Mailbox.objects.create(user=mara, error=quoted)
-    (said,) = rings()
-    assert said.endswith("(550, b'5.1.1 <(address removed)>: unknown, nor (address removed)")
+    (text,) = rings()
+    assert text.endswith("(550, b'5.1.1 <(address removed)>: unknown, nor (address removed)")
 
 
 def test_an_address_that_is_refused_keeps_nobody_else_waiting(site, mara, jo, server):

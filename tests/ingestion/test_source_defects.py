@@ -117,10 +117,10 @@ async def source_wait_before_the_next_request():
 async def our_wait_before_the_next_request():
     error = PortalThrottled()
     error.retry_after = 60
-    again = retry.decide_after_failure(
+    decision = retry.decide_after_failure(
         error, make_item(1), RetryRules(), is_portal_down=False, now=0.0
     )
-    return again.wait_seconds
+    return decision.wait_seconds
 
 
 @for_both_designs(source_wait_before_the_next_request, our_wait_before_the_next_request)
@@ -289,10 +289,10 @@ def test_a_response_body_is_never_in_memory_as_a_whole(way, tmp_path, settings):
         tracemalloc.start()
         try:
             way(f"http://127.0.0.1:{port}")
-            most = tracemalloc.get_traced_memory()[1]
+            peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-    assert most < LARGE / 2
+    assert peak < LARGE / 2
 
 
 # More tokens than the bucket holds
@@ -431,7 +431,7 @@ def test_a_worker_does_not_complete_a_cancelled_job(way):
     assert way() == "cancelled"
 
 
-# Source 1: whoever asks says who asks
+# Source 1: the server believes what a caller states about their identity
 
 
 def source_stranger_cancels():
@@ -513,13 +513,13 @@ def test_a_queued_job_is_stored_as_queued(way):
 # Source 2: more chunks than the limit
 
 
-def source_dispatched(documents, size, most):
+def source_dispatched(documents, size, max_chunks):
     """Return the numbers of registered documents and of documents in a chunk."""
-    chunks = [range(at, min(at + size, documents)) for at in range(0, documents, size)][:most]
+    chunks = [range(at, min(at + size, documents)) for at in range(0, documents, size)][:max_chunks]
     return documents, sum(len(chunk) for chunk in chunks)
 
 
-def ours_dispatched(documents, size, most):
+def ours_dispatched(documents, size, max_chunks):
     with contextlib.suppress(manifest.SubmissionRefused):
         make_batch(documents=documents)
     return Document.objects.count(), Document.objects.filter(chunk__isnull=False).count()
@@ -567,9 +567,9 @@ async def our_wait_cancels():
     def wait():
         batch = make_batch()
         progress.wait_until_final(batch, 0.01)
-        gone = Chunk.objects.waiting().count() == 0
+        has_no_waiting_chunk = Chunk.objects.waiting().count() == 0
         connections.close_all()
-        return gone
+        return has_no_waiting_chunk
 
     return await asyncio.to_thread(wait)
 

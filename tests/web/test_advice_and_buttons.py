@@ -69,10 +69,10 @@ def offered(client, address):
 @pytest.mark.parametrize(("code", "names"), list(wordings()))
 def test_each_advice_has_its_button_in_each_state_that_shows_it(signed_in, site, mara, code, names):
     facts = dict.fromkeys(names, "X")
-    said = sentences(code, facts, type_name="IRB approval").do
-    needs = asked_for(said)
-    assert "wait for QA" not in said, "the page says so where it is so"
-    assert needs or PASSIVE.search(said), f"what is one to do: {said}"
+    advice = sentences(code, facts, type_name="IRB approval").do
+    needs = asked_for(advice)
+    assert "wait for QA" not in advice, "the page says so where it is so"
+    assert needs or PASSIVE.search(advice), f"what is one to do: {advice}"
     if names & OF_TWO or code == "PACKET_INCOMPLETE":
         assert all(UPLOADS is each for each in needs), "a gap is answered by an upload"
         return
@@ -86,9 +86,9 @@ def test_each_advice_has_its_button_in_each_state_that_shows_it(signed_in, site,
         document = packet.documents.get()
         for address in (f"/documents/{document.pk}/", f"/packets/{packet.reference}/"):
             buttons, page = offered(signed_in, address)
-            assert escaped(said) in page, (state, said)
+            assert escaped(advice) in page, (state, advice)
             for need in needs:
-                assert need & buttons, f"{state}: {said} No button on {address} answers it."
+                assert need & buttons, f"{state}: {advice} No button on {address} answers it."
 
 
 def escaped(text):

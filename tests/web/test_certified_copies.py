@@ -112,8 +112,8 @@ def test_the_ledger_records_name_time_meaning_reason_and_checksum_of_the_signatu
 @pytest.mark.requirement("R25")
 def test_the_certificate_states_what_was_certified_by_whom_and_why(files, document):
     (entry,) = certified(document)
-    shown = printed(files)
-    for said in (
+    certificate = printed(files)
+    for part in (
         "MaraLindqvist",
         "Icertifythatthisisanexactcopyoftheoriginal.",
         "".join(WHY.split()),
@@ -124,10 +124,10 @@ def test_the_certificate_states_what_was_certified_by_whom_and_why(files, docume
         f"no.{entry.seq}",
         entry.hash,
     ):
-        assert said in shown
-    assert shown.count(document.sha256) == 3, "as filed, in the archive, and read back"
+        assert part in certificate
+    assert certificate.count(document.sha256) == 3, "as filed, in the archive, and read back"
     for name in ("trail.ndjson", "document.json"):
-        assert hashlib.sha256(files[name]).hexdigest() in shown
+        assert hashlib.sha256(files[name]).hexdigest() in certificate
 
 
 @pytest.mark.requirement("R12")
@@ -139,8 +139,8 @@ def test_the_certificate_states_whether_the_document_changed_since_its_arrival(
     assert later.sha256 != document.sha256
     came = queries.timeline(later.subject)[0].seq
     signed_in.post(page_of(document), given())
-    again = printed(opened(fetched(signed_in, document)))
-    assert f"SincefirstreceivedCHANGEDbyentry{came}Original" in again
+    certificate = printed(opened(fetched(signed_in, document)))
+    assert f"SincefirstreceivedCHANGEDbyentry{came}Original" in certificate
 
 
 def test_shell_commands_find_the_checksums_of_the_copy_and_its_entry_in_an_export(
@@ -154,11 +154,11 @@ def test_shell_commands_find_the_checksums_of_the_copy_and_its_entry_in_an_expor
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_bytes(content)
     shutil.copy(package / "verify_trail.py", copy)
-    said = in_the_shell(copy, package)
-    assert hashlib.sha256(CONTENT).hexdigest() in said
-    assert digest(files["trail.ndjson"].decode().splitlines()[-1]) in said
-    assert "COMPLETE: entries 1 to" in said
-    assert "Confirmed by --known: entries up to" in said
+    output = in_the_shell(copy, package)
+    assert hashlib.sha256(CONTENT).hexdigest() in output
+    assert digest(files["trail.ndjson"].decode().splitlines()[-1]) in output
+    assert "COMPLETE: entries 1 to" in output
+    assert "Confirmed by --known: entries up to" in output
     changed = files["trail.ndjson"].replace(b"site coordinator", b"Site coordinator")
     (copy / "trail.ndjson").write_bytes(changed)
     assert "COMPLETE:" not in in_the_shell(copy, package)
@@ -191,7 +191,7 @@ def test_the_same_signature_produces_the_same_bytes_after_names_have_changed(
 ):
     signed_in.post(page_of(document), given())
     first = fetched(signed_in, document)
-    site.name = "Somebody Else's Hospital"
+    site.name = "Another Person's Hospital"
     site.save()
     assert fetched(signed_in, document) == first
     at = certified(document)[0].occurred_at
@@ -225,7 +225,7 @@ def test_the_page_lists_only_the_copies_that_the_person_signed(client, document,
 
 @pytest.mark.requirement("R24")
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"password": "wrong horse"}, "The user name or password is incorrect"),
         ({"username": "ines"}, "The user name or password is incorrect"),
@@ -234,12 +234,12 @@ def test_the_page_lists_only_the_copies_that_the_person_signed(client, document,
     ],
     ids=["password", "name", "nothing", "little"],
 )
-def test_a_copy_needs_a_reason_and_the_persons_own_signature(signed_in, document, wrong, said):
+def test_a_copy_needs_a_reason_and_the_persons_own_signature(signed_in, document, wrong, message):
     before = len(queries.timeline(document.subject))
     answer = signed_in.post(page_of(document), given(**wrong))
     page = answer.content.decode()
     assert answer.status_code == 400
-    assert said in page
+    assert message in page
     assert wrong.get("reason", WHY) in page
     assert "correct horse" not in page
     assert len(queries.timeline(document.subject)) == before
@@ -256,11 +256,11 @@ def test_a_document_that_is_not_on_file_has_no_certified_copy(signed_in, site, m
 
 
 def test_the_page_of_a_duplicate_links_to_the_filed_document(signed_in, document, site, mara):
-    again = make_packet(site, mara, FILED, content=CONTENT).documents.get()
-    assert again.state == "DEDUPED"
-    page = signed_in.get(page_of(again)).content.decode()
+    duplicate = make_packet(site, mara, FILED, content=CONTENT).documents.get()
+    assert duplicate.state == "DEDUPED"
+    page = signed_in.get(page_of(duplicate)).content.decode()
     assert f'href="{page_of(document)}"' in page
-    assert signed_in.post(page_of(again), given()).status_code == 409
+    assert signed_in.post(page_of(duplicate), given()).status_code == 409
 
 
 def test_bytes_that_differ_from_the_filed_ones_are_not_certified_and_this_is_recorded(

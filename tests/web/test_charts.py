@@ -14,10 +14,11 @@ def columns(*pairs):
 
 
 @pytest.mark.parametrize(
-    ("most", "end"), [(0, 1), (1, 1), (3, 5), (10, 10), (11, 20), (23, 25), (99, 100), (101, 200)]
+    ("largest", "end"),
+    [(0, 1), (1, 1), (3, 5), (10, 10), (11, 20), (23, 25), (99, 100), (101, 200)],
 )
-def test_an_axis_ends_at_a_round_number(most, end):
-    assert charts.round_up_axis(most) == end
+def test_an_axis_ends_at_a_round_number(largest, end):
+    assert charts.round_up_axis(largest) == end
 
 
 def test_rectangles_of_a_column_are_stacked_with_a_gap():

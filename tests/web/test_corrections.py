@@ -38,7 +38,7 @@ def sent(client, document, file=None, kind="irb-approval", **fields):
     return Document.objects.latest("pk")
 
 
-def shown(client, document):
+def document_page(client, document):
     return client.get(f"/documents/{document.pk}/").content.decode()
 
 
@@ -53,8 +53,8 @@ def test_the_form_of_a_correction_has_site_type_and_person_filled_in(signed_in, 
 def test_document_and_correction_link_to_each_other(signed_in, rejected):
     new = sent(signed_in, rejected)
     assert (new.corrects, new.doc_id, new.state) == (rejected, rejected.doc_id, "RECEIVED")
-    assert f'Replaces <a id="corrected-by-{new.pk}"' in shown(signed_in, new)
-    old = shown(signed_in, rejected)
+    assert f'Replaces <a id="corrected-by-{new.pk}"' in document_page(signed_in, new)
+    old = document_page(signed_in, rejected)
     assert f'Corrected by <a id="correction-of-{rejected.pk}"' in old
     assert "Upload a corrected file" not in old
     assert "Request a review" not in old
@@ -74,9 +74,9 @@ def test_a_document_is_corrected_once(signed_in, rejected):
     page = signed_in.get(f"/documents/{rejected.pk}/correct/")
     assert page.status_code == 409
     assert f'href="/documents/{new.pk}/"' in page.content.decode()
-    again = correct(signed_in, rejected, **{"file-0": pdf("b.pdf"), "type-0": "irb-approval"})
-    assert again.status_code == 422
-    assert "A corrected file was already sent." in again.content.decode()
+    second = correct(signed_in, rejected, **{"file-0": pdf("b.pdf"), "type-0": "irb-approval"})
+    assert second.status_code == 422
+    assert "A corrected file was already sent." in second.content.decode()
     assert Document.objects.count() == 2
     assert DraftFile.objects.get().filename == "b.pdf"  # it is not lost
 
@@ -133,7 +133,7 @@ def test_staff_cannot_correct_documents(client, ines, rejected):
     client.force_login(ines)
     for way in ("correct", "ask"):
         assert client.get(f"/documents/{rejected.pk}/{way}/").status_code == 404
-    assert "Upload a corrected file" not in shown(client, rejected)
+    assert "Upload a corrected file" not in document_page(client, rejected)
 
 
 def test_a_review_request_shows_the_exact_text_to_qa(signed_in, mara, rejected):
@@ -144,7 +144,7 @@ def test_a_review_request_shows_the_exact_text_to_qa(signed_in, mara, rejected):
     assert rejected.state == "IN_REVIEW"
     request = rejected.review_requests.get()
     assert (request.words, request.asked_by) == (words, mara)
-    assert words in shown(signed_in, rejected)
+    assert words in document_page(signed_in, rejected)
 
 
 def test_a_review_request_without_text_is_refused(signed_in, rejected):
@@ -183,7 +183,7 @@ def not_given(site):
 
 
 def test_a_failed_download_can_be_retried(signed_in, mara, not_given):
-    page = shown(signed_in, not_given)
+    page = document_page(signed_in, not_given)
     assert "Retry download" in page
     assert "Upload the file here" in page
     signed_in.post(f"/documents/{not_given.pk}/retry/")

@@ -25,7 +25,7 @@ def document_of(packet):
     return packet.documents.order_by("pk").last()
 
 
-def shown(client, document):
+def document_page(client, document):
     return client.get(f"/documents/{document.pk}/").content.decode()
 
 
@@ -39,12 +39,12 @@ def test_the_site_sees_the_retention_but_not_the_reason_of_a_legal_hold(
 ):
     LegalHold.objects.create(study=site.study, reason="An unannounced inspection.", set_by=ines)
     document = document_of(make_packet(site, mara, FILED))
-    text = shown(signed_in, document)
+    text = document_page(signed_in, document)
     assert "Retained for 25 years after the end of study SLX-301" in text
     assert "hold" not in text
     assert "inspection" not in text
     client.force_login(ines)
-    assert "An unannounced inspection." in shown(client, document)
+    assert "An unannounced inspection." in document_page(client, document)
 
 
 def test_values_are_shown_and_scanned_values_are_marked(signed_in, site, mara):
@@ -54,7 +54,7 @@ def test_values_are_shown_and_scanned_values_are_marked(signed_in, site, mara):
         value("expiry_date", "2027-03-11"),
     )
     packet = make_packet(site, mara, dataclasses.replace(FILED, fields=fields))
-    text = shown(signed_in, document_of(packet))
+    text = document_page(signed_in, document_of(packet))
     read = text[text.index("Data read from this document") :]
     assert "<dt>Approval date</dt><dd>2026-03-12" in read
     assert "page 2, read from the scan, confidence 87%" in read
@@ -64,7 +64,7 @@ def test_values_are_shown_and_scanned_values_are_marked(signed_in, site, mara):
 
 def test_an_unread_document_shows_no_values(signed_in, site, mara):
     packet = make_packet(site, mara, None)
-    assert "What we read" not in shown(signed_in, document_of(packet))
+    assert "What we read" not in document_page(signed_in, document_of(packet))
 
 
 BYTES = b"%PDF-1.7 the bytes"
@@ -79,7 +79,7 @@ def in_archive(document, tmp_path):
 
 
 def test_the_timeline_comes_from_the_ledger(signed_in, site, mara):
-    text = shown(signed_in, document_of(make_packet(site, mara, REJECTED)))
+    text = document_page(signed_in, document_of(make_packet(site, mara, REJECTED)))
     steps = ["<strong>Received", "Mara Lindqvist", "Checking started", "Rejected: not signed"]
     places = [text.index(step, text.index("History")) for step in steps]
     assert places == sorted(places)
@@ -90,7 +90,7 @@ def test_coordinators_see_no_names_of_worker_hosts(signed_in, site, mara):
     document = document_of(make_packet(site, mara, FILED))
     with ledger():
         record("document.seen", subject=document.subject, n=3, by=Actor("system:look"))
-    text = shown(signed_in, document)
+    text = document_page(signed_in, document)
     assert ", by SiteLedger</span>" in text
     assert ", system:look</span>" in text
     assert add_process("system:worker").partition("@")[2] not in text
@@ -100,7 +100,7 @@ def test_the_timeline_shows_events_without_a_change_of_state(signed_in, site, ma
     document = document_of(make_packet(site, mara, FILED))
     with ledger():
         record("document.viewed", subject=document.subject, n=3, by=Actor("user:0", "auditor"))
-    text = shown(signed_in, document)
+    text = document_page(signed_in, document)
     assert "<strong>Viewed</strong>" in text
     assert ", auditor</span>" in text
 
@@ -111,13 +111,13 @@ def test_a_document_of_a_crashed_worker_is_back_in_the_queue(signed_in, site, ma
     steps.start_checking(packet.documents.get().pk, lease, sha256="0" * 64, size=9)
     with ledger():
         transitions.requeue_interrupted_documents(packet.batch.chunks.get())
-    assert "Back in the queue" in shown(signed_in, document_of(packet))
+    assert "Back in the queue" in document_page(signed_in, document_of(packet))
 
 
 def test_the_page_shows_the_checksum_and_the_versions(signed_in, site, mara):
     make_packet(site, mara, REJECTED)
     document = document_of(make_packet(site, mara, FILED))
-    text = shown(signed_in, document)
+    text = document_page(signed_in, document)
     assert document.sha256 in text
     assert text.count("<time", text.index("Versions")) == 2
     assert "All checks passed. The document is on file." in text
@@ -150,7 +150,7 @@ def test_the_file_of_a_document_in_review_is_withheld(signed_in, site, mara, tmp
     document = document_of(make_packet(site, mara, IN_REVIEW, content=BYTES))
     in_archive(document, tmp_path)
     assert signed_in.get(f"/documents/{document.pk}/file/").status_code == 404
-    assert "Download the file" not in shown(signed_in, document)
+    assert "Download the file" not in document_page(signed_in, document)
 
 
 def test_a_document_without_bytes_has_no_download(signed_in, site, mara):
@@ -165,4 +165,4 @@ def test_the_number_of_queries_does_not_grow_with_the_timeline(
     for _ in range(4):
         document = document_of(make_packet(site, mara, REJECTED))
     with django_assert_max_num_queries(16):
-        shown(signed_in, document)
+        document_page(signed_in, document)

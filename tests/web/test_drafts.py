@@ -32,8 +32,8 @@ def spooled():
 
 
 def test_an_uploaded_file_is_saved_before_anything_is_registered(signed_in):
-    status, said = put(signed_in)
-    assert (status, said["name"], said["token"]) == (201, "IRB_approval.pdf", "t-1")
+    status, result = put(signed_in)
+    assert (status, result["name"], result["token"]) == (201, "IRB_approval.pdf", "t-1")
     assert len(spooled()) == 1
     assert not Packet.objects.exists()
     assert latest() == []
@@ -47,26 +47,26 @@ def test_a_file_that_is_sent_twice_is_saved_once(signed_in):
 
 
 def test_a_packet_of_saved_files_is_sent_without_their_bytes(signed_in):
-    _, said = put(signed_in)
-    answer = send(signed_in, **{f"type-k{said['id']}": "irb-approval"})
+    _, result = put(signed_in)
+    answer = send(signed_in, **{f"type-k{result['id']}": "irb-approval"})
     document = Document.objects.get()
     assert answer.url == f"/packets/{document.packet.reference}/"
-    assert document.expected_sha256 == said["sha256"]
+    assert document.expected_sha256 == result["sha256"]
     assert spooled() == [document.spooled.removeprefix("uploads/")]
     assert not DraftFile.objects.exists()
 
 
 def test_sending_a_packet_again_leads_to_the_same_packet(signed_in):
-    _, said = put(signed_in)
-    fields = {f"type-k{said['id']}": "irb-approval"}
+    _, result = put(signed_in)
+    fields = {f"type-k{result['id']}": "irb-approval"}
     assert send(signed_in, **fields).url == send(signed_in, **fields).url
     assert Packet.objects.count() == 1
 
 
 def test_a_draft_that_was_registered_but_not_closed_is_sent_once(signed_in, monkeypatch):
     """The server crashed between the registration and the end of the draft."""
-    _, said = put(signed_in)
-    fields = {f"type-k{said['id']}": "irb-approval"}
+    _, result = put(signed_in)
+    fields = {f"type-k{result['id']}": "irb-approval"}
     close = drafts.close_draft
     monkeypatch.setattr(drafts, "close_draft", lambda *_: None)
     first = send(signed_in, **fields).url
@@ -87,9 +87,9 @@ def test_files_are_saved_if_the_system_is_at_capacity(signed_in, settings):
 
 
 def test_files_of_other_people_are_not_found(signed_in, site, client):
-    _, said = put(signed_in)
+    _, result = put(signed_in)
     client.force_login(make_user(sites=(site,)))
-    own = f"{FILES}{said['id']}/"
+    own = f"{FILES}{result['id']}/"
     assert client.post(own, {"type": "cv"}).status_code == 404
     assert client.post(f"{own}guess/").status_code == 404
     assert client.post(f"{own}remove/").status_code == 204
@@ -98,24 +98,24 @@ def test_files_of_other_people_are_not_found(signed_in, site, client):
 
 
 def test_type_and_person_are_saved_with_the_file(signed_in):
-    _, said = put(signed_in)
-    signed_in.post(f"{FILES}{said['id']}/", {"type": "cv", "person": " Jo Brandt "})
+    _, result = put(signed_in)
+    signed_in.post(f"{FILES}{result['id']}/", {"type": "cv", "person": " Jo Brandt "})
     page = signed_in.get("/packets/new/").content.decode()
     assert 'value="Jo Brandt"' in page
-    assert said["sha256"] in page
+    assert result["sha256"] in page
 
 
 def test_a_removed_file_is_deleted_with_its_bytes(signed_in):
-    _, said = put(signed_in)
+    _, result = put(signed_in)
     for _ in range(2):
-        assert signed_in.post(f"{FILES}{said['id']}/remove/").status_code == 204
+        assert signed_in.post(f"{FILES}{result['id']}/remove/").status_code == 204
     assert spooled() == []
 
 
 @pytest.mark.requirement("R08")
 def test_a_refused_file_is_explained_and_recorded(signed_in):
-    status, said = put(signed_in, pdf("letter.docx"))
-    assert (status, said["message"][:24]) == (422, "We cannot open this file")
+    status, result = put(signed_in, pdf("letter.docx"))
+    assert (status, result["message"][:24]) == (422, "We cannot open this file")
     (entry,) = latest()
     assert (entry.event, entry.reason_code) == ("packet.form_came_back", "file:unacceptable")
     assert spooled() == []
@@ -125,8 +125,8 @@ def test_a_packet_has_a_maximum_number_of_files(signed_in, settings):
     settings.MAX_UPLOAD_FILES = 2
     for name in ("first.pdf", "second.pdf"):
         put(signed_in, pdf(name))
-    status, said = put(signed_in, pdf("third.pdf"))
-    assert (status, said["message"]) == (
+    status, result = put(signed_in, pdf("third.pdf"))
+    assert (status, result["message"]) == (
         422,
         "This file was not added. A packet can have at most 2 files.",
     )
@@ -142,8 +142,8 @@ def test_the_form_without_javascript_reports_the_same_file_in_two_rows(signed_in
 
 def test_two_tabs_share_one_draft(signed_in):
     put(signed_in, token="t-1")
-    _, said = put(signed_in, pdf("b.pdf"), token="t-2")
-    assert said["token"] == "t-1"
+    _, result = put(signed_in, pdf("b.pdf"), token="t-2")
+    assert result["token"] == "t-1"
     assert Draft.objects.count() == 1
 
 
@@ -167,14 +167,14 @@ def test_old_files_of_a_draft_are_not_deleted_as_leftovers(signed_in):
 
 @pytest.mark.requirement("R08")
 def test_overruling_a_detected_type_needs_one_confirmation_which_is_recorded(signed_in, mara):
-    _, said = put(signed_in)
+    _, result = put(signed_in)
     DraftFile.objects.update(guess="cv", guessed_at=timezone.now())
-    fields = {f"type-k{said['id']}": "irb-approval"}
+    fields = {f"type-k{result['id']}": "irb-approval"}
     page = send(signed_in, **fields).content.decode()
     assert "the detected type is CV, and you selected IRB approval" in page
     send(signed_in, **fields)
     prompted = next(each for each in latest() if each.event == "packet.form_came_back")
-    assert prompted.reason_code == f"type-k{said['id']}:looks_like_another"
+    assert prompted.reason_code == f"type-k{result['id']}:looks_like_another"
     received, overruled = timeline(Document.objects.get().subject)
     assert (received.event, overruled.event) == ("document.received", "document.guess_overruled")
     assert overruled.actor == mara.actor_name
@@ -201,13 +201,13 @@ def put_part(client, first, last, content=LARGE, **fields):
 
 
 def test_a_large_file_arrives_in_parts_and_a_lost_connection_costs_one_part(signed_in):
-    status, said = put_part(signed_in, 0, 10_000)
-    assert (status, said["received"], said["token"]) == (202, 10_000, "t-1")
+    status, result = put_part(signed_in, 0, 10_000)
+    assert (status, result["received"], result["token"]) == (202, 10_000, "t-1")
     assert put_part(signed_in, 0, 10_000) == (409, {"received": 10_000})  # its answer was lost
     assert put_part(signed_in, 20_000, 25_000) == (409, {"received": 10_000})
     assert put_part(signed_in, 10_000, 20_000)[0] == 202
-    status, said = put_part(signed_in, 20_000, len(LARGE))
-    assert (status, said["name"], said["size"]) == (201, "IRB.pdf", len(LARGE))
+    status, result = put_part(signed_in, 20_000, len(LARGE))
+    assert (status, result["name"], result["size"]) == (201, "IRB.pdf", len(LARGE))
     (kept,) = spooled()
     assert spool.get_path(f"uploads/{kept}").read_bytes() == LARGE
     assert not ReceivedPart.objects.exists()
@@ -229,8 +229,8 @@ def test_an_upload_that_was_complete_before_a_crash_is_finished_by_the_next_requ
         dying.setattr(upload_sessions, "finish_upload", die)
         with pytest.raises(Killed):
             put_part(signed_in, 10_000, len(LARGE))
-    status, said = put_part(signed_in, 10_000, len(LARGE))
-    assert (status, said["size"]) == (201, len(LARGE))
+    status, result = put_part(signed_in, 10_000, len(LARGE))
+    assert (status, result["size"]) == (201, len(LARGE))
     assert not ReceivedPart.objects.exists()
 
 
@@ -266,15 +266,15 @@ def test_incomplete_uploads_are_deleted_after_a_week(signed_in):
 
 def test_a_file_beyond_the_quota_is_refused_with_advice(signed_in, settings):
     settings.OPEN_UPLOAD_MB = 0
-    status, said = put(signed_in)
+    status, result = put(signed_in)
     assert status == 422
-    assert "Submit one of them or remove files" in said["message"]
+    assert "Submit one of them or remove files" in result["message"]
     answer = send(signed_in, **{"file-0": pdf()})
     assert "Submit one of them or remove files" in answer.content.decode()
 
 
 def test_a_full_disk_is_reported_and_the_script_retries(signed_in, settings):
     settings.READY_FREE_MB = 10**9
-    status, said = put(signed_in)
+    status, result = put(signed_in)
     assert (status, spooled()) == (507, [])
-    assert "no space" in said["message"]
+    assert "no space" in result["message"]

@@ -4,7 +4,7 @@ from ingestion.core.states import DocumentState
 from web.help import STATES
 
 
-def shown(client):
+def help_page(client):
     return client.get("/help/").content.decode()
 
 
@@ -14,13 +14,13 @@ def test_the_help_page_explains_every_state():
 
 def test_the_help_page_explains_scanning_and_all_messages(signed_in, settings):
     settings.MAX_DOCUMENT_MB = 12
-    page = shown(signed_in)
+    page = help_page(signed_in)
     assert "300 dpi" in page
     assert "up to 12 MB each" in page
     assert 'href="/help/rejections/"' in page
 
 
 def test_the_help_page_mentions_email_only_if_it_is_set_up(signed_in, settings):
-    assert "/account/mail/" not in shown(signed_in)
+    assert "/account/mail/" not in help_page(signed_in)
     settings.SITE_URL = "https://ledger.example.org"
-    assert 'href="/account/mail/"' in shown(signed_in)
+    assert 'href="/account/mail/"' in help_page(signed_in)

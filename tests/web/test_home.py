@@ -28,10 +28,10 @@ def test_a_site_without_packets_gets_a_link_to_the_upload_form(signed_in):
 
 def test_a_rejected_document_needs_attention(signed_in, site, mara):
     make_packet(site, mara, FILED, REJECTED)
-    shown = page(signed_in)
-    assert "1 document needs your attention<" in shown
-    assert "Page 2 is not signed." in shown
-    assert "1 to correct" in shown
+    content = page(signed_in)
+    assert "1 document needs your attention<" in content
+    assert "Page 2 is not signed." in content
+    assert "1 to correct" in content
 
 
 def test_a_rejected_document_with_a_correction_needs_no_attention(signed_in, site, mara):
@@ -45,21 +45,21 @@ def test_home_packet_and_site_page_show_the_same_counts(signed_in, site, mara):
     document = rejected.documents.get()
     packet_page, site_page = f"/packets/{rejected.reference}/", "/sites/0203/"
 
-    def shown(address):
+    def page_at(address):
         return " ".join(signed_in.get(address).content.decode().split())
 
-    assert "1 document needs your attention<" in shown("/")
-    assert "1 to correct" in shown("/")
-    assert "1 of 1 document needs your attention" in shown(packet_page)
-    assert "1 document needs your attention<" in shown(site_page)
+    assert "1 document needs your attention<" in page_at("/")
+    assert "1 to correct" in page_at("/")
+    assert "1 of 1 document needs your attention" in page_at(packet_page)
+    assert "1 document needs your attention<" in page_at(site_page)
     make_packet(site, mara, FILED)  # the same document, in a packet of its own
-    assert "Nothing needs your attention" in shown("/")
-    assert "to correct" not in shown("/")
-    assert "1 replaced" in shown("/")
-    assert "Finished. 1 document has been replaced" in shown(packet_page)
-    assert "Upload a corrected file" not in shown(packet_page)
-    assert "Newer version:" in shown(packet_page)
-    assert "your attention" not in shown(site_page)
+    assert "Nothing needs your attention" in page_at("/")
+    assert "to correct" not in page_at("/")
+    assert "1 replaced" in page_at("/")
+    assert "Finished. 1 document has been replaced" in page_at(packet_page)
+    assert "Upload a corrected file" not in page_at(packet_page)
+    assert "Newer version:" in page_at(packet_page)
+    assert "your attention" not in page_at(site_page)
     answer = signed_in.get(f"/documents/{document.pk}/correct/")
     assert answer.status_code == 409
     assert "A newer version was already sent." in answer.content.decode()
@@ -72,16 +72,16 @@ def test_a_corrected_document_needs_no_attention_on_any_page(signed_in, site, ma
     assert signed_in.post(f"/documents/{document.pk}/correct/", form).status_code == 302
     assert "Nothing needs your attention" in page(signed_in)
     assert "1 replaced" in page(signed_in)
-    shown = signed_in.get(f"/packets/{packet.reference}/").content.decode()
-    assert "Finished. 1 document has been replaced" in shown
+    content = signed_in.get(f"/packets/{packet.reference}/").content.decode()
+    assert "Finished. 1 document has been replaced" in content
     assert "your attention" not in signed_in.get("/sites/0203/").content.decode()
 
 
 def test_a_document_in_review_needs_no_attention_of_the_site(signed_in, site, mara):
     make_packet(site, mara, IN_REVIEW)
-    shown = page(signed_in)
-    assert "Nothing needs your attention" in shown
-    assert "1 in review" in shown
+    content = page(signed_in)
+    assert "Nothing needs your attention" in content
+    assert "1 in review" in content
 
 
 def test_packets_of_other_sites_are_not_listed(stranger, site, mara):
@@ -119,9 +119,9 @@ def test_staff_are_redirected_to_their_start_page(client, ines):
 def test_a_site_whose_portal_does_not_respond_gets_a_link_to_the_upload_form(signed_in, site):
     assert "not responding" not in page(signed_in)
     PortalLimitState.objects.create(portal=site.portal, breaker="HALF_OPEN")
-    shown = page(signed_in)
-    assert "not responding" in shown
-    assert "/packets/new/?site=0203" in shown
+    content = page(signed_in)
+    assert "not responding" in content
+    assert "/packets/new/?site=0203" in content
 
 
 def test_portals_of_other_sites_are_not_shown(stranger, site):

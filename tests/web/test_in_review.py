@@ -34,7 +34,7 @@ def fresh(document):
     return Document.objects.get(pk=document.pk)
 
 
-def shown(client, address):
+def page_at(client, address):
     return " ".join(client.get(address).content.decode().split())
 
 
@@ -50,11 +50,11 @@ def redeclare(client, document, **fields):
 def test_document_and_packet_pages_offer_a_correction_and_a_replacement(signed_in, sent):
     document = sent(IN_REVIEW)
     for address in (f"/documents/{document.pk}/", f"/packets/{document.packet.reference}/"):
-        page = shown(signed_in, address)
+        page = page_at(signed_in, address)
         assert "Replace the file" in page
         assert "Correct type or person" in page
         assert "Request a review" not in page
-    form = shown(signed_in, f"/documents/{document.pk}/correct/")
+    form = page_at(signed_in, f"/documents/{document.pk}/correct/")
     assert "<h1>Replace the file</h1>" in form
     assert "removed from QA review" in form
 
@@ -78,13 +78,13 @@ def test_a_replaced_file_leaves_the_review_queue_and_the_ledger_records_it(
     assert list(assignments.filter_queue(assignments.QueueFilter())) == []
     asked.refresh_from_db()
     assert asked.answered_at is not None
-    page = shown(signed_in, f"/documents/{old.pk}/")
+    page = page_at(signed_in, f"/documents/{old.pk}/")
     assert "Replaced by the site during review" in page
     assert f'href="/documents/{new.pk}/"' in page
     assert "The site replaced this file during review." in page
     assert "Replace the file" not in page
     assert "What to do" not in page
-    assert "Nothing needs your attention" in shown(signed_in, "/")
+    assert "Nothing needs your attention" in page_at(signed_in, "/")
 
 
 def test_the_reviewer_of_a_replaced_file_sees_a_conflict_and_keeps_the_note(
@@ -108,7 +108,7 @@ def test_the_reviewer_of_a_replaced_file_sees_a_conflict_and_keeps_the_note(
         assert NOTE in page
     assert not Decision.objects.exists()
     assert fresh(document).state == "WITHDRAWN"
-    page = shown(client, f"/admin/review/{document.pk}/")
+    page = page_at(client, f"/admin/review/{document.pk}/")
     assert "The site replaced this file" in page
 
 
@@ -136,22 +136,22 @@ def test_a_document_that_qa_has_returned_is_corrected_with_the_uploaded_file(
 
 def test_a_site_corrects_the_type_and_the_person(signed_in, mara, sent):
     document = sent(IN_REVIEW)
-    form = shown(signed_in, f"/documents/{document.pk}/type/")
+    form = page_at(signed_in, f"/documents/{document.pk}/type/")
     assert '<option value="irb-approval" selected>' in form
     answer = redeclare(signed_in, document)
     assert answer.url == f"/documents/{document.pk}/"
     assert fresh(document).doc_id == "cv.ana-ruiz"
-    page = shown(signed_in, answer.url)
+    page = page_at(signed_in, answer.url)
     assert "The checks run again" in page
-    said = "Type or person corrected: CV of Ana Ruiz. It was sent as IRB approval"
-    assert said in page
+    sentence = "Type or person corrected: CV of Ana Ruiz. It was sent as IRB approval"
+    assert sentence in page
     assert "Mara Lindqvist" in page
     settle(document.packet, FILED)
     assert fresh(document).state == "ARCHIVED"
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"document_type": ""}, "This field is required"),
         ({"person": " "}, "Enter the name of the person whose CV this is."),
@@ -160,12 +160,12 @@ def test_a_site_corrects_the_type_and_the_person(signed_in, mara, sent):
     ],
 )
 def test_an_incomplete_correction_is_shown_again_with_the_entered_text(
-    signed_in, sent, fields, said
+    signed_in, sent, fields, message
 ):
     document = sent(IN_REVIEW)
     answer = redeclare(signed_in, document, **fields)
     assert answer.status_code == 422
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
     assert WHY in answer.content.decode() or "reason" in fields
     assert fresh(document).state == "IN_REVIEW"
 
@@ -195,10 +195,10 @@ def test_strangers_and_staff_cannot_open_the_pages_of_site_requests(client, stra
 def test_a_reviewer_corrects_the_type_and_the_person_with_a_signature(client, sent, rafael):
     document = sent(IN_REVIEW)
     client.force_login(rafael)
-    page = shown(client, f"/admin/review/{document.pk}/")
+    page = page_at(client, f"/admin/review/{document.pk}/")
     assert "Correct type or person" in page
     url = f"/admin/review/{document.pk}/sign/?action=redeclare"
-    form = shown(client, url)
+    form = page_at(client, url)
     assert "The checks run again on the same file." in form
     assert form.index("Name of the person") < form.index("Recorded in the audit trail with")
     given = {
@@ -212,7 +212,7 @@ def test_a_reviewer_corrects_the_type_and_the_person_with_a_signature(client, se
     assert client.post(url, given | {"password": "correct horse"}).status_code == 302
     assert (fresh(document).state, fresh(document).doc_id) == ("RECEIVED", "cv.ana-ruiz")
     settle(document.packet, IN_REVIEW)
-    page = shown(client, f"/admin/review/{document.pk}/")
+    page = page_at(client, f"/admin/review/{document.pk}/")
     assert "Type or person corrected" in page
     assert "CV of Ana Ruiz" in page
 
@@ -220,7 +220,7 @@ def test_a_reviewer_corrects_the_type_and_the_person_with_a_signature(client, se
 def test_documents_from_a_portal_have_a_type_to_correct_but_no_person(signed_in, sent):
     document = sent(IN_REVIEW)
     Document.objects.update(url="https://portal.example/1.pdf", doc_id="doc-1")
-    form = shown(signed_in, f"/documents/{document.pk}/type/")
+    form = page_at(signed_in, f"/documents/{document.pk}/type/")
     assert "Name of the person" not in form
     assert redeclare(signed_in, document).status_code == 302
     assert (fresh(document).document_type, fresh(document).doc_id) == ("cv", "doc-1")
@@ -238,10 +238,10 @@ def test_staff_see_no_advice_for_sites(client, site, mara, rafael, ines):
     ):
         client.force_login(person)
         for address in addresses:
-            page = shown(client, address)
+            page = page_at(client, address)
             assert "What to do" not in page, address
             assert "Ask the chair to sign" not in page, address
             if "site" not in address:
                 assert "What to check" in page, address
     client.force_login(mara)
-    assert "What to check" not in shown(client, pages[0])
+    assert "What to check" not in page_at(client, pages[0])

@@ -28,8 +28,8 @@ def other(mara):
     return site
 
 
-def row_of(shown, site_id):
-    [row] = [part for part in shown.split("<tr>") if f">{site_id}</a>" in part]
+def row_of(page, site_id):
+    [row] = [part for part in page.split("<tr>") if f">{site_id}</a>" in part]
     return row
 
 
@@ -66,15 +66,15 @@ def test_cells_show_that_a_document_is_not_required(signed_in, site, other):
     SiteRequirement.objects.create(
         site=other, document_type="cv", is_required=False, reason="Nobody"
     )
-    shown = text(signed_in.get("/sites/"))
-    assert "n/a" in row_of(shown, "0417")
-    assert "n/a" not in row_of(shown, "0203")
+    page = text(signed_in.get("/sites/"))
+    assert "n/a" in row_of(page, "0417")
+    assert "n/a" not in row_of(page, "0203")
 
 
 def test_sites_can_be_filtered_by_study_country_and_completeness(signed_in, site, other):
     def listed(query):
-        shown = text(signed_in.get(f"/sites/?{query}"))
-        return [number for number in ("0203", "0417") if f">{number}</a>" in shown]
+        page = text(signed_in.get(f"/sites/?{query}"))
+        return [number for number in ("0203", "0417") if f">{number}</a>" in page]
 
     assert listed("country=Spain") == ["0417"]
     assert listed("country=Atlantis") == ["0203", "0417"], "what is not known narrows nothing"
@@ -89,17 +89,17 @@ def test_sites_can_be_filtered_by_study_country_and_completeness(signed_in, site
 
 def test_the_least_complete_sites_come_first(signed_in, site, other):
     make_read(site, "irb-approval")
-    shown = text(signed_in.get("/sites/"))
-    assert shown.index(">0417</a>") < shown.index(">0203</a>")
+    page = text(signed_in.get("/sites/"))
+    assert page.index(">0417</a>") < page.index(">0203</a>")
 
 
 def test_sites_and_countries_of_other_sites_are_not_listed(signed_in, site, other):
     strange = make_site("0999")
     Site.objects.filter(pk=strange.pk).update(country="Norway")
     for address in ("/sites/", "/sites/?country=Norway", "/figures/"):
-        shown = text(signed_in.get(address))
-        assert "0999" not in shown
-        assert "Norway" not in shown
+        page = text(signed_in.get(address))
+        assert "0999" not in page
+        assert "Norway" not in page
     assert "0999" not in b"".join(signed_in.get("/sites.csv")).decode()
 
 
@@ -174,17 +174,17 @@ def test_the_csv_contains_all_selected_sites(signed_in, site, other, monkeypatch
 def test_each_chart_of_the_metrics_page_has_a_table(signed_in, site, other):
     make_read(site, "irb-approval")
     make_read(site, "cv", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
-    shown = text(signed_in.get("/figures/?days=30"))
-    for said in (
+    page = text(signed_in.get("/figures/?days=30"))
+    for part in (
         "Filed at first attempt",
         "50%",
         "1 of 20 required documents",
         "1 of 2 (50%)",
         "Not signed",
     ):
-        assert said in shown
-    assert shown.count("<table") == 4
-    assert "style=" not in shown
+        assert part in page
+    assert page.count("<table") == 4
+    assert "style=" not in page
     assert "No documents were rejected in the last 90 days." in text(
         signed_in.get("/figures/?country=Spain&days=7")
     )

@@ -52,11 +52,11 @@ def test_a_certificate_declared_for_another_person_is_not_released(client, site,
     document = upload(site, person)
     assert (document.state, document.code) == ("IN_REVIEW", "PERSON_MISMATCH")
     rafael, ines = reviewer("rafael", "Rafael Duarte"), lead("ines", "Inês Duarte")
-    shown = page(client, document, rafael)
-    assert f"<strong>{person}</strong>" in shown
-    assert "<strong>Margaret Whitfield, MD</strong>" in shown
-    assert "Registered for the site" in shown
-    assert "Release and file" not in shown
+    content = page(client, document, rafael)
+    assert f"<strong>{person}</strong>" in content
+    assert "<strong>Margaret Whitfield, MD</strong>" in content
+    assert "Registered for the site" in content
+    assert "Release and file" not in content
     for action in (Action.RELEASE, Action.OVERRIDE):
         with pytest.raises(DecisionRefused):
             decide(document, action, rafael)
@@ -85,17 +85,17 @@ def test_the_registered_name_is_shown_beside_the_other_names(client, site):
               subinvestigators="Daniel Okafor, MD")  # fmt: skip
     found = {"person": "Daniel Okafor, MD"}
     agreeing = sent_for(site, "cv.daniel-okafor", **found)
-    shown = page(client, agreeing, reviewer("rafael", "Rafael Duarte"))
-    assert "Matches the declared name" in shown
-    assert "Also registered: Margaret Whitfield, MD" in shown
+    content = page(client, agreeing, reviewer("rafael", "Rafael Duarte"))
+    assert "Matches the declared name" in content
+    assert "Also registered: Margaret Whitfield, MD" in content
     third = sent_for(site, "cv.helena-brandt", **found)
-    shown = page(client, third, reviewer("ada", "Ada Stone"))
-    assert "Differs from the declared name" in shown
-    assert "Matches one of the names" in shown
+    content = page(client, third, reviewer("ada", "Ada Stone"))
+    assert "Differs from the declared name" in content
+    assert "Matches one of the names" in content
     stranger = sent_for(site, "cv.lauren-beck")
-    shown = page(client, stranger, reviewer("otto", "Otto Lang"))
-    assert "No name was read." in shown
-    assert "Not registered" in shown
+    content = page(client, stranger, reviewer("otto", "Otto Lang"))
+    assert "No name was read." in content
+    assert "Not registered" in content
 
 
 @pytest.mark.django_db
@@ -128,8 +128,8 @@ def test_a_blank_form_and_the_correct_name_do_not_contradict(client, site, capti
     make_read(site, "cv", doc_id="cv.margaret-whitfield", person="Margaret Whitfield, MD")
     assert get_readiness(site).contradictions == []
     client.force_login(make_user("mara", sites=(site,)))
-    shown = client.get(f"/sites/{site.site_id}/").content.decode()
-    assert "Form FDA " not in shown.replace("Form FDA 1572", "")
+    content = client.get(f"/sites/{site.site_id}/").content.decode()
+    assert "Form FDA " not in content.replace("Form FDA 1572", "")
 
 
 @pytest.mark.django_db

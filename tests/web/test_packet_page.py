@@ -31,12 +31,12 @@ def page(client, packet, **headers):
     return client.get(f"/packets/{packet.reference}/", headers=headers)
 
 
-def shown(client, packet):
+def content_of(client, packet):
     return page(client, packet).content.decode()
 
 
 def test_the_page_shows_how_many_documents_are_checked(signed_in, site, mara):
-    text = shown(signed_in, make_packet(site, mara, FILED, REJECTED, None))
+    text = content_of(signed_in, make_packet(site, mara, FILED, REJECTED, None))
     assert "Checking your documents" in text
     assert "2 of 3 checked. 1 filed, 1 rejected." in text
     assert '<progress class="sl-progress" max="3" value="2"' in text
@@ -44,7 +44,7 @@ def test_the_page_shows_how_many_documents_are_checked(signed_in, site, mara):
 
 
 def test_a_rejection_shows_what_happened_why_what_to_do_and_its_code(signed_in, site, mara):
-    text = shown(signed_in, make_packet(site, mara, REJECTED))
+    text = content_of(signed_in, make_packet(site, mara, REJECTED))
     assert "1 of 1 document needs your attention" in text
     for part in [
         "Page 2 is not signed.",
@@ -59,11 +59,11 @@ def test_a_rejection_shows_what_happened_why_what_to_do_and_its_code(signed_in, 
 
 def test_a_duplicate_is_shown_as_a_good_outcome(signed_in, site, mara):
     first = make_packet(site, mara, FILED).documents.get()
-    again = make_packet(site, mara, None)
-    again.documents.update(expected_sha256=first.sha256)
-    settle(again, FILED)
-    text = shown(signed_in, again)
-    assert again.documents.get().state == DocumentState.DEDUPED
+    duplicate = make_packet(site, mara, None)
+    duplicate.documents.update(expected_sha256=first.sha256)
+    settle(duplicate, FILED)
+    text = content_of(signed_in, duplicate)
+    assert duplicate.documents.get().state == DocumentState.DEDUPED
     assert "Already on file since" in text
     assert "You do not need to do anything." in text
     assert "Upload a corrected file" not in text
@@ -71,13 +71,13 @@ def test_a_duplicate_is_shown_as_a_good_outcome(signed_in, site, mara):
 
 def test_a_held_document_is_not_described_as_an_error_of_the_site(signed_in, site, mara):
     held = verdict("HELD", RuleFinding("INTERNAL_ERROR"))
-    text = shown(signed_in, make_packet(site, mara, held))
+    text = content_of(signed_in, make_packet(site, mara, held))
     assert "Held by us. You do not need to do anything" in text
     assert "There is a technical problem on our side or at the portal." in text
 
 
 def test_a_document_in_review_waits_for_qa(signed_in, site, mara):
-    text = shown(signed_in, make_packet(site, mara, IN_REVIEW))
+    text = content_of(signed_in, make_packet(site, mara, IN_REVIEW))
     assert "QA is reviewing this document." in text
     assert "names site 0417" in text
 
@@ -114,7 +114,7 @@ def test_the_complete_page_never_answers_304(signed_in, site, mara):
 
 def test_the_page_shows_that_all_documents_are_checked(signed_in, site, mara):
     packet = make_packet(site, mara, FILED, FILED)
-    text = shown(signed_in, packet)
+    text = content_of(signed_in, packet)
     assert "All documents are on file" in text
     assert "data-done" in text
 
@@ -122,7 +122,7 @@ def test_the_page_shows_that_all_documents_are_checked(signed_in, site, mara):
 def test_documents_are_listed_in_the_order_of_sending(signed_in, site, mara):
     packet = make_packet(site, mara, None, None, None)
     settle(packet, None, REJECTED)
-    text = shown(signed_in, packet)
+    text = content_of(signed_in, packet)
     sent = packet.documents.order_by("pk")
     places = [text.index(f'id="{document.subject.replace(":", "-")}"') for document in sent]
     assert places == sorted(places)
@@ -139,7 +139,7 @@ def test_the_number_of_queries_does_not_grow_with_the_documents(
 def test_text_of_a_site_is_displayed_and_not_run(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     packet.documents.update(filename="<script>alert(1)</script>.pdf")
-    assert "<script>alert" not in shown(signed_in, packet)
+    assert "<script>alert" not in content_of(signed_in, packet)
 
 
 @pytest.mark.parametrize("address", ["/packets/", "/packets/a b/"])
@@ -150,7 +150,9 @@ def test_an_unknown_reference_is_not_found(signed_in, address):
 def test_a_failing_download_is_shown_as_being_retried(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     packet.documents.update(failing_since=timezone.now())
-    assert "The download is retried. You can also upload the file here." in shown(signed_in, packet)
+    assert "The download is retried. You can also upload the file here." in content_of(
+        signed_in, packet
+    )
 
 
 def silent_for(host, seconds):
@@ -187,8 +189,8 @@ def test_a_returning_worker_is_shown(signed_in, site, mara, host):
 
 
 def test_a_missing_worker_is_shown_within_thirty_seconds():
-    late = configured.HEARTBEAT_SECONDS * host_heartbeat.MAX_MISSED_HEARTBEATS
-    assert late + POLL_MILLISECONDS / 1000 <= 30
+    max_delay_seconds = configured.HEARTBEAT_SECONDS * host_heartbeat.MAX_MISSED_HEARTBEATS
+    assert max_delay_seconds + POLL_MILLISECONDS / 1000 <= 30
 
 
 def test_a_waiting_document_shows_that_no_worker_is_running(signed_in, site, mara, host):

@@ -45,8 +45,8 @@ def test_a_packet_is_done_when_all_documents_are_settled(states):
 @given(counts(), st.integers(0, 1))
 def test_the_chip_asks_for_a_correction_only_if_the_site_can_correct(states, needing):
     progress = PacketProgress(states, needing=needing)
-    look, word = progress.verdict
-    assert (look.tone == "bad") == bool(progress.needing)
+    display, word = progress.verdict
+    assert (display.tone == "bad") == bool(progress.needing)
     assert word
 
 

@@ -42,8 +42,8 @@ def test_the_receipt_lists_every_file_with_its_checksum(signed_in, packet):
         assert str(document.correlation_id) in text
         assert document.filename in text
         assert f"{document.size}bytes" in text
-    for said in ("MaraLindqvist(mara)", packet.reference, "Rejected:Notsigned", "Filed,", "UTC"):
-        assert said in text
+    for part in ("MaraLindqvist(mara)", packet.reference, "Rejected:Notsigned", "Filed,", "UTC"):
+        assert part in text
     for command in ("certutil-hashfileFILESHA256", "shasum-a256FILE", "sha256sumFILE"):
         assert command in text
 

@@ -38,31 +38,31 @@ def contradict(site):
 
 
 def test_a_new_site_sees_its_required_documents_and_where_to_upload_them(page):
-    shown = page()
-    assert shown.count("Missing") == 10
-    assert "0 of 10 complete" in shown
-    assert "/packets/new/?site=0203&amp;type=irb-approval" in shown
+    content = page()
+    assert content.count("Missing") == 10
+    assert "0 of 10 complete" in content
+    assert "/packets/new/?site=0203&amp;type=irb-approval" in content
 
 
 def test_a_conflict_names_both_documents_and_what_to_do(page, site):
     form, signed = contradict(site)
-    shown = page()
-    said = f"The Form FDA 1572 names {PI}, but the signed protocol page names {OTHER}."
-    assert said in shown
-    assert "Check which name is right" in shown
+    content = page()
+    sentence = f"The Form FDA 1572 names {PI}, but the signed protocol page names {OTHER}."
+    assert sentence in content
+    assert "Check which name is right" in content
     for document in (form, signed):
-        assert f'href="/documents/{document.pk}/"' in shown.split("to resolve<")[1]
+        assert f'href="/documents/{document.pk}/"' in content.split("to resolve<")[1]
 
 
 def test_a_missing_document_of_a_named_person_is_listed_with_the_name(page, site, signed_in):
     form, _ = contradict(site)
-    shown = page()
-    assert "type=cv&amp;person=Jonas%20Weber" in shown
-    assert f'Named on the <a href="/documents/{form.pk}/">Form FDA 1572</a>.' in shown
+    content = page()
+    assert "type=cv&amp;person=Jonas%20Weber" in content
+    assert f'Named on the <a href="/documents/{form.pk}/">Form FDA 1572</a>.' in content
     assert "Named on the Form FDA 1572." in panel(signed_in)
-    shown = text(signed_in.get(f"/packets/{form.packet.reference}/"))
-    assert "Jonas Weber (CV, " in shown
-    assert shown.count("PACKET_INCOMPLETE") == 1
+    content = text(signed_in.get(f"/packets/{form.packet.reference}/"))
+    assert "Jonas Weber (CV, " in content
+    assert content.count("PACKET_INCOMPLETE") == 1
 
 
 def test_each_status_is_shown_with_its_date_or_its_reason(page, site, signed_in):
@@ -73,10 +73,10 @@ def test_each_status_is_shown_with_its_date_or_its_reason(page, site, signed_in)
     Waiver.objects.create(
         site=site, document_type="delegation-log", reason="One person", granted_by=make_user()
     )
-    for shown in (page(), panel(signed_in)):
-        assert f"Due {today(20).day} " in shown
-        assert f"Expired on {today(-3).day} " in shown
-        assert all(word in shown for word in ("Rejected", "In review", "Waived", "One person"))
+    for content in (page(), panel(signed_in)):
+        assert f"Due {today(20).day} " in content
+        assert f"Expired on {today(-3).day} " in content
+        assert all(word in content for word in ("Rejected", "In review", "Waived", "One person"))
 
 
 def test_markup_in_a_document_is_displayed_and_not_run(page, site):
@@ -130,6 +130,6 @@ def test_the_packet_page_shows_conflicts_of_its_documents(signed_in, site, mara)
 def test_conflicts_are_not_shown_while_a_packet_is_checked(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     contradict(site)
-    shown = text(signed_in.get(f"/packets/{packet.reference}/"))
-    assert 'id="live-conflicts"' in shown
-    assert "to resolve" not in shown
+    content = text(signed_in.get(f"/packets/{packet.reference}/"))
+    assert 'id="live-conflicts"' in content
+    assert "to resolve" not in content

@@ -79,8 +79,8 @@ def test_the_queue_shows_reason_deadline_and_reviewer(reviewing, sent, rafael):
     document = sent(IN_REVIEW)
     assignments.assign(document, rafael, by=rafael)
     page = text(reviewing.get("/admin/review/"))
-    for said in ("IRB approval, site 0203", "Names another site", "Rafael Duarte", "1 document"):
-        assert said in page
+    for part in ("IRB approval, site 0203", "Names another site", "Rafael Duarte", "1 document"):
+        assert part in page
 
 
 def test_the_page_shows_findings_fields_versions_and_the_request_of_the_site(
@@ -123,7 +123,7 @@ def test_a_page_number_beyond_the_document_shows_the_nearest_page(reviewing, sen
         {"username": "rafael", "password": "correct horse"},
         {"username": "ines"},
     ],
-    ids=["wrong-password", "somebody-elses-name", "no-password"],
+    ids=["wrong-password", "another-persons-name", "no-password"],
 )
 def test_a_signed_decision_needs_the_persons_own_name_and_password(
     reviewing,
@@ -223,12 +223,12 @@ def test_a_site_sees_the_note_and_the_signer_but_not_the_reason(
     page = text(client.get(f"/documents/{returned.pk}/"))
     assert NOTE in page
     page = text(client.get(f"/documents/{overruled.pk}/"))
-    for said in (
+    for part in (
         "Inês Duarte",
         "I approve it for filing",
         "QA reviewed this document and filed it.",
     ):
-        assert said in page
+        assert part in page
     assert REASON not in page
     assert "is not signed" not in page
 
@@ -299,7 +299,7 @@ def test_several_documents_with_one_reason_are_returned_with_one_note(
     assert "1 document was returned." in text(done)
     states = {document.pk: document.state for document in Document.objects.all()}
     assert states[alike[0].pk] == "RETURNED"
-    assert states[alike[1].pk] == "ARCHIVED", "somebody else was first"
+    assert states[alike[1].pk] == "ARCHIVED", "another reviewer decided first"
 
 
 def test_the_timeline_shows_the_decisions_of_qa(reviewing, sent, ines):
@@ -314,8 +314,8 @@ def test_the_admin_lists_decisions_with_name_time_and_meaning(reviewing, sent, i
     decision = decide(sent(IN_REVIEW), Action.RELEASE, ines)
     listed = text(reviewing.get("/admin/ingestion/decision/"))
     page = text(reviewing.get(f"/admin/ingestion/decision/{decision.pk}/change/"))
-    for shown in (listed, page):
-        assert "Inês Duarte" in shown
-        assert "I reviewed this document, and I approve it for filing." in shown
+    for content in (listed, page):
+        assert "Inês Duarte" in content
+        assert "I reviewed this document, and I approve it for filing." in content
     assert "The signed record has not changed." in page
     assert reviewing.post(f"/admin/ingestion/decision/{decision.pk}/change/").status_code == 403

@@ -57,9 +57,9 @@ def test_secrets_are_neither_logged_nor_shown(site, mara, everything, settings, 
     pages.append(ada.get(f"/admin/clinical_sites/apitoken/{token.pk}/change/"))
     mara.refresh_from_db()
     hidden = {settings.SECRET_KEY, PASSWORD, NEW, TYPED, almost, mara.password, token.digest}
-    shown = everything.text + "".join(page.content.decode() for page in pages)
+    output = everything.text + "".join(page.content.decode() for page in pages)
     for each in hidden | sessions:
-        assert each not in shown
+        assert each not in output
 
 
 def test_an_internal_error_does_not_log_passwords(site, mara, everything, settings):

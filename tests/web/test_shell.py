@@ -59,8 +59,8 @@ def test_the_content_security_policy_permits_nothing_inline(client, db):
 def test_every_state_has_a_display():
     assert set(STATE_DISPLAYS) == set(DocumentState)
     assert set(WORK_DISPLAYS) == {*BatchState, *ChunkState}
-    for look in (*STATE_DISPLAYS.values(), *WORK_DISPLAYS.values()):
-        assert "aria-hidden" in render_icon(look.icon)
+    for display in (*STATE_DISPLAYS.values(), *WORK_DISPLAYS.values()):
+        assert "aria-hidden" in render_icon(display.icon)
 
 
 def test_an_icon_with_a_label_is_named_for_screen_readers():
@@ -97,7 +97,7 @@ def test_coordinators_see_their_own_navigation(signed_in):
     ],
 )
 def test_each_role_sees_the_pages_that_it_can_open(client, db, role, offered):
-    user = make_user("somebody", is_staff=True)
+    user = make_user("member", is_staff=True)
     user.groups.add(Group.objects.get(name=role))
     client.force_login(user)
     assert labels(client) == offered

@@ -86,7 +86,7 @@ def test_packets_cannot_be_sent_for_the_site_of_another_person(stranger, site):
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "message"),
     [
         (pdf("letter.docx"), "We cannot open this file."),
         (pdf("irb.pdf", b""), "The file is empty."),
@@ -95,11 +95,11 @@ def test_packets_cannot_be_sent_for_the_site_of_another_person(stranger, site):
     ids=["a Word file", "an empty file", "a file that is too large"],
 )
 def test_an_unacceptable_file_is_refused_before_anything_is_registered(
-    signed_in, settings, file, said
+    signed_in, settings, file, message
 ):
     settings.MAX_DOCUMENT_MB = 1
     file.seek(0)
-    assert said in text(send(signed_in, **{"file-0": file}))
+    assert message in text(send(signed_in, **{"file-0": file}))
     assert not Packet.objects.exists()
 
 

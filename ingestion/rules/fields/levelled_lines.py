@@ -82,8 +82,8 @@ def measure_slope(page: PageReading) -> float:
 def to_original_position(box: Box, slope: float) -> Box:
     """Return the box, on the page as scanned, around the content of a box of the level page."""
     left, top, right, bottom = box
-    least, most = sorted((slope * left, slope * right))
-    return Box(left, top + least, right, bottom + most)
+    lower, upper = sorted((slope * left, slope * right))
+    return Box(left, top + lower, right, bottom + upper)
 
 
 def _find_baselines(words: Sequence[Word]) -> Iterator[tuple[Box, Box]]:

@@ -1,4 +1,4 @@
-"""What somebody has to see to: each alarm rings for as long as its cause is there."""
+"""Alarms: each of them is active for as long as its cause exists."""
 
 from datetime import timedelta
 
@@ -49,8 +49,8 @@ def test_nothing_rings_where_a_worker_lives_and_nothing_is_wrong():
 
 def test_no_worker_at_all_and_one_that_fell_silent_are_alarms():
     assert "No worker heartbeat yet" in ringing()["workers"].text
-    gone = host(seconds_ago=61)
-    assert f"since {gone.seen_at:%Y-%m-%d %H:%M:%S} UTC" in ringing()["workers"].text
+    silent = host(seconds_ago=61)
+    assert f"since {silent.seen_at:%Y-%m-%d %H:%M:%S} UTC" in ringing()["workers"].text
     host(seconds_ago=59)
     assert "workers" not in ringing()
 
@@ -106,10 +106,10 @@ def test_what_cannot_be_found_out_silences_nothing_else_and_ends_nothing(monkeyp
 
 
 def test_a_database_that_fails_is_told_of_no_alarm_as_over(monkeypatch):
-    def gone(*query):
+    def failing(*query):
         raise OperationalError("gone")
 
-    with connection.execute_wrapper(gone):
+    with connection.execute_wrapper(failing):
         seen = alarms.find_alarms()
     assert not any(seen.is_over(key) for key in ("chain", "workers", "held", "locked"))
 

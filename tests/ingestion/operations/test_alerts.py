@@ -57,7 +57,7 @@ def test_an_alarm_is_told_once_when_it_begins_and_once_when_it_is_over(hook):
     for _ in range(3):
         assert tell() == []
     assert hook.events == [("workers", "begun")]
-    assert "manage.py workers" in hook.told[0]["what_to_do"]
+    assert "manage.py workers" in hook.messages[0]["what_to_do"]
     host()
     for _ in range(3):
         tell()
@@ -98,7 +98,7 @@ def test_whoever_dies_while_sending_is_followed_by_another_after_a_while(hook, m
         with pytest.raises(KeyboardInterrupt):
             alerts.deliver_due()
     assert alerts.deliver_due(is_requested=True) == []
-    assert hook.events == [], "it is in somebody's hands, as far as can be seen"
+    assert hook.events == [], "its lease has not expired, so another process may be sending it"
     OutboxMessage.objects.update(lease_until=timezone.now())
     alerts.deliver_due()
     assert hook.events == [("workers", "begun")]
@@ -117,7 +117,7 @@ def test_a_receiver_that_refuses_is_asked_again_and_the_alarm_goes_on_ringing(ho
     hook.status = 204
     assert alerts.deliver_due(is_requested=True) == []
     assert hook.events == [("workers", "begun")] * 2
-    assert hook.told[0]["id"] == hook.told[1]["id"]
+    assert hook.messages[0]["id"] == hook.messages[1]["id"]
 
 
 def test_a_channel_that_does_not_work_is_an_alarm_on_the_other(hook, post, settings):
@@ -143,9 +143,11 @@ def test_whom_alarms_are_mailed_to_is_no_webhooks_business(hook, settings):
         for _ in range(alarms.MIN_FAILED_ATTEMPTS):
             alerts.deliver_due(is_requested=True)
         tell()
-    (said,) = (told["message"] for told in hook.told if told["alarm"] == "telling:mail")
-    assert "SMTPRecipientsRefused" in said
-    assert "@" not in said
+    (sentence,) = (
+        message["message"] for message in hook.messages if message["alarm"] == "telling:mail"
+    )
+    assert "SMTPRecipientsRefused" in sentence
+    assert "@" not in sentence
 
 
 def test_what_could_not_be_told_for_a_day_is_given_up(hook):
@@ -244,4 +246,4 @@ def test_a_real_host_tells_what_rings_when_it_starts(hook, settings):
     hold(make_site())
     with worker_host(settings, ALERT_WEBHOOK=settings.ALERT_WEBHOOK):
         eventually(lambda: ("held", "begun") in hook.events)
-    assert hook.told[-1]["message"].startswith("1 document is held.")
+    assert hook.messages[-1]["message"].startswith("1 document is held.")

@@ -50,7 +50,7 @@ def tampering(document):
         transaction.set_rollback(True)
 
 
-def said(document, mode=Mode.FULL):
+def difference_of(document, mode=Mode.FULL):
     (sentence,) = verify.verify_ledger(mode).problems
     prefix = f"{document.subject}: the findings of entry "
     assert sentence.startswith(prefix)
@@ -65,11 +65,11 @@ def test_what_the_rules_found_agrees(document):
 class TestBehindTheLedger:
     def test_a_finding_that_was_deleted_is_named(self, document):
         document.findings.filter(is_primary=False).delete()
-        assert said(document) == "SIGNATURE_DATE_MISSING (page 2) is gone."
+        assert difference_of(document) == "SIGNATURE_DATE_MISSING (page 2) is gone."
 
     def test_all_findings_of_an_entry_that_were_deleted_are_named(self, document):
         document.findings.all().delete()
-        assert "SIGNATURE_MISSING (page 2) is gone" in said(document)
+        assert "SIGNATURE_MISSING (page 2) is gone" in difference_of(document)
 
     @pytest.mark.parametrize(
         ("change", "named"),
@@ -87,17 +87,17 @@ class TestBehindTheLedger:
             ({"rules_version": "0"}, "the version of the rules is another."),
             (
                 {"runs_out": timezone.now().date(), "days_before": 7},
-                "the day on which it runs out is another.",
+                "the day on which it expires is another.",
             ),
         ],
     )
     def test_a_finding_that_was_changed_is_named(self, document, change, named):
         document.findings.filter(is_primary=True).update(**change)
-        assert said(document) == named
+        assert difference_of(document) == named
 
     def test_a_finding_that_was_added_is_named(self, document):
         document.findings.create(code="EXPIRES_SOON", attempt=document.revision)
-        assert said(document) == "EXPIRES_SOON is not of this entry."
+        assert difference_of(document) == "EXPIRES_SOON is not of this entry."
 
     def test_a_finding_of_no_entry_is_named(self, document):
         document.findings.create(code="EXPIRES_SOON", attempt=99)
@@ -117,7 +117,7 @@ def test_every_kind_of_check_that_a_person_asks_for_looks_at_all_findings(
     verify_and_keep(Mode.FULL, asked_by="system:tests")
     with transaction.atomic():
         document.findings.all().delete()
-        assert said(document, mode).startswith("SIGNATURE_")
+        assert difference_of(document, mode).startswith("SIGNATURE_")
         after_a_batch = verify.verify_ledger(Mode.INCREMENTAL, with_anchors=False)
         assert after_a_batch.from_seq > 1, "it reads on from the checkpoint"
         assert not after_a_batch.problems, "and looks at what is new alone"
@@ -149,7 +149,7 @@ def test_what_the_nightly_look_noted_agrees_and_is_named_when_it_was_changed():
     assert list(findings_agree_with_the_ledger()) == []
     with transaction.atomic():
         Finding.objects.filter(document=document).update(runs_out=today + timedelta(days=900))
-        assert "the day on which it runs out is another" in said(document)
+        assert "the day on which it expires is another" in difference_of(document)
         transaction.set_rollback(True)
 
 
@@ -157,12 +157,12 @@ def test_a_document_that_moves_while_it_is_looked_at_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
     steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
-    look = queries.entries_by_event_ids
+    read_entries = queries.entries_by_event_ids
 
     def moves_first(event_ids):
-        monkeypatch.setattr(queries, "entries_by_event_ids", look)
+        monkeypatch.setattr(queries, "entries_by_event_ids", read_entries)
         steps.conclude(document.pk, lease, verdict("REJECTED", UNSIGNED), pages=2)
-        return look(event_ids)
+        return read_entries(event_ids)
 
     monkeypatch.setattr(queries, "entries_by_event_ids", moves_first)
     assert list(findings_agree_with_the_ledger()) == []

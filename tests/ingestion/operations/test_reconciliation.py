@@ -21,40 +21,42 @@ def test_what_the_machine_did_agrees():
 def test_a_state_that_was_changed_behind_the_ledgers_back_is_named():
     document = make_batch().documents.get()
     Document.objects.filter(pk=document.pk).update(state="HELD")
-    said = f"{document.subject} is HELD, but its last entry says RECEIVED."
-    assert list(rows_agree_with_the_ledger()) == [said]
-    assert said in verify.verify_ledger().problems
+    problem = f"{document.subject} is HELD, but its last entry says RECEIVED."
+    assert list(rows_agree_with_the_ledger()) == [problem]
+    assert problem in verify.verify_ledger().problems
     Document.objects.filter(pk=document.pk).update(state="RECEIVED")
 
 
 def test_a_row_that_was_deleted_is_missed():
     document = make_batch(documents=2).documents.first()
-    gone = document.subject
+    subject = document.subject
     kept = Document.objects.filter(pk=document.pk).values().get()
     Finding.objects.filter(document=document).delete()
     Document.objects.filter(pk=document.pk).delete()
-    assert list(rows_agree_with_the_ledger()) == [f"{gone} is in the ledger, but its row is gone."]
+    assert list(rows_agree_with_the_ledger()) == [
+        f"{subject} is in the ledger, but its row is gone."
+    ]
     Document.objects.create(**kept)
 
 
 def test_a_hash_that_was_changed_behind_the_ledgers_back_is_named():
     document = make_filed(make_site(), "cv", "ab" * 32)
     Document.objects.filter(pk=document.pk).update(sha256="cd" * 32)
-    said = f"{document.subject} was filed as {'ab' * 32}, but its row says {'cd' * 32}."
-    assert list(rows_agree_with_the_ledger()) == [said]
+    problem = f"{document.subject} was filed as {'ab' * 32}, but its row says {'cd' * 32}."
+    assert list(rows_agree_with_the_ledger()) == [problem]
     Document.objects.filter(pk=document.pk).update(sha256="ab" * 32)
 
 
 def test_a_document_that_moves_while_it_is_looked_at_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
-    look = queries.last_states
+    read_states = queries.last_states
 
     def moves_first(subjects):
         if document.subject in subjects:
-            monkeypatch.setattr(queries, "last_states", look)
+            monkeypatch.setattr(queries, "last_states", read_states)
             steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
-        return look(subjects)
+        return read_states(subjects)
 
     monkeypatch.setattr(queries, "last_states", moves_first)
     assert list(rows_agree_with_the_ledger()) == []
@@ -66,21 +68,21 @@ def test_after_an_entry_only_what_was_entered_since_is_looked_at():
     old, new = (make_batch().documents.get() for _ in range(2))
     since = queries.timeline(old.subject)[-1].seq
     Document.objects.update(state="HELD")
-    said = f"{new.subject} is HELD, but its last entry says RECEIVED."
-    assert list(rows_agree_with_the_ledger(since)) == [said]
+    problem = f"{new.subject} is HELD, but its last entry says RECEIVED."
+    assert list(rows_agree_with_the_ledger(since)) == [problem]
     Document.objects.update(state="RECEIVED")
 
 
 def test_a_document_that_moves_again_when_it_is_looked_at_again_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
-    look, rows, looks = queries.last_states, reconciliation._read_rows, []
+    read_states, rows, looks = queries.last_states, reconciliation._read_rows, []
 
     def moves_before(subjects):
         if document.subject in subjects and not looks:
             looks.append("first")
             steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
-        return look(subjects)
+        return read_states(subjects)
 
     def moves_after(kind, model, subjects):
         found = rows(kind, model, subjects)

@@ -136,8 +136,8 @@ def test_the_bytes_of_a_held_upload_stay_for_another_try():
 
 def test_a_dry_run_counts_and_removes_nothing(batch, capsys):
     call_command("prune", dry_run=True)
-    told = capsys.readouterr().out
-    assert told == (
+    output = capsys.readouterr().out
+    assert output == (
         "1 chunks of 1 finished batches and 0 leftovers in the spool would be removed.\n"
     )
     assert batch.chunks.exists()

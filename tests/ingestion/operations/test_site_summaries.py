@@ -83,8 +83,8 @@ def test_the_first_day_on_which_something_runs_out_is_kept():
     for days in (200, 12):
         kind = "medical-licence" if days == 12 else "gcp-certificate"
         make_read(site, kind, expiry_date=TODAY + timedelta(days=days))
-    late = RuleFinding("SIGNATURE_MISSING")
-    make_read(other, "medical-licence", late, state="REJECTED", expiry_date=TODAY)
+    unsigned = RuleFinding("SIGNATURE_MISSING")
+    make_read(other, "medical-licence", unsigned, state="REJECTED", expiry_date=TODAY)
     site_summaries.refresh_summaries()
     assert SiteSummary.objects.get(site=site).runs_out_on == TODAY + timedelta(days=12)
     soon = site_summaries.filter_expiring(Site.objects.all(), TODAY, timedelta(days=30))

@@ -25,10 +25,10 @@ def _folders(settings, tmp_path):
 
 
 def silent_chunk():
-    """Its lease ran out and nobody came: no host lives."""
+    """Return a chunk whose lease has expired, and the lease. No host sends heartbeats."""
     chunk, lease = make_leased(2)
-    gone = timezone.now() - timedelta(minutes=1)
-    Chunk.objects.update(lease_expires_at=gone, attempts=1)
+    expired_at = timezone.now() - timedelta(minutes=1)
+    Chunk.objects.update(lease_expires_at=expired_at, attempts=1)
     chunk.refresh_from_db()
     return chunk, lease
 
@@ -69,18 +69,18 @@ def test_the_same_chunk_is_released_more_than_once():
 def test_what_waits_past_its_deadline_is_due_at_once_when_a_person_says_so():
     batch = make_batch(documents=2)
     now = timezone.now()
-    late, _ = batch.documents.order_by("pk")
+    overdue, _ = batch.documents.order_by("pk")
     columns = {
         "failing_since": now - timedelta(days=2),
         "next_attempt_at": now + timedelta(hours=1),
     }
-    Document.objects.filter(pk=late.pk).update(**columns)
+    Document.objects.filter(pk=overdue.pk).update(**columns)
     Chunk.objects.update(next_dispatch_at=now + timedelta(hours=1))
-    assert list(stuck.find_past_deadline(now)) == [late]
+    assert list(stuck.find_past_deadline(now)) == [overdue]
     assert retrying.retry_waiting_now(stuck.find_past_deadline(now), by=OPS) == 1
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
-    assert late.pk in {item.document for item in lease.items}
-    last = queries.timeline(late.subject)[-1]
+    assert overdue.pk in {item.document for item in lease.items}
+    last = queries.timeline(overdue.subject)[-1]
     assert (last.event, last.actor) == ("document.tried_at_once", OPS.name)
 
 

@@ -346,7 +346,7 @@ def test_a_reviewer_corrects_type_and_person_and_the_checks_run_again(sent, rafa
     settle(document.packet, IN_REVIEW)
     document = Document.objects.get()
     assert document.state == "IN_REVIEW"
-    assert document.assignment.assigned_to == rafael, "it comes back to whoever has it in hand"
+    assert document.assignment.assigned_to == rafael, "the assignment to a reviewer is kept"
     assert signature_payload.find_changes(decision) == []
 
 

@@ -338,9 +338,9 @@ LINES = st.sampled_from([line for lines, _ in COMPLETE.values() for line in line
 @given(st.lists(LINES, min_size=1, max_size=25), st.sampled_from(["", *COMPLETE]), st.booleans())
 def test_the_same_reading_always_gives_the_same_verdict(lines, declared, scanned):
     page = make_page(*lines, signed="Signature", **(SCAN if scanned else {}))
-    once, again = (checked(make_reading(page), declared=declared) for _ in range(2))
-    assert once == again
-    assert once.primary is None or once.primary is once.findings[0]
+    first, second = (checked(make_reading(page), declared=declared) for _ in range(2))
+    assert first == second
+    assert first.primary is None or first.primary is first.findings[0]
 
 
 @given(st.text(max_size=200))

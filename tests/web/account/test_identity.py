@@ -152,8 +152,8 @@ def test_a_new_account_gets_its_password_with_a_link_that_works_once(ada):
     assert choose(link_in(message)).status_code == 302
     assert fresh(person).check_password(NEW)
     assert not fresh(person).must_change_password()
-    again = choose(link_in(message), "another dozen wet umbrellas")
-    assert (again.status_code, fresh(person).check_password(NEW)) == (410, True)
+    second = choose(link_in(message), "another dozen wet umbrellas")
+    assert (second.status_code, fresh(person).check_password(NEW)) == (410, True)
     assert timeline(person.actor_name)[-1].actor == person.actor_name, "they chose it themselves"
     assert Missing.SUSPENDED in missing_for_signature(fresh(person)), (
         "no second administrator has seen them"
@@ -190,8 +190,8 @@ def test_a_person_who_takes_over_an_account_by_its_address_cannot_sign(ada, hele
     """An administrator changes the email address to their own and requests a password link."""
     change(ada, helena, email="ada+helena@example.org")
     act(ada, "send_link", helena)
-    (told,) = mailed("helena@qa.example.org")
-    assert "Email address changed by Ada Hartmann" in told.body
+    (notice,) = mailed("helena@qa.example.org")
+    assert "Email address changed by Ada Hartmann" in notice.body
     link = next(link_in(each) for each in mailed("ada+helena@example.org") if "link" in each.body)
     choose(link)
     assert fresh(helena).check_password(NEW), "the account itself is taken over"
@@ -366,8 +366,8 @@ def test_a_link_is_printed_if_no_email_is_sent_and_this_is_recorded(
 def test_without_email_the_page_tells_how_to_get_the_link(settings, ada, helena):
     settings.SITE_URL = ""
     answer = act(ada, "send_link", helena)
-    said = " ".join(str(each) for each in answer.wsgi_request._messages)
-    assert "manage.py account_link helena" in said
+    text = " ".join(str(each) for each in answer.wsgi_request._messages)
+    assert "manage.py account_link helena" in text
     assert fresh(helena).signing_suspended_at
 
 

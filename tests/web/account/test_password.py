@@ -41,7 +41,7 @@ def test_a_password_change_ends_all_other_sessions(signed_in, mara):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"old": "wrong"}, "This is not your current password."),
         ({"repeated": "a heron in the reed"}, "The two passwords differ."),
@@ -55,10 +55,10 @@ def test_a_password_change_ends_all_other_sessions(signed_in, mara):
     ],
     ids=["wrong", "differ", "short", "common", "the same", "digits"],
 )
-def test_a_refused_password_changes_nothing_and_shows_the_reason(signed_in, mara, given, said):
+def test_a_refused_password_changes_nothing_and_shows_the_reason(signed_in, mara, given, message):
     answer = signed_in.post("/password/", form(**given))
     assert answer.status_code == 400
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
     mara.refresh_from_db()
     assert mara.check_password("correct horse")
     assert timeline(mara.actor_name) == []

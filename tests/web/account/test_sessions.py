@@ -58,9 +58,9 @@ def test_automatic_requests_do_not_extend_a_session(signed_in, mara, site):
 
 def test_asking_for_the_remaining_time_does_not_extend_a_session(signed_in, mara):
     pass_(signed_in, idle=10 * 60)
-    said = signed_in.get("/session/", headers=FRAGMENT).json()
-    assert said["person"] == mara.actor_name
-    assert 4 * 60 < said["seconds"] <= 5 * 60 + sessions.WRITE_INTERVAL_SECONDS
+    status = signed_in.get("/session/", headers=FRAGMENT).json()
+    assert status["person"] == mara.actor_name
+    assert 4 * 60 < status["seconds"] <= 5 * 60 + sessions.WRITE_INTERVAL_SECONDS
     pass_(signed_in, idle=6 * 60)
     assert signed_in.get("/session/", headers=FRAGMENT).json() == {"person": ""}
 
@@ -146,5 +146,5 @@ def test_saving_an_older_copy_of_an_account_ends_no_session(browser, mara):
 
 def test_sessions_of_other_people_are_not_affected(signed_in, settings):
     settings.SESSIONS_AT_A_TIME = 1
-    Client().force_login(make_user("somebody"))
+    Client().force_login(make_user("another"))
     assert is_in(signed_in)

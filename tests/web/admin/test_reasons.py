@@ -144,8 +144,8 @@ def test_the_reason_for_revoking_a_waiver_has_its_own_field(as_role, site):
     waiver = latest(limit=1)[0].subject.partition(":")[2]
     page = client.post(f"{address}{waiver}/change/", {"revoked_because": "short"})
     assert "Enter a reason" in text(page) or "at least 10 characters" in text(page)
-    client.post(f"{address}{waiver}/change/", {"revoked_because": "Somebody works there now."})
-    assert latest(limit=1)[0].detail["reason"] == "Somebody works there now."
+    client.post(f"{address}{waiver}/change/", {"revoked_because": "A coordinator works there now."})
+    assert latest(limit=1)[0].detail["reason"] == "A coordinator works there now."
 
 
 @pytest.mark.requirement("R08")

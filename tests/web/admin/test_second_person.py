@@ -175,7 +175,7 @@ def test_a_secret_is_sent_to_the_approved_origin_only(olu, ola, site, settings):
 
 
 def test_the_key_of_a_portal_cannot_be_changed_because_it_names_the_secret(olu, site):
-    change(olu, site.portal, key="somebody-elses")
+    change(olu, site.portal, key="another-portals")
     assert Portal.objects.get().key == "site-0203"
 
 

@@ -22,9 +22,9 @@ from tests.web.test_required_documents import text
 PAGE = "/admin/ops/"
 
 
-def tile(shown, name):
+def tile(page, name):
     """Return the text of one tile, without markup."""
-    part = shown.split(f"<dt>{name}</dt>")[1].split("</div>")[0]
+    part = page.split(f"<dt>{name}</dt>")[1].split("</div>")[0]
     return " ".join(re.sub(r"<[^>]+>", " ", part).split())
 
 
@@ -43,14 +43,14 @@ def test_each_number_links_to_the_list_that_it_counts(ops, site, host):
     make_leased(2, make_site())
     make_read(site, "cv")
     hold(site)
-    shown = text(ops.get(PAGE))
-    assert tile(shown, "Waiting").startswith("3 ")
-    assert tile(shown, "In progress").startswith("2 in ")
-    assert tile(shown, "Filed today").startswith("1 0% rejected")
-    assert tile(shown, "Busy workers").startswith("0 of 2 last heartbeat just now")
-    assert tile(shown, "Stuck").startswith("1 ")
-    assert tile(shown, "Failed tasks").startswith("0 ")
-    for address in re.findall(r'<dd><a href="([^"#]+)', shown):
+    page = text(ops.get(PAGE))
+    assert tile(page, "Waiting").startswith("3 ")
+    assert tile(page, "In progress").startswith("2 in ")
+    assert tile(page, "Filed today").startswith("1 0% rejected")
+    assert tile(page, "Busy workers").startswith("0 of 2 last heartbeat just now")
+    assert tile(page, "Stuck").startswith("1 ")
+    assert tile(page, "Failed tasks").startswith("0 ")
+    for address in re.findall(r'<dd><a href="([^"#]+)', page):
         assert ops.get(address.replace("&amp;", "&")).status_code == 200, address
 
 
@@ -59,12 +59,12 @@ def test_the_verdict_about_the_chain_comes_from_its_verifications(ops, host, mon
     notary = Notary(monkeypatch)
     write_many(3)
     runs.run_check(Mode.FULL, asked_by="system:tests")
-    told = tile(text(ops.get(PAGE)), "Audit trail")
-    assert told.startswith("Consistent Not confirmed by an independent anchor. Verified ")
+    verdict = tile(text(ops.get(PAGE)), "Audit trail")
+    assert verdict.startswith("Consistent Not confirmed by an independent anchor. Verified ")
     size = notary.sign()
     runs.run_check(Mode.FULL, asked_by="system:tests")
-    told = tile(text(ops.get(PAGE)), "Audit trail")
-    assert told.startswith(
+    verdict = tile(text(ops.get(PAGE)), "Audit trail")
+    assert verdict.startswith(
         f"Intact Confirmed by an independent anchor up to entry {size}. Verified "
     )
 
@@ -77,9 +77,9 @@ def test_without_a_worker_the_alarm_names_the_command_to_run(ops, host, silent_f
         assert "No heartbeat" in text(ops.get(PAGE))
     else:
         host.delete()
-    shown = text(ops.get(PAGE))
-    assert '<div class="sl-verdict sl-bad"> <p><strong>No worker heartbeat' in shown
-    assert "<code>manage.py workers</code>" in shown
+    page = text(ops.get(PAGE))
+    assert '<div class="sl-verdict sl-bad"> <p><strong>No worker heartbeat' in page
+    assert "<code>manage.py workers</code>" in page
 
 
 def test_an_alarm_shows_when_it_began(ops, host, site):
@@ -97,14 +97,14 @@ def test_a_portal_at_its_limit_is_shown_with_the_waiting_documents(ops, host):
     site = make_site("0204", rate_per_second=1.0, burst=5)
     make_batch(site, 14)
     PortalLimitState.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
-    shown = text(ops.get(PAGE))
-    assert "Site 0204: the portal has reached its request limit." in shown
-    assert "14 documents are waiting." in shown
-    assert "100%, limit reached" in shown
+    page = text(ops.get(PAGE))
+    assert "Site 0204: the portal has reached its request limit." in page
+    assert "14 documents are waiting." in page
+    assert "100%, limit reached" in page
     PortalLimitState.objects.update(tat=int((time.time() + 2.5) * 1e6))
-    shown = text(ops.get(PAGE))
-    assert "has reached its request limit" not in shown
-    assert re.search(r">(4\d|50)%<", shown)
+    page = text(ops.get(PAGE))
+    assert "has reached its request limit" not in page
+    assert re.search(r">(4\d|50)%<", page)
 
 
 def test_a_portal_that_does_not_respond_is_listed_with_its_next_attempt(ops, host, site):
@@ -115,9 +115,9 @@ def test_a_portal_that_does_not_respond_is_listed_with_its_next_attempt(ops, hos
 
 def test_problems_of_the_settings_are_shown_with_advice(ops, host, settings):
     settings.SHIFT_SECONDS = 7200
-    shown = text(ops.get(PAGE))
-    assert "A shift of more than an hour keeps a worker from being recycled." in shown
-    assert "Set SHIFT_SECONDS to 3600 or less." in shown
+    page = text(ops.get(PAGE))
+    assert "A shift of more than an hour keeps a worker from being recycled." in page
+    assert "Set SHIFT_SECONDS to 3600 or less." in page
 
 
 def test_the_fragment_contains_only_the_live_parts(ops, host, site):
@@ -133,10 +133,10 @@ def test_the_fragment_contains_only_the_live_parts(ops, host, site):
 
 def test_every_chart_has_a_table_and_no_styles(ops, host, site):
     make_read(site, "cv")
-    shown = text(ops.get(PAGE))
-    assert shown.count('role="img"') == 2
-    assert shown.count("Show as a table") == 2
-    assert "style=" not in shown
+    page = text(ops.get(PAGE))
+    assert page.count('role="img"') == 2
+    assert page.count("Show as a table") == 2
+    assert "style=" not in page
 
 
 def test_the_number_of_queries_does_not_grow_with_the_work(ops, host, site):

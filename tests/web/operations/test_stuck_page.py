@@ -44,7 +44,7 @@ def test_all_documents_of_one_reason_return_to_the_queue_together(ops, site):
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "message"),
     [
         ({"what": "chosen", "reason": WHY}, "Select at least one item in the list."),
         ({"what": "all", "reason": ""}, "Enter a reason."),
@@ -52,14 +52,14 @@ def test_all_documents_of_one_reason_return_to_the_queue_together(ops, site):
         ({"what": "chosen", "chosen": "1 OR 1=1", "reason": WHY}, "Select at least one"),
     ],
 )
-def test_an_incomplete_form_is_shown_again_and_changes_nothing(ops, site, sent, said):
+def test_an_incomplete_form_is_shown_again_and_changes_nothing(ops, site, sent, message):
     held = hold(site)
     answer = ops.post(f"{PAGE}retry/", sent)
     assert answer.status_code == 400
-    shown = " ".join(answer.content.decode().split())
-    assert said in shown
-    assert "<title>Error: Stuck items" in shown
-    assert f'value="{sent["reason"]}"' in shown or not sent["reason"]
+    page = " ".join(answer.content.decode().split())
+    assert message in page
+    assert "<title>Error: Stuck items" in page
+    assert f'value="{sent["reason"]}"' in page or not sent["reason"]
     assert states(held) == ["HELD"]
 
 

@@ -61,9 +61,9 @@ def test_the_second_step_shows_the_number_of_entries_and_requests_exactly_these(
     affairs, work, packet, query, expected
 ):
     number = queries.count_entries(expected)
-    shown = text(affairs.get(f"{CHECK}?{query}"))
-    assert f"Entries {number} " in shown
-    assert "The audit trail records that you create this export." in shown
+    page = text(affairs.get(f"{CHECK}?{query}"))
+    assert f"Entries {number} " in page
+    assert "The audit trail records that you create this export." in page
     address = affairs.post(f"{CHECK}?{query}").url
     work()
     assert f"{number} entries" in text(affairs.get(address))
@@ -85,7 +85,7 @@ def test_a_period_includes_its_last_day(affairs, packet):
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("site=9", "Site 9 does not exist"),
         ("study=9", "Study 9 does not exist"),
@@ -96,11 +96,11 @@ def test_a_period_includes_its_last_day(affairs, packet):
         ("since=2026-02-01&until=2026-01-01", "The end date is before the start date"),
     ],
 )
-def test_an_invalid_selection_is_explained_and_exports_nothing(affairs, others, query, said):
+def test_an_invalid_selection_is_explained_and_exports_nothing(affairs, others, query, message):
     Study.objects.create(protocol_number="EMPTY-1")
     answer = affairs.post(f"{CHECK}?{query}")
     assert answer.status_code == 400
-    assert said in text(answer)
+    assert message in text(answer)
     assert not background_jobs.latest_jobs(KIND, 1)
 
 
@@ -112,23 +112,23 @@ def test_a_selection_without_entries_cannot_be_exported(affairs, packet):
 
 @pytest.mark.requirement("R11")
 def test_a_finished_export_lists_its_files_and_the_command_for_inspectors(affairs, made):
-    shown = text(affairs.get(made))
+    page = text(affairs.get(made))
     content = b"".join(affairs.get(f"{made}file/").streaming_content)
     with zipfile.ZipFile(io.BytesIO(content)) as package:
         manifest = package.read("manifest.json")
         entries = package.read("entries.ndjson")
-    assert hashlib.sha256(manifest).hexdigest() in shown
-    assert f"entries.ndjson {hashlib.sha256(entries).hexdigest()}" in shown
-    assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD KEY is" in shown
-    assert "This is a partial export" not in shown
+    assert hashlib.sha256(manifest).hexdigest() in page
+    assert f"entries.ndjson {hashlib.sha256(entries).hexdigest()}" in page
+    assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD KEY is" in page
+    assert "This is a partial export" not in page
 
 
 def test_a_partial_export_says_so_beside_the_command_for_inspectors(affairs, work, packet):
     address = affairs.post(f"{CHECK}?packet={packet.reference}").url
     work()
-    shown = text(affairs.get(address))
-    assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD --part" in shown
-    assert "This is a partial export" in shown
+    page = text(affairs.get(address))
+    assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD --part" in page
+    assert "This is a partial export" in page
 
 
 @pytest.mark.requirement("R07")

@@ -39,24 +39,24 @@ def long_ago(monkeypatch):
 
 
 def test_an_empty_trail_needs_no_review(affairs):
-    shown = text(affairs.get(PAGE))
-    assert "No review is due" in shown
-    assert "No review has been signed yet" in shown
+    page = text(affairs.get(PAGE))
+    assert "No review is due" in page
+    assert "No review has been signed yet" in page
 
 
 def test_the_page_shows_when_the_next_review_is_due(affairs, packet):
     due = TODAY + timedelta(days=29)
-    shown = text(affairs.get(PAGE))
-    assert f"The next review is due on {due.day} {due:%b %Y}" in shown
+    page = text(affairs.get(PAGE))
+    assert f"The next review is due on {due.day} {due:%b %Y}" in page
 
 
 @pytest.mark.requirement("R13")
 def test_an_overdue_review_is_shown_and_reported_by_status(affairs, packet, long_ago, capsys):
     assert "A review has been overdue since 3 Feb 2026" in text(affairs.get(PAGE))
     call_command("status")
-    said = capsys.readouterr().out
-    assert "2026-02-03" in said
-    assert "ledger review overdue    True" in said
+    output = capsys.readouterr().out
+    assert "2026-02-03" in output
+    assert "ledger review overdue    True" in output
 
 
 def test_the_form_begins_where_the_last_review_ended(affairs, packet, long_ago):
@@ -70,10 +70,10 @@ def test_the_form_begins_where_the_last_review_ended(affairs, packet, long_ago):
 @pytest.mark.requirement("R25")
 def test_a_signed_review_is_listed_with_name_time_and_meaning(affairs, packet, long_ago):
     answer = affairs.post(NEW, given(since="2026-01-05"), follow=True)
-    for shown in (text(answer), text(affairs.get(PAGE))):
-        assert "Rafael Duarte (regulatory affairs)" in shown
-        assert f"{timezone.now():%b %Y, %H}:" in shown
-        assert "review" in shown
+    for page in (text(answer), text(affairs.get(PAGE))):
+        assert "Rafael Duarte (regulatory affairs)" in page
+        assert f"{timezone.now():%b %Y, %H}:" in page
+        assert "review" in page
     assert "I looked for sign-ins at night" in text(answer)
     entry = reviewed()[0]
     assert entry.detail["printed_name"] == "Rafael Duarte"
@@ -83,7 +83,7 @@ def test_a_signed_review_is_listed_with_name_time_and_meaning(affairs, packet, l
 
 @pytest.mark.requirement("R24")
 @pytest.mark.parametrize(
-    "wrong", [{"password": "wrong horse"}, {"username": "somebody"}, {"password": ""}]
+    "wrong", [{"password": "wrong horse"}, {"username": "another"}, {"password": ""}]
 )
 def test_a_review_needs_the_persons_own_name_and_password_and_keeps_the_entered_text(
     affairs, packet, wrong
@@ -96,7 +96,7 @@ def test_a_review_needs_the_persons_own_name_and_password_and_keeps_the_entered_
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"until": f"{TODAY + timedelta(days=1)}"}, "The last day cannot be in the future"),
         ({"since": f"{TODAY}", "until": f"{TODAY - timedelta(days=1)}"}, "The end date is before"),
@@ -106,16 +106,16 @@ def test_a_review_needs_the_persons_own_name_and_password_and_keeps_the_entered_
     ],
     ids=["future", "order", "findings", "site", "outcome"],
 )
-def test_an_invalid_review_is_explained(affairs, packet, wrong, said):
+def test_an_invalid_review_is_explained(affairs, packet, wrong, message):
     answer = affairs.post(NEW, given(**wrong))
     assert answer.status_code == 400
-    assert said in text(answer)
+    assert message in text(answer)
     assert not reviewed()
 
 
 def test_a_review_can_be_limited_to_one_site(affairs, packet):
-    shown = text(affairs.post(NEW, given(site="0203"), follow=True))
-    assert "Site 0203" in shown
+    page = text(affairs.post(NEW, given(site="0203"), follow=True))
+    assert "Site 0203" in page
     assert reviewed()[0].site == "0203"
 
 

@@ -63,16 +63,16 @@ def test_pages_of_the_trail_accept_only_reading(affairs, addresses):
 def test_the_trail_of_a_document_shows_what_happened_who_when_and_why(affairs, packet):
     document = packet.documents.get(state="REJECTED")
     page = affairs.get(f"/admin/audit/document/{document.pk}/")
-    shown = text(page)
-    assert "Received" in shown
-    assert "Received → Checking" in shown
-    assert "Checking → Rejected" in shown
-    assert "Page 2 is not signed" in shown
-    assert "SIGNATURE_MISSING" in shown
-    assert "Mara Lindqvist" in shown
+    content = text(page)
+    assert "Received" in content
+    assert "Received → Checking" in content
+    assert "Checking → Rejected" in content
+    assert "Page 2 is not signed" in content
+    assert "SIGNATURE_MISSING" in content
+    assert "Mara Lindqvist" in content
     for entry in queries.timeline(document.subject):
-        assert entry.hash in shown
-        assert f"{entry.recorded_at:%H:%M:%S}." in shown
+        assert entry.hash in content
+        assert f"{entry.recorded_at:%H:%M:%S}." in content
     assert "&quot;code&quot;: &quot;SIGNATURE_MISSING&quot;" in page.content.decode()
 
 
@@ -93,17 +93,17 @@ def test_the_trail_of_a_document_contains_all_of_its_versions(affairs, site, mar
     first = make_packet(site, mara, REJECTED).documents.get()
     second = make_packet(site, mara, FILED).documents.get()
     assert first.doc_id == second.doc_id
-    shown = text(affairs.get(f"/admin/audit/document/{first.pk}/"))
-    assert "Checking → Rejected" in shown
-    assert "Checking → Filed" in shown
+    content = text(affairs.get(f"/admin/audit/document/{first.pk}/"))
+    assert "Checking → Rejected" in content
+    assert "Checking → Filed" in content
 
 
 def test_several_versions_are_numbered_and_a_single_one_is_not(affairs, site, mara):
     make_packet(site, mara, REJECTED, kinds=("irb-approval",))
     second = make_packet(site, mara, FILED, kinds=("irb-approval",)).documents.get()
     only = make_packet(site, mara, FILED, kinds=("delegation-log",)).documents.get()
-    shown = text(affairs.get(f"/admin/audit/document/{second.pk}/"))
-    assert [shown.count(f"Version {number}") for number in (1, 2, 3)] == [3, 3, 0]
+    content = text(affairs.get(f"/admin/audit/document/{second.pk}/"))
+    assert [content.count(f"Version {number}") for number in (1, 2, 3)] == [3, 3, 0]
     assert (
         "Version"
         not in text(affairs.get(f"/admin/audit/document/{only.pk}/")).partition("Entry")[0]
@@ -114,8 +114,8 @@ def test_the_trail_of_a_packet_contains_its_documents_and_its_batch_only(
     affairs, packet, site, mara
 ):
     other = make_packet(site, mara, FILED, kinds=("form-fda-1572",))
-    shown = affairs.get(f"/admin/audit/packet/{packet.reference}/").context["lines"]
-    subjects = {line.subject for line in shown}
+    lines = affairs.get(f"/admin/audit/packet/{packet.reference}/").context["lines"]
+    subjects = {line.subject for line in lines}
     assert {document.subject for document in packet.documents.all()} < subjects
     assert packet.batch.subject in subjects
     assert other.documents.get().subject not in subjects
@@ -188,7 +188,7 @@ def test_a_search_finds_the_entries_that_match_all_fields(affairs, mara, query, 
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("site=9", "Site 9 does not exist"),
         ("person=nobody", "No account has the user name nobody"),
@@ -196,10 +196,10 @@ def test_a_search_finds_the_entries_that_match_all_fields(affairs, mara, query, 
         ("since=soon", "Enter a valid date"),
     ],
 )
-def test_an_invalid_search_is_explained(affairs, query, said):
-    shown = text(affairs.get(f"/admin/audit/?{query}"))
-    assert said in shown
-    assert "Clear the search" in shown
+def test_an_invalid_search_is_explained(affairs, query, message):
+    content = text(affairs.get(f"/admin/audit/?{query}"))
+    assert message in content
+    assert "Clear the search" in content
 
 
 def test_an_empty_trail_is_explained(affairs):

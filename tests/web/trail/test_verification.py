@@ -23,27 +23,27 @@ def signed(packet, work):
 
 def test_the_page_shows_the_end_of_the_chain_and_the_last_checkpoint(affairs, signed):
     entries, head = queries.last_entry()
-    shown = text(affairs.get(PAGE))
-    assert head in shown
-    assert f"Entries {entries}" in shown
-    assert "Signed with siteledger" in shown
-    assert "None outside this database" in shown
+    page = text(affairs.get(PAGE))
+    assert head in page
+    assert f"Entries {entries}" in page
+    assert "Signed with siteledger" in page
+    assert "None outside this database" in page
 
 
 def test_an_empty_trail_is_explained(affairs):
-    shown = text(affairs.get(PAGE))
-    assert "The audit trail has no entries yet" in shown
-    assert "No checkpoint has been signed yet" in shown
-    assert "Recent verifications" not in shown
+    page = text(affairs.get(PAGE))
+    assert "The audit trail has no entries yet" in page
+    assert "No checkpoint has been signed yet" in page
+    assert "Recent verifications" not in page
 
 
 def test_missing_anchors_are_explained(affairs, signed, settings):
     with override_settings(ANCHOR_DIR=settings.AUDIT_KEY_FILE):  # no folder
         anchors.anchor_due()
-    shown = text(affairs.get(PAGE))
-    assert "1 checkpoint is missing from this anchor: anchor folder" in shown
-    assert "exists" in shown
-    assert "What to do" in shown
+    page = text(affairs.get(PAGE))
+    assert "1 checkpoint is missing from this anchor: anchor folder" in page
+    assert "exists" in page
+    assert "What to do" in page
 
 
 def test_a_verification_is_requested_observed_and_shown(affairs, work, packet):
@@ -69,12 +69,12 @@ def test_the_page_shows_that_no_independent_anchor_confirms_the_chain_and_why(
     anchors.anchor_all()
     affairs.post(NOW)
     work()
-    shown = text(affairs.get(PAGE))
-    assert "The audit trail is consistent, but no independent anchor confirms it." in shown
-    assert "is on the same file system as" in shown
-    assert "Recorded or emailed heads do not change the verdict" in shown
-    assert "Consistent, not confirmed" in shown
-    assert "The audit trail is intact" not in shown
+    page = text(affairs.get(PAGE))
+    assert "The audit trail is consistent, but no independent anchor confirms it." in page
+    assert "is on the same file system as" in page
+    assert "Recorded or emailed heads do not change the verdict" in page
+    assert "Consistent, not confirmed" in page
+    assert "The audit trail is intact" not in page
 
 
 def test_the_page_shows_which_anchor_confirms_the_chain(affairs, work, signed, monkeypatch):
@@ -85,9 +85,9 @@ def test_the_page_shows_which_anchor_confirms_the_chain(affairs, work, signed, m
     affairs.post(NOW)
     work()
     size = checkpoints.latest_checkpoint().size
-    shown = text(affairs.get(PAGE))
-    assert "The audit trail is intact, and an independent anchor confirms it." in shown
-    assert f"held the checkpoint of {size} entries when it was read" in shown
+    page = text(affairs.get(PAGE))
+    assert "The audit trail is intact, and an independent anchor confirms it." in page
+    assert f"held the checkpoint of {size} entries when it was read" in page
 
 
 def test_a_broken_chain_is_shown_with_advice(affairs, work, packet):
@@ -96,25 +96,25 @@ def test_a_broken_chain_is_shown_with_advice(affairs, work, packet):
     asked = affairs.post(NOW)
     work()
     for address in (asked.url, PAGE):
-        shown = text(affairs.get(address))
-        assert "The audit trail is broken" in shown
-        assert "Entry 2: the line was changed" in shown
-        assert "Inform QA" in shown
+        page = text(affairs.get(address))
+        assert "The audit trail is broken" in page
+        assert "Entry 2: the line was changed" in page
+        assert "Inform QA" in page
     with triggers_removed():
         sql("UPDATE audit_entry SET body = replace(body, 'receive_', 'received') WHERE seq = 2")
 
 
 def test_a_failed_verification_is_reported_as_an_internal_error(affairs, work, packet, monkeypatch):
-    def gone(job):
+    def failing(job):
         raise OperationalError("the database did not answer")
 
     asked = affairs.post(NOW)
     monkeypatch.setattr(background_jobs, "_works", {})
-    background_jobs.register_kind(runs.KIND, gone)
+    background_jobs.register_kind(runs.KIND, failing)
     work()
-    shown = text(affairs.get(asked.url))
-    assert "The job failed. OperationalError: the database did not answer" in shown
-    assert "give operations the job number" in shown
+    page = text(affairs.get(asked.url))
+    assert "The job failed. OperationalError: the database did not answer" in page
+    assert "give operations the job number" in page
 
 
 def test_qa_can_see_the_chain_and_cannot_request_a_verification(as_role, packet):
