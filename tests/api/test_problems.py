@@ -40,7 +40,7 @@ def test_a_wrong_method_is_refused_with_the_allowed_ones(program, method, path, 
     assert response["Allow"] == allowed
 
 
-def test_a_request_without_a_token_is_told_how_to_send_one(client, db):
+def test_a_request_without_a_token_is_refused_with_instructions(client, db):
     response = client.get("/api/v1/batches")
     assert "Bearer" in check_problem(response, 401)["detail"]
     assert response["WWW-Authenticate"] == 'Bearer realm="siteledger"'

@@ -1,4 +1,4 @@
-"""A small SMTP server (RFC 5321) in a thread: takes mail, or fails as a test asks it to."""
+"""A small SMTP server (RFC 5321) in a thread, which receives email or fails as a test requires."""
 
 import socketserver
 import threading
@@ -8,13 +8,16 @@ from email.message import Message
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """`refused` addresses get 550; while `is_busy` nobody is greeted. `taken` is what it has."""
+    """Keeps received email in `messages`.
+
+    It answers 550 to the addresses in `refused`, and 421 to each connection while `is_busy`.
+    """
 
     allow_reuse_address = daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Conversation)
-        self.taken: list[Message] = []
+        self.messages: list[Message] = []
         self.refused: set[str] = set()
         self.is_busy = False
 
@@ -35,14 +38,14 @@ class _Conversation(socketserver.StreamRequestHandler):
             if verb == "RCPT" and any(name in line for name in self.server.refused):
                 self.say("550 no such mailbox")
             elif verb == "DATA":
-                self.say("354 go on")
-                self.server.taken.append(message_from_bytes(self.text()))
-                self.say("250 taken")
+                self.say("354 send the message")
+                self.server.messages.append(message_from_bytes(self.text()))
+                self.say("250 accepted")
             elif verb == "QUIT":
                 self.say("221 bye")
                 return
             else:
-                self.say("250 well")
+                self.say("250 OK")
 
     def say(self, text: str) -> None:
         self.wfile.write(f"{text}\r\n".encode())

@@ -1,4 +1,4 @@
-"""Who is told what by mail: once for each change, whatever the mail server does."""
+"""Tests of email notifications: their recipients, and one email for each change."""
 
 from datetime import timedelta
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _on(settings, tmp_path):
+def _enabled_notifications(settings, tmp_path):
     settings.SITE_URL, settings.DIGEST_MINUTES = "https://ledger.example.org", 30
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
 
@@ -50,22 +50,22 @@ def mara(site):
 
 @pytest.fixture
 def jo(site):
-    """Another coordinator of the site."""
+    """Return another coordinator of the site."""
     return make_user("jo", sites=(site,), email="jo@site.org")
 
 
-def later():
-    """Let the time between two digests pass, so that waits and leases are over too."""
+def let_interval_pass():
+    """Let the time between two emails pass, so that waits and leases are over too."""
     Mailbox.objects.update(tried_at=timezone.now() - timedelta(hours=1))
     OutboxMessage.objects.update(due_at=timezone.now())
     OutboxMessage.objects.filter(state="claimed").update(lease_until=timezone.now())
 
 
-def to(person):
+def emails_to(person):
     return [sent for sent in mail.outbox if sent.to == [person.email]]
 
 
-def test_who_sent_a_packet_is_told_when_it_is_done(site, mara, jo):
+def test_the_sender_of_a_packet_is_notified_when_it_is_checked(site, mara, jo):
     packet = make_packet(site, mara, FILED, FILED)
     assert notifications.send_due() == 1
     (sent,) = mail.outbox
@@ -79,16 +79,16 @@ def test_who_sent_a_packet_is_told_when_it_is_done(site, mara, jo):
     assert "https://ledger.example.org/account/mail/\n" in sent.body
 
 
-def test_what_needs_the_site_is_told_to_all_who_coordinate_it(site, mara, jo):
+def test_all_coordinators_are_notified_of_a_document_that_needs_the_site(site, mara, jo):
     document = make_packet(site, mara, FILED, REJECTED).documents.get(state="REJECTED")
     assert notifications.send_due() == 2
     for person in (mara, jo):
-        (sent,) = to(person)
+        (sent,) = emails_to(person)
         assert sent.subject.endswith("is checked. 1 document needs your attention")
         assert f"https://ledger.example.org/documents/{document.pk}/" in sent.body
 
 
-def test_a_mail_names_no_file_and_nobody_on_a_document(site, mara):
+def test_an_email_contains_no_file_name_and_no_person_of_a_document(site, mara):
     packet = make_packet(site, mara, REJECTED)
     packet.documents.update(filename="Helena Brandt born 1970.pdf")
     notifications.send_due()
@@ -97,44 +97,44 @@ def test_a_mail_names_no_file_and_nobody_on_a_document(site, mara):
     assert "the chair" not in sent.body
 
 
-def test_nothing_is_told_twice(site, mara):
+def test_a_change_is_notified_once(site, mara):
     make_packet(site, mara, REJECTED)
     assert [notifications.send_due(), notifications.send_due()] == [1, 0]
-    later()
+    let_interval_pass()
     assert notifications.send_due() == 0
 
 
-def test_while_something_is_checked_nothing_is_told(site, mara):
+def test_no_email_is_sent_before_all_documents_of_a_packet_are_checked(site, mara):
     packet = make_packet(site, mara, FILED, None)
     assert notifications.send_due() == 0
     settle(packet, FILED)
     assert notifications.send_due() == 1
 
 
-def test_what_changes_later_is_told_once_more(site, mara):
+def test_a_later_change_causes_another_email(site, mara):
     packet = make_packet(site, mara, IN_REVIEW)
     notifications.send_due()
-    later()
+    let_interval_pass()
     with ledger():
         transitions.move_document(
             packet.documents.get(), DocumentState.RETURNED, by=Actor("user:9", "staff")
         )
     assert notifications.send_due() == 1
     assert mail.outbox[-1].subject.endswith("1 document needs your attention")
-    later()
+    let_interval_pass()
     assert notifications.send_due() == 0
 
 
-def test_a_download_is_no_news(site, mara):
+def test_a_download_causes_no_email(site, mara):
     document = make_packet(site, mara, FILED).documents.get()
     notifications.send_due()
-    later()
+    let_interval_pass()
     with ledger():
         document.record("document.downloaded", by=transitions.WORKER_ACTOR)
     assert notifications.send_due() == 0
 
 
-def test_several_packets_are_one_mail(site, mara):
+def test_several_packets_are_in_one_email(site, mara):
     for _ in range(3):
         make_packet(site, mara, FILED)
     assert notifications.send_due() == 1
@@ -142,36 +142,36 @@ def test_several_packets_are_one_mail(site, mara):
     assert sent.subject == "3 packets are checked. Nothing needs your attention"
 
 
-def test_so_soon_again_nobody_is_told(site, mara):
+def test_a_second_email_is_sent_only_after_the_interval(site, mara):
     make_packet(site, mara, FILED)
     notifications.send_due()
     make_packet(site, mara, FILED)
     assert notifications.send_due() == 0
-    later()
+    let_interval_pass()
     assert notifications.send_due() == 1
 
 
-def test_what_was_settled_long_ago_is_no_news(site, mara):
+def test_documents_settled_long_ago_cause_no_email(site, mara):
     packet = make_packet(site, mara, FILED)
     packet.documents.update(settled_at=timezone.now() - timedelta(days=8))
     assert notifications.send_due() == 0
 
 
 @pytest.mark.parametrize("columns", [{"email": ""}, {"is_active": False}, {"is_staff": True}])
-def test_some_people_get_no_mail(site, mara, columns):
+def test_inactive_accounts_staff_and_people_without_an_address_get_no_email(site, mara, columns):
     make_packet(site, mara, REJECTED)
     type(mara).objects.filter(pk=mara.pk).update(**columns)
     assert notifications.send_due() == 0
 
 
 @pytest.mark.requirement("R15")
-def test_who_left_a_site_hears_nothing_of_it(site, mara):
+def test_a_former_member_of_a_site_gets_no_email_about_it(site, mara):
     make_packet(site, mara, REJECTED)
     Membership.objects.filter(user=mara).delete()
     assert notifications.send_due() == 0
 
 
-def test_who_switched_it_off_gets_none_and_the_switch_is_on_record(site, mara):
+def test_notifications_can_be_switched_off_and_the_switch_is_recorded(site, mara):
     notifications.switch(mara, on=False)
     make_packet(site, mara, REJECTED)
     assert notifications.send_due() == 0
@@ -185,14 +185,14 @@ def test_who_switched_it_off_gets_none_and_the_switch_is_on_record(site, mara):
 
 
 @pytest.mark.parametrize("name", ["SITE_URL", "EMAIL_HOST", "DIGEST_MINUTES"])
-def test_without_a_server_or_an_address_of_ours_there_is_no_mail(site, mara, settings, name):
+def test_no_email_is_sent_if_a_required_setting_is_empty(site, mara, settings, name):
     setattr(settings, name, "" if name != "DIGEST_MINUTES" else 0)
     make_packet(site, mara, REJECTED)
     assert notifications.send_due() == 0
     assert not MailedPacket.objects.exists()
 
 
-def test_that_somebody_was_told_is_on_record_without_their_address(site, mara):
+def test_a_notification_is_recorded_without_the_address(site, mara):
     packet = make_packet(site, mara, FILED)
     notifications.send_due()
     entry = latest()[0]
@@ -212,7 +212,7 @@ def test_the_number_of_queries_does_not_grow_with_the_packets(
 
 @pytest.fixture
 def server(settings):
-    """A real one: what Django says to it is what it says to any."""
+    """Run an SMTP server, to which Django sends email as to any other."""
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST_USER = settings.EMAIL_HOST_PASSWORD = ""
     settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
@@ -221,72 +221,72 @@ def server(settings):
         yield server
 
 
-def test_a_mail_goes_over_the_wire_whole(site, mara, server):
+def test_a_mail_server_receives_the_complete_email(site, mara, server):
     packet = make_packet(site, mara, FILED)
     assert notifications.send_due() == 1
-    (taken,) = server.taken
-    assert taken["To"] == "mara@site.org"
-    assert taken["Auto-Submitted"] == "auto-generated"
-    assert packet.reference in taken.get_payload()
+    (message,) = server.messages
+    assert message["To"] == "mara@site.org"
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert packet.reference in message.get_payload()
 
 
-def test_a_server_that_is_busy_gets_it_later_and_once(site, mara, jo, server):
+def test_a_busy_mail_server_receives_each_email_once_later(site, mara, jo, server):
     make_packet(site, mara, REJECTED)
     server.is_busy = True
     with pytest.raises(ChannelUnavailable):
         notifications.send_due()
     assert not MailedPacket.objects.exists()
     server.is_busy = False
-    later()
+    let_interval_pass()
     assert notifications.send_due() == 2
-    assert len(server.taken) == 2
+    assert len(server.messages) == 2
 
 
-def rings():
+def alarm_texts():
     return [alarm.text for alarm in alarms.find_alarms().alarms if alarm.key == "digests"]
 
 
-def test_that_mail_does_not_get_out_is_an_alarm_until_it_does(site, mara, jo, server):
+def test_email_that_cannot_be_sent_raises_an_alarm_until_it_is_sent(site, mara, jo, server):
     make_packet(site, mara, REJECTED)
     server.is_busy = True
     with pytest.raises(ChannelUnavailable):
         notifications.send_due()
-    (text,) = rings()
+    (text,) = alarm_texts()
     assert "Mara Lindqvist, jo" in text
     server.is_busy = False
     server.refused.add("mara@site.org")
-    later()
+    let_interval_pass()
     notifications.send_due()
-    (text,) = rings()
+    (text,) = alarm_texts()
     assert "cannot be sent: Mara Lindqvist. SMTPRecipientsRefused" in text
-    assert "@" not in text, "alarms go out to webhooks, and the server quotes the address"
+    assert "@" not in text, "alarms are sent to webhooks, and the server quotes the address"
     assert "no such mailbox" in text
     server.refused.clear()
-    later()
+    let_interval_pass()
     notifications.send_due()
-    assert rings() == []
+    assert alarm_texts() == []
 
 
-def test_an_address_that_was_cut_off_is_told_to_nobody_either(site, mara):
+def test_a_truncated_address_is_removed_from_the_alarm_too(site, mara):
     quoted = "SMTPDataError: (550, b'5.1.1 <mara@site.org>: unknown, nor mara@si"
     Mailbox.objects.create(user=mara, error=quoted)
-    (text,) = rings()
+    (text,) = alarm_texts()
     assert text.endswith("(550, b'5.1.1 <(address removed)>: unknown, nor (address removed)")
 
 
-def test_an_address_that_is_refused_keeps_nobody_else_waiting(site, mara, jo, server):
+def test_a_refused_address_does_not_delay_other_recipients(site, mara, jo, server):
     make_packet(site, mara, REJECTED)
     server.refused.add("mara@site.org")
     assert notifications.send_due() == 1
-    assert [taken["To"] for taken in server.taken] == ["jo@site.org"]
+    assert [message["To"] for message in server.messages] == ["jo@site.org"]
     server.refused.clear()
-    assert notifications.send_due() == 0  # not so soon again
-    later()
+    assert notifications.send_due() == 0  # the interval is not over
+    let_interval_pass()
     assert notifications.send_due() == 1
-    assert server.taken[-1]["To"] == "mara@site.org"
+    assert server.messages[-1]["To"] == "mara@site.org"
 
 
-def test_a_server_that_is_not_there_loses_nothing(site, mara, settings):
+def test_email_for_an_unavailable_server_stays_due(site, mara, settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     make_packet(site, mara, FILED)
@@ -295,7 +295,7 @@ def test_a_server_that_is_not_there_loses_nothing(site, mara, settings):
     assert not MailedPacket.objects.exists()
 
 
-def test_what_was_on_its_way_when_we_died_is_not_sent_again(site, mara, monkeypatch):
+def test_an_email_whose_sender_process_was_killed_is_not_sent_again(site, mara, monkeypatch):
     document = make_packet(site, mara, REJECTED).documents.get()
 
     class Killed(BaseException):
@@ -308,23 +308,23 @@ def test_what_was_on_its_way_when_we_died_is_not_sent_again(site, mara, monkeypa
     with pytest.raises(Killed):
         notifications.send_due()
     monkeypatch.undo()
-    later()
+    let_interval_pass()
     assert notifications.send_due() == 0
-    # With the next news, what needs them is told all the same.
+    # The next email mentions the document that needs their attention nevertheless.
     make_packet(site, mara, FILED, kinds=["form-fda-1572"])
     assert notifications.send_due() == 1
     assert f"/documents/{document.pk}/" in mail.outbox[-1].body
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_scheduled_job_sends(site, mara):
+def test_the_scheduled_job_sends_due_email(site, mara):
     make_packet(site, mara, FILED)
     send_digests()
     assert len(mail.outbox) == 1
     assert run("verify_audit", "--full")[0] == 3
 
 
-def test_the_switch_is_on_the_persons_own_page(client, mara):
+def test_notifications_are_switched_on_the_account_page(client, mara):
     client.force_login(mara)
     assert "Email notifications are on" in client.get("/account/mail/").content.decode()
     client.post("/account/mail/", {"wanted": "off"})

@@ -1,4 +1,4 @@
-"""Accounts that commands make and change: on record, with who was at the keyboard."""
+"""Tests of the ledger entries of accounts that commands create and change."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ NEW = "horse battery staple"
 
 
 def manage(settings, *command, **variables):
-    """The command as somebody at a shell runs it."""
+    """Run a management command in its own process, as in a shell."""
     return subprocess.run(
         [sys.executable, "manage.py", *command],
         cwd=settings.BASE_DIR,
@@ -33,7 +33,7 @@ def manage(settings, *command, **variables):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("R09")
-def test_the_first_administrator_is_on_record_with_who_made_them(settings):
+def test_createsuperuser_records_the_new_administrator_and_the_user_of_the_system(settings):
     manage(
         settings, "createsuperuser", "--noinput", "--username", "ada", "--email", "a@b.example",
         SUDO_USER="otto", DJANGO_SUPERUSER_PASSWORD=NEW,
@@ -53,31 +53,33 @@ def test_the_first_administrator_is_on_record_with_who_made_them(settings):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("R40")
-def test_what_a_command_changes_names_the_command_and_who_ran_it(settings, tmp_path):
-    roster = tmp_path / "sites.json"
-    roster.write_text(
+def test_changes_by_a_command_are_recorded_with_the_command_and_the_user_of_the_system(
+    settings, tmp_path
+):
+    site_file = tmp_path / "sites.json"
+    site_file.write_text(
         '[{"study": "SLX-301", "site_id": "0203", "name": "St. Brigid\'s", "country": "Ireland",'
         ' "portal": {"base_url": "https://portal.example/"}}]'
     )
-    manage(settings, "load_sites", str(roster), SUDO_USER="", USER="otto")
+    manage(settings, "load_sites", str(site_file), SUDO_USER="", USER="otto")
     entries = latest()
     (actor,) = {entry.actor for entry in entries}
     assert without_process(actor) == "system:load_sites"
-    here, there = (name.partition("@")[2] for name in (add_process("system:tests"), actor))
-    assert here.split("/")[0] == there.split("/")[0], "the same host"
-    assert here != there, "another process"
+    own, other = (name.partition("@")[2] for name in (add_process("system:tests"), actor))
+    assert own.split("/")[0] == other.split("/")[0], "the same host"
+    assert own != other, "another process"
     assert {entry.detail["os_user"] for entry in entries} == {"otto"}
 
 
 @pytest.mark.django_db
 @pytest.mark.requirement("R09")
-def test_the_demo_enters_each_person_once_and_what_differs_the_next_time(settings):
+def test_demo_users_records_each_account_once_and_later_only_differences(settings):
     settings.DEBUG = True
     make_site("0001")
     call_command("demo_users")
     assert [entry.event for entry in latest()] == ["user.created"] * 9
     call_command("demo_users")
-    assert len(latest()) == 9, "nothing differed"
+    assert len(latest()) == 9, "the second run changed nothing"
     mara = User.objects.get(username="mara")
     mara.groups.set(Group.objects.filter(name="Operations"))
     Membership.objects.all().delete()
@@ -92,7 +94,7 @@ def test_the_demo_enters_each_person_once_and_what_differs_the_next_time(setting
 @pytest.mark.django_db
 @pytest.mark.requirement("R09")
 @pytest.mark.requirement("R35")
-def test_a_role_that_an_upgrade_changes_is_on_record(monkeypatch):
+def test_a_change_of_a_role_by_an_upgrade_is_recorded(monkeypatch):
     write()
     narrower = {**roles.ROLES, "Operations": frozenset({"ingestion.retry_document"})}
     monkeypatch.setattr(roles, "ROLES", narrower)
@@ -103,11 +105,11 @@ def test_a_role_that_an_upgrade_changes_is_on_record(monkeypatch):
     assert changes["new"] == ["ingestion.retry_document"]
     assert "clinical_sites.change_portal" in changes["old"]
     roles.install()
-    assert len(latest()) == 2, "nothing differed"
+    assert len(latest()) == 2, "the second call changed nothing"
 
 
 @pytest.mark.django_db
-def test_a_new_installation_begins_with_an_empty_ledger():
+def test_the_roles_of_a_new_installation_cause_no_entries():
     Group.objects.all().delete()
     roles.install()
     assert Group.objects.count() == len(roles.ROLES)

@@ -1,4 +1,4 @@
-"""The command that makes the package: what may be asked for, and what it says."""
+"""Tests of the command `export_audit`: its options and its error messages."""
 
 import json
 
@@ -22,14 +22,14 @@ def trail(db, settings, tmp_path):
     sign()
 
 
-def documents(folder):
+def exported_documents(folder):
     lines = (folder / "entries.ndjson").read_text().splitlines()
     return sorted({json.loads(line)["doc_id"] for line in lines})
 
 
 @pytest.mark.requirement("R11")
 @pytest.mark.parametrize(
-    ("choice", "found"),
+    ("options", "expected"),
     [
         ([], ["CV-1", "CV-2", "CV-3"]),
         (["--study", "SLX-301"], ["CV-1", "CV-2"]),
@@ -42,17 +42,17 @@ def documents(folder):
         (["--since", "2020-01-01", "--until", "2099-12-31T12:00Z"], ["CV-1", "CV-2", "CV-3"]),
     ],
 )
-def test_a_part_is_chosen_by_what_people_know_of_it(trail, tmp_path, capsys, choice, found):
-    call_command("export_audit", str(tmp_path / "export"), *choice)
-    assert documents(tmp_path / "export") == found
-    whole = found == ["CV-1", "CV-2", "CV-3"] and not choice
-    code, told = inspect(tmp_path / "export", "--vkey", KEY.verifier.text)
-    assert (code, told.startswith("COMPLETE: " if whole else "PART: ")) == (3 if whole else 4, True)
+def test_each_option_selects_its_documents(trail, tmp_path, capsys, options, expected):
+    call_command("export_audit", str(tmp_path / "export"), *options)
+    assert exported_documents(tmp_path / "export") == expected
+    code, output = inspect(tmp_path / "export", "--vkey", KEY.verifier.text)
+    assert code == (4 if options else 3)
+    assert output.startswith("PART: " if options else "COMPLETE: ")
     assert queries.find_entries(limit=1)[0].sha256 in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("choice", "said"),
+    ("options", "message"),
     [
         (["--study", "SLX-999"], "there is no site of a study SLX-999"),
         (["--study", "SLX-301", "--site", "US-900"], "there is no site US-900 of a study SLX-301"),
@@ -63,14 +63,14 @@ def test_a_part_is_chosen_by_what_people_know_of_it(trail, tmp_path, capsys, cho
         (["--since", "2026-02-31"], "not a day or a time"),
     ],
 )
-def test_what_cannot_be_exported_is_refused_in_words(trail, tmp_path, choice, said):
+def test_an_impossible_selection_is_refused_with_the_reason(trail, tmp_path, options, message):
     with pytest.raises(CommandError) as refused:
-        call_command("export_audit", str(tmp_path / "export"), *choice)
-    assert said in str(refused.value)
+        call_command("export_audit", str(tmp_path / "export"), *options)
+    assert message in str(refused.value)
     assert not (tmp_path / "export").exists()
 
 
-def test_a_ledger_that_does_not_hold_is_named_and_not_exported(trail, tmp_path):
+def test_a_broken_ledger_is_not_exported_and_the_entry_is_named(trail, tmp_path):
     with triggers_removed():
         sql("UPDATE audit_entry SET body = REPLACE(body, 'CV-1', 'CV-7') WHERE seq = 2")
     with pytest.raises(CommandError, match=r"does not hold: entry 2: .* Nothing was exported"):
@@ -78,27 +78,29 @@ def test_a_ledger_that_does_not_hold_is_named_and_not_exported(trail, tmp_path):
 
 
 @pytest.mark.requirement("R11")
-def test_an_export_right_after_a_batch_signs_first_and_has_all_of_it(trail, tmp_path, capsys):
+def test_an_export_signs_new_entries_first_and_contains_them(trail, tmp_path, capsys):
     write_ways(4, packet="the-last")
     call_command("export_audit", str(tmp_path / "export"), "--packet", "the-last")
-    assert documents(tmp_path / "export") == ["CV-4"]
+    assert exported_documents(tmp_path / "export") == ["CV-4"]
     assert "3 entries, up to the checkpoint of 12" in capsys.readouterr().out
 
 
-def test_an_export_of_a_ledger_that_was_never_signed_signs_it(db, settings, tmp_path):
+def test_an_export_signs_a_ledger_without_a_checkpoint(db, settings, tmp_path):
     publish(settings, tmp_path / "anchors")
     write_ways(1)
     call_command("export_audit", str(tmp_path / "export"))
-    assert documents(tmp_path / "export") == ["CV-1"]
+    assert exported_documents(tmp_path / "export") == ["CV-1"]
 
 
-def test_an_export_without_a_key_says_what_to_do(trail, settings, tmp_path):
+def test_an_export_without_a_signing_key_names_the_command_that_creates_one(
+    trail, settings, tmp_path
+):
     settings.ANCHOR_DIR = tmp_path / "none"
     with pytest.raises(CommandError, match=r"There is no key yet: .*`manage.py audit_keys create`"):
         call_command("export_audit", str(tmp_path / "export"))
 
 
-def test_new_entries_that_do_not_hold_are_named_when_they_are_to_be_signed(trail, tmp_path):
+def test_a_broken_entry_after_the_last_checkpoint_is_named_and_nothing_is_exported(trail, tmp_path):
     write_ways(4)
     with triggers_removed():
         sql("UPDATE audit_entry SET body = REPLACE(body, 'CV-4', 'CV-7') WHERE seq = 11")
@@ -106,7 +108,7 @@ def test_new_entries_that_do_not_hold_are_named_when_they_are_to_be_signed(trail
         call_command("export_audit", str(tmp_path / "export"))
 
 
-def test_a_place_that_cannot_be_written_is_named(trail, tmp_path):
+def test_an_export_into_a_path_that_cannot_be_written_is_refused(trail, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CommandError, match="could not be written"):
         call_command("export_audit", str(tmp_path / "file" / "export"))

@@ -1,4 +1,4 @@
-"""How long documents are kept: the study's end, its years, and legal holds."""
+"""Tests of retention: the end of the study, its years, and legal holds."""
 
 from datetime import date
 
@@ -16,19 +16,19 @@ from tests.factories import make_site, make_user
 
 pytestmark = pytest.mark.requirement("R14")
 TODAY = date(2030, 6, 1)
-WHY = "The FDA has announced an inspection."
+REASON = "The FDA has announced an inspection."
 
 
-def study(**columns):
+def make_study(**columns):
     return Study.objects.create(protocol_number="SLX-1", **columns)
 
 
-def hold(on, reason=WHY, **columns):
-    return LegalHold.objects.create(study=on, reason=reason, set_by=make_user(), **columns)
+def make_hold(study, reason=REASON, **columns):
+    return LegalHold.objects.create(study=study, reason=reason, set_by=make_user(), **columns)
 
 
-def ids(**which):
-    return [message.id for message in run_checks(**which) if message.id.startswith("sites.")]
+def check_ids(**options):
+    return [message.id for message in run_checks(**options) if message.id.startswith("sites.")]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,9 @@ def ids(**which):
         (date(2028, 2, 29), 4, date(2032, 2, 29)),
     ],
 )
-def test_documents_are_kept_for_years_from_the_end_of_their_study(settings, ended, years, until):
+def test_documents_are_retained_for_years_after_the_end_of_their_study(
+    settings, ended, years, until
+):
     settings.RETENTION_YEARS = 25
     assert Study(ended_on=ended, retention_years=years).retained_until == until
 
@@ -55,10 +57,12 @@ def test_documents_are_kept_for_years_from_the_end_of_their_study(settings, ende
         (None, 25, date(2055, 1, 2)),
     ],
 )
-def test_a_lock_may_end_on_the_day_after_and_not_before_the_end_is_known(ended, years, until):
-    of = Study(ended_on=ended, retention_years=years)
-    assert retention.locked_until(of, TODAY) == until
-    assert (of.ended_on, of.retention_years) == (ended, years)
+def test_a_lock_ends_on_the_day_after_retention_as_if_the_study_had_ended_this_year(
+    ended, years, until
+):
+    study = Study(ended_on=ended, retention_years=years)
+    assert retention.locked_until(study, TODAY) == until
+    assert (study.ended_on, study.retention_years) == (ended, years), "the study is not changed"
 
 
 @pytest.mark.parametrize(
@@ -79,27 +83,27 @@ def test_a_lock_may_end_on_the_day_after_and_not_before_the_end_is_known(ended, 
         ),
     ],
 )
-def test_it_is_said_until_when(db, columns, sentence):
-    assert retention.describe_term(study(**columns), TODAY) == sentence
+def test_the_description_states_the_end_of_the_retention_period(db, columns, sentence):
+    assert retention.describe_term(make_study(**columns), TODAY) == sentence
 
 
-def test_a_hold_keeps_documents_whatever_the_date_until_it_is_lifted(db):
-    over = study(ended_on=date(2000, 1, 1), retention_years=1)
-    first, _ = hold(over), hold(over, "A court asked for it, case 17.")
-    said = retention.describe_retention(over)
-    assert f"overrides this date: {WHY}" in said
-    assert "case 17" in said
+def test_a_legal_hold_overrides_the_retention_period_until_it_is_lifted(db):
+    study = make_study(ended_on=date(2000, 1, 1), retention_years=1)
+    first, _ = make_hold(study), make_hold(study, "A court asked for it, case 17.")
+    description = retention.describe_retention(study)
+    assert f"overrides this date: {REASON}" in description
+    assert "case 17" in description
     LegalHold.objects.filter(pk=first.pk).update(
         lifted_at=timezone.now(), lifted_by=make_user(), lifted_because="The inspection is over."
     )
-    assert WHY not in retention.describe_retention(over)
-    assert "case 17" in retention.describe_retention(over)
+    assert REASON not in retention.describe_retention(study)
+    assert "case 17" in retention.describe_retention(study)
 
 
-def test_what_is_said_of_sites_is_said_of_their_studies(db):
+def test_the_terms_of_sites_are_those_of_their_studies(db):
     site = make_site("0203")
-    study()
-    hold(site.study)
+    make_study()
+    make_hold(site.study)
     assert retention.list_terms(["0203"]) == [retention.describe_term(site.study)]
     assert retention.list_terms([]) == [
         retention.describe_term(each) for each in Study.objects.all()
@@ -108,40 +112,44 @@ def test_what_is_said_of_sites_is_said_of_their_studies(db):
 
 
 @pytest.mark.parametrize("reason", ["", "short"])
-def test_a_hold_says_why(db, reason):
+def test_a_legal_hold_needs_a_reason_of_some_length(db, reason):
     with pytest.raises(ValidationError):
-        LegalHold(study=study(), reason=reason, set_by=make_user()).full_clean()
+        LegalHold(study=make_study(), reason=reason, set_by=make_user()).full_clean()
 
 
 @pytest.mark.parametrize("columns", [{"reason": ""}, {"lifted_because": "The inspection is over."}])
-def test_the_database_refuses_a_hold_that_does_not_say_why_or_who(db, columns):
+def test_the_database_refuses_a_legal_hold_without_a_reason_or_with_half_of_its_end(db, columns):
     with pytest.raises(IntegrityError), transaction.atomic():
-        hold(study(), **columns)
+        make_hold(make_study(), **columns)
 
 
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [({}, []), ({"retention_years": 25}, []), ({"retention_years": 30}, ["sites.E002"])],
 )
-def test_anchors_are_locked_no_shorter_than_any_study_is_kept(db, settings, columns, expected):
+def test_a_lock_of_anchors_that_is_shorter_than_the_retention_of_a_study_is_reported(
+    db, settings, columns, expected
+):
     settings.ANCHOR_S3_BUCKET, settings.ANCHOR_S3_YEARS = "worm", 25
-    study(**columns)
-    assert ids(tags=[Tags.database], databases=["default"]) == expected
+    make_study(**columns)
+    assert check_ids(tags=[Tags.database], databases=["default"]) == expected
     settings.ANCHOR_S3_BUCKET = ""
-    assert ids(tags=[Tags.database], databases=["default"]) == []
+    assert check_ids(tags=[Tags.database], databases=["default"]) == []
 
 
-def test_a_database_before_its_migration_is_not_asked(db, settings):
+def test_the_check_of_studies_passes_before_their_table_is_migrated(db, settings):
     settings.ANCHOR_S3_BUCKET = "worm"
-    sql("ALTER TABLE clinical_sites_study RENAME COLUMN retention_years TO away")
-    assert ids(tags=[Tags.database], databases=["default"]) == []
+    sql("ALTER TABLE clinical_sites_study RENAME COLUMN retention_years TO renamed")
+    assert check_ids(tags=[Tags.database], databases=["default"]) == []
 
 
 @pytest.mark.parametrize(
     ("years", "locked", "expected"),
     [(25, 25, []), (0, 25, ["sites.E001"]), (26, 25, ["sites.E002"]), (2, 2, [])],
 )
-def test_years_that_do_not_fit_together_are_named(settings, years, locked, expected):
+def test_retention_and_lock_periods_that_contradict_each_other_are_reported(
+    settings, years, locked, expected
+):
     settings.ANCHOR_S3_BUCKET = "worm"
     settings.RETENTION_YEARS, settings.ANCHOR_S3_YEARS = years, locked
-    assert ids() == expected
+    assert check_ids() == expected

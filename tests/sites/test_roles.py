@@ -1,4 +1,4 @@
-"""The ledger says what a person acted as, in the words of the field."""
+"""Tests of the roles that the ledger records with each action of a person."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -21,51 +21,53 @@ GROUPS = {
 }
 
 
-def role_on_record(person: User) -> str:
-    """The role of the entry that the person's own change leaves."""
+def recorded_role(person: User) -> str:
+    """Change the person's password, and return the role in the ledger entry of that change."""
     password_changes.change_own(person, "horse battery staple")
     return latest(limit=1)[0].role
 
 
 @pytest.mark.parametrize(("group", "name"), GROUPS.items())
 def test_an_entry_names_the_role_of_each_group(group, name):
-    assert role_on_record(make_staff(group)) == name
+    assert recorded_role(make_staff(group)) == name
 
 
 def test_an_entry_names_coordinators_and_administrators():
-    assert role_on_record(make_user(sites=(make_site(),))) == "site coordinator"
-    assert role_on_record(make_user(is_staff=True, is_superuser=True)) == "administrator"
+    assert recorded_role(make_user(sites=(make_site(),))) == "site coordinator"
+    assert recorded_role(make_user(is_staff=True, is_superuser=True)) == "administrator"
 
 
-def test_several_roles_are_named_in_one_order():
+def test_several_roles_are_named_in_a_fixed_order():
     lead = make_staff("QA leads")
     lead.groups.add(Group.objects.get(name="Operations"), Group.objects.get(name="QA reviewers"))
-    assert role_on_record(lead) == "QA lead, QA reviewer, operations"
+    assert recorded_role(lead) == "QA lead, QA reviewer, operations"
 
 
-def test_an_auditor_is_nothing_else():
+def test_an_auditor_has_no_other_role():
     auditor = make_staff("Auditors")
     auditor.groups.add(Group.objects.get(name="QA leads"))
-    assert role_on_record(auditor) == "auditor"
+    assert recorded_role(auditor) == "auditor"
 
 
 def test_staff_without_a_group_have_no_role():
-    assert role_on_record(make_user(is_staff=True)) == NO_ROLE
+    assert recorded_role(make_user(is_staff=True)) == NO_ROLE
 
 
-def test_who_acts_with_a_permission_acts_in_the_first_role_that_gives_it():
+def test_an_action_is_recorded_with_the_first_role_that_has_its_permission():
     lead = make_staff("QA leads")
     lead.groups.add(Group.objects.get(name="Operations"), Group.objects.get(name="QA reviewers"))
     assert lead.role_with("ingestion.review_document") == "QA lead"
     assert lead.role_with("ingestion.retry_document") == "operations"
-    assert lead.role_with("audit.export_ledger") == lead.role, "none of theirs gives it"
+    assert lead.role_with("audit.export_ledger") == lead.role, (
+        "none of the roles has this permission"
+    )
 
 
-def test_every_group_of_the_product_has_a_name():
+def test_every_group_has_a_role_name():
     assert ROLES.keys() <= NAMES.keys()
 
 
-def test_words_of_earlier_releases_are_explained():
+def test_role_names_of_earlier_releases_have_labels():
     assert role_label("staff") == "staff, role not recorded"
     assert role_label("ops") == "operations"
     assert role_label("QA lead") == "QA lead"

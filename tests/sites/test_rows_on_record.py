@@ -1,7 +1,6 @@
-"""Accounts, memberships, roles and API tokens are those that the ledger tells of.
+"""Tests that verification compares accounts, memberships, roles and API tokens with the ledger.
 
-Each attack is SQL beside the application; each way that the product offers leaves what is checked
-in agreement.
+Changes by SQL beside the application are reported. No change through the application is reported.
 """
 
 import re
@@ -34,7 +33,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.every_row]
 ADMINISTRATOR = "ada"
 UPGRADE = "0012_pre_entries_bind_accounts_and_tokens"
 PASSWORD = "horse battery staple"
-WHY = "Asked for in ticket 4711."
+REASON = "Asked for in ticket 4711."
 
 
 @pytest.fixture
@@ -72,7 +71,7 @@ def notices():
     return [each for each in verify.verify_ledger().notices if "cannot be checked" in each]
 
 
-def test_what_is_on_record_is_in_order(mara, token):
+def test_recorded_rows_cause_no_problems(mara, token):
     assert problems() == []
 
 
@@ -90,31 +89,31 @@ def test_what_is_on_record_is_in_order(mara, token):
         ("access_until", "2030-01-01"),
     ],
 )
-def test_a_column_of_an_account_that_sql_changed_is_named(mara, column, value):
+def test_a_column_of_an_account_that_was_changed_by_sql_is_reported(mara, column, value):
     change = f"{column} = %s"
     sql(f"UPDATE clinical_sites_user SET {change} WHERE id = %s", value, mara.pk)  # noqa: S608
-    (said,) = problems()
-    assert said.startswith(f"user:{mara.pk} is not as entry ")
-    assert f" {column} changed " in said
+    (problem,) = problems()
+    assert problem.startswith(f"user:{mara.pk} is not as entry ")
+    assert f" {column} changed " in problem
     with pytest.raises(SystemExit) as ended:
         call_command("verify_audit")
     assert ended.value.code == 1
 
 
-def test_a_superuser_that_sql_made_is_named(mara):
+def test_a_superuser_that_was_inserted_by_sql_is_reported(mara):
     mallory = make_user("mallory", is_staff=True, is_superuser=True)
     assert problems() == [
         f"user:{mallory.pk} is in the database, and no entry says how it came there."
     ]
 
 
-def test_an_account_that_sql_removed_is_named(mara, site):
+def test_an_account_that_was_deleted_by_sql_is_reported(mara, site):
     sql("DELETE FROM clinical_sites_membership")
     sql("DELETE FROM clinical_sites_user WHERE id = %s", mara.pk)
     assert problems() == [f"user:{mara.pk} is in the ledger, but its row is gone."]
 
 
-def test_a_membership_that_sql_added_or_removed_is_named(mara, site):
+def test_a_membership_that_was_added_or_removed_by_sql_is_reported(mara, site):
     other = make_site("0999")
     sql("INSERT INTO clinical_sites_membership (user_id, site_id) VALUES (%s, %s)",
         mara.pk, other.pk)  # fmt: skip
@@ -125,7 +124,7 @@ def test_a_membership_that_sql_added_or_removed_is_named(mara, site):
     assert re.fullmatch(rf"user:{mara.pk} is not as .* sites changed .*", problems()[0])
 
 
-def test_a_group_or_a_permission_that_sql_gave_is_named(mara):
+def test_a_group_or_permission_that_sql_gave_to_an_account_is_reported(mara):
     group = Group.objects.get(name="QA leads")
     sql("INSERT INTO clinical_sites_user_groups (user_id, group_id) VALUES (%s, %s)",
         mara.pk, group.pk)  # fmt: skip
@@ -135,24 +134,24 @@ def test_a_group_or_a_permission_that_sql_gave_is_named(mara):
     assert " groups, user_permissions changed " in problems()[0]
 
 
-def test_a_permission_that_sql_gave_to_a_role_is_named(mara):
+def test_a_permission_that_sql_gave_to_a_role_is_reported(mara):
     group = Group.objects.get(name="Operations")
     permission = Permission.objects.get(codename="override_document")
     sql("INSERT INTO auth_group_permissions (group_id, permission_id) VALUES (%s, %s)",
         group.pk, permission.pk)  # fmt: skip
-    (said,) = problems()
-    assert said == (
+    (problem,) = problems()
+    assert problem == (
         "The group Operations has other permissions than its role: "
         "ingestion.override_document was added."
     )
     group.permissions.remove(permission)
     sql("UPDATE auth_group SET name = 'QA chiefs' WHERE name = 'QA leads'")
-    said = problems()
-    assert any(" groups changed " in each for each in said)
-    assert "The group QA leads is gone." in said
+    reported = problems()
+    assert any(" groups changed " in each for each in reported)
+    assert "The group QA leads is gone." in reported
 
 
-def test_a_key_for_codes_that_sql_slipped_in_is_named(mara):
+def test_a_second_factor_that_was_inserted_by_sql_is_reported(mara):
     sql(
         "INSERT INTO otp_totp_totpdevice (user_id, name, confirmed, key, step, t0, digits, "
         "tolerance, drift, last_t, throttling_failure_count) "
@@ -171,13 +170,13 @@ def test_a_key_for_codes_that_sql_slipped_in_is_named(mara):
         ("revoked_at = NULL, prefix = %s", ["abcdefabcdef"]),
     ],
 )
-def test_a_token_that_sql_changed_is_named(token, change, values):
+def test_a_token_that_was_changed_by_sql_is_reported(token, change, values):
     sql(f"UPDATE clinical_sites_apitoken SET {change} WHERE id = %s", *values, token.pk)  # noqa: S608
-    (said,) = problems()
-    assert said.startswith(f"apitoken:{token.pk} is not as entry ")
+    (problem,) = problems()
+    assert problem.startswith(f"apitoken:{token.pk} is not as entry ")
 
 
-def test_a_token_that_sql_made_or_removed_is_named(token, site):
+def test_a_token_that_was_inserted_or_deleted_by_sql_is_reported(token, site):
     forged = ApiToken(name="forged", site=site, scopes=[TokenScope.SUBMIT])
     forged.generate_secret()
     forged.save()
@@ -188,29 +187,31 @@ def test_a_token_that_sql_made_or_removed_is_named(token, site):
     assert problems() == [f"apitoken:{token.pk} is in the ledger, but its row is gone."]
 
 
-def test_what_was_changed_behind_the_ledger_stays_named_after_a_change_on_record(mara):
+def test_an_unrecorded_change_is_still_reported_after_a_recorded_one(mara):
     sql("UPDATE clinical_sites_user SET is_superuser = %s WHERE id = %s", True, mara.pk)
     with account_changes.record_own_changes(User.objects.get(pk=mara.pk)) as row:
         row.email = "mara@site.example"
-    (said,) = problems()
+    (problem,) = problems()
     assert re.fullmatch(
         rf"user:{mara.pk}: is_superuser changed before entry \d+ without an entry that says so.",
-        said,
+        problem,
     )
 
 
-def test_an_account_without_a_beginning_stays_named_after_a_change_on_record(mara):
+def test_an_account_without_a_first_entry_is_still_reported_after_a_recorded_change(mara):
     mallory = make_user("mallory", is_superuser=True)
     with account_changes.record_own_changes(mallory) as row:
         row.email = "mallory@evil.example"
-    (said,) = problems()
-    assert re.fullmatch(rf"user:{mallory.pk} is in the database, and no entry before \d+ .*", said)
+    (problem,) = problems()
+    assert re.fullmatch(
+        rf"user:{mallory.pk} is in the database, and no entry before \d+ .*", problem
+    )
 
 
-def test_what_is_redacted_is_said_not_to_be_checkable_and_is_no_problem(mara):
+def test_a_row_with_a_redacted_detail_causes_a_notice_and_no_problem(mara):
     entry = Entry.objects.get(subject=mara.actor_name)
     redaction.redact_entry(
-        entry.pk, reason=WHY, by=Actor("system:redact", "operations"), authorised_by="user:1"
+        entry.pk, reason=REASON, by=Actor("system:redact", "operations"), authorised_by="user:1"
     )
     verdict = verify.verify_ledger()
     assert verdict.problems == ()
@@ -221,28 +222,28 @@ def test_what_is_redacted_is_said_not_to_be_checkable_and_is_no_problem(mara):
     with account_changes.record_own_changes(User.objects.get(pk=mara.pk)) as row:
         row.email = "mara@site.example"
     sql("UPDATE clinical_sites_user SET is_staff = %s WHERE id = %s", True, mara.pk)
-    assert " is_staff changed " in problems()[0], "what was bound after that is checked"
+    assert " is_staff changed " in problems()[0], "later entries bind the row again"
 
 
-def test_an_entry_of_an_earlier_release_says_that_the_row_is_not_covered(mara, monkeypatch):
+def test_a_row_with_entries_of_an_earlier_release_causes_a_notice(mara, monkeypatch):
     with monkeypatch.context() as earlier:
-        earlier.setattr(bound_rows, "KINDS", {})  # it bound nothing
+        earlier.setattr(bound_rows, "KINDS", {})  # that release bound no rows
         older = User.objects.create_user("older", password=PASSWORD)
     assert problems() == []
-    (said,) = notices()
-    assert said == (
+    (notice,) = notices()
+    assert notice == (
         f"user:{older.pk} cannot be checked: its entries are of an earlier release, which did not "
         "bind rows."
     )
 
 
-def test_the_upgrade_puts_accounts_and_tokens_on_record_and_covers_them_from_then_on(site):
+def test_the_upgrade_records_accounts_and_tokens_which_are_verified_from_then_on(site):
     person = make_user("mara", sites=(site,))
     made = ApiToken(name="CTMS", site=site, scopes=[TokenScope.READ])
     made.generate_secret()
     made.save()
-    of_that_time = MigrationLoader(connection).project_state([("clinical_sites", UPGRADE)]).apps
-    import_module(f"sites.migrations.{UPGRADE}").record_rows(of_that_time, None)
+    historical_apps = MigrationLoader(connection).project_state([("clinical_sites", UPGRADE)]).apps
+    import_module(f"sites.migrations.{UPGRADE}").record_rows(historical_apps, None)
     (entry,) = queries.timeline(person.actor_name)
     assert entry.event == "user.recorded"
     assert "are not covered by checks of the ledger" in entry.detail["reason"]
@@ -252,7 +253,7 @@ def test_the_upgrade_puts_accounts_and_tokens_on_record_and_covers_them_from_the
     assert len(problems()) == 2
 
 
-def test_a_field_that_a_later_release_adds_begins_as_its_default(mara, monkeypatch):
+def test_a_field_that_a_later_release_adds_is_expected_to_have_its_default(mara, monkeypatch):
     kind = bound_rows.KINDS["user"]
     with monkeypatch.context() as earlier:
         earlier.setitem(
@@ -266,12 +267,12 @@ def test_a_field_that_a_later_release_adds_begins_as_its_default(mara, monkeypat
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_every_kind_of_check_looks_at_all_accounts(mara, mode):
+def test_every_mode_of_verification_covers_all_accounts(mara, mode):
     sql("UPDATE clinical_sites_user SET is_superuser = %s WHERE id = %s", True, mara.pk)
     assert " is_superuser changed " in problems(mode)[0]
 
 
-def test_accounts_that_the_shell_and_commands_make_agree(ada, site, settings):
+def test_accounts_created_in_the_shell_and_by_commands_cause_no_problems(ada, site, settings):
     settings.DEBUG = True
     User.objects.create_user("mara", password=PASSWORD)
     call_command("demo_users")
@@ -279,7 +280,7 @@ def test_accounts_that_the_shell_and_commands_make_agree(ada, site, settings):
     assert problems() == []
 
 
-def test_what_people_change_on_their_own_account_agrees(mara):
+def test_a_persons_changes_to_their_own_account_cause_no_problems(mara):
     account_changes.acknowledge(mara, Missing.TRAINING)
     device = second_factor.begin_setup(mara)
     code = f"{TOTP(device.bin_key).token():06}"
@@ -288,7 +289,7 @@ def test_what_people_change_on_their_own_account_agrees(mara):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_password_whose_hash_is_renewed_at_sign_in_agrees(client, mara, settings):
+def test_a_password_hash_that_is_renewed_at_sign_in_is_recorded(client, mara, settings):
     before = User.objects.get(pk=mara.pk).password
     settings.PASSWORD_HASHERS = [
         "django.contrib.auth.hashers.PBKDF2PasswordHasher",
@@ -302,35 +303,39 @@ def test_a_password_whose_hash_is_renewed_at_sign_in_agrees(client, mara, settin
 
 
 class TestInTheAdmin:
-    """What administrators do there agrees, one thing after the other."""
+    """Changes of administrators in the admin cause no problems."""
 
     @pytest.fixture(autouse=True)
     def signed_in(self, client, ada, mara):
         client.force_login(ada)
 
     def post(self, client, path, **form):
-        answer = client.post(f"/admin/clinical_sites/{path}", {"reason_for_change": WHY} | form)
-        assert answer.status_code in {200, 302}, answer.content
-        return answer
+        response = client.post(
+            f"/admin/clinical_sites/{path}", {"reason_for_change": REASON} | form
+        )
+        assert response.status_code in {200, 302}, response.content
+        return response
 
-    def person(self, **changed):
+    def person_form(self, **changed):
         form = {"printed_name": "Mara Lindqvist", "email": "", "is_active": "on",
                 "access_from": "", "access_until": "", "identity_evidence": "",
                 "memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0"}  # fmt: skip
         return form | changed
 
-    def test_people(self, client, mara, site):
+    def test_an_added_and_a_changed_account(self, client, mara, site):
         other = make_site("0999")
         membership = mara.memberships.get()
         new = {"username": "jonas", "password1": PASSWORD, "password2": PASSWORD,
                "usable_password": "true"}  # fmt: skip
-        self.post(client, "user/add/", **self.person(**new))
+        self.post(client, "user/add/", **self.person_form(**new))
         person = User.objects.get(username="jonas")
         leads = Group.objects.get(name="QA leads").pk
-        form = self.person(is_staff="on", groups=[leads], identity_evidence="Passport, by Ada.")
+        form = self.person_form(
+            is_staff="on", groups=[leads], identity_evidence="Passport, by Ada."
+        )
         self.post(client, f"user/{person.pk}/change/", **form)
         assert list(User.objects.get(pk=person.pk).groups.values_list("pk", flat=True)) == [leads]
-        form = self.person(**{
+        form = self.person_form(**{
             "memberships-TOTAL_FORMS": "2", "memberships-INITIAL_FORMS": "1",
             "memberships-0-id": membership.pk, "memberships-0-user": mara.pk,
             "memberships-0-site": site.pk, "memberships-0-DELETE": "on",
@@ -340,7 +345,7 @@ class TestInTheAdmin:
         assert [str(each.site_id) for each in mara.memberships.all()] == [str(other.pk)]
         assert problems() == []
 
-    def test_actions_on_people(self, client, mara):
+    def test_actions_in_the_list_of_accounts(self, client, mara):
         device = second_factor.begin_setup(mara)
         second_factor.set_up(User.objects.get(pk=mara.pk), f"{TOTP(device.bin_key).token():06}")
         for action in ("unlock", "reset_second_step", "train_again"):
@@ -348,7 +353,7 @@ class TestInTheAdmin:
         assert User.objects.get(pk=mara.pk).second_step_since is None
         assert problems() == []
 
-    def test_tokens(self, client, site):
+    def test_a_created_used_and_revoked_token(self, client, site):
         form = {"name": "CTMS", "site": site.pk, "user": "", "scopes": ["read"], "days": "30"}
         self.post(client, "apitoken/add/", **form)
         made = ApiToken.objects.get()
@@ -357,10 +362,10 @@ class TestInTheAdmin:
         assert ApiToken.objects.get().revoked_at
         assert problems() == []
 
-    def test_a_site_with_people_is_not_deleted(self, client, site, mara):
-        answer = client.post(
+    def test_a_site_with_members_cannot_be_deleted(self, client, site, mara):
+        response = client.post(
             f"/admin/clinical_sites/site/{site.pk}/delete/",
-            {"post": "yes", "reason_for_change": WHY},
+            {"post": "yes", "reason_for_change": REASON},
         )
-        assert answer.status_code == 403
+        assert response.status_code == 403
         assert mara.memberships.exists()

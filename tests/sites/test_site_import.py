@@ -1,4 +1,4 @@
-"""A file of sites is loaded whole, on record, and again without effect."""
+"""Tests of the import of sites: it is complete or has no effect, recorded, and repeatable."""
 
 import json
 
@@ -38,28 +38,28 @@ def load(tmp_path, capsys):
     return load
 
 
-def of_site(number):
-    """Its entries, newest first."""
+def entries_of_site(number):
+    """Return the entries of a site, newest first."""
     return find_entries(EntrySearch(sites=[number]))
 
 
-def test_study_site_and_portal_come_into_being_together(load):
+def test_study_site_and_portal_are_created_together(load):
     assert load(row()) == "1 sites: created: 1 study, 1 portal, 1 site; changed: none.\n"
     site = Site.objects.get()
     assert (site.study.protocol_number, site.portal.rate_per_second) == ("SLX-301", 2.0)
 
 
-def test_the_same_file_again_changes_nothing_and_records_nothing(load):
+def test_loading_the_same_file_again_changes_and_records_nothing(load):
     load(row())
-    before = len(of_site("1001"))
+    before = len(entries_of_site("1001"))
     assert load(row()) == "1 sites: created: none; changed: none.\n"
-    assert len(of_site("1001")) == before
+    assert len(entries_of_site("1001")) == before
 
 
-def test_a_new_rate_is_on_record_with_the_old_one(load):
+def test_a_changed_rate_is_recorded_with_the_old_one(load):
     load(row())
     load(row(portal={"rate_per_second": 5.0}))
-    entry = of_site("1001")[0]
+    entry = entries_of_site("1001")[0]
     assert entry.event == "portal.changed"
     assert entry.detail == {"rate_per_second": {"old": "2.0", "new": "5.0"}}
 
@@ -70,24 +70,24 @@ def test_sites_that_share_a_portal_share_its_limits(load):
     assert Site.objects.count() == 2
 
 
-def test_a_new_protocol_version_is_on_record_with_the_old_one(load):
+def test_a_changed_protocol_version_is_recorded_with_the_old_one(load):
     load(row(protocol_version="2.0"), row(site_id="1002"))
     load(row(), row(site_id="1002", protocol_version="3.0"))
-    entry = of_site("1002")[0]
+    entry = entries_of_site("1002")[0]
     assert entry.event == "study.changed"
     assert entry.detail == {"protocol_version": {"old": "2.0", "new": "3.0"}}
     load(row())
     assert Site.objects.first().study.protocol_version == "3.0"
 
 
-def test_one_study_has_one_current_version(load):
+def test_two_protocol_versions_of_one_study_are_refused(load):
     with pytest.raises(CommandError, match="SLX-301 has two protocol versions"):
         load(row(protocol_version="2.0"), row(site_id="1002", protocol_version="3.0"))
     assert not Site.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("changes", "why"),
+    ("changes", "message"),
     [
         ({"protocol_version": "final"}, "site 1: protocol_version"),
         ({"portal": {"rate_per_second": 0}}, "site 1: portal.rate_per_second"),
@@ -96,14 +96,14 @@ def test_one_study_has_one_current_version(load):
         ({"name": ""}, "site 1: name"),
     ],
 )
-def test_a_fault_names_the_site_and_the_field_and_nothing_is_loaded(load, changes, why):
-    with pytest.raises(CommandError, match=why):
+def test_an_error_names_the_site_and_the_field_and_nothing_is_loaded(load, changes, message):
+    with pytest.raises(CommandError, match=message):
         load(row(**changes))
     assert not Site.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         ("[", "line 1: not JSON"),
         ('[\n{"site_id": "1", "site_id": "2"}]', 'line 2: .* "site_id" is given twice'),
@@ -113,8 +113,8 @@ def test_a_fault_names_the_site_and_the_field_and_nothing_is_loaded(load, change
     ],
     ids=["cut", "twice", "long", "empty", "number"],
 )
-def test_a_file_that_is_no_list_of_sites_is_refused(load, text, why):
-    with pytest.raises(CommandError, match=why):
+def test_a_file_that_is_not_a_list_of_sites_is_refused(load, text, message):
+    with pytest.raises(CommandError, match=message):
         load(text=text)
 
 
@@ -123,30 +123,30 @@ def test_a_site_that_is_named_twice_is_refused(load):
         load(row(), row())
 
 
-def test_a_person_sees_the_sites_they_belong_to_and_no_other():
+def test_a_person_sees_only_the_sites_of_their_memberships():
     mine, other = make_site(), make_site()
     assert list(Site.objects.visible_to(make_user(sites=(mine,)))) == [mine]
     assert set(Site.objects.visible_to(make_staff("Auditors"))) == {mine, other}
 
 
-def test_staff_without_a_role_see_no_site():
+def test_staff_without_a_role_see_no_sites():
     make_site()
     assert not Site.objects.visible_to(make_user(is_staff=True))
 
 
-def test_the_database_refuses_a_portal_that_could_never_be_asked():
+def test_the_database_refuses_a_portal_with_a_rate_of_zero():
     site = make_site()
     with pytest.raises(IntegrityError), transaction.atomic():
         Portal.objects.filter(pk=site.portal_id).update(rate_per_second=0)
 
 
-def test_a_person_has_a_name_for_the_ledger_and_one_for_people():
+def test_a_person_has_a_name_for_the_ledger_and_a_name_for_pages():
     person = make_user("ana", printed_name="Dr. Ana Müller")
     assert (str(person), person.actor_name) == ("Dr. Ana Müller", f"user:{person.pk}")
     assert User.objects.get().role == "site coordinator"
 
 
-def test_a_portal_names_its_further_hosts_and_its_header(load):
+def test_further_hosts_and_the_secret_header_of_a_portal_are_loaded(load):
     further = {
         "allowed_hosts": ["Files.example", "deep.example:8443"],
         "secret_header": "X-Api-Key",
@@ -162,7 +162,7 @@ def test_a_portal_names_its_further_hosts_and_its_header(load):
 
 
 @pytest.mark.parametrize(
-    ("portal", "why"),
+    ("portal", "message"),
     [
         ({"base_url": "https://me:secret@portal.example/"}, "portal.base_url"),
         ({"secret_header": "Content-Length"}, "portal.secret_header"),
@@ -171,32 +171,34 @@ def test_a_portal_names_its_further_hosts_and_its_header(load):
         ({"allowed_hosts": "files.example"}, "portal.allowed_hosts"),
     ],
 )
-def test_a_secret_never_comes_with_the_roster_and_a_host_is_a_host(load, portal, why):
-    with pytest.raises(CommandError, match=why):
+def test_a_secret_or_an_invalid_host_in_the_file_is_refused(load, portal, message):
+    with pytest.raises(CommandError, match=message):
         load(row(portal=portal))
 
 
 @pytest.mark.parametrize(
     "hosts", ["https://files.example", "a b/c", "files.example:", "x y:123456"]
 )
-def test_a_form_takes_hosts_alone(hosts):
+def test_a_form_accepts_only_host_names_as_allowed_hosts(hosts):
     portal = make_site().portal
     portal.allowed_hosts = hosts
     with pytest.raises(ValidationError, match="Enter one host per line"):
         portal.full_clean()
 
 
-def test_two_portals_never_share_the_name_of_a_secret():
+def test_two_portals_cannot_share_the_name_of_a_secret():
     make_site("a-b")
     with pytest.raises(IntegrityError), transaction.atomic():
         make_site("A_b")
 
 
-def test_the_day_of_activation_is_loaded_and_left_alone_by_a_file_without_it(load):
+def test_the_day_of_activation_is_loaded_and_kept_if_a_file_does_not_have_it(load):
     load(row(activated_on="2026-10-01"))
     assert str(Site.objects.get().activated_on) == "2026-10-01"
     load(row())
     assert str(Site.objects.get().activated_on) == "2026-10-01"
     load(row(activated_on=None))
     assert Site.objects.get().activated_on is None
-    assert of_site("1001")[0].detail == {"activated_on": {"old": "2026-10-01", "new": "None"}}
+    assert entries_of_site("1001")[0].detail == {
+        "activated_on": {"old": "2026-10-01", "new": "None"}
+    }

@@ -1,4 +1,4 @@
-"""Passwords that many people choose, or that were published, are refused; others are not."""
+"""Tests of the validation of passwords: common and published ones are refused."""
 
 import hashlib
 import threading
@@ -14,7 +14,7 @@ MARA = User(username="mara", printed_name="Mara Lindqvist", email="mara@site.exa
 GOOD = "a heron in the reeds"
 
 
-def codes(password):
+def error_codes(password):
     try:
         validate_password(password, MARA)
     except ValidationError as refused:
@@ -39,23 +39,23 @@ def codes(password):
     ],
 )
 def test_a_variant_of_a_common_password_is_refused(password):
-    assert "password_guessable" in codes(password)
+    assert "password_guessable" in error_codes(password)
 
 
 @pytest.mark.parametrize("password", [GOOD, "Tr0ub4dour&3xyz", "x9$Kp2!vQw7z", "ünïcode reiher 7"])
 def test_a_password_that_is_hard_to_guess_is_accepted(password):
-    assert codes(password) == set()
+    assert error_codes(password) == set()
 
 
 @pytest.fixture
 def service(settings):
-    """A breach service that knows some passwords; and what it was asked."""
+    """Run a breach service. Yield its known passwords with counts, and the requested paths."""
     known = {GOOD: 17, "x9$Kp2!vQw7z": 0}
-    asked = []
+    requests = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.path)
+            requests.append(self.path)
             lines = []
             for password, count in known.items():
                 digest = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
@@ -71,31 +71,31 @@ def service(settings):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     settings.PASSWORD_BREACH_SERVICE = f"http://127.0.0.1:{server.server_port}/range/"
-    yield known, asked
+    yield known, requests
     server.shutdown()
     server.server_close()
 
 
-def test_a_published_password_is_refused_and_the_service_never_learns_it(service):
-    _known, asked = service
-    assert codes(GOOD) == {"password_published"}
+def test_a_published_password_is_refused_and_not_sent_to_the_service(service):
+    _known, requests = service
+    assert error_codes(GOOD) == {"password_published"}
     digest = hashlib.sha1(GOOD.encode(), usedforsecurity=False).hexdigest().upper()
-    assert asked == [f"/range/{digest[:5]}"]
+    assert requests == [f"/range/{digest[:5]}"]
 
 
-def test_a_password_that_only_pads_the_answer_is_accepted(service):
-    assert codes("x9$Kp2!vQw7z") == set()
+def test_a_password_with_a_count_of_zero_is_accepted(service):
+    assert error_codes("x9$Kp2!vQw7z") == set()
 
 
-def test_a_service_that_does_not_answer_refuses_nothing_and_is_logged(service, settings, caplog):
-    known, _asked = service
+def test_an_unavailable_service_is_logged_and_refuses_no_password(service, settings, caplog):
+    known, _requests = service
     known.clear()
-    assert codes(GOOD) == set()
+    assert error_codes(GOOD) == set()
     assert "the breach service did not answer" in caplog.text
     settings.PASSWORD_BREACH_SERVICE = "http://127.0.0.1:9/range"
-    assert codes(GOOD) == set()
+    assert error_codes(GOOD) == set()
 
 
-def test_no_service_is_asked_by_default(settings):
+def test_no_breach_service_is_used_by_default(settings):
     assert settings.PASSWORD_BREACH_SERVICE == ""
-    assert codes(GOOD) == set()
+    assert error_codes(GOOD) == set()

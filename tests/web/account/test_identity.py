@@ -385,7 +385,7 @@ def test_a_notice_waits_for_the_mail_server_and_is_recorded_when_it_is_sent(sett
         OutboxMessage.objects.update(due_at=timezone.now())
         assert account_notices.deliver_due() == 2, "what was changed, and the link"
         assert account_notices.deliver_due() == 0
-        assert {message["To"] for message in server.taken} == {helena.email}
+        assert {message["To"] for message in server.messages} == {helena.email}
     assert [entry.event for entry in timeline(helena.actor_name)][-2:] == ["user.notified"] * 2
 
 
