@@ -10,10 +10,10 @@ offer        the documents and their expected outcomes
 processes    the processes of a host by their role
 clock        a wall clock that can be changed while programs run
 servers      PostgreSQL, which is stopped abruptly, and SQLite, which is locked
-way          the connection to the portal, which can be interrupted
+portal_proxy the connection to the portal, which can be interrupted
 installation hosts, web server, portal and disk of one run; stopped programs are restarted
 uploads      files that are uploaded to the web server, also while it is killed
-storm        the faults, and when they are injected
+injection    the injection of the faults when they are due
 tally        the counts at the end, which `table` displays
 run          one complete run
 """

@@ -28,7 +28,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--documents", type=int, default=2000)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--minutes", type=float, default=60.0, help="after which no harm comes")
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="after which no fault is injected"
+    )
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
     parser.add_argument("--output", type=Path)
     return parser.parse_args()
@@ -39,11 +41,11 @@ def disk(folder: Path, documents: int) -> Iterator[str]:
     """Mount a small disk at `folder`, and yield "", or the reason why that is not possible."""
     size = f"size={max(128, documents * DISK_MB)}m"
     mount = ["mount", "-t", "tmpfs", "-o", size, "chaos", str(folder)]
-    done = subprocess.run(mount, check=False, capture_output=True, text=True)
+    result = subprocess.run(mount, check=False, capture_output=True, text=True)
     try:
-        yield done.stderr.strip() if done.returncode else ""
+        yield result.stderr.strip() if result.returncode else ""
     finally:
-        if not done.returncode:
+        if not result.returncode:
             subprocess.run(["umount", "--lazy", str(folder)], check=False)  # noqa: S607
 
 
@@ -66,7 +68,7 @@ def main() -> int:
     if is_good:
         shutil.rmtree(folder)
     else:
-        sys.stderr.write(f"What hosts and web server said is in {folder}/*.log\n")
+        sys.stderr.write(f"The logs of the hosts and the web server are in {folder}/*.log\n")
     return 0 if is_good else 1
 
 

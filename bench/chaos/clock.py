@@ -22,7 +22,7 @@ SHIM = r"""
 
 static const volatile int64_t *ahead; /* seconds */
 
-__attribute__((constructor)) static void look(void)
+__attribute__((constructor)) static void map_file(void)
 {
     int file = open(getenv("CHAOS_CLOCK"), O_RDONLY | O_CLOEXEC);
     ahead = mmap(0, sizeof *ahead, PROT_READ, MAP_SHARED, file, 0);

@@ -16,7 +16,7 @@ from audit.ledger.actors import OPERATIONS, Actor
 from bench.chaos import processes
 from bench.chaos.clock import Clock
 from bench.chaos.offer import PORTAL, Offer
-from bench.chaos.way import Way
+from bench.chaos.portal_proxy import PortalProxy
 from bench.process import free_port
 from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
@@ -25,13 +25,13 @@ from samples.portal import SamplePortal, read_limits
 
 ROOT = Path(__file__).parents[2]
 HOSTS = 2
-FAULTS = 0.05  # share of documents with injected faults of the portal
-REST_SECONDS = 1.0  # before a restart, like `RestartSec` of systemd
+PORTAL_FAULTS = 0.05  # share of documents with injected faults of the portal
+RESTART_SECONDS = 1.0  # before a restart, like `RestartSec` of systemd
 STOP_SECONDS = 60.0
 
 
 class Program:
-    """A program that is always to run. Its output is kept in a file."""
+    """A program that has to run all the time. Its output is written to a file."""
 
     def __init__(self, command: list[str], log: Path, changes: Mapping[str, str]) -> None:
         self._command, self._environment = command, os.environ | changes
@@ -51,15 +51,15 @@ class Program:
             )
         self.starts += 1
 
-    def tend(self) -> None:
+    def restart_ended(self) -> None:
         """Restart the program a moment after it has ended."""
         if self._process.poll() is None:
-            self._starts_at = time.monotonic() + REST_SECONDS
+            self._starts_at = time.monotonic() + RESTART_SECONDS
         elif time.monotonic() > self._starts_at:
             self.start()
 
     def stop(self) -> int:
-        """Its exit code."""
+        """End the program, and return its exit code."""
         self._process.terminate()
         try:
             return self._process.wait(STOP_SECONDS)
@@ -73,59 +73,61 @@ class Program:
 
 
 class Installation:
-    def __init__(self, folder: Path, way: Way) -> None:
-        self.way = way
+    def __init__(self, folder: Path, portal_proxy: PortalProxy) -> None:
+        self.portal_proxy = portal_proxy
         self.web_port = free_port()
         self.clock = Clock(folder)
         self._folder = folder
-        hosts = [sys.executable, "manage.py", "workers"]
+        workers = [sys.executable, "manage.py", "workers"]
         self.hosts = [
-            Program(hosts, folder / f"host-{number}.log", self.clock.environment)
+            Program(workers, folder / f"host-{number}.log", self.clock.environment)
             for number in range(HOSTS)
         ]
-        place = f"127.0.0.1:{self.web_port}"
-        serve = ["-m", "gunicorn", "config.wsgi", "--bind", place, "--worker-class", "gthread"]
+        address = f"127.0.0.1:{self.web_port}"
+        serve = ["-m", "gunicorn", "config.wsgi", "--bind", address, "--worker-class", "gthread"]
         web = [sys.executable, *serve, "--threads", "8", "--workers", "2"]
         self.web = Program(web, folder / "web.log", {})
-        self._ends: list[threading.Timer] = []
+        self._timers: list[threading.Timer] = []  # each ends a fault
 
-    def later(self, seconds: float, end: Callable[[], object]) -> None:
+    def run_later(self, seconds: float, action: Callable[[], object]) -> None:
         """Run an action later in a thread, because a blocked caller cannot end a fault."""
-        timer = threading.Timer(seconds, end)
+        timer = threading.Timer(seconds, action)
         timer.start()
-        self._ends.append(timer)
+        self._timers.append(timer)
 
-    def tend(self) -> None:
+    def restart_ended(self) -> None:
+        """Restart the programs that have ended."""
         for program in (*self.hosts, self.web):
-            program.tend()
+            program.restart_ended()
 
-    def is_calm(self) -> bool:
-        """Whether no fault is active."""
-        return not any(end.is_alive() for end in self._ends)
+    def has_active_fault(self) -> bool:
+        """Return whether a fault has not ended yet."""
+        return any(timer.is_alive() for timer in self._timers)
 
     def freeze(self) -> Callable[[], None]:
         """Stop every process of every host (SIGSTOP). Return a function that continues them."""
-        stopped = {pid for host in self.hosts for pid in host.members()}
-        send(stopped, signal.SIGSTOP)
-        return lambda: send(stopped, signal.SIGCONT)
+        pids = {pid for host in self.hosts for pid in host.members()}
+        send_signal(pids, signal.SIGSTOP)
+        return lambda: send_signal(pids, signal.SIGCONT)
 
     def stop(self) -> list[int]:
-        """Exit codes of the hosts, which drain."""
-        while not self.is_calm():
-            self.tend()
+        """Drain the hosts, stop the web server, and return the exit codes of the hosts."""
+        while self.has_active_fault():
+            self.restart_ended()
             time.sleep(0.1)
         self.web.stop()
         return [host.stop() for host in self.hosts]
 
-    def left(self) -> set[int]:
+    def remaining_processes(self) -> set[int]:
         """Return the processes that still run. The cluster of a killed host ends after a while."""
         until = time.monotonic() + STOP_SECONDS
-        while (found := processes.named_for(self._folder)) and time.monotonic() < until:
+        while (pids := processes.find_by_folder(self._folder)) and time.monotonic() < until:
             time.sleep(0.1)
-        return found
+        return pids
 
 
-def send(pids: set[int], number: signal.Signals) -> None:
+def send_signal(pids: set[int], number: signal.Signals) -> None:
+    """Send a signal to those of the processes that still exist."""
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, number)
@@ -133,7 +135,7 @@ def send(pids: set[int], number: signal.Signals) -> None:
 
 def make_portal(offer: Offer, *, seed: int, port: int) -> SamplePortal:
     limits = dict.fromkeys(read_limits(offer.sites), PORTAL)
-    return SamplePortal(offer.directory, limits, faults=FAULTS, seed=seed, port=port)
+    return SamplePortal(offer.directory, limits, faults=PORTAL_FAULTS, seed=seed, port=port)
 
 
 def submit(offer: Offer) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import cycle, islice
@@ -10,16 +9,16 @@ from pathlib import Path
 
 from bench.hostile import make_memory_bomb
 from ingestion.core.states import DocumentState
-from samples.corpus import Corpus, Expectation, write_corpus
+from samples.corpus import Expectation, write_corpus
 from samples.faults import DocumentFault
-from samples.plan import PlannedDocument, plan_corpus
+from samples.plan import plan_corpus
 from samples.portal import SiteLimit
 from samples.renditions import Rendition
 
 # The limit that each portal enforces. The rows have half of its burst, because a process that was
 # frozen between its reservation and its request sends the request late.
 PORTAL = SiteLimit(5.0, 10)
-TOLD_BURST = 5
+CONFIGURED_BURST = 5
 BOMBS = 4  # documents that need more memory than a parser may use
 SITES = 12
 
@@ -37,28 +36,50 @@ class Offer:
 
 
 def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer:
-    """Write this many documents, no two alike. A small number leaves out scans and faults first."""
+    """Write this many documents, no two alike.
+
+    The first documents are the sample mix, of which a small number omits the last. The others are
+    copies of documents that are not scans, and `BOMBS` bombs. A web page is expected as a failed
+    download, because it counts as the sign-in page of a portal.
+    """
     sites = min(SITES, max(1, documents // 14))
     today = datetime.now(UTC).date()
     corpus = write_corpus(directory, base_url=base_url, today=today, seed=seed, sites=sites)
-    _limit(corpus)
+    rows = json.loads(corpus.sites.read_text())
+    for row in rows:
+        row["portal"] |= {"rate_per_second": PORTAL.rate_per_second, "burst": CONFIGURED_BURST}
+    corpus.sites.write_text(json.dumps(rows))
     lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
-    expected = list(map(_from_a_portal, corpus.expectations, plan_corpus(sites)))
-    quick = [
-        number
-        for number, planned in enumerate(plan_corpus(sites))
-        if planned.rendition is not Rendition.SCAN
+    plan = list(plan_corpus(sites))
+    expected = [
+        replace(expectation, code="DOWNLOAD_FAILED")
+        if planned.fault is DocumentFault.A_WEB_PAGE
+        else expectation
+        for expectation, planned in zip(corpus.expectations, plan, strict=True)
+    ]
+    small = [
+        number for number, planned in enumerate(plan) if planned.rendition is not Rendition.SCAN
     ]
     del lines[documents - BOMBS :], expected[documents - BOMBS :]
-    wanted = documents - BOMBS - len(lines)
-    for copy, number in enumerate(islice(cycle(quick), wanted)):
-        lines.append(_copy(lines[number], copy, corpus.files))
+    missing = documents - BOMBS - len(lines)
+    for copy, number in enumerate(islice(cycle(small), missing)):
+        line = lines[number]
+        # A comment after the end makes other bytes, and PDF readers ignore it.
+        content = (corpus.files / line["site_id"] / f"{line['doc_id']}.pdf").read_bytes()
+        content += b"%%%d\n" % copy
+        lines.append(_write_document(line, f"{line['doc_id']}-{copy}", content, corpus.files))
         expected.append(replace(expected[number], doc_id=lines[-1]["doc_id"]))
-    for line, what in _bombs(lines[: len(quick)], corpus.files):
-        lines.append(line)
-        expected.append(what)
+    bomb = make_memory_bomb()
+    for number, line in enumerate(list(islice(cycle(lines[: len(small)]), BOMBS))):
+        content = bomb + b"%%%d\n" % number
+        lines.append(_write_document(line, f"bomb-{number}", content, corpus.files))
+        refused = DocumentState.REJECTED, "PARSER_FAILURE"
+        expected.append(Expectation(line["site_id"], lines[-1]["doc_id"], *refused))
     keys = [(line["site_id"], line["doc_id"]) for line in lines]
-    hashes = [_sha256(corpus.files / site / f"{doc_id}.pdf") for site, doc_id in keys]
+    hashes = [
+        hashlib.sha256((corpus.files / site / f"{doc_id}.pdf").read_bytes()).hexdigest()
+        for site, doc_id in keys
+    ]
     return Offer(
         directory,
         "".join(json.dumps(line) + "\n" for line in lines),
@@ -67,40 +88,10 @@ def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer
     )
 
 
-def _from_a_portal(expected: Expectation, planned: PlannedDocument) -> Expectation:
-    """Return the expected outcome at a portal, where a web page counts as its sign-in page."""
-    is_page = planned.fault is DocumentFault.A_WEB_PAGE
-    return replace(expected, code="DOWNLOAD_FAILED") if is_page else expected
-
-
-def _limit(corpus: Corpus) -> None:
-    rows = json.loads(corpus.sites.read_text())
-    for row in rows:
-        row["portal"] |= {"rate_per_second": PORTAL.rate_per_second, "burst": TOLD_BURST}
-    corpus.sites.write_text(json.dumps(rows))
-
-
-def _copy(line: dict[str, str], copy: int, files: Path) -> dict[str, str]:
-    """Return a copy with other bytes: a comment after the end, which PDF readers ignore."""
-    content = (files / line["site_id"] / f"{line['doc_id']}.pdf").read_bytes()
-    return _named(line, f"{line['doc_id']}-{copy}", content + b"%%%d\n" % copy, files)
-
-
-def _bombs(
-    lines: Sequence[dict[str, str]], files: Path
-) -> Iterator[tuple[dict[str, str], Expectation]]:
-    content = make_memory_bomb()
-    for number, line in enumerate(islice(cycle(lines), BOMBS)):
-        named = _named(line, f"bomb-{number}", content + b"%%%d\n" % number, files)
-        refused = DocumentState.REJECTED, "PARSER_FAILURE"
-        yield named, Expectation(line["site_id"], named["doc_id"], *refused)
-
-
-def _named(line: dict[str, str], doc_id: str, content: bytes, files: Path) -> dict[str, str]:
+def _write_document(
+    line: dict[str, str], doc_id: str, content: bytes, files: Path
+) -> dict[str, str]:
+    """Write a further document of a site, and return its line of the manifest."""
     (files / line["site_id"] / f"{doc_id}.pdf").write_bytes(content)
     url = f"{line['url'].rpartition('/')[0]}/{doc_id}.pdf"
     return {**line, "doc_id": doc_id, "url": url, "sha256": hashlib.sha256(content).hexdigest()}
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

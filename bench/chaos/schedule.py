@@ -13,7 +13,7 @@ KILLS = (
     "worker", "parser", "monitor", "pusher", "sentinel", "cluster", "all", "host", "web",
 )  # fmt: skip
 DISK = "disk full"
-HARMS = (
+OTHER_FAULTS = (
     "freeze",
     DISK,
     "database",
@@ -23,24 +23,25 @@ HARMS = (
     "upload damaged",
     "download damaged",
 )
-KILLS_PER_HARM = 25  # each other fault occurs once for this many kills
-LAST = 0.95  # share of the work after which no more faults are injected
+KILLS_PER_OTHER_FAULT = 25  # each other fault occurs once for this many kills
+MAX_SHARE = 0.95  # of the work, after which no more faults are injected
 
 
 @dataclass(frozen=True, slots=True)
-class Harm:
+class ScheduledFault:
     due: float  # share of settled documents at which it occurs
     kind: str
     seed: int  # for its random decisions: which process, how long, which byte
 
 
-def draw(seed: int, kills: int) -> list[Harm]:
+def draw(seed: int, kills: int) -> list[ScheduledFault]:
     """Return this many kills, each kind equally often, with the other faults between them."""
-    dice = random.Random(seed)
-    kinds = [kind for _ in range(kills // len(KILLS) + 1) for kind in dice.sample(KILLS, 9)][:kills]
-    kinds += HARMS * max(1, kills // KILLS_PER_HARM)
-    dice.shuffle(kinds)
-    shares = sorted(dice.uniform(0.0, LAST) for _ in kinds)
+    rng = random.Random(seed)
+    kinds = [kind for _ in range(kills // len(KILLS) + 1) for kind in rng.sample(KILLS, 9)][:kills]
+    kinds += OTHER_FAULTS * max(1, kills // KILLS_PER_OTHER_FAULT)
+    rng.shuffle(kinds)
+    shares = sorted(rng.uniform(0.0, MAX_SHARE) for _ in kinds)
     return [
-        Harm(share, kind, dice.getrandbits(32)) for share, kind in zip(shares, kinds, strict=True)
+        ScheduledFault(share, kind, rng.getrandbits(32))
+        for share, kind in zip(shares, kinds, strict=True)
     ]

@@ -24,7 +24,7 @@ class Server(Protocol):
     name: str
     url: str
 
-    def strike(self) -> Callable[[], None]:
+    def inject_fault(self) -> Callable[[], None]:
         """Cause the fault. Return a function that ends it, to be called a few seconds later."""
         ...
 
@@ -44,12 +44,12 @@ class Sqlite:
         self._file = folder / "siteledger.sqlite3"
         self.url = f"sqlite:///{self._file}"
 
-    def strike(self) -> Callable[[], None]:
-        holder = sqlite3.connect(
+    def inject_fault(self) -> Callable[[], None]:
+        lock_holder = sqlite3.connect(
             self._file, timeout=60, isolation_level=None, check_same_thread=False
         )
-        holder.execute("BEGIN IMMEDIATE")
-        return holder.close
+        lock_holder.execute("BEGIN IMMEDIATE")
+        return lock_holder.close
 
     def is_free(self) -> bool:
         with closing(sqlite3.connect(self._file, timeout=0.2, isolation_level=None)) as connection:
@@ -70,15 +70,15 @@ class Postgresql:
 
     def __init__(self) -> None:
         """Raise FileNotFoundError if Debian's postgresql is not installed."""
-        found = sorted(Path("/usr/lib/postgresql").glob(BINARIES))
-        if not found:
+        versions = sorted(Path("/usr/lib/postgresql").glob(BINARIES))
+        if not versions:
             raise FileNotFoundError("PostgreSQL is not installed: sudo apt-get install postgresql")
-        self._binaries = found[-1]
+        self._binaries = versions[-1]
         # Not in TMPDIR, to which the user of the server may have no access.
         self._home = Path(tempfile.mkdtemp(prefix="chaos-pg-", dir="/tmp"))
         # The server refuses to run as root.
-        self._before = [] if os.geteuid() else ["runuser", "-u", "postgres", "--"]
-        if self._before:
+        self._prefix = [] if os.geteuid() else ["runuser", "-u", "postgres", "--"]
+        if self._prefix:
             owner = pwd.getpwnam("postgres")
             os.chown(self._home, owner.pw_uid, owner.pw_gid)
         port = free_port()
@@ -89,7 +89,7 @@ class Postgresql:
         self._control("start", "-o", options)
         self._run("createdb", "-h", self._home, "-p", str(port), "-U", "siteledger", "siteledger")
 
-    def strike(self) -> Callable[[], None]:
+    def inject_fault(self) -> Callable[[], None]:
         self._control("restart", "-m", "immediate")
         return lambda: None
 
@@ -107,5 +107,5 @@ class Postgresql:
         self._run("pg_ctl", "-D", data, "-w", "-l", log, *arguments)
 
     def _run(self, program: str, *arguments: str | Path) -> None:
-        command = [*self._before, str(self._binaries / program), *map(str, arguments)]
+        command = [*self._prefix, str(self._binaries / program), *map(str, arguments)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self._home)

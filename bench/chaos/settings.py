@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-# Time limits are a tenth of the defaults, so that a run takes minutes instead of hours.
-TERMS = {
+# The time limits are a tenth of the defaults, so that a run takes minutes instead of hours.
+LIMITS = {
     "LEASE_SECONDS": "6",
     "HEARTBEAT_SECONDS": "1",
     "WATCHDOG_SECONDS": "4",
@@ -17,11 +17,11 @@ TERMS = {
 
 def environment(folder: Path, database: str) -> dict[str, str]:
     disk, temporary = folder / "disk", folder / "t"
-    for made in (disk, temporary):
-        made.mkdir()
-    outside = ("ANCHOR_S3_BUCKET", "ANCHOR_TSA", "NTP_SERVER", "REDIS_URL", "ARCHIVE_S3_BUCKET")
+    for new_folder in (disk, temporary):
+        new_folder.mkdir()
+    servers = ("ANCHOR_S3_BUCKET", "ANCHOR_TSA", "NTP_SERVER", "REDIS_URL", "ARCHIVE_S3_BUCKET")
     return {
-        **dict.fromkeys((*outside, "SPOOL_S3_BUCKET", "DATABASE_OWNER_URL", "CLAMD"), ""),
+        **dict.fromkeys((*servers, "SPOOL_S3_BUCKET", "DATABASE_OWNER_URL", "CLAMD"), ""),
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATA_DIR": str(folder),
         "TMPDIR": str(temporary),
@@ -29,10 +29,10 @@ def environment(folder: Path, database: str) -> dict[str, str]:
         "DATABASE_URL": database,
         "SPOOL_DIR": str(disk / "spool"),
         "ARCHIVE_DIR": str(disk / "archive"),
-        "SECRET_KEY": "only for a storm",
+        "SECRET_KEY": "only for a chaos run",
         "ALLOWED_HOSTS": "127.0.0.1",
         "HTTPS_ONLY": "False",
         "DEBUG": "False",
         "LOG_LEVEL": "WARNING",
-        **TERMS,
+        **LIMITS,
     }

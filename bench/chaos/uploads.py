@@ -7,6 +7,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -20,10 +21,10 @@ from sites.models import ApiToken, Site, TokenScope
 
 SITE = SITES[0].site_id
 KIND = "irb-approval"
-ANSWERED = {200, 202}
+ACCEPTED = {200, 202}
 PAUSE_SECONDS = 0.5
 GIVE_UP_SECONDS = 180.0
-_EDGE = "chaos-7f3a"
+_BOUNDARY = "chaos-7f3a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,9 @@ class Upload:
 
 
 class Sender:
-    def __init__(self, port: int, tend: Callable[[], None]) -> None:
-        """`tend` is called during waits, because the web server has to be restarted."""
-        self._port, self._tend = port, tend
+    def __init__(self, port: int, restart_ended: Callable[[], None]) -> None:
+        """`restart_ended` is called during waits, because the web server has to be restarted."""
+        self._port, self._restart_ended = port, restart_ended
         token = ApiToken(
             approved_at=timezone.now(),
             name="chaos",
@@ -65,13 +66,21 @@ class Sender:
     def send(self, upload: Upload) -> None:
         """Upload until accepted. Repeat with the same key after 429, 5xx or no response."""
         until = time.monotonic() + GIVE_UP_SECONDS
-        while (status := self._try(upload)) not in ANSWERED:
+        while True:
+            status = 0  # without a response
+            connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+            with closing(connection), suppress(OSError, http.client.HTTPException):
+                head = dict(self._head(upload))
+                connection.request("POST", "/api/v1/packets", self._body(upload), head)
+                status = connection.getresponse().status
+            if status in ACCEPTED:
+                return
             if time.monotonic() > until or (400 <= status < 500 and status != 429):
                 raise RuntimeError(f"an upload was answered with {status}")
-            self._tend()
+            self._restart_ended()
             time.sleep(PAUSE_SECONDS)
 
-    def half(self, upload: Upload) -> socket.socket:
+    def send_half(self, upload: Upload) -> socket.socket:
         """Return an open connection on which the first half of the upload has been sent."""
         body, head = self._body(upload), self._head(upload)
         lines = [f"{name}: {value}" for name, value in head.items()]
@@ -82,35 +91,23 @@ class Sender:
         connection.sendall(body[: len(body) // 2])
         return connection
 
-    def _try(self, upload: Upload) -> int:
-        """Return the status of one attempt, or 0 without a response."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
-        try:
-            connection.request(
-                "POST", "/api/v1/packets", self._body(upload), dict(self._head(upload))
-            )
-            return connection.getresponse().status
-        except (OSError, http.client.HTTPException):
-            return 0
-        finally:
-            connection.close()
-
     def _head(self, upload: Upload) -> dict[str, str]:
         return {
             "Authorization": f"Bearer {self._secret}",
             "Idempotency-Key": upload.key,
-            "Content-Type": f"multipart/form-data; boundary={_EDGE}",
+            "Content-Type": f"multipart/form-data; boundary={_BOUNDARY}",
         }
 
     def _body(self, upload: Upload) -> bytes:
         packet = json.dumps({"documents": [{"file": "x.pdf", "document_type": KIND}]})
         return (
             (
-                f'--{_EDGE}\r\nContent-Disposition: form-data; name="packet"\r\n'
+                f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="packet"\r\n'
                 f"Content-Type: application/json\r\n\r\n{packet}\r\n"
-                f'--{_EDGE}\r\nContent-Disposition: form-data; name="files"; filename="x.pdf"\r\n'
+                f"--{_BOUNDARY}\r\n"
+                'Content-Disposition: form-data; name="files"; filename="x.pdf"\r\n'
                 "Content-Type: application/pdf\r\n\r\n"
             ).encode()
             + upload.content
-            + f"\r\n--{_EDGE}--\r\n".encode()
+            + f"\r\n--{_BOUNDARY}--\r\n".encode()
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.chaos.schedule import HARMS, KILLS, draw
+from bench.chaos.schedule import KILLS, OTHER_FAULTS, draw
 
 ROOT = Path(__file__).parents[3]
 SHORT = ["--documents", "60", "--kills", "10", "--seed", "7", "--minutes", "5"]
@@ -19,13 +19,13 @@ def test_equal_seeds_draw_equal_faults_and_different_seeds_different_ones():
 
 
 def test_a_schedule_has_the_requested_number_of_kills_and_every_kind_of_fault():
-    kinds = [harm.kind for harm in draw(7, 40)]
+    kinds = [fault.kind for fault in draw(7, 40)]
     assert sum(kind in KILLS for kind in kinds) == 40
-    assert set(kinds) == {*KILLS, *HARMS}
+    assert set(kinds) == {*KILLS, *OTHER_FAULTS}
 
 
 def test_faults_are_ordered_by_the_progress_of_the_work():
-    dues = [harm.due for harm in draw(7, 40)]
+    dues = [fault.due for fault in draw(7, 40)]
     assert dues == sorted(dues)
 
 
