@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench import charts
-from bench.report import Found, Row
+from bench.report import BenchResult, Row
 
 ROOT = Path(__file__).parents[1]
-KEPT = ROOT / "var" / "bench"
+RESULTS = ROOT / "var" / "bench"
 PAGE = ROOT / "docs" / "benchmarks"
 BENCHES = {  # with their titles in the report
     "flow": "The flow, beside the plain design",
@@ -44,97 +44,97 @@ so.
 """
 
 
-def kept(name: str) -> Path:
-    return KEPT / f"{name}.json"
+def result_path(name: str) -> Path:
+    return RESULTS / f"{name}.json"
 
 
 def run(name: str, *, is_quick: bool) -> bool:
     """Run a benchmark, store its result, and return whether it succeeded."""
     sys.stderr.write(f"\n{name}\n")
-    command = [sys.executable, "-m", f"bench.{name}", "--json", str(kept(name))]
+    command = [sys.executable, "-m", f"bench.{name}", "--json", str(result_path(name))]
     return (
         subprocess.run([*command, *["--quick"] * is_quick], cwd=ROOT, check=False).returncode == 0
     )
 
 
-def is_kept(name: str, *, is_quick: bool) -> bool:
+def has_result(name: str, *, is_quick: bool) -> bool:
     """Return whether there is a complete result of the requested size."""
-    if not kept(name).exists():
+    if not result_path(name).exists():
         return False
-    found = Found.read(kept(name))
-    return found.is_quick == is_quick and not found.failed
+    result = BenchResult.read(result_path(name))
+    return result.is_quick == is_quick and not result.failed
 
 
-def write_page(found: Sequence[Found], folder: Path) -> None:
+def write_page(results: Sequence[BenchResult], folder: Path) -> None:
+    """Write the page and its charts into a folder.
+
+    The page names each machine and commit, with the names of its benchmarks if there are several.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    sections = [section for each in found for section in _section(each, folder)]
-    machines = "".join(f"- {said}\n" for said in _machines(found))
-    absent = [BENCHES[name] for name in BENCHES if name not in {each.bench for each in found}]
-    said = f"\nNot measured: {'; '.join(absent)}.\n" if absent else ""
-    contents = "".join(_link(each) for each in found)
-    page = f"{HEAD}\n{contents}\nMeasured on\n\n{machines}{said}{''.join(sections)}"
+    contents, sections = [], []
+    for result in results:
+        title = BENCHES[result.bench]
+        heading = f"{title}: `bench/{result.bench}.py`"
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")  # as GitHub builds it
+        contents.append(f"- [{title}](#{anchor})\n")
+        sections.append(f"\n## {heading}\n\n")
+        for name, drawing in draw_charts(result, title):
+            (folder / f"{name}.svg").write_text(drawing)
+            sections.append(f"![{title}: the table below has the same numbers]({name}.svg)\n\n")
+        sections.append(str(result))
+    benches_by_machine: dict[str, list[str]] = {}
+    for result in results:
+        benches_by_machine.setdefault(result.machine, []).append(result.bench)
+    machines = "".join(
+        f"- {', '.join(benches)}: {machine}\n" if len(benches_by_machine) > 1 else f"- {machine}\n"
+        for machine, benches in benches_by_machine.items()
+    )
+    measured = {result.bench for result in results}
+    missing = [title for name, title in BENCHES.items() if name not in measured]
+    note = f"\nNot measured: {'; '.join(missing)}.\n" if missing else ""
+    page = f"{HEAD}\n{''.join(contents)}\nMeasured on\n\n{machines}{note}{''.join(sections)}"
     (folder / "index.md").write_text(page)
 
 
-def _machines(found: Sequence[Found]) -> Iterator[str]:
-    """Yield each machine and commit, with the names of its benchmarks if there are several."""
-    for said in (machines := dict.fromkeys(each.machine for each in found)):
-        names = ", ".join(each.bench for each in found if each.machine == said)
-        yield f"{names}: {said}" if len(machines) > 1 else said
-
-
-def _heading(found: Found) -> str:
-    return f"{BENCHES[found.bench]}: `bench/{found.bench}.py`"
-
-
-def _link(found: Found) -> str:
-    """Return the line of the table of contents, with the anchor that GitHub builds."""
-    anchor = re.sub(r"[^\w\- ]", "", _heading(found).lower()).replace(" ", "-")
-    return f"- [{BENCHES[found.bench]}](#{anchor})\n"
-
-
-def _section(found: Found, folder: Path) -> Iterator[str]:
-    title = BENCHES[found.bench]
-    yield f"\n## {_heading(found)}\n\n"
-    for name, drawing in _charts(found, title):
-        (folder / f"{name}.svg").write_text(drawing)
-        yield f"![{title}: the table below has the same numbers]({name}.svg)\n\n"
-    yield str(found)
-
-
-def _charts(found: Found, title: str) -> Iterator[tuple[str, str]]:
+def draw_charts(result: BenchResult, title: str) -> Iterator[tuple[str, str]]:
     """Yield charts by file name: curves for cases with sizes, and ratios for the others."""
     by_size: dict[str, dict[str, list[Row]]] = {}
-    for row in found.rows:
+    for row in result.rows:
         if row.at and row.ratio is not None:
             across, _, what = row.what.partition(": ")
             by_size.setdefault(across, {}).setdefault(what, []).append(row)
     for across, lines in by_size.items():
-        yield f"{found.bench}-{across}", charts.curves(f"Cost, with more {across}", across, lines)
-    rows: list[Row] = [row for row in found.rows if not row.at]
+        yield f"{result.bench}-{across}", charts.curves(f"Cost, with more {across}", across, lines)
+    rows: list[Row] = [row for row in result.rows if not row.at]
     if any(row.ratio for row in rows):
-        yield found.bench, charts.ratios(f"{title}: ratio to the baseline", rows)
+        yield result.bench, charts.ratios(f"{title}: ratio to the baseline", rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="*", help=f"of {', '.join(BENCHES)}")
     parser.add_argument("--quick", action="store_true", help="small, one round")
-    parser.add_argument("--again", action="store_true", help="keep what was measured, do the rest")
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="keep complete results, and run only missing benchmarks",
+    )
     parser.add_argument("--output", type=Path, default=PAGE, help="folder of the page")
     arguments = parser.parse_args()
-    KEPT.mkdir(parents=True, exist_ok=True)
+    RESULTS.mkdir(parents=True, exist_ok=True)
     names = arguments.name or [*BENCHES]
     if unknown := set(names) - BENCHES.keys():
-        parser.error(f"there is no bench {', '.join(sorted(unknown))}: {', '.join(BENCHES)}")
+        parser.error(f"unknown benchmarks: {', '.join(sorted(unknown))}. Use {', '.join(BENCHES)}")
     if not arguments.again:
         for name in names:
-            kept(name).unlink(missing_ok=True)
-    missing = [name for name in names if not is_kept(name, is_quick=arguments.quick)]
+            result_path(name).unlink(missing_ok=True)
+    missing = [name for name in names if not has_result(name, is_quick=arguments.quick)]
     failed = [name for name in missing if not run(name, is_quick=arguments.quick)]
-    found = [Found.read(kept(name)) for name in BENCHES if kept(name).exists()]
-    write_page(found, arguments.output)
-    sys.exit(f"These failed, and what they say is above: {', '.join(failed)}" if failed else 0)
+    results = [
+        BenchResult.read(result_path(name)) for name in BENCHES if result_path(name).exists()
+    ]
+    write_page(results, arguments.output)
+    sys.exit(f"Failed benchmarks (see their output above): {', '.join(failed)}" if failed else 0)
 
 
 if __name__ == "__main__":

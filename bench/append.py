@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import IO, cast
 
@@ -20,7 +20,7 @@ from django.db import connection
 
 from bench.writers import RAW
 
-Found = dict[str, float]
+WriterResult = dict[str, float]  # by measure: rate, longest, fairness, cpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Side:
 
 
 RAW_SIDE, PLAIN_SIDE, OURS = "the bare driver", "Django, no chain", "ours"
-LATE, OWN_WAIT = "ours, lock through commit", "ours, SQLite's own wait"
+LOCK_THROUGH_COMMIT, OWN_WAIT = "ours, lock through commit", "ours, SQLite's own wait"
 SCENES: Mapping[str, Mapping[str, Side]] = {
     "alone": {
         RAW_SIDE: Side("raw", batch=16),
@@ -43,7 +43,7 @@ SCENES: Mapping[str, Mapping[str, Side]] = {
         RAW_SIDE: Side("raw", writers=8),
         PLAIN_SIDE: Side("plain", writers=8),
         OURS: Side("ours", writers=8),
-        LATE: Side("ours", writers=8, environment={"AUDIT_EARLY_RELEASE": "False"}),
+        LOCK_THROUGH_COMMIT: Side("ours", writers=8, environment={"AUDIT_EARLY_RELEASE": "False"}),
     },
     "together on SQLite": {
         OURS: Side("ours", writers=8),
@@ -63,13 +63,17 @@ def prepare() -> None:
             "SELECT sql FROM sqlite_master WHERE tbl_name = 'audit_entry' AND sql <> ''"
             " AND type <> 'trigger' ORDER BY type DESC"
         )
-        for (made,) in cursor.fetchall():
-            copy = made.replace("audit_entry", RAW)
+        for (statement,) in cursor.fetchall():
+            copy = statement.replace("audit_entry", RAW)
             cursor.execute(copy.replace('INDEX "', 'INDEX "raw_'))
 
 
-def run(side: Side, seconds: float) -> Found:
-    """Run all writers of a side at the same time."""
+def run(side: Side, seconds: float) -> WriterResult:
+    """Run all writers of a side at the same time.
+
+    Return their entries per second together, the longest wait in seconds, the rate of the slowest
+    writer divided by that of the fastest, and the processor seconds per entry.
+    """
     command = [sys.executable, "-m", "bench.writers", side.writer]
     command += ["--batch", str(side.batch), "--seconds", str(seconds)]
     environment = {**os.environ, **side.environment}
@@ -84,16 +88,13 @@ def run(side: Side, seconds: float) -> Found:
     for writer in writers:
         cast(IO[str], writer.stdin).write("go\n")
         cast(IO[str], writer.stdin).flush()
-    return _together([json.loads(writer.communicate()[0]) for writer in writers])
-
-
-def _together(found: Sequence[Found]) -> Found:
-    rates = [each["entries"] / each["seconds"] for each in found]
+    results = [json.loads(writer.communicate()[0]) for writer in writers]
+    rates = [each["entries"] / each["seconds"] for each in results]
     return {
         "rate": sum(rates),
-        "longest": max(each["longest"] for each in found),
+        "longest": max(each["longest"] for each in results),
         "fairness": min(rates) / max(rates),
-        "cpu": sum(each["cpu"] for each in found) / sum(each["entries"] for each in found),
+        "cpu": sum(each["cpu"] for each in results) / sum(each["entries"] for each in results),
     }
 
 
@@ -105,12 +106,12 @@ def main() -> None:
     arguments = parser.parse_args()
     django.setup()
     prepare()
-    found: dict[str, list[Found]] = {side: [] for side in SCENES[arguments.scene]}
+    results: dict[str, list[WriterResult]] = {side: [] for side in SCENES[arguments.scene]}
     for _ in range(arguments.rounds):
         for name, side in SCENES[arguments.scene].items():
-            found[name].append(run(side, arguments.seconds))
-            sys.stderr.write(f"{arguments.scene}: {name}: {json.dumps(found[name][-1])}\n")
-    sys.stdout.write(json.dumps(found))
+            results[name].append(run(side, arguments.seconds))
+            sys.stderr.write(f"{arguments.scene}: {name}: {json.dumps(results[name][-1])}\n")
+    sys.stdout.write(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ svg { background: #182129; } text { fill: #e7edf2; } .aside { fill: #a9b7c4; }
 """
 WIDTH, TOP, ROW = 860, 56, 26
 LEFT, RIGHT = 410, 790  # the area of the ratios
+MAX_LABEL_CHARACTERS = 58
 TONES = 5
 Scale = Callable[[float], float]
 Place = Callable[[float, float], tuple[float, float]]
@@ -38,11 +39,11 @@ PLOT = (70, 560, TOP + 10, 300)  # left, right, top and bottom of the area of cu
 
 def ratios(title: str, rows: Sequence[Row]) -> str:
     """Draw a dot for each ratio, or a square if it missed its target. The line is the baseline."""
-    found = [(row, ratio) for row in rows if (ratio := row.ratio) is not None and ratio > 0]
+    drawn = [(row, ratio) for row in rows if (ratio := row.ratio) is not None and ratio > 0]
     values = [
         1.0,
-        *(ratio for _, ratio in found),
-        *(each for row, _ in found for each in row.ratios),
+        *(ratio for _, ratio in drawn),
+        *(each for row, _ in drawn for each in row.ratios),
     ]
     values = [value for value in values if value > 0]
     low, high = min(values) / 1.3, max(values) * 1.3
@@ -51,22 +52,26 @@ def ratios(title: str, rows: Sequence[Row]) -> str:
         inside = min(max(value, low), high)
         return LEFT + (RIGHT - LEFT) * math.log(inside / low) / math.log(high / low)
 
-    height = TOP + ROW * len(found) + 14
+    height = TOP + ROW * len(drawn) + 14
     base = across(1.0)
     parts = [
         _text(base, TOP - 12, "baseline", "middle", "aside"),
         f'<line class="base" x1="{base:.1f}" x2="{base:.1f}" y1="{TOP - 6}" y2="{height - 8}"/>',
     ]
-    for number, (row, ratio) in enumerate(found):
+    for number, (row, ratio) in enumerate(drawn):
         y = TOP + ROW * number + ROW / 2
-        parts += _dot(row, ratio, y, base, across)
+        parts += _draw_ratio(row, ratio, y, base, across)
     return _drawing(title, height, parts)
 
 
-def _dot(row: Row, ratio: float, y: float, base: float, across: Scale) -> Iterator[str]:
+def _draw_ratio(row: Row, ratio: float, y: float, base: float, across: Scale) -> Iterator[str]:
+    """Draw the label of a row, its dot or square, the range of its rounds, and its bounds."""
     x, is_missed = across(ratio), row.met is False
     tone = "c2" if is_missed else "c1"
-    yield _text(LEFT - 14, y + 4, _short(row.what.replace("`", "")), "end")
+    label = row.what.replace("`", "")
+    if len(label) > MAX_LABEL_CHARACTERS:
+        label = f"{label[: MAX_LABEL_CHARACTERS - 1]}…"
+    yield _text(LEFT - 14, y + 4, label, "end")
     yield f'<line class="{tone}" x1="{base:.1f}" x2="{x:.1f}" y1="{y}" y2="{y}"/>'
     if is_missed:
         yield f'<rect class="{tone}" x="{x - 5:.1f}" y="{y - 5}" width="10" height="10"/>'
@@ -82,10 +87,10 @@ def _dot(row: Row, ratio: float, y: float, base: float, across: Scale) -> Iterat
     yield _text(WIDTH - 8, y + 4, f"{ratio:.2f}", "end", "aside")
 
 
-def curves(title: str, across: str, found: Mapping[str, Sequence[Row]]) -> str:
+def curves(title: str, across: str, lines: Mapping[str, Sequence[Row]]) -> str:
     """Draw rows with a size on a logarithmic scale, with their ratios to the smallest."""
     left, right, top, bottom = PLOT
-    rows = [row for line in found.values() for row in line]
+    rows = [row for line in lines.values() for row in line]
     sizes = sorted({row.at or 1 for row in rows})
     highest = max(2.0, *(ratio for row in rows for ratio in row.ratios)) * 1.05
 
@@ -95,7 +100,9 @@ def curves(title: str, across: str, found: Mapping[str, Sequence[Row]]) -> str:
         return x, bottom - (bottom - top) * ratio / highest
 
     parts = [_text(left - 8, top - 14, "of the smallest", "start", "aside")]
-    for tick in _ticks(highest):
+    step = 10 ** math.floor(math.log10(highest))
+    step = step if highest / step >= 2 else step / 2
+    for tick in (step * n for n in range(int(highest / step) + 1)):
         y = at(sizes[0], tick)[1]
         tone = "base" if tick == 1 else "grid"
         parts.append(f'<line class="{tone}" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
@@ -104,24 +111,24 @@ def curves(title: str, across: str, found: Mapping[str, Sequence[Row]]) -> str:
         _text(at(size, 0)[0], bottom + 20, f"{size:,.0f}", "middle", "aside") for size in sizes
     ]
     parts.append(_text((left + right) / 2, bottom + 42, across, "middle", "aside"))
-    parts += _lines(found, at)
+    parts += _draw_curves(lines, at)
     return _drawing(title, bottom + 56, parts)
 
 
-def _lines(found: Mapping[str, Sequence[Row]], at: Place) -> Iterator[str]:
-    """Draw each line with its name beside its end. Names do not overlap."""
-    ends = {name: rows[-1].ratio or 0.0 for name, rows in found.items()}
+def _draw_curves(lines: Mapping[str, Sequence[Row]], at: Place) -> Iterator[str]:
+    """Draw each curve with its name beside its end. Names do not overlap."""
+    ends = {name: rows[-1].ratio or 0.0 for name, rows in lines.items()}
     lowest = math.inf
     for number, (name, ratio) in enumerate(sorted(ends.items(), key=lambda end: end[1])):
         tone = f"c{number % TONES + 1}"
-        yield from _line(found[name], tone, at)
+        yield from _draw_curve(lines[name], tone, at)
         x, y = PLOT[1] + 18, min(at(1, ratio)[1], lowest - 18)
         lowest = y
         yield f'<circle class="{tone}" cx="{x}" cy="{y:.1f}" r="4"/>'
         yield _text(x + 10, y + 4, f"{name}: {ratio:.2f}")
 
 
-def _line(rows: Sequence[Row], tone: str, at: Place) -> Iterator[str]:
+def _draw_curve(rows: Sequence[Row], tone: str, at: Place) -> Iterator[str]:
     """Draw dots, each with the range of its rounds."""
     points = [at(row.at or 1, row.ratio or 0.0) for row in rows]
     drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -134,12 +141,6 @@ def _line(rows: Sequence[Row], tone: str, at: Place) -> Iterator[str]:
         yield f'<circle class="{tone}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
 
 
-def _ticks(highest: float) -> Iterator[float]:
-    step = 10 ** math.floor(math.log10(highest))
-    step = step if highest / step >= 2 else step / 2
-    yield from (step * n for n in range(int(highest / step) + 1))
-
-
 def _drawing(title: str, height: float, parts: Sequence[str]) -> str:
     body = "\n".join(parts)
     return (
@@ -149,10 +150,6 @@ def _drawing(title: str, height: float, parts: Sequence[str]) -> str:
     )
 
 
-def _text(x: float, y: float, said: str, anchor: str = "start", tone: str = "") -> str:
+def _text(x: float, y: float, text: str, anchor: str = "start", tone: str = "") -> str:
     mark = f' class="{tone}"' if tone else ""
-    return f'<text{mark} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
-
-
-def _short(said: str) -> str:
-    return said if len(said) <= 58 else f"{said[:57]}…"
+    return f'<text{mark} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

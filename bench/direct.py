@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,15 @@ class MemoryRecorder:
 def items_of(offer: Path) -> list[WorkItem]:
     """Return the work items as leases create them, site after site."""
     sites = {row["site_id"]: row for row in json.loads((offer / "sites.json").read_text())}
+    terms = {}
+    for site_id, row in sites.items():
+        portal = {
+            name: value
+            for name, value in row["portal"].items()
+            if name in PortalTerms.__dataclass_fields__ and name != "key"
+        }
+        origin = origin_of(row["portal"]["base_url"])
+        terms[site_id] = PortalTerms(key=site_id, **{**portal, "approved_origin": origin})
     lines = map(json.loads, (offer / "manifest.ndjson").read_text().splitlines())
     return [
         WorkItem(
@@ -87,7 +96,7 @@ def items_of(offer: Path) -> list[WorkItem]:
             site_id=line["site_id"],
             doc_id=line["doc_id"],
             url=line["url"],
-            terms=PortalTerms(key=line["site_id"], **_terms(sites[line["site_id"]]["portal"])),
+            terms=terms[line["site_id"]],
             declared_type=line.get("document_type", ""),
             schema_version=line["schema_version"],
             site_name=sites[line["site_id"]]["name"],
@@ -95,12 +104,6 @@ def items_of(offer: Path) -> list[WorkItem]:
         )
         for number, line in enumerate(lines, start=1)
     ]
-
-
-def _terms(portal: Mapping[str, Any]) -> dict[str, Any]:
-    known = PortalTerms.__dataclass_fields__
-    terms = {name: value for name, value in portal.items() if name in known and name != "key"}
-    return terms | {"approved_origin": origin_of(portal["base_url"])}
 
 
 async def run(items: Sequence[WorkItem], folder: Path, limits: Limits) -> MemoryRecorder:
@@ -112,8 +115,8 @@ async def run(items: Sequence[WorkItem], folder: Path, limits: Limits) -> Memory
             PooledDocumentReader.pool() as pool,
             asyncio.TaskGroup() as group,
         ):
-            checker = PooledDocumentReader(pool)
-            core = Ingest(queues, fetcher=portals, recorder=recorder, reader=checker, limits=limits)
+            reader = PooledDocumentReader(pool)
+            core = Ingest(queues, fetcher=portals, recorder=recorder, reader=reader, limits=limits)
             group.create_task(core.run())
             await _feed(items, core, queues)
             queues.close()

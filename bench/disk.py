@@ -14,15 +14,15 @@ SHIM = r"""
 #include <dlfcn.h>
 #include <time.h>
 
-static int later(const char *name, int file)
+static int flush_slowly(const char *name, int file)
 {
     struct timespec delay = {0, DELAY};
     nanosleep(&delay, 0);
     return ((int (*)(int)) dlsym(RTLD_NEXT, name))(file);
 }
 
-int fsync(int file) { return later("fsync", file); }
-int fdatasync(int file) { return later("fdatasync", file); }
+int fsync(int file) { return flush_slowly("fsync", file); }
+int fdatasync(int file) { return flush_slowly("fdatasync", file); }
 """
 
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any
 from bench import outcome, process
 from bench.installation import environment
 from bench.offer import UNLIMITED, Offer, write_mix, write_offer
-from bench.report import Row, beside, program, tell
+from bench.report import Row, compare, program, run_benchmark
 
 POSTGRESQL = "scripts/with-postgresql"
 
@@ -50,13 +50,14 @@ class Side:
     redis: bool = False
 
 
-def sides() -> list[Side]:
-    found = [Side("ORM-SQLite")]
+def available_sides() -> list[Side]:
+    """Return SQLite, and PostgreSQL and Redis if they are installed."""
+    sides = [Side("ORM-SQLite")]
     if subprocess.run([POSTGRESQL, "true"], check=False).returncode == 0:
-        found.append(Side("ORM-PostgreSQL", (POSTGRESQL,)))
+        sides.append(Side("ORM-PostgreSQL", (POSTGRESQL,)))
     if shutil.which("redis-server"):
-        found.append(Side("Redis, rows in SQLite", redis=True))
-    return found
+        sides.append(Side("Redis, rows in SQLite", redis=True))
+    return sides
 
 
 class Bench:
@@ -79,8 +80,8 @@ class Bench:
         result = folder / "outcome.json"
         with process.portal(offer.directory, self._port, 0.0):
             process.run("bench.direct", str(offer.directory), str(result), **environment(folder))
-        seen = outcome.read(result)
-        return (offer.documents - seen.lost) / seen.seconds
+        run = outcome.read(result)
+        return (offer.documents - run.lost) / run.seconds
 
     def layer(
         self,
@@ -106,12 +107,15 @@ class Bench:
     ) -> Mapping[str, Any]:
         command = [*side.prefix, sys.executable, "-m", "bench.layer", scene, str(offer.directory)]
         command += ["--rounds", str(rounds)]
-        with _redis(Path(changes["DATA_DIR"])) if side.redis else _nothing() as more:
+        broker: AbstractContextManager[dict[str, str]] = nullcontext({})
+        if side.redis:
+            broker = run_redis(Path(changes["DATA_DIR"]))
+        with broker as more:
             environ = {**os.environ, **changes, **more}
-            done = subprocess.run(command, env=environ, check=True, stdout=subprocess.PIPE)
-        answer: Mapping[str, Any] = json.loads(done.stdout)
-        sys.stderr.write(f"{side.name}: {scene}: {json.dumps(answer)[:150]}\n")
-        return answer
+            process = subprocess.run(command, env=environ, check=True, stdout=subprocess.PIPE)
+        result: Mapping[str, Any] = json.loads(process.stdout)
+        sys.stderr.write(f"{side.name}: {scene}: {json.dumps(result)[:150]}\n")
+        return result
 
     def new_folder(self) -> Path:
         folder = self._folder / f"run-{next(self._numbers)}"
@@ -120,13 +124,8 @@ class Bench:
 
 
 @contextmanager
-def _nothing() -> Iterator[Mapping[str, str]]:
-    yield {}
-
-
-@contextmanager
-def _redis(folder: Path) -> Iterator[Mapping[str, str]]:
-    """Run a Redis server without persistence."""
+def run_redis(folder: Path) -> Iterator[dict[str, str]]:
+    """Run a Redis server without persistence, and yield the settings that use it."""
     port = process.free_port()
     command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     with subprocess.Popen([*command, "--dir", str(folder)], stdout=subprocess.DEVNULL) as server:
@@ -137,68 +136,68 @@ def _redis(folder: Path) -> Iterator[Mapping[str, str]]:
             server.terminate()
 
 
-def throughput(bench: Bench, size: Size, found: Sequence[Side]) -> Iterator[Row]:
+def throughput(bench: Bench, size: Size, sides: Sequence[Side]) -> Iterator[Row]:
     """Compare throughput. The core runs again before each side, because the machine's speed varies.
 
     Redis is left out: it carries only wakeups, of which a batch needs few. Its benefit is a shorter
     wait.
     """
-    found = [side for side in found if not side.redis]
+    sides = [side for side in sides if not side.redis]
     one_page = bench.offer(sites=10, documents=size.one_page)
     mixed = write_mix(bench.new_folder(), bench.url, times=size.mixes)
     for documents, offer, rounds, least in (
         ("one-page, born digital", one_page, size.rounds, 0.6),
         ("the sample mix, with scans", mixed, size.mixed_rounds, 0.95),
     ):
-        taken: dict[str, list[tuple[float, float]]] = {side.name: [] for side in found}
+        rates: dict[str, list[tuple[float, float]]] = {side.name: [] for side in sides}
         for _ in range(rounds):
-            for side in found:
+            for side in sides:
                 alone = bench.direct(offer)
-                taken[side.name].append((bench.layer(side, "throughput", offer)["rate"], alone))
-        for name, pairs in taken.items():
+                rates[side.name].append((bench.layer(side, "throughput", offer)["rate"], alone))
+        for name, pairs in rates.items():
             ours, core = zip(*pairs, strict=True)
             what = f"{documents}: {name}"
-            yield beside(what, "documents/s", ours, "the core alone", core, least=least)
+            yield compare(what, "documents/s", ours, "the core alone", core, least=least)
 
 
 def waiting(bench: Bench, size: Size, side: Side) -> Iterator[Row]:
     """Measure how long people, portals and the work of a killed worker wait."""
     one_page = bench.offer(sites=10, documents=size.one_page)
     idle = bench.layer(side, "latency", one_page, rounds=size.rounds)
-    waits, bare = (_by_round(idle[name], size.rounds) for name in ("waits", "bare"))
+    waits, bare = (_medians(idle[name], size.rounds) for name in ("waits", "bare"))
     what = f"{side.name}: from submission to the first fetch, idle"
     task = "a bare task of django-q2"
-    yield beside(what, "s", waits, task, bare)
-    late, bare_late = ([quantiles(idle[name], n=20)[-1]] for name in ("waits", "bare"))
+    yield compare(what, "s", waits, task, bare)
+    slowest, slowest_bare = ([quantiles(idle[name], n=20)[-1]] for name in ("waits", "bare"))
     what = f"{what}: 95th percentile"
-    yield beside(what, "s", late, task, bare_late, most=1, of_ours=True)
+    yield compare(what, "s", slowest, task, slowest_bare, most=1, of_ours=True)
     if side.redis:
         return
     large = bench.offer(sites=10, documents=size.large)
-    died = bench.layer(side, "recovery", large, rounds=size.rounds)
+    recovery = bench.layer(side, "recovery", large, rounds=size.rounds)
     what = f"{side.name}: from a killed worker to the next document"
-    anew = "a new host, to its first document"
-    yield beside(what, "s", died["killed"], anew, died["started"])
-    fair = bench.layer(side, "fairness", large, rounds=size.rounds)
+    new_host = "a new host, to its first document"
+    yield compare(what, "s", recovery["killed"], new_host, recovery["started"])
+    fairness = bench.layer(side, "fairness", large, rounds=size.rounds)
     what = f"{side.name}: an upload of four in a batch of {size.large:,}"
-    among, alone = (_by_round(fair[name], size.rounds) for name in ("beside", "alone"))
-    yield beside(what, "s", among, "alone", alone, most=3)
+    during, alone = (_medians(fairness[name], size.rounds) for name in ("beside", "alone"))
+    yield compare(what, "s", during, "alone", alone, most=3)
 
 
-def _by_round(found: Sequence[float], rounds: int) -> list[float]:
+def _medians(figures: Sequence[float], rounds: int) -> list[float]:
     """Return the median of each round."""
-    each = len(found) // rounds
-    return [median(found[at : at + each]) for at in range(0, rounds * each, each)]
+    each = len(figures) // rounds
+    return [median(figures[at : at + each]) for at in range(0, rounds * each, each)]
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
-    size, found = QUICK if options.quick else FULL, sides()
+    size, sides = QUICK if options.quick else FULL, available_sides()
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
         bench = Bench(Path(folder))
-        yield from throughput(bench, size, found)
-        for side in found:
+        yield from throughput(bench, size, sides)
+        for side in sides:
             yield from waiting(bench, size, side)
 
 
 if __name__ == "__main__":
-    tell(rows, program(__doc__))
+    run_benchmark(rows, program(__doc__))

@@ -84,27 +84,27 @@ def read(report: str) -> Iterator[Figure]:
 
 def table(name: str, figures: Sequence[Figure]) -> str:
     """Return the table of that name. Raises LookupError for a row that is not in the report."""
-    return HEAD + "".join(_line(wanted, figures) for wanted in TABLES[name][1])
-
-
-def _line(wanted: tuple[str, str, str, str], figures: Sequence[Figure]) -> str:
-    label, bench, what, against = wanted
-    found = [
-        each
-        for each in figures
-        if (each.bench, each.what) == (bench, what) and against in each.baseline
-    ]
-    if len(found) != 1:
-        raise LookupError(f"{len(found)} rows of {bench} are called {what!r}")
-    if found[0].is_disturbed:
-        return f"| {label} | not measured on a quiet machine | | | {found[0].expected} |\n"
-    figure = found[0]
-    return f"| {label} | {figure.ours} | {figure.baseline} | {figure.ratio} | {figure.expected} |\n"
+    lines = [HEAD]
+    for label, bench, what, against in TABLES[name][1]:
+        matching = [
+            figure
+            for figure in figures
+            if (figure.bench, figure.what) == (bench, what) and against in figure.baseline
+        ]
+        if len(matching) != 1:
+            raise LookupError(f"{len(matching)} rows of {bench} are called {what!r}")
+        (figure,) = matching
+        cells = (figure.ours, figure.baseline, figure.ratio)
+        if figure.is_disturbed:
+            lines.append(f"| {label} | not measured on a quiet machine | | | {figure.expected} |\n")
+        else:
+            lines.append(f"| {label} | {' | '.join(cells)} | {figure.expected} |\n")
+    return "".join(lines)
 
 
 def rewritten(text: str, figures: Sequence[Figure]) -> str:
     """Return a page with up-to-date tables."""
-    return BLOCK.sub(lambda found: found[1] + table(found[2], figures) + found[3], text)
+    return BLOCK.sub(lambda block: block[1] + table(block[2], figures) + block[3], text)
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from bench import outcome, process
 from bench.installation import environment
 from bench.offer import UNLIMITED, Offer, Originals, real_documents, samples, write_offer
 from bench.process import Answers
-from bench.report import Row, beside, program, tell
+from bench.report import Row, compare, program, run_benchmark
 from samples.portal import SiteLimit
 
 PLAIN, OURS = "plain", "ours"
@@ -54,7 +54,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Run:
     """One run of one side."""
 
     scene: str
@@ -85,25 +85,25 @@ class Bench:
         self._numbers = count(1)
         self._offers: dict[str, Offer] = {}
 
-    def measure(self, scene: Scene, side: str, *options: str) -> Measured:
+    def measure(self, scene: Scene, side: str, *options: str) -> Run:
         """Run one side once, with a newly started portal."""
         offer = self._offer(scene)
         folder = self._folder / f"run-{next(self._numbers)}"
         folder.mkdir()
         result = folder / "outcome.json"
         environ = environment(folder)
-        command, before = ["bench.plain", str(offer.directory), str(result), *options], 0.0
+        command, registration = ["bench.plain", str(offer.directory), str(result), *options], 0.0
         if side == OURS:
-            said = process.run("bench.ours", "register", str(offer.directory), **environ)
-            command, before = ["bench.ours", "work", str(result), *options], float(said)
+            output = process.run("bench.ours", "register", str(offer.directory), **environ)
+            command, registration = ["bench.ours", "work", str(result), *options], float(output)
         with process.portal(offer.directory, self._port, scene.faults) as answers:
             peak = process.run_weighed(*command, log=folder / "log", **environ)
-        seen = outcome.read(result)
-        return Measured(
-            scene.title, side, offer.documents, seen, before + seen.seconds, answers, peak
-        )
+        done = outcome.read(result)
+        seconds = registration + done.seconds
+        return Run(scene.title, side, offer.documents, done, seconds, answers, peak)
 
     def _offer(self, scene: Scene) -> Offer:
+        """Return the offer of a scene, which is written once."""
         if scene.title not in self._offers:
             self._offers[scene.title] = write_offer(
                 self._folder / f"offer-{len(self._offers)}",
@@ -115,7 +115,7 @@ class Bench:
         return self._offers[scene.title]
 
 
-def throughput(bench: Bench, size: Size) -> Iterator[Measured]:
+def throughput(bench: Bench, size: Size) -> Iterator[Run]:
     """Run both sides in turn, with and without portal limits, with and without faults."""
     free, limited = [UNLIMITED] * size.sites, [LIMITED] * size.sites
     for _ in range(size.rounds):
@@ -142,9 +142,9 @@ def memory(bench: Bench, size: Size) -> Row:
         Scene(f"{documents:,} documents", [UNLIMITED] * 10, documents // 10)
         for documents in size.memory
     ]
-    few, many = (_said(bench.measure(scene, OURS)) for scene in scenes)
+    few, many = (_report(bench.measure(scene, OURS)) for scene in scenes)
     what = f"peak memory with {many.scene}"
-    return beside(what, "MB", [many.peak / 1e6], few.scene, [few.peak / 1e6], most=1.1)
+    return compare(what, "MB", [many.peak / 1e6], few.scene, [few.peak / 1e6], most=1.1)
 
 
 def fairness(bench: Bench, size: Size) -> Iterator[Row]:
@@ -156,68 +156,67 @@ def fairness(bench: Bench, size: Size) -> Iterator[Row]:
     fast = [UNLIMITED] * (size.sites - 1)
     alone = Scene("fast sites alone", fast, SLOW_DOCUMENTS)
     beside_slow = Scene("beside a slow site", [SLOW, *fast], SLOW_DOCUMENTS)
-    taken: dict[str, list[tuple[float, float]]] = {PLAIN: [], OURS: []}
+    durations: dict[str, list[tuple[float, float]]] = {PLAIN: [], OURS: []}
     for _ in range(size.rounds):
-        for side, found in taken.items():
+        for side, pairs in durations.items():
             undisturbed = max(bench.measure(alone, side).outcome.finished.values())
             _slow, *others = sorted(bench.measure(beside_slow, side).outcome.finished.items())
-            found.append((max(seconds for _, seconds in others), undisturbed))
-    for side, found in taken.items():
-        disturbed, undisturbed_ones = zip(*found, strict=True)
+            pairs.append((max(seconds for _, seconds in others), undisturbed))
+    for side, pairs in durations.items():
+        disturbed, baseline = zip(*pairs, strict=True)
         what = f"{len(fast)} fast sites beside one at 1 request/s: {side}"
         most = 1.15 if side == OURS else None
-        yield beside(what, "s", disturbed, "without it", undisturbed_ones, most=most)
+        yield compare(what, "s", disturbed, "without it", baseline, most=most)
 
 
-def watched(bench: Bench, size: Size) -> Row:
+def blocking(bench: Bench, size: Size) -> Row:
     """Count the places that block the event loop for 50 ms, with injected faults."""
     scene = Scene("limits, 30% faults", [LIMITED] * size.sites, size.limited, 0.3)
     theirs, ours = (bench.measure(scene, side, "--watched").outcome.slow for side in (PLAIN, OURS))
     note = "; ".join(f"`{name}` {1000 * seconds:.0f} ms" for name, seconds in ours.items())
-    held = (f"{scene.title}: places that block the event loop for 50 ms", "", [len(ours)])
-    return beside(*held, PLAIN, [len(theirs)], most=0, of_ours=True, note=note)
+    what = f"{scene.title}: places that block the event loop for 50 ms"
+    return compare(what, "", [len(ours)], PLAIN, [len(theirs)], most=0, of_ours=True, note=note)
 
 
-def beside_plain(runs: Sequence[Measured]) -> Iterator[Row]:
+def compare_with_plain(runs: Sequence[Run]) -> Iterator[Row]:
     """Compare each side of a scene with the plain design: speed and lost documents."""
-    by_scene: dict[str, dict[str, list[Measured]]] = {}
+    by_scene: dict[str, dict[str, list[Run]]] = {}
     for run in runs:
         by_scene.setdefault(run.scene, {}).setdefault(run.side, []).append(run)
     for scene, sides in by_scene.items():
         plain = sides.pop(PLAIN)
-        for side, found in sides.items():
-            rates, theirs = [run.rate for run in found], [run.rate for run in plain]
-            most_memory = max(run.peak for run in found) / 1e6
-            note = f"{_refused(found)} 429s, plain {_refused(plain)}; {most_memory:.0f} MB"
+        for side, ours in sides.items():
+            rates, plain_rates = [run.rate for run in ours], [run.rate for run in plain]
+            peak = max(run.peak for run in ours) / 1e6
+            note = f"{_count_refused(ours)} 429s, plain {_count_refused(plain)}; {peak:.0f} MB"
             least = EXPECTED.get((scene, side))
             what = f"{scene}: {side}"
-            yield beside(what, "documents/s", rates, PLAIN, theirs, least=least, note=note)
+            yield compare(what, "documents/s", rates, PLAIN, plain_rates, least=least, note=note)
         lost, lost_by_plain = [run.lost for run in sides[OURS]], [run.lost for run in plain]
         what = f"{scene}: documents lost"
-        yield beside(what, "%", lost, PLAIN, lost_by_plain, most=0, of_ours=True)
+        yield compare(what, "%", lost, PLAIN, lost_by_plain, most=0, of_ours=True)
 
 
-def _refused(runs: Sequence[Measured]) -> int:
+def _count_refused(runs: Sequence[Run]) -> int:
     return sum(run.answers.get(429, 0) for run in runs)
 
 
-def _said(measured: Measured) -> Measured:
-    seen = measured.outcome
-    sys.stderr.write(
-        f"{measured.scene}: {measured.side}: {measured.rate:.1f} documents/s, {seen.lost} lost\n"
-    )
-    return measured
+def _report(run: Run) -> Run:
+    """Print the result of a run, and return the run."""
+    lost = run.outcome.lost
+    sys.stderr.write(f"{run.scene}: {run.side}: {run.rate:.1f} documents/s, {lost} lost\n")
+    return run
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
     size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
         bench = Bench(Path(folder))
-        yield from beside_plain([_said(measured) for measured in throughput(bench, size)])
+        yield from compare_with_plain([_report(run) for run in throughput(bench, size)])
         yield memory(bench, size)
         yield from fairness(bench, size)
-        yield watched(bench, size)
+        yield blocking(bench, size)
 
 
 if __name__ == "__main__":
-    tell(rows, program(__doc__))
+    run_benchmark(rows, program(__doc__))

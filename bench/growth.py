@@ -17,8 +17,8 @@ from bench import process
 from bench.dispatch import Bench, Side
 from bench.installation import environment
 from bench.offer import Offer
-from bench.report import Row, program, tell
-from bench.turns import Costs, beside_the_smallest
+from bench.report import Row, program, run_benchmark
+from bench.turns import Costs, compare_with_smallest
 
 SITES = 10  # while the number of documents or workers grows
 SQLITE = Side("ORM-SQLite")
@@ -32,7 +32,7 @@ class Size:
     documents: Sequence[int]  # in all, each a case
     sites: Sequence[int]
     workers: Sequence[int]
-    among: int  # documents in all, while sites or workers grow
+    fixed_documents: int  # documents in all, while sites or workers grow
     entries: Sequence[int]
 
 
@@ -41,30 +41,33 @@ FULL = Size((500, 5_000, 50_000), (1, 100, 500), (1, 2, 4), 1_000, (10_000, 100_
 
 
 def cost(bench: Bench, offer: Offer, more: Mapping[str, str] | None = None) -> Costs:
-    """Return the milliseconds for the whole processing of a document, from submission to filing."""
-    found = bench.layer(SQLITE, "throughput", offer, more=more)
-    cpu = 1000 * found["cpu"] / offer.documents
-    return {"end to end": 1000 / found["rate"], "processor": cpu}
+    """Return the milliseconds for the whole processing of a document, from submission to filing.
+
+    `more` are further settings.
+    """
+    result = bench.layer(SQLITE, "throughput", offer, more=more)
+    cpu = 1000 * result["cpu"] / offer.documents
+    return {"end to end": 1000 / result["rate"], "processor": cpu}
 
 
 def documents(bench: Bench, size: Size) -> Iterator[Row]:
     offers = {n: bench.offer(sites=SITES, documents=n) for n in size.documents}
-    grown = beside_the_smallest(size.documents, lambda n: cost(bench, offers[n]))
-    yield from grown.rows("documents", UNIT)
+    growth = compare_with_smallest(size.documents, lambda n: cost(bench, offers[n]))
+    yield from growth.rows("documents", UNIT)
 
 
 def sites(bench: Bench, size: Size) -> Iterator[Row]:
     """Vary the number of sites, with the same number of documents."""
-    offers = {n: bench.offer(sites=n, documents=size.among) for n in size.sites}
-    grown = beside_the_smallest(size.sites, lambda n: cost(bench, offers[n]))
-    yield from grown.rows("sites", UNIT)
+    offers = {n: bench.offer(sites=n, documents=size.fixed_documents) for n in size.sites}
+    growth = compare_with_smallest(size.sites, lambda n: cost(bench, offers[n]))
+    yield from growth.rows("sites", UNIT)
 
 
 def workers(bench: Bench, size: Size) -> Iterator[Row]:
     """Vary the number of workers of one host, which share its cores."""
-    offer = bench.offer(sites=SITES, documents=size.among)
-    grown = beside_the_smallest(size.workers, lambda n: cost(bench, offer, {"WORKERS": str(n)}))
-    yield from grown.rows("workers", UNIT, note=f"on {os.cpu_count()} cores")
+    offer = bench.offer(sites=SITES, documents=size.fixed_documents)
+    growth = compare_with_smallest(size.workers, lambda n: cost(bench, offer, {"WORKERS": str(n)}))
+    yield from growth.rows("workers", UNIT, note=f"on {os.cpu_count()} cores")
 
 
 def entries(bench: Bench, size: Size) -> Iterator[Row]:
@@ -73,12 +76,12 @@ def entries(bench: Bench, size: Size) -> Iterator[Row]:
     for n, ledger in ledgers.items():
         process.run("bench.grown", "fill", str(n), **ledger)
 
-    def ask(n: int) -> Costs:
-        found: Costs = json.loads(process.run("bench.grown", "ask", **ledgers[n]))
-        sys.stderr.write(f"{n:,} entries: {json.dumps(found)}\n")
-        return found
+    def measure(n: int) -> Costs:
+        costs: Costs = json.loads(process.run("bench.grown", "measure", **ledgers[n]))
+        sys.stderr.write(f"{n:,} entries: {json.dumps(costs)}\n")
+        return costs
 
-    yield from beside_the_smallest(size.entries, ask).rows("entries", "us")
+    yield from compare_with_smallest(size.entries, measure).rows("entries", "us")
 
 
 PARTS = {each.__name__: each for each in (sites, workers, entries, documents)}
@@ -95,4 +98,4 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
 if __name__ == "__main__":
     parser = program(__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], metavar="PART")
-    tell(rows, parser)
+    run_benchmark(rows, parser)

@@ -20,12 +20,12 @@ ROOT = Path(__file__).parents[1]
 
 def environment(folder: Path) -> Mapping[str, str]:
     """Return the environment variables for the installation in `folder`, which has to be empty."""
-    shutil.copy(_migrated(), folder / DATABASE)
+    shutil.copy(_make_migrated_database(), folder / DATABASE)
     return _settings(folder)
 
 
 @cache
-def _migrated() -> Path:
+def _make_migrated_database() -> Path:
     """Return an empty migrated database, which is deleted when this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="siteledger-bench-"))
     atexit.register(shutil.rmtree, folder)

@@ -52,7 +52,7 @@ def host(*, at_rest: bool = True) -> Iterator[None]:
         try:
             cast(IO[str], started.stdout).readline()  # wait until it is ready
             if at_rest:
-                until(_is_at_rest)
+                wait_for(_is_at_rest)
             yield
         finally:
             started.send_signal(signal.SIGTERM)
@@ -66,14 +66,14 @@ def _is_at_rest() -> bool:
     return process.used_so_far() - before < MAX_IDLE_CORES
 
 
-def until(answer: Callable[[], Any], poll_seconds: float = POLL_SECONDS) -> Any:
-    """Return the first true answer. Raises TimeoutError."""
+def wait_for(condition: Callable[[], Any], poll_seconds: float = POLL_SECONDS) -> Any:
+    """Call a function until its result is true, and return that. Raises TimeoutError."""
     end = time.monotonic() + TIMEOUT_SECONDS
-    while not (found := answer()):
+    while not (result := condition()):
         if time.monotonic() > end:
             raise TimeoutError("the work did not end")
         time.sleep(poll_seconds)
-    return found
+    return result
 
 
 def submit(offer: Path) -> Any:
@@ -102,7 +102,7 @@ def throughput(offer: Path, _rounds: int) -> Mapping[str, Any]:
         start, before, own = datetime.now(UTC), process.used_so_far(), time.process_time()
         batch = submit(offer)
         own = time.process_time() - own  # without the queries below
-        until(lambda: is_final(batch), SLOW_POLL_SECONDS)
+        wait_for(lambda: is_final(batch), SLOW_POLL_SECONDS)
         cpu = own + process.used_so_far() - before
     batch.refresh_from_db()
     seconds = (batch.finished_at - start).total_seconds()  # not the time of our query
@@ -116,11 +116,17 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
     Before each, it measures how long a task of django-q2 waits in the same cluster, which is the
     lower limit of a wakeup.
     """
+    from django_q.tasks import async_task, result
+
     from ingestion.intake.manifest import read_manifest
     from ingestion.intake.registration import register_manifest
     from ingestion.intake.submission import Submission
     from ingestion.models import BatchSource
     from samples.portal import SamplePortal, read_limits
+
+    def requested_at(portal: SamplePortal, number: int) -> float | None:
+        """Return the time of the portal's request with this number, counted from 0, or None."""
+        return portal.requests[number].at if len(portal.requests) > number else None
 
     lines = read_manifest((offer / "manifest.ndjson").read_text())[: rounds * IDLE_BATCHES]
     port = urlsplit(lines[0].url).port or 0
@@ -128,26 +134,14 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
     limits = read_limits(offer / "sites.json")
     with SamplePortal(offer, limits, faults=0.0, port=port) as portal, host():
         for number, line in enumerate(lines):
-            bare.append(_bare_task())
+            start_of_task = time.time()
+            task = async_task("time.time", save=True)  # it returns when a worker has started it
+            bare.append(wait_for(partial(result, task)) - start_of_task)
             start = time.monotonic()
             batch = register_manifest([line], Submission(BatchSource.MANIFEST, BENCH))
-            waits.append(until(partial(_asked_at, portal, number)) - start)
-            until(partial(is_final, batch))
+            waits.append(wait_for(partial(requested_at, portal, number)) - start)
+            wait_for(partial(is_final, batch))
     return {"waits": waits, "bare": bare}
-
-
-def _bare_task() -> float:
-    """Return the seconds until a worker has started an empty task."""
-    from django_q.tasks import async_task, result
-
-    start = time.time()
-    taken_at: float = until(partial(result, async_task("time.time", save=True)))
-    return taken_at - start
-
-
-def _asked_at(portal: Any, number: int) -> float | None:
-    """Return the time of the portal's request with this number, counted from 0, or None."""
-    return portal.requests[number].at if len(portal.requests) > number else None
 
 
 def recovery(offer: Path, rounds: int) -> Mapping[str, Any]:
@@ -161,18 +155,18 @@ def recovery(offer: Path, rounds: int) -> Mapping[str, Any]:
     submit(offer)
     killed, started = [], []
     for _ in range(rounds):
-        before, start = _settled(), time.monotonic()
+        before, start = _count_settled(), time.monotonic()
         with host(at_rest=False):
-            started.append(until(partial(_time_beyond, before)) - start)
+            started.append(wait_for(partial(_time_beyond, before)) - start)
             owner = Chunk.objects.exclude(lease_owner="").values_list("lease_owner", flat=True)[0]
             os.kill(int(owner.split(":")[1]), signal.SIGKILL)
             start = time.monotonic()
             time.sleep(0.5)  # until earlier commits are visible
-            killed.append(until(partial(_time_beyond, _settled())) - start)
+            killed.append(wait_for(partial(_time_beyond, _count_settled())) - start)
     return {"killed": killed, "started": started}
 
 
-def _settled() -> int:
+def _count_settled() -> int:
     from ingestion.models import Document
 
     return Document.objects.exclude(settled_at=None).count()
@@ -180,7 +174,7 @@ def _settled() -> int:
 
 def _time_beyond(settled: int) -> float | None:
     """Return the current time if more than this many documents are settled, else None."""
-    return time.monotonic() if _settled() > settled else None
+    return time.monotonic() if _count_settled() > settled else None
 
 
 def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
@@ -197,7 +191,7 @@ def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
         if is_final(batch):
             raise SystemExit("the large batch ended before the uploads did: take a larger one")
         batches.cancel_batch(batch, by=BENCH)
-        until(partial(is_final, batch))
+        wait_for(partial(is_final, batch))
         after = [_upload(next(numbers)) for _ in range(rounds)]
     return {"alone": [*before, *after], "beside": beside}
 
@@ -220,7 +214,7 @@ def _upload(number: int) -> float:
     site, user = Site.objects.get(site_id=UPLOADER), User.objects.get(username="bench")
     start = time.monotonic()
     packet = register_upload(site=site, user=user, files=files)
-    until(lambda: is_final(packet.batch))
+    wait_for(lambda: is_final(packet.batch))
     return time.monotonic() - start
 
 

@@ -23,14 +23,14 @@ import rfc8785
 
 from audit.ledger import chain
 from bench import disk
-from bench.append import LATE, OURS, OWN_WAIT, PLAIN_SIDE, RAW_SIDE
+from bench.append import LOCK_THROUGH_COMMIT, OURS, OWN_WAIT, PLAIN_SIDE, RAW_SIDE
 from bench.dispatch import POSTGRESQL
 from bench.installation import environment
-from bench.report import Row, beside, not_measured, program, tell
+from bench.report import Row, compare, not_measured, program, run_benchmark
 
 OBJECTS = 20_000  # of the profile, for both canonicalisers
-NO_COMPILER = "there is no `cc`, and what slows the disk is compiled"
-Found = Mapping[str, Sequence[Any]]
+NO_COMPILER = "there is no `cc`, which compiles the shim that slows the disk"
+Results = Mapping[str, Sequence[Any]]  # by side or operation: one result for each round
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,10 @@ class Bench:
         (folder := self._folder / f"slow-{milliseconds}").mkdir()
         return Bench(folder, self.size, shim)
 
-    def on_sqlite(self, *command: str) -> Found:
+    def on_sqlite(self, *command: str) -> Results:
         return self._run([], dict(self._environment()), command)
 
-    def on_postgresql(self, *command: str) -> Found:
+    def on_postgresql(self, *command: str) -> Results:
         changes = dict(self._environment()) | {"POSTGRESQL_OPTIONS": "-c fsync=on"}
         del changes["DATABASE_URL"]  # the prefix sets that of its own server
         return self._run([POSTGRESQL], changes, command)
@@ -78,86 +78,92 @@ class Bench:
         return environment(folder)
 
     def _run(
-        self, before: Sequence[str], changes: Mapping[str, str], command: Sequence[str]
-    ) -> Found:
-        arguments = [*before, sys.executable, "-m", *command, "--rounds", str(self.size.rounds)]
+        self, prefix: Sequence[str], changes: Mapping[str, str], command: Sequence[str]
+    ) -> Results:
+        arguments = [*prefix, sys.executable, "-m", *command, "--rounds", str(self.size.rounds)]
         environ = {**os.environ, **changes}
         if self._shim:
             environ["LD_PRELOAD"] = str(self._shim)
-        done = subprocess.run(arguments, env=environ, check=True, stdout=subprocess.PIPE)
-        found: Found = json.loads(done.stdout)
-        return found
+        process = subprocess.run(arguments, env=environ, check=True, stdout=subprocess.PIPE)
+        results: Results = json.loads(process.stdout)
+        return results
 
-    def append(self, run: Callable[..., Found], scene: str) -> Found:
+    def append(self, run: Callable[..., Results], scene: str) -> Results:
         return run("bench.append", scene, "--seconds", str(self.size.seconds))
 
-    def trail(self, run: Callable[..., Found]) -> Found:
+    def trail(self, run: Callable[..., Results]) -> Results:
         return run("bench.trail", "--entries", str(self.size.entries))
 
 
-def rates(found: Found, side: str) -> list[float]:
+def rates(results: Results, side: str) -> list[float]:
     """Return the entries per second of each round."""
-    return [each["rate"] for each in found[side]]
+    return [each["rate"] for each in results[side]]
 
 
-def per_entry(found: Found, name: str) -> list[float]:
+def per_entry(results: Results, name: str) -> list[float]:
     """Return the microseconds per entry of each round."""
-    return [1e6 * each for each in found[name]]
+    return [1e6 * each for each in results[name]]
 
 
-def of_driver(what: str, found: Found, least: float | None = None) -> Row:
+def compare_with_driver(what: str, results: Results, least: float | None = None) -> Row:
     """Compare our rate with that of the driver, and state the share of Django."""
-    ours, unchained = median(rates(found, OURS)), median(rates(found, PLAIN_SIDE))
+    ours, unchained = median(rates(results, OURS)), median(rates(results, PLAIN_SIDE))
     note = f"of Django without a chain {ours / unchained:.2f}"
-    driver = rates(found, RAW_SIDE)
-    return beside(what, "entries/s", rates(found, OURS), RAW_SIDE, driver, least=least, note=note)
+    own, driver = rates(results, OURS), rates(results, RAW_SIDE)
+    return compare(what, "entries/s", own, RAW_SIDE, driver, least=least, note=note)
 
 
-def of_late(what: str, found: Found, least: float) -> Row:
-    held = "a lock held through commit"
-    return beside(what, "entries/s", rates(found, OURS), held, rates(found, LATE), least=least)
+def compare_with_held_lock(what: str, results: Results, least: float) -> Row:
+    """Compare our rate with that of writers that hold the lock until the commit is durable."""
+    own, held = rates(results, OURS), rates(results, LOCK_THROUGH_COMMIT)
+    return compare(what, "entries/s", own, "a lock held through commit", held, least=least)
 
 
 def writing_on_postgresql(bench: Bench) -> Iterator[Row]:
     alone = "PostgreSQL, a writer, 16 entries{}"
     together = "PostgreSQL, 8 writers, 1 entry{}"
-    yield of_driver(alone.format(""), bench.append(bench.on_postgresql, "alone"), 0.7)
+    yield compare_with_driver(alone.format(""), bench.append(bench.on_postgresql, "alone"), 0.7)
     fast = bench.append(bench.on_postgresql, "together")
-    yield of_driver(together.format(""), fast)
-    yield of_late(together.format(""), fast, 1.0)
+    yield compare_with_driver(together.format(""), fast)
+    yield compare_with_held_lock(together.format(""), fast, 1.0)
     if not (slow := bench.slowed(1)):
         yield not_measured(together.format(", 1 ms"), NO_COMPILER)
         return
-    yield of_driver(alone.format(", 1 ms"), slow.append(slow.on_postgresql, "alone"), 0.7)
-    found = slow.append(slow.on_postgresql, "together")
-    yield of_driver(together.format(", 1 ms"), found, 0.5)
-    yield of_late(together.format(", 1 ms"), found, 3.0)
+    yield compare_with_driver(alone.format(", 1 ms"), slow.append(slow.on_postgresql, "alone"), 0.7)
+    results = slow.append(slow.on_postgresql, "together")
+    yield compare_with_driver(together.format(", 1 ms"), results, 0.5)
+    yield compare_with_held_lock(together.format(", 1 ms"), results, 3.0)
 
 
 def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
     alone = "SQLite, a writer, 16 entries{}"
-    yield of_driver(alone.format(""), bench.append(bench.on_sqlite, "alone"), 0.9)
+    yield compare_with_driver(alone.format(""), bench.append(bench.on_sqlite, "alone"), 0.9)
     if slow := bench.slowed(4):
-        yield of_driver(alone.format(", 4 ms"), slow.append(slow.on_sqlite, "alone"), 0.9)
+        yield compare_with_driver(alone.format(", 4 ms"), slow.append(slow.on_sqlite, "alone"), 0.9)
     else:
         yield not_measured(alone.format(", 4 ms"), NO_COMPILER)
-    found = bench.append(bench.on_sqlite, "together on SQLite")
+    results = bench.append(bench.on_sqlite, "together on SQLite")
     for what, name, unit, bound in (
         ("SQLite, 8 writers: longest wait", "longest", "s", {"most": 0.2}),
         ("SQLite, 8 writers: slowest writer, of the fastest", "fairness", "", {"least": 0.6}),
     ):
-        ours, theirs = ([each[name] for each in found[side]] for side in (OURS, OWN_WAIT))
-        yield beside(what, unit, ours, "SQLite's own wait", theirs, of_ours=True, **bound)
+        ours, theirs = ([each[name] for each in results[side]] for side in (OURS, OWN_WAIT))
+        yield compare(what, unit, ours, "SQLite's own wait", theirs, of_ours=True, **bound)
 
 
 def canonical(bench: Bench) -> Iterator[Row]:
     """Compare canonicalisers that write the same lines."""
-    lines = [_line(random.Random(number)) for number in range(OBJECTS)]
-    theirs, again, checked = list[float](), list[float](), list[float]()
+    names = sorted(chain.FIELDS)
+    lines: list[dict[str, str | int]] = []
+    for number in range(OBJECTS):
+        rng = random.Random(number)
+        fields = {name: rng.randbytes(12).hex() for name in names}
+        lines.append({**fields, "v": 1, "seq": rng.randrange(2**53)})
+    theirs, written, validated = list[float](), list[float](), list[float]()
     for _ in range(bench.size.rounds):
         theirs.append(OBJECTS / _seconds(lines, rfc8785.dumps))
-        again.append(OBJECTS / _seconds(lines, chain.write_canonical))
-        checked.append(OBJECTS / _seconds(lines, chain.canonical))
+        written.append(OBJECTS / _seconds(lines, chain.write_canonical))
+        validated.append(OBJECTS / _seconds(lines, chain.canonical))
     same = sum(
         chain.write_canonical(line) == chain.canonical(line) == rfc8785.dumps(line).decode()
         for line in lines
@@ -165,15 +171,9 @@ def canonical(bench: Bench) -> Iterator[Row]:
     of_all: dict[str, Any] = {"against": "rfc8785", "baseline": OBJECTS, "least": OBJECTS}
     yield Row(what="lines that are byte for byte the same", ours=same, **of_all)
     what = "canonical lines, already validated"
-    yield beside(what, "lines/s", again, "rfc8785", theirs, least=40)
+    yield compare(what, "lines/s", written, "rfc8785", theirs, least=40)
     what = "the same, with validation"
-    yield beside(what, "lines/s", checked, "rfc8785", theirs, least=40)
-
-
-def _line(rng: random.Random) -> dict[str, str | int]:
-    """Return the fields of a line in the order of `record()`."""
-    fields: dict[str, str | int] = {name: rng.randbytes(12).hex() for name in sorted(chain.FIELDS)}
-    return fields | {"v": 1, "seq": rng.randrange(2**53)}
+    yield compare(what, "lines/s", validated, "rfc8785", theirs, least=40)
 
 
 def _seconds(lines: Sequence[dict[str, str | int]], write: Callable[[Any], Any]) -> float:
@@ -184,40 +184,40 @@ def _seconds(lines: Sequence[dict[str, str | int]], write: Callable[[Any], Any])
     return time.process_time() - begun
 
 
-def reading(bench: Bench, run: Callable[..., Found], name: str, most: float) -> Iterator[Row]:
+def reading(bench: Bench, run: Callable[..., Results], name: str, most: float) -> Iterator[Row]:
     """Measure reading a long trail after it was created."""
-    found = bench.trail(run)
-    if "append" in found:
-        ours, copied = ([1 / each for each in found[side]] for side in ("append", "COPY"))
-        yield beside("append of 256", "entries/s", ours, "COPY", copied, least=0.8)
-        ours, copied = (per_entry(found, f"{side}, CPU") for side in ("append", "COPY"))
+    results = bench.trail(run)
+    if "append" in results:
+        ours, copied = ([1 / each for each in results[side]] for side in ("append", "COPY"))
+        yield compare("append of 256", "entries/s", ours, "COPY", copied, least=0.8)
+        ours, copied = (per_entry(results, f"{side}, CPU") for side in ("append", "COPY"))
         what = "the same, processor"
-        yield beside(what, "us an entry", ours, "COPY", copied, most=15, of_ours=True)
-    hashing = ("hashing alone", per_entry(found, "hash"))
+        yield compare(what, "us an entry", ours, "COPY", copied, most=15, of_ours=True)
+    hashing = ("hashing alone", per_entry(results, "hash"))
     for what, side, bound in (
         (f"{name}: full verification", "verify", most),
         (f"{name}: the same without the tree, as in the design", "followed", most),
         (f"{name}: the export's own verifier", "export, wall", 12.0),
     ):
-        yield beside(what, "us an entry", per_entry(found, side), *hashing, most=bound)
+        yield compare(what, "us an entry", per_entry(results, side), *hashing, most=bound)
     for what, side, expected in (
         (f"{name}: the export's own verifier, processor", "export, CPU", 7.0),
         (f"{name}: a checkpoint's tree, processor", "tree, CPU", 2.0),
         (f"{name}: a checkpoint read, verified and signed, processor", "sign, CPU", 2.0),
     ):
-        ours = per_entry(found, side)
-        yield beside(what, "us an entry", ours, *hashing, most=expected, of_ours=True)
-    what, empty = f"{name}: the export's own verifier, memory", found["empty, MB"]
-    taken = ("MB", found["export, MB"], "an idle interpreter", empty)
-    yield beside(what, *taken, most=40, of_ours=True)
-    one, two = ([1 / each for each in found[readers]] for readers in ("one", "two"))
-    yield beside(f"{name}: two processes verify", "passes/s", two, "one", one, least=1.3)
-    rest, whole = per_entry(found, "verify the rest"), per_entry(found, "verify")
+        ours = per_entry(results, side)
+        yield compare(what, "us an entry", ours, *hashing, most=expected, of_ours=True)
+    what, empty = f"{name}: the export's own verifier, memory", results["empty, MB"]
+    used = results["export, MB"]
+    yield compare(what, "MB", used, "an idle interpreter", empty, most=40, of_ours=True)
+    one, two = ([1 / each for each in results[readers]] for readers in ("one", "two"))
+    yield compare(f"{name}: two processes verify", "passes/s", two, "one", one, least=1.3)
+    rest, whole = per_entry(results, "verify the rest"), per_entry(results, "verify")
     what = f"{name}: 1 % more entries are verified"
-    yield beside(what, "us an entry", rest, "all", whole, most=0.03)
+    yield compare(what, "us an entry", rest, "all", whole, most=0.03)
 
 
-def measured(bench: Bench) -> Iterator[Row]:
+def measure(bench: Bench) -> Iterator[Row]:
     yield from canonical(bench)
     yield from writing_on_sqlite(bench)
     yield from reading(bench, bench.on_sqlite, "SQLite", 9.0)
@@ -233,10 +233,10 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
     if options.entries:
         size = replace(size, entries=options.entries)
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
-        yield from measured(Bench(Path(folder), size))
+        yield from measure(Bench(Path(folder), size))
 
 
 if __name__ == "__main__":
     parser = program(__doc__)
     parser.add_argument("--entries", type=int, help="of the long trail")
-    tell(rows, parser)
+    run_benchmark(rows, parser)

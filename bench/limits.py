@@ -1,10 +1,12 @@
-"""Measures how well several processes keep the shared limits of one portal.
+"""Several processes that share the limits of one portal, compared with a bucket for each process.
 
-`python -m bench.limits [--quick]` has two rows for each limit: requests a second as the portal
-counted them, beside what the portal allows; and how many it refused, beside processes that have a
-bucket each, which is the usual design. The sample portal keeps its own bucket by its own clock.
-`python -m bench.limits ask KEY URL N` is one of our processes, `each RATE BURST URL N` of the
-others.
+`python -m bench.limits [--quick]` has two rows for each limit. The first one compares the requests
+per second that the portal counted with those that it allows. The second one compares the share of
+refused requests with that of processes that have a bucket each, which is the usual design. The
+sample portal has its own bucket and clock.
+
+`python -m bench.limits ask KEY URL N` is one of our processes, and `python -m bench.limits each
+RATE BURST URL N` one of the others.
 """
 
 import argparse
@@ -22,7 +24,7 @@ import django
 import httpx2 as httpx
 
 from bench.plain import Bucket
-from bench.report import Row, beside, program, tell
+from bench.report import Row, compare, program, run_benchmark
 from samples.portal import SamplePortal, SiteLimit
 
 PROCESSES = 4
@@ -46,7 +48,7 @@ FULL = Size(
 )
 
 
-async def ask(key: str, url: str, requests: int) -> None:
+async def send_requests(key: str, url: str, requests: int) -> None:
     """Request `url` this many times, as fast as the limits of the portal `key` allow."""
     from django.conf import settings
 
@@ -66,10 +68,10 @@ async def ask(key: str, url: str, requests: int) -> None:
             await queues.report_outcome(key, RequestOutcome.DELIVERED)
             queues.finish_request(key)
 
-    kept = httpx.Limits(keepalive_expiry=KEEP_ALIVE_SECONDS)
+    keep_alive = httpx.Limits(keepalive_expiry=KEEP_ALIVE_SECONDS)
     async with (
         DatabaseThread() as database,
-        httpx.AsyncClient(trust_env=False, limits=kept) as client,
+        httpx.AsyncClient(trust_env=False, limits=keep_alive) as client,
     ):
         terms = portal_terms_of(await database(Portal.objects.get, key=key))
         portal_limit = SharedPortalLimit(database, DatabaseClock(), terms, settings.BREAKER)
@@ -83,12 +85,12 @@ async def ask(key: str, url: str, requests: int) -> None:
             queues.close()
 
 
-async def ask_by_ourselves(limit: SiteLimit, url: str, requests: int) -> None:
+async def send_requests_with_own_bucket(limit: SiteLimit, url: str, requests: int) -> None:
     """Do the same with an own token bucket, without regard to other processes."""
-    bucket, left = Bucket(limit.rate_per_second, limit.burst), iter(range(requests))
+    bucket, remaining = Bucket(limit.rate_per_second, limit.burst), iter(range(requests))
 
     async def work(client: httpx.AsyncClient) -> None:
-        for _ in left:
+        for _ in remaining:
             await bucket.acquire()
             await client.get(url)
 
@@ -112,54 +114,50 @@ def ask_together(
     key: str, url: str, requests: int, *, environment: dict[str, str] | None = None
 ) -> None:
     """Distribute the requests to several processes. Raises CalledProcessError if one fails."""
-    _together("ask", key, url, str(requests // PROCESSES), environment=environment)
+    _run_processes("ask", key, url, str(requests // PROCESSES), environment=environment)
 
 
-def _together(*arguments: str, environment: dict[str, str] | None = None) -> None:
+def _run_processes(*arguments: str, environment: dict[str, str] | None = None) -> None:
     command = [sys.executable, "-m", "bench.limits", *arguments]
-    asking = [subprocess.Popen(command, env=environment) for _ in range(PROCESSES)]
-    for process in asking:
+    running = [subprocess.Popen(command, env=environment) for _ in range(PROCESSES)]
+    for process in running:
         if process.wait():
             raise subprocess.CalledProcessError(process.returncode, command)
 
 
 def measure(limit: SiteLimit, size: Size) -> Iterator[Row]:
+    """Measure one limit.
+
+    The rate is that at saturation, without the burst and the time after it: of the last two thirds
+    of the requests.
+    """
+    from sites.models import Portal
+    from sites.portal_origin import origin_of
+
     rates, refused, refused_each = [], [], []
     rate, burst = limit.rate_per_second, limit.burst
     requests = PROCESSES * max(4, round(rate * size.seconds / PROCESSES))
     for number in range(size.rounds):
         with portal_with(limit) as (portal, url):
             key = f"rate-{rate:g}-burst-{burst}-{number}"
-            _introduce(key, url, limit)
+            own = {"rate_per_second": rate, "burst": burst, "approved_origin": origin_of(url)}
+            Portal.objects.create(key=key, base_url=url, **own)
             ask_together(key, url, requests)
-        rates.append(_steady([request.at for request in portal.requests]))
-        refused.append(_refused(portal))
+        times = [request.at for request in portal.requests]
+        steady = times[len(times) // 3 :]
+        rates.append((len(steady) - 1) / (steady[-1] - steady[0]))
+        refused.append(_percent_refused(portal))
         with portal_with(limit) as (portal, url):
-            _together("each", str(rate), str(burst), url, str(requests // PROCESSES))
-        refused_each.append(_refused(portal))
+            _run_processes("each", str(rate), str(burst), url, str(requests // PROCESSES))
+        refused_each.append(_percent_refused(portal))
     what = f"{PROCESSES} processes, {rate:g} requests/s, burst {burst}"
     allowed = [rate] * size.rounds
-    yield beside(what, "requests/s", rates, "what the portal allows", allowed, least=LEAST_OF_RATE)
+    yield compare(what, "requests/s", rates, "what the portal allows", allowed, least=LEAST_OF_RATE)
     each = ("a bucket for each process", refused_each)
-    yield beside(f"{what}: refused", "%", refused, *each, most=0, of_ours=True)
+    yield compare(f"{what}: refused", "%", refused, *each, most=0, of_ours=True)
 
 
-def _introduce(key: str, url: str, limit: SiteLimit) -> None:
-    from sites.models import Portal
-    from sites.portal_origin import origin_of
-
-    own = {"rate_per_second": limit.rate_per_second, "burst": limit.burst}
-    Portal.objects.create(key=key, base_url=url, approved_origin=origin_of(url), **own)
-
-
-def _steady(times: Sequence[float]) -> float:
-    """Return the requests per second at saturation, without the burst and the time after it."""
-    steady = times[len(times) // 3 :]
-    return (len(steady) - 1) / (steady[-1] - steady[0])
-
-
-def _refused(portal: SamplePortal) -> float:
-    """Return the refused requests in percent."""
+def _percent_refused(portal: SamplePortal) -> float:
     return 100 * portal.violations.total() / len(portal.requests)
 
 
@@ -178,15 +176,16 @@ def main() -> None:
         os.environ |= {"SECRET_KEY": "bench", "Q_LOG_LEVEL": "ERROR", "LOG_LEVEL": "WARNING"}
         if sys.argv[1:2] == ["each"]:
             rate, burst, url, requests = sys.argv[2:]
-            asyncio.run(ask_by_ourselves(SiteLimit(float(rate), int(burst)), url, int(requests)))
+            limit = SiteLimit(float(rate), int(burst))
+            asyncio.run(send_requests_with_own_bucket(limit, url, int(requests)))
             return
         if sys.argv[1:2] == ["ask"]:
             django.setup()
-            asyncio.run(ask(sys.argv[2], sys.argv[3], int(sys.argv[4])))
+            asyncio.run(send_requests(sys.argv[2], sys.argv[3], int(sys.argv[4])))
             return
         os.environ["DATA_DIR"] = data
         django.setup()
-        tell(rows, program(__doc__))
+        run_benchmark(rows, program(__doc__))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from statistics import median
 
 from bench import process
 from bench.installation import environment
-from bench.report import Row, beside, program, tell
+from bench.report import Row, compare, program, run_benchmark
 
 SMALL = (4, 144)  # sites, and documents in all
 EXPECTED = 300.0  # ms, 95th percentile of the slowest page
@@ -40,7 +40,7 @@ class Installation:
 
     def __init__(self, folder: Path, sites: int, documents: int) -> None:
         folder.mkdir()
-        self._answer = folder / "pages.json"
+        self._result = folder / "pages.json"
         # The host name that Django's test client uses.
         self._environment = {**environment(folder), "ALLOWED_HOSTS": "testserver"}
         command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
@@ -48,12 +48,12 @@ class Installation:
         size = ["--sites", str(sites), "--documents", str(documents)]
         process.run("bench.pages", "--fill", *size, **self._environment)
 
-    def ask(self, times: int) -> Mapping[str, float]:
-        """Return the 95th percentile of each page in milliseconds."""
-        how = ["--rounds", str(times), "--json", str(self._answer)]
-        sys.stderr.write(process.run("bench.pages", *how, **self._environment))
-        found: Mapping[str, float] = json.loads(self._answer.read_text())
-        return found
+    def measure_pages(self, requests: int) -> Mapping[str, float]:
+        """Return the 95th percentile of each page in milliseconds, of this many requests."""
+        options = ["--rounds", str(requests), "--json", str(self._result)]
+        sys.stderr.write(process.run("bench.pages", *options, **self._environment))
+        percentiles: Mapping[str, float] = json.loads(self._result.read_text())
+        return percentiles
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
@@ -61,18 +61,21 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as name:
         few = Installation(Path(name) / "few", *SMALL)
         many = Installation(Path(name) / "many", size.sites, size.documents)
-        taken = [(many.ask(size.requests), few.ask(size.requests)) for _ in range(size.rounds)]
-    ours, theirs = zip(*taken, strict=True)
+        rounds = [
+            (many.measure_pages(size.requests), few.measure_pages(size.requests))
+            for _ in range(size.rounds)
+        ]
+    ours, theirs = zip(*rounds, strict=True)
     against, beyond = f"with {SMALL[1]} documents", f"with {size.documents:,} documents"
     middle = ([median(round_.values()) for round_ in side] for side in (ours, theirs))
     what = f"the middle of {len(ours[0])} pages {beyond}"
     note = "95th percentile of each"
-    yield beside(what, "ms", next(middle), against, next(middle), note=note)
+    yield compare(what, "ms", next(middle), against, next(middle), note=note)
     slowest = sorted(ours[0], key=lambda page: median(each[page] for each in ours))
     for page in reversed(slowest[-SLOWEST:]):
         own, small = ([each[page] for each in side] for side in (ours, theirs))
-        yield beside(f"`{page}`", "ms", own, against, small, most=EXPECTED, of_ours=True)
+        yield compare(f"`{page}`", "ms", own, against, small, most=EXPECTED, of_ours=True)
 
 
 if __name__ == "__main__":
-    tell(rows, program(__doc__))
+    run_benchmark(rows, program(__doc__))

@@ -55,5 +55,5 @@ def _program_version(command: Sequence[str]) -> str:
     if not shutil.which(command[0]):
         return "absent"
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found = _VERSION.search(output)
-    return found[0] if found else output.strip()
+    match = _VERSION.search(output)
+    return match[0] if match else output.strip()

@@ -53,8 +53,8 @@ def real_documents(corpus: Path) -> Originals:
     rows = json.loads((corpus / "manifest.json").read_text())
     paths = [corpus / row["file"] for row in rows if row["kind"] == "born-digital"]
     contents = [path.read_bytes() for path in paths if path.suffix == ".pdf"]
-    found = [each for each in contents if len(each) <= MAX_SMALL_BYTES and plain.has_text(each)]
-    return lambda _: [("cv", content) for content in found]
+    small = [each for each in contents if len(each) <= MAX_SMALL_BYTES and plain.has_text(each)]
+    return lambda _: [("cv", content) for content in small]
 
 
 def write_offer(
@@ -125,8 +125,8 @@ def _write_copy(line: dict[str, str], number: int, files: Path) -> dict[str, str
     content = (files / site / f"{line['doc_id']}.pdf").read_bytes() + b"%%%d\n" % number
     (files / site / f"{doc_id}.pdf").write_bytes(content)
     url = line["url"].replace(f"/{line['doc_id']}.pdf", f"/{doc_id}.pdf")
-    kept = {name: value for name, value in line.items() if name != "sha256"}
-    return {**kept, "doc_id": doc_id, "url": url}
+    others = {name: value for name, value in line.items() if name != "sha256"}
+    return {**others, "doc_id": doc_id, "url": url}
 
 
 def _site_row(site: SampleSite, limit: SiteLimit, base_url: str) -> dict[str, Any]:

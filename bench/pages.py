@@ -56,7 +56,7 @@ LISTS = ("/api/v1/documents", "/api/v1/batches", "/api/v1/sites")
 SHAPES = (*STAFF, *SITE_STAFF, *SITE_STAFF, *LISTS)  # of `every_page`, with placeholders
 
 
-def ask(rounds: int) -> dict[str, float]:
+def measure_pages(rounds: int) -> dict[str, float]:
     """Return the 95th percentile of each page in milliseconds."""
     from ingestion.operations import site_summaries
 
@@ -64,12 +64,13 @@ def ask(rounds: int) -> dict[str, float]:
     counted = site_summaries.refresh_summaries()
     print(f"counted {counted} sites: {1000 * (time.perf_counter() - begun):.0f} ms")
     return {
-        f"{who} {shape}": _measured(client, f"{who:<12} {page}", page, rounds)
-        for (client, who, page), shape in zip(every_page(), SHAPES, strict=True)
+        f"{role} {shape}": measure_page(client, f"{role:<12} {page}", page, rounds)
+        for (client, role, page), shape in zip(every_page(), SHAPES, strict=True)
     }
 
 
 def every_page() -> Iterator[tuple[Any, str, str]]:
+    """Yield each page with a client that is signed in, and the role of its person."""
     from django.contrib.auth.models import Group
     from django.test import Client
 
@@ -80,15 +81,15 @@ def every_page() -> Iterator[tuple[Any, str, str]]:
     chief, _ = User.objects.get_or_create(username="bench", is_staff=True, is_superuser=True)
     lead, _ = User.objects.get_or_create(username="bench-lead", is_staff=True)
     lead.groups.set(Group.objects.filter(name="QA leads"))
-    for person, who, pages in (
-        (chief, "staff", [_filled_in(page, held) for page in STAFF]),
-        (lead, "QA lead", [_filled_in(page, held) for page in REVIEW]),
+    for person, role, pages in (
+        (chief, "staff", [_fill_in(page, held) for page in STAFF]),
+        (lead, "QA lead", [_fill_in(page, held) for page in REVIEW]),
         (User.objects.get(username="person-1000-0"), "coordinator", SITE_STAFF),
         (User.objects.get(username="monitor"), "monitor", SITE_STAFF),
     ):
         client = Client()
         client.force_login(person)
-        yield from ((client, who, page) for page in pages)
+        yield from ((client, role, page) for page in pages)
     own = {"user": chief, "scopes": [TokenScope.READ], "last_used_at": timezone.now()}
     token = ApiToken(approved_at=timezone.now(), name="bench", **own)
     program = Client(headers={"Authorization": f"Bearer {token.generate_secret()}"})
@@ -96,7 +97,7 @@ def every_page() -> Iterator[tuple[Any, str, str]]:
     yield from ((program, "program", page) for page in LISTS)
 
 
-def _filled_in(page: str, held: Any) -> str:
+def _fill_in(page: str, held: Any) -> str:
     """Fill in the addresses. `half` is the middle of the admin's pages, with most skipped rows."""
     from audit.ledger import queries
     from ingestion.models import Document
@@ -107,25 +108,26 @@ def _filled_in(page: str, held: Any) -> str:
     return page.format(**own, half=half, entries_half=entries_half)
 
 
-def _measured(client: Any, name: str, page: str, rounds: int) -> float:
+def measure_page(client: Any, name: str, page: str, rounds: int) -> float:
+    """Print the measurements of a page, and return its 95th percentile in milliseconds."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    _ask(client, page)  # the first request compiles templates
-    taken = [_ask(client, page) for _ in range(rounds)]
+    _time_request(client, page)  # the first request compiles templates
+    durations = [_time_request(client, page) for _ in range(rounds)]
     with CaptureQueriesContext(connection) as captured:
-        _ask(client, page)
-    slowest = quantiles(taken, n=20, method="inclusive")[-1]
-    print(f"{name:<62} {median(taken):5.0f} {slowest:5.0f} {len(captured):4}", flush=True)
+        _time_request(client, page)
+    slowest = quantiles(durations, n=20, method="inclusive")[-1]
+    print(f"{name:<62} {median(durations):5.0f} {slowest:5.0f} {len(captured):4}", flush=True)
     return slowest
 
 
-def _ask(client: Any, page: str) -> float:
+def _time_request(client: Any, page: str) -> float:
     begun = time.perf_counter()
-    answer = client.get(page, secure=True)
-    if answer.status_code != 200:
-        raise SystemExit(f"{page} answered {answer.status_code}")
-    _ = b"".join(answer) if answer.streaming else answer.content
+    response = client.get(page, secure=True)
+    if response.status_code != 200:
+        raise SystemExit(f"{page} answered {response.status_code}")
+    _ = b"".join(response) if response.streaming else response.content
     return 1000 * (time.perf_counter() - begun)
 
 
@@ -142,7 +144,7 @@ if __name__ == "__main__":
     if given.fill:
         fill_database(given.sites, given.documents)
     else:
-        found = ask(given.rounds)
+        percentiles = measure_pages(given.rounds)
         if given.json:
-            given.json.write_text(json.dumps(found))
-        sys.exit(given.beyond is not None and max(found.values()) >= given.beyond)
+            given.json.write_text(json.dumps(percentiles))
+        sys.exit(given.beyond is not None and max(percentiles.values()) >= given.beyond)

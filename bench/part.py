@@ -15,16 +15,16 @@ def main() -> None:
     from audit.verification import checkpoint_verification
     from audit.verification.scan import Scan, ScanStart
 
-    found = checkpoint_verification.trusted_start(after) if after else None
-    start = ScanStart(*found) if found else ScanStart()
+    trusted = checkpoint_verification.trusted_start(after) if after else None
+    start = ScanStart(*trusted) if trusted else ScanStart()
     claims = checkpoint_verification.iter_claims(after, upto, [])
-    reading = Scan(start, claims, end=upto, progress=lambda _done, _total: None)
+    scan = Scan(start, claims, end=upto, progress=lambda _done, _total: None)
     checkpoint_verification.largest_checkpoint()  # opens the connection before the measurement
     print("ready", flush=True)
     sys.stdin.readline()
-    problems = list(reading.problems())
+    problems = list(scan.problems())
     print("read", flush=True)  # how long the process takes to end is not measured
-    if start.seq != after or reading.holds[0] != upto or problems:
+    if start.seq != after or scan.holds[0] != upto or problems:
         raise SystemExit(f"entries {after} to {upto} do not hold: {problems}")
 
 

@@ -39,7 +39,7 @@ from ingestion.reading.results import Unreadable
 logger = logging.getLogger(__name__)
 
 RETRYABLE = (TimeoutError, ConnectionError)  # no error of httpx is a subclass of these
-FEWEST_CHARACTERS = 32  # a document with less text counts as a scan
+MIN_CHARACTERS = 32  # a document with less text counts as a scan
 FINAL = {"ARCHIVED", "REJECTED", "DEDUPED"}
 
 
@@ -94,19 +94,18 @@ class Bucket:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._rate, self._capacity, self._tokens = rate, capacity, capacity
-        self._seen = time.monotonic()
+        self._refilled_at = time.monotonic()
         self._sleep = sleep
 
     async def acquire(self, tokens: float = 1.0) -> None:
-        while (missing := tokens - self._refilled()) > 0:
+        while True:
+            now = time.monotonic()
+            gained = (now - self._refilled_at) * self._rate
+            self._tokens, self._refilled_at = min(self._capacity, self._tokens + gained), now
+            if (missing := tokens - self._tokens) <= 0:
+                break
             await self._sleep(missing / self._rate)
         self._tokens -= tokens
-
-    def _refilled(self) -> float:
-        now = time.monotonic()
-        gained = (now - self._seen) * self._rate
-        self._tokens, self._seen = min(self._capacity, self._tokens + gained), now
-        return self._tokens
 
 
 def pause(attempt: int) -> float:
@@ -116,24 +115,22 @@ def pause(attempt: int) -> float:
 
 def read(payload: bytes) -> int:
     """Return the number of characters in the document. Runs in the pool."""
-    characters = _extracted(payload)
-    return characters if characters >= FEWEST_CHARACTERS else _recognized(payload)
+    characters = _count_extracted(payload)
+    if characters >= MIN_CHARACTERS:
+        return characters
+    with pypdfium2.PdfDocument(payload) as opened:
+        pictures = [page.render(scale=300 / 72).to_pil() for page in opened]
+    return sum(len(pytesseract.image_to_string(picture)) for picture in pictures)
 
 
 def has_text(payload: bytes) -> bool:
     """Return whether the document is read without OCR."""
-    return _extracted(payload) >= FEWEST_CHARACTERS
+    return _count_extracted(payload) >= MIN_CHARACTERS
 
 
-def _extracted(payload: bytes) -> int:
+def _count_extracted(payload: bytes) -> int:
     pages = [page.extract_text() for page in PdfReader(io.BytesIO(payload)).pages]
     return len("\n".join(pages).strip())
-
-
-def _recognized(payload: bytes) -> int:
-    with pypdfium2.PdfDocument(payload) as opened:
-        pictures = [page.render(scale=300 / 72).to_pil() for page in opened]
-    return sum(len(pytesseract.image_to_string(picture)) for picture in pictures)
 
 
 def read_as_ours(payload: bytes) -> int:
@@ -142,8 +139,8 @@ def read_as_ours(payload: bytes) -> int:
         file.write(payload)
         file.flush()
         path = Path(file.name)
-        look = tasks.probe_document(path, path.with_suffix(".rewritten"), ReadingLimits())
-    return 0 if isinstance(look, Unreadable) else sum(len(page.text) for page in look.pages)
+        probe = tasks.probe_document(path, path.with_suffix(".rewritten"), ReadingLimits())
+    return 0 if isinstance(probe, Unreadable) else sum(len(page.text) for page in probe.pages)
 
 
 def _write_durably(path: Path, content: bytes) -> None:
@@ -151,10 +148,6 @@ def _write_durably(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _fingerprint(payload: bytes) -> str:
-    return hashlib.sha256(payload).hexdigest()
 
 
 class Plain:
@@ -187,7 +180,7 @@ class Plain:
             if payload is None:
                 return
             in_thread = asyncio.get_running_loop().run_in_executor
-            sha256 = await in_thread(None, _fingerprint, payload)
+            sha256 = await in_thread(None, lambda: hashlib.sha256(payload).hexdigest())
             key = (item.site, item.doc_id, sha256)
             if key in self._seen:
                 await self.chain.append(item, "DEDUPED", sha256=sha256)
@@ -196,7 +189,7 @@ class Plain:
             await self.chain.append(item, "VALIDATING", sha256=sha256)
             try:
                 await in_thread(self._pool, self._read, payload)
-            except Exception:  # noqa: BLE001 - whatever it was, the document is blamed
+            except Exception:  # noqa: BLE001 - each error rejects the document
                 await self.chain.append(item, "REJECTED", sha256=sha256, code="PARSER_FAILURE")
                 return
             if self._archive:
@@ -207,17 +200,15 @@ class Plain:
         for attempt in range(self._tries):
             await self._buckets[item.site].acquire()
             try:
-                return await self._download(item)
+                async with asyncio.timeout(self._seconds):
+                    response = await self._client.get(item.url)
             except RETRYABLE:
                 await self._sleep(pause(attempt))
+            else:
+                response.raise_for_status()
+                return response.content
         await self.chain.append(item, "REJECTED", code="DOWNLOAD_FAILED")
         return None
-
-    async def _download(self, item: Item) -> bytes:
-        async with asyncio.timeout(self._seconds):
-            response = await self._client.get(item.url)
-        response.raise_for_status()
-        return response.content
 
 
 async def run(
@@ -285,12 +276,12 @@ def main() -> None:
     parser.add_argument("--watched", action="store_true")
     arguments = parser.parse_args()
     logging.getLogger().setLevel(logging.CRITICAL)  # thousands of tracebacks would slow it down
-    how = {
+    options = {
         "same_reading": arguments.same_reading,
         "on_disk": arguments.on_disk,
         "watched": arguments.watched,
     }
-    asyncio.run(_measure(arguments.offer, arguments.result, **how))
+    asyncio.run(_measure(arguments.offer, arguments.result, **options))
 
 
 if __name__ == "__main__":

@@ -47,21 +47,21 @@ def portal(directory: Path, port: int, faults: float) -> Iterator[Answers]:
             yield answers
         finally:
             process.send_signal(signal.SIGTERM)
-            counted = json.loads(output.read())
-            answers.update({int(status): n for status, n in counted.items()})
+            counts = json.loads(output.read())
+            answers.update({int(status): n for status, n in counts.items()})
 
 
 def run(*arguments: str, **environment: str) -> str:
     """Run `python -m` with the arguments and return its output. Raises CalledProcessError."""
     command = [sys.executable, "-m", *arguments]
-    done = subprocess.run(
+    result = subprocess.run(
         command, env=os.environ | environment, check=True, stdout=subprocess.PIPE, text=True
     )
-    return done.stdout
+    return result.stdout
 
 
 def run_weighed(*arguments: str, log: Path, **environment: str) -> int:
-    """Do the same, and return the largest resident memory of the process tree in bytes.
+    """Run `python -m`, and return the largest resident memory of the process tree in bytes.
 
     Pages that processes share count once for each process, on both sides alike.
     """
@@ -109,11 +109,11 @@ def run_counted(command: Sequence[str], *, weighed: bool = False, **environment:
                     process.wait(POLL_SECONDS)
         wall = time.monotonic() - begun
         output.seek(0)
-        said = output.read()
+        text = output.read()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    orphans = _bury()
-    return Used(wall, _used_below() - before, said, peak, share, orphans)
+    orphans = _end_descendants()
+    return Used(wall, _used_below() - before, text, peak, share, orphans)
 
 
 def adopt() -> None:
@@ -137,7 +137,7 @@ def used_so_far() -> float:
     return _used_below() + ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _bury() -> int:
+def _end_descendants() -> int:
     """Wait for all remaining descendants, and kill those that do not end. Return their number."""
     orphans, deadline = 0, time.monotonic() + LEAVE_SECONDS
     with suppress(ChildProcessError):  # no child is left
@@ -159,13 +159,18 @@ def _resident(root: int) -> int:
 
 
 def _proportional(root: int) -> int:
-    """Do the same, with shared pages divided between the processes that share them."""
-    found = 0
+    """Return the memory of a process and its descendants, with shared pages divided between them.
+
+    A page that several processes share counts for each of them with its part (Pss in proc(5)).
+    """
+    kibibytes = 0
     for pid in _family(root):
         with suppress(OSError):  # it has just ended
             rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-            found += sum(int(line.split()[1]) for line in rollup.splitlines() if line[:4] == "Pss:")
-    return found * 1024
+            kibibytes += sum(
+                int(line.split()[1]) for line in rollup.splitlines() if line[:4] == "Pss:"
+            )
+    return kibibytes * 1024
 
 
 def _family(root: int) -> list[int]:

@@ -29,7 +29,7 @@ from bench.hostile import make_hostile_files
 from bench.papers import make_documents
 from bench.plain import has_text
 from bench.process import Used, run_counted
-from bench.report import Row, beside, not_measured, program, tell
+from bench.report import Row, compare, not_measured, program, run_benchmark
 from bench.scans import join, make_scans, render_pages, repeat_pages
 from bench.signed import sign
 from bench.turns import in_turn
@@ -194,7 +194,7 @@ def words(bench: Bench) -> Iterator[Row]:
         least = 1.0 if group == "photo" else 0.995
         what, note = f"words of {group} pages", f"{found['pages']} pages"
         plain = ("the grey page without preparation", [found["plain"]])
-        yield beside(what, "F1", [found["ours"]], *plain, least=least, note=note)
+        yield compare(what, "F1", [found["ours"]], *plain, least=least, note=note)
     if not corpus:
         yield not_measured("words of real pages", NO_CORPUS)
 
@@ -241,7 +241,7 @@ def signatures(bench: Bench) -> Iterator[Row]:
         most = median(baseline) + MAX_SIGNATURE_MILLISECONDS if times == 1 else None
         what = f"a document with {times} digital signature{'s' * (times > 1)}"
         more: dict[str, Any] = {"of_ours": True, "most": most, "note": "after imports"}
-        yield beside(what, "ms of processor", ours, "unsigned", baseline, **more)
+        yield compare(what, "ms of processor", ours, "unsigned", baseline, **more)
 
 
 def _seconds_to_read(folder: Path) -> float:
@@ -263,9 +263,9 @@ def memory(bench: Bench) -> Iterator[Row]:
         used.append(bench.side("ours", folder, weighed=True))
     few, many = used
     what, one_page = f"memory with a scan of {bench.size.long} pages", "with one page"
-    yield beside(what, "MB", [many.peak / 1e6], one_page, [few.peak / 1e6], most=1.6)
+    yield compare(what, "MB", [many.peak / 1e6], one_page, [few.peak / 1e6], most=1.6)
     what = "the same, shared memory counted once"
-    yield beside(what, "MB", [many.share / 1e6], one_page, [few.share / 1e6])
+    yield compare(what, "MB", [many.share / 1e6], one_page, [few.share / 1e6])
 
 
 def survival(bench: Bench) -> Iterator[Row]:
@@ -348,4 +348,4 @@ if __name__ == "__main__":
     parser = program(__doc__)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], metavar="PART")
     parser.add_argument("--hostile", type=Path, help="a folder of further hostile files")
-    tell(rows, parser)
+    run_benchmark(rows, parser)

@@ -1,7 +1,7 @@
 """The results of benchmarks as rows, and the page that displays them.
 
-Each benchmark is a program that yields rows (`tell`). `python -m bench` runs them and writes the
-page.
+Each benchmark is a program that yields rows (`run_benchmark`). `python -m bench` runs them and
+writes the page.
 """
 
 import argparse
@@ -56,11 +56,11 @@ class Row:
     @property
     def met(self) -> bool | None:
         """Whether the target was met, or None without a target or a measurement."""
-        found = self.ratio if self.expects_ratio else self.ours
-        if found is None or (self.least is None and self.most is None):
+        figure = self.ratio if self.expects_ratio else self.ours
+        if figure is None or (self.least is None and self.most is None):
             return None
-        return (self.least is None or found >= self.least) and (
-            self.most is None or found <= self.most
+        return (self.least is None or figure >= self.least) and (
+            self.most is None or figure <= self.most
         )
 
     @property
@@ -69,42 +69,36 @@ class Row:
 
     def __str__(self) -> str:
         what = self.what if self.at is None else f"{self.what}, {self.at:,.0f}"
-        rounds = "" if self.ours is None else str(self.rounds)
-        figures = (self._ours(), self._baseline(), self._ratio(), rounds)
-        return f"| {' | '.join((what, *figures, self.expected, self.note))} |\n"
+        ours, rounds, baseline = "not measured", "", ""
+        if self.ours is not None:
+            ours, rounds = _format_number(self.ours, self.unit), str(self.rounds)
+            if self.met is False and not self.expects_ratio:
+                ours = f"**{ours}**"
+        if self.baseline is not None:
+            baseline = f"{_format_number(self.baseline, self.unit)} ({self.against})"
+        cells = (what, ours, baseline, self._format_ratio(), rounds, self.expected, self.note)
+        return f"| {' | '.join(cells)} |\n"
 
     @property
     def expected(self) -> str:
         least = "" if self.least is None else f"at least {self.least:g}"
         most = "" if self.most is None else f"at most {self.most:g}"
         bounds = " and ".join(filter(None, (least, most)))
-        said = f"ratio {bounds}" if bounds and self.expects_ratio else bounds
-        return f"{said}: **missed**" if self.met is False else said
+        target = f"ratio {bounds}" if bounds and self.expects_ratio else bounds
+        return f"{target}: **missed**" if self.met is False else target
 
-    def _ours(self) -> str:
-        if self.ours is None:
-            return "not measured"
-        said = _number(self.ours, self.unit)
-        return f"**{said}**" if self.met is False and not self.expects_ratio else said
-
-    def _baseline(self) -> str:
-        if self.baseline is None:
-            return ""
-        return f"{_number(self.baseline, self.unit)} ({self.against})"
-
-    def _ratio(self) -> str:
+    def _format_ratio(self) -> str:
         if self.ratio is None:
             return ""
-        said = f"{self.ratio:.2f}"
-        if not self.ratios:
-            return said
-        said = f"**{said}**" if self.met is False and self.expects_ratio else said
-        if len(self.ratios) == 1:
-            return said
-        return f"{said} ({min(self.ratios):.2f} to {max(self.ratios):.2f})"
+        ratio = f"{self.ratio:.2f}"
+        if self.met is False and self.expects_ratio:
+            ratio = f"**{ratio}**"
+        if len(self.ratios) <= 1:
+            return ratio
+        return f"{ratio} ({min(self.ratios):.2f} to {max(self.ratios):.2f})"
 
 
-def beside(
+def compare(
     what: str,
     unit: str,
     ours: Sequence[float],
@@ -119,12 +113,13 @@ def beside(
     return Row(what=what, unit=unit, against=against, **own, **more)
 
 
-def not_measured(what: str, why: str) -> Row:
-    return Row(what=what, note=why)
+def not_measured(what: str, reason: str) -> Row:
+    """Return the row of a figure that could not be measured, with the reason as its note."""
+    return Row(what=what, note=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class BenchResult:
     """The result of one benchmark, and its circumstances."""
 
     bench: str
@@ -140,38 +135,36 @@ class Found:
         path.write_text(json.dumps(asdict(self), indent=1))
 
     @classmethod
-    def read(cls, path: Path) -> "Found":
-        kept = json.loads(path.read_text())
-        return cls(**{**kept, "rows": [Row(**row) for row in kept["rows"]]})
+    def read(cls, path: Path) -> "BenchResult":
+        stored = json.loads(path.read_text())
+        return cls(**{**stored, "rows": [Row(**row) for row in stored["rows"]]})
 
     def __str__(self) -> str:
-        how = "quick" if self.is_quick else "full"
+        size = "quick" if self.is_quick else "full"
+        minutes = f"{self.seconds / 60:.0f} min"
+        duration = f"{self.seconds:.0f} s" if self.seconds < 120 else minutes
         before, after = self.load
         busy = BUSY if before > (os.cpu_count() or 1) else ""
         failed = f" **It failed after these rows: {self.failed}**" if self.failed else ""
         return (
-            f"{self.begun[:16].replace('T', ' ')} UTC, {how}, {self._taken}; load "
+            f"{self.begun[:16].replace('T', ' ')} UTC, {size}, {duration}; load "
             f"{before:.1f} before, {after:.1f} after.{busy}{failed}\n\n{HEAD}"
             f"{''.join(map(str, self.rows))}"
         )
-
-    @property
-    def _taken(self) -> str:
-        return f"{self.seconds:.0f} s" if self.seconds < 120 else f"{self.seconds / 60:.0f} min"
 
 
 def program(description: str | None) -> argparse.ArgumentParser:
     """Return the parser of the options that all benchmarks have in common."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="small, one round")
-    parser.add_argument("--json", type=Path, help="write what was found to this file")
+    parser.add_argument("--json", type=Path, help="write the result to this file")
     return parser
 
 
-def tell(
+def run_benchmark(
     measure: Callable[[argparse.Namespace], Iterable[Row]], parser: argparse.ArgumentParser
 ) -> None:
-    """Run a benchmark. Each row is printed when it is found, and kept even if a later one fails."""
+    """Run a benchmark. Print each row when it is measured, and keep it if a later one fails."""
     arguments = parser.parse_args()
     begun, before, rows, failed = datetime.now(UTC), load(), list[Row](), ""
     sys.stdout.write(HEAD)
@@ -185,7 +178,7 @@ def tell(
         raise
     finally:
         if arguments.json:
-            found = Found(
+            result = BenchResult(
                 bench=arguments.json.stem,
                 is_quick=arguments.quick,
                 begun=begun.isoformat(),
@@ -195,9 +188,9 @@ def tell(
                 rows=rows,
                 failed=failed,
             )
-            found.write(arguments.json)
+            result.write(arguments.json)
 
 
-def _number(value: float, unit: str) -> str:
+def _format_number(value: float, unit: str) -> str:
     digits = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
     return f"{digits} {unit}".rstrip()

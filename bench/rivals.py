@@ -12,5 +12,5 @@ ABSENT = "OCRmyPDF is not installed (`make bench-rivals`)"
 def ocrmypdf(document: Path) -> Sequence[str]:
     """Return the command that only reads, without writing pages or a PDF."""
     text = document.with_suffix(".sidecar")
-    how = ["-j", str(AT_ONCE), "--quiet", "--skip-text", "--output-type", "none"]
-    return [str(OCRMYPDF), *how, "--sidecar", str(text), str(document), "-"]
+    options = ["-j", str(AT_ONCE), "--quiet", "--skip-text", "--output-type", "none"]
+    return [str(OCRMYPDF), *options, "--sidecar", str(text), str(document), "-"]

@@ -25,8 +25,8 @@ from typing import Any
 
 from PIL import Image
 
-from bench import seen
-from bench.seen import Seen
+from bench import reading_counts
+from bench.reading_counts import ReadingCounts, count_reading
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import ProbedDocument
 from ingestion.reading.ocr.engines import find_tessdata
@@ -37,34 +37,32 @@ AT_ONCE = 2  # child processes of each side
 PAGE_MODE, LSTM_ONLY = "3", "1"  # as in the product's engines
 
 
-async def ours(paths: Sequence[Path], limits: ReadingLimits) -> Mapping[Path, Seen]:
-    async with Reader(limits, preload=[seen.__name__]) as reader:
+async def ours(paths: Sequence[Path], limits: ReadingLimits) -> Mapping[Path, ReadingCounts]:
+    async with Reader(limits, preload=[reading_counts.__name__]) as reader:
 
-        async def read(path: Path) -> Seen:
-            sha256 = await asyncio.to_thread(_hash, path)
-            return await reader.read_then(seen.counted, path, sha256)
+        async def read(path: Path) -> ReadingCounts:
+            sha256 = await asyncio.to_thread(_hash_file, path)
+            return await reader.read_then(count_reading, path, sha256)
 
         return dict(zip(paths, await asyncio.gather(*map(read, paths)), strict=True))
 
 
-def _hash(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _whole(document: ProbedDocument, processes: int) -> Iterator[ProbedDocument]:
-    yield document.part(document.scans)
-
-
-def bare(pictures: Sequence[Path]) -> Mapping[Path, Seen]:
+def bare(pictures: Sequence[Path]) -> Mapping[Path, ReadingCounts]:
     """Read images whose names contain their resolution, such as 0001-300.pgm."""
     if importlib.util.find_spec("tesserocr"):
         with ProcessPoolExecutor(AT_ONCE, initializer=_start_engine) as processes:
-            tables = list(processes.map(_recognized, pictures))
+            tables = list(processes.map(_recognize, pictures))
     else:
         with ThreadPoolExecutor(AT_ONCE) as threads:
-            tables = list(threads.map(_recognized_outside, pictures))
-    return {path: Seen(1, 0, len(each)) for path, each in zip(pictures, tables, strict=True)}
+            tables = list(threads.map(_run_tesseract, pictures))
+    return {
+        path: ReadingCounts(1, 0, len(table)) for path, table in zip(pictures, tables, strict=True)
+    }
 
 
 _engine: Any = None
@@ -79,7 +77,7 @@ def _start_engine() -> None:
     )
 
 
-def _recognized(picture: Path) -> str:
+def _recognize(picture: Path) -> str:
     with Image.open(picture) as opened:
         _engine.SetImage(opened)
     _engine.SetSourceResolution(_dpi(picture))
@@ -88,33 +86,34 @@ def _recognized(picture: Path) -> str:
     return table
 
 
-def _recognized_outside(picture: Path) -> str:
+def _run_tesseract(picture: Path) -> str:
     command = ["tesseract", str(picture), "stdout", "-l", "eng", "--dpi", str(_dpi(picture))]
     command += ["--psm", PAGE_MODE, "--oem", LSTM_ONLY, "tsv"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return done.stdout
+    result = subprocess.run(command, check=True, capture_output=True, text=True)
+    return result.stdout
 
 
 def _dpi(picture: Path) -> int:
     return int(picture.stem.rpartition("-")[2])
 
 
-def usual(paths: Sequence[Path]) -> Mapping[Path, Seen]:
+def usual(paths: Sequence[Path]) -> Mapping[Path, ReadingCounts]:
     with ProcessPoolExecutor(AT_ONCE, initializer=logging.disable) as processes:
-        return dict(zip(paths, processes.map(_extracted, paths), strict=True))
+        return dict(zip(paths, processes.map(_extract, paths), strict=True))
 
 
-def loop(paths: Sequence[Path]) -> Mapping[Path, Seen]:
+def loop(paths: Sequence[Path]) -> Mapping[Path, ReadingCounts]:
     logging.disable()
-    return {path: _extracted(path) for path in paths}
+    return {path: _extract(path) for path in paths}
 
 
-def _extracted(path: Path) -> Seen:
+def _extract(path: Path) -> ReadingCounts:
     from pypdf import PdfReader  # noqa: PLC0415 - no other side needs it
 
     reader = PdfReader(path)
     texts = [page.extract_text() for page in reader.pages]
-    return Seen(len(texts), 0, sum(map(len, texts)), len(reader.get_fields() or {}))
+    characters = sum(map(len, texts))
+    return ReadingCounts(len(texts), 0, characters, len(reader.get_fields() or {}))
 
 
 def main() -> None:
@@ -131,15 +130,19 @@ def main() -> None:
     )
     if arguments.whole:
         limits = replace(limits, task_seconds=3600.0)
-        pool._split_scans = _whole  # noqa: SLF001 - there is no such setting
-    sides: dict[str, Callable[[], Mapping[Path, Seen]]] = {
+
+        def keep_whole(document: ProbedDocument, processes: int) -> Iterator[ProbedDocument]:
+            yield document.part(document.scans)
+
+        pool._split_scans = keep_whole  # noqa: SLF001 - there is no such setting
+    sides: dict[str, Callable[[], Mapping[Path, ReadingCounts]]] = {
         "ours": lambda: asyncio.run(ours(paths, limits)),
         "bare": lambda: bare(paths),
         "usual": lambda: usual(paths),
         "loop": lambda: loop(paths),
     }
-    found = sides[arguments.side]()
-    print(json.dumps({path.name: asdict(each) for path, each in found.items()}))
+    counts = sides[arguments.side]()
+    print(json.dumps({path.name: asdict(each) for path, each in counts.items()}))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from django.conf import settings
 
-from bench.report import Row, beside, program, tell
+from bench.report import Row, compare, program, run_benchmark
 from ingestion.storage.archive import Archive, FolderArchive
 from ingestion.storage.buckets import BucketArchive
 
@@ -37,33 +37,33 @@ SIZE = 200_000  # bytes, of a document of some pages
 @contextmanager
 def a_bucket() -> Iterator[dict[str, Any]]:
     """Yield the arguments for `BucketArchive`."""
-    terms: dict[str, Any] = {
+    options: dict[str, Any] = {
         "location": "bench",
         "timeout_seconds": 30.0,
         "years": 1,
         "mode": "GOVERNANCE",
     }
-    if named := os.environ.get("ARCHIVE_S3_BUCKET"):
+    if bucket := os.environ.get("ARCHIVE_S3_BUCKET"):
         endpoint = os.environ.get("ARCHIVE_S3_ENDPOINT", "")
-        yield terms | {"bucket_name": named, "endpoint_url": endpoint}
+        yield options | {"bucket_name": bucket, "endpoint_url": endpoint}
         return
     os.environ |= {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench"}
     os.environ |= {"AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
-    with _moto() as endpoint:
-        made = terms | {"bucket_name": "bench", "endpoint_url": endpoint}
-        client = BucketArchive(**made).client
+    with run_moto() as endpoint:
+        options |= {"bucket_name": "bench", "endpoint_url": endpoint}
+        client = BucketArchive(**options).client
         client.create_bucket(Bucket="bench", ObjectLockEnabledForBucket=True)
-        yield made
+        yield options
 
 
 @contextmanager
-def _moto() -> Iterator[str]:
-    """Run moto's server in its own process, which prints its address when it starts."""
+def run_moto() -> Iterator[str]:
+    """Run moto's server in its own process, and yield its address, which it prints at start."""
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     lines: IO[str] = server.stderr  # type: ignore[assignment] # it is a pipe
     try:
-        address = next(found[0] for line in lines if (found := _ADDRESS.search(line)))
+        address = next(match[0] for line in lines if (match := _ADDRESS.search(line)))
         # It logs each request, and would block when the pipe is full.
         threading.Thread(target=deque, args=(lines, 0), daemon=True).start()
         yield address
@@ -95,17 +95,17 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
             "folder": lambda: FolderArchive(root / "archive"),
             "bucket": lambda: BucketArchive(**bucket),
         }
-        found: dict[str, list[float]] = {side: [] for side in stores}
+        rates: dict[str, list[float]] = {side: [] for side in stores}
         for _ in range(1 if options.quick else ROUNDS):
             for side, make in stores.items():
-                found[side].append(put_all(make(), root, documents, options.threads))
-    of = bucket["bucket_name"] if "ARCHIVE_S3_BUCKET" in os.environ else "moto's server"
-    what = f"documents of {SIZE // 1000} kB: {of}"
-    yield beside(what, "documents/s", found["bucket"], "a folder", found["folder"])
+                rates[side].append(put_all(make(), root, documents, options.threads))
+    server = bucket["bucket_name"] if "ARCHIVE_S3_BUCKET" in os.environ else "moto's server"
+    what = f"documents of {SIZE // 1000} kB: {server}"
+    yield compare(what, "documents/s", rates["bucket"], "a folder", rates["folder"])
 
 
 if __name__ == "__main__":
     parser = program(__doc__)
     parser.add_argument("--documents", type=int)
     parser.add_argument("--threads", type=int, default=2, help="a shift has two")
-    tell(rows, parser)
+    run_benchmark(rows, parser)

@@ -28,13 +28,13 @@ from audit.ledger.actors import Actor
 from bench import writers
 from bench.process import run_counted
 
-TOGETHER = 5_000  # entries in one transaction when the trail is created
+TRANSACTION_ENTRIES = 5_000  # entries in one transaction when the trail is created
 COPIED = 256  # entries in one transaction when our append is compared with COPY
 COPIES = 40  # such transactions in a round
 SAMPLE = 100_000  # lines that are only hashed, which is the lower limit of a verification
 VERIFIER = Path(__file__).parents[1] / "audit/export/verify_trail.py"
 EMPTY = "import time; time.sleep(0.5)"  # an idle interpreter
-Found = dict[str, list[float]]
+Figures = dict[str, list[float]]  # by operation: one figure for each round
 
 
 def timed(work: Callable[[], Any], entries: int, *, cpu: bool = False) -> float:
@@ -51,14 +51,15 @@ def length() -> int:
     return Entry.objects.count()
 
 
-def hashing() -> float:
+def time_hashing() -> float:
+    """Return the seconds per entry for hashing alone."""
     from audit.ledger import chain
 
     lines = _sample()
     return timed(lambda: [chain.digest(line) for line in lines], len(lines))
 
 
-def tree_alone() -> float:
+def time_tree() -> float:
     """Return the processor time per entry that a checkpoint adds after verification."""
     from audit.ledger.merkle_tree import Frontier, hash_leaf
     from audit.signing.checkpoints import ENTRIES_PER_STEP
@@ -72,16 +73,19 @@ def tree_alone() -> float:
     return timed(grow, len(lines), cpu=True)
 
 
-def followed() -> float:
-    """Verify what the design's figure covered: rows, links, columns, details and times, no tree."""
+def time_scan_without_tree() -> float:
+    """Return the seconds per entry for what the figure of the design covers.
+
+    That is the verification of rows, links, columns, details and times, without the tree.
+    """
     from audit.verification.scan import Scan, ScanStart, _chunks
 
-    reading, last = Scan(ScanStart(), (), progress=lambda *_: None), min(length(), SAMPLE)
+    scan, last = Scan(ScanStart(), (), progress=lambda *_: None), min(length(), SAMPLE)
 
     def follow() -> None:
         for rows in _chunks(0, last):
-            reading._look(rows)  # noqa: SLF001 - the pass without its tree
-            reading._walk.advance(rows[-1][0], rows[-1][2])  # noqa: SLF001
+            scan._look(rows)  # noqa: SLF001 - the pass without its tree
+            scan._walk.advance(rows[-1][0], rows[-1][2])  # noqa: SLF001
 
     return timed(follow, last)
 
@@ -129,7 +133,7 @@ def in_parts(*sizes: int) -> float:
     return seconds
 
 
-def copying(found: Found) -> None:
+def compare_with_copy(figures: Figures) -> None:
     """Compare our append of recorded entries with the driver's COPY of prepared lines.
 
     Both write into the table with triggers, and include their commit (PostgreSQL).
@@ -137,18 +141,18 @@ def copying(found: Found) -> None:
     ours, cpu, raw, raw_cpu = [], [], [], []
     with psycopg.connect(os.environ["DATABASE_URL"]) as driver:
         for _ in range(COPIES):
-            wall, used = _append()
+            wall, used = time_append()
             ours.append(wall)
             cpu.append(used)
-            wall, used = _copy(driver, _linked())
+            wall, used = time_copy(driver, make_linked_rows())
             raw.append(wall)
             raw_cpu.append(used)
     sides = {"append": ours, "append, CPU": cpu, "COPY": raw, "COPY, CPU": raw_cpu}
     for name, seconds in sides.items():
-        found.setdefault(name, []).append(median(seconds) / COPIED)
+        figures.setdefault(name, []).append(median(seconds) / COPIED)
 
 
-def _append() -> tuple[float, float]:
+def time_append() -> tuple[float, float]:
     """Return the seconds after the last record() until the commit: clock and processor time."""
     from audit.ledger.log import ledger, record
 
@@ -160,7 +164,7 @@ def _append() -> tuple[float, float]:
     return time.monotonic() - begun, time.process_time() - used
 
 
-def _linked() -> list[tuple[Any, ...]]:
+def make_linked_rows() -> list[tuple[Any, ...]]:
     """Return rows that extend the current chain."""
     from audit.ledger import chain
     from audit.ledger.tables import COLUMNS
@@ -176,7 +180,7 @@ def _linked() -> list[tuple[Any, ...]]:
     return rows
 
 
-def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> tuple[float, float]:
+def time_copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> tuple[float, float]:
     """Return the seconds: clock and processor time."""
     from audit.ledger.tables import COLUMNS
 
@@ -189,7 +193,7 @@ def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> tuple
     return time.monotonic() - begun, time.process_time() - used
 
 
-def checkpoints(found: Found) -> None:
+def measure_checkpoint(figures: Figures) -> None:
     """Measure a trail that grew by a hundredth: signed, then verified from the last checkpoint."""
     from audit.signing.checkpoints import sign_all
 
@@ -199,40 +203,40 @@ def checkpoints(found: Found) -> None:
     grow(before // 100)
     whole = length()
     cpu = timed(sign_all, whole - before, cpu=True)
-    found.setdefault("sign, CPU", []).append(cpu)
-    found.setdefault("tree, CPU", []).append(tree_alone())
+    figures.setdefault("sign, CPU", []).append(cpu)
+    figures.setdefault("tree, CPU", []).append(time_tree())
     rest = timed(lambda: verify("incremental"), whole)
-    found.setdefault("verify the rest", []).append(rest)
+    figures.setdefault("verify the rest", []).append(rest)
 
 
-def exported(found: Found) -> None:
+def measure_export(figures: Figures) -> None:
     """Export the whole trail, and verify it with the inspector's file."""
     from audit.export.package import make_package
     from audit.export.selection import Selection
     from audit.signing import keys
 
     with TemporaryDirectory() as folder:
-        made = make_package(Path(folder) / "package", Selection(), by=Actor.software("bench"))
-        command = [sys.executable, str(VERIFIER), str(made.target)]
-        known = ["--vkey", str(keys.public_file()), "--known", made.manifest_sha256]
+        package = make_package(Path(folder) / "package", Selection(), by=Actor.software("bench"))
+        command = [sys.executable, str(VERIFIER), str(package.target)]
+        known = ["--vkey", str(keys.public_file()), "--known", package.manifest_sha256]
         used = run_counted([*command, *known], weighed=True)
     empty = run_counted([sys.executable, "-c", EMPTY], weighed=True)
-    entries = made.entries
+    entries = package.entries
     for name, value in (
         ("export, wall", used.wall / entries),
         ("export, CPU", used.cpu / entries),
         ("export, MB", used.peak / 1e6),
         ("empty, MB", empty.peak / 1e6),
     ):
-        found.setdefault(name, []).append(value)
+        figures.setdefault(name, []).append(value)
 
 
 def grow(entries: int) -> None:
     """Append entries through our own interface."""
     commit = _commit()
     while entries > 0:
-        commit(min(entries, TOGETHER))
-        entries -= TOGETHER
+        commit(min(entries, TRANSACTION_ENTRIES))
+        entries -= TRANSACTION_ENTRIES
 
 
 @cache
@@ -240,26 +244,26 @@ def _commit() -> writers.Commit:
     return writers.ours()  # it numbers its events from 0 in each process
 
 
-def measure(entries: int, rounds: int) -> Found:
+def measure(entries: int, rounds: int) -> Figures:
     from audit.signing.checkpoints import sign_all
 
     grow(entries // 2)
-    call_command("audit_keys", "create", stdout=StringIO())  # which signs checkpoints
+    call_command("audit_keys", "create", stdout=StringIO())  # to sign checkpoints
     half = length()
     grow(entries - half)
     sign_all()
-    found: Found = {"hash": [], "verify": [], "followed": [], "one": [], "two": []}
+    figures: Figures = {"hash": [], "verify": [], "followed": [], "one": [], "two": []}
     for _ in range(rounds):
         if connection.vendor == "postgresql":
-            copying(found)
-        found["hash"].append(hashing())
-        found["verify"].append(timed(lambda: verify("full"), length()))
-        found["followed"].append(followed())
-        found["one"].append(in_parts(0, length()))
-        found["two"].append(in_parts(0, half, length()))
-        checkpoints(found)
-        exported(found)
-    return found
+            compare_with_copy(figures)
+        figures["hash"].append(time_hashing())
+        figures["verify"].append(timed(lambda: verify("full"), length()))
+        figures["followed"].append(time_scan_without_tree())
+        figures["one"].append(in_parts(0, length()))
+        figures["two"].append(in_parts(0, half, length()))
+        measure_checkpoint(figures)
+        measure_export(figures)
+    return figures
 
 
 def main() -> None:

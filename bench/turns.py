@@ -7,7 +7,7 @@ from statistics import mean, median
 from typing import Any
 
 from bench.process import Used
-from bench.report import Row, beside
+from bench.report import Row, compare
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +17,14 @@ class Runs:
 
     def cpu(self, what: str, side: str, other: str, **more: Any) -> Row:
         """Return the processor time of one side relative to another."""
-        one, two = self._cpu(side), self._cpu(other)
-        return beside(what, "CPU s a page", one, other, two, **more)
+        ours, baseline = self._cpu(side), self._cpu(other)
+        return compare(what, "CPU s a page", ours, other, baseline, **more)
 
     def faster(self, what: str, side: str, other: str, **more: Any) -> Row:
         """Return how many times as fast one side is as another."""
         by_cpu = median(self._cpu(other)) / median(self._cpu(side))
         more["note"] = f"by CPU {by_cpu:.2f}"
-        return beside(what, "pages/min", self._speed(side), other, self._speed(other), **more)
+        return compare(what, "pages/min", self._speed(side), other, self._speed(other), **more)
 
     def _cpu(self, side: str) -> list[float]:
         return [run.cpu / self.pages for run in self.runs[side]]
@@ -41,11 +41,11 @@ def in_turn(pages: int, rounds: int, sides: Mapping[str, Callable[[], Used]]) ->
     return Runs(pages, runs)
 
 
-Costs = Mapping[str, float]  # of one run, by what was done
+Costs = Mapping[str, float]  # of one run, by operation
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class Growth:
     """The costs of each run of a case. The smallest size ran before and after each other one."""
 
     smallest: int
@@ -54,15 +54,15 @@ class Grown:
 
     def rows(self, across: str, unit: str, **more: Any) -> Iterator[Row]:
         """Yield the rows. The smallest size is compared with its own earlier run."""
-        for done in self.alone[0]:
-            what, alone = f"{across}: {done}", [run[done] for run in self.alone]
-            yield beside(what, unit, alone[1:], "itself", alone[:-1], at=self.smallest, **more)
-            for (size, run), around in zip(self.larger.items(), pairwise(alone), strict=True):
-                baseline = (f"{self.smallest:,}", [mean(around)])
-                yield beside(what, unit, [run[done]], *baseline, at=size, **more)
+        for operation in self.alone[0]:
+            what, alone = f"{across}: {operation}", [run[operation] for run in self.alone]
+            yield compare(what, unit, alone[1:], "itself", alone[:-1], at=self.smallest, **more)
+            for (size, run), neighbours in zip(self.larger.items(), pairwise(alone), strict=True):
+                baseline = (f"{self.smallest:,}", [mean(neighbours)])
+                yield compare(what, unit, [run[operation]], *baseline, at=size, **more)
 
 
-def beside_the_smallest(sizes: Sequence[int], run: Callable[[int], Costs]) -> Grown:
+def compare_with_smallest(sizes: Sequence[int], run: Callable[[int], Costs]) -> Growth:
     """Run the smallest size first, and again after every other size.
 
     A slow minute of the machine then also affects the neighbouring runs, and does not look like
@@ -73,4 +73,4 @@ def beside_the_smallest(sizes: Sequence[int], run: Callable[[int], Costs]) -> Gr
     for size in others:
         larger[size] = run(size)
         alone.append(run(smallest))
-    return Grown(smallest, alone, larger)
+    return Growth(smallest, alone, larger)

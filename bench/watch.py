@@ -1,4 +1,4 @@
-"""Finds what blocks an event loop for 50 ms, with asyncio's debug mode."""
+"""Detection of callbacks that block an event loop for 50 ms, with asyncio's debug mode."""
 
 import asyncio
 import logging
@@ -35,6 +35,6 @@ class SlowCallbacks(logging.Handler):
         if "took" not in record.msg or not isinstance(record.args, tuple):
             return
         what, seconds = str(record.args[0]), float(str(record.args[1]))
-        found = re.search(r"coro=<(\S+).*?(?:running|done,? defined) at \S*?(\w+\.py:\d+)", what)
-        name = " at ".join(found.groups()) if found else what[:80]
+        match = re.search(r"coro=<(\S+).*?(?:running|done,? defined) at \S*?(\w+\.py:\d+)", what)
+        name = " at ".join(match.groups()) if match else what[:80]
         self._longest[name] = max(seconds, self._longest.get(name, 0.0))
