@@ -1,7 +1,7 @@
-"""What of the anchors belongs to a ledger of so many entries: for its backup, and back from it.
+"""Backs up and restores the anchor files that belong to a ledger of a given number of entries.
 
-A checkpoint that was signed later is left out: beside the older database it would look like one
-that was cut off.
+Checkpoints that were signed later are left out: beside the older database they would look as if the
+end of the ledger had been removed.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from audit.verification import checkpoint_verification
 
 
 def anchor_files(entries: int) -> Iterator[tuple[str, str]]:
-    """Names of files in ANCHOR_DIR, and their text. Raises NotTaken and KeyProblem."""
+    """Yield names of files in ANCHOR_DIR, and their text. Raises AnchorError and KeyProblem."""
     held = folder.FolderAnchor(Path(settings.ANCHOR_DIR)).read_back(0)
     if notes := [
         each.note for each in held if checkpoint_verification.checkpoint_size(each.note) <= entries
@@ -28,7 +28,10 @@ def anchor_files(entries: int) -> Iterator[tuple[str, str]]:
 
 
 def restore_anchor_file(name: str, text: str) -> bool:
-    """Unless there is such a file: what was anchored survived, and says more. False then."""
+    """Write the file, and return whether it was written.
+
+    An existing file is kept, because it survived and may contain more than the backup.
+    """
     path = Path(settings.ANCHOR_DIR) / name
     if path.exists():
         return False
@@ -37,9 +40,9 @@ def restore_anchor_file(name: str, text: str) -> bool:
 
 
 def largest_anchored_elsewhere() -> tuple[int, str]:
-    """The largest signed head that a place outside holds and the database has not; 0 for none.
+    """Return the size of the largest anchored checkpoint that the database lacks, 0 if none.
 
-    And why places could not be asked, or "". Raises CannotCheck.
+    The second value states which anchors could not be read, or is "". Raises CannotVerify.
     """
     found = checkpoint_verification.read_anchors()
     return max((claim.size for claim in found.claims), default=0), " ".join(found.errors)

@@ -1,4 +1,4 @@
-"""Where the ledger stands: its end, what is signed of it, what vouches for it. Reads only."""
+"""Reports the status of the ledger: its last entry, last checkpoint and verdict. Only reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MAX_FULL_CHECK_AGE = timedelta(days=8)
 
 @dataclass(frozen=True, slots=True)
 class AnchorStatus:
-    """That a place outside holds the checkpoint."""
+    """A receipt which states that an anchor holds the checkpoint."""
 
     anchor: str
     place: str
@@ -39,17 +39,17 @@ class AnchorStatus:
 class CheckpointStatus:
     """The last checkpoint."""
 
-    size: int  # entries under the signature
+    size: int  # entries that it covers
     head: str
     root: str
     at: datetime
-    keys: Sequence[str]  # names of those that signed; two when keys change
+    keys: Sequence[str]  # names of the keys that signed; two at a key rotation
     held: Sequence[AnchorStatus]
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentVerdict:
-    """What the kept checks together say of the ledger now. Pages, metrics and reports use this."""
+    """The current verdict, from all stored checks. Pages, metrics and reports use it."""
 
     result: CheckRun.Result | None  # None: it was never checked
     reasons: Sequence[str]  # sentences: what is wrong, or why nothing outside vouches for it
@@ -66,6 +66,8 @@ class CurrentVerdict:
 
 @dataclass(frozen=True, slots=True)
 class LedgerStatus:
+    """The size and head of the ledger, and its last checkpoint."""
+
     entries: int
     head: str  # the hash of the last entry; "" before the first
     signed: CheckpointStatus | None
@@ -77,16 +79,16 @@ class LedgerStatus:
 
 
 def ledger_status() -> LedgerStatus:
-    """Three queries, however long the trail."""
+    """Return the status of the ledger, with three queries for any length of the trail."""
     entries, head = queries.last_entry() or (0, "")
     return LedgerStatus(entries, head, _last_signed())
 
 
 def current_verdict(now: datetime | None = None) -> CurrentVerdict:
-    """Return the verdict on the ledger as of now, from the checks that are kept. Five queries.
+    """Return the verdict on the ledger as of now, from stored checks. Five queries.
 
-    INTACT needs a check that read every entry, and one that read the anchors back, both recent: a
-    check after a batch reads only what is new and asks no anchor, and takes nothing away from them.
+    INTACT requires a recent check that read every entry, and a recent check that read the anchors
+    back. A check after a batch reads only new entries and no anchor, and does not change that.
     """
     now = now or timezone.now()
     newest = CheckRun.objects.first()
@@ -113,9 +115,10 @@ def current_verdict(now: datetime | None = None) -> CurrentVerdict:
 def _reservations(
     read_back: CheckRun | None, whole: CheckRun | None, now: datetime
 ) -> Sequence[str]:
-    """Why no anchor vouches for the ledger now: sentences, and none if one does.
+    """Return sentences which state why no anchor vouches for the ledger; none if one does.
 
-    Kept checks are rows that somebody may forge: where no place is independent, none is believed.
+    Stored checks are rows that an attacker can forge. Without an independent anchor, none of them
+    is trusted.
     """
     weaknesses = [place.weakness() for place in anchors.configured_anchors()]
     if all(weaknesses):
@@ -123,18 +126,18 @@ def _reservations(
     if read_back is None:
         return ("The anchors have not been read back yet. Run `manage.py verify_audit --full`.",)
     if not whole or not whole.vouched_to or (read_back.vouched_to or 0) < whole.vouched_to:
-        return read_back.findings or ("Nothing outside of this installation vouches for it.",)
+        return read_back.findings or ("No independent anchor vouches for the ledger.",)
     if now - read_back.began_at > MAX_READ_BACK_AGE:
         when = f"{read_back.began_at:%Y-%m-%d %H:%M:%S} UTC"
-        return (f"The anchors were read back last at {when}, which is too long ago.",)
+        return (f"The anchors were last read back at {when}, which is too long ago.",)
     if now - whole.began_at > MAX_FULL_CHECK_AGE:
         when = f"{whole.began_at:%Y-%m-%d %H:%M:%S} UTC"
-        return (f"All entries were read last at {when}, which is too long ago.",)
+        return (f"All entries were last read at {when}, which is too long ago.",)
     return ()
 
 
 def unsigned_since() -> datetime | None:
-    """When the oldest entry was recorded that no checkpoint covers; None: all are covered."""
+    """Return the time of the oldest entry without a checkpoint, None if all are covered."""
     last = Checkpoint.objects.first()
     later = Entry.objects.filter(seq__gt=last.size if last else 0).order_by("seq")
     return later.values_list("recorded_at", flat=True).first()
@@ -149,13 +152,13 @@ def _last_signed() -> CheckpointStatus | None:
 
 
 def _keys(note: str) -> list[str]:
-    """The names on a note's signature lines. Nothing is verified here."""
+    """Return the names on the signature lines of a note, without verifying them."""
     lines = [line for line in note.splitlines() if line.startswith(SIGNED_BY)]
     return [line.removeprefix(SIGNED_BY).partition(" ")[0] for line in lines]
 
 
 def status_figures() -> dict[str, Any]:
-    """For `status`: numbers, and lists of sentences that are empty when all is well."""
+    """Return the figures of `manage.py status`: counts, and lists of sentences about problems."""
     last = checkpoints.latest_checkpoint()
     return {
         "ledger_signed": last.size if last else 0,

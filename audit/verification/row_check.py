@@ -1,8 +1,8 @@
-"""Checks that rows which entries bind are those that are on record (`audit.ledger.bound_rows`).
+"""Checks that rows match the entries that bind them (`audit.ledger.bound_rows`).
 
-Each row has to follow from its entries: the first one says how it came, each difference from one
-entry to the next is a change that an entry names, and the row is as the last entry left it. So a
-row that was changed behind the ledger's back is found now, and after later changes on record too.
+The first entry of a row has to state how the row was created, an entry has to name each change from
+one entry to the next, and the row has to be as the last entry left it. A change without an entry is
+therefore found, and is still found after later recorded changes.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -23,31 +23,31 @@ from audit.ledger.queries import Recorded
 from audit.verification.verify import VerificationNotice
 
 ROWS_PER_PAGE = 500  # rows that are compared at a time
-MAX_COMPARISONS = 3  # at what seems to differ, before it does
+MAX_COMPARISONS = 3  # of a row that changes meanwhile
 
 Entries = dict[str, list[Recorded]]  # by subject, oldest first
 
 
 def rows_follow_from_the_ledger(since: int = 0) -> Iterator[str]:
-    """Yield a sentence for each row that does not follow from its entries, and for each gone.
+    """Yield a sentence for each row that differs from its entries, and for each missing row.
 
-    For `audit.verification.verify`. All of them, whatever `since` is: rows change without leaving
-    an entry. What cannot be told, because a detail is redacted or an earlier release wrote it, is a
-    Notice.
+    A check of `audit.verification.verify`. It compares all rows and ignores `since`, because a row
+    can change without an entry. If a detail is redacted, or an earlier release wrote it, the row
+    cannot be checked, and the sentence is a VerificationNotice.
     """
     for kind in bound_rows.KINDS.values():
-        yield from _rows_that_differ(kind)
-        yield from _rows_that_are_gone(kind)
+        yield from _differing_rows(kind)
+        yield from _missing_rows(kind)
 
 
 def record_as_found(kind: BoundKind, why: str) -> None:
-    """Enter every row of this kind as it is, once: for a migration that begins to bind them.
+    """Record every row of this kind as it is, in a migration that begins to bind them.
 
-    What became of the rows before is not covered by that, and the entries say so.
+    Earlier changes of the rows are not covered, and the entries say so.
     """
     with bound_rows.bound_as(kind), ledger():
         for row in kind.rows.select_for_update().order_by("pk"):
-            row.revision += 1  # each of them has one
+            row.revision += 1  # each bound row has a revision
             row.save(update_fields=["revision"])
             record(
                 f"{kind.name}.{RECORDED}",
@@ -58,7 +58,7 @@ def record_as_found(kind: BoundKind, why: str) -> None:
             )
 
 
-def _rows_that_differ(kind: BoundKind) -> Iterator[str]:
+def _differing_rows(kind: BoundKind) -> Iterator[str]:
     after = 0
     keys = kind.rows.order_by("pk").values_list("pk", flat=True)
     while page := list(keys.filter(pk__gt=after)[:ROWS_PER_PAGE]):
@@ -67,24 +67,27 @@ def _rows_that_differ(kind: BoundKind) -> Iterator[str]:
 
 
 def _differing(kind: BoundKind, keys: Sequence[int]) -> Iterator[str]:
-    """Rows and entries are read one after the other: what moves in between does not differ."""
+    """Yield differences between rows and entries.
+
+    Rows and entries are read one after the other. A row that changes in between is compared again.
+    """
     rows = bound_rows.row_digests(kind, keys)
     entries = _entries(kind, keys)
-    moved = {key for key in rows if any(_faults(kind, key, rows[key], entries))}
+    suspects = {key for key in rows if any(_faults(kind, key, rows[key], entries))}
     for _ in range(MAX_COMPARISONS):
-        if not moved:
+        if not suspects:
             return
         before, rows, entries = (
-            _entries(kind, moved),
-            bound_rows.row_digests(kind, moved),
-            _entries(kind, moved),
+            _entries(kind, suspects),
+            bound_rows.row_digests(kind, suspects),
+            _entries(kind, suspects),
         )
-        at_rest = {
+        unchanged = {
             key for key in rows if len(before[kind.subject(key)]) == len(entries[kind.subject(key)])
         }
-        for key in sorted(at_rest):
+        for key in sorted(unchanged):
             yield from _faults(kind, key, rows[key], entries)
-        moved = rows.keys() - at_rest
+        suspects = rows.keys() - unchanged
 
 
 def _entries(kind: BoundKind, keys: Collection[int]) -> Entries:
@@ -98,11 +101,11 @@ def _faults(kind: BoundKind, key: int, row: Digests, of: Entries) -> Iterator[st
     subject = kind.subject(key)
     entries = of[subject]
     if not entries:
-        yield f"{subject} is in the database, and no entry says how it came there."
+        yield f"{subject} is in the database, but no entry records its creation."
         return
     first = entries[0]
     if first.event not in {f"{kind.name}.{CREATED}", f"{kind.name}.{RECORDED}"}:
-        yield f"{subject} is in the database, and no entry before {first.seq:,} says how it came."
+        yield f"{subject} is in the database, but no entry before {first.seq:,} records that."
     row_history = _RowHistory(kind, key)
     for entry in entries:
         yield from row_history.follow(entry)
@@ -117,7 +120,7 @@ class _RowHistory:
         self._row: Digests | None = None  # as the last entry that binds it left it
         self._seq = 0  # of that entry
         self._named: set[str] = set()  # fields that later entries name as changed
-        self._redacted: list[int] = []  # later entries of which nobody knows what they named
+        self._redacted: list[int] = []  # later entries whose changes are unknown
 
     def follow(self, entry: Recorded) -> Iterator[str]:
         if entry.is_redacted:
@@ -127,7 +130,7 @@ class _RowHistory:
         for name in detail.get("changes", {}):
             self._named |= self._kind.stands_for.get(name, frozenset([name]))
         if ROW not in detail:
-            return  # a later entry of its transaction does, or it is one of an earlier release
+            return  # a later entry of the transaction has it, or an earlier release wrote it
         if self._row is not None:
             yield from self._unexplained(detail[ROW], f"before entry {entry.seq:,}")
         self._row, self._seq = detail[ROW], entry.seq
@@ -151,7 +154,7 @@ class _RowHistory:
             )
 
     def _unexplained(self, row: Digests, where: str) -> Iterator[str]:
-        """Fields that differ from what the last entry left, and that no entry names."""
+        """Yield a sentence if fields changed since the last entry and no entry names them."""
         fields = self._differing(row) - self._named
         if not fields:
             return
@@ -161,15 +164,15 @@ class _RowHistory:
                 f"{subject}: {names} cannot be checked {where}: {self._redaction()}."
             )
         elif where:
-            yield f"{subject}: {names} changed {where} without an entry that says so."
+            yield f"{subject}: {names} changed {where} without an entry."
         else:
             yield (
                 f"{subject} is not as entry {self._seq:,} left it: {names} changed without an "
-                "entry that says so."
+                "entry."
             )
 
     def _differing(self, row: Digests) -> set[str]:
-        """Of fields that the row no longer has, a later release took leave."""
+        """Return fields that differ. Fields that a later release removed are ignored."""
         if self._row is None:
             return set()
         new = bound_rows.default_digests(self._kind, self._key, row.keys() - self._row.keys())
@@ -185,7 +188,7 @@ def _listed(names: Collection[str]) -> str:
     return ", ".join(sorted(names))
 
 
-def _rows_that_are_gone(kind: BoundKind) -> Iterator[str]:
+def _missing_rows(kind: BoundKind) -> Iterator[str]:
     subjects = queries.iter_subjects_of_events(kind.events)
     while page := list(islice(subjects, ROWS_PER_PAGE)):
         keys = [int(subject.rpartition(":")[2]) for subject in page]
@@ -193,4 +196,4 @@ def _rows_that_are_gone(kind: BoundKind) -> Iterator[str]:
         for key in sorted(set(keys) - there):
             entries = _entries(kind, [key])[kind.subject(key)]
             if entries[-1].event != f"{kind.name}.{DELETED}":
-                yield f"{kind.subject(key)} is in the ledger, but its row is gone."
+                yield f"{kind.subject(key)} is in the ledger, but its row is missing."

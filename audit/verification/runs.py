@@ -1,7 +1,7 @@
-"""Verifications that are kept: who asked, what was read, what was found.
+"""Runs verifications and stores who requested them, what they read and what they found.
 
-A row for each, so that the next one knows where to begin. An entry `ledger.verified` for each that
-a person asked for, and always when something is wrong.
+Each verification is stored as a row, from which the next one learns where to begin. A verification
+that a person requested, or that found a fault, is also recorded as an entry `ledger.verified`.
 """
 
 import logging
@@ -27,15 +27,16 @@ from audit.verification.verify import LedgerVerdict, verify_ledger
 logger = logging.getLogger(__name__)
 
 KIND = "verify"
-BATCH_CHECK_DELAY = timedelta(seconds=30)  # batches that end within it share a check
-MAX_FINDINGS_PER_ENTRY = 20  # findings that an entry names; the row has them all
-FULL_CHECKS_KEPT = 10  # full checks that stay, however old they are
+BATCH_CHECK_DELAY = timedelta(seconds=30)  # batches that end within this time share a check
+MAX_FINDINGS_PER_ENTRY = 20  # the row has all findings
+FULL_CHECKS_KEPT = 10  # whatever their age
 ROWS_PER_DELETE = 500  # rows that one statement removes
-MAX_ENTRIES_CHECKED_NIGHTLY = (
-    1_000_000  # entries: reading so many takes half a minute (docs/benchmarks)
-)
-FULL_CHECK_INTERVAL = timedelta(days=6, hours=12)  # of a longer trail: each seventh night
-_HOLDING = (CheckRun.Result.INTACT, CheckRun.Result.UNANCHORED)  # results without a fault
+MAX_ENTRIES_CHECKED_NIGHTLY = 1_000_000  # reading them takes half a minute (docs/benchmarks)
+FULL_CHECK_INTERVAL = timedelta(days=6, hours=12)  # of a longer trail: every seventh night
+_RESULTS_WITHOUT_FAULT = (
+    CheckRun.Result.INTACT,
+    CheckRun.Result.UNANCHORED,
+)  # results without a fault
 
 
 def run_check(
@@ -45,7 +46,7 @@ def run_check(
     with_anchors: bool = True,
     progress: Progress = lambda _done, _total: None,
 ) -> tuple[LedgerVerdict, CheckRun]:
-    """Verify, and keep what was found. Database errors of the reading pass through."""
+    """Verify the ledger and store the result. Database errors while reading are not caught."""
     began_at = timezone.now()
     verdict = verify_ledger(mode, with_anchors=with_anchors, progress=progress)
     again_from, again_to = verdict.again or (None, None)
@@ -59,42 +60,42 @@ def run_check(
         "again_from": again_from,
         "again_to": again_to,
         "entries_read": verdict.entries_read,
-        # Only what stands without reservations is worth the name, whatever was read of the rest.
+        # With a reservation, no anchor vouches for the ledger, whatever was read.
         "vouched_to": 0 if with_anchors and verdict.unanchored else verdict.vouched_to,
         "result": verdict.result,
         "findings": list_findings(verdict),
         "asked_by": asked_by,
     }
-    run = _kept(columns, is_entered=asked_by.startswith(PERSON) or not verdict.intact)
+    run = _store_run(columns, is_entered=asked_by.startswith(PERSON) or not verdict.intact)
     if not verdict.intact:
-        logger.critical("the ledger does not hold: %s", run.findings[0])
+        logger.critical("the ledger is broken: %s", run.findings[0])
     return verdict, run
 
 
 def list_findings(verdict: LedgerVerdict) -> list[str]:
-    """All that was found, the worst first."""
+    """Return all findings as sentences, the most serious first."""
     bad = verdict.first_bad
     broken = [f"Entry {bad.seq:,}: {bad.why} ({bad.expected} / {bad.found})."] if bad else []
-    return [*broken, *verdict.problems, *verdict.own_word, *verdict.notices]
+    return [*broken, *verdict.problems, *verdict.unconfirmed, *verdict.notices]
 
 
 def check_after_batch() -> None:
-    """Have what is new checked soon: once, when many batches end together."""
+    """Schedule a check of new entries. Batches that end together share one check."""
     arguments = {"mode": Mode.INCREMENTAL.value, "with_anchors": False}
     background_jobs.schedule_job(KIND, arguments, delay=BATCH_CHECK_DELAY)
 
 
 def run_nightly_check() -> None:
-    """Have all entries read; of a long trail each week, and a part of them on the other nights."""
+    """Schedule a full check. Of a long trail, schedule it weekly, and on other nights a part."""
     entries, _ = queries.last_entry() or (0, "")
-    lately = timezone.now() - FULL_CHECK_INTERVAL
-    read_lately = CheckRun.objects.filter(mode=Mode.FULL, began_at__gt=lately).exists()
-    is_partial = entries > MAX_ENTRIES_CHECKED_NIGHTLY and read_lately
+    recently = timezone.now() - FULL_CHECK_INTERVAL
+    was_read_recently = CheckRun.objects.filter(mode=Mode.FULL, began_at__gt=recently).exists()
+    is_partial = entries > MAX_ENTRIES_CHECKED_NIGHTLY and was_read_recently
     background_jobs.schedule_job(KIND, {"mode": (Mode.ROLLING if is_partial else Mode.FULL).value})
 
 
 def request_check(actor: str, mode: Mode = Mode.FULL) -> AuditJob:
-    """A person asked. The job tells how far it is; its result names the CheckRun."""
+    """Request a check for a person. The job has its progress; its result names the CheckRun."""
     return background_jobs.request_job(KIND, {"mode": mode.value}, actor)
 
 
@@ -103,24 +104,24 @@ def find_run(pk: int) -> CheckRun | None:
 
 
 def latest_runs(count: int) -> list[CheckRun]:
-    """The newest so many, whoever asked for them."""
+    """Return the newest checks, by persons and by the program."""
     return list(CheckRun.objects.all()[:count])
 
 
 def remove_old_runs(before: datetime) -> int:
-    """Remove checks that began before and found no fault. Answers how many.
+    """Delete checks without faults that began before a time, and return their number.
 
-    The newest of each mode and result stay, `FULL_KEPT` of the full ones. The database lets no
-    fault go, nor the last of a mode and result.
+    The newest check of each mode and result is kept, and FULL_CHECKS_KEPT full checks. The database
+    refuses to delete a check with a fault, or the last one of a mode and result.
     """
-    outlived = _outlived(before)
-    for start in range(0, len(outlived), ROWS_PER_DELETE):
-        _remove(outlived[start : start + ROWS_PER_DELETE])
-    return len(outlived)
+    expired = _expired_runs(before)
+    for start in range(0, len(expired), ROWS_PER_DELETE):
+        _remove(expired[start : start + ROWS_PER_DELETE])
+    return len(expired)
 
 
 def run_check_job(job: AuditJob) -> dict[str, Any]:
-    """Verify as the job asks, and return which CheckRun has what was found."""
+    """Run the verification of a job, and return the key and result of its CheckRun."""
     verdict, run = run_check(
         Mode(job.arguments["mode"]),
         asked_by=job.asked_by,
@@ -130,34 +131,38 @@ def run_check_job(job: AuditJob) -> dict[str, Any]:
     return {"run": run.pk, "result": run.result, "entries": verdict.entries}
 
 
-def _kept(columns: Mapping[str, Any], *, is_entered: bool) -> CheckRun:
-    """A verdict is given in any case: to who may only read, and of a ledger that takes no entry."""
+def _store_run(columns: Mapping[str, Any], *, is_entered: bool) -> CheckRun:
+    """Store a verdict, and return its row.
+
+    If the ledger or the database refuses to store it, return an unsaved row, so that the verdict is
+    still reported.
+    """
     try:
         with ledger():
             run = CheckRun.objects.create(**columns)
             if is_entered:
-                _enter(run)
+                _record_run(run)
     except (LedgerError, NotCanonical, DatabaseError, ValueError):
-        logger.exception("what was found could not be entered in the ledger")
+        logger.exception("the verdict could not be recorded in the ledger")
     else:
         return run
     try:
         return CheckRun.objects.create(**columns)
     except DatabaseError:
-        logger.exception("what was found could not be kept")
+        logger.exception("the verdict could not be stored")
         return CheckRun(**columns)
 
 
-def _outlived(before: datetime) -> list[int]:
-    holding = CheckRun.objects.filter(result__in=_HOLDING).order_by("-pk")
+def _expired_runs(before: datetime) -> list[int]:
+    faultless = CheckRun.objects.filter(result__in=_RESULTS_WITHOUT_FAULT).order_by("-pk")
     kept = [
         pk
-        for mode, result in product(Mode, _HOLDING)
-        for pk in holding.filter(mode=mode, result=result).values_list("pk", flat=True)[
+        for mode, result in product(Mode, _RESULTS_WITHOUT_FAULT)
+        for pk in faultless.filter(mode=mode, result=result).values_list("pk", flat=True)[
             : FULL_CHECKS_KEPT if mode is Mode.FULL else 1
         ]
     ]
-    old = holding.filter(began_at__lt=before).exclude(pk__in=kept)
+    old = faultless.filter(began_at__lt=before).exclude(pk__in=kept)
     return list(old.values_list("pk", flat=True))
 
 
@@ -170,7 +175,7 @@ def _remove(checks: list[int]) -> None:
             cursor.execute(f"DELETE FROM audit_checkrun WHERE id IN ({marks})", checks)  # noqa: S608 - marks
 
 
-def _enter(run: CheckRun) -> None:
+def _record_run(run: CheckRun) -> None:
     record(
         "ledger.verified",
         subject=f"check:{run.pk}",

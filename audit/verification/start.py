@@ -1,7 +1,7 @@
-"""Where a check begins: after the largest signed checkpoint that an earlier check came to.
+"""Decides where a check begins: after the largest signed checkpoint that an earlier check reached.
 
-What lies between two checkpoints is proved by their signatures, wherever a pass begins: its tree
-begins as the one that was signed and has to arrive at the other. So a part can be read at a time.
+The signatures of two checkpoints prove the entries between them: a scan begins with the tree that
+was signed first and has to arrive at the other. Parts of the trail can therefore be read alone.
 """
 
 from dataclasses import dataclass, field
@@ -12,72 +12,79 @@ from audit.verification import checkpoint_verification
 from audit.verification.checkpoint_verification import AnchoredNotes
 from audit.verification.scan import ScanStart
 
-ROLLING_CHECK_NIGHTS = 7  # in which rolling checks come round
+ROLLING_CHECK_NIGHTS = 7  # in which rolling checks read every entry
 
 Mode = CheckRun.Mode
 
 
 @dataclass(frozen=True, slots=True)
 class ScanPlan:
-    """`tail` is read to the last entry; `again` to `again_to`, if at all."""
+    """The scans of a check: `tail` to the last entry, and `reread`, if any, to `reread_to`."""
 
     tail: ScanStart = field(default_factory=ScanStart)
-    again: ScanStart | None = None
-    again_to: int = 0
+    reread: ScanStart | None = None
+    reread_to: int = 0
 
 
 def last_checked_seq() -> int:
-    """Up to this entry the last check found that all held."""
+    """Return the number of the entry up to which the last check found all entries valid."""
     last = CheckRun.objects.order_by("-pk").first()
     return last.to_seq if last else 0
 
 
-def read_notes_after(mode: Mode, upto: int) -> int:
-    """Anchored notes of more entries than this are read back.
+def read_notes_after(mode: Mode, last_seq: int) -> int:
+    """Return the size above which anchored notes are read back; 0 for all, in a full check.
 
-    All of them in a full check. Else from the last one that was compared before, when entries up
-    to `upto` were checked: whoever rewrites what is older changes its root.
+    Other checks begin with the last note that was compared when entries up to `last_seq` were
+    checked: a rewrite of older entries changes its root.
     """
     if mode is Mode.FULL:
         return 0
     return max(
-        0, checkpoint_verification.largest_receipt(None if mode is Mode.SINCE_ANCHOR else upto) - 1
+        0,
+        checkpoint_verification.largest_receipt(None if mode is Mode.SINCE_ANCHOR else last_seq)
+        - 1,
     )
 
 
-def plan_scans(mode: Mode, elsewhere: AnchoredNotes, upto: int) -> ScanPlan:
-    """Up to `upto` all was checked before, and is read from there if no place says otherwise.
+def plan_scans(mode: Mode, anchored: AnchoredNotes, last_seq: int) -> ScanPlan:
+    """Return the scans of a check.
 
-    Without checkpoints, or when what an earlier check came to is in doubt: all of it.
+    Entries up to `last_seq` were checked before, and are skipped if no anchor contradicts them.
+    Without checkpoints, or if the end of the last check is in doubt, all entries are read.
     """
     if mode is Mode.FULL:
         return ScanPlan()
-    agreed = upto if elsewhere.agreed is None else min(upto, elsewhere.agreed)
-    tail = _start(elsewhere.newest if mode is Mode.SINCE_ANCHOR else agreed)
+    checked_to = (
+        last_seq if anchored.consistent_to is None else min(last_seq, anchored.consistent_to)
+    )
+    tail = _start(anchored.newest if mode is Mode.SINCE_ANCHOR else checked_to)
     if mode is not Mode.ROLLING or tail.seq == 0:
         return ScanPlan(tail)
-    again = _start(_position())
-    return ScanPlan(tail, again, _end(again.seq, tail.seq))
+    reread = _start(_position())
+    return ScanPlan(tail, reread, _end(reread.seq, tail.seq))
 
 
 def _position() -> int:
-    """To where the last rolling check has read again; 0 when it has come round."""
+    """Return the entry up to which the last rolling check read; 0 after a complete cycle."""
     last = CheckRun.objects.filter(mode=Mode.ROLLING).order_by("-pk").first()
     if last is None or last.again_to is None or last.again_to >= last.from_seq - 1:
         return 0
     return int(last.again_to)
 
 
-def _end(after: int, upto: int) -> int:
-    """A night's part, and on to the next checkpoint, whose signature proves it."""
-    enough = after + -(-upto // ROLLING_CHECK_NIGHTS)
-    later = Checkpoint.objects.filter(size__gte=enough, size__lt=upto).order_by("size").first()
-    return later.size if later else upto
+def _end(after: int, last_seq: int) -> int:
+    """Return the end of one night's part, at the next checkpoint, whose signature proves it."""
+    min_size = after + -(-last_seq // ROLLING_CHECK_NIGHTS)
+    later = (
+        Checkpoint.objects.filter(size__gte=min_size, size__lt=last_seq).order_by("size").first()
+    )
+    return later.size if later else last_seq
 
 
-def _start(upto: int) -> ScanStart:
-    """After the largest checkpoint of at most so many entries, if entry and checkpoint agree."""
-    if (found := checkpoint_verification.trusted_start(upto)) is None:
+def _start(last_seq: int) -> ScanStart:
+    """Return a start after the largest checkpoint of at most `last_seq` entries, if it matches."""
+    if (found := checkpoint_verification.trusted_start(last_seq)) is None:
         return ScanStart()
     size, head, tree = found
     line = Entry.objects.filter(seq=size, hash=head).values_list("body", flat=True).first()

@@ -1,4 +1,4 @@
-"""Verification policies: which keys, places and quorum a verifier asks for.
+"""Parses verification policies: which keys, places and quorum a verifier requires.
 
 The format is c2sp.org/tlog-policy: lines `log`, `witness`, `group` and `quorum`, with lines
 `place NAME` added. A policy is kept where this installation cannot change it. No Django, no clock,
@@ -31,7 +31,7 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a verifier asks for: `logs` sign the checkpoints, `places` have to vouch for them."""
+    """The requirements of a verifier: `logs` sign checkpoints, `places` have to vouch for them."""
 
     logs: tuple[Verifier, ...]
     places: tuple[str, ...]
@@ -39,7 +39,7 @@ class Policy:
 
 @dataclass(slots=True)
 class _Draft:
-    """What the lines so far have defined."""
+    """The definitions of the lines that are parsed so far."""
 
     logs: list[Verifier] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
@@ -75,7 +75,7 @@ def _parse_line(draft: _Draft, line: str) -> None:
         return
     if (add := _KEYWORDS.get(keyword)) is None:
         raise PolicyError(
-            f"{_shown(keyword)} is not a line of a policy. Use {', '.join(_KEYWORDS)} or a comment "
+            f"{_quote(keyword)} is not a line of a policy. Use {', '.join(_KEYWORDS)} or a comment "
             "that begins with #."
         )
     add(draft, items)
@@ -104,19 +104,19 @@ def _add_witness(draft: _Draft, items: list[str]) -> None:
 
 
 def _witness_key(vkey: str) -> bytes:
-    """Return the public key. Raises PolicyError for what is no vkey of a known kind."""
+    """Return the public key. Raises PolicyError if the text is not a vkey of a known kind."""
     try:
         name, key_id, encoded = vkey.split("+", 2)
         raw = base64.b64decode(encoded, validate=True)
     except (ValueError, binascii.Error) as error:
-        raise PolicyError(f"not a key of the form NAME+ID+KEY: {_shown(vkey)}.") from error
+        raise PolicyError(f"not a key of the form NAME+ID+KEY: {_quote(vkey)}.") from error
     kind, public = raw[:1], raw[1:]
     if kind == ED25519:
         raise PolicyError("this is the key of a log; a witness has a key for cosignatures.")
     if COSIGNATURE_KEYS.get(kind) != len(public):
         raise PolicyError("this is not a key for cosignatures (Ed25519 or ML-DSA-44).")
     if hashlib.sha256(name.encode("latin-1") + b"\n" + raw).hexdigest()[:8] != key_id:
-        raise PolicyError(f"the key {_shown(name)} has another id than it says: {_shown(key_id)}.")
+        raise PolicyError(f"the key {_quote(name)} has another id than it says: {_quote(key_id)}.")
     return public
 
 
@@ -126,9 +126,9 @@ def _add_group(draft: _Draft, items: list[str]) -> None:
     name, threshold, *members = items
     for member in members:
         if member not in draft.names:
-            raise PolicyError(f"{_shown(member)} is not defined on a line before.")
+            raise PolicyError(f"{_quote(member)} is not defined on a line before.")
         if member in draft.members:
-            raise PolicyError(f"{_shown(member)} is a member already; it may be one once.")
+            raise PolicyError(f"{_quote(member)} is a member already; it may be one once.")
         draft.members.add(member)
     is_count = _COUNT(threshold) and int(threshold[:9]) <= len(members)
     if threshold not in {"all", "any"} and not is_count:
@@ -138,7 +138,7 @@ def _add_group(draft: _Draft, items: list[str]) -> None:
 
 def _define(draft: _Draft, name: str) -> None:
     if name == NO_WITNESS or name in draft.names:
-        raise PolicyError(f"the name {_shown(name)} is taken.")
+        raise PolicyError(f"the name {_quote(name)} is taken.")
     draft.names.add(name)
 
 
@@ -148,7 +148,7 @@ def _set_quorum(draft: _Draft, items: list[str]) -> None:
     if draft.quorum:
         raise PolicyError("a policy has one quorum line, and this is the second.")
     if items[0] not in {NO_WITNESS, *draft.names}:
-        raise PolicyError(f"{_shown(items[0])} is not defined on a line before.")
+        raise PolicyError(f"{_quote(items[0])} is not defined on a line before.")
     if items[0] != NO_WITNESS:
         raise PolicyError(
             "this quorum asks for cosignatures of witnesses, which this version of SiteLedger "
@@ -170,11 +170,11 @@ def _as_text(item: str) -> str:
     try:
         return item.encode("latin-1").decode()
     except UnicodeDecodeError as error:
-        raise PolicyError(f"{_shown(item)} is not UTF-8.") from error
+        raise PolicyError(f"{_quote(item)} is not UTF-8.") from error
 
 
-def _shown(item: str) -> str:
-    """As people read it: UTF-8 where it is, and not too long."""
+def _quote(item: str) -> str:
+    """Return the item in quotes for a message, decoded as UTF-8 and shortened."""
     return repr(item.encode("latin-1").decode(errors="replace")[:200])
 
 

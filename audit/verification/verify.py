@@ -1,20 +1,20 @@
-"""Verifies the ledger, and says how strong the result is.
+"""Verifies the ledger, and states how strong the result is.
 
-Streams what it reads, in memory that does not grow with the trail.
+Entries are streamed, so that memory use does not grow with the trail.
 
 Checked: each line against its hash, its number and its predecessor; each column against the line it
 copies; each detail against its commitment; the times (`audit.verification.scan`); the tree over the
 lines against every signed checkpoint, of the database and of write-once places
-(`audit.verification.checkpoint_verification`); where the last check came to; the guards; and what
-other rooms registered, such as whether the rows' states are those of their last entries. What each
-mode reads: `audit.verification.start`. Nothing is written here: `audit.verification.runs` keeps
-what was found.
+(`audit.verification.checkpoint_verification`); the end of the last check; the triggers; and the
+checks that other packages register, such as a comparison of rows with their last entries.
+`audit.verification.start` defines what each mode reads, and `audit.verification.runs` stores the
+result. Nothing is written here.
 
-Whoever may write to every file of the installation can edit an entry, renew every hash after it and
-sign the result. Only an anchor that they cannot rewrite shows that. So the result is INTACT only if
-every entry was read and an independent anchor vouches for them (`audit.verification.independence`).
-A ledger in which nothing contradicts anything else is otherwise UNANCHORED: consistent, but only by
-this installation's own word.
+A person who can write to every file of the installation can edit an entry, renew every later hash
+and sign the result. Only an anchor that this person cannot rewrite reveals that. The result is
+therefore INTACT only if every entry was read and an independent anchor vouches for them
+(`audit.verification.independence`). Another ledger without contradictions is UNANCHORED: it is
+consistent, but only this installation itself confirms it.
 """
 
 import time
@@ -43,46 +43,48 @@ from audit.verification.tlog_policy import Policy
 
 
 class VerificationNotice(str):
-    """A sentence of a check that is worth knowing, and about nothing wrong."""
+    """A sentence of a check that informs and does not report a fault."""
 
     __slots__ = ()
 
 
-# Sentences for problems with what was entered after an entry of this number; 0: with anything.
+# Yields sentences on problems with data that was recorded after this entry; 0 for all data.
 RegisteredCheck = Callable[[int], Iterable[str]]
-MAX_PROBLEMS = 100  # named in a verdict; the rest is counted
+MAX_PROBLEMS = 100  # in a verdict; further problems are counted
 NOT_READ_BACK = "The anchors were not read back in this check."
 NOT_ASKED = AnchorJudgement(reasons=(NOT_READ_BACK,))
 
 Result = CheckRun.Result
 EXIT_CODES = {Result.INTACT: 0, Result.BROKEN: 1, Result.UNANCHORED: 3}
-COULD_NOT_RUN = 2  # the exit code of a check that says nothing about the ledger
+COULD_NOT_RUN = 2  # the exit code of a check without a verdict
 
 _checks: list[RegisteredCheck] = []
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerVerdict:
-    """What was found. Up to entry `entries` all holds that was read; `head` is its hash."""
+    """The result of a check. All entries read up to `entries` are valid; `head` is its hash."""
 
     mode: Mode
-    from_seq: int  # the first entry that was read; what is older held when it was checked last
-    again: tuple[int, int] | None  # of what is older, the first and the last that was read again
+    from_seq: int  # the first entry that was read; older ones were valid in the last check
+    again: (
+        tuple[int, int] | None
+    )  # the first and the last older entry that was read again; a member of the JSON
     entries: int
-    entries_read: int  # of them, in this check
+    entries_read: int  # in this check
     relied_on: str  # a sentence: on what this check relies for the others; "" if it read all
     head: str
     seconds: float
     first_bad: ChainBreak | None
     problems: tuple[str, ...]  # at most MAX_PROBLEMS, each a sentence
-    notices: tuple[str, ...]  # worth knowing, and nothing wrong
+    notices: tuple[str, ...]  # no faults
     vouched_to: int | None  # entries that an independent anchor vouches for; None: none was asked
     vouched_by: tuple[str, ...]  # addresses of the anchors that do
-    unanchored: tuple[str, ...]  # why nothing outside of this installation vouches for the ledger
+    unanchored: tuple[str, ...]  # why no independent anchor vouches for the ledger
 
     @property
     def intact(self) -> bool:
-        """Whether nothing that was read contradicts anything else. `result` is the verdict."""
+        """Whether all data that was read is consistent. `result` is the verdict."""
         return self.first_bad is None and not self.problems
 
     @property
@@ -90,11 +92,11 @@ class LedgerVerdict:
         """The verdict, as commands, pages, metrics and reports have it."""
         if not self.intact:
             return Result.BROKEN
-        return Result.UNANCHORED if self.own_word else Result.INTACT
+        return Result.UNANCHORED if self.unconfirmed else Result.INTACT
 
     @property
-    def own_word(self) -> tuple[str, ...]:
-        """Why the ledger stands only by this installation's own word, in sentences."""
+    def unconfirmed(self) -> tuple[str, ...]:
+        """Sentences which state why only this installation itself confirms the ledger."""
         return (*filter(None, [self.relied_on]), *self.unanchored)
 
 
@@ -112,46 +114,46 @@ def verify_ledger(
     policy: Policy | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> LedgerVerdict:
-    """Read what the mode asks for. Raises CannotCheck; database errors pass through.
+    """Verify the entries that the mode selects. Raises CannotVerify and database errors.
 
-    Without anchors nothing is fetched from afar: for the checks after every batch. A policy says
-    which keys are believed, instead of those that this installation has published, and which places
-    have to vouch for the ledger.
+    Without anchors nothing is fetched over the network, for the check after each batch. A policy
+    states which keys are trusted, instead of the published keys of this installation, and which
+    places have to vouch for the ledger.
     """
     began = time.monotonic()
-    upto = last_checked_seq()
+    last_seq = last_checked_seq()
     logs = policy.logs if policy else None
-    after = read_notes_after(mode, upto)
-    elsewhere = (
+    after = read_notes_after(mode, last_seq)
+    anchored = (
         checkpoint_verification.read_anchors(after, logs) if with_anchors else AnchoredNotes()
     )
-    readings = _readings(plan_scans(mode, elsewhere, upto), elsewhere, logs, progress)
-    tail = readings[-1]
-    # Rows change without leaving an entry: only the checks after every batch pass old ones over.
+    scans = _create_scans(plan_scans(mode, anchored, last_seq), anchored, logs, progress)
+    tail = scans[-1]
+    # Rows can change without an entry. Only checks after a batch leave out old rows.
     since = 0 if with_anchors or mode in {Mode.FULL, Mode.ROLLING} else tail.start.seq
-    noticed: list[str] = []
-    problems = tuple(_limited(_problems(elsewhere, readings, since, noticed)))
-    broken = next((reading for reading in readings if reading.first_bad), tail)
-    entries, head = broken.holds
-    again = readings[0] if len(readings) > 1 else None
-    judgement = independence.judge_anchors(elsewhere.read, policy) if with_anchors else NOT_ASKED
+    notices: list[str] = []
+    problems = tuple(_limited(_problems(anchored, scans, since, notices)))
+    broken = next((scan for scan in scans if scan.first_bad), tail)
+    entries, head = broken.valid_to
+    reread = scans[0] if len(scans) > 1 else None
+    judgement = independence.judge_anchors(anchored.read, policy) if with_anchors else NOT_ASKED
     if problems or broken.first_bad:
         judgement = replace(judgement, vouched_to=0, vouched_by=())
     return LedgerVerdict(
         mode=mode,
         from_seq=tail.start.seq + 1,
-        again=(again.start.seq + 1, again.end or 0) if again else None,
+        again=(reread.start.seq + 1, reread.end or 0) if reread else None,
         entries=entries,
-        entries_read=sum(reading.holds[0] - reading.start.seq for reading in readings),
-        relied_on=_relied_on(tail.start.seq, again, after),
+        entries_read=sum(scan.valid_to[0] - scan.start.seq for scan in scans),
+        relied_on=_relied_on(tail.start.seq, reread, after),
         head=head,
         seconds=time.monotonic() - began,
         first_bad=broken.first_bad,
         problems=problems,
         notices=(
-            *chain.from_iterable(reading.times.notices() for reading in readings),
+            *chain.from_iterable(scan.times.notices() for scan in scans),
             *judgement.notices,
-            *_limited(iter(noticed)),
+            *_limited(iter(notices)),
         ),
         vouched_to=judgement.vouched_to if with_anchors else None,
         vouched_by=judgement.vouched_by,
@@ -159,14 +161,15 @@ def verify_ledger(
     )
 
 
-def _relied_on(upto: int, again: Scan | None, after: int) -> str:
-    """A sentence on what stands for entries up to `upto` and notes up to `after` that are not read.
+def _relied_on(last_seq: int, reread: Scan | None, after: int) -> str:
+    """Return a sentence on what the check relies on for entries and notes that it does not read.
 
-    Old notes may contradict what was rewritten together with all newer ones.
+    Entries up to `last_seq` and notes up to `after` were not read. Such notes may contradict
+    entries that were rewritten together with all newer notes. Return "" if all was read.
     """
-    if not upto and not after:
+    if not last_seq and not after:
         return ""
-    if not upto:
+    if not last_seq:
         return (
             f"Of the anchors' notes only those of more than {after:,} entries were read back. For "
             "the others this check relies on earlier checks. Use --full to read all of them."
@@ -176,59 +179,59 @@ def _relied_on(upto: int, again: Scan | None, after: int) -> str:
         f"the last that read all entries was check {whole.pk} of "
         f"{whole.began_at:%Y-%m-%d %H:%M:%S} UTC, up to entry {whole.to_seq:,}"
         if whole
-        else "none that is kept has read all entries"
+        else "no stored check has read all entries"
     )
-    but = f", except for {again.start.seq + 1:,} to {again.end or 0:,}" if again else ""
+    but = f", except for {reread.start.seq + 1:,} to {reread.end or 0:,}" if reread else ""
     return (
-        f"Entries 1 to {upto:,} were not read{but}. For them this check relies on the checkpoint "
-        f"of {upto:,} entries and on earlier checks, which this installation keeps itself: {last}. "
-        "Use --full to read every entry."
+        f"Entries 1 to {last_seq:,} were not read{but}. For them this check relies on the "
+        f"checkpoint of {last_seq:,} entries and on earlier checks, which this installation itself "
+        f"stores: {last}. Use --full to read every entry."
     )
 
 
-def _readings(
+def _create_scans(
     planned: ScanPlan,
-    elsewhere: AnchoredNotes,
+    anchored: AnchoredNotes,
     logs: Sequence[Verifier] | None,
     progress: Progress,
 ) -> list[Scan]:
-    """What to read, in order; the last one to the end of the trail."""
-    readings = []
-    if (again := planned.again) is not None:
-        upto = planned.again_to
-        claims = checkpoint_verification.iter_claims(again.seq, upto, elsewhere.claims, logs)
-        readings.append(Scan(again, claims, end=upto, progress=progress))
-    claims = checkpoint_verification.iter_claims(planned.tail.seq, None, elsewhere.claims, logs)
-    return [*readings, Scan(planned.tail, claims, progress=progress)]
+    """Return the scans in order. The last one reads to the end of the trail."""
+    scans = []
+    if (reread := planned.reread) is not None:
+        last_seq = planned.reread_to
+        claims = checkpoint_verification.iter_claims(reread.seq, last_seq, anchored.claims, logs)
+        scans.append(Scan(reread, claims, end=last_seq, progress=progress))
+    claims = checkpoint_verification.iter_claims(planned.tail.seq, None, anchored.claims, logs)
+    return [*scans, Scan(planned.tail, claims, progress=progress)]
 
 
 def _problems(
-    elsewhere: AnchoredNotes, readings: Iterable[Scan], since: int, noticed: list[str]
+    anchored: AnchoredNotes, scans: Iterable[Scan], since: int, notices: list[str]
 ) -> Iterator[str]:
-    yield from elsewhere.problems
-    yield from _since_the_last_check()
-    for reading in readings:
-        yield from reading.problems()
+    yield from anchored.problems
+    yield from _compare_with_last_check()
+    for scan in scans:
+        yield from scan.problems()
     for name in append_only.missing_triggers(connection):
-        yield f"The database does not guard the ledger: {name} is missing or changed."
+        yield f"The trigger {name}, which protects the ledger, is missing or changed."
     for check in _checks:
         for sentence in check(since):
             if isinstance(sentence, VerificationNotice):
-                noticed.append(sentence)
+                notices.append(sentence)
             else:
                 yield sentence
 
 
-def _since_the_last_check() -> Iterator[str]:
-    """What held then is there now. A check leaves number and hash of the last entry."""
+def _compare_with_last_check() -> Iterator[str]:
+    """Yield a sentence if the last entry of the last check is missing or has another hash."""
     last = CheckRun.objects.exclude(result=Result.BROKEN).order_by("-pk").first()
     if last is None or not last.to_seq:
         return
     found = Entry.objects.filter(seq=last.to_seq).values_list("hash", flat=True).first()
     if found != last.head:
         yield (
-            f"The trail is not the one that was checked on {last.began_at:%Y-%m-%d %H:%M:%S} UTC: "
-            f"entry {last.to_seq:,} {'has another hash' if found else 'is gone'}."
+            f"The trail differs from the one that was checked on {last.began_at:%Y-%m-%d %H:%M:%S} "
+            f"UTC: entry {last.to_seq:,} {'has another hash' if found else 'is missing'}."
         )
 
 

@@ -111,7 +111,7 @@ def _report(verdict: LedgerVerdict) -> str:
     was_read = (
         f"Read {verdict.entries_read:,} of {verdict.entries:,} entries in {verdict.seconds:.1f} s."
     )
-    remarks = [was_read, *verdict.own_word, *verdict.notices]
+    remarks = [was_read, *verdict.unconfirmed, *verdict.notices]
     if verdict.result != Result.BROKEN:
         return "\n".join([_describe_valid_chain(verdict), *remarks])
     if verdict.first_bad:

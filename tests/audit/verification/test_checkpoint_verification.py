@@ -38,24 +38,24 @@ def check(mode=Mode.INCREMENTAL, **how):
     return runs.run_check(mode, asked_by="system:command", **how)[0]
 
 
-def test_what_was_signed_holds(notary):
+def test_a_signed_ledger_is_valid(notary):
     verdict = verify.verify_ledger()
-    assert (verdict.result, verdict.entries, verdict.own_word) == (Result.INTACT, 35, ())
+    assert (verdict.result, verdict.entries, verdict.unconfirmed) == (Result.INTACT, 35, ())
     assert (verdict.vouched_to, verdict.vouched_by) == (30, ("/anchors",))
 
 
-def test_an_edit_with_everything_relinked_has_another_root(notary):
+def test_an_edited_and_relinked_ledger_has_another_root(notary):
     relink(15, "DE-014", "DE-015")
     verdict = verify.verify_ledger(with_anchors=False)
     assert (verdict.first_bad.seq, verdict.entries) == (11, 10)
     assert verdict.first_bad.why == (
-        "one of the entries 11 to 20 was rewritten after it was signed; "
+        "one of the entries 11 to 20 was rewritten after signing; "
         "the checkpoint of 20 entries in the database has another root"
     )
     assert verdict.first_bad.expected == Checkpoint.objects.get(size=20).root
 
 
-def test_the_chain_alone_is_fooled_by_relinking(notary):
+def test_the_chain_alone_does_not_reveal_relinking(notary):
     with triggers_removed():
         sql("DELETE FROM audit_receipt")
         sql("DELETE FROM audit_checkpoint")
@@ -63,7 +63,7 @@ def test_the_chain_alone_is_fooled_by_relinking(notary):
     assert verify.verify_ledger(with_anchors=False).intact
 
 
-def test_relinked_and_without_its_checkpoints_it_differs_from_what_is_held_elsewhere(notary):
+def test_anchored_notes_reveal_a_relinked_ledger_without_checkpoints(notary):
     with triggers_removed():
         sql("DELETE FROM audit_receipt")
         sql("DELETE FROM audit_checkpoint")
@@ -74,16 +74,14 @@ def test_relinked_and_without_its_checkpoints_it_differs_from_what_is_held_elsew
 
 
 @pytest.mark.parametrize("mode", Mode)
-def test_a_trail_that_was_cut_off_with_its_checkpoints_is_shorter_than_what_is_held_elsewhere(
-    notary, mode
-):
+def test_anchored_notes_reveal_an_end_removed_with_its_checkpoints(notary, mode):
     check()
     cut_off(12)
     forget_checks()
     assert verify.verify_ledger(mode, with_anchors=False).intact
     bad = verify.verify_ledger(mode).first_bad
     assert (bad.seq, bad.expected, bad.found) == (13, "30 entries", "12 entries")
-    assert bad.why.startswith("the end of the trail was cut off: the note in /anchors was signed")
+    assert bad.why.startswith("the end of the trail was removed: the note in /anchors covers")
 
 
 def test_a_trail_that_was_cut_off_and_went_on_is_another_one(notary):
@@ -113,12 +111,12 @@ def test_a_cut_that_leaves_the_checkpoints_is_shorter_than_they_say(notary):
     assert (bad.seq, bad.expected, bad.found) == (29, "30 entries", "28 entries")
 
 
-def test_a_check_remembers_how_long_the_trail_was(notary):
+def test_a_check_finds_a_trail_that_became_shorter_since_the_last_check(notary):
     check()
     with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 33")
     said = check(with_anchors=False).problems[0]
-    assert said.endswith("entry 35 is gone.")
+    assert said.endswith("entry 35 is missing.")
     assert check(with_anchors=False).problems[0] == said  # it is not forgotten
 
 
@@ -133,9 +131,9 @@ def test_a_rewritten_end_is_not_what_the_last_check_came_to(notary):
     [
         ("note = replace(note, '20', '21')", "the signature of siteledger does not hold"),
         ("note = 'nothing'", "not a signed note"),
-        ("root = 'ab'", "was changed: it is not what belongs to its note"),
-        ("frontier = ''", "was changed: it is not what belongs to its note"),
-        ("head = 'ab'", "was changed: it is not what belongs to its note"),
+        ("root = 'ab'", "was changed: it differs from its note"),
+        ("frontier = ''", "was changed: it differs from its note"),
+        ("head = 'ab'", "was changed: it differs from its note"),
     ],
 )
 def test_an_edited_checkpoint_is_not_what_was_signed(notary, change, said):
@@ -154,13 +152,13 @@ def test_a_checkpoint_that_a_stranger_signed_is_not_believed(notary, monkeypatch
     assert "none of the given keys signed it" in problems[0]
 
 
-def test_a_note_that_vanished_from_its_place_is_missed(notary):
+def test_a_note_that_is_missing_from_its_anchor_is_reported(notary):
     del notary.place[30]
     problems = verify.verify_ledger().problems
-    assert "The checkpoint of 30 entries was put into a write-once place" in problems[0]
+    assert "The checkpoint of 30 entries was stored in a write-once place" in problems[0]
 
 
-def test_a_place_that_cannot_be_read_breaks_nothing_and_is_told(notary, monkeypatch):
+def test_an_unreadable_anchor_is_reported_and_is_no_fault(notary, monkeypatch):
     def closed(_after):
         raise OSError("no route to host")
 
@@ -191,7 +189,7 @@ def test_entries_that_wait_too_long_for_an_anchor_are_told(notary, monkeypatch):
     monkeypatch.setattr(timezone, "now", lambda: late)
     verdict = verify.verify_ledger()
     assert verdict.result == Result.UNANCHORED
-    assert verdict.unanchored[0].startswith("Nothing outside vouches for entry 31 and later ones")
+    assert verdict.unanchored[0].startswith("No independent anchor vouches for entry 31,")
     notary.sign(anchored=False)
     assert verify.verify_ledger().unanchored == verdict.unanchored
 
@@ -202,7 +200,7 @@ def test_one_that_is_anchored_stands_for_those_before_it(notary, monkeypatch):
     notary.sign()
     late = timezone.now() + timedelta(hours=2)
     monkeypatch.setattr(timezone, "now", lambda: late)
-    assert verify.verify_ledger().own_word == ()
+    assert verify.verify_ledger().unconfirmed == ()
 
 
 def test_an_incremental_check_reads_from_the_last_checkpoint_that_was_checked(notary):
@@ -282,18 +280,18 @@ def test_a_detail_that_was_taken_out_on_record_is_not_missing(notary):
     assert (bad.seq, bad.why) == (16, "its detail is missing")
 
 
-def test_junk_in_a_place_is_told_once(notary):
+def test_an_invalid_note_in_an_anchor_is_reported_once(notary):
     notary.place[31] = "somebody wrote this"
     verdict = verify.verify_ledger()
     assert verdict.first_bad is None
     assert len(verdict.problems) == 1
-    assert verdict.problems[0].startswith("Not to be believed is the note in /anchors")
+    assert verdict.problems[0].startswith("the note in /anchors cannot be trusted")
 
 
-def test_a_checkpoint_of_another_trail_is_not_ours(notary):
+def test_a_checkpoint_of_another_trail_is_not_trusted(notary):
     text = signed_note.CheckpointText("another", 20, b"r" * 32).text
     notary.place[31] = signed_note.sign_note(text, [notary.signer])
-    assert verify.verify_ledger().problems[0].endswith("it is of another trail, another.")
+    assert verify.verify_ledger().problems[0].endswith("it belongs to another trail, another.")
 
 
 def test_it_begins_before_what_a_place_has_otherwise(notary):

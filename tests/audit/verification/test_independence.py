@@ -171,8 +171,8 @@ def test_an_inserted_time_stamp_changes_nothing(ledger, stamped):
         stamped.address,
     )
     after = verify_ledger()
-    assert (after.result, after.own_word) == (before.result, before.own_word)
-    assert after.notices[0].startswith("The receipt of 10 entries is passed over.")
+    assert (after.result, after.unconfirmed) == (before.result, before.unconfirmed)
+    assert after.notices[0].startswith("The time stamp of 10 entries is ignored.")
 
 
 def test_a_time_stamp_that_verifies_is_told_and_does_not_vouch_for_the_end(ledger, stamped):
@@ -185,7 +185,7 @@ def test_a_time_stamp_that_verifies_is_told_and_does_not_vouch_for_the_end(ledge
 def test_a_time_stamp_of_another_authority_is_passed_over(ledger, stamped, settings, tmp_path):
     anchors.anchor_all()
     settings.ANCHOR_TSA_CERTIFICATES = str(Authority(tmp_path).root)
-    assert verify_ledger().notices[0].startswith("The receipt of 10 entries is passed over.")
+    assert verify_ledger().notices[0].startswith("The time stamp of 10 entries is ignored.")
 
 
 def test_a_time_stamp_of_another_checkpoint_is_passed_over(ledger, stamped):
@@ -201,7 +201,7 @@ def test_a_time_stamp_of_another_checkpoint_is_passed_over(ledger, stamped):
     assert Receipt.objects.filter(anchor="rfc3161").count() == 2
     told, passed_over = verify_ledger().notices
     assert told.startswith("Entries 1 to 10 existed at ")
-    assert passed_over.startswith("The receipt of 11 entries is passed over.")
+    assert passed_over.startswith("The time stamp of 11 entries is ignored.")
 
 
 # --- policies -----------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def checkpoint(*places):
         )
 
 
-def test_an_empty_ledger_stands_at_nothing(db):
+def test_the_status_of_an_empty_ledger_has_no_entries(db):
     now = ledger_status()
     assert (now.entries, now.head, now.signed, now.unsigned) == (0, "", None, 0)
 
@@ -112,7 +112,7 @@ def test_what_was_read_too_long_ago_vouches_for_nothing(elsewhere):
     a_check("full", "intact", vouched_to=9, at=timezone.now() - timedelta(days=9))
     a_check("rolling", "unanchored", vouched_to=9)
     assert current_verdict().exit_code == 3
-    assert "All entries were read last at" in current_verdict().reasons[0]
+    assert "All entries were last read at" in current_verdict().reasons[0]
 
 
 def test_what_an_older_release_called_intact_is_not(elsewhere):
@@ -123,7 +123,7 @@ def test_what_an_older_release_called_intact_is_not(elsewhere):
     assert check.verdict == "unanchored"
 
 
-def test_a_fault_is_the_verdict_until_a_check_finds_none(elsewhere):
+def test_a_fault_remains_the_verdict_until_a_check_finds_none(elsewhere):
     a_check("full", "intact", vouched_to=9)
     a_check("incremental", "broken", findings=["Entry 5: the line was changed."])
     assert (current_verdict().exit_code, current_verdict().reasons[0]) == (

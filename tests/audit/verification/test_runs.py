@@ -48,7 +48,7 @@ def verify_audit(capsys, *options):
 def test_a_check_by_itself_is_kept_and_needs_no_entry(written):
     verdict, run = runs.run_check(Mode.FULL, asked_by="system:worker")
     assert (run.result, run.from_seq, run.to_seq) == ("unanchored", 1, 9)
-    assert run.findings == list(verdict.own_word)
+    assert run.findings == list(verdict.unconfirmed)
     assert (run.entries_read, run.vouched_to) == (9, 0)
     assert (run.head, run.asked_by) == (verdict.head, "system:worker")
     assert Entry.objects.count() == 9
@@ -139,7 +139,7 @@ def test_pruning_takes_old_checks_along(checks, settings, tmp_path):
 
 @pytest.mark.requirement("R04")
 @pytest.mark.parametrize("kind", [("full", "broken"), ("incremental", "broken")])
-def test_the_database_lets_no_finding_go(checks, kind):
+def test_the_database_refuses_to_delete_a_check_with_findings(checks, kind):
     for row in checks:
         if (row.mode, row.result) == kind:
             with pytest.raises(IntegrityError, match="found something"), transaction.atomic():
@@ -259,7 +259,7 @@ def test_the_command_names_what_was_cut_off_in_plain_words(notary, capsys):
         sql("DELETE FROM audit_entry WHERE seq > 8")
     code, out = verify_audit(capsys, "--full")
     assert code == 1
-    assert "BROKEN at entry 9: the end of the trail was cut off" in out
+    assert "BROKEN at entry 9: the end of the trail was removed" in out
     assert "expected: 9 entries\n  found:    8 entries" in out
 
 

@@ -10,7 +10,7 @@ from audit.ledger import append
 from audit.ledger.keyset import iter_pages
 from audit.models import Entry
 from audit.verification import scan, verify
-from audit.verification.scan import Times
+from audit.verification.scan import EntryTimes
 from tests.audit.signers import Notary, relink
 from tests.audit.support import sql, triggers_removed, write, write_many
 
@@ -19,21 +19,21 @@ NOON = datetime(2026, 8, 14, 12, tzinfo=UTC)
 
 def seen(*seconds, happened=0):
     """Times of entries recorded so many seconds after noon, each just after it happened."""
-    times = Times()
+    times = EntryTimes()
     for seq, after in enumerate(seconds, start=1):
         recorded = NOON + timedelta(seconds=after)
         occurred = recorded - timedelta(seconds=happened)
-        times.see([seq], [recorded.isoformat()], [occurred.isoformat()])
+        times.add([seq], [recorded.isoformat()], [occurred.isoformat()])
     return times
 
 
-def test_times_that_go_forward_are_not_worth_a_word():
+def test_increasing_times_are_not_reported():
     times = seen(0, 0, 1, 2, happened=4)
     assert list(times.notices()) == []
 
 
 @pytest.mark.requirement("R10")
-def test_an_entry_that_is_dated_back_is_told_and_breaks_nothing():
+def test_a_backdated_entry_is_reported_and_is_no_fault():
     said = "The database's clock was set back: 1 entry, the first of them 3, by up to 86,400.000"
     assert list(seen(0, 1, 1 - 86_400, 2).notices()) == [f"{said} seconds."]
 
@@ -55,13 +55,13 @@ def test_a_ledger_whose_clock_was_mended_can_be_proved_all_the_same(db, monkeypa
     assert any(said.startswith("The database's clock was set back") for said in verdict.notices)
 
 
-def test_what_was_entered_late_is_counted(db):
+def test_entries_recorded_late_are_counted(db):
     write(0, occurred_at=datetime.now(UTC) - timedelta(seconds=6))
     write(1)
     write(2, occurred_at=datetime.now(UTC) - timedelta(days=1))
     verdict = verify.verify_ledger()
     assert verdict.intact
-    said = "Entered more than 5 seconds after it happened: 2 entries, the first of them 1."
+    said = "Recorded more than 5 seconds after the event: 2 entries, the first of them 1."
     assert verdict.notices == (said,)
 
 
@@ -141,7 +141,7 @@ def test_an_entry_far_beyond_the_last_is_named_without_a_look_at_all_that_could_
 
 
 @pytest.mark.requirement("R05")
-def test_what_is_missing_between_pages_is_named(db, monkeypatch):
+def test_entries_missing_between_pages_are_reported(db, monkeypatch):
     monkeypatch.setattr(scan, "ENTRIES_PER_PAGE", 2)
     write_many(9)
     with triggers_removed():

@@ -116,7 +116,7 @@ def test_a_line_that_cannot_be_used_is_named_with_what_is_wrong(line, why):
     assert str(caught.value).startswith("Line 6: ")
 
 
-def test_names_are_octets():
+def test_names_are_compared_as_octets():
     kelvin = "\N{KELVIN SIGN}"
     lines = [f"log {LOG.text}", f"witness {kelvin} {witness(kelvin)}", "group G any K"]
     with pytest.raises(PolicyError, match="Line 3: 'K' is not defined"):
@@ -126,7 +126,7 @@ def test_names_are_octets():
         tlog_policy.parse_policy(content)
 
 
-def test_what_is_missing_is_named():
+def test_missing_lines_are_named():
     with pytest.raises(PolicyError, match="no quorum line"):
         parse(f"log {LOG.text}")
     with pytest.raises(PolicyError, match="no log line, so it pins no key"):

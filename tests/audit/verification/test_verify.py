@@ -134,7 +134,7 @@ def test_a_verdict_counts_what_holds_before_the_first_bad_entry(written):
     assert (verify.verify_ledger().entries, verify.verify_ledger().head) == (4, head)
 
 
-def test_a_missing_guard_is_a_problem(written, capsys):
+def test_a_missing_trigger_is_a_problem(written, capsys):
     sql("DROP TRIGGER audit_entry_link" + " ON audit_entry" * (connection.vendor == "postgresql"))
     verdict = verify.verify_ledger()
     assert verdict.first_bad is None
@@ -191,7 +191,7 @@ def test_the_command_names_the_first_bad_entry_and_what_to_do(written, capsys):
     assert "Do not repair anything" in out
 
 
-def test_the_command_answers_programs_too(written, capsys):
+def test_the_command_prints_json(written, capsys):
     tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
     code, out = verify_audit(capsys, "--json")
     answer = json.loads(out)
@@ -236,7 +236,7 @@ def test_no_entry_is_read_again_for_each_page_whatever_statistics_postgresql_has
     assert rows_read() - before < 5 * 2_000
 
 
-def test_a_gap_that_is_longer_than_a_page_is_told(db, monkeypatch):
+def test_a_gap_longer_than_a_page_is_reported(db, monkeypatch):
     write_many(20)
     monkeypatch.setattr(scan, "ENTRIES_PER_PAGE", 5)
     bad = tamper("DELETE FROM audit_entry WHERE seq BETWEEN 3 AND 16")
