@@ -24,7 +24,7 @@ def main() -> None:
     sys.stdin.readline()
     problems = list(scan.problems())
     print("read", flush=True)  # how long the process takes to end is not measured
-    if start.seq != after or scan.holds[0] != upto or problems:
+    if start.seq != after or scan.valid_to[0] != upto or problems:
         raise SystemExit(f"entries {after} to {upto} do not hold: {problems}")
 
 

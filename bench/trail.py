@@ -84,7 +84,7 @@ def time_scan_without_tree() -> float:
 
     def follow() -> None:
         for rows in _chunks(0, last):
-            scan._look(rows)  # noqa: SLF001 - the pass without its tree
+            scan._check_rows(rows)  # noqa: SLF001 - the pass without its tree
             scan._walk.advance(rows[-1][0], rows[-1][2])  # noqa: SLF001
 
     return timed(follow, last)

@@ -103,14 +103,14 @@ def test_a_column_of_an_account_that_was_changed_by_sql_is_reported(mara, column
 def test_a_superuser_that_was_inserted_by_sql_is_reported(mara):
     mallory = make_user("mallory", is_staff=True, is_superuser=True)
     assert problems() == [
-        f"user:{mallory.pk} is in the database, and no entry says how it came there."
+        f"user:{mallory.pk} is in the database, but no entry records its creation."
     ]
 
 
 def test_an_account_that_was_deleted_by_sql_is_reported(mara, site):
     sql("DELETE FROM clinical_sites_membership")
     sql("DELETE FROM clinical_sites_user WHERE id = %s", mara.pk)
-    assert problems() == [f"user:{mara.pk} is in the ledger, but its row is gone."]
+    assert problems() == [f"user:{mara.pk} is in the ledger, but its row is missing."]
 
 
 def test_a_membership_that_was_added_or_removed_by_sql_is_reported(mara, site):
@@ -181,10 +181,10 @@ def test_a_token_that_was_inserted_or_deleted_by_sql_is_reported(token, site):
     forged.generate_secret()
     forged.save()
     assert problems() == [
-        f"apitoken:{forged.pk} is in the database, and no entry says how it came there."
+        f"apitoken:{forged.pk} is in the database, but no entry records its creation."
     ]
     sql("DELETE FROM clinical_sites_apitoken")
-    assert problems() == [f"apitoken:{token.pk} is in the ledger, but its row is gone."]
+    assert problems() == [f"apitoken:{token.pk} is in the ledger, but its row is missing."]
 
 
 def test_an_unrecorded_change_is_still_reported_after_a_recorded_one(mara):
@@ -193,7 +193,7 @@ def test_an_unrecorded_change_is_still_reported_after_a_recorded_one(mara):
         row.email = "mara@site.example"
     (problem,) = problems()
     assert re.fullmatch(
-        rf"user:{mara.pk}: is_superuser changed before entry \d+ without an entry that says so.",
+        rf"user:{mara.pk}: is_superuser changed before entry \d+ without an entry.",
         problem,
     )
 
@@ -204,7 +204,7 @@ def test_an_account_without_a_first_entry_is_still_reported_after_a_recorded_cha
         row.email = "mallory@evil.example"
     (problem,) = problems()
     assert re.fullmatch(
-        rf"user:{mallory.pk} is in the database, and no entry before \d+ .*", problem
+        rf"user:{mallory.pk} is in the database, but no entry before \d+ .*", problem
     )
 
 
