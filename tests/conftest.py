@@ -12,10 +12,10 @@ from hypothesis import settings
 from audit.ledger.queries import entries_of_events
 from audit.verification import row_check
 from tests.audit.buckets import moto_server
-from tests.audit.support import nothing_follows_the_append
+from tests.audit.support import forbid_statements_after_the_append
 from tests.emptying import triggers_removed_for_flush
 
-__all__ = ["nothing_follows_the_append", "triggers_removed_for_flush"]
+__all__ = ["forbid_statements_after_the_append", "triggers_removed_for_flush"]
 
 HERE = Path(__file__).parent
 # On PostgreSQL, these tests are marked slow. Their claims do not depend on the database, and other

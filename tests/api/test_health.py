@@ -15,7 +15,7 @@ from ingestion.models import Chunk
 from sites.models import TokenScope
 from tests.api.conftest import Program, make_token
 from tests.api.test_problems import check_problem
-from tests.audit.signers import Notary
+from tests.audit.signers import CheckpointSigner
 from tests.audit.support import sql, triggers_removed, write_many
 from tests.factories import make_batch, make_user
 from tests.web.scenes import FILED, make_packet
@@ -93,11 +93,11 @@ def test_the_verdict_metric_is_the_exit_code_of_verify_audit(client, db, monkeyp
         return seen["siteledger_ledger_verdict",], seen["siteledger_ledger_vouched_entries",]
 
     assert verdict() == (2, 0)
-    notary = Notary(monkeypatch)
+    signer = CheckpointSigner(monkeypatch)
     write_many(3)
     runs.run_check(Mode.FULL, asked_by="system:tests")
     assert verdict() == (3, 0)
-    notary.sign()
+    signer.sign()
     runs.run_check(Mode.FULL, asked_by="system:tests")
     assert verdict() == (0, 3)
     with triggers_removed():

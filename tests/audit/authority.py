@@ -25,7 +25,7 @@ signer_digest = sha256
 default_policy = 1.2.3.4.1
 digests = sha256, sha512
 accuracy = secs:1
-# The root stays out: rfc3161-client refuses certificate sets that are not sorted.
+# The root is left out, because rfc3161-client refuses certificate sets that are not sorted.
 ess_cert_id_chain = no
 """
 
@@ -42,19 +42,19 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         assert self.headers["Content-Type"] == "application/timestamp-query"
         query = self.rfile.read(int(self.headers["Content-Length"]))
-        answer = self.server.tamper(self.server.authority.stamp(query))
+        response = self.server.tamper(self.server.authority.stamp(query))
         self.send_response(200)
         self.send_header("Content-Type", "application/timestamp-reply")
-        self.send_header("Content-Length", str(len(answer)))
+        self.send_header("Content-Length", str(len(response)))
         self.end_headers()
-        self.wfile.write(answer)
+        self.wfile.write(response)
 
     def log_message(self, *_args):
         pass
 
 
 class Authority:
-    """`root` is the certificate that its tokens lead to."""
+    """Issues time stamps with `openssl ts`. `root` is the certificate that verifies them."""
 
     def __init__(self, folder):
         self.folder, self.root = folder, folder / "root.pem"
@@ -65,27 +65,30 @@ class Authority:
         signed_by = ("-CA", self.root, "-CAkey", folder / "root.key")
         self._certify("tsa", "-x509", "-extensions", "tsa", *signed_by, "-subj", "/CN=our tsa")
 
-    def _certify(self, name, *how):
+    def _certify(self, name, *options):
         key = ("-newkey", "rsa:2048", "-nodes", "-keyout", self.folder / f"{name}.key")
         out = ("-out", self.folder / f"{name}.pem", "-days", "30", "-config", self.config)
-        openssl("req", "-new", *key, *out, *how)
+        openssl("req", "-new", *key, *out, *options)
 
     def stamp(self, query):
         (self.folder / "query.tsq").write_bytes(query)
-        terms = ("-config", self.config, "-section", "tsa_config")
-        return openssl("ts", "-reply", "-queryfile", self.folder / "query.tsq", *terms)
+        options = ("-config", self.config, "-section", "tsa_config")
+        return openssl("ts", "-reply", "-queryfile", self.folder / "query.tsq", *options)
 
     def verify(self, response, content):
-        """What an inspector does. Fails the test when openssl does not accept it."""
+        """Verify a time stamp with openssl, as an inspector does, or fail the test."""
         (self.folder / "stored.tsr").write_bytes(response)
         (self.folder / "content").write_bytes(content)
-        there = ("-in", self.folder / "stored.tsr", "-data", self.folder / "content")
-        return openssl("ts", "-verify", *there, "-CAfile", self.root)
+        files = ("-in", self.folder / "stored.tsr", "-data", self.folder / "content")
+        return openssl("ts", "-verify", *files, "-CAfile", self.root)
 
 
 @contextmanager
 def time_stamp_authority(folder):
-    """Yields the Authority, with its `address`; what `server.tamper` returns is sent."""
+    """Run an authority and yield it, with its `address`. Tests may replace `server.tamper`.
+
+    The server sends what this function returns for a response.
+    """
     authority = Authority(folder)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.authority, server.tamper = authority, bytes

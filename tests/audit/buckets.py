@@ -1,4 +1,4 @@
-"""moto's S3 server: real HTTP, versions, Object Lock."""
+"""Runs moto's S3 server, which has real HTTP, versions and Object Lock."""
 
 import socket
 import subprocess
@@ -19,7 +19,7 @@ CREDENTIALS = {
 
 @contextmanager
 def moto_server():
-    """Yields a client, made with the credentials above."""
+    """Run the server and yield a client with the credentials above."""
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -48,4 +48,4 @@ def await_port(port, seconds=50):
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return
         time.sleep(0.1)
-    raise TimeoutError(f"nobody listens on {port}")
+    raise TimeoutError(f"no server listens on port {port}")

@@ -10,14 +10,14 @@ from tests.audit.buckets import CREDENTIALS
 
 
 @pytest.fixture(autouse=True)
-def _no_foreign_checks(monkeypatch):
-    """The subjects of these tests have no rows; ingestion's reconciliation would miss them."""
+def _only_checks_of_the_ledger(monkeypatch):
+    """Remove the checks of other apps, because the subjects of these tests have no rows."""
     monkeypatch.setattr(verify, "_checks", [])
 
 
 @pytest.fixture(autouse=True)
-def _own_folders(settings, tmp_path, monkeypatch):
-    """No test finds keys and checkpoints of another, or asks a cloud who it is."""
+def _isolated_folders(settings, tmp_path, monkeypatch):
+    """Give each test its own folders and credentials, so that no test contacts a cloud."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
@@ -26,13 +26,13 @@ def _own_folders(settings, tmp_path, monkeypatch):
 
 @pytest.fixture
 def key(db):
-    """A ledger with a key: entry 1 says so."""
+    """Create the key of the ledger, which is entry 1, and return its verifier."""
     return key_rotation.create_key(by=Actor.software("test", "operations"))
 
 
 @pytest.fixture
 def bucket(s3, settings):
-    """A bucket with Object Lock, which the settings name as an anchor."""
+    """Create a bucket with Object Lock, configure it as an anchor, and return its name."""
     settings.ANCHOR_S3_BUCKET = f"worm-{secrets.token_hex(4)}"
     settings.ANCHOR_S3_ENDPOINT = s3.meta.endpoint_url
     s3.create_bucket(Bucket=settings.ANCHOR_S3_BUCKET, ObjectLockEnabledForBucket=True)
@@ -41,14 +41,14 @@ def bucket(s3, settings):
 
 @pytest.fixture(scope="session")
 def tsa(tmp_path_factory):
-    """An RFC 3161 authority: openssl behind HTTP."""
+    """Run an authority for time stamps of RFC 3161."""
     with time_stamp_authority(tmp_path_factory.mktemp("tsa")) as authority:
         yield authority
 
 
 @pytest.fixture
 def stamped(tsa, settings):
-    """The settings name this authority as an anchor."""
+    """Configure the authority as an anchor, and return it."""
     settings.ANCHOR_TSA = tsa.address
     settings.ANCHOR_TSA_CERTIFICATES = str(tsa.root)
     return tsa

@@ -1,4 +1,4 @@
-"""A key that signs checkpoints, and a write-once place that keeps them: what attacks meet."""
+"""Helpers for tests of attacks: a signer of checkpoints, an independent anchor, and tampering."""
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.utils import timezone
@@ -13,8 +13,8 @@ from tests.audit.support import sql, triggers_removed
 TRAIL = "siteledger"
 
 
-class Elsewhere:
-    """An independent place in memory: what an attacker of this installation cannot reach."""
+class IndependentAnchor:
+    """An anchor in memory that counts as independent: attacks of these tests cannot change it."""
 
     name, address, keeps_notes, wants_all = "file", "/anchors", True, True
 
@@ -36,22 +36,22 @@ class Elsewhere:
         return ""
 
 
-class Notary:
-    """Signs the ledger as it is; `place` is what an attacker of the database cannot reach."""
+class CheckpointSigner:
+    """Signs the entries of the ledger. `anchored_notes` has the notes of its anchor, by size."""
 
     def __init__(self, monkeypatch=None):
         self.signer = signed_note.Signer(TRAIL, Ed25519PrivateKey.generate())
-        self.elsewhere = Elsewhere()
-        self.place = self.elsewhere.notes
+        self.independent_anchor = IndependentAnchor()
+        self.anchored_notes = self.independent_anchor.notes
         if monkeypatch:
             monkeypatch.setattr(keys, "verifiers", self.verifiers)
-            monkeypatch.setattr(anchors, "configured_anchors", lambda: [self.elsewhere])
+            monkeypatch.setattr(anchors, "configured_anchors", lambda: [self.independent_anchor])
 
     def verifiers(self):
         return [self.signer.verifier]
 
     def sign(self, *, anchored=True, at=None):
-        """A checkpoint of all entries that are there."""
+        """Sign a checkpoint of all entries and return its size."""
         tree = Frontier()
         for line in Entry.objects.order_by("seq").values_list("body", flat=True):
             tree.add(hash_leaf(line))
@@ -69,7 +69,7 @@ class Notary:
         return tree.size
 
     def anchor(self, size, note):
-        self.place[size] = note
+        self.anchored_notes[size] = note
         sql(
             "INSERT INTO audit_receipt (checkpoint_id, anchor, place, proof, anchored_at)"
             " VALUES (%s, 'file', '/anchors', '', %s)",
@@ -78,8 +78,8 @@ class Notary:
 
 
 def read_back(after=0):
-    """What all configured places hold."""
-    return [held for place in anchors.configured_anchors() for held in place.read_back(after)]
+    """Return the notes of all configured anchors for checkpoints of more than `after` entries."""
+    return [note for place in anchors.configured_anchors() for note in place.read_back(after)]
 
 
 def relink(seq, old, new):
@@ -100,8 +100,8 @@ def relink(seq, old, new):
             prev = hash_
 
 
-def cut_off(after):
-    """The end of the trail goes, and what was signed of it, as the owner of the tables could."""
+def remove_entries_after(after):
+    """Remove later entries and their checkpoints, as the owner of the tables could."""
     with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id > %s", after)
         sql("DELETE FROM audit_receipt WHERE checkpoint_id > %s", after)
@@ -109,7 +109,7 @@ def cut_off(after):
         sql("DELETE FROM audit_entry WHERE seq > %s", after)
 
 
-def forget_checks():
-    """What the checks themselves had noted goes as well."""
+def delete_check_runs():
+    """Delete all results of verification, as the owner of the tables could."""
     with triggers_removed():
         sql("DELETE FROM audit_checkrun")

@@ -1,4 +1,4 @@
-"""Helpers of the ledger's tests: entries to write, triggers to remove, a role of the database."""
+"""Helpers for tests of the ledger: writing entries, removing triggers, and a database role."""
 
 import threading
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ def write_many(count, *, subject="document:1", **facts):
 
 @contextmanager
 def triggers_removed():
-    """Remove the triggers meanwhile, as the owner of the tables can and the application cannot."""
+    """Remove the triggers during a block, as the owner of the tables can."""
     check_deferred_constraints()
     append_only.remove_triggers(connection)
     try:
@@ -77,7 +77,7 @@ def _sign_in(changes):
 
 
 @pytest.fixture(autouse=True)
-def nothing_follows_the_append(monkeypatch):
+def forbid_statements_after_the_append(monkeypatch):
     """Fail a test if a statement follows the append in its transaction, except for a redaction.
 
     `tests/conftest.py` imports it. It watches all threads of the main process.
@@ -85,12 +85,12 @@ def nothing_follows_the_append(monkeypatch):
     append_entries, sort_hooks = append.append_entries, log._sort_hooks
     block_of_thread = threading.local()
 
-    def sort_and_remember(hooks):
+    def watch_sort_hooks(hooks):
         found = sort_hooks(hooks)
         block_of_thread.has_functions = bool(found[1])  # registered by `run_after_append`
         return found
 
-    def append_and_watch(pending):
+    def watch_append(pending):
         block = connection.atomic_blocks[-1]
         append_entries(pending)
         if block_of_thread.has_functions:
@@ -103,5 +103,5 @@ def nothing_follows_the_append(monkeypatch):
 
         connection.execute_wrappers.append(watch)
 
-    monkeypatch.setattr(log, "_sort_hooks", sort_and_remember)
-    monkeypatch.setattr(append, "append_entries", append_and_watch)
+    monkeypatch.setattr(log, "_sort_hooks", watch_sort_hooks)
+    monkeypatch.setattr(append, "append_entries", watch_append)

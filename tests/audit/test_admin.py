@@ -20,14 +20,14 @@ def inspector(client, db):
 def test_the_list_shows_what_happened_when_where_and_by_whom(inspector):
     write(site="DE-014", from_state="VALIDATING", to_state="REJECTED", code="EXPIRED_DOCUMENT")
     page = inspector.get(reverse(LIST)).content.decode()
-    for shown in (
+    for text in (
         "document.archived",
         "DE-014",
         "VALIDATING → REJECTED",
         "EXPIRED_DOCUMENT",
         "system:worker",
     ):
-        assert shown in page
+        assert text in page
     assert Entry.objects.get().hash[:4] in page
 
 
@@ -61,8 +61,8 @@ def test_an_administrator_cannot_change_the_ledger(inspector, view, args):
 def test_a_search_finds_whole_subjects_documents_and_correlation_ids(inspector):
     write(0, subject="document:1", doc_id="CV-7", correlation_id="P-1")
     write(0, subject="document:11", doc_id="CV-77", correlation_id="P-11")
-    for words in ("document:1", "CV-7", "P-1"):
-        found = inspector.get(reverse(LIST), {"q": words}).context["cl"].queryset
+    for query in ("document:1", "CV-7", "P-1"):
+        found = inspector.get(reverse(LIST), {"q": query}).context["cl"].queryset
         assert [entry.subject for entry in found] == ["document:1"]
 
 

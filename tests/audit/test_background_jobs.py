@@ -1,4 +1,4 @@
-"""Work that nobody waits for: done once, by whoever has time, whatever dies meanwhile."""
+"""Tests that background jobs run once, on any worker, also if a worker is killed."""
 
 import os
 import signal
@@ -32,10 +32,11 @@ background_jobs.run_next_job(beat=lambda: print("alive", flush=True))
 
 
 @pytest.fixture
-def rings(monkeypatch):
-    heard = []
-    monkeypatch.setattr(background_jobs, "_wakeups", [lambda: heard.append("ring")])
-    return heard
+def wakeups(monkeypatch):
+    """Return a list to which each wakeup of the workers is appended."""
+    sent = []
+    monkeypatch.setattr(background_jobs, "_wakeups", [lambda: sent.append("wakeup")])
+    return sent
 
 
 @pytest.fixture(autouse=True)
@@ -91,34 +92,34 @@ def test_a_worker_does_not_claim_a_job_of_an_unknown_kind(db, monkeypatch):
 
 
 def test_a_host_skips_jobs_that_it_cannot_run(db):
-    here = []
-    background_jobs.register_kind("elsewhere", count, can_work=lambda: bool(here))
-    left, other = (
+    resources = []
+    background_jobs.register_kind("elsewhere", count, can_work=lambda: bool(resources))
+    skipped, other = (
         background_jobs.request_job(kind, {"upto": 1}, "user:7") for kind in ("elsewhere", "count")
     )
     assert work(other).state == "done"
     assert not background_jobs.run_next_job()
-    here.append("the key")
-    assert work(left).state == "done"
+    resources.append("the key")
+    assert work(skipped).state == "done"
 
 
 def test_a_worker_is_woken_when_the_request_is_committed(
-    db, rings, django_capture_on_commit_callbacks
+    db, wakeups, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
         background_jobs.request_job("count", {"upto": 1}, "user:7")
-        assert rings == []
-    assert rings == ["ring"]
+        assert wakeups == []
+    assert wakeups == ["wakeup"]
 
 
-def test_equal_requests_share_a_waiting_job(db, rings):
+def test_equal_requests_share_a_waiting_job(db, wakeups):
     soon = timedelta(seconds=30)
     for _ in range(300):
         background_jobs.schedule_job("count", {"upto": 1}, delay=soon)
     background_jobs.schedule_job("count", {"upto": 2}, delay=soon)
     assert AuditJob.objects.count() == 2
     background_jobs.maintain_jobs()
-    assert (rings, background_jobs.run_next_job()) == ([], False)  # not due
+    assert (wakeups, background_jobs.run_next_job()) == ([], False)  # not due
 
 
 def test_a_request_during_a_running_job_creates_another_job(db):
@@ -128,25 +129,25 @@ def test_a_request_during_a_running_job_creates_another_job(db):
     assert AuditJob.objects.count() == 2
 
 
-def test_a_lost_wakeup_is_repeated(db, rings):
+def test_a_lost_wakeup_is_repeated(db, wakeups):
     background_jobs.schedule_job("count", {"upto": 1})
     now = timezone.now()
     for seconds in (0, 1, 29, 31, 32):
         background_jobs.maintain_jobs(now + timedelta(seconds=seconds))
-    assert len(rings) == 2
+    assert len(wakeups) == 2
 
 
 def test_an_unavailable_broker_does_not_fail_a_request(db, monkeypatch):
-    def away():
+    def fail_to_connect():
         raise OSError("no broker")
 
-    monkeypatch.setattr(background_jobs, "_wakeups", [away])
+    monkeypatch.setattr(background_jobs, "_wakeups", [fail_to_connect])
     job = background_jobs.schedule_job("count", {"upto": 1})
     background_jobs.maintain_jobs()
     assert work(job).state == "done"
 
 
-def test_a_poll_without_jobs_takes_one_query(db, rings, django_assert_num_queries):
+def test_a_poll_without_jobs_takes_one_query(db, wakeups, django_assert_num_queries):
     work(background_jobs.schedule_job("count", {"upto": 1}))
     with django_assert_num_queries(1):
         background_jobs.maintain_jobs()
@@ -160,24 +161,24 @@ def test_two_workers_do_not_run_the_same_job(db):
 
 
 def start_and_kill():
-    """A worker of its own that takes the job, gives signs, and is killed in the middle."""
+    """Kill a worker process after it has claimed the job and sent two heartbeats."""
     worker = subprocess.Popen(
         [sys.executable, "-c", WORKER, str(connection.settings_dict["NAME"])],
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"},
         stdout=subprocess.PIPE,
         text=True,
     )
-    said = [worker.stdout.readline() for _ in range(3)]
+    lines = [worker.stdout.readline() for _ in range(3)]
     worker.send_signal(signal.SIGKILL)
     worker.communicate()
-    return said
+    return lines
 
 
-def test_another_worker_runs_the_job_of_a_killed_worker(transactional_db, rings):
+def test_another_worker_runs_the_job_of_a_killed_worker(transactional_db, wakeups):
     job = background_jobs.schedule_job("count", {"upto": 3})
     assert start_and_kill() == ["began\n", "alive\n", "alive\n"]
     job.refresh_from_db()
-    assert (job.state, job.done, job.total) == ("running", 7, 10)  # as its last sign said
+    assert (job.state, job.done, job.total) == ("running", 7, 10)  # from its last progress report
     background_jobs.maintain_jobs()
     assert not background_jobs.run_next_job()  # it may still be alive
     background_jobs.maintain_jobs(timezone.now() + LATER)
@@ -213,7 +214,7 @@ def test_a_worker_that_lost_its_lease_changes_nothing(db):
 
 def test_old_jobs_without_a_requester_are_deleted(db):
     background_jobs.schedule_job("count", {"upto": 1})
-    asked, failed = (
+    requested, failed = (
         background_jobs.request_job("count", {"upto": 1}, "user:7"),
         background_jobs.schedule_job("fail", {}),
     )
@@ -221,4 +222,4 @@ def test_old_jobs_without_a_requester_are_deleted(db):
         pass
     assert background_jobs.remove_old_jobs(timezone.now() - LATER) == 0
     assert background_jobs.remove_old_jobs(timezone.now() + LATER) == 1
-    assert set(AuditJob.objects.values_list("pk", flat=True)) == {asked.pk, failed.pk}
+    assert set(AuditJob.objects.values_list("pk", flat=True)) == {requested.pk, failed.pk}

@@ -5,7 +5,7 @@ from audit.models import Entry
 from bench import writers
 
 
-def test_the_bare_driver_writes_the_columns_and_about_the_bytes_of_the_ledger(db):
+def test_the_bare_driver_writes_the_same_columns_and_about_as_many_bytes_as_the_ledger(db):
     writers.ours()(1)
     [row] = writers.next_rows(1)
     assert sorted(writers.COLUMNS) == sorted([*tables.COLUMNS, "hash", "body"])

@@ -1,4 +1,4 @@
-"""A signature shows who, when and as what, and holds for exactly what was signed."""
+"""Tests that a signature states its signer, time and meaning, and covers exactly its facts."""
 
 from dataclasses import replace
 
@@ -57,21 +57,22 @@ def test_changed_facts_and_bytes_are_named():
 
 
 def test_text_is_compared_in_unicode_normal_form():
-    composed, apart = "Se\u00f1or", "Sen\u0303or"
-    assert changed_since_signing(signed({"note": apart}), {"note": composed}, sha256=SHA) == []
+    composed, decomposed = "Se\u00f1or", "Sen\u0303or"
+    entry = signed({"note": decomposed})
+    assert changed_since_signing(entry, {"note": composed}, sha256=SHA) == []
 
 
 @pytest.mark.parametrize(
     "tampered",
     [
         {"note": "Never mind."},
-        {"printed_name": "Somebody Else"},
+        {"printed_name": "Another Person"},
         {"meaning": "I approve."},
         {SIGNATURE_KEY: {"over": ["note"], "digest": "0" * 64}},
     ],
-    ids=["fact", "name", "meaning", "seal"],
+    ids=["fact", "name", "meaning", "digest"],
 )
-def test_a_tampered_detail_is_no_intact_signature(tampered):
+def test_a_signature_with_a_tampered_detail_is_not_intact(tampered):
     entry = signed()
     other = replace(entry, detail=entry.detail | tampered)
     assert changed_since_signing(other, FACTS | tampered, sha256=SHA) == [SIGNATURE_KEY]

@@ -1,4 +1,4 @@
-"""Migrations before and after the code is changed, so that an upgrade stops nobody."""
+"""Tests of the stages of migrations, before and after new code runs, in upgrades without downtime."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -11,25 +11,25 @@ APP = "tests.audit.upgraded"
 
 
 @pytest.fixture
-def released(settings, transactional_db):
-    """A release came with migrations of both stages. Answers which of them have been run."""
+def applied_migrations(settings, transactional_db):
+    """Install a release with migrations of both stages. Return a function that lists those run."""
     settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, APP]
 
-    def run():
+    def list_applied():
         rows = MigrationRecorder(connection).applied_migrations()
         return sorted(name for app, name in rows if app == "upgraded")
 
-    yield run
+    yield list_applied
     call_command("migrate", "upgraded", "zero", verbosity=0)
 
 
-def test_the_first_stage_keeps_what_old_code_needs_and_the_second_removes_it(released):
+def test_the_first_stage_keeps_what_old_code_needs_and_the_second_removes_it(applied_migrations):
     call_command("migrate", stage="pre", verbosity=0)
-    assert released() == ["0001_pre_add_shelf"]
+    assert applied_migrations() == ["0001_pre_add_shelf"]
     call_command("migrate", stage="pre", verbosity=0)
-    assert released() == ["0001_pre_add_shelf"]
+    assert applied_migrations() == ["0001_pre_add_shelf"]
     call_command("migrate", verbosity=0)
-    assert released() == ["0001_pre_add_shelf", "0002_post_remove_room"]
+    assert applied_migrations() == ["0001_pre_add_shelf", "0002_post_remove_room"]
 
 
 def test_the_first_stage_cannot_be_limited_to_one_app(db):

@@ -1,4 +1,4 @@
-"""Tests of the outbox: who delivers a message, how often, and what becomes of failures."""
+"""Tests of the outbox: deliveries, retries, failures and leases."""
 
 import os
 import subprocess
@@ -215,7 +215,7 @@ def test_a_message_that_another_process_has_just_failed_to_deliver_is_not_tried_
     assert OutboxMessage.objects.get().attempts == 1
 
 
-def test_a_fault_of_the_handler_is_a_failure_with_its_name_and_stops_no_other_message(db, letters):
+def test_an_exception_of_a_handler_is_stored_and_does_not_stop_other_messages(db, letters):
     def break_down(delivery):
         if delivery.payload["text"] == "1":
             raise ZeroDivisionError("division by zero")
@@ -238,7 +238,7 @@ def test_a_channel_that_is_unavailable_is_tried_once_in_a_call(db, letters):
     assert outbox.deliver_due("letter").delivered == 2
 
 
-def test_a_message_that_is_out_of_date_is_deleted_and_not_counted(db, letters):
+def test_an_outdated_message_is_deleted_and_not_counted(db, letters):
     def is_outdated(_delivery):
         raise NothingToDeliver
 
@@ -257,7 +257,7 @@ def test_a_message_beyond_its_lifetime_is_given_up(db, letters):
     assert OutboxMessage.objects.get().state == "dead"
 
 
-def test_a_message_beyond_its_lifetime_is_tried_once_if_its_kind_says_so(db, letters):
+def test_a_message_beyond_its_lifetime_is_tried_once_if_its_kind_permits_it(db, letters):
     minute = timedelta(minutes=1)
     register(letters, DeliveryPolicy(minute, minute, lifetime=minute, tries_outdated=True))
     letters.deliver = fail
@@ -299,7 +299,7 @@ def test_a_message_that_kills_its_processes_is_given_up(db, letters):
     assert message.error == "Each process that delivered this message died."
 
 
-def test_a_process_that_lost_its_lease_changes_nothing_any_more(db, letters):
+def test_a_process_that_lost_its_lease_changes_nothing(db, letters):
     post()
     slow = outbox.claim_next(["letter"])
     expire_leases()
@@ -314,17 +314,15 @@ def test_a_process_that_lost_its_lease_changes_nothing_any_more(db, letters):
     fast.complete()
 
 
-def test_what_a_handler_saves_with_the_end_of_its_message_is_rolled_back_without_a_lease(
-    db, letters
-):
-    def complete_late(delivery):
+def test_changes_that_a_handler_saves_with_its_message_are_rolled_back_without_a_lease(db, letters):
+    def complete_without_lease(delivery):
         expire_leases()
         outbox.release_expired(["letter"], timezone.now())
         with transaction.atomic():
             post("a record of the delivery", due_at=timezone.now() + timedelta(hours=1))
             delivery.complete()
 
-    letters.deliver = complete_late
+    letters.deliver = complete_without_lease
     post()
     assert outbox.deliver_due("letter") == outbox.DeliveryResult()
     assert OutboxMessage.objects.get().payload["text"] == "hello"
@@ -358,7 +356,7 @@ def test_messages_with_an_ordering_key_are_delivered_one_at_a_time_and_in_order(
     outbox.deliver_due("letter")
     assert letters == ["other"], "the second waits for the first"
     claimed = outbox.claim_next(["letter"])
-    assert claimed is None, "the first rests"
+    assert claimed is None, "the first waits for its next attempt"
     make_due()
     claimed = outbox.claim_next(["letter"])
     assert claimed.message == first
@@ -369,14 +367,14 @@ def test_messages_with_an_ordering_key_are_delivered_one_at_a_time_and_in_order(
     assert letters == ["other", "1", "2"]
 
 
-def test_a_dead_message_does_not_hold_up_those_behind_it(db, letters):
+def test_a_dead_message_does_not_delay_later_messages_of_its_ordering_key(db, letters):
     dead, _next = post("1", ordering_key="a"), post("2", ordering_key="a")
     OutboxMessage.objects.filter(pk=dead.pk).update(state="dead")
     outbox.deliver_due("letter")
     assert letters == ["2"]
 
 
-# --- what an operator does ----------------------------------------------------------------------
+# --- the command --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -411,13 +409,13 @@ def test_all_dead_letters_of_a_kind_are_retried_together(dead, letters):
     assert "1 message waits again." in run("--retry-kind", "letter")
 
 
-def test_a_number_that_is_no_dead_letter_is_an_error(db, letters):
+def test_a_message_that_is_not_dead_cannot_be_retried(db, letters):
     message = post()
     with pytest.raises(CommandError, match=f"Not given up: {message.pk}"):
         run("--retry", str(message.pk))
 
 
-def test_the_command_counts_what_waits(db, letters):
+def test_the_command_counts_waiting_messages(db, letters):
     post(), post()
     assert "letter: 2 waiting, 0 being delivered, 0 given up" in run()
 

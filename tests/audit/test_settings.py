@@ -1,4 +1,4 @@
-"""Each setting of the ledger that can be wrong is named by a system check."""
+"""Tests that system checks report each invalid setting of the ledger."""
 
 import pytest
 

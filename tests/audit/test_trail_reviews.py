@@ -1,4 +1,4 @@
-"""Reviews of the trail: kept for good, entered in the ledger, and due again."""
+"""Tests that reviews of the trail are append-only, recorded in the ledger, and due regularly."""
 
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -24,13 +24,13 @@ def sign(since=TODAY - DAY, to=TODAY, **scope):
     )
 
 
-def began(monkeypatch, days_ago):
+def set_start_of_trail(monkeypatch, days_ago):
     moment = datetime.combine(TODAY - timedelta(days=days_ago), time(9), UTC)
     monkeypatch.setattr(queries, "first_recorded_at", lambda: moment)
 
 
-def review_of(since, to, *, signed=0, site=""):
-    """A review of these days before today, signed so many days ago."""
+def make_review(since, to, *, signed=0, site=""):
+    """Store a review of a period. `since`, `to` and `signed` are numbers of days before today."""
     AuditReview.objects.create(
         period_from=TODAY - timedelta(days=since),
         period_to=TODAY - timedelta(days=to),
@@ -103,21 +103,21 @@ def test_no_review_of_an_empty_trail_is_due(db):
 @pytest.mark.requirement("R13")
 def test_a_trail_without_reviews_becomes_overdue(db, monkeypatch, settings):
     settings.AUDIT_REVIEW_DAYS = 30
-    began(monkeypatch, 29)
+    set_start_of_trail(monkeypatch, 29)
     assert trail_reviews.review_due().on == TODAY
     assert not trail_reviews.review_due().is_overdue(TODAY)
-    began(monkeypatch, 30)
+    set_start_of_trail(monkeypatch, 30)
     assert trail_reviews.review_due().is_overdue(TODAY)
     assert trail_reviews.review_due().covered_until is None
 
 
 @pytest.mark.parametrize(
-    ("made", "covered"),
+    ("reviews", "covered"),
     [
         ([{"since": 40, "to": 11}], 11),
         ([{"since": 40, "to": 21}, {"since": 20, "to": 11}], 11),
         ([{"since": 20, "to": 11}, {"since": 40, "to": 21}], 11),
-        ([{"since": 40, "to": 21}, {"since": 19, "to": 11}], 21),  # a day that nobody saw
+        ([{"since": 40, "to": 21}, {"since": 19, "to": 11}], 21),  # one day was not reviewed
         ([{"since": 60, "to": 21}, {"since": 50, "to": 30}], 21),
         ([{"since": 40, "to": 0}], 1),  # today is not over
         ([{"since": 40, "to": 5, "signed": 5}], 6),
@@ -126,10 +126,10 @@ def test_a_trail_without_reviews_becomes_overdue(db, monkeypatch, settings):
     ],
     ids=["one", "two", "any-order", "gap", "within", "today", "its-day", "a-site", "begins-late"],
 )
-def test_reviews_without_a_gap_determine_the_next_due_date(db, monkeypatch, made, covered):
-    began(monkeypatch, 40)
-    for each in made:
-        review_of(**each)
+def test_reviews_without_a_gap_determine_the_next_due_date(db, monkeypatch, reviews, covered):
+    set_start_of_trail(monkeypatch, 40)
+    for each in reviews:
+        make_review(**each)
     due = trail_reviews.review_due()
     assert due.covered_until == (None if covered is None else TODAY - timedelta(days=covered))
     assert due.on == due.since - DAY + timedelta(days=30)

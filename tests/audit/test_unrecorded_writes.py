@@ -53,12 +53,13 @@ def unrecorded_writes(source, models):
     for node in ast.walk(ast.parse(source)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
-        verb, of = node.func.attr, node.func.value
-        managers = attributes_in(of) & {"objects", "_default_manager", "_base_manager"}
+        method, target = node.func.attr, node.func.value
+        managers = attributes_in(target) & {"objects", "_default_manager", "_base_manager"}
         of_any_model = managers - {"objects"}  # their model is known only when the code runs
-        to_rows = verb in WRITES and (of_any_model or (managers and names_in(of) & models))
-        to_relation = verb in CHANGES and RELATIONS & attributes_in(of)
-        if to_rows or to_relation or verb == "set_password":
+        is_of_tracked_model = of_any_model or (managers and names_in(target) & models)
+        writes_rows = method in WRITES and is_of_tracked_model
+        changes_relation = method in CHANGES and RELATIONS & attributes_in(target)
+        if writes_rows or changes_relation or method == "set_password":
             yield f"{node.lineno}: {ast.unparse(node)[:80]}"
 
 

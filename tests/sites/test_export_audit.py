@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from audit.ledger import queries
-from tests.audit.export.support import KEY, inspect, publish, sign, write_ways
+from tests.audit.export.support import KEY, inspect, publish, sign, write_documents
 from tests.audit.support import sql, triggers_removed
 from tests.factories import make_site
 
@@ -16,9 +16,9 @@ def trail(db, settings, tmp_path):
     publish(settings, tmp_path / "anchors")
     make_site("DE-014")
     make_site("FR-002")
-    write_ways(1)
-    write_ways(2, site="FR-002")
-    write_ways(3, site="US-900")
+    write_documents(1)
+    write_documents(2, site="FR-002")
+    write_documents(3, site="US-900")
     sign()
 
 
@@ -79,7 +79,7 @@ def test_a_broken_ledger_is_not_exported_and_the_entry_is_named(trail, tmp_path)
 
 @pytest.mark.requirement("R11")
 def test_an_export_signs_new_entries_first_and_contains_them(trail, tmp_path, capsys):
-    write_ways(4, packet="the-last")
+    write_documents(4, packet="the-last")
     call_command("export_audit", str(tmp_path / "export"), "--packet", "the-last")
     assert exported_documents(tmp_path / "export") == ["CV-4"]
     assert "3 entries, up to the checkpoint of 12" in capsys.readouterr().out
@@ -87,7 +87,7 @@ def test_an_export_signs_new_entries_first_and_contains_them(trail, tmp_path, ca
 
 def test_an_export_signs_a_ledger_without_a_checkpoint(db, settings, tmp_path):
     publish(settings, tmp_path / "anchors")
-    write_ways(1)
+    write_documents(1)
     call_command("export_audit", str(tmp_path / "export"))
     assert exported_documents(tmp_path / "export") == ["CV-1"]
 
@@ -101,7 +101,7 @@ def test_an_export_without_a_signing_key_names_the_command_that_creates_one(
 
 
 def test_a_broken_entry_after_the_last_checkpoint_is_named_and_nothing_is_exported(trail, tmp_path):
-    write_ways(4)
+    write_documents(4)
     with triggers_removed():
         sql("UPDATE audit_entry SET body = REPLACE(body, 'CV-4', 'CV-7') WHERE seq = 11")
     with pytest.raises(CommandError, match=r"does not hold: entry 11: .* Nothing was exported"):

@@ -17,7 +17,7 @@ from audit.ledger.chain import digest
 from audit.ledger.redaction import redact_entry
 from ingestion.certified_copies import certification
 from ingestion.storage.archive import get_archive
-from tests.audit.export.support import KEY, exported, publish, sign
+from tests.audit.export.support import KEY, make_export, publish, sign
 from tests.audit.support import sql, triggers_removed
 from tests.docs.pages import ROOT, find_blocks
 from tests.factories import make_user
@@ -149,7 +149,7 @@ def test_shell_commands_find_the_checksums_of_the_copy_and_its_entry_in_an_expor
     """The commands are those of docs/audit-format.md."""
     publish(settings, tmp_path / "anchors")
     sign()
-    package, copy = exported(tmp_path / "export"), tmp_path / "copy"
+    package, copy = make_export(tmp_path / "export"), tmp_path / "copy"
     for name, content in files.items():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_bytes(content)

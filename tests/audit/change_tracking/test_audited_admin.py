@@ -1,4 +1,4 @@
-"""The mixin on a model of people (relations, a password) and on one of portals (floats)."""
+"""Tests of the audited admin, with a model of people (relations, passwords) and of portals."""
 
 import pytest
 from django.contrib.admin import AdminSite, ModelAdmin, TabularInline
@@ -83,8 +83,8 @@ def test_a_change_is_recorded_with_its_person_and_old_and_new_values(post, perso
     )
     assert (entry.actor, entry.role) == (person.actor_name, "administrator")
     assert entry.detail["changes"] == {"rate_per_second": {"old": "1.0", "new": "2.5"}}
-    said = ("printed_name", "address", "request_id", "reason")
-    assert [entry.detail[name] for name in said] == ["Ann Berg", "192.0.2.7", "trace-7", WHY]
+    names = ("printed_name", "address", "request_id", "reason")
+    assert [entry.detail[name] for name in names] == ["Ann Berg", "192.0.2.7", "trace-7", WHY]
 
 
 @pytest.mark.requirement("R06")
@@ -201,12 +201,12 @@ def test_added_changed_and_removed_memberships_are_recorded(post):
 def test_a_change_that_cannot_be_recorded_is_not_made(post):
     portal = Portal.objects.create(key="berlin", base_url="https://portal.example")
     form = PORTAL | {"key": "b" * 80, "rate_per_second": "2.5"}
-    PortalAdmin.ledger_site, kept = (lambda _self, obj: obj.key * 9), PortalAdmin.ledger_site
+    PortalAdmin.ledger_site, original = (lambda _self, obj: obj.key * 9), PortalAdmin.ledger_site
     try:
         with pytest.raises(ValueError, match="too long"):
             post(PortalAdmin, Portal, "change", form, str(portal.pk))
     finally:
-        PortalAdmin.ledger_site = kept
+        PortalAdmin.ledger_site = original
     assert Portal.objects.get().rate_per_second == 1.0
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.audit.export.support import exported, publish, sign, write_ways
+from tests.audit.export.support import make_export, publish, sign, write_documents
 
 
 @pytest.fixture
@@ -10,13 +10,13 @@ def anchors(settings, tmp_path):
 
 @pytest.fixture
 def trail(db, anchors):
-    """Twelve entries of four documents at two sites, and a checkpoint after each site."""
-    write_ways(1, 2)
+    """Write twelve entries of four documents at two sites, and a checkpoint after each site."""
+    write_documents(1, 2)
     sign()
-    write_ways(3, 4, site="FR-002")
+    write_documents(3, 4, site="FR-002")
     sign()
 
 
 @pytest.fixture
 def package(trail, tmp_path):
-    return exported(tmp_path / "export")
+    return make_export(tmp_path / "export")

@@ -1,4 +1,4 @@
-"""A ledger with signed checkpoints, its export, and the inspector who has nothing but Python."""
+"""Helpers for tests of exports: a ledger with checkpoints, its export, and the verifier."""
 
 import subprocess
 import sys
@@ -23,12 +23,12 @@ NAME = "siteledger.example/trail"
 KEY = signed_note.Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
 OTHER = signed_note.Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(32)))
 VERIFIER = Path(__file__).parents[3] / "audit" / "export" / "verify_trail.py"
-WAY = ["RECEIVED", "VALIDATING", "ARCHIVED"]
+STATES = ["RECEIVED", "VALIDATING", "ARCHIVED"]
 EVENTS = ["document.received", "document.checking", "document.filed"]
 
 
-def move(document, n, *, site="DE-014", packet="", **facts):
-    """One entry of a document on its way, inside ledger()."""
+def record_step(document, n, *, site="DE-014", packet="", **facts):
+    """Record the entry of step `n` of a document. The caller has opened a ledger block."""
     record(
         EVENTS[n],
         subject=f"document:{document}",
@@ -37,23 +37,23 @@ def move(document, n, *, site="DE-014", packet="", **facts):
         site=site,
         doc_id=f"CV-{document}",
         sha256=f"{document:064x}",
-        from_state=WAY[n - 1] if n else "",
-        to_state=WAY[n],
+        from_state=STATES[n - 1] if n else "",
+        to_state=STATES[n],
         correlation_id=packet or f"packet-{document}",
         **facts,
     )
 
 
-def write_ways(*documents, **facts):
-    """Three entries for each document, each with a detail."""
+def write_documents(*documents, **facts):
+    """Write three entries for each document, each with a detail."""
     with ledger():
         for document in documents:
             for n in range(3):
-                move(document, n, detail={"note": f"Zoë's no. {n} of {document}"}, **facts)
+                record_step(document, n, detail={"note": f"Zoë's no. {n} of {document}"}, **facts)
 
 
 def sign(*signers, upto=None):
-    """A checkpoint over the first `upto` entries, inserted as the application does."""
+    """Insert a checkpoint of the first `upto` entries, as the application does. Return its note."""
     lines = list(Entry.objects.order_by("seq").values_list("body", "hash")[:upto])
     frontier = merkle_tree.Frontier()
     for body, _ in lines:
@@ -70,7 +70,7 @@ def sign(*signers, upto=None):
 
 
 def publish(settings, folder, *signers):
-    """The public keys in the write-once place, and elsewhere the private one of the last."""
+    """Write the public keys to the anchor folder, and the private key of the last signer."""
     settings.ANCHOR_DIR, settings.AUDIT_ORIGIN = folder, NAME
     settings.AUDIT_KEY_FILE = folder.with_name(f"{folder.name}-key") / "audit.pem"
     folder.mkdir(exist_ok=True)
@@ -83,22 +83,22 @@ def publish(settings, folder, *signers):
     durable.write_private_file(settings.AUDIT_KEY_FILE, pem)
 
 
-def exported(target, **choice):
-    """The export up to the newest checkpoint; what came after it is not signed first."""
+def make_export(target, **choice):
+    """Export up to the newest checkpoint, without signing newer entries. Return the target."""
     size = checkpoints.latest_checkpoint().size
     make_package(target, Selection(**choice), by=Actor("system:command", "ops"), size=size)
     return target
 
 
-def kept(package, size=12):
-    """The path of a checkpoint as an inspector keeps it: not in the package."""
-    kept = package.with_name(f"{package.name}-{size}.checkpoint")
-    kept.write_bytes((package / "checkpoints" / str(size)).read_bytes())
-    return str(kept)
+def keep_checkpoint(package, size=12):
+    """Copy a checkpoint out of the package, as an inspector does, and return the path."""
+    path = package.with_name(f"{package.name}-{size}.checkpoint")
+    path.write_bytes((package / "checkpoints" / str(size)).read_bytes())
+    return str(path)
 
 
 def inspect(folder, *arguments, python=sys.executable, verifier=VERIFIER):
-    """The verifier's exit code and what it printed. It is not the one in the folder."""
+    """Run a verifier that is not the one in the folder. Return its exit code and its output."""
     done = subprocess.run(
         [python, "-I", str(verifier), str(folder), *arguments],
         capture_output=True, text=True, check=False,

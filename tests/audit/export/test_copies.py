@@ -1,4 +1,4 @@
-"""The copies for people and for other systems: CSV, PDF, FHIR."""
+"""Tests of the copies of an export for people and for other systems: CSV, PDF and FHIR."""
 
 import base64
 import csv
@@ -12,7 +12,7 @@ from fhir.resources.R4B.provenance import Provenance
 from audit.ledger import chain
 from audit.ledger.actors import Actor, add_process
 from audit.ledger.log import ledger, record
-from tests.audit.export.support import exported, sign, write_ways
+from tests.audit.export.support import make_export, sign, write_documents
 from tests.audit.support import sql, triggers_removed, write
 
 
@@ -26,7 +26,7 @@ def pages_of(package):
 
 
 def text_of(package):
-    """Without the line breaks that narrow cells make."""
+    """Return the text of the report without white space, because narrow cells break lines."""
     return "".join("".join(pages_of(package)).split())
 
 
@@ -55,7 +55,7 @@ def test_the_headers_of_times_in_the_table_name_utc(package):
 def test_formulas_are_escaped_and_can_be_restored(db, anchors, tmp_path, first):
     write(doc_id=f'{first}HYPERLINK("http://x.example")')
     sign()
-    row = rows_of(exported(tmp_path / "export"))[0]
+    row = rows_of(make_export(tmp_path / "export"))[0]
     assert row["doc_id"][0] == "'"
     assert row["doc_id"][1:] == json.loads(row["line"])["doc_id"]
 
@@ -71,13 +71,13 @@ SIGNED = {"printed_name": "Dr Ana Gómez", "meaning": "approval"}
 
 @pytest.fixture
 def signed(db, anchors, tmp_path):
-    """A document that a person corrected, replaced and signed, and one that nobody touched."""
-    write_ways(1, 2)
+    """Export a document that a person changed and signed, and a document without changes."""
+    write_documents(1, 2)
     with ledger():
         record_by_a_person("document.changed", 3, {"changes": {"person": {"old": "A", "new": "B"}}})
         record_by_a_person("document.signed", 4, SIGNED)
     sign()
-    return exported(tmp_path / "export")
+    return make_export(tmp_path / "export")
 
 
 def record_by_a_person(event, n, detail):
@@ -109,23 +109,23 @@ def test_the_report_marks_changes_since_the_first_entry(signed):
 
 @pytest.mark.requirement("R12")
 def test_a_new_version_of_a_document_is_marked_as_a_change(db, anchors, tmp_path):
-    write_ways(1)
+    write_documents(1)
     for n in range(2):
         write(n, subject="document:9", site="DE-014", doc_id="CV-1", sha256="f" * 64)
     write(3, site="DE-014", doc_id="CV-1", sha256=f"{1:064x}")
     sign()
-    printed = text_of(exported(tmp_path / "export"))
+    printed = text_of(make_export(tmp_path / "export"))
     documents = printed[printed.index("Documents") : printed.rindex("Timeline")]
-    assert documents.endswith("CHANGEDbyentry4"), "that it came, not what was done with it then"
+    assert documents.endswith("CHANGEDbyentry4"), "the entry of its receipt, and no later entry"
 
 
 @pytest.mark.requirement("R03")
 def test_the_report_shows_the_reason_of_a_person(db, anchors, tmp_path):
-    write_ways(1)
+    write_documents(1)
     with ledger():
         record_by_a_person("document.signed", 3, SIGNED | {"reason": "It was agreed with the PI."})
     sign()
-    assert "ItwasagreedwiththePI." in text_of(exported(tmp_path / "export"))
+    assert "ItwasagreedwiththePI." in text_of(make_export(tmp_path / "export"))
 
 
 @pytest.mark.requirement("R10")
@@ -141,9 +141,9 @@ def test_the_first_page_of_the_report_names_trail_and_checkpoint(package):
 
 
 def test_every_page_has_a_page_number_and_the_table_header(db, anchors, tmp_path):
-    write_ways(*range(20))
+    write_documents(*range(20))
     sign()
-    pages = pages_of(exported(tmp_path / "export"))
+    pages = pages_of(make_export(tmp_path / "export"))
     assert len(pages) > 2
     for number, page in enumerate(pages, start=1):
         assert f"Page {number} of {len(pages)}" in page
@@ -154,7 +154,7 @@ def test_a_report_with_too_many_entries_names_the_files_that_have_them(
     trail, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("audit.export.report.MAX_PRINTED_ENTRIES", 11)
-    printed = text_of(exported(tmp_path / "export"))
+    printed = text_of(make_export(tmp_path / "export"))
     assert "12entriesaretoomanytoprint" in printed
     assert "timeline.csv" in printed
     assert "RECEIVED>VALIDATING" not in printed
@@ -163,7 +163,7 @@ def test_a_report_with_too_many_entries_names_the_files_that_have_them(
 def test_missing_glyphs_are_named_and_markup_is_printed_as_text(db, anchors, tmp_path):
     write(doc_id="<b>履歴書</b> & Zoë")
     sign()
-    assert "<b>[U+5C65][U+6B74][U+66F8]</b>&Zoë" in text_of(exported(tmp_path / "export"))
+    assert "<b>[U+5C65][U+6B74][U+66F8]</b>&Zoë" in text_of(make_export(tmp_path / "export"))
 
 
 @pytest.mark.requirement("R38")
@@ -172,7 +172,7 @@ def test_the_report_names_redacted_details(trail, tmp_path):
     with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 5")
     sign()
-    printed = text_of(exported(tmp_path / "export"))
+    printed = text_of(make_export(tmp_path / "export"))
     assert printed.count("(itsdetailwasredacted)") == 1
 
 
@@ -184,8 +184,8 @@ def test_a_fhir_library_accepts_every_audit_event(signed):
     for line, entry in zip(lines, entries, strict=True):
         event = AuditEvent.model_validate_json(line)
         assert event.id == chain.digest(entry)
-        line_in_it = json.loads(line)["entity"][1]["detail"][-1]["valueBase64Binary"]
-        assert base64.b64decode(line_in_it).decode() == entry
+        encoded_line = json.loads(line)["entity"][1]["detail"][-1]["valueBase64Binary"]
+        assert base64.b64decode(encoded_line).decode() == entry
     filed = json.loads(lines[2])
     assert (filed["action"], filed["type"]["code"]) == ("U", "archive")
     assert filed["agent"][0]["requestor"] is False
@@ -205,7 +205,7 @@ def test_only_filed_documents_have_a_provenance(package):
 def test_a_rejection_is_an_audit_event_with_a_failed_outcome(db, anchors, tmp_path):
     write(code="EXPIRED_DOCUMENT", doc_id="CV-1", to_state="REJECTED")
     sign()
-    lines = (exported(tmp_path / "export") / "fhir" / "AuditEvent.ndjson").read_text()
+    lines = (make_export(tmp_path / "export") / "fhir" / "AuditEvent.ndjson").read_text()
     event = json.loads(lines)
     AuditEvent.model_validate(event)
     assert (event["outcome"], event["outcomeDesc"]) == ("4", "EXPIRED_DOCUMENT")

@@ -1,7 +1,7 @@
-"""Packages that a forger makes of a real one and of public data, to have them taken for more.
+"""Tests that packages are rejected that a forger made of a real package and of public data.
 
-The forger knows the format and has every file, but not the ledger's key; the last tests are about
-one who has it.
+The forger knows the format and has every file, but not the key of the ledger. In the last tests,
+the forger has the key too.
 """
 
 import base64
@@ -14,13 +14,22 @@ import pytest
 from audit.export.package import _hash_of
 from audit.ledger import chain, merkle_tree, queries
 from audit.signing import signed_note
-from tests.audit.export.support import KEY, NAME, OTHER, exported, inspect, kept, sign, write_ways
+from tests.audit.export.support import (
+    KEY,
+    NAME,
+    OTHER,
+    inspect,
+    keep_checkpoint,
+    make_export,
+    sign,
+    write_documents,
+)
 from tests.audit.ledger.test_merkle_tree import hashes_of
 
 KNOWN = ["--vkey", KEY.verifier.text]
 FORMAT = "siteledger-audit-export/2"
 OLD_FORMAT = "siteledger-audit-export/1"
-THINNED = [1, 2, 3, 10, 11, 12]  # what the forger leaves of 12 entries
+REMAINING = [1, 2, 3, 10, 11, 12]  # the numbers of the entries that the forger keeps, of 12
 
 
 def manifest_of(package):
@@ -39,8 +48,8 @@ def write_manifest(package, signer=None, **claims):
         (package / "manifest.json.note").write_text(signed_note.sign_note(text, [signer]))
 
 
-def thin_out(package, signer=None, **claims):
-    """Six of twelve entries are left, each with a proof that is computed from public data."""
+def remove_half_of_the_entries(package, signer=None, **claims):
+    """Keep six of twelve entries, each with a proof that is computed from public data."""
     lines = (package / "entries.ndjson").read_text().splitlines()
     details = (package / "details.ndjson").read_text().splitlines()
     leaves = [merkle_tree.hash_leaf(line) for line in lines]
@@ -57,28 +66,28 @@ def thin_out(package, signer=None, **claims):
         "".join(
             f"c2sp.org/tlog-proof@v1\nindex {seq - 1}\n"
             f"{proof(merkle_tree.inclusion_path(seq - 1, 12))}\n{note}"
-            for seq in THINNED
+            for seq in REMAINING
         )
     )
     for name, rows in (("entries", lines), ("details", details)):
-        left = "".join(f"{rows[seq - 1]}\n" for seq in THINNED)
-        (package / f"{name}.ndjson").write_text(left)
+        remaining = "".join(f"{rows[seq - 1]}\n" for seq in REMAINING)
+        (package / f"{name}.ndjson").write_text(remaining)
     statement = {"whole": False, "entries": 6, "details": 6, "filters": {"since": "2020-01-01"}}
     write_manifest(package, signer, **statement | claims)
 
 
 @pytest.mark.requirement("R05")
-@pytest.mark.parametrize("given", [[], ["--part"]], ids=["a whole is expected", "a part is"])
+@pytest.mark.parametrize("given", [[], ["--part"]], ids=["whole expected", "part expected"])
 def test_an_export_without_some_entries_is_rejected(package, given):
-    newest = kept(package)
-    thin_out(package)
-    for outside in ([], KNOWN, [*KNOWN, "--known", newest]):
-        assert inspect(package, *outside, *given)[0] == 1
+    newest = keep_checkpoint(package)
+    remove_half_of_the_entries(package)
+    for known in ([], KNOWN, [*KNOWN, "--known", newest]):
+        assert inspect(package, *known, *given)[0] == 1
 
 
 @pytest.mark.requirement("R05")
 def test_an_export_without_some_entries_signed_with_another_key_is_rejected(package):
-    thin_out(package, OTHER)
+    remove_half_of_the_entries(package, OTHER)
     (package / "vkeys.txt").write_text(f"{OTHER.verifier.text}\n")
     write_manifest(package, OTHER)
     code, output = inspect(package, *KNOWN, "--part")
@@ -89,8 +98,8 @@ def test_an_export_without_some_entries_signed_with_another_key_is_rejected(pack
 
 @pytest.mark.requirement("R11")
 def test_a_checkpoint_does_not_confirm_a_replaced_copy_that_was_signed_with_new_keys(package):
-    """The entries are those that were signed; the manifest and its keys are the forger's."""
-    newest = kept(package)
+    """The entries are the signed ones. The manifest and the keys are those of the forger."""
+    newest = keep_checkpoint(package)
     (package / "timeline.csv").write_text("another table")
     (package / "vkeys.txt").write_text(f"{OTHER.verifier.text}\n")
     note = (package / "checkpoints" / "12").read_text()
@@ -111,11 +120,11 @@ def sign_nothing(package):
 
 
 def sign_with_a_checkpoint(package):
-    """The key's own signature, of something else."""
+    """Use a signature of the ledger's key for another text."""
     shutil.copy(package / "checkpoints" / "12", package / "manifest.json.note")
 
 
-def sign_with_the_name_of_the_key_alone(package):
+def sign_with_an_invalid_signature(package):
     note = (package / "manifest.json.note").read_text()
     text, _, line = note.partition("\n\n")
     name = line.split(" ")[1]
@@ -135,7 +144,7 @@ def add_a_manifest_in_capitals(package):
     (package / "MANIFEST.JSON").write_text("{}")
 
 
-def add_a_file_that_is_not_shown(package):
+def add_a_hidden_file(package):
     (package / ".entries.ndjson").write_text("")
 
 
@@ -151,28 +160,28 @@ def remove_a_folder(package):
     shutil.rmtree(package / "fhir")
 
 
-def put_a_link(package):
+def replace_a_file_with_a_link(package):
     outside = package.with_name("outside.csv")
     (package / "timeline.csv").rename(outside)
     (package / "timeline.csv").symlink_to(outside)
 
 
-def put_a_link_to_a_folder(package):
+def replace_a_folder_with_a_link(package):
     outside = package.with_name("outside")
     (package / "fhir").rename(outside)
     (package / "fhir").symlink_to(outside)
 
 
-def put_a_link_for_the_manifest(package):
+def replace_the_manifest_with_a_link(package):
     (package / "manifest.json").rename(package / "other.json")
     (package / "manifest.json").symlink_to("other.json")
 
 
-def put_a_link_that_leads_nowhere(package):
+def add_a_link_without_a_target(package):
     (package / "more").symlink_to("/no/such/file")
 
 
-def put_a_pipe(package):
+def replace_a_file_with_a_pipe(package):
     (package / "timeline.csv").unlink()
     os.mkfifo(package / "timeline.csv")
 
@@ -186,14 +195,14 @@ def edit_the_filters(package):
     (package / "manifest.json").write_text(text.replace('"filters": {}', '"filters": {"x": "y"}'))
 
 
-def say_the_filters_twice(package):
+def repeat_the_filters(package):
     text = (package / "manifest.json").read_text()
     twice = text.replace('"filters": {}', '"filters": {"x": "y"}, "filters": {}')
     assert twice != text
     (package / "manifest.json").write_text(twice)
 
 
-def take_half_of_the_manifest(package):
+def truncate_the_manifest(package):
     raw = (package / "manifest.json").read_bytes()
     (package / "manifest.json").write_bytes(raw[: len(raw) // 2])
 
@@ -202,23 +211,23 @@ FORGERIES = {
     drop_the_signature: "manifest.json.note is missing",
     sign_nothing: "not a signed note",
     sign_with_a_checkpoint: "manifest.json differs from the signed one",
-    sign_with_the_name_of_the_key_alone: "did not sign it",
+    sign_with_an_invalid_signature: "did not sign it",
     add_a_file: "has files that the manifest does not name: ['timeline (corrected).csv']",
     add_a_second_manifest: "does not name: ['fhir/manifest.json']",
     add_a_manifest_in_capitals: "does not name: ['MANIFEST.JSON']",
-    add_a_file_that_is_not_shown: "does not name: ['.entries.ndjson']",
+    add_a_hidden_file: "does not name: ['.entries.ndjson']",
     rename_a_file: "files that the manifest names are missing: ['timeline.csv']",
     remove_a_file: "files that the manifest names are missing: ['report.pdf']",
     remove_a_folder: "files that the manifest names are missing: ['fhir/AuditEvent.ndjson'",
-    put_a_link: "'timeline.csv' is neither a file nor a folder",
-    put_a_link_to_a_folder: "'fhir' is neither a file nor a folder",
-    put_a_link_for_the_manifest: "'manifest.json' is neither a file nor a folder",
-    put_a_link_that_leads_nowhere: "'more' is neither a file nor a folder",
-    put_a_pipe: "'timeline.csv' is neither a file nor a folder",
+    replace_a_file_with_a_link: "'timeline.csv' is neither a file nor a folder",
+    replace_a_folder_with_a_link: "'fhir' is neither a file nor a folder",
+    replace_the_manifest_with_a_link: "'manifest.json' is neither a file nor a folder",
+    add_a_link_without_a_target: "'more' is neither a file nor a folder",
+    replace_a_file_with_a_pipe: "'timeline.csv' is neither a file nor a folder",
     replace_the_keys: "vkeys.txt was changed",
     edit_the_filters: "manifest.json differs from the signed one",
-    say_the_filters_twice: "manifest.json differs from the signed one",
-    take_half_of_the_manifest: "manifest.json differs from the signed one",
+    repeat_the_filters: "manifest.json differs from the signed one",
+    truncate_the_manifest: "manifest.json differs from the signed one",
 }
 
 
@@ -227,16 +236,16 @@ FORGERIES = {
     ("forge", "message"), FORGERIES.items(), ids=lambda c: getattr(c, "__name__", "")
 )
 def test_each_forgery_without_the_key_is_reported(package, forge, message):
-    newest = kept(package)
+    newest = keep_checkpoint(package)
     forge(package)
     code, output = inspect(package, *KNOWN, "--known", newest)
     assert (code, message in output) == (1, True), output
-    assert inspect(package)[0] == 1  # with the package's own keys it is no better
+    assert inspect(package)[0] == 1  # with the keys of the package
 
 
 def test_a_whole_trail_cannot_be_presented_as_a_part_nor_a_part_as_the_whole(package, tmp_path):
-    """With both of them at hand, and the signature of each."""
-    part = exported(tmp_path / "part", sites=["DE-014", "FR-002"])
+    """The forger has both packages, and the signature of each."""
+    part = make_export(tmp_path / "part", sites=["DE-014", "FR-002"])
     for one, other in ((package, part), (part, package)):
         forged = tmp_path / f"forged-{one.name}"
         shutil.copytree(one, forged)
@@ -246,43 +255,43 @@ def test_a_whole_trail_cannot_be_presented_as_a_part_nor_a_part_as_the_whole(pac
 
 
 def test_a_signed_manifest_with_a_duplicate_key_is_refused(package):
-    say_the_filters_twice(package)
+    repeat_the_filters(package)
     digest = _hash_of(package / "manifest.json")
     text = f"{FORMAT} manifest.json\nsha256 {digest}\n"
     (package / "manifest.json.note").write_text(signed_note.sign_note(text, [KEY]))
     assert inspect(package, *KNOWN) == (1, "BROKEN: a JSON object contains a key twice.\n")
 
 
-def make_old(package):
-    """As releases before this one exported it: the manifest is not signed."""
+def convert_to_old_format(package):
+    """Remove the signature of the manifest and state the old format, as older releases did."""
     (package / "manifest.json.note").unlink()
     write_manifest(package, format=OLD_FORMAT)
 
 
 @pytest.mark.parametrize("choice", [{}, {"doc_id": "CV-3"}], ids=["whole", "part"])
 def test_an_export_of_an_older_release_is_reported_as_unsigned(trail, tmp_path, choice):
-    package = exported(tmp_path / "old", **choice)
-    make_old(package)
-    code, output = inspect(package, *KNOWN, "--part", "--known", kept(package))
+    package = make_export(tmp_path / "old", **choice)
+    convert_to_old_format(package)
+    code, output = inspect(package, *KNOWN, "--part", "--known", keep_checkpoint(package))
     contents, *_, verdict = output.splitlines()
     assert code == 2
     assert contents.startswith("PART: 3 of 12" if choice else "COMPLETE: entries 1 to 12.")
     assert verdict.startswith("CANNOT BE CHECKED: manifest.json is not signed. An older release")
-    on_record = _hash_of(package / "manifest.json")
-    assert inspect(package, *KNOWN, "--part", "--known", on_record)[0] == 0
+    recorded_hash = _hash_of(package / "manifest.json")
+    assert inspect(package, *KNOWN, "--part", "--known", recorded_hash)[0] == 0
 
 
 def test_an_older_export_without_some_entries_is_not_accepted(package):
-    on_record = queries.find_entries(limit=1)[0].sha256
+    recorded_hash = queries.find_entries(limit=1)[0].sha256
     (package / "manifest.json.note").unlink()
-    thin_out(package, format=OLD_FORMAT)
+    remove_half_of_the_entries(package, format=OLD_FORMAT)
     code, output = inspect(package, *KNOWN, "--part")
     assert (code, "PART: 6 of 12 entries; completeness not shown" in output) == (2, True), output
-    assert inspect(package, *KNOWN, "--part", "--known", on_record)[0] == 2
+    assert inspect(package, *KNOWN, "--part", "--known", recorded_hash)[0] == 2
 
 
 def test_a_changed_export_of_an_older_release_is_broken(package):
-    make_old(package)
+    convert_to_old_format(package)
     with (package / "timeline.csv").open("ab") as file:
         file.write(b"x")
     code, output = inspect(package, *KNOWN)
@@ -297,26 +306,26 @@ def test_an_unsupported_format_cannot_be_checked(package):
 
 @pytest.mark.requirement("R05")
 def test_an_export_shortened_with_the_key_is_reported_as_a_part(package):
-    newest = kept(package)
-    thin_out(package, KEY)
+    newest = keep_checkpoint(package)
+    remove_half_of_the_entries(package, KEY)
     statement = 'PART: 6 of 12 entries; completeness not shown; filters: {"since": "2020-01-01"}.\n'
-    for outside, as_part in (([], 3), (KNOWN, 3), ([*KNOWN, "--known", newest], 0)):
+    for known, as_part in (([], 3), (KNOWN, 3), ([*KNOWN, "--known", newest], 0)):
         for given, expected in (([], 4), (["--part"], as_part)):
-            code, output = inspect(package, *outside, *given)
+            code, output = inspect(package, *known, *given)
             assert (code, output.startswith(statement)) == (expected, True), output
 
 
 @pytest.mark.requirement("R05")
 def test_only_an_older_checkpoint_reveals_a_trail_rewritten_with_the_key(package, tmp_path):
-    older, newest = kept(package, 6), kept(package, 12)
+    older, newest = keep_checkpoint(package, 6), keep_checkpoint(package, 12)
     lines, prev = (package / "entries.ndjson").read_text().splitlines(), chain.GENESIS
-    frontier, fixed = merkle_tree.Frontier(), []
+    frontier, forged_lines = merkle_tree.Frontier(), []
     for line in lines:
         entry = json.loads(line.replace("DE-014", "DE-099")) | {"prev": prev}
-        fixed.append(chain.canonical(entry))
-        prev = chain.digest(fixed[-1])
-        frontier.add(merkle_tree.hash_leaf(fixed[-1]))
-    (package / "entries.ndjson").write_text("".join(f"{line}\n" for line in fixed))
+        forged_lines.append(chain.canonical(entry))
+        prev = chain.digest(forged_lines[-1])
+        frontier.add(merkle_tree.hash_leaf(forged_lines[-1]))
+    (package / "entries.ndjson").write_text("".join(f"{line}\n" for line in forged_lines))
     (package / "checkpoints" / "6").unlink()
     head = signed_note.CheckpointText(NAME, 12, frontier.root())
     (package / "checkpoints" / "12").write_text(signed_note.sign_note(head.text, [KEY]))
@@ -328,7 +337,7 @@ def test_only_an_older_checkpoint_reveals_a_trail_rewritten_with_the_key(package
 
 
 def test_a_checkpoint_signed_with_the_key_of_another_trail_is_refused(package):
-    """The inspector knows two trails; one of them makes a package in the other's name."""
+    """The inspector knows the keys of two trails. One of them signs in the name of the other."""
     another = signed_note.Signer("another.example/trail", OTHER.private)
     note = (package / "checkpoints" / "12").read_text().partition("\n\n")[0] + "\n"
     (package / "checkpoints" / "12").write_text(signed_note.sign_note(note, [another]))
@@ -341,8 +350,8 @@ def test_a_checkpoint_signed_with_the_key_of_another_trail_is_refused(package):
 
 
 def test_printed_values_are_escaped_for_the_terminal(db, anchors, tmp_path):
-    write_ways(1, site="\u202eDE")
+    write_documents(1, site="\u202eDE")
     sign()
-    part = exported(tmp_path / "part", sites=["\u202eDE"])
+    part = make_export(tmp_path / "part", sites=["\u202eDE"])
     _, output = inspect(part, *KNOWN)
     assert '{"sites": ["\\u202eDE"]}' in output

@@ -1,4 +1,4 @@
-"""What is in the package, who may have it, and that it is the same whenever it is made."""
+"""Tests of an export: its content, its manifest and signature, its record, and its refusals."""
 
 import hashlib
 import json
@@ -19,12 +19,12 @@ from audit.signing import signed_note
 from tests.audit.export.support import (
     KEY,
     OTHER,
-    exported,
     inspect,
-    kept,
+    keep_checkpoint,
+    make_export,
     publish,
     sign,
-    write_ways,
+    write_documents,
 )
 from tests.audit.ledger.test_merkle_tree import hashes_of
 from tests.audit.support import sql, triggers_removed, write
@@ -38,15 +38,15 @@ def files_of(folder):
 
 @pytest.mark.requirement("R33")
 def test_the_same_checkpoint_and_selection_give_the_same_bytes(trail, tmp_path):
-    first = files_of(exported(tmp_path / "first"))
-    second = files_of(exported(tmp_path / "second"))
+    first = files_of(make_export(tmp_path / "first"))
+    second = files_of(make_export(tmp_path / "second"))
     assert first.pop("run.json") != second.pop("run.json")
     assert first == second
 
 
 def test_a_longer_trail_gives_the_same_bytes_at_the_old_size(trail, tmp_path):
-    before = exported(tmp_path / "before.zip")
-    write_ways(5)
+    before = make_export(tmp_path / "before.zip")
+    write_documents(5)
     sign()
     after = tmp_path / "after.zip"
     make_package(after, Selection(), by=Actor("user:1"), size=12)
@@ -54,7 +54,7 @@ def test_a_longer_trail_gives_the_same_bytes_at_the_old_size(trail, tmp_path):
 
 
 def test_a_zip_file_has_the_same_files_as_the_folder(package, tmp_path):
-    with zipfile.ZipFile(exported(tmp_path / "export.zip")) as archive:
+    with zipfile.ZipFile(make_export(tmp_path / "export.zip")) as archive:
         archive.extractall(tmp_path / "unpacked")
         assert {file.date_time for file in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
     folder = files_of(package)
@@ -80,7 +80,7 @@ def test_exported_entries_are_the_unmodified_lines_of_the_ledger(package):
 
 @pytest.mark.requirement("R07")
 def test_an_export_is_recorded_with_the_hash_of_its_manifest(trail, tmp_path):
-    target = exported(tmp_path / "export", doc_id="CV-3", sites=["FR-002"])
+    target = make_export(tmp_path / "export", doc_id="CV-3", sites=["FR-002"])
     entry = queries.find_entries(limit=1)[0]
     manifest = (target / "manifest.json").read_bytes()
     by = add_process("system:command"), "ops"
@@ -90,11 +90,11 @@ def test_an_export_is_recorded_with_the_hash_of_its_manifest(trail, tmp_path):
     assert entry.detail["filters"] == {"doc_id": "CV-3", "sites": ["FR-002"]}
 
 
-def test_an_export_that_cannot_be_recorded_is_not_handed_over(trail, tmp_path, monkeypatch):
-    # A LedgerError on the way out, as after AUDIT_TRAIL was changed.
+def test_an_export_that_cannot_be_recorded_is_not_created(trail, tmp_path, monkeypatch):
+    # Recording raises LedgerError, as after a change of AUDIT_TRAIL.
     monkeypatch.setattr("django.conf.settings.AUDIT_TRAIL", "another")
     with pytest.raises(Exception, match="this ledger is 'siteledger'"):
-        exported(tmp_path / "export")
+        make_export(tmp_path / "export")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["anchors", "anchors-key"]
 
 
@@ -109,19 +109,22 @@ def test_an_export_that_cannot_be_recorded_is_not_handed_over(trail, tmp_path, m
     ],
 )
 def test_a_part_has_the_selected_entries(trail, tmp_path, choice, seqs):
-    part = exported(tmp_path / "part", **choice)
+    part = make_export(tmp_path / "part", **choice)
     lines = (part / "entries.ndjson").read_text().splitlines()
     assert [json.loads(line)["seq"] for line in lines] == list(seqs)
-    code, output = inspect(part, "--part", "--vkey", KEY.verifier.text, "--known", kept(part))
+    code, output = inspect(
+        part, "--part", "--vkey", KEY.verifier.text, "--known", keep_checkpoint(part)
+    )
     assert (code, output.startswith(f"PART: {len(seqs)} of 12 entries; ")) == (0, True), output
 
 
 def test_a_time_range_includes_its_start_and_excludes_its_end(trail, tmp_path):
     entries = list(reversed(queries.find_entries(limit=12)))
     border = write_time(entries[6].recorded_at)
-    late = exported(tmp_path / "late", since=border)
-    early = exported(tmp_path / "early", until=border)
-    count = [len((p / "entries.ndjson").read_text().splitlines()) for p in (early, late)]
+    from_border = make_export(tmp_path / "from-border", since=border)
+    before_border = make_export(tmp_path / "before-border", until=border)
+    parts = (before_border, from_border)
+    count = [len((part / "entries.ndjson").read_text().splitlines()) for part in parts]
     assert sum(count) == 12
     assert all(count)
 
@@ -143,7 +146,7 @@ def test_nodes_stored_in_files_are_those_of_the_tree(size, tmp_path):
 
 
 def test_an_export_signs_a_checkpoint_of_the_newest_entries_first(db, anchors, tmp_path):
-    write_ways(1)
+    write_documents(1)
     for size in (3, 4):  # the fourth entry is the first export's own
         made = make_package(tmp_path / f"export-{size}", Selection(), by=Actor("user:1"))
         assert (made.size, made.entries) == (size, size)
@@ -173,31 +176,31 @@ def test_the_signature_of_the_manifest_is_a_signed_note(package):
     assert text == f"siteledger-audit-export/2 manifest.json\nsha256 {digest}\n"
     assert signers == [KEY.verifier]
     with pytest.raises(signed_note.BadNote):
-        signed_note.CheckpointText.parse(text)  # it does not pass for a checkpoint
+        signed_note.CheckpointText.parse(text)  # it is not a checkpoint
 
 
 def test_a_selection_without_entries_is_refused(trail, tmp_path):
     with pytest.raises(ExportRefused, match="no entry matches"):
-        exported(tmp_path / "export", doc_id="CV-99")
+        make_export(tmp_path / "export", doc_id="CV-99")
     assert queries.find_entries(limit=1)[0].event == "document.filed"
 
 
 def test_an_existing_target_is_not_overwritten(trail, tmp_path):
     (tmp_path / "export").mkdir()
     with pytest.raises(ExportRefused, match="already exists"):
-        exported(tmp_path / "export")
+        make_export(tmp_path / "export")
 
 
 def test_a_checkpoint_that_no_published_key_signed_is_not_exported(trail, settings, tmp_path):
     publish(settings, tmp_path / "anchors", OTHER)
     with pytest.raises(ExportRefused, match="none of the given keys signed it"):
-        exported(tmp_path / "export")
+        make_export(tmp_path / "export")
 
 
 def test_an_export_without_a_published_key_is_refused(trail, settings, tmp_path):
     settings.ANCHOR_DIR = tmp_path / "none"
     with pytest.raises(ExportRefused, match=r"There is no key yet.*audit_keys create"):
-        exported(tmp_path / "export")
+        make_export(tmp_path / "export")
 
 
 @pytest.mark.requirement("R05")
@@ -218,7 +221,7 @@ def test_an_invalid_ledger_is_not_exported(trail, tmp_path, damage, output):
     with triggers_removed():
         sql(damage)
     with pytest.raises(BrokenChain, match=output):
-        exported(tmp_path / "export")
+        make_export(tmp_path / "export")
 
 
 def test_a_trail_shorter_than_its_checkpoint_is_not_exported(trail, tmp_path):
@@ -226,7 +229,7 @@ def test_a_trail_shorter_than_its_checkpoint_is_not_exported(trail, tmp_path):
         sql("DELETE FROM audit_entrydetail WHERE entry_id > 10")
         sql("DELETE FROM audit_entry WHERE seq > 10")
     with pytest.raises(BrokenChain, match="the entries after it are missing"):
-        exported(tmp_path / "export")
+        make_export(tmp_path / "export")
 
 
 @pytest.mark.requirement("R38")
@@ -235,7 +238,7 @@ def test_a_detail_redacted_after_the_checkpoint_requires_a_later_checkpoint(trai
     with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 5")
     with pytest.raises(ExportRefused, match=r"of entry 5 was redacted .* by entry 13: sign a"):
-        exported(tmp_path / "export")
+        make_export(tmp_path / "export")
 
 
 @pytest.mark.requirement("R38")
@@ -245,26 +248,26 @@ def test_a_redacted_detail_that_exists_again_is_not_exported(trail, tmp_path):
     with pytest.raises(
         BrokenChain, match="entry 5: its detail exists, although entry 13 redacted it"
     ):
-        exported(tmp_path / "export")
+        make_export(tmp_path / "export")
 
 
 def test_memory_use_of_an_export_does_not_grow_with_the_trail(trail, tmp_path, monkeypatch):
-    """Ten times the entries, and nothing that is kept of them but the pages of the report."""
+    """The trail becomes ten times as long. An export keeps only the pages of the report."""
     monkeypatch.setattr("audit.export.trail.ENTRIES_PER_PAGE", 50)
     monkeypatch.setattr("audit.export.report.MAX_PRINTED_ENTRIES", 50)
 
     def peak(name):
         tracemalloc.start()
-        exported(tmp_path / name, sites=["DE-014"])
-        _, most = tracemalloc.get_traced_memory()
+        make_export(tmp_path / name, sites=["DE-014"])
+        _, highest = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        return most
+        return highest
 
-    write_ways(*range(10, 50))
+    write_documents(*range(10, 50))
     sign()
-    peak("first")  # what is loaded once
+    peak("first")  # loads modules and fonts, which later exports share
     few = peak("few")
-    write_ways(*range(100, 500))
+    write_documents(*range(100, 500))
     sign()
     assert peak("many") < few + 500_000
 

@@ -1,7 +1,7 @@
-"""What somebody may do to an export, and what shows it. The verifier is the inspector's own.
+"""Tests that a verifier of the inspector's own finds each change of an export.
 
-Each change is also made by one who knows the format and renews the manifest after it, without the
-ledger's key and with it. Who has the key is caught by the checkpoints that the inspector keeps.
+After each change, the manifest is also renewed, without the key of the ledger and with it. If the
+attacker has the key, only the checkpoints that the inspector keeps reveal the change.
 """
 
 import json
@@ -16,11 +16,11 @@ from tests.audit.export.support import (
     KEY,
     NAME,
     OTHER,
-    exported,
     inspect,
-    kept,
+    keep_checkpoint,
+    make_export,
     sign,
-    write_ways,
+    write_documents,
 )
 from tests.audit.support import sql, triggers_removed, write
 
@@ -35,33 +35,33 @@ def lines_of(package):
     return (package / "entries.ndjson").read_text().splitlines()
 
 
-def put(package, lines):
+def write_lines(package, lines):
     (package / "entries.ndjson").write_text("".join(f"{line}\n" for line in lines))
 
 
-def relinked(lines):
-    """Every line anew, with number and predecessor as they have to be: a chain that holds."""
-    fixed, prev = [], chain.GENESIS
+def relink(lines):
+    """Return the lines with new numbers and predecessors, as a valid chain."""
+    linked, prev = [], chain.GENESIS
     for seq, line in enumerate(lines, start=1):
-        fixed.append(chain.canonical(json.loads(line) | {"seq": seq, "prev": prev}))
-        prev = chain.digest(fixed[-1])
-    return fixed
+        linked.append(chain.canonical(json.loads(line) | {"seq": seq, "prev": prev}))
+        prev = chain.digest(linked[-1])
+    return linked
 
 
-def spoil_and_relink(package, spoil):
-    """A line that is none of the format, in a chain that holds; the others as they were."""
+def change_and_relink(package, change):
+    """Change entry 5 to a line that the format forbids, and renew the hashes of later entries."""
     lines, hashes = lines_of(package), {}
     for at, line in enumerate(lines):
         before = chain.digest(line)
         for old, new in hashes.items():
-            line = line.replace(old, new)  # noqa: PLW2901 - the line as it is now
-        lines[at] = spoil(line) if at == 4 else line
+            line = line.replace(old, new)  # noqa: PLW2901 - the line with the renewed hashes
+        lines[at] = change(line) if at == 4 else line
         hashes = {before: chain.digest(lines[at])}
-    put(package, lines)
+    write_lines(package, lines)
 
 
 def renew_manifest(package, signer=KEY, **claims):
-    """As it would be of these files; `signer` None leaves the signature as it was."""
+    """Write the manifest of the current files. If `signer` is None, keep the old signature."""
     manifest = json.loads((package / "manifest.json").read_text())
     lines, details = lines_of(package), (package / "details.ndjson").read_text().splitlines()
     manifest |= {
@@ -83,43 +83,43 @@ def write_manifest(package, text, signer=KEY):
         (package / "manifest.json.note").write_text(note)
 
 
-def edit(package):
+def edit_an_entry(package):
     lines = lines_of(package)
-    put(package, [*lines[:4], lines[4].replace("DE-014", "DE-015"), *lines[5:]])
+    write_lines(package, [*lines[:4], lines[4].replace("DE-014", "DE-015"), *lines[5:]])
 
 
-def edit_the_last(package):
+def edit_the_last_entry(package):
     lines = lines_of(package)
-    put(package, [*lines[:-1], lines[-1].replace("ARCHIVED", "REJECTED")])
+    write_lines(package, [*lines[:-1], lines[-1].replace("ARCHIVED", "REJECTED")])
 
 
-def delete(package):
+def delete_an_entry(package):
     lines = lines_of(package)
-    put(package, lines[:4] + lines[5:])
+    write_lines(package, lines[:4] + lines[5:])
 
 
-def delete_the_first(package):
-    put(package, lines_of(package)[1:])
+def delete_the_first_entry(package):
+    write_lines(package, lines_of(package)[1:])
 
 
-def swap(package):
+def exchange_two_entries(package):
     lines = lines_of(package)
-    put(package, [*lines[:4], lines[5], lines[4], *lines[6:]])
+    write_lines(package, [*lines[:4], lines[5], lines[4], *lines[6:]])
 
 
-def duplicate(package):
+def duplicate_an_entry(package):
     lines = lines_of(package)
-    put(package, lines[:5] + lines[4:])
+    write_lines(package, lines[:5] + lines[4:])
 
 
 def edit_and_relink(package):
-    edit(package)
-    put(package, relinked(lines_of(package)))
+    edit_an_entry(package)
+    write_lines(package, relink(lines_of(package)))
 
 
 def delete_and_relink(package):
-    delete(package)
-    put(package, relinked(lines_of(package)))
+    delete_an_entry(package)
+    write_lines(package, relink(lines_of(package)))
     file = package / "details.ndjson"
     details = [json.loads(line) for line in file.read_text().splitlines()]
     del details[4]
@@ -127,39 +127,39 @@ def delete_and_relink(package):
     file.write_text("".join(f"{chain.canonical(detail)}\n" for detail in moved))
 
 
-def say_a_field_twice(package):
-    spoil_and_relink(package, lambda line: line.replace('"code":', '"code":"","code":'))
+def repeat_a_field(package):
+    change_and_relink(package, lambda line: line.replace('"code":', '"code":"","code":'))
 
 
-def follow_two_entries(package):
-    spoil_and_relink(package, lambda line: line.replace('"prev":', f'"prev":"{"0" * 64}","prev":'))
+def add_a_second_predecessor(package):
+    change_and_relink(package, lambda line: line.replace('"prev":', f'"prev":"{"0" * 64}","prev":'))
 
 
-def put_garbage_around_what_is_looked_for(package):
-    spoil_and_relink(package, lambda line: f"no JSON: {line}")
+def add_text_before_the_json_object(package):
+    change_and_relink(package, lambda line: f"no JSON: {line}")
 
 
-def cut_off(package):
-    put(package, lines_of(package)[:-2])
+def remove_the_last_entries(package):
+    write_lines(package, lines_of(package)[:-2])
 
 
 def rewrite_the_end(package):
-    edit_the_last(package)
-    put(package, relinked(lines_of(package)))
+    edit_the_last_entry(package)
+    write_lines(package, relink(lines_of(package)))
 
 
 def add_an_entry(package):
     lines = lines_of(package)
-    put(package, relinked([*lines, lines[-1].replace("CV-4", "CV-9")]))
+    write_lines(package, relink([*lines, lines[-1].replace("CV-4", "CV-9")]))
 
 
-def bring_in_from_another_trail(package):
+def change_the_trail_of_an_entry(package):
     lines = lines_of(package)
-    strange = lines[-1].replace('"trail":"siteledger"', '"trail":"elsewhere"')
-    put(package, [*lines[:-1], strange])
+    foreign = lines[-1].replace('"trail":"siteledger"', '"trail":"elsewhere"')
+    write_lines(package, [*lines[:-1], foreign])
 
 
-def break_the_last_line(package):
+def remove_the_last_line_break(package):
     file = package / "entries.ndjson"
     file.write_bytes(file.read_bytes()[:-1])
 
@@ -184,17 +184,17 @@ def edit_a_detail(package):
     file.write_text(file.read_text().replace("no. 1 of 2", "no. 1 of 9"))
 
 
-def drop_a_detail(package):
+def remove_a_detail(package):
     file = package / "details.ndjson"
     file.write_text("".join(file.read_text().splitlines(keepends=True)[1:]))
 
 
-def add_a_detail(package):
+def add_an_invalid_detail(package):
     with (package / "details.ndjson").open("a") as file:
         file.write('{"detail":"{}","salt":"","seq":13}\n')
 
 
-def add_a_sound_detail(package):
+def add_a_valid_detail(package):
     with (package / "details.ndjson").open("a") as file:
         file.write(f'{{"detail":"{{}}","salt":"{"0" * 32}","seq":13}}\n')
 
@@ -211,44 +211,44 @@ def shorten_a_salt(package):
     change_details(package, salt, salt[:-2])
 
 
-def say_a_detail_twice(package):
+def repeat_a_member_of_a_detail(package):
     change_details(package, '"seq":5}', '"seq":5,"seq":5}')
 
 
-def say_more_than_a_detail(package):
+def add_a_member_to_a_detail(package):
     change_details(package, '"seq":5}', '"seq":5,"then":""}')
 
 
-def space_out_a_detail(package):
+def add_a_space_to_a_detail(package):
     change_details(package, '"seq":5}', '"seq": 5}')
 
 
-def escape_in_a_detail(package):
+def escape_a_character_of_a_detail(package):
     change_details(package, "Zoë", "Zo\\u00eb")
 
 
 def commit_to(package, detail):
-    """Entry 5 commits to this text, as only who makes and signs the trail anew can have it."""
+    """Change the detail of entry 5 and its commitment, and sign the checkpoints again."""
     lines = [json.loads(line) for line in (package / "details.ndjson").read_text().splitlines()]
     before, lines[4]["detail"] = lines[4]["detail"], detail
     text = "".join(f"{chain.canonical(line)}\n" for line in lines)
     (package / "details.ndjson").write_text(text)
     salt = bytes.fromhex(lines[4]["salt"])
     old, new = (chain.commitment(salt, each) for each in (before, detail))
-    spoil_and_relink(package, lambda line: line.replace(old, new))
-    sign_anew(package, KEY)
+    change_and_relink(package, lambda line: line.replace(old, new))
+    sign_again(package, KEY)
 
 
-def put_a_detail_in_another_way(package):
+def commit_to_a_repeated_key(package):
     commit_to(package, '{"note":"a","note":"b"}')
 
 
-def put_no_object_for_a_detail(package):
+def commit_to_a_string(package):
     commit_to(package, '"a note"')
 
 
-def sign_anew(package, signer):
-    """The checkpoints of the entries as they are now."""
+def sign_again(package, signer):
+    """Sign the existing checkpoints again, with the roots of the current entries."""
     frontier = merkle_tree.Frontier()
     for line in lines_of(package):
         frontier.add(merkle_tree.hash_leaf(line))
@@ -259,41 +259,41 @@ def sign_anew(package, signer):
 
 
 TAMPERINGS = {
-    edit: "entry 6 does not follow",
-    edit_the_last: "the first 12 entries differ from those of a checkpoint",
-    delete: "entry 5 does not follow",
-    delete_the_first: "entry 1 does not follow",
-    swap: "entry 5 does not follow",
-    duplicate: "entry 6 does not follow",
+    edit_an_entry: "entry 6 does not follow",
+    edit_the_last_entry: "the first 12 entries differ from those of a checkpoint",
+    delete_an_entry: "entry 5 does not follow",
+    delete_the_first_entry: "entry 1 does not follow",
+    exchange_two_entries: "entry 5 does not follow",
+    duplicate_an_entry: "entry 6 does not follow",
     edit_and_relink: "the first 6 entries differ from those of a checkpoint",
     delete_and_relink: "the first 6 entries differ from those of a checkpoint",
-    say_a_field_twice: "the first 6 entries differ from those of a checkpoint",
-    follow_two_entries: "the first 6 entries differ from those of a checkpoint",
-    put_garbage_around_what_is_looked_for: "the first 6 entries differ from those of a checkpoint",
-    cut_off: "the trail ends after 10 entries, not as signed after 12",
+    repeat_a_field: "the first 6 entries differ from those of a checkpoint",
+    add_a_second_predecessor: "the first 6 entries differ from those of a checkpoint",
+    add_text_before_the_json_object: "the first 6 entries differ from those of a checkpoint",
+    remove_the_last_entries: "the trail ends after 10 entries, not as signed after 12",
     rewrite_the_end: "the first 12 entries differ from those of a checkpoint",
     add_an_entry: "the trail ends after 13 entries, not as signed after 12",
-    bring_in_from_another_trail: "the first 12 entries differ from those of a checkpoint",
-    break_the_last_line: "the first 12 entries differ from those of a checkpoint",
+    change_the_trail_of_an_entry: "the first 12 entries differ from those of a checkpoint",
+    remove_the_last_line_break: "the first 12 entries differ from those of a checkpoint",
     edit_a_checkpoint: "siteledger.example/trail+2d5274e8 did not sign it",
     sign_with_another_key: "checkpoints/12 is not signed by a known key",
     edit_a_detail: "entry 5: the detail was changed",
-    drop_a_detail: "details are missing: ['entry:1']",
-    add_a_detail: NOT_A_DETAIL,
-    add_a_sound_detail: "out of place: (13, ",
+    remove_a_detail: "details are missing: ['entry:1']",
+    add_an_invalid_detail: NOT_A_DETAIL,
+    add_a_valid_detail: "out of place: (13, ",
     shorten_a_salt: NOT_A_DETAIL,
-    say_a_detail_twice: NOT_A_DETAIL,
-    say_more_than_a_detail: NOT_A_DETAIL,
-    space_out_a_detail: NOT_A_DETAIL,
-    escape_in_a_detail: "not a canonical detail",
-    put_a_detail_in_another_way: "not a canonical detail",
-    put_no_object_for_a_detail: "not a canonical detail",
+    repeat_a_member_of_a_detail: NOT_A_DETAIL,
+    add_a_member_to_a_detail: NOT_A_DETAIL,
+    add_a_space_to_a_detail: NOT_A_DETAIL,
+    escape_a_character_of_a_detail: "not a canonical detail",
+    commit_to_a_repeated_key: "not a canonical detail",
+    commit_to_a_string: "not a canonical detail",
 }
 
 
 @pytest.mark.requirement("R05")
 def test_an_unchanged_export_is_valid(package):
-    code, output = inspect(package, *KNOWN, "--known", kept(package))
+    code, output = inspect(package, *KNOWN, "--known", keep_checkpoint(package))
     assert code == 0
     assert output == (
         "COMPLETE: entries 1 to 12.\n"
@@ -330,8 +330,11 @@ def test_changes_are_found_even_if_the_manifest_was_signed_again(package, change
     frontier = merkle_tree.Frontier()
     for line in lines_of(package):
         frontier.add(merkle_tree.hash_leaf(line))
-    signed_anew = change in {put_a_detail_in_another_way, put_no_object_for_a_detail}
-    renew_manifest(package, **({"root": frontier.root().hex()} if signed_anew else {}))
+    is_signed_again = change in {
+        commit_to_a_repeated_key,
+        commit_to_a_string,
+    }
+    renew_manifest(package, **({"root": frontier.root().hex()} if is_signed_again else {}))
     code, output = inspect(package, *KNOWN)
     assert (code, message in output) == (1, True), output
 
@@ -350,14 +353,14 @@ def test_an_edited_copy_for_people_is_found(package, name):
 
 @pytest.mark.requirement("R11")
 def test_the_recorded_hash_of_the_manifest_reveals_a_copy_edited_with_the_key(package):
-    on_record = queries.find_entries(limit=1)[0].sha256
-    assert inspect(package, "--known", on_record)[0] == 0
+    recorded_hash = queries.find_entries(limit=1)[0].sha256
+    assert inspect(package, "--known", recorded_hash)[0] == 0
     with (package / "timeline.csv").open("ab") as file:
         file.write(b"x")
     renew_manifest(package)
-    assert inspect(package, *KNOWN)[0] == 3  # the word of who has the key
-    code, output = inspect(package, "--known", on_record)
-    assert (code, on_record in output) == (1, True)
+    assert inspect(package, *KNOWN)[0] == 3  # its consistent content is not confirmed from outside
+    code, output = inspect(package, "--known", recorded_hash)
+    assert (code, recorded_hash in output) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -392,8 +395,8 @@ def test_a_false_statement_in_the_manifest_is_found(package, claim, message):
     assert (code, message in output) == (1, True), output
 
 
-def cut_off_and_drop_the_newer_checkpoints(package):
-    put(package, lines_of(package)[:6])
+def remove_the_last_entries_and_their_checkpoint(package):
+    write_lines(package, lines_of(package)[:6])
     details = (package / "details.ndjson").read_text().splitlines(keepends=True)
     (package / "details.ndjson").write_text("".join(details[:6]))
     (package / "checkpoints" / "12").unlink()
@@ -406,9 +409,9 @@ def cut_off_and_drop_the_newer_checkpoints(package):
 
 @pytest.mark.requirement("R05")
 def test_only_a_known_head_reveals_an_end_removed_with_its_checkpoints(package):
-    newest = kept(package)
+    newest = keep_checkpoint(package)
     head = chain.digest(lines_of(package)[9])
-    cut_off_and_drop_the_newer_checkpoints(package)
+    remove_the_last_entries_and_their_checkpoint(package)
     code, output = inspect(package, *KNOWN)
     assert (code, "confirmed only by the installation that made it" in output) == (3, True)
     code, output = inspect(package, *KNOWN, "--known", newest)
@@ -422,7 +425,7 @@ def test_only_a_known_head_reveals_an_end_removed_with_its_checkpoints(package):
 
 @pytest.mark.requirement("R05")
 def test_an_older_head_reveals_a_trail_rewritten_with_its_own_key(package):
-    older = kept(package, 6)
+    older = keep_checkpoint(package, 6)
     (package / "checkpoints" / "6").unlink()
     edit_and_relink(package)
     sign_with_another_key(package)
@@ -441,22 +444,22 @@ def test_an_older_head_reveals_a_trail_rewritten_with_its_own_key(package):
 @pytest.mark.parametrize("size", [6, 12])
 def test_an_older_head_in_the_trail_confirms_the_entries_up_to_it(package, size):
     head = chain.digest(lines_of(package)[size - 1])
-    for known in (kept(package, size), head, head.upper()):
+    for known in (keep_checkpoint(package, size), head, head.upper()):
         code, output = inspect(package, *KNOWN, "--known", known)
         assert (code, f"Confirmed by --known: entries up to {size}." in output) == (0, True)
         assert ("Entries 7 to 12 are not confirmed from outside." in output) == (size == 6)
 
 
 @pytest.mark.parametrize(
-    ("spoil", "expected"),
+    ("damage", "expected"),
     [
         (lambda p: (p / "manifest.json").unlink(), "there is no manifest.json in"),
         (shutil.rmtree, "there is no manifest.json in"),
     ],
     ids=["no manifest", "no folder"],
 )
-def test_a_folder_without_a_package_cannot_be_checked(package, spoil, expected):
-    spoil(package)
+def test_a_folder_without_a_package_cannot_be_checked(package, damage, expected):
+    damage(package)
     code, output = inspect(package)
     assert (code, expected in output) == (2, True)
 
@@ -465,7 +468,7 @@ def test_a_folder_without_a_package_cannot_be_checked(package, spoil, expected):
     "given", [["--vkey", "a+b"], ["--vkey", "/no/such/file"], ["--known", "abc"]]
 )
 def test_a_mistyped_argument_does_not_make_the_package_broken(package, given):
-    edit(package)  # what cannot be compared comes before what is broken
+    edit_an_entry(package)  # invalid arguments are reported before faults of the package
     code, output = inspect(package, *given)
     assert (code, output.startswith("CANNOT BE CHECKED: ")) == (2, True)
 
@@ -479,7 +482,7 @@ def test_a_checkpoint_of_another_trail_is_not_compared(package, tmp_path):
 
 @pytest.mark.parametrize("given", [[], KNOWN], ids=["nothing", "its key"])
 def test_a_package_without_a_known_head_is_only_consistent(package, given):
-    """Who has the key can make all of it anew; its signature shows that nobody else did."""
+    """The owner of the key can forge the whole package. The signature excludes only others."""
     code, output = inspect(package, *given)
     assert code == 3
     assert output.startswith("COMPLETE: entries 1 to 12.\n")
@@ -496,10 +499,9 @@ def test_files_inside_the_package_are_refused_as_keys_and_checkpoints(package, o
         assert (code, "is inside the package: obtain it from another source" in output) == (2, True)
 
 
-def redact(seq, *, on_record=True):
-    if on_record:
-        reason = {"reason": "a person's name"}
-        write(subject=f"entry:{seq}", event="ledger.detail_redacted", detail=reason)
+def redact(seq):
+    reason = {"reason": "a person's name"}
+    write(subject=f"entry:{seq}", event="ledger.detail_redacted", detail=reason)
     with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = %s", seq)
 
@@ -508,8 +510,8 @@ def redact(seq, *, on_record=True):
 def test_a_redacted_detail_is_not_missing(trail, tmp_path):
     redact(5)
     sign()
-    package = exported(tmp_path / "export")
-    code, output = inspect(package, *KNOWN, "--known", kept(package))
+    package = make_export(tmp_path / "export")
+    code, output = inspect(package, *KNOWN, "--known", keep_checkpoint(package))
     assert code == 0, output
     assert "no. 1 of 2" not in (tmp_path / "export" / "details.ndjson").read_text()
 
@@ -517,22 +519,22 @@ def test_a_redacted_detail_is_not_missing(trail, tmp_path):
 @pytest.mark.requirement("R38")
 def test_a_part_contains_the_entry_that_redacted_a_detail(trail, tmp_path):
     redact(5)
-    write_ways(5)
+    write_documents(5)
     sign()
-    part = exported(tmp_path / "export", doc_id="CV-2")
+    part = make_export(tmp_path / "export", doc_id="CV-2")
     assert [json.loads(line)["seq"] for line in lines_of(part)] == [4, 5, 6, 13]
-    code, output = inspect(part, *KNOWN, "--known", kept(part), "--part")
+    code, output = inspect(part, *KNOWN, "--known", keep_checkpoint(part), "--part")
     assert code == 0, output
 
 
 @pytest.fixture
 def part(trail, tmp_path):
-    """The three entries of one document, without the others."""
-    return exported(tmp_path / "part", doc_id="CV-3")
+    """Export the three entries of one document."""
+    return make_export(tmp_path / "part", doc_id="CV-3")
 
 
 def test_a_part_proves_each_entry_and_reveals_no_other(part):
-    code, output = inspect(part, *KNOWN, "--known", kept(part), "--part")
+    code, output = inspect(part, *KNOWN, "--known", keep_checkpoint(part), "--part")
     assert code == 0, output
     everything = b"".join(path.read_bytes() for path in part.rglob("*") if path.is_file())
     assert b"CV-3" in everything
@@ -540,13 +542,13 @@ def test_a_part_proves_each_entry_and_reveals_no_other(part):
     assert b"DE-014" not in everything
 
 
-def drop_an_entry_and_its_detail(part):
-    put(part, lines_of(part)[:-1])
+def remove_an_entry_and_its_detail(part):
+    write_lines(part, lines_of(part)[:-1])
     details = (part / "details.ndjson").read_text().splitlines(keepends=True)
     (part / "details.ndjson").write_text("".join(details[:-1]))
 
 
-def drop_the_proofs(part):
+def remove_the_proofs(part):
     (part / "proofs" / "inclusion.tlog-proofs").write_text("")
 
 
@@ -557,12 +559,12 @@ def edit_a_proof(part):
     file.write_text("\n".join(lines))
 
 
-def swap_the_first(part):
+def exchange_the_first_two_entries(part):
     first, second, *rest = lines_of(part)
-    put(part, [second, first, *rest])
+    write_lines(part, [second, first, *rest])
 
 
-def cut_a_consistency_proof(part):
+def shorten_a_consistency_proof(part):
     file = part / "proofs" / "6.consistency"
     first, *rest = file.read_text().split("\n")
     file.write_text("\n".join([first, *rest[1:]]))
@@ -574,7 +576,7 @@ def edit_a_consistency_proof(part):
     file.write_text("\n".join([first, hash_.swapcase(), *rest]))
 
 
-def bring_in_an_older_checkpoint_of_another_trail(part):
+def add_an_older_checkpoint_of_another_trail(part):
     frontier = merkle_tree.Frontier()
     for n in range(6):
         frontier.add(merkle_tree.hash_leaf(f"line {n}"))
@@ -589,17 +591,17 @@ def sign_a_part_with_another_key(part):
 
 
 PART_TAMPERINGS = {
-    edit_the_last: "entry 9 is not proved by the checkpoint of 12 entries",
-    swap_the_first: "entry 8 is not proved by the checkpoint of 12 entries",
-    drop_an_entry_and_its_detail: "the entry of a proof is missing",
-    drop_the_proofs: "entry 7 is not proved",
+    edit_the_last_entry: "entry 9 is not proved by the checkpoint of 12 entries",
+    exchange_the_first_two_entries: "entry 8 is not proved by the checkpoint of 12 entries",
+    remove_an_entry_and_its_detail: "the entry of a proof is missing",
+    remove_the_proofs: "entry 7 is not proved",
     edit_a_proof: "entry 7 is not proved by the checkpoint of 12 entries",
-    drop_a_detail: "details are missing: ['entry:7']",
-    break_the_last_line: "the line after entry 8 is incomplete",
+    remove_a_detail: "details are missing: ['entry:7']",
+    remove_the_last_line_break: "the line after entry 8 is incomplete",
     sign_a_part_with_another_key: "entry 7 is not proved by the checkpoint of 12 entries",
-    cut_a_consistency_proof: "a consistency proof has the wrong length",
+    shorten_a_consistency_proof: "a consistency proof has the wrong length",
     edit_a_consistency_proof: "is not an extension of the checkpoint of 6 entries",
-    bring_in_an_older_checkpoint_of_another_trail: "not an extension of the checkpoint of 6",
+    add_an_older_checkpoint_of_another_trail: "not an extension of the checkpoint of 6",
 }
 
 
@@ -622,21 +624,21 @@ def test_a_part_is_reported_as_a_part_and_accepted_with_the_option(part):
         code, output = inspect(part, *KNOWN, *given)
         assert (code, output.startswith(statement)) == (expected, True), output
     for given, expected in (([], 4), (["--part"], 0)):
-        code, output = inspect(part, *KNOWN, "--known", kept(part), *given)
+        code, output = inspect(part, *KNOWN, "--known", keep_checkpoint(part), *given)
         assert (code, output.startswith(statement)) == (expected, True), output
 
 
 def test_a_part_is_compared_with_an_older_checkpoint_by_its_consistency_proof(part, package):
-    older = kept(package, 6)
+    older = keep_checkpoint(package, 6)
     code, output = inspect(part, *KNOWN, "--part", "--known", older)  # its entries are 7 to 9
     assert (code, "confirmed only by the installation that made it" in output) == (3, True), output
-    early = exported(part.with_name("early"), sites=["DE-014"])
-    code, output = inspect(early, *KNOWN, "--part", "--known", older)
+    older_part = make_export(part.with_name("older-part"), sites=["DE-014"])
+    code, output = inspect(older_part, *KNOWN, "--part", "--known", older)
     assert (code, "Confirmed by --known: entries up to 6." in output) == (0, True), output
 
 
 def test_a_known_entry_of_a_part_confirms_only_itself(part, package):
-    """No chain leads from it to the others, which who has the key could have made up."""
+    """No chain connects it with the other entries, which the owner of the key could have forged."""
     lines = lines_of(package)
     code, output = inspect(part, "--part", "--known", chain.digest(lines[6]))
     statement = "--known confirms entry 7, and no other entry of this part."
@@ -648,7 +650,7 @@ def test_a_known_entry_of_a_part_confirms_only_itself(part, package):
 def test_a_part_cannot_be_compared_with_a_checkpoint_without_a_consistency_proof(part, tmp_path):
     frontier = merkle_tree.Frontier()
     frontier.add(merkle_tree.hash_leaf("another line"))
-    known = tmp_path / "kept"
+    known = tmp_path / "known"
     known.write_text(
         signed_note.sign_note(signed_note.CheckpointText(NAME, 1, frontier.root()).text, [KEY])
     )
@@ -657,7 +659,7 @@ def test_a_part_cannot_be_compared_with_a_checkpoint_without_a_consistency_proof
 
 
 def test_an_older_checkpoint_reveals_a_part_of_a_rewritten_trail(part, package, tmp_path):
-    older, newest = kept(package, 6), kept(package, 12)
+    older, newest = keep_checkpoint(package, 6), keep_checkpoint(package, 12)
     frontier = merkle_tree.Frontier()
     for line in [*lines_of(package)[:5], *lines_of(package)[6:], "one more"]:
         frontier.add(merkle_tree.hash_leaf(line))

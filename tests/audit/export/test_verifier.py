@@ -1,4 +1,4 @@
-"""The arithmetic of verify_trail.py, against libraries and the tree of the ledger."""
+"""Tests that verify_trail.py computes as the libraries and as the tree of the ledger do."""
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -39,12 +39,12 @@ def test_a_signature_with_one_bit_changed_is_refused(bit):
 
 
 def test_a_signature_with_a_non_canonical_scalar_is_refused():
-    """RFC 8032, 5.1.7: S plus the group's order would be another name for the same signature."""
+    """S plus the order of the group would be a second form of a signature (RFC 8032, 5.1.7)."""
     key = Ed25519PrivateKey.from_private_bytes(bytes(32))
     public, signature = key.public_key().public_bytes_raw(), key.sign(b"text")
     s = int.from_bytes(signature[32:], "little") + verify_trail.ORDER
-    again = signature[:32] + s.to_bytes(32, "little")
-    assert not verify_trail.is_signed(public, b"text", again)
+    second_form = signature[:32] + s.to_bytes(32, "little")
+    assert not verify_trail.is_signed(public, b"text", second_form)
 
 
 @pytest.mark.parametrize("key", [bytes(31), b"\xff" * 32, b"\x02" + bytes(31)])
@@ -65,17 +65,17 @@ def test_only_the_inclusion_proof_of_an_entry_proves_it(size, data):
 
 @pytest.mark.requirement("R11")
 @pytest.mark.parametrize(
-    ("asked", "seqs"),
+    ("options", "seqs"),
     [
         (["--correlation", "packet-3"], [7, 8, 9]),
         (["--doc", "CV-2"], [4, 5, 6]),
         (["--doc", "CV-2", "--correlation", "packet-3"], [4, 5, 6, 7, 8, 9]),
     ],
 )
-def test_the_verifier_prints_the_timeline_of_a_document(package, asked, seqs):
+def test_the_verifier_prints_the_timeline_of_a_document(package, options, seqs):
     lines = (package / "entries.ndjson").read_text().splitlines()
     given = "--vkey", KEY.verifier.text, "--known", chain.digest(lines[-1])
-    code, output = inspect(package, *given, *asked)
+    code, output = inspect(package, *given, *options)
     rows = [line.split(" ") for line in output.splitlines() if "document." in line]
     assert code == 0
     assert [int(row[0]) for row in rows] == seqs

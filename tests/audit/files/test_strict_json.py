@@ -1,4 +1,4 @@
-"""JSON from outside is read in one way only, or refused with the line."""
+"""Tests that ambiguous JSON of other systems is refused, with the line of the fault."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_a_repeated_name_is_refused_with_the_line_of_its_object(text, line):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         ('{"a": ' + "9" * 5_000 + "}", "a number has more than 300 digits"),
         ("[-" + "9" * 5_000 + "]", "a number has more than 300 digits"),
@@ -53,8 +53,8 @@ def test_a_repeated_name_is_refused_with_the_line_of_its_object(text, line):
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_ambiguous_and_invalid_json_is_refused(text, why):
-    assert why in refusal(text).message
+def test_ambiguous_and_invalid_json_is_refused(text, message):
+    assert message in refusal(text).message
 
 
 def test_a_syntax_error_is_reported_with_its_line_and_column():

@@ -1,4 +1,4 @@
-"""Software signs its entries with the process that it was; people and tokens as themselves."""
+"""Tests of the names of actors: software with its process, people and tokens without one."""
 
 import multiprocessing
 import os
@@ -17,15 +17,15 @@ pytestmark = pytest.mark.requirement("R40")
 
 
 @pytest.fixture
-def called(monkeypatch):
-    """`called(name)`: how a worker of a host of that name is entered."""
+def worker_name(monkeypatch):
+    """Return a function that returns the name of a worker on a host with a given name."""
 
-    def answer(name):
-        monkeypatch.setattr(socket, "gethostname", lambda: name)
+    def name_on(host):
+        monkeypatch.setattr(socket, "gethostname", lambda: host)
         actors._process.cache_clear()
         return add_process("system:worker")
 
-    yield answer
+    yield name_on
     actors._process.cache_clear()
 
 
@@ -57,13 +57,13 @@ def test_a_forked_process_has_its_own_name():
 
 
 @pytest.mark.parametrize("name", ["vm\n3", "vm\x1b[2J", "v\udcff", "Zoë's", "a@b/1"])
-def test_unusual_characters_of_a_host_name_are_replaced(db, called, name):
-    assert re.fullmatch(r"system:worker@[A-Za-z0-9._-]+/\d+", called(name))
+def test_unusual_characters_of_a_host_name_are_replaced(db, worker_name, name):
+    assert re.fullmatch(r"system:worker@[A-Za-z0-9._-]+/\d+", worker_name(name))
     write(actor="system:worker")
 
 
-def test_a_long_host_name_is_truncated(called):
-    assert called("h" * 300) == f"system:worker@{'h' * 64}/{os.getpid()}"
+def test_a_long_host_name_is_truncated(worker_name):
+    assert worker_name("h" * 300) == f"system:worker@{'h' * 64}/{os.getpid()}"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The attacks of the design's section 4, each on the database that the tests run on."""
+"""Tests that the database refuses the attacks of section 4 of the design."""
 # ruff: noqa: S608 - attacks are built from constants
 
 import pytest
@@ -73,7 +73,7 @@ def attempt(statement, *values):
 
 
 def attack(statement, *values):
-    """The database refuses it, and all rows are as they were."""
+    """Assert that the database refuses a statement and that all rows are unchanged."""
     before = all_rows()
     with pytest.raises(IntegrityError):
         attempt(statement, *values)
@@ -111,7 +111,7 @@ def test_truncate_is_refused(written, table):
 @postgresql_only
 @pytest.mark.parametrize("table", TABLES)
 def test_a_delete_inside_a_query_is_refused(written, table):
-    attack(f"WITH gone AS (DELETE FROM {table} RETURNING 1) SELECT count(*) FROM gone")
+    attack(f"WITH deleted AS (DELETE FROM {table} RETURNING 1) SELECT count(*) FROM deleted")
 
 
 @pytest.mark.parametrize(("table", "column"), CHANGES)
@@ -141,7 +141,7 @@ def test_insert_or_replace_by_the_same_row_is_refused(written, table):
 def test_insert_or_replace_over_an_entry_is_refused(written):
     attack(
         f"INSERT OR REPLACE INTO audit_entry (seq, {COLUMNS}) SELECT seq,"
-        f" {COLUMNS.replace('actor', repr('somebody else'))} FROM audit_entry WHERE seq = 2"
+        f" {COLUMNS.replace('actor', repr('user:99'))} FROM audit_entry WHERE seq = 2"
     )
 
 
@@ -224,7 +224,7 @@ def test_an_entry_whose_hash_is_not_that_of_its_line_is_refused(written):
 @pytest.mark.requirement("R04")
 @pytest.mark.parametrize("model", [Entry, EntryDetail, Checkpoint, Receipt])
 @pytest.mark.parametrize(
-    "write_past_the_log",
+    "change",
     [
         pytest.param(lambda model: model.objects.first().save(), id="save"),
         pytest.param(lambda model: model.objects.first().delete(), id="delete"),
@@ -239,9 +239,9 @@ def test_an_entry_whose_hash_is_not_that_of_its_line_is_refused(written):
         ),
     ],
 )
-def test_the_orm_refuses_changes_with_an_explanation(written, model, write_past_the_log):
+def test_the_orm_refuses_changes_with_an_explanation(written, model, change):
     with pytest.raises(AppendOnly, match="never changed"):
-        write_past_the_log(model)
+        change(model)
 
 
 def test_all_triggers_are_installed_after_the_migrations(db):

@@ -29,7 +29,7 @@ GOLDEN = "9187b0c974154dea7d3d87b8a3e7aaf854ec0d054e9cd46d578669030b584f75"
 
 
 def make_chain(length):
-    """Lines and hashes of a chain that holds, as (seq, line, hash)."""
+    """Return the rows of a valid chain, as (seq, line, hash)."""
     prev, rows = chain.GENESIS, []
     for seq in range(1, length + 1):
         text = chain.line(FIELDS | {"seq": seq, "prev": prev})
@@ -185,7 +185,7 @@ def test_an_edit_with_a_new_hash_breaks_the_next_entry():
 
 
 def test_an_edit_with_all_later_hashes_recomputed_changes_only_the_head():
-    # Why checkpoints are kept elsewhere: the chain alone is fooled, its head is not the same.
+    # The chain alone does not reveal this, but its head differs. So checkpoints are anchored.
     honest, walk, prev = make_chain(9), Walk(), chain.GENESIS
     for seq in range(1, 10):
         forged = chain.line(FIELDS | {"seq": seq, "prev": prev, "site": f"XX-{seq // 5}"})
@@ -201,7 +201,7 @@ def test_an_entry_of_another_trail_breaks_the_chain():
 
 
 def rewritten(row, **changes):
-    """A line with other fields, and a hash of its own."""
+    """Return a row whose line has other fields, with the hash of the new line."""
     line = chain.canonical(json.loads(row[1]) | changes)
     return row[0], line, chain.digest(line)
 
@@ -220,7 +220,7 @@ TAMPERINGS = [
 
 
 def outcome(rows, at_once):
-    """Where a walk ends that is given so many entries at once, and why there."""
+    """Return where and why a walk ends that follows a number of entries at once."""
     walk, followed = Walk(), []
     try:
         for at in range(0, len(rows), at_once):

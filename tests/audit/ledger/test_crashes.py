@@ -1,4 +1,4 @@
-"""A database server that is killed among many writers: what was acknowledged is there."""
+"""Tests that acknowledged entries survive a crash, although the ledger's lock is released early."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ postgresql_only = pytest.mark.skipif(
 
 
 def server():
-    """The folder of the tests' own server, and the process ids of its postmaster and backends."""
+    """Return the folder of the tests' server, and the process IDs of postmaster and backends."""
     [(folder,)] = sql("SHOW data_directory")
     postmaster = (Path(folder) / "postmaster.pid").read_text().split()[0]
     children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
@@ -34,7 +34,7 @@ def server():
 
 
 def kill_server():
-    """SIGKILL for all at once: what was not yet written out is gone. Answers its folder."""
+    """Kill all processes of the server, so that data in memory is lost. Return its folder."""
     folder, processes = server()
     connection.close()
     for process in processes:
@@ -55,7 +55,7 @@ def start_server(folder):
 
 @pytest.fixture
 def sent():
-    """The statements that cursors send meanwhile."""
+    """Return a list to which each statement of a cursor is appended during the test."""
     messages = []
 
     def watch_cursors(execute, statement, *rest):
@@ -76,13 +76,13 @@ def test_no_acknowledged_entry_is_lost_when_the_server_is_killed_under_eight_wri
     writers = {name: start(name, "forever", stderr=subprocess.DEVNULL) for name in names}
     seen = {name: [writer.stdout.readline() for _ in range(30)] for name, writer in writers.items()}
     start_server(kill_server())
-    told = set()
+    acknowledged = set()
     for name, writer in writers.items():
         finished = [*seen[name], *writer.communicate()[0].splitlines()]
-        told |= {f"{name}-{n}" for n in range(len(finished)) if n % 10 != 3}
+        acknowledged |= {f"{name}-{n}" for n in range(len(finished)) if n % 10 != 3}
     saved = set(Study.objects.values_list("protocol_number", flat=True))
     verdict = verify_ledger()
-    assert told - saved == set()
+    assert acknowledged - saved == set()
     assert (verdict.intact, verdict.entries) == (True, len(saved))
 
 
@@ -122,7 +122,7 @@ def test_a_connection_lost_at_the_commit_raises_an_error(transactional_db, monke
     with pytest.raises(OperationalError):
         write()
     connection.close()
-    assert len(timeline("document:1")) == 1  # the rows know
+    assert len(timeline("document:1")) == 1  # the commit succeeded before the connection was lost
 
 
 def test_a_flush_barrier_inside_a_transaction_is_refused(transactional_db):

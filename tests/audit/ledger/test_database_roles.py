@@ -1,4 +1,4 @@
-"""What the application's own role may do on PostgreSQL, by a real login."""
+"""Tests of the rights of the application's role on PostgreSQL, with a real login."""
 # ruff: noqa: S608 - attacks are built from constants
 
 import os
@@ -47,7 +47,7 @@ def test_the_application_adds_to_the_ledger_and_verifies_it(application_role):
     [
         "UPDATE {table} SET {column} = {column}",
         "DELETE FROM {table}",
-        "WITH gone AS (DELETE FROM {table} RETURNING 1) SELECT 1",
+        "WITH deleted AS (DELETE FROM {table} RETURNING 1) SELECT 1",
         "TRUNCATE {table} CASCADE",
         "ALTER TABLE {table} DISABLE TRIGGER ALL",
         "DROP TRIGGER {table}_append_only ON {table}",
@@ -103,17 +103,17 @@ def test_migrate_runs_as_the_owner_and_grants_the_application_its_rights(
 ):
     settings.DATABASE_OWNER = application_role
     with database_roles.connect_as_owner("default"):
-        sql("CREATE TABLE sites_of_tomorrow (n int)")
+        sql("CREATE TABLE new_table (n int)")
         sql(f"GRANT UPDATE ON audit_entry TO {APPLICATION}")
     assert [message.id for message in database_roles.check_application_role(["default"])] == [
         "audit.W001"
     ]
     call_command("migrate", verbosity=0)
     assert database_roles.check_application_role(["default"]) == []
-    sql("INSERT INTO sites_of_tomorrow VALUES (1)")
+    sql("INSERT INTO new_table VALUES (1)")
     assert sql("SELECT current_user") == [(APPLICATION,)]
     with database_roles.connect_as_owner("default"):
-        sql("DROP TABLE sites_of_tomorrow")
+        sql("DROP TABLE new_table")
 
 
 def test_a_dry_run_prints_the_grants(application_role):

@@ -1,4 +1,4 @@
-"""docs/audit-format.md is a promise to inspectors: its shell commands run here as they stand."""
+"""Tests that the shell commands of docs/audit-format.md work as inspectors find them there."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from audit.ledger import chain, queries
 from audit.models import Entry, EntryDetail
-from tests.audit.export.support import KEY, OTHER, exported, publish, sign, write_ways
+from tests.audit.export.support import KEY, OTHER, make_export, publish, sign, write_documents
 from tests.audit.signing.test_places import place
 from tests.audit.signing.test_signed_note import NOTE
 from tests.audit.support import write, write_many
@@ -19,7 +19,7 @@ DOCUMENT = DOCS / "audit-format.md"
 
 
 def commands(heading, document=DOCUMENT):
-    """The shell commands under a heading, up to the next one."""
+    """Return the shell commands under a heading, up to the next heading."""
     section = re.split(
         r"^#+ ", document.read_text().split(f"# {heading}\n")[1], flags=re.MULTILINE
     )[0]
@@ -45,7 +45,7 @@ def run(script, folder, **variables):
 
 @pytest.fixture
 def entries(db, tmp_path):
-    """The file that an inspector gets."""
+    """Write the file of entries that an inspector gets, and return its path."""
     write_many(5, site="DE-014", doc_id='CV "Møller"')
     lines = Entry.objects.order_by("seq").values_list("body", flat=True)
     file = tmp_path / "entries.ndjson"
@@ -67,18 +67,18 @@ def test_the_shell_finds_an_edited_line(entries):
 
 def test_the_shell_opens_a_commitment(db, tmp_path):
     write(detail={"name": "Zoë Berg"})
-    kept = EntryDetail.objects.get()
-    (tmp_path / "detail.json").write_text(kept.detail)
-    printed = run(OPEN_DETAIL, tmp_path, SALT_IN_HEX=kept.salt)
+    stored = EntryDetail.objects.get()
+    (tmp_path / "detail.json").write_text(stored.detail)
+    printed = run(OPEN_DETAIL, tmp_path, SALT_IN_HEX=stored.salt)
     assert printed.split()[0] in Entry.objects.get().body
 
 
 @pytest.fixture
 def package(db, settings, tmp_path):
     publish(settings, tmp_path / "anchors")
-    write_ways(1, 2)
+    write_documents(1, 2)
     sign()
-    return exported(tmp_path / "export")
+    return make_export(tmp_path / "export")
 
 
 @pytest.mark.requirement("R11")
@@ -87,8 +87,8 @@ def test_the_shell_recomputes_the_package(package):
     assert run(FILES, package) == "all files are those of the manifest"
     assert run(FOLLOW, package) == f"6 entries, head {manifest['head']}"
     for seq in range(1, 7):
-        said = f"the detail of entry {seq} is what was entered"
-        assert run(DETAIL, package, SEQ=str(seq)) == said
+        printed = f"the detail of entry {seq} is what was entered"
+        assert run(DETAIL, package, SEQ=str(seq)) == printed
 
 
 def test_the_shell_finds_changes_in_the_package(package):
@@ -101,14 +101,14 @@ def test_the_shell_finds_changes_in_the_package(package):
 
 @pytest.mark.parametrize("documents", [[1], [1, 2, 3, 4, 5]])
 def test_the_shell_computes_the_root_that_was_signed(db, settings, tmp_path, documents):
-    """Of 3 and of 15 entries: of two and of four perfect trees."""
+    """The tests use 3 and 15 entries, which make two and four perfect trees."""
     publish(settings, tmp_path / "anchors")
-    write_ways(*documents)
+    write_documents(*documents)
     sign()
-    package = exported(tmp_path / "export")
+    package = make_export(tmp_path / "export")
     manifest = json.loads((package / "manifest.json").read_text())
-    said = f"checkpoint {manifest['size']} has the root {manifest['root']}"
-    assert run(ROOT, package) == said
+    printed = f"checkpoint {manifest['size']} has the root {manifest['root']}"
+    assert run(ROOT, package) == printed
 
 
 def test_the_shell_does_not_compute_the_signed_root_of_changed_entries(package):
@@ -144,7 +144,7 @@ def test_the_guides_command_checks_a_package(package):
 
 
 def test_the_shell_writes_each_proof_to_a_file(package, tmp_path):
-    part = exported(tmp_path / "part", doc_id="CV-2")
+    part = make_export(tmp_path / "part", doc_id="CV-2")
     run(PROOFS, part)
     proofs = [part / f"0000{n}.tlog-proof" for n in range(3)]
     assert "".join(p.read_text() for p in proofs) == (
@@ -153,12 +153,12 @@ def test_the_shell_writes_each_proof_to_a_file(package, tmp_path):
 
 
 def test_the_document_names_every_file_of_a_package(package, tmp_path):
-    part = exported(tmp_path / "part", doc_id="CV-2")
-    told = DOCUMENT.read_text()
+    part = make_export(tmp_path / "part", doc_id="CV-2")
+    text = DOCUMENT.read_text()
     for folder in (package, part):
         for path in folder.rglob("*.*"):
             name = path.relative_to(folder).as_posix()
-            assert f"`{re.sub('[0-9]+[.]consistency', 'SIZE.consistency', name)}`" in told
+            assert f"`{re.sub('[0-9]+[.]consistency', 'SIZE.consistency', name)}`" in text
 
 
 def test_the_document_describes_every_field(db):

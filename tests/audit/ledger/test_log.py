@@ -34,16 +34,16 @@ def create_study():
     record("study.created", subject="study:1", n=0, by=Actor("user:1"))
 
 
-class Unlucky(Exception):
+class SimulatedFailure(Exception):
     pass
 
 
 def fail_after(*steps):
-    """Take the steps in a block that ends badly."""
+    """Take the steps in a ledger block that then fails."""
     with ledger():
         for step in steps:
             step()
-        raise Unlucky
+        raise SimulatedFailure
 
 
 @pytest.mark.requirement("R01")
@@ -55,14 +55,14 @@ def test_a_change_and_its_entry_are_saved_together(db):
 
 @pytest.mark.requirement("R01")
 def test_a_failure_leaves_neither_the_change_nor_its_entry(db):
-    with pytest.raises(Unlucky):
+    with pytest.raises(SimulatedFailure):
         fail_after(create_study)
     write()
     assert (Study.objects.count(), Entry.objects.count()) == (0, 1)
 
 
 def test_a_failure_leaves_neither_without_an_outer_test_transaction(transactional_db):
-    with pytest.raises(Unlucky):
+    with pytest.raises(SimulatedFailure):
         fail_after(create_study)
     write()
     assert (Study.objects.count(), Entry.objects.count()) == (0, 1)
@@ -71,9 +71,9 @@ def test_a_failure_leaves_neither_without_an_outer_test_transaction(transactiona
 def test_an_entry_is_rolled_back_with_its_savepoint(db):
     with ledger():
         move(0, "VALIDATING")
-        with contextlib.suppress(Unlucky), transaction.atomic():
+        with contextlib.suppress(SimulatedFailure), transaction.atomic():
             move(1, "ARCHIVED")
-            raise Unlucky
+            raise SimulatedFailure
         move(1, "REJECTED")
     assert [entry.to_state for entry in queries.timeline("document:1")] == [
         "VALIDATING",
@@ -91,14 +91,14 @@ def test_an_inner_block_joins_the_outer_one(db):
 
 
 def test_a_suppressed_failure_of_an_inner_block_saves_nothing(db):
-    def pass_over_a_failure():
+    def suppress_a_failure():
         with ledger():
             move(0)
-            with contextlib.suppress(Unlucky):
+            with contextlib.suppress(SimulatedFailure):
                 fail_after(create_study)
 
     with pytest.raises(LedgerError, match="nothing is saved"):
-        pass_over_a_failure()
+        suppress_a_failure()
     assert (Study.objects.count(), Entry.objects.count()) == (0, 0)
 
 
@@ -110,14 +110,14 @@ def test_nothing_is_recorded_outside_a_ledger_block(db):
 def test_a_thread_does_not_record_into_the_block_of_another(db):
     refused = []
 
-    def elsewhere():
+    def record_in_thread():
         try:
             move()
         except LedgerError as error:
             refused.append(error)
 
     with ledger():
-        thread = threading.Thread(target=elsewhere)
+        thread = threading.Thread(target=record_in_thread)
         thread.start()
         thread.join()
     assert len(refused) == 1
@@ -129,17 +129,17 @@ def test_a_ledger_block_inside_a_foreign_transaction_is_refused(transactional_db
 
 
 def test_entries_are_appended_after_all_other_statements(transactional_db, monkeypatch):
-    statements, extend = [], append.append_entries
+    statements, append_entries = [], append.append_entries
 
     def watch(execute, statement, *rest):
         statements.append(statement)
         return execute(statement, *rest)
 
-    def recorded_append(*what, **how):
+    def watch_append(*arguments, **options):
         statements.append("append")
-        extend(*what, **how)
+        append_entries(*arguments, **options)
 
-    monkeypatch.setattr(append, "append_entries", recorded_append)
+    monkeypatch.setattr(append, "append_entries", watch_append)
     with connection.execute_wrapper(watch), ledger():
         move()
         Study.objects.create(protocol_number="ABC-1")
@@ -202,13 +202,14 @@ def test_recorded_values_are_read_unchanged(db):
 
 @pytest.mark.parametrize("count", [3, append.MAX_LINKED_ON_SERVER + 3], ids=["few", "many"])
 def test_values_that_resemble_parts_of_a_line_are_stored_unchanged(db, count):
-    odd = {"subject": ',"prev":"",', "doc_id": ',"seq":0,"', "code": '\\,"recorded_at":"",\\'}
+    values = {"subject": ',"prev":"",', "doc_id": ',"seq":0,"', "code": '\\,"recorded_at":"",\\'}
     with ledger():
         for n in range(count):
             detail = {"why": 'a\tb\n\\, "prev":""'} if n % 2 else None
-            record("document.moved", n=n, by=WORKER, detail=detail, **odd)
-    entries = queries.timeline(odd["subject"])
-    assert {(entry.subject, entry.doc_id, entry.code) for entry in entries} == {(*odd.values(),)}
+            record("document.moved", n=n, by=WORKER, detail=detail, **values)
+    entries = queries.timeline(values["subject"])
+    found = {(entry.subject, entry.doc_id, entry.code) for entry in entries}
+    assert found == {(*values.values(),)}
     details = [entry.detail for entry in entries]
     assert details == [{"why": 'a\tb\n\\, "prev":""'} if n % 2 else None for n in range(count)]
     assert verify_ledger().intact
@@ -236,7 +237,7 @@ def test_a_value_that_no_line_can_contain_is_refused_by_record(db):
 
 def test_a_time_without_a_zone_is_refused(db):
     with ledger(), pytest.raises(ValueError, match="zone"):
-        move(occurred_at=datetime(2026, 8, 14))  # noqa: DTZ001 - the point
+        move(occurred_at=datetime(2026, 8, 14))  # noqa: DTZ001 - a time without a zone is tested
 
 
 @given(st.datetimes(timezones=st.just(UTC)))

@@ -1,4 +1,4 @@
-"""RFC 6962's own definitions, written out, against the tree that grows by its frontier."""
+"""Tests that compare the tree, which grows by its frontier, with the definitions of RFC 6962."""
 
 import hashlib
 from itertools import accumulate
@@ -17,7 +17,7 @@ def leaves(count):
 
 
 def mth(hashes):
-    """Section 2.1, word for word."""
+    """Return the root of the hashes, as section 2.1 of RFC 6962 defines it."""
     if not hashes:
         return hashlib.sha256(b"").digest()
     if len(hashes) == 1:
@@ -29,7 +29,7 @@ def mth(hashes):
 
 
 def path(m, hashes):
-    """Section 2.1.1."""
+    """Return the inclusion path of leaf m, as section 2.1.1 of RFC 6962 defines it."""
     if len(hashes) == 1:
         return []
     k = 1
@@ -41,7 +41,7 @@ def path(m, hashes):
 
 
 def subproof(m, hashes, is_known):
-    """Section 2.1.2."""
+    """Return a subproof of consistency, as section 2.1.2 of RFC 6962 defines it."""
     if m == len(hashes):
         return [] if is_known else [mth(hashes)]
     k = 1
@@ -60,7 +60,7 @@ def grown(hashes):
 
 
 def hashes_of(spans, hashes):
-    """Of the nodes that stand over these of the leaves."""
+    """Return the hashes of the nodes above these spans of the leaves."""
     return [mth(hashes[start:end]) for start, end in spans]
 
 
@@ -71,8 +71,8 @@ def test_the_root_conforms_to_rfc_6962(size):
 
 @given(st.integers(0, 200), st.integers(0, 200))
 def test_a_tree_grows_from_a_stored_frontier(old, more):
-    kept = grown(leaves(old))
-    frontier = merkle_tree.Frontier.from_hex(kept.size, kept.hex())
+    stored = grown(leaves(old))
+    frontier = merkle_tree.Frontier.from_hex(stored.size, stored.hex())
     for hash_ in leaves(old + more)[old:]:
         frontier.add(hash_)
     assert frontier.root() == mth(leaves(old + more))
@@ -101,7 +101,7 @@ def test_consistency_proofs_conform_to_rfc_6962(size, data):
     assert hashes_of(merkle_tree.consistency_path(old, size), hashes) == subproof(old, hashes, True)
 
 
-def test_a_span_that_is_no_node_is_refused():
+def test_a_span_that_is_not_a_node_is_refused():
     with pytest.raises(KeyError):
         grown(leaves(7)).right_edge((1, 3))
 
@@ -113,7 +113,7 @@ def test_an_entry_outside_the_tree_has_no_inclusion_proof(index, size):
 
 
 @pytest.mark.parametrize(("old", "size"), [(0, 3), (4, 3)])
-def test_sizes_that_are_no_growth_have_no_consistency_proof(old, size):
+def test_a_size_outside_the_tree_has_no_consistency_proof(old, size):
     with pytest.raises(IndexError):
         merkle_tree.consistency_path(old, size)
 

@@ -1,4 +1,4 @@
-"""Where a request comes from: its id, its address, and the log lines that it leaves."""
+"""Tests of the origin of a request: its ID, its address, and its log records."""
 
 import logging
 
@@ -43,34 +43,34 @@ def test_the_forwarded_address_is_used_only_behind_a_proxy(
 
 
 def test_each_log_record_contains_its_request_id(rf):
-    def answer(request):
-        lines.append(line())
+    def respond(request):
+        request_ids.append(log_something())
         return {}
 
-    def line():
+    def log_something():
         record = logging.makeLogRecord({"msg": "something happened"})
         assert context.RequestIdFilter().filter(record)
         return record.request_id
 
-    lines = []
+    request_ids = []
     request = rf.get("/", headers={"X-Request-ID": "trace-7"})
-    assert OriginMiddleware(answer)(request)["X-Request-ID"] == "trace-7"
-    assert [*lines, line()] == ["trace-7", "-"]
+    assert OriginMiddleware(respond)(request)["X-Request-ID"] == "trace-7"
+    assert [*request_ids, log_something()] == ["trace-7", "-"]
 
 
 @pytest.mark.requirement("R02")
 def test_only_entries_of_the_signed_in_person_state_the_origin_and_the_reason(db):
-    here = RequestOrigin({"address": "192.0.2.7"}, lambda: ("user:1", "Ann Berg"))
-    with set_origin(here), change_reason(" It was wrong. "):
+    origin = RequestOrigin({"address": "192.0.2.7"}, lambda: ("user:1", "Ann Berg"))
+    with set_origin(origin), change_reason(" It was wrong. "):
         write(0, actor="user:1", detail={"more": 1})
         write(1, actor="system:worker")
     write(2, actor="user:1")
     worker, person = latest(limit=3)[1:]
-    assert worker.detail is None, "somebody else's entry, within the request"
+    assert worker.detail is None, "an entry of another actor within the request"
     assert person.detail == {
         "address": "192.0.2.7", "printed_name": "Ann Berg", "reason": "It was wrong.", "more": 1,
     }  # fmt: skip
-    assert latest(limit=1)[0].detail is None, "outside of it"
+    assert latest(limit=1)[0].detail is None, "an entry outside of the request"
 
 
 @pytest.mark.requirement("R35")

@@ -11,10 +11,10 @@ def test_a_timeline_has_only_entries_of_its_subjects_oldest_first(db):
     write(0, subject="document:2", to_state="RECEIVED")
     write(0, subject="document:11", to_state="RECEIVED")
     write(1, subject="document:1", from_state="RECEIVED", to_state="ARCHIVED")
-    told = [
+    states = [
         (entry.subject, entry.to_state) for entry in queries.timeline("document:1", "document:2")
     ]
-    assert told == [
+    assert states == [
         ("document:1", "RECEIVED"),
         ("document:2", "RECEIVED"),
         ("document:1", "ARCHIVED"),

@@ -1,4 +1,4 @@
-"""Recorded rows number their entries, and the ledger numbers the entries of other subjects."""
+"""Tests of the numbers of entries: of recorded rows, and of subjects without a row."""
 
 import threading
 from datetime import timedelta
@@ -26,7 +26,7 @@ BY = Actor.person(7, "administrator")
 
 
 def make_study():
-    """A study whose creation is recorded."""
+    """Create a study and record its creation."""
     with ledger():
         study = Study.objects.create(protocol_number="ABC-1")
         study.record_at_revision("study.created", by=BY)
@@ -39,7 +39,7 @@ def change(row, event="study.changed", **facts):
 
 
 def numbers(subject, among=range(-19, 20)):
-    """The numbers of a subject's entries, in the order of the ledger."""
+    """Return the numbers of a subject's entries, in the order of the ledger."""
     known = {event_id(subject, n): n for n in among}
     return [known[entry.event_id] for entry in queries.timeline(subject)]
 
@@ -209,7 +209,7 @@ def test_numbers_go_on_where_an_earlier_release_counted_in_another_way(db, subje
 
 
 def earlier_models(app, migration):
-    """The models of the previous release. The tables are those of this one."""
+    """Return the models of the previous release. The tables are those of the current release."""
     return MigrationLoader(connection).project_state([(app, migration)]).apps
 
 

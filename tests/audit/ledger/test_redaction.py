@@ -33,8 +33,8 @@ def entry(db):
 @pytest.fixture
 def officer(db):
     person = make_user("officer", is_staff=True, printed_name="Ann Berg")
-    may = Permission.objects.filter(codename__in=["redact", "view_entry"])
-    person.user_permissions.set(may)
+    permissions = Permission.objects.filter(codename__in=["redact", "view_entry"])
+    person.user_permissions.set(permissions)
     return person
 
 
@@ -137,10 +137,10 @@ INSERTIONS = [
 @pytest.mark.requirement("R38")
 @pytest.mark.parametrize("statement", INSERTIONS)
 def test_a_redacted_detail_cannot_be_inserted_again(entry, statement):
-    kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
+    row = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
     redact_entry(1, reason=WHY, **BY)
-    with pytest.raises(IntegrityError, match=r"had it|was taken out"), transaction.atomic():
-        sql(statement, *kept)
+    with pytest.raises(IntegrityError, match=r"had it|cannot be told"), transaction.atomic():
+        sql(statement, *row)
     assert not EntryDetail.objects.filter(entry=1).exists()
 
 
@@ -148,14 +148,14 @@ def test_a_redacted_detail_cannot_be_inserted_again(entry, statement):
 @pytest.mark.requirement("R38")
 @pytest.mark.django_db(transaction=True)
 def test_a_detail_cannot_be_inserted_during_its_redaction(another_session):
-    """Its insert meets the row that is going, waits, and would find its place free."""
+    """The insert waits for the deletion of the row, and would then succeed without the trigger."""
     write(detail={"reason": "for J. Doe, born 1961"})
-    kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
+    row = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
     with ledger():
         redact_entry(1, reason=WHY, **BY)
         # In the block, the lock is not held yet: the attack begins when the append has it.
-        run_after_append(lambda: another_session.begin(INSERTIONS[0], kept))
-    assert "was taken out" in another_session.error()
+        run_after_append(lambda: another_session.begin(INSERTIONS[0], row))
+    assert "cannot be told" in another_session.error()
     assert not EntryDetail.objects.filter(entry=1).exists()
 
 
@@ -163,12 +163,12 @@ def test_a_detail_cannot_be_inserted_during_its_redaction(another_session):
 @pytest.mark.requirement("R38")
 @pytest.mark.django_db(transaction=True)
 def test_a_session_with_an_old_snapshot_cannot_insert_a_detail(another_session):
-    """Its snapshot is from before the redaction, so it could not see that there was one."""
+    """Its snapshot is older than the redaction, so the trigger cannot see the entry about it."""
     write(detail={"reason": "for J. Doe, born 1961"})
-    kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
+    row = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
     another_session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM audit_entry")
     redact_entry(1, reason=WHY, **BY)
-    another_session.begin(INSERTIONS[0], kept)
+    another_session.begin(INSERTIONS[0], row)
     assert "cannot be told" in another_session.error()
 
 
@@ -183,14 +183,14 @@ def test_another_entry_does_not_permit_the_deletion_of_a_detail(entry, event, su
 
 @pytest.mark.django_db(transaction=True)
 def test_the_entry_and_the_deletion_are_saved_together_or_not_at_all():
-    def interrupted():
+    def redact_and_fail():
         with ledger():
             redact_entry(1, reason=WHY, **BY)
-            raise RuntimeError("the lights go out")
+            raise RuntimeError("a simulated failure")
 
     write(detail={"name": "J. Doe"})
-    with pytest.raises(RuntimeError, match="the lights go out"):
-        interrupted()
+    with pytest.raises(RuntimeError, match="a simulated failure"):
+        redact_and_fail()
     assert (EntryDetail.objects.count(), count_valid_entries()) == (1, 1)
 
 
@@ -267,10 +267,10 @@ def test_either_all_selected_details_are_redacted_or_none(client, entry, officer
 
 
 def test_the_command_records_the_responsible_person(entry, officer, capsys):
-    asked = {"by": "officer", "reason": WHY}
-    call_command("redact", "1", dry_run=True, **asked)
+    options = {"by": "officer", "reason": WHY}
+    call_command("redact", "1", dry_run=True, **options)
     assert "would be redacted: 1." in capsys.readouterr().out
-    call_command("redact", "1", **asked)
+    call_command("redact", "1", **options)
     redaction = queries.find_entries(limit=1)[0]
     assert (redaction.actor, redaction.detail["authorised_by"]) == (
         add_process("system:redact"),
@@ -280,7 +280,7 @@ def test_the_command_records_the_responsible_person(entry, officer, capsys):
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("changes", "message"),
     [
         ({"by": "nobody"}, "no active user"),
         ({"by": "reader"}, "permission audit.redact"),
@@ -288,9 +288,9 @@ def test_the_command_records_the_responsible_person(entry, officer, capsys):
         ({"seq": "9"}, "no entry 9"),
     ],
 )
-def test_the_command_explains_a_refusal(entry, officer, asked, why):
+def test_the_command_explains_a_refusal(entry, officer, changes, message):
     make_user("reader", is_staff=True)
-    asked = {"seq": "1", "by": "officer", "reason": WHY} | asked
-    with pytest.raises(CommandError, match=why):
-        call_command("redact", asked.pop("seq"), **asked)
+    options = {"seq": "1", "by": "officer", "reason": WHY} | changes
+    with pytest.raises(CommandError, match=message):
+        call_command("redact", options.pop("seq"), **options)
     assert EntryDetail.objects.count() == 1

@@ -1,4 +1,4 @@
-"""Many processes at once, and processes that die: one chain, whole, whatever the database."""
+"""Tests that concurrent and killed processes leave one valid chain."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from audit.verification.verify import verify_ledger
 from sites.models import Study
 from tests.audit.support import write
 
-# Study rows stand for the state that changes: as many as there are entries of kind "created".
+# Each entry is recorded with the creation of a study, so their numbers must be equal.
 WRITER = """
 import sys, django
 django.setup()

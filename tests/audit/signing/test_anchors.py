@@ -1,7 +1,8 @@
-"""Checkpoints are brought out of our reach; who does not take them is told, and asked again."""
+"""Tests that checkpoints are stored in all anchors, and that failures are reported and retried."""
 
 from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -25,26 +26,26 @@ def signed(key):
 
 
 @pytest.fixture
-def later(monkeypatch):
-    """`later(seconds)` moves the clock on."""
+def set_clock_ahead(monkeypatch):
+    """Return a function that sets the clock a number of seconds ahead of the start of the test."""
     start = timezone.now()
 
-    def move(seconds):
+    def set_ahead(seconds):
         monkeypatch.setattr(timezone, "now", lambda: start + timedelta(seconds=seconds))
 
-    return move
+    return set_ahead
 
 
 @pytest.fixture
-def bucket_away(bucket, settings):
-    """Nobody listens where the bucket should be. Call it, and it is back."""
-    there = settings.ANCHOR_S3_ENDPOINT
+def bucket_outage(bucket, settings):
+    """Make the bucket unavailable until the test calls `bucket_outage.end()`."""
+    endpoint = settings.ANCHOR_S3_ENDPOINT
     settings.ANCHOR_S3_ENDPOINT = f"http://127.0.0.1:{free_port()}"
 
-    def is_back():
-        settings.ANCHOR_S3_ENDPOINT = there
+    def end():
+        settings.ANCHOR_S3_ENDPOINT = endpoint
 
-    return is_back
+    return SimpleNamespace(end=end)
 
 
 def sign(n=0):
@@ -53,28 +54,28 @@ def sign(n=0):
 
 
 def receipts(anchor):
-    held = Receipt.objects.filter(anchor=anchor).order_by("checkpoint_id")
-    return list(held.values_list("checkpoint_id", flat=True))
+    found = Receipt.objects.filter(anchor=anchor).order_by("checkpoint_id")
+    return list(found.values_list("checkpoint_id", flat=True))
 
 
-def sizes_read_back(**how):
+def sizes_read_back(**options):
     return sorted(
-        signed_note.CheckpointText.parse(signed_note.open_note(held.note, keys.verifiers())[0]).size
-        for held in read_back(**how)
+        signed_note.CheckpointText.parse(signed_note.open_note(each.note, keys.verifiers())[0]).size
+        for each in read_back(**options)
     )
 
 
 @pytest.mark.requirement("R05")
-def test_a_checkpoint_reaches_every_anchor_and_each_gives_a_receipt(signed, bucket, stamped):
+def test_a_checkpoint_is_stored_in_every_anchor_with_a_receipt(signed, bucket, stamped):
     assert anchors.anchor_due() == []
     assert [receipts(name) for name in ("file", "s3", "rfc3161")] == [[2], [2], [2]]
     assert anchors.list_unanchored() == []
     assert not anchors.is_anchoring_due()
-    assert sizes_read_back() == [2, 2]  # a token holds no note
+    assert sizes_read_back() == [2, 2]  # a time stamp contains no note
 
 
 @pytest.mark.requirement("R05")
-def test_an_end_that_was_cut_off_with_its_checkpoints_is_still_held_elsewhere(signed, bucket):
+def test_anchors_keep_the_checkpoint_of_a_deleted_ledger(signed, bucket):
     anchors.anchor_due()
     with triggers_removed():
         for table in ("audit_receipt", "audit_checkpoint", "audit_entrydetail", "audit_entry"):
@@ -84,20 +85,20 @@ def test_an_end_that_was_cut_off_with_its_checkpoints_is_still_held_elsewhere(si
     assert sizes_read_back(after=2) == []
 
 
-def test_what_is_anchored_is_not_brought_again(signed):
+def test_an_anchored_checkpoint_is_not_anchored_again(signed):
     anchors.anchor_due()
     anchors.anchor_all()
     assert anchors.anchor_checkpoint(signed) == []
     assert sizes_read_back() == [2]
 
 
-def test_a_receipt_is_written_once(signed):
+def test_a_receipt_cannot_be_deleted(signed):
     anchors.anchor_due()
     with pytest.raises(AppendOnly):
         Receipt.objects.all().delete()
 
 
-def test_an_anchor_that_is_away_is_told_in_plain_words(signed, bucket_away):
+def test_an_unavailable_anchor_is_listed_with_its_error(signed, bucket_outage):
     [error] = anchors.anchor_due()
     [waiting] = anchors.list_unanchored()
     assert (waiting.anchor, waiting.checkpoints, waiting.attempts) == ("s3", 1, 1)
@@ -108,10 +109,12 @@ def test_an_anchor_that_is_away_is_told_in_plain_words(signed, bucket_away):
     assert receipts("file") == [2]
 
 
-def test_an_anchor_that_is_away_is_tried_with_growing_waits(signed, bucket_away, later):
+def test_an_unavailable_anchor_is_retried_after_growing_waits(
+    signed, bucket_outage, set_clock_ahead
+):
     waits = []
     for attempts in range(1, 14):
-        later(attempts * 10_000)
+        set_clock_ahead(attempts * 10_000)
         anchors.anchor_due()
         message = OutboxMessage.objects.get()
         assert message.attempts == attempts
@@ -123,13 +126,15 @@ def test_an_anchor_that_is_away_is_tried_with_growing_waits(signed, bucket_away,
         assert 0.8 * limit <= wait <= limit, "jitter shortens a wait by 20 % at most"
 
 
-def test_what_waited_in_an_outage_is_answered_for_by_the_newest(signed, bucket_away, later):
+def test_after_an_outage_the_bucket_receives_only_the_newest_checkpoint(
+    signed, bucket_outage, set_clock_ahead
+):
     anchors.anchor_due()
     newest = [sign(n) for n in range(1, 4)][-1]
     anchors.anchor_due()
     assert anchors.list_unanchored()[0].checkpoints == 4
-    bucket_away()
-    later(60)
+    bucket_outage.end()
+    set_clock_ahead(60)
     assert anchors.is_anchoring_due()
     assert anchors.anchor_due() == []
     assert receipts("s3") == [newest.size]
@@ -138,14 +143,14 @@ def test_what_waited_in_an_outage_is_answered_for_by_the_newest(signed, bucket_a
     assert not OutboxMessage.objects.exists()
 
 
-def test_somebody_who_asks_for_it_does_not_wait(signed, bucket_away):
+def test_anchoring_on_request_does_not_wait_for_the_next_attempt(signed, bucket_outage):
     anchors.anchor_due()
-    bucket_away()
+    bucket_outage.end()
     assert anchors.anchor_all() == []
     assert receipts("s3") == [2]
 
 
-def test_a_receipt_that_a_dead_host_could_not_write_is_written_by_the_next(
+def test_a_receipt_missing_after_a_crash_is_written_by_the_next_attempt(
     signed, bucket, monkeypatch
 ):
     def die(*_arguments):
@@ -159,10 +164,10 @@ def test_a_receipt_that_a_dead_host_could_not_write_is_written_by_the_next(
     assert receipts("s3") == [2]
 
 
-def test_two_hosts_that_anchor_at_once_leave_one_receipt(signed):
-    taken = ("file", "/somewhere", "")
-    anchors._record_receipt((signed.size, *taken))
-    anchors._record_receipt((signed.size, *taken))
+def test_two_hosts_that_anchor_a_checkpoint_write_one_receipt(signed):
+    proof = ("file", "/somewhere", "")
+    anchors._record_receipt((signed.size, *proof))
+    anchors._record_receipt((signed.size, *proof))
     assert receipts("file") == [2]
 
 
@@ -175,7 +180,7 @@ def run():
     return out.getvalue(), err.getvalue()
 
 
-def test_the_command_signs_and_anchors_and_prints_three_words(key):
+def test_the_command_signs_anchors_and_prints_size_head_and_root(key):
     write()
     out, _ = run()
     last = checkpoints.latest_checkpoint()
@@ -184,12 +189,12 @@ def test_the_command_signs_and_anchors_and_prints_three_words(key):
     assert run()[0] == out
 
 
-def test_the_command_says_when_it_could_not(db, bucket_away):
+def test_the_command_fails_without_a_key(db, bucket_outage):
     with pytest.raises(CommandError, match="no key"):
         run()
 
 
-def test_the_command_fails_when_an_anchor_is_away(key, bucket_away):
+def test_the_command_fails_if_an_anchor_is_unavailable(key, bucket_outage):
     with pytest.raises(CommandError, match="not anchored everywhere"):
         run()
     assert receipts("file") == [1]

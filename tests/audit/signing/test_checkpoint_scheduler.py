@@ -1,4 +1,4 @@
-"""A host signs and anchors beside its work, and waits for nobody's server."""
+"""Tests that a host signs and anchors beside its work, and that no slow server delays its work."""
 
 import logging
 import threading
@@ -28,6 +28,8 @@ from tests.audit.support import sql, triggers_removed, write
 
 
 class FakeTime:
+    """A monotonic clock in seconds, which tests set."""
+
     def __init__(self):
         self.now = 0.0
 
@@ -36,8 +38,11 @@ class FakeTime:
 
 
 @pytest.fixture
-def world(transactional_db, settings):
-    """Threads have connections of their own, so nothing here is in a test's transaction."""
+def clock_of_host(transactional_db, settings):
+    """Return the clock of a host whose ledger has a key and one anchored checkpoint.
+
+    The threads of the scheduler use their own connections, so the test needs committed rows.
+    """
     settings.AUDIT_CHECKPOINT_ENTRIES = 1
     key_rotation.create_key(by=Actor.software("test", "operations"))
     checkpoints.sign_all()
@@ -46,9 +51,9 @@ def world(transactional_db, settings):
 
 
 @pytest.fixture
-def scheduler(world):
-    scheduler = CheckpointScheduler(world)
-    scheduler.run_if_due()  # the clocks
+def scheduler(clock_of_host):
+    scheduler = CheckpointScheduler(clock_of_host)
+    scheduler.run_if_due()  # compares the clocks
     scheduler._wait_for_thread()
     return scheduler
 
@@ -57,12 +62,12 @@ def receipts():
     return set(Receipt.objects.values_list("checkpoint_id", "anchor"))
 
 
-def test_a_look_at_nothing_new_is_one_query(scheduler, django_assert_num_queries):
+def test_a_poll_without_new_entries_takes_one_query(scheduler, django_assert_num_queries):
     with django_assert_num_queries(1):
         scheduler.run_if_due()
 
 
-def test_what_is_due_is_signed_at_once_and_anchored_beside(scheduler):
+def test_due_entries_are_signed_at_once_and_anchored_in_a_thread(scheduler):
     write()
     scheduler.run_if_due()
     assert checkpoints.latest_checkpoint().size == 2
@@ -70,42 +75,44 @@ def test_what_is_due_is_signed_at_once_and_anchored_beside(scheduler):
     assert (2, "file") in receipts()
 
 
-def test_a_server_that_does_not_answer_keeps_nobody_waiting(scheduler, monkeypatch):
-    asked, may_answer = threading.Event(), threading.Event()
+def test_an_anchor_that_does_not_respond_delays_no_signature(scheduler, monkeypatch):
+    requested, may_respond = threading.Event(), threading.Event()
 
     def hang(_self, _origin, _size, _note):
-        asked.set()
-        may_answer.wait()
+        requested.set()
+        may_respond.wait()
         raise AnchorError("too late")
 
     monkeypatch.setattr("audit.signing.places.folder.FolderAnchor.put", hang)
     write(0)
     scheduler.run_if_due()
-    assert asked.wait(20)
+    assert requested.wait(20)
     write(1)
-    scheduler.run_if_due()  # and comes back, while the place has not answered
-    assert not may_answer.is_set()
+    scheduler.run_if_due()  # returns although the anchor has not responded
+    assert not may_respond.is_set()
     assert checkpoints.latest_checkpoint().size == 3
     assert [thread.name for thread in threading.enumerate()].count(THREAD_NAME) == 1
-    may_answer.set()
+    may_respond.set()
     scheduler._wait_for_thread()
 
 
-def test_what_was_not_taken_is_tried_again(scheduler, world, settings):
+def test_a_failed_anchoring_is_retried(scheduler, clock_of_host, settings):
     settings.ANCHOR_S3_BUCKET, settings.ANCHOR_S3_ENDPOINT = "worm", f"http://[::1]:{free_port()}"
     write()
     scheduler.run_if_due()
     scheduler._wait_for_thread()
     assert anchors.list_unanchored()[0].attempts == 1
     OutboxMessage.objects.update(due_at="2026-01-01T00:00:00Z")
-    world.now += POLL_SECONDS
+    clock_of_host.now += POLL_SECONDS
     scheduler.run_if_due()
     scheduler._wait_for_thread()
     assert anchors.list_unanchored()[0].attempts == 2
 
 
 @pytest.mark.requirement("R05")
-def test_a_broken_ledger_is_not_signed_and_said_so_once_a_minute(scheduler, world, caplog):
+def test_a_broken_ledger_is_not_signed_and_is_logged_once_a_minute(
+    scheduler, clock_of_host, caplog
+):
     write(0)
     write(1)
     with triggers_removed():
@@ -114,13 +121,13 @@ def test_a_broken_ledger_is_not_signed_and_said_so_once_a_minute(scheduler, worl
         scheduler.run_if_due()
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
     assert "broken at entry 2" in caplog.text
-    world.now += RETRY_SECONDS
+    clock_of_host.now += RETRY_SECONDS
     scheduler.run_if_due()
     assert len(caplog.records) == 2
     assert checkpoints.latest_checkpoint().size == 1
 
 
-def test_a_host_without_a_key_works_and_says_nothing(scheduler, caplog):
+def test_a_host_without_a_key_signs_nothing_and_logs_nothing(scheduler, caplog):
     keys.private_file().unlink()
     write()
     scheduler.run_if_due()
@@ -129,17 +136,17 @@ def test_a_host_without_a_key_works_and_says_nothing(scheduler, caplog):
     assert caplog.records == []
 
 
-def test_a_host_without_a_key_leaves_the_anchors_to_others(world):
+def test_a_host_without_a_key_leaves_anchoring_to_other_hosts(clock_of_host):
     write()
     checkpoints.sign_all()
     keys.private_file().unlink()
-    scheduler = CheckpointScheduler(world)
+    scheduler = CheckpointScheduler(clock_of_host)
     scheduler.run_if_due()
     scheduler._wait_for_thread()
     assert (2, "file") not in receipts()
 
 
-def test_a_host_that_stops_signs_and_anchors_what_is_left(scheduler, settings):
+def test_a_host_signs_and_anchors_the_remaining_entries_when_it_stops(scheduler, settings):
     settings.AUDIT_CHECKPOINT_ENTRIES = 1_000
     write()
     scheduler.run_if_due()
@@ -149,11 +156,12 @@ def test_a_host_that_stops_signs_and_anchors_what_is_left(scheduler, settings):
     assert (2, "file") in receipts()
 
 
-def test_what_a_killed_host_left_is_signed_and_anchored_by_the_next(world):
+def test_the_next_host_signs_and_anchors_the_entries_of_a_killed_host(clock_of_host):
     write()
     checkpoints.sign_all()
     write(1)
-    scheduler = CheckpointScheduler(world)  # the one before said no goodbye
+    # The scheduler of the killed host was not closed.
+    scheduler = CheckpointScheduler(clock_of_host)
     scheduler.run_if_due()
     scheduler._wait_for_thread()
     assert checkpoints.latest_checkpoint().size == 3
@@ -161,34 +169,36 @@ def test_what_a_killed_host_left_is_signed_and_anchored_by_the_next(world):
 
 
 @pytest.mark.requirement("R10")
-def test_clocks_are_compared_at_the_start_and_every_day(world, monkeypatch):
+def test_clocks_are_compared_at_the_start_and_every_day(clock_of_host, monkeypatch):
     compared = []
-    monkeypatch.setattr(clock, "check_clocks", lambda: compared.append(world.now))
-    scheduler = CheckpointScheduler(world)
+    monkeypatch.setattr(clock, "check_clocks", lambda: compared.append(clock_of_host.now))
+    scheduler = CheckpointScheduler(clock_of_host)
     for _ in range(3):
         scheduler.run_if_due()
         scheduler._wait_for_thread()
-        world.now += CLOCK_CHECK_SECONDS / 2
+        clock_of_host.now += CLOCK_CHECK_SECONDS / 2
     assert compared == [0.0, CLOCK_CHECK_SECONDS]
 
 
-def test_a_fault_of_ours_in_the_thread_is_told_and_tried_again(world, monkeypatch, caplog):
+def test_an_unexpected_exception_in_the_thread_is_logged_and_anchoring_is_retried(
+    clock_of_host, monkeypatch, caplog
+):
     def fail():
         raise ZeroDivisionError
 
     monkeypatch.setattr(anchors, "anchor_due", fail)
-    scheduler = CheckpointScheduler(world)
+    scheduler = CheckpointScheduler(clock_of_host)
     for _ in range(2):
         scheduler.run_if_due()
         scheduler._wait_for_thread()
-        world.now += POLL_SECONDS
+        clock_of_host.now += POLL_SECONDS
     assert [record.exc_info[0] for record in caplog.records] == [ZeroDivisionError] * 2
 
 
-# --- what is told -------------------------------------------------------------------------------
+# --- the figures of the ledger's status ---------------------------------------------------------
 
 
-def test_all_is_well_with_what_is_signed_and_anchored(scheduler):
+def test_a_signed_and_anchored_ledger_has_no_problems(scheduler):
     assert status_figures() == {
         "ledger_signed": 1,
         "ledger_unsigned": 0,
@@ -198,21 +208,21 @@ def test_all_is_well_with_what_is_signed_and_anchored(scheduler):
     }
 
 
-def test_a_ledger_without_a_key_says_so(db):
+def test_a_ledger_without_a_key_has_that_problem(db):
     write()
-    told = status_figures()
-    assert (told["ledger_signed"], told["ledger_unsigned"]) == (0, 1)
-    assert told["ledger_problems"] == ["there is no key: nothing is signed"]
+    figures = status_figures()
+    assert (figures["ledger_signed"], figures["ledger_unsigned"]) == (0, 1)
+    assert figures["ledger_problems"] == ["there is no key: nothing is signed"]
 
 
 @pytest.mark.requirement("R05")
-def test_a_cut_end_is_told(scheduler):
+def test_a_removed_end_is_a_problem(scheduler):
     with triggers_removed():
         sql("DELETE FROM audit_entrydetail")
         sql("DELETE FROM audit_entry")
     assert "the last of them is gone" in status_figures()["ledger_problems"][0]
 
 
-def test_a_spoiled_file_of_keys_is_told(scheduler):
+def test_an_invalid_line_in_the_file_of_public_keys_is_a_problem(scheduler):
     keys.public_file().write_text("?\n")
     assert "line 1 is not a key" in status_figures()["ledger_problems"][0]

@@ -1,4 +1,7 @@
-"""Signed heads: what is signed, when, and what is not. Foreign eyes: metamorphic-log."""
+"""Tests of checkpoints: their content, when they are signed, and when signing is refused.
+
+metamorphic-log, which others wrote in Rust, verifies the signed notes independently.
+"""
 
 import os
 import subprocess
@@ -27,13 +30,8 @@ def root_of(size):
     return leaves.root().hex()
 
 
-def queries_of(call, django_assert_num_queries, count):
-    with django_assert_num_queries(count):
-        return call()
-
-
 @pytest.mark.requirement("R05")
-def test_a_checkpoint_stands_over_all_entries(key):
+def test_a_checkpoint_covers_all_entries(key):
     write_many(4)
     signed = checkpoints.sign_all()
     assert (signed.size, signed.root) == (5, root_of(5))
@@ -43,7 +41,7 @@ def test_a_checkpoint_stands_over_all_entries(key):
 
 
 @pytest.mark.requirement("R05")
-def test_a_foreign_verifier_accepts_what_is_stored_and_that_it_only_grew(key):
+def test_another_implementation_accepts_stored_checkpoints_and_their_consistency(key):
     sizes = []
     for n in range(3):
         write(n)
@@ -59,7 +57,7 @@ def test_a_foreign_verifier_accepts_what_is_stored_and_that_it_only_grew(key):
     metamorphic_log.checkpoint_verify_consistency(stored[0], stored[-1], [key.text], path)
 
 
-def test_only_new_entries_are_read(key, django_assert_max_num_queries):
+def test_signing_reads_only_new_entries(key, django_assert_max_num_queries):
     write_many(20)
     checkpoints.sign_all()
     write(20)
@@ -72,31 +70,32 @@ def test_only_new_entries_are_read(key, django_assert_max_num_queries):
 
     with connection.execute_wrapper(watch):
         checkpoints.sign_all()
-    assert read == [(20,)]  # what comes after it: the last one that was signed, and the new one
+    assert read == [(20,)]  # the rows after entry 20: the last signed entry and the new one
 
 
-def test_nothing_new_is_not_signed_again(key):
+def test_the_same_entries_are_not_signed_again(key):
     checkpoints.sign_all()
     assert checkpoints.sign_all() is None
     assert Checkpoint.objects.count() == 1
 
 
-def test_without_a_key_nothing_is_signed(db):
+def test_nothing_is_signed_without_a_key(db):
     write()
     with pytest.raises(KeyProblem, match="audit_keys create"):
         checkpoints.sign_all()
     assert checkpoints.latest_checkpoint() is None
 
 
-# --- when ---------------------------------------------------------------------------------------
+# --- when a checkpoint is due -------------------------------------------------------------------
 
 
-def test_nothing_new_costs_one_query(key, django_assert_num_queries):
+def test_a_check_without_new_entries_takes_one_query(key, django_assert_num_queries):
     checkpoints.sign_all()
-    assert queries_of(checkpoints.sign_if_due, django_assert_num_queries, 1) is None
+    with django_assert_num_queries(1):
+        assert checkpoints.sign_if_due() is None
 
 
-def test_a_few_new_entries_wait(key):
+def test_a_few_new_entries_are_not_signed_at_once(key):
     checkpoints.sign_all()
     write()
     assert checkpoints.sign_if_due() is None
@@ -111,7 +110,7 @@ def test_the_end_of_a_batch_is_signed_at_once(key, event):
     assert checkpoints.sign_if_due() is None
 
 
-def test_so_many_entries_are_signed(key, settings):
+def test_entries_are_signed_when_their_number_reaches_the_setting(key, settings):
     settings.AUDIT_CHECKPOINT_ENTRIES = 3
     checkpoints.sign_all()
     write_many(2)
@@ -120,7 +119,9 @@ def test_so_many_entries_are_signed(key, settings):
     assert checkpoints.sign_if_due().size == 4
 
 
-def test_the_oldest_unsigned_entry_does_not_wait_longer_than_it_may(key, settings, monkeypatch):
+def test_entries_are_signed_when_the_oldest_has_waited_for_the_maximum_time(
+    key, settings, monkeypatch
+):
     checkpoints.sign_all()
     write()
     now = timezone.now()
@@ -130,7 +131,7 @@ def test_the_oldest_unsigned_entry_does_not_wait_longer_than_it_may(key, setting
     assert checkpoints.sign_if_due().size == 2
 
 
-# --- what is not signed -------------------------------------------------------------------------
+# --- ledgers that are not signed ----------------------------------------------------------------
 
 
 @pytest.fixture
@@ -140,7 +141,7 @@ def signed(key):
 
 
 @pytest.mark.requirement("R05")
-def test_an_end_that_was_cut_off_shows_against_the_checkpoint(signed):
+def test_a_removed_end_contradicts_the_checkpoint_and_is_not_signed(signed):
     with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 7")
     assert "the last of them is gone" in checkpoints.find_fault()
@@ -149,7 +150,7 @@ def test_an_end_that_was_cut_off_shows_against_the_checkpoint(signed):
 
 
 @pytest.mark.requirement("R05")
-def test_new_entries_after_a_cut_end_are_not_signed(signed):
+def test_new_entries_after_a_removed_end_are_not_signed(signed):
     with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 7")
     write_many(5, subject="document:2")
@@ -160,14 +161,15 @@ def test_new_entries_after_a_cut_end_are_not_signed(signed):
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("column", ["body", "hash", "prev"])
-def test_new_entries_that_were_changed_are_not_signed(signed, column):
+def test_changed_new_entries_are_not_signed(signed, column):
     write_many(5, subject="document:2")
     with triggers_removed():
-        # One hash in sixty has no "a" in it: the first character goes to the end.
-        turned = f"substr({column}, 2) || substr({column}, 1, 1)"
-        changed = "replace(body, 'a', 'b')" if column == "body" else turned
-        sql(f"UPDATE audit_entry SET {column} = {changed} WHERE seq = 13")  # noqa: S608 - our own words
-    if column == "prev":  # a copy, which `audit.verification.verify` compares; the line is whole
+        # A hash is rotated by one character, because one hash in sixty contains no "a".
+        rotated = f"substr({column}, 2) || substr({column}, 1, 1)"
+        changed = "replace(body, 'a', 'b')" if column == "body" else rotated
+        sql(f"UPDATE audit_entry SET {column} = {changed} WHERE seq = 13")  # noqa: S608 - constants
+    # The column `prev` is a copy, which `audit.verification.verify` compares. The line is valid.
+    if column == "prev":
         assert checkpoints.sign_all().size == 15
         return
     with pytest.raises(BrokenChain) as broken:
@@ -176,7 +178,7 @@ def test_new_entries_that_were_changed_are_not_signed(signed, column):
     assert checkpoints.latest_checkpoint() == signed
 
 
-def test_a_new_entry_that_is_missing_is_named(signed):
+def test_a_missing_new_entry_is_reported(signed):
     write_many(5, subject="document:2")
     with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq = 13")
@@ -184,26 +186,26 @@ def test_a_new_entry_that_is_missing_is_named(signed):
         checkpoints.sign_all()
 
 
-def test_a_whole_ledger_has_no_fault(signed):
+def test_a_complete_ledger_has_no_fault(signed):
     assert checkpoints.find_fault() == ""
 
 
-# --- who ----------------------------------------------------------------------------------------
+# --- several signers at the same time -----------------------------------------------------------
 
 
-def test_of_two_that_sign_at_once_one_wins_and_the_other_leaves(key, monkeypatch):
+def test_one_of_two_concurrent_signers_writes_the_checkpoint(key, monkeypatch):
     write()
 
-    def meanwhile_another_signs():
+    def sign_meanwhile():
         monkeypatch.undo()
         assert checkpoints.sign_all().size == 2
 
-    monkeypatch.setattr(checkpoints, "flush_barrier", meanwhile_another_signs)
+    monkeypatch.setattr(checkpoints, "flush_barrier", sign_meanwhile)
     assert checkpoints.sign_all() is None
     assert Checkpoint.objects.count() == 1
 
 
-def test_a_refusal_with_no_other_host_in_it_is_not_passed_over(key, monkeypatch):
+def test_a_database_error_without_a_concurrent_signer_is_raised(key, monkeypatch):
     def refuse(table, _rows):
         insert(table, [(99, "0" * 64, "", "", "", timezone.now().isoformat())])
 
@@ -214,7 +216,7 @@ def test_a_refusal_with_no_other_host_in_it_is_not_passed_over(key, monkeypatch)
     check_deferred_constraints()
 
 
-def test_threads_that_sign_at_once_make_one_chain_of_checkpoints(transactional_db, key):
+def test_concurrent_threads_sign_valid_checkpoints(transactional_db, key):
     def work(name):
         for n in range(6):
             write(n, subject=name)
@@ -222,7 +224,7 @@ def test_threads_that_sign_at_once_make_one_chain_of_checkpoints(transactional_d
         connection.close()
 
     with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(work, "abcd")) == [None] * 4  # and no exception comes out
+        assert list(threads.map(work, "abcd")) == [None] * 4  # no thread raised an exception
     checkpoints.sign_all()
     assert checkpoints.count_unsigned() == 0
     for checkpoint in Checkpoint.objects.all():
@@ -248,18 +250,18 @@ for n in range(8):
 """
 
 
-def test_processes_that_sign_at_once_make_one_chain_of_checkpoints(transactional_db, key):
+def test_concurrent_processes_sign_valid_checkpoints(transactional_db, key):
     name = str(connection.settings_dict["NAME"])
-    where = (name, str(keys.public_file().parent), str(keys.private_file()))
+    places = (name, str(keys.public_file().parent), str(keys.private_file()))
     signers = [
         subprocess.Popen(
-            [sys.executable, "-c", SIGNER, *where, who],
+            [sys.executable, "-c", SIGNER, *places, writer],
             env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        for who in ("ann", "ben")
+        for writer in ("ann", "ben")
     ]
     for signer in signers:
         assert signer.stdout.readline() == "ready\n"
@@ -273,21 +275,21 @@ def test_processes_that_sign_at_once_make_one_chain_of_checkpoints(transactional
         assert signed_note.open_note(checkpoint.note, [key])[1] == [key]
 
 
-def test_a_checkpoint_is_written_once(signed):
+def test_a_checkpoint_cannot_be_deleted(signed):
     with pytest.raises(AppendOnly):
         Checkpoint.objects.all().delete()
 
 
-def test_what_was_read_is_on_disk_before_it_is_signed(key, monkeypatch):
+def test_entries_are_on_disk_before_they_are_signed(key, monkeypatch):
     statements, insert = [], tables.insert
 
     def watch(execute, statement, *rest):
         statements.append(statement)
         return execute(statement, *rest)
 
-    def watch_insert(*what):
+    def watch_insert(*arguments):
         statements.append("INSERT")
-        insert(*what)
+        insert(*arguments)
 
     monkeypatch.setattr(tables, "insert", watch_insert)
     with connection.execute_wrapper(watch):

@@ -1,4 +1,4 @@
-"""Tests of the comparison of clocks, with real servers that are asked."""
+"""Tests that the clock is compared with real time servers and with the database server."""
 
 import socketserver
 import threading
@@ -20,7 +20,7 @@ NTP_EPOCH = datetime(1900, 1, 1, tzinfo=UTC)
 CLIENT, SERVER = 0x23, 0x24  # RFC 5905: version 4, mode 3 and mode 4
 
 
-class _Answer(socketserver.BaseRequestHandler):
+class _ResponseHandler(socketserver.BaseRequestHandler):
     def handle(self):
         request, socket = self.request
         assert request[0] == CLIENT
@@ -32,7 +32,7 @@ class _Answer(socketserver.BaseRequestHandler):
 @contextmanager
 def ntp_server():
     """Run a time server, as a client sees it (RFC 5905). `ahead` is the error of its clock."""
-    with socketserver.ThreadingUDPServer(("127.0.0.1", 0), _Answer) as server:
+    with socketserver.ThreadingUDPServer(("127.0.0.1", 0), _ResponseHandler) as server:
         server.ahead, server.stratum = timedelta(0), 1
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
@@ -78,7 +78,7 @@ def test_a_wrong_clock_is_recorded_once_and_reported(db, ntp):
 
 
 @pytest.mark.requirement("R10")
-def test_a_clock_that_changes_is_recorded_again_also_when_it_is_right(db, ntp):
+def test_each_change_of_a_clock_is_recorded_also_its_correction(db, ntp):
     for hours in (-1, -1, -2, 0):
         ntp.ahead = timedelta(hours=hours)
         clock.check_clocks()
@@ -104,7 +104,7 @@ def test_a_time_server_that_refuses_or_does_not_answer_is_skipped(db, ntp, setti
     assert [skew for skew in clock.check_clocks() if skew.source == "ntp"] == []
 
 
-def test_without_a_time_server_the_time_stamp_authority_is_asked(db, stamped):
+def test_without_a_time_server_the_clock_is_compared_with_the_time_stamp_authority(db, stamped):
     assert measure("tsa").milliseconds == 0  # although it has whole seconds only
 
 

@@ -1,4 +1,4 @@
-"""Keys: where they lie, who may read them, and how one follows another."""
+"""Tests of the ledger's keys: their files and permissions, and the rotation of keys."""
 
 import stat
 from io import StringIO
@@ -44,13 +44,13 @@ def run(*arguments):
     return out.getvalue()
 
 
-def test_a_private_key_is_for_its_owner_alone(key):
+def test_only_the_owner_can_read_a_private_key(key):
     assert mode(keys.private_file()) == 0o600
     assert mode(keys.private_file().parent) == 0o700
     assert list(keys.private_file().parent.iterdir()) == [keys.private_file()]
 
 
-def test_the_first_key_is_on_record_and_published(key):
+def test_the_first_key_is_recorded_and_published(key):
     [entry] = queries.timeline(f"key:{key.key_id.hex()}")
     assert (entry.event, entry.detail) == ("ledger.key_created", {"vkey": key.text})
     [known] = keys.published_keys()
@@ -58,13 +58,13 @@ def test_the_first_key_is_on_record_and_published(key):
     assert keys.public_file().read_text().startswith(f"{key.text} 0 20")
 
 
-def test_there_is_one_first_key(key):
+def test_a_second_first_key_is_refused(key):
     with pytest.raises(KeyProblem, match="has a key"):
         key_rotation.create_key(by=Actor.software("test", "operations"))
     assert keys.verifiers() == [key]
 
 
-def test_a_start_that_died_before_the_key_was_published_goes_on(db, monkeypatch):
+def test_a_key_whose_publication_was_interrupted_is_published_by_the_next_attempt(db, monkeypatch):
     monkeypatch.setattr(keys, "publish_key", die)
     with pytest.raises(KeyboardInterrupt):
         key_rotation.create_key(by=Actor.software("test", "operations"))
@@ -82,14 +82,14 @@ def test_a_key_that_others_can_read_is_refused(key, bits):
         checkpoints.sign_all()
 
 
-def test_a_folder_in_which_others_may_put_keys_is_refused(key):
+def test_a_key_folder_that_others_can_write_to_is_refused(key):
     keys.private_file().parent.chmod(0o777)
     with pytest.raises(KeyProblem, match="chmod 700"):
         checkpoints.sign_all()
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "not a private key"),
         (b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "not a private key"),
@@ -97,30 +97,30 @@ def test_a_folder_in_which_others_may_put_keys_is_refused(key):
         (pem(Ed25519PrivateKey.generate()), "does not hold it"),
     ],
 )
-def test_what_is_not_the_key_in_force_does_not_sign(key, content, said):
+def test_only_the_current_key_signs(key, content, message):
     keys.private_file().write_bytes(content)
-    with pytest.raises(KeyProblem, match=said):
+    with pytest.raises(KeyProblem, match=message):
         checkpoints.sign_all()
 
 
-def test_a_public_line_that_was_spoiled_is_named(key):
+def test_an_invalid_line_in_the_file_of_public_keys_is_reported_with_its_number(key):
     keys.public_file().write_text(keys.public_file().read_text() + "siteledger+00+AA\n")
     with pytest.raises(KeyProblem, match="line 2"):
         keys.published_keys()
 
 
-def test_an_origin_that_was_changed_is_not_signed_for(key, settings):
+def test_a_changed_origin_is_refused(key, settings):
     settings.AUDIT_ORIGIN = "another"
     with pytest.raises(KeyProblem, match="AUDIT_ORIGIN was changed"):
         checkpoints.sign_all()
 
 
-# --- one key after another ----------------------------------------------------------------------
+# --- rotation -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def rotated(key):
-    """The key before, the key after, and the checkpoints: of the old, of both, of the new."""
+    """Return the old key, the new key, and the notes signed by the old, by both and by the new."""
     write(0)
     checkpoints.sign_all()
     new = key_rotation.rotate_key(by=Actor.software("test", "operations"))
@@ -130,7 +130,7 @@ def rotated(key):
 
 
 @pytest.mark.requirement("R05")
-def test_a_foreign_verifier_follows_from_one_key_to_the_next(rotated):
+def test_another_implementation_accepts_the_checkpoints_of_a_key_rotation(rotated):
     old, new, (before, between, after) = rotated
     for note, vkey in [(before, old), (between, old), (between, new), (after, new)]:
         metamorphic_log.checkpoint_verify(note, [vkey.text])
@@ -139,7 +139,7 @@ def test_a_foreign_verifier_follows_from_one_key_to_the_next(rotated):
             metamorphic_log.checkpoint_verify(note, [vkey.text])
 
 
-def test_a_rotation_is_on_record_with_both_keys(rotated):
+def test_a_rotation_is_recorded_with_both_keys(rotated):
     old, new, (_, between, _) = rotated
     [entry] = queries.timeline(f"key:{new.key_id.hex()}")
     assert (entry.event, entry.actor) == ("ledger.key_rotated", add_process("system:test"))
@@ -150,31 +150,32 @@ def test_a_rotation_is_on_record_with_both_keys(rotated):
     assert (second.verifier, second.first, second.last) == (new, entry.seq, None)
 
 
-def test_the_old_private_key_is_removed(rotated):
+def test_a_rotation_removes_the_old_private_key(rotated):
     _, new, _ = rotated
     assert keys.load_key(keys.private_file()).verifier == new
     assert list(keys.private_file().parent.iterdir()) == [keys.private_file()]
 
 
-def test_the_old_key_stays_until_its_last_word_is_anchored(key, settings, bucket):
-    settings.ANCHOR_S3_ENDPOINT, there = "http://127.0.0.1:9", settings.ANCHOR_S3_ENDPOINT
+def test_the_old_private_key_is_kept_until_its_last_checkpoint_is_anchored(key, settings, bucket):
+    settings.ANCHOR_S3_ENDPOINT, endpoint = "http://127.0.0.1:9", settings.ANCHOR_S3_ENDPOINT
     with pytest.raises(KeyProblem, match="stays until"):
         key_rotation.rotate_key(by=Actor.software("test", "operations"))
     assert keys.load_key(keys.private_file()).verifier == key
     write(0)
     between, new = checkpoints.sign_all().size - 1, keys.published_keys()[-1].verifier
-    assert signed_note.open_note(checkpoints.latest_checkpoint().note, [new])[1] == [
-        new
-    ]  # work goes on with the new
-    settings.ANCHOR_S3_ENDPOINT = there
+    latest = checkpoints.latest_checkpoint()
+    assert signed_note.open_note(latest.note, [new])[1] == [new], "the new key signs already"
+    settings.ANCHOR_S3_ENDPOINT = endpoint
     assert key_rotation.rotate_key(by=Actor.software("test", "operations")) == new
     assert keys.load_key(keys.private_file()).verifier == new
     assert len(keys.published_keys()) == 2
-    [held] = list(place("s3").read_back(0))
-    assert signed_note.CheckpointText.parse(held.note).size == between
+    [anchored] = list(place("s3").read_back(0))
+    assert signed_note.CheckpointText.parse(anchored.note).size == between
 
 
-def test_a_rotation_that_died_before_the_new_key_was_published_goes_on(key, monkeypatch):
+def test_a_rotation_interrupted_before_the_publication_of_the_new_key_can_be_repeated(
+    key, monkeypatch
+):
     monkeypatch.setattr(keys, "publish_key", die)
     with pytest.raises(KeyboardInterrupt):
         key_rotation.rotate_key(by=Actor.software("test", "operations"))
@@ -186,16 +187,16 @@ def test_a_rotation_that_died_before_the_new_key_was_published_goes_on(key, monk
     assert set(signed_note.open_note(between.note, [key, new])[1]) == {key, new}
 
 
-def test_a_host_that_still_has_the_old_key_does_not_sign(key, tmp_path, settings):
-    kept = keys.private_file().read_bytes()
+def test_a_host_with_the_old_private_key_does_not_sign(key, tmp_path, settings):
+    old = keys.private_file().read_bytes()
     key_rotation.rotate_key(by=Actor.software("test", "operations"))
-    keys.private_file().write_bytes(kept)
+    keys.private_file().write_bytes(old)
     write()
     with pytest.raises(KeyProblem, match="does not hold it"):
         checkpoints.sign_all()
 
 
-def test_after_a_loss_a_new_key_signs_and_nobody_vouches_for_it(key):
+def test_a_new_key_replaces_a_lost_one_without_its_signature(key):
     checkpoints.sign_all()
     with pytest.raises(KeyProblem, match="not lost"):
         key_rotation.create_key(by=Actor.software("test", "operations"), is_lost=True)
@@ -209,18 +210,18 @@ def test_after_a_loss_a_new_key_signs_and_nobody_vouches_for_it(key):
 # --- the command --------------------------------------------------------------------------------
 
 
-def test_the_command_makes_shows_and_replaces_keys(db):
+def test_the_command_creates_shows_and_rotates_keys(db):
     assert "Give this line" in run("audit_keys", "create")
     old = keys.verifiers()[0]
     assert anchors.list_unanchored() == []
     assert f"{old.text}  from size 0" in run("audit_keys", "show")
     assert "was removed" in run("audit_keys", "rotate")
-    shown = run("audit_keys", "show").splitlines()
-    assert shown[0].endswith("to size 2")
-    assert shown[1].endswith("in force")
+    key_lines = run("audit_keys", "show").splitlines()
+    assert key_lines[0].endswith("to size 2")
+    assert key_lines[1].endswith("in force")
 
 
-def test_the_command_says_what_to_do(db):
+def test_errors_of_the_command_name_the_command_to_run(db):
     with pytest.raises(CommandError, match=r"Run `manage\.py audit_keys create`"):
         run("audit_keys", "show")
     with pytest.raises(CommandError, match="audit_keys create"):
@@ -230,14 +231,14 @@ def test_the_command_says_what_to_do(db):
         run("audit_keys", "create")
 
 
-def test_a_folder_that_cannot_be_written_is_named(db, settings, tmp_path):
+def test_a_key_folder_that_cannot_be_written_to_is_reported(db, settings, tmp_path):
     (tmp_path / "file").write_text("")
     settings.AUDIT_KEY_FILE = Path(tmp_path / "file" / "audit.pem")
     with pytest.raises(KeyProblem, match="cannot be written"):
         key_rotation.create_key(by=Actor.software("test", "operations"))
 
 
-def test_a_place_for_public_keys_that_cannot_be_written_is_named(db, settings, tmp_path):
+def test_a_file_of_public_keys_that_cannot_be_written_is_reported(db, settings, tmp_path):
     (tmp_path / "file").write_text("")
     settings.ANCHOR_DIR = tmp_path / "file"
     with pytest.raises(KeyProblem, match=r"vkeys\.txt cannot be opened"):

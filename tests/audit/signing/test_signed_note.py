@@ -1,4 +1,4 @@
-"""Signed notes and checkpoints. The foreign eyes are metamorphic-log (Rust) and Go's example."""
+"""Tests of signed notes and checkpoints, also against metamorphic-log (Rust) and Go's example."""
 
 import metamorphic_log
 import pytest
@@ -44,31 +44,31 @@ def proof(spans, size):
 
 
 @pytest.mark.requirement("R05")
-def test_a_foreign_verifier_accepts_our_checkpoints():
+def test_another_implementation_accepts_our_checkpoints():
     head = metamorphic_log.checkpoint_verify(NOTE, [OLD.verifier.text])
     assert (head.origin, head.size, head.root) == (HEAD.origin, HEAD.size, HEAD.root)
 
 
-def test_a_foreign_verifier_refuses_another_key():
+def test_another_implementation_refuses_another_key():
     with pytest.raises(metamorphic_log.VerifyError):
         metamorphic_log.checkpoint_verify(NOTE, [NEW.verifier.text])
 
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("index", [0, 3, 4, 12])
-def test_a_foreign_verifier_accepts_that_an_entry_is_in_the_tree(index):
+def test_another_implementation_accepts_only_the_inclusion_proof_of_an_entry(index):
     path = proof(merkle_tree.inclusion_path(index, 13), 13)
-    here = (checkpoint(13), [OLD.verifier.text], index)
-    metamorphic_log.checkpoint_verify_inclusion(*here, leaves(13)[index], path)
+    tree = (checkpoint(13), [OLD.verifier.text], index)
+    metamorphic_log.checkpoint_verify_inclusion(*tree, leaves(13)[index], path)
     with pytest.raises(metamorphic_log.VerifyError):
         metamorphic_log.checkpoint_verify_inclusion(
-            *here, merkle_tree.hash_leaf("another line"), path
+            *tree, merkle_tree.hash_leaf("another line"), path
         )
 
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("old", [1, 4, 7, 12])
-def test_a_foreign_verifier_accepts_that_the_tree_only_grew(old):
+def test_another_implementation_accepts_only_a_valid_consistency_proof(old):
     path = proof(merkle_tree.consistency_path(old, 13), 13)
     keys = [OLD.verifier.text]
     metamorphic_log.checkpoint_verify_consistency(checkpoint(old), checkpoint(13), keys, path)
@@ -76,23 +76,23 @@ def test_a_foreign_verifier_accepts_that_the_tree_only_grew(old):
         metamorphic_log.checkpoint_verify_consistency(NOTE, checkpoint(13), keys, path)
 
 
-def test_we_accept_a_note_that_others_signed():
+def test_a_note_of_another_implementation_is_accepted():
     text, signers = signed_note.open_note(GO_NOTE, [Verifier.parse(GO_KEY)])
     assert text == GO_NOTE.partition("\n\n")[0] + "\n"
     assert [signer.text for signer in signers] == [GO_KEY]
 
 
-def test_a_key_is_written_as_others_write_it():
+def test_a_key_of_another_implementation_is_written_unchanged():
     assert Verifier.parse(GO_KEY).text == GO_KEY
 
 
-def test_what_is_signed_can_be_read_again():
+def test_a_signed_checkpoint_can_be_opened_and_parsed():
     text, signers = signed_note.open_note(NOTE, [OLD.verifier])
     assert CheckpointText.parse(text) == HEAD
     assert signers == [OLD.verifier]
 
 
-def test_a_note_of_two_keys_is_accepted_with_either():
+def test_a_note_signed_with_two_keys_is_accepted_with_either():
     note = signed_note.sign_note(HEAD.text, [OLD, NEW])
     for key in (OLD.verifier, NEW.verifier):
         assert signed_note.open_note(note, [key]) == (HEAD.text, [key])
@@ -102,14 +102,14 @@ def test_a_note_of_two_keys_is_accepted_with_either():
     ]
 
 
-def test_a_known_key_whose_signature_does_not_hold_spoils_the_note():
+def test_a_note_with_an_invalid_signature_of_a_known_key_is_refused():
     note = signed_note.sign_note(HEAD.text, [OLD, NEW]).replace("\n41\n", "\n42\n")
     with pytest.raises(BadNote, match="does not hold"):
         signed_note.open_note(note, [NEW.verifier])
 
 
 @given(st.data())
-def test_no_byte_of_a_signed_text_can_be_changed(data):
+def test_a_change_of_any_byte_of_a_signed_text_is_detected(data):
     at = data.draw(st.integers(0, len(HEAD.text) - 2))
     other = data.draw(st.characters(codec="ascii", exclude_characters=HEAD.text[at] + "\n"))
     with pytest.raises(BadNote):
@@ -127,7 +127,7 @@ def test_no_byte_of_a_signed_text_can_be_changed(data):
         f"{HEAD.text}\n\u2014 {NAME} !!!\n",
     ],
 )
-def test_what_is_no_note_is_refused(note):
+def test_a_text_that_is_not_a_note_is_refused(note):
     with pytest.raises(BadNote):
         signed_note.open_note(note, [OLD.verifier])
 
@@ -143,13 +143,13 @@ def test_what_is_no_note_is_refused(note):
         GO_KEY.replace("PeterNeumann", "Peter Neumann"),
     ],
 )
-def test_what_is_no_key_is_refused(text):
+def test_a_text_that_is_not_a_key_is_refused(text):
     with pytest.raises(BadNote):
         Verifier.parse(text)
 
 
 @pytest.mark.parametrize("name", ["", "with space", "with+plus"])
-def test_a_key_has_a_name_that_can_be_written(name):
+def test_a_key_name_with_spaces_or_plus_signs_is_refused(name):
     with pytest.raises(BadNote, match="no spaces"):
         Verifier(name, bytes(32))
 
@@ -165,6 +165,6 @@ def test_a_key_has_a_name_that_can_be_written(name):
         "origin\n1\nAAAA\n",
     ],
 )
-def test_what_is_no_checkpoint_is_refused(text):
+def test_a_text_that_is_not_a_checkpoint_is_refused(text):
     with pytest.raises(BadNote):
         CheckpointText.parse(text)

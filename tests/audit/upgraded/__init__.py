@@ -1,1 +1,1 @@
-"""An app whose release has migrations of both stages: what adds, and what takes away."""
+"""An app with migrations of both stages: the first adds a table, the second removes a column."""

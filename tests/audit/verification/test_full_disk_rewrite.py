@@ -1,7 +1,8 @@
-"""Somebody who may write to every file of the installation rewrites its ledger.
+"""Tests that no ledger is called intact after an attacker rewrote every file of the installation.
 
-Edited or cut off, linked again, without the old checkpoints, receipts, anchors and checks, signed
-anew with the old key or a new one: nothing inside can show it, so nothing inside may vouch for it.
+The attacker edits or removes entries, recomputes the chain, deletes the old checkpoints, receipts,
+anchored notes and check runs, and signs with the old key or a new one. Nothing inside the
+installation can reveal this, so nothing inside may confirm the ledger.
 """
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from audit.models import Checkpoint, Entry
 from audit.signing import anchors, checkpoints, keys
 from audit.signing.places import s3 as places_s3
-from tests.audit.signers import forget_checks, relink
+from tests.audit.signers import delete_check_runs, relink
 from tests.audit.support import sql, triggers_removed, write_many
 from tests.commands import run
 
@@ -19,7 +20,7 @@ MODES = ([], ["--since-anchor"], ["--full"])
 
 @pytest.fixture
 def installation(key):
-    """Signed and anchored at 11 and 21 of 21 entries, and checked."""
+    """Write 21 entries, with anchored checkpoints of 11 and 21 entries, and verify them."""
     for number in range(2):
         write_many(10, subject=f"document:{number}", site="DE-014", detail={"name": "A. Berg"})
         checkpoints.sign_all()
@@ -27,22 +28,22 @@ def installation(key):
     run("verify_audit")
 
 
-def edit():
+def edit_an_entry():
     relink(5, "DE-014", "DE-015")
 
 
-def cut():
+def remove_the_end():
     with triggers_removed():
         sql("DELETE FROM audit_entrydetail WHERE entry_id > 12")
         sql("DELETE FROM audit_entry WHERE seq > 12")
 
 
-def wipe(settings):
-    """All that the installation itself knows of what was signed and checked."""
+def delete_evidence(settings):
+    """Delete everything that the installation itself stores about checkpoints and checks."""
     with triggers_removed():
         sql("DELETE FROM audit_receipt")
         sql("DELETE FROM audit_checkpoint")
-    forget_checks()
+    delete_check_runs()
     (settings.ANCHOR_DIR / "checkpoints.log").unlink()
 
 
@@ -50,7 +51,7 @@ def keep_key():
     pass
 
 
-def new_key():
+def replace_key():
     keys.private_file().unlink()
     keys.public_file().unlink()
     keys.publish_key(keys.load_or_create_key(keys.private_file()).verifier, 0)
@@ -69,7 +70,7 @@ def sign_and_anchor():
     anchors.anchor_all()
 
 
-def claim_a_time_stamp():
+def insert_time_stamp():
     sign_and_anchor()
     size = Entry.objects.latest("seq").seq
     sql(
@@ -80,60 +81,60 @@ def claim_a_time_stamp():
     )
 
 
-@pytest.mark.parametrize("signing", [sign_nothing, sign, sign_and_anchor, claim_a_time_stamp])
-@pytest.mark.parametrize("key_used", [keep_key, new_key])
-@pytest.mark.parametrize("change", [edit, cut])
+@pytest.mark.parametrize("signing", [sign_nothing, sign, sign_and_anchor, insert_time_stamp])
+@pytest.mark.parametrize("key_used", [keep_key, replace_key])
+@pytest.mark.parametrize("change", [edit_an_entry, remove_the_end])
 def test_a_rewritten_ledger_is_never_called_intact(
     installation, settings, capsys, change, key_used, signing
 ):
     change()
-    wipe(settings)
+    delete_evidence(settings)
     key_used()
     signing()
     for mode in MODES:
-        code, why = run("verify_audit", *mode)
-        assert code == 3, f"{mode}: {capsys.readouterr().out}{why}"
+        code, error = run("verify_audit", *mode)
+        assert code == 3, f"{mode}: {capsys.readouterr().out}{error}"
         assert "only by this installation's own word" in capsys.readouterr().out
 
 
-def test_without_any_checkpoint_nothing_is_called_intact(db, capsys):
+def test_a_ledger_without_a_checkpoint_is_not_called_intact(db, capsys):
     write_many(3)
     for mode in MODES:
         assert run("verify_audit", *mode)[0] == 3
         assert "No checkpoint is signed" in capsys.readouterr().out
 
 
-# --- the same where a bucket elsewhere holds the checkpoints: its versions cannot be removed ------
+# --- the same attacks with checkpoints in an independent bucket, whose versions cannot be deleted -
 
 
 @pytest.fixture
-def in_s3(bucket, monkeypatch, settings, request):
-    """Anchored in a bucket as well, whose server is another machine. Yields its policy."""
+def bucket_policy(bucket, monkeypatch, settings, request):
+    """Anchor the checkpoints also in a bucket on another machine. Return a policy with it."""
     monkeypatch.setattr(places_s3, "_is_of_this_machine", lambda _family, _address: False)
     request.getfixturevalue("installation")
     assert run("verify_audit", "--full")[0] == 0
     return f"log {keys.published_keys()[-1].verifier.text}\nplace s3\nquorum none\n"
 
 
-@pytest.mark.parametrize("signing", [sign_nothing, sign, sign_and_anchor, claim_a_time_stamp])
-@pytest.mark.parametrize("key_used", [keep_key, new_key])
-@pytest.mark.parametrize("change", [edit, cut])
-def test_a_rewritten_ledger_whose_checkpoints_are_elsewhere_is_called_broken(
-    in_s3, settings, tmp_path, change, key_used, signing
+@pytest.mark.parametrize("signing", [sign_nothing, sign, sign_and_anchor, insert_time_stamp])
+@pytest.mark.parametrize("key_used", [keep_key, replace_key])
+@pytest.mark.parametrize("change", [edit_an_entry, remove_the_end])
+def test_a_rewritten_ledger_with_checkpoints_in_a_bucket_is_called_broken(
+    bucket_policy, settings, tmp_path, change, key_used, signing
 ):
     change()
-    wipe(settings)
+    delete_evidence(settings)
     key_used()
     signing()
-    (tmp_path / "policy").write_text(in_s3)
+    (tmp_path / "policy").write_text(bucket_policy)
     for mode in ([], ["--full"], ["--policy", str(tmp_path / "policy")]):
         assert run("verify_audit", *mode)[0] == 1, mode
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_entries_that_were_rewritten_below_their_checkpoints_are_never_called_intact(in_s3, mode):
-    """All that was signed stays, and so do the checks: one that reads on from there is fooled."""
-    edit()
+def test_rewritten_entries_with_unchanged_checkpoints_are_never_called_intact(bucket_policy, mode):
+    """Only a full check detects this, because others continue at the last checkpoint or check."""
+    edit_an_entry()
     head = Entry.objects.get(seq=21).hash
     with triggers_removed():
         sql("UPDATE audit_checkpoint SET head = %s WHERE size = 21", head)
@@ -141,9 +142,9 @@ def test_entries_that_were_rewritten_below_their_checkpoints_are_never_called_in
     assert run("verify_audit", *mode)[0] == (1 if mode == ["--full"] else 3)
 
 
-def test_newer_notes_do_not_hide_that_older_ones_contradict_them(in_s3, settings, capsys):
-    """What was read back before is known from a check of this installation, which may be forged."""
-    edit()
+def test_newer_notes_do_not_hide_contradictions_of_older_ones(bucket_policy, settings, capsys):
+    """A check run of this installation says which notes were read back before. It can be forged."""
+    edit_an_entry()
     with triggers_removed():
         sql("DELETE FROM audit_receipt")
         sql("DELETE FROM audit_checkpoint")
@@ -159,13 +160,13 @@ def test_newer_notes_do_not_hide_that_older_ones_contradict_them(in_s3, settings
     assert run("verify_audit", "--full")[0] == 1
 
 
-def test_another_bucket_is_not_what_the_policy_pins(in_s3, settings, s3, tmp_path, capsys):
-    """Who may change the settings names a bucket of their own; the policy is kept elsewhere."""
-    pinned = in_s3.replace("place s3", f"place {anchors.configured_anchors()[1].address}")
-    (tmp_path / "policy").write_text(pinned)
+def test_another_bucket_does_not_satisfy_the_policy(bucket_policy, settings, s3, tmp_path, capsys):
+    """An attacker who can change the settings may name another bucket. The policy detects it."""
+    policy = bucket_policy.replace("place s3", f"place {anchors.configured_anchors()[1].address}")
+    (tmp_path / "policy").write_text(policy)
     assert run("verify_audit", "--policy", str(tmp_path / "policy"))[0] == 0
-    edit()
-    wipe(settings)
+    edit_an_entry()
+    delete_evidence(settings)
     settings.ANCHOR_S3_BUCKET = f"{settings.ANCHOR_S3_BUCKET}-mine"
     s3.create_bucket(Bucket=settings.ANCHOR_S3_BUCKET, ObjectLockEnabledForBucket=True)
     sign_and_anchor()

@@ -1,4 +1,4 @@
-"""Which anchors count as independent, and what they then vouch for."""
+"""Tests of the independence of anchors, and of what an independent anchor confirms."""
 
 import os
 import re
@@ -21,12 +21,12 @@ from tests.commands import run
 
 pytestmark = pytest.mark.requirement("R05")
 MEMORY = Path("/dev/shm")  # noqa: S108 - another file system than that of the tests
-NOBODY, OTHER = 65534, 1234  # user ids
+NOBODY, OTHER = 65534, 1234  # user IDs
 
 
 @pytest.fixture
-def elsewhere(bucket, monkeypatch):
-    """The bucket, as if its server were another machine."""
+def independent_bucket(bucket, monkeypatch):
+    """Return the bucket, which counts as independent because its server seems to be remote."""
     monkeypatch.setattr(places_s3, "_is_of_this_machine", lambda _family, _address: False)
     return bucket
 
@@ -71,9 +71,9 @@ def another_file_system(owner):
 
 @contextmanager
 def as_user(user):
-    """Where root started the tests: as somebody else."""
+    """Run a block as another user, if root runs the tests."""
     if os.geteuid() != 0:
-        pytest.skip("only root can be somebody else")
+        pytest.skip("only root can become another user")
     os.seteuid(user)
     try:
         yield
@@ -97,30 +97,30 @@ def test_a_folder_on_another_file_system_needs_another_owner(user, owner, weakne
 
 
 def test_an_anchor_folder_that_cannot_be_examined_is_not_independent(tmp_path):
-    with as_user(NOBODY):  # who may not look into root's folders
+    with as_user(NOBODY):  # this user may not list the folders of root
         assert "cannot be examined" in FolderAnchor(tmp_path / "anchors", [Path("/")]).weakness()
 
 
 # --- S3 -----------------------------------------------------------------------------------------
 
 
-def test_a_locked_version_in_a_bucket_elsewhere_vouches_for_the_ledger(ledger, elsewhere):
+def test_a_locked_version_in_an_independent_bucket_confirms_the_ledger(ledger, independent_bucket):
     anchors.anchor_all()
     verdict = verify_ledger()
     assert (verdict.result, verdict.vouched_to) == (Result.INTACT, ledger.size)
     assert verdict.vouched_by == (anchors.configured_anchors()[1].address,)
-    assert verdict.vouched_by[0].endswith(f"/{elsewhere}")
+    assert verdict.vouched_by[0].endswith(f"/{independent_bucket}")
     assert run("verify_audit", "--full")[0] == 0
 
 
-def test_a_server_on_this_very_machine_is_not_independent(ledger, bucket):
+def test_a_server_on_the_same_machine_is_not_independent(ledger, bucket):
     anchors.anchor_all()
     verdict = verify_ledger()
     assert verdict.result == Result.UNANCHORED
     assert any("is this machine" in each for each in verdict.unanchored)
 
 
-def test_amazons_own_endpoint_and_an_unknown_host_are_not_this_machine(settings):
+def test_amazons_endpoint_and_an_unknown_host_are_not_this_machine(settings):
     settings.ANCHOR_S3_BUCKET = "worm"
     assert anchors.configured_anchors()[1].weakness() == ""
     assert anchors.configured_anchors()[1].address == "s3://worm"
@@ -130,19 +130,19 @@ def test_amazons_own_endpoint_and_an_unknown_host_are_not_this_machine(settings)
     assert anchors.configured_anchors()[1].address == "https://s3.invalid/worm/ledgers"
 
 
-def test_a_version_that_is_not_locked_vouches_for_nothing(ledger, elsewhere, s3):
+def test_a_version_without_a_lock_confirms_nothing(ledger, independent_bucket, s3):
     key = f"{ledger.note.partition(chr(10))[0]}/{ledger.size}.checkpoint"
-    s3.put_object(Bucket=elsewhere, Key=key, Body=ledger.note.encode())
+    s3.put_object(Bucket=independent_bucket, Key=key, Body=ledger.note.encode())
     verdict = verify_ledger()
     assert verdict.result == Result.UNANCHORED
     assert any("is not locked." in each for each in verdict.unanchored)
 
 
-def test_a_bucket_that_does_not_answer_vouches_for_nothing_whatever_receipts_say(
-    ledger, elsewhere, settings
+def test_an_unavailable_bucket_confirms_nothing_even_with_receipts(
+    ledger, independent_bucket, settings
 ):
     anchors.anchor_all()
-    settings.ANCHOR_S3_BUCKET = f"{elsewhere}-gone"
+    settings.ANCHOR_S3_BUCKET = f"{independent_bucket}-gone"
     verdict = verify_ledger()
     assert verdict.intact
     assert verdict.result == Result.UNANCHORED
@@ -153,11 +153,11 @@ def test_a_bucket_that_does_not_answer_vouches_for_nothing_whatever_receipts_say
 
 
 @pytest.mark.parametrize("anchor", ["file", "s3", "rfc3161", "mail"])
-def test_an_inserted_receipt_never_raises_the_verdict(ledger, anchor):
+def test_an_inserted_receipt_never_improves_the_verdict(ledger, anchor):
     anchors.anchor_all()
     sql(
         "INSERT INTO audit_receipt (checkpoint_id, anchor, place, proof, anchored_at)"
-        " SELECT size, %s, 'elsewhere', 'bm90IGEgdG9rZW4=', created_at FROM audit_checkpoint",
+        " SELECT size, %s, 'another', 'bm90IGEgdG9rZW4=', created_at FROM audit_checkpoint",
         anchor,
     )
     assert verify_ledger().result == Result.UNANCHORED
@@ -175,20 +175,20 @@ def test_an_inserted_time_stamp_changes_nothing(ledger, stamped):
     assert after.notices[0].startswith("The time stamp of 10 entries is ignored.")
 
 
-def test_a_time_stamp_that_verifies_is_told_and_does_not_vouch_for_the_end(ledger, stamped):
+def test_a_valid_time_stamp_is_reported_and_does_not_confirm_the_end(ledger, stamped):
     anchors.anchor_all()
     verdict = verify_ledger()
     assert verdict.result == Result.UNANCHORED
     assert verdict.notices[0].startswith("Entries 1 to 10 existed at ")
 
 
-def test_a_time_stamp_of_another_authority_is_passed_over(ledger, stamped, settings, tmp_path):
+def test_a_time_stamp_of_another_authority_is_ignored(ledger, stamped, settings, tmp_path):
     anchors.anchor_all()
     settings.ANCHOR_TSA_CERTIFICATES = str(Authority(tmp_path).root)
     assert verify_ledger().notices[0].startswith("The time stamp of 10 entries is ignored.")
 
 
-def test_a_time_stamp_of_another_checkpoint_is_passed_over(ledger, stamped):
+def test_a_time_stamp_of_another_checkpoint_is_ignored(ledger, stamped):
     anchors.anchor_all()
     write(subject="document:2")
     later = checkpoints.sign_all()
@@ -199,15 +199,15 @@ def test_a_time_stamp_of_another_checkpoint_is_passed_over(ledger, stamped):
         later.size,
     )
     assert Receipt.objects.filter(anchor="rfc3161").count() == 2
-    told, passed_over = verify_ledger().notices
-    assert told.startswith("Entries 1 to 10 existed at ")
-    assert passed_over.startswith("The time stamp of 11 entries is ignored.")
+    confirmed, ignored = verify_ledger().notices
+    assert confirmed.startswith("Entries 1 to 10 existed at ")
+    assert ignored.startswith("The time stamp of 11 entries is ignored.")
 
 
 # --- policies -----------------------------------------------------------------------------------
 
 
-def test_a_policy_whose_places_vouch_ends_with_0(ledger, elsewhere, tmp_path):
+def test_verification_with_a_satisfied_policy_exits_with_0(ledger, independent_bucket, tmp_path):
     anchors.anchor_all()
     address = anchors.configured_anchors()[1].address
     for places in (["place s3"], [f"place {address}/"], []):
@@ -216,7 +216,7 @@ def test_a_policy_whose_places_vouch_ends_with_0(ledger, elsewhere, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("place", "why"),
+    ("place", "message"),
     [
         ("s3://worm", "requires the place s3://worm, which is not configured here"),
         ("rfc3161", "requires the place rfc3161, which is not configured here"),
@@ -224,72 +224,74 @@ def test_a_policy_whose_places_vouch_ends_with_0(ledger, elsewhere, tmp_path):
         ("mail", "requires the place mail, which is not configured here"),
     ],
 )
-def test_a_policy_that_asks_for_more_than_is_there_never_ends_with_0(
-    ledger, elsewhere, tmp_path, capsys, place, why
+def test_a_policy_with_a_missing_place_is_never_satisfied(
+    ledger, independent_bucket, tmp_path, capsys, place, message
 ):
     anchors.anchor_all()
     file = policy(tmp_path, "place s3", f"place {place}", "quorum none")
     assert run("verify_audit", "--policy", file)[0] == 3
-    assert why in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 def test_a_policy_that_requires_time_stamps_verifies_them(
-    ledger, elsewhere, stamped, settings, tmp_path, capsys
+    ledger, independent_bucket, stamped, settings, tmp_path, capsys
 ):
     file = policy(tmp_path, "place s3", "place rfc3161", "quorum none")
     anchors.anchor_all()
     assert run("verify_audit", "--policy", file)[0] == 0
     capsys.readouterr()
-    stamped_only = policy(tmp_path, "place rfc3161", "quorum none")
+    only_time_stamps = policy(tmp_path, "place rfc3161", "quorum none")
     settings.ANCHOR_S3_BUCKET = ""
-    assert run("verify_audit", "--policy", stamped_only)[0] == 3
+    assert run("verify_audit", "--policy", only_time_stamps)[0] == 3
     assert "No independent anchor" in capsys.readouterr().out
 
 
-def test_the_policy_of_docs_operations_md_is_a_policy(ledger, elsewhere, settings, tmp_path):
+def test_the_example_policy_in_docs_operations_md_is_valid(
+    ledger, independent_bucket, settings, tmp_path
+):
     anchors.anchor_all()
     page = (settings.BASE_DIR / "docs" / "operations.md").read_text()
     lines = "# trail.policy" + page.partition("```\n# trail.policy")[2].partition("```")[0]
     file = tmp_path / "trail.policy"
     file.write_text(lines)
-    assert run("verify_audit", "--policy", file)[0] == 1  # it pins a key that is not ours
+    assert run("verify_audit", "--policy", file)[0] == 1  # its key is not the key of this ledger
     key, place = re.search(r"log (.*)\nplace (.*)\n", lines).groups()
     ours = lines.replace(key, keys.published_keys()[-1].verifier.text)
     file.write_text(ours.replace(place, anchors.configured_anchors()[1].address))
     assert run("verify_audit", "--policy", file)[0] == 0
 
 
-def test_a_policy_believes_no_other_key_than_its_own(ledger, elsewhere, tmp_path, capsys):
+def test_a_policy_trusts_only_its_own_keys(ledger, independent_bucket, tmp_path, capsys):
     anchors.anchor_all()
     other = "siteledger+38a6a0e0+AZAlXBOrBQTDaJbZG9qVsTUwNC0nmcIwGPE1QtDd8xvl"
-    stranger = keys.load_or_create_key(tmp_path / "other" / "key.pem").verifier.text
-    assert run("verify_audit", "--policy", policy(tmp_path, "quorum none", log=stranger))[0] == 1
+    unknown = keys.load_or_create_key(tmp_path / "other" / "key.pem").verifier.text
+    assert run("verify_audit", "--policy", policy(tmp_path, "quorum none", log=unknown))[0] == 1
     assert "none of the given keys signed it" in capsys.readouterr().out
     assert run("verify_audit", "--policy", policy(tmp_path, "quorum none", log=other))[0] == 2
 
 
-def test_a_policy_that_cannot_be_used_means_that_nothing_was_checked(ledger, tmp_path):
-    code, why = run("verify_audit", "--policy", policy(tmp_path, "quorums 2", "quorum none"))
+def test_nothing_is_checked_with_an_invalid_policy(ledger, tmp_path):
+    code, error = run("verify_audit", "--policy", policy(tmp_path, "quorums 2", "quorum none"))
     assert code == 2
-    assert "Line 2: 'quorums' is not a line of a policy" in why
-    code, why = run("verify_audit", "--policy", tmp_path / "nowhere")
+    assert "Line 2: 'quorums' is not a line of a policy" in error
+    code, error = run("verify_audit", "--policy", tmp_path / "nowhere")
     assert code == 2
-    assert "nowhere cannot be read: No such file" in why
+    assert "nowhere cannot be read: No such file" in error
 
 
-def test_what_a_policy_finds_is_not_kept(ledger, tmp_path):
+def test_the_result_of_a_check_with_a_policy_is_not_stored(ledger, tmp_path):
     run("verify_audit", "--policy", policy(tmp_path, "quorum none"))
     assert not CheckRun.objects.exists()
 
 
-# --- the check before a deployment --------------------------------------------------------------
+# --- the system check for deployments -----------------------------------------------------------
 
 
 def warnings():
     return {each.id: each for each in run_checks(include_deployment_checks=True)}
 
 
-def test_a_deployment_without_an_independent_anchor_is_warned(db):
+def test_a_deployment_without_an_independent_anchor_has_a_warning(db):
     warning = warnings()["audit.W011"]
     assert "Only this installation itself confirms the audit trail" in warning.msg
     assert "checkpoints.log is on the same file system" in warning.msg
@@ -297,11 +299,11 @@ def test_a_deployment_without_an_independent_anchor_is_warned(db):
     assert "audit.W011" not in {each.id for each in run_checks()}
 
 
-def test_a_deployment_with_an_independent_anchor_is_not_warned(db, elsewhere):
+def test_a_deployment_with_an_independent_anchor_has_no_warning(db, independent_bucket):
     assert "audit.W011" not in warnings()
 
 
-def test_checks_are_kept_with_what_vouched_for_them(ledger, elsewhere):
+def test_a_check_is_stored_with_the_number_of_confirmed_entries(ledger, independent_bucket):
     anchors.anchor_all()
-    _, kept = runs.run_check(Mode.FULL, asked_by="system:command")
-    assert (kept.result, kept.vouched_to, kept.entries_read) == ("intact", 10, 10)
+    _, stored = runs.run_check(Mode.FULL, asked_by="system:command")
+    assert (stored.result, stored.vouched_to, stored.entries_read) == ("intact", 10, 10)

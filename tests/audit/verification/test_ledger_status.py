@@ -1,4 +1,4 @@
-"""Where the ledger stands, from its own rows."""
+"""Tests of the status of the ledger and of the current verdict, from the rows of the database."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from audit.models import CheckRun
 from audit.signing import anchors, checkpoints
 from audit.verification.ledger_status import current_verdict, ledger_status
 from audit.verification.verify import NOT_READ_BACK
-from tests.audit.signers import Elsewhere
+from tests.audit.signers import IndependentAnchor
 from tests.audit.support import sql, triggers_removed, write_many
 
 NOTE = "siteledger\n3\nabcd\n\n\u2014 siteledger AAAA\n\u2014 siteledger-2027 BBBB\n"
@@ -35,14 +35,14 @@ def test_the_status_of_an_empty_ledger_has_no_entries(db):
     assert (now.entries, now.head, now.signed, now.unsigned) == (0, "", None, 0)
 
 
-def test_without_a_checkpoint_all_is_unsigned(db):
+def test_without_a_checkpoint_all_entries_are_unsigned(db):
     write_many(5)
     now = ledger_status()
     assert (now.entries, now.head) == queries.last_entry()
     assert now.unsigned == 5
 
 
-def test_the_last_checkpoint_says_who_signed_it_and_who_holds_it(db, django_assert_num_queries):
+def test_the_last_checkpoint_has_its_keys_and_its_anchors(db, django_assert_num_queries):
     write_many(5)
     checkpoint("/anchors", "/elsewhere")
     with django_assert_num_queries(3):
@@ -53,18 +53,18 @@ def test_the_last_checkpoint_says_who_signed_it_and_who_holds_it(db, django_asse
     assert now.unsigned == 2
 
 
-# --- the verdict as pages, metrics and alarms have it ---------------------------------------------
+# --- the verdict on pages, in metrics and in alarms -----------------------------------------------
 
 HOURS_AGO, DAYS_AGO = timezone.now() - timedelta(hours=1), timezone.now() - timedelta(days=3)
 
 
 @pytest.fixture
-def elsewhere(db, monkeypatch):
-    """An independent place is configured."""
-    monkeypatch.setattr(anchors, "configured_anchors", lambda: [Elsewhere()])
+def independent_anchor(db, monkeypatch):
+    """Configure an independent anchor."""
+    monkeypatch.setattr(anchors, "configured_anchors", lambda: [IndependentAnchor()])
 
 
-def a_check(mode, result, *, vouched_to=None, at=HOURS_AGO, findings=()):
+def make_check_run(mode, result, *, vouched_to=None, at=HOURS_AGO, findings=()):
     facts = {"seconds": 1, "from_seq": 1, "to_seq": 9, "head": "", "asked_by": "system:worker"}
     facts |= {"vouched_to": vouched_to, "findings": list(findings)}
     return CheckRun.objects.create(began_at=at, mode=mode, result=result, **facts)
@@ -74,67 +74,69 @@ def test_a_ledger_that_was_never_checked_has_no_verdict(db):
     assert (current_verdict().result, current_verdict().exit_code) == (None, 2)
 
 
-def test_a_check_that_read_everything_and_its_anchors_makes_the_verdict(elsewhere):
-    a_check("full", "intact", vouched_to=9)
+def test_a_check_of_all_entries_and_anchors_determines_the_verdict(independent_anchor):
+    make_check_run("full", "intact", vouched_to=9)
     now = current_verdict()
     assert (now.result, now.exit_code, now.vouched_to, now.reasons) == ("intact", 0, 9, ())
 
 
-def test_a_check_that_somebody_forged_is_not_believed_where_no_anchor_is_independent(db):
-    a_check("full", "intact", vouched_to=9)
+def test_a_forged_check_is_not_trusted_without_an_independent_anchor(db):
+    make_check_run("full", "intact", vouched_to=9)
     now = current_verdict()
     assert (now.exit_code, now.vouched_to) == (3, 0)
     assert now.reasons[0].startswith("No independent anchor vouches for the ledger.")
 
 
-def test_a_check_after_a_batch_takes_nothing_away_from_it(elsewhere):
-    a_check("full", "intact", vouched_to=9)
-    a_check("incremental", "unanchored", findings=[NOT_READ_BACK])
+def test_a_check_after_a_batch_does_not_worsen_the_verdict(independent_anchor):
+    make_check_run("full", "intact", vouched_to=9)
+    make_check_run("incremental", "unanchored", findings=[NOT_READ_BACK])
     assert current_verdict().exit_code == 0
 
 
-def test_a_check_of_a_part_that_read_the_anchors_back_keeps_it_up(elsewhere):
-    a_check("full", "intact", vouched_to=9, at=DAYS_AGO)
+def test_a_partial_check_that_reads_the_anchors_renews_the_verdict(independent_anchor):
+    make_check_run("full", "intact", vouched_to=9, at=DAYS_AGO)
     assert current_verdict().exit_code == 3
-    a_check("rolling", "unanchored", vouched_to=12)
+    make_check_run("rolling", "unanchored", vouched_to=12)
     assert (current_verdict().exit_code, current_verdict().vouched_to) == (0, 12)
 
 
-def test_anchors_that_no_longer_vouch_take_it_away(elsewhere):
-    a_check("full", "intact", vouched_to=9)
-    a_check("rolling", "unanchored", vouched_to=0, findings=["The anchor could not be read."])
+def test_anchors_that_no_longer_confirm_the_ledger_worsen_the_verdict(independent_anchor):
+    make_check_run("full", "intact", vouched_to=9)
+    make_check_run(
+        "rolling", "unanchored", vouched_to=0, findings=["The anchor could not be read."]
+    )
     now = current_verdict()
     assert (now.exit_code, now.vouched_to) == (3, 0)
     assert now.reasons == ["The anchor could not be read."]
 
 
-def test_what_was_read_too_long_ago_vouches_for_nothing(elsewhere):
-    a_check("full", "intact", vouched_to=9, at=timezone.now() - timedelta(days=9))
-    a_check("rolling", "unanchored", vouched_to=9)
+def test_a_full_check_that_is_too_old_confirms_nothing(independent_anchor):
+    make_check_run("full", "intact", vouched_to=9, at=timezone.now() - timedelta(days=9))
+    make_check_run("rolling", "unanchored", vouched_to=9)
     assert current_verdict().exit_code == 3
     assert "All entries were last read at" in current_verdict().reasons[0]
 
 
-def test_what_an_older_release_called_intact_is_not(elsewhere):
-    check = a_check("full", "intact")
+def test_an_intact_result_of_an_older_release_is_not_intact(independent_anchor):
+    check = make_check_run("full", "intact")
     now = current_verdict()
     assert now.exit_code == 3
     assert "have not been read back yet" in now.reasons[0]
     assert check.verdict == "unanchored"
 
 
-def test_a_fault_remains_the_verdict_until_a_check_finds_none(elsewhere):
-    a_check("full", "intact", vouched_to=9)
-    a_check("incremental", "broken", findings=["Entry 5: the line was changed."])
+def test_a_fault_remains_the_verdict_until_a_check_finds_none(independent_anchor):
+    make_check_run("full", "intact", vouched_to=9)
+    make_check_run("incremental", "broken", findings=["Entry 5: the line was changed."])
     assert (current_verdict().exit_code, current_verdict().reasons[0]) == (
         1,
         "Entry 5: the line was changed.",
     )
-    a_check("full", "intact", vouched_to=9)
+    make_check_run("full", "intact", vouched_to=9)
     assert current_verdict().exit_code == 0
 
 
-def test_a_signed_end_that_is_gone_is_a_fault_before_any_check(key):
+def test_a_removed_signed_end_is_a_fault_before_any_check(key):
     write_many(5)
     checkpoints.sign_all()
     with triggers_removed():
@@ -142,9 +144,9 @@ def test_a_signed_end_that_is_gone_is_a_fault_before_any_check(key):
     assert current_verdict().exit_code == 1
 
 
-def test_it_takes_five_queries(db, django_assert_num_queries):
+def test_the_verdict_takes_five_queries(db, django_assert_num_queries):
     write_many(5)
     checkpoint()
-    a_check("full", "intact", vouched_to=9)
+    make_check_run("full", "intact", vouched_to=9)
     with django_assert_num_queries(5):
         current_verdict()

@@ -1,4 +1,7 @@
-"""Checks are kept, told to the ledger where a person asked or something is wrong, and asked for."""
+"""Tests of the runs of verification: their rows, their entries, their retention and their requests.
+
+The ledger records a run that a person requested or that found a problem.
+"""
 
 import json
 from collections import Counter
@@ -15,7 +18,7 @@ from audit.signing import keys
 from audit.verification import runs
 from audit.verification.verify import Mode
 from ingestion.operations import retention
-from tests.audit.signers import Notary
+from tests.audit.signers import CheckpointSigner
 from tests.audit.support import application_role, sql, triggers_removed, write, write_many
 from tests.commands import run
 
@@ -32,8 +35,8 @@ def written(db):
 
 
 @pytest.fixture
-def notary(written, monkeypatch):
-    return Notary(monkeypatch)
+def signer(written, monkeypatch):
+    return CheckpointSigner(monkeypatch)
 
 
 def last_event():
@@ -45,7 +48,7 @@ def verify_audit(capsys, *options):
     return code, capsys.readouterr().out
 
 
-def test_a_check_by_itself_is_kept_and_needs_no_entry(written):
+def test_a_check_by_software_without_a_fault_is_stored_and_not_recorded(written):
     verdict, run = runs.run_check(Mode.FULL, asked_by="system:worker")
     assert (run.result, run.from_seq, run.to_seq) == ("unanchored", 1, 9)
     assert run.findings == list(verdict.unconfirmed)
@@ -55,7 +58,7 @@ def test_a_check_by_itself_is_kept_and_needs_no_entry(written):
 
 
 @pytest.mark.requirement("R13")
-def test_a_check_that_a_person_asked_for_is_entered(written):
+def test_a_check_that_a_person_requested_is_recorded(written):
     _, run = runs.run_check(Mode.FULL, asked_by="user:7")
     entry = last_event()
     assert (entry.event, entry.subject) == ("ledger.verified", f"check:{run.pk}")
@@ -64,7 +67,7 @@ def test_a_check_that_a_person_asked_for_is_entered(written):
 
 
 @pytest.mark.requirement("R05")
-def test_a_check_that_found_something_is_entered_whoever_asked(written):
+def test_a_check_with_a_fault_is_recorded_also_without_a_requester(written):
     with triggers_removed():
         sql(EDIT, 5)
     _, run = runs.run_check(Mode.FULL, asked_by="system:worker")
@@ -75,7 +78,7 @@ def test_a_check_that_found_something_is_entered_whoever_asked(written):
 
 
 @pytest.mark.requirement("R01")
-def test_a_check_is_not_changed_afterwards(written):
+def test_a_stored_check_cannot_be_changed(written):
     _, run = runs.run_check(Mode.FULL, asked_by="system:worker")
     with pytest.raises(AppendOnly):
         run.save()
@@ -90,14 +93,14 @@ def test_a_check_is_not_changed_afterwards(written):
 
 @pytest.fixture
 def checks(db):
-    """Of each kind more than are kept; the last full one is the oldest row but for one finding."""
+    """Store more checks of each kind than are kept. The full checks are the oldest rows."""
     rows = [("full", "broken"), *[("full", "intact")] * (runs.FULL_CHECKS_KEPT + 2)]
     rows += [(mode, "intact") for mode in ("incremental", "rolling") for _ in range(3)]
     rows += [("rolling", "unanchored")] * 2 + [("incremental", "broken")]
-    return [a_check(mode, result) for mode, result in rows]
+    return [make_check_run(mode, result) for mode, result in rows]
 
 
-def a_check(mode, result, began_at=LONG_AGO):
+def make_check_run(mode, result, began_at=LONG_AGO):
     facts = {"seconds": 1, "from_seq": 1, "to_seq": 9, "head": "", "asked_by": "system:worker"}
     return CheckRun.objects.create(began_at=began_at, mode=mode, result=result, **facts)
 
@@ -106,7 +109,7 @@ def kinds():
     return Counter(CheckRun.objects.values_list("mode", "result"))
 
 
-def test_checks_that_found_nothing_go_in_time_and_what_others_need_stays(checks):
+def test_old_checks_without_findings_are_deleted_except_those_that_others_need(checks):
     assert runs.remove_old_runs(NOW) == 2 + 2 + 2 + 1
     assert kinds() == {
         ("full", "intact"): runs.FULL_CHECKS_KEPT,
@@ -121,18 +124,18 @@ def test_checks_that_found_nothing_go_in_time_and_what_others_need_stays(checks)
     assert runs.remove_old_runs(NOW) == 0
 
 
-def test_checks_stay_until_their_time(checks):
+def test_checks_are_kept_for_the_retention_time(checks):
     assert runs.remove_old_runs(LONG_AGO) == 0
 
 
-def test_pruning_takes_old_checks_along(checks, settings, tmp_path):
+def test_pruning_also_deletes_old_checks(checks, settings, tmp_path):
     settings.SPOOL_DIR = tmp_path
-    a_check("incremental", "intact", NOW)
+    make_check_run("incremental", "intact", NOW)
     retention.prune()
     assert kinds()["incremental", "intact"] == 1
-    settings.RETENTION_DAYS = 0  # for ever
-    a_check("incremental", "intact")
-    a_check("incremental", "intact")
+    settings.RETENTION_DAYS = 0  # rows are kept for ever
+    make_check_run("incremental", "intact")
+    make_check_run("incremental", "intact")
     retention.prune()
     assert kinds()["incremental", "intact"] == 3
 
@@ -155,14 +158,14 @@ def test_the_database_keeps_the_last_check_of_each_kind(checks):
             sql("DELETE FROM audit_checkrun WHERE id = %s", last.pk)
 
 
-def test_the_role_of_the_application_removes_checks_by_the_same_door(application_role, checks):
+def test_the_application_role_can_delete_old_checks(application_role, checks):
     assert runs.remove_old_runs(NOW) == 7
 
 
-def test_a_ledger_that_takes_no_entry_any_more_still_gets_its_verdict(written, settings):
+def test_a_ledger_that_accepts_no_entries_is_still_verified(written, settings):
     with triggers_removed():
         sql(EDIT, 5)
-    settings.AUDIT_TRAIL = "another"  # as if the tail could not be read
+    settings.AUDIT_TRAIL = "another"  # the ledger accepts no entry of this trail
     verdict, run = runs.run_check(Mode.FULL, asked_by="system:worker")
     assert verdict.first_bad.seq == 5
     assert CheckRun.objects.get().pk == run.pk
@@ -170,7 +173,7 @@ def test_a_ledger_that_takes_no_entry_any_more_still_gets_its_verdict(written, s
 
 
 @pytest.mark.requirement("R05")
-def test_the_button_and_the_night_ask_by_jobs(written):
+def test_requested_and_nightly_checks_run_as_jobs(written):
     job = runs.request_check("user:7")
     assert background_jobs.run_next_job()
     job.refresh_from_db()
@@ -182,9 +185,9 @@ def test_the_button_and_the_night_ask_by_jobs(written):
     assert CheckRun.objects.first().mode == "full"
 
 
-def test_of_a_long_trail_a_part_is_read_each_night_and_all_of_it_each_week(written, monkeypatch):
+def test_a_long_trail_is_read_partly_each_night_and_completely_each_week(written, monkeypatch):
     monkeypatch.setattr(runs, "MAX_ENTRIES_CHECKED_NIGHTLY", 8)
-    a_check("full", "unanchored", NOW - timedelta(days=7))
+    make_check_run("full", "unanchored", NOW - timedelta(days=7))
     modes = []
     for _ in range(2):
         runs.run_nightly_check()
@@ -193,8 +196,8 @@ def test_of_a_long_trail_a_part_is_read_each_night_and_all_of_it_each_week(writt
     assert modes == ["full", "rolling"]
 
 
-def test_the_command_says_what_stands_by_its_own_word(notary, capsys):
-    notary.sign(anchored=False)
+def test_the_command_states_that_nothing_independent_confirms_the_chain(signer, capsys):
+    signer.sign(anchored=False)
     code, out = verify_audit(capsys, "--json")
     assert code == 3
     assert json.loads(out)["unanchored"][1] == "/anchors holds no checkpoint of this ledger."
@@ -203,8 +206,10 @@ def test_the_command_says_what_stands_by_its_own_word(notary, capsys):
     assert "The chain is consistent, but only by this installation's own word: 9 entries" in out
 
 
-def test_the_command_ends_with_0_when_an_anchor_outside_vouches_for_every_entry(notary, capsys):
-    notary.sign()
+def test_the_command_exits_with_0_if_an_independent_anchor_confirms_the_signed_entries(
+    signer, capsys
+):
+    signer.sign()
     write(subject="document:2")
     code, out = verify_audit(capsys, "--full")
     assert code == 0
@@ -215,8 +220,8 @@ def test_the_command_ends_with_0_when_an_anchor_outside_vouches_for_every_entry(
 
 
 @pytest.mark.requirement("R05")
-def test_a_check_that_does_not_read_every_entry_says_so_and_on_what_it_relies(notary, capsys):
-    notary.sign()
+def test_an_incremental_check_states_which_entries_it_did_not_read(signer, capsys):
+    signer.sign()
     verify_audit(capsys, "--full")
     write(subject="document:2")
     code, out = verify_audit(capsys)
@@ -230,11 +235,9 @@ def test_a_check_that_does_not_read_every_entry_says_so_and_on_what_it_relies(no
     assert answer["relied_on"].startswith("Entries 1 to 9 were not read.")
 
 
-def test_old_entries_that_were_rewritten_are_not_called_intact_by_a_check_that_skips_them(
-    notary, capsys
-):
-    """An incremental check relies on what it does not read, and may therefore not vouch for it."""
-    notary.sign()
+def test_a_check_does_not_call_entries_intact_that_it_did_not_read(signer, capsys):
+    """An incremental check did not read the old entries, so it must not confirm them."""
+    signer.sign()
     verify_audit(capsys, "--full")
     with triggers_removed():
         sql(EDIT, 5)
@@ -242,8 +245,8 @@ def test_old_entries_that_were_rewritten_are_not_called_intact_by_a_check_that_s
     assert verify_audit(capsys, "--full")[0] == 1
 
 
-def test_the_command_begins_where_it_ended_and_reads_all_when_asked(notary, capsys):
-    notary.sign()
+def test_the_command_begins_after_the_last_check_and_reads_all_entries_with_full(signer, capsys):
+    signer.sign()
     verify_audit(capsys)
     write(subject="document:2")
     assert json.loads(verify_audit(capsys, "--json")[1])["from_seq"] == 10
@@ -253,8 +256,8 @@ def test_the_command_begins_where_it_ended_and_reads_all_when_asked(notary, caps
 
 
 @pytest.mark.requirement("R05")
-def test_the_command_names_what_was_cut_off_in_plain_words(notary, capsys):
-    notary.sign()
+def test_the_command_reports_a_removed_end_in_plain_words(signer, capsys):
+    signer.sign()
     with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 8")
     code, out = verify_audit(capsys, "--full")
@@ -263,8 +266,8 @@ def test_the_command_names_what_was_cut_off_in_plain_words(notary, capsys):
     assert "expected: 9 entries\n  found:    8 entries" in out
 
 
-def test_keys_that_cannot_be_read_mean_that_nothing_was_checked(notary, capsys, monkeypatch):
-    notary.sign()
+def test_nothing_is_checked_if_the_public_keys_cannot_be_read(signer, capsys, monkeypatch):
+    signer.sign()
 
     def unreadable():
         raise OSError("permission denied")

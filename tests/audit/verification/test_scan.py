@@ -1,4 +1,4 @@
-"""What the times of entries say, and that a pass takes no more memory for a longer trail."""
+"""Tests of the scan of the ledger: the times of entries, memory use, and breaks of the chain."""
 
 import random
 import tracemalloc
@@ -11,35 +11,36 @@ from audit.ledger.keyset import iter_pages
 from audit.models import Entry
 from audit.verification import scan, verify
 from audit.verification.scan import EntryTimes
-from tests.audit.signers import Notary, relink
+from tests.audit.signers import CheckpointSigner, relink
 from tests.audit.support import sql, triggers_removed, write, write_many
 
 NOON = datetime(2026, 8, 14, 12, tzinfo=UTC)
 
 
-def seen(*seconds, happened=0):
-    """Times of entries recorded so many seconds after noon, each just after it happened."""
+def make_entry_times(*seconds, delay=0):
+    """Return times of entries recorded these seconds after noon, each `delay` after its event."""
     times = EntryTimes()
     for seq, after in enumerate(seconds, start=1):
         recorded = NOON + timedelta(seconds=after)
-        occurred = recorded - timedelta(seconds=happened)
+        occurred = recorded - timedelta(seconds=delay)
         times.add([seq], [recorded.isoformat()], [occurred.isoformat()])
     return times
 
 
 def test_increasing_times_are_not_reported():
-    times = seen(0, 0, 1, 2, happened=4)
+    times = make_entry_times(0, 0, 1, 2, delay=4)
     assert list(times.notices()) == []
 
 
 @pytest.mark.requirement("R10")
 def test_a_backdated_entry_is_reported_and_is_no_fault():
-    said = "The database's clock was set back: 1 entry, the first of them 3, by up to 86,400.000"
-    assert list(seen(0, 1, 1 - 86_400, 2).notices()) == [f"{said} seconds."]
+    times = make_entry_times(0, 1, 1 - 86_400, 2)
+    notice = "The database's clock was set back: 1 entry, the first of them 3, by up to 86,400.000"
+    assert list(times.notices()) == [f"{notice} seconds."]
 
 
 @pytest.mark.requirement("R10")
-def test_a_ledger_whose_clock_was_mended_can_be_proved_all_the_same(db, monkeypatch):
+def test_a_ledger_whose_clock_was_corrected_is_intact(db, monkeypatch):
     tail = append._locked_tail
 
     def an_hour_ahead():
@@ -52,7 +53,7 @@ def test_a_ledger_whose_clock_was_mended_can_be_proved_all_the_same(db, monkeypa
     write(99)
     verdict = verify.verify_ledger()
     assert verdict.intact
-    assert any(said.startswith("The database's clock was set back") for said in verdict.notices)
+    assert any(notice.startswith("The database's clock was set back") for notice in verdict.notices)
 
 
 def test_entries_recorded_late_are_counted(db):
@@ -61,8 +62,8 @@ def test_entries_recorded_late_are_counted(db):
     write(2, occurred_at=datetime.now(UTC) - timedelta(days=1))
     verdict = verify.verify_ledger()
     assert verdict.intact
-    said = "Recorded more than 5 seconds after the event: 2 entries, the first of them 1."
-    assert verdict.notices == (said,)
+    notice = "Recorded more than 5 seconds after the event: 2 entries, the first of them 1."
+    assert verdict.notices == (notice,)
 
 
 def test_checkpoints_and_notes_take_no_more_memory_for_a_longer_ledger(db, monkeypatch):
@@ -73,13 +74,13 @@ def test_checkpoints_and_notes_take_no_more_memory_for_a_longer_ledger(db, monke
         tracemalloc.stop()
         return highest
 
-    notary = Notary(monkeypatch)
+    signer = CheckpointSigner(monkeypatch)
     monkeypatch.setattr(scan, "ENTRIES_PER_COMPARISON", 100)
     write_many(300)
-    notary.sign()
+    signer.sign()
     first = peak()
     write_many(2700, subject="document:2")
-    notary.sign()
+    signer.sign()
     assert peak() < 1.5 * first
 
 
@@ -96,11 +97,13 @@ TAMPERINGS = [
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("seed", range(12))
-def test_entries_that_are_read_together_break_where_they_do_one_by_one(db, monkeypatch, seed):
-    notary, rng = Notary(monkeypatch), random.Random(seed)
+def test_the_first_break_does_not_depend_on_the_number_of_entries_read_at_once(
+    db, monkeypatch, seed
+):
+    signer, rng = CheckpointSigner(monkeypatch), random.Random(seed)
     for number in range(2):
         write_many(8, subject=f"document:{number}", site="DE-014", detail={"name": "A. Berg"})
-        notary.sign(anchored=False)
+        signer.sign(anchored=False)
     assert verify.verify_ledger(with_anchors=False).intact
     with triggers_removed():
         for seq in rng.sample(range(1, 17), 3):
@@ -124,7 +127,7 @@ COPY_OF_THE_LAST = """INSERT INTO audit_entry (seq, prev, hash, event_id, record
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("seq", [0, -1, -(2**63)])
-def test_an_entry_before_the_first_is_named(db, seq):
+def test_an_entry_before_the_first_is_reported(db, seq):
     write_many(3)
     with triggers_removed():
         sql(COPY_OF_THE_LAST, seq)
@@ -133,7 +136,7 @@ def test_an_entry_before_the_first_is_named(db, seq):
 
 
 @pytest.mark.requirement("R05")
-def test_an_entry_far_beyond_the_last_is_named_without_a_look_at_all_that_could_be_between(db):
+def test_an_entry_far_beyond_the_last_is_reported_without_reading_the_gap(db):
     write_many(3)
     with triggers_removed():
         sql(COPY_OF_THE_LAST, 2**62)
@@ -151,7 +154,7 @@ def test_entries_missing_between_pages_are_reported(db, monkeypatch):
 
 
 @pytest.mark.parametrize("last", range(5))
-def test_pages_bring_each_entry_once_and_in_order(db, last):
+def test_pages_contain_each_entry_once_in_order(db, last):
     write_many(5)
     found = iter_pages(Entry.objects.values_list("seq", "event_id"), "seq", last, 2)
     assert [[seq for seq, _ in page] for page in found] == [

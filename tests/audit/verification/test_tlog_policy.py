@@ -1,4 +1,7 @@
-"""Policies in the format of c2sp.org/tlog-policy, with places: read exactly, or refused by line."""
+"""Tests that policies in the format of c2sp.org/tlog-policy are read exactly or refused by line.
+
+The lines with `place` are an extension of this project.
+"""
 
 import base64
 import hashlib
@@ -28,7 +31,7 @@ def parse(*lines):
     return tlog_policy.parse_policy("\n".join(lines).encode())
 
 
-def test_a_policy_pins_keys_places_and_a_quorum_of_none():
+def test_a_policy_has_keys_places_and_the_quorum_none():
     policy = parse(
         "# the trail of ABC-1",
         "",
@@ -44,7 +47,7 @@ def test_a_policy_pins_keys_places_and_a_quorum_of_none():
     assert policy.places == ("s3://worm/ledgers", "rfc3161")
 
 
-def test_witnesses_and_groups_are_read_where_the_quorum_asks_for_none():
+def test_witnesses_and_groups_are_accepted_with_the_quorum_none():
     policy = parse(
         f"log {LOG.text}",
         f"witness X1 {witness('x1', fill=b'1')}",
@@ -58,14 +61,14 @@ def test_witnesses_and_groups_are_read_where_the_quorum_asks_for_none():
 
 
 @pytest.mark.parametrize("name", ["X1", "X"])
-def test_a_quorum_of_witnesses_is_refused_for_it_cannot_be_verified_yet(name):
+def test_a_quorum_of_witnesses_is_refused_as_not_supported(name):
     lines = [f"log {LOG.text}", f"witness X1 {witness()}", "group X any X1", f"quorum {name}"]
     with pytest.raises(PolicyError, match="Line 4: this quorum asks for cosignatures of witnesses"):
         parse(*lines)
 
 
 @pytest.mark.parametrize(
-    ("line", "why"),
+    ("line", "message"),
     [
         ("logs", "'logs' is not a line of a policy"),
         ("witnesses 3", "'witnesses' is not a line of a policy"),
@@ -103,7 +106,7 @@ def test_a_quorum_of_witnesses_is_refused_for_it_cannot_be_verified_yet(name):
         ("# \r", "control character"),
     ],
 )
-def test_a_line_that_cannot_be_used_is_named_with_what_is_wrong(line, why):
+def test_the_error_about_an_invalid_line_has_its_number_and_the_reason(line, message):
     before = [
         f"log {LOG.text}",
         f"witness X1 {witness('x1', fill=b'1')}",
@@ -111,12 +114,12 @@ def test_a_line_that_cannot_be_used_is_named_with_what_is_wrong(line, why):
         "place s3://b",
         "quorum none",
     ]
-    with pytest.raises(PolicyError, match=why) as caught:
+    with pytest.raises(PolicyError, match=message) as caught:
         parse(*before, line)
     assert str(caught.value).startswith("Line 6: ")
 
 
-def test_names_are_compared_as_octets():
+def test_names_are_compared_as_bytes():
     kelvin = "\N{KELVIN SIGN}"
     lines = [f"log {LOG.text}", f"witness {kelvin} {witness(kelvin)}", "group G any K"]
     with pytest.raises(PolicyError, match="Line 3: 'K' is not defined"):
@@ -126,7 +129,7 @@ def test_names_are_compared_as_octets():
         tlog_policy.parse_policy(content)
 
 
-def test_missing_lines_are_named():
+def test_missing_lines_are_reported():
     with pytest.raises(PolicyError, match="no quorum line"):
         parse(f"log {LOG.text}")
     with pytest.raises(PolicyError, match="no log line, so it pins no key"):
@@ -135,7 +138,7 @@ def test_missing_lines_are_named():
         parse("")
 
 
-def test_32_logs_witnesses_and_groups_are_read():
+def test_32_logs_witnesses_and_groups_are_accepted():
     lines = [f"log {log(f'log{n}').text}" for n in range(32)]
     lines += [f"witness w{n} {witness(f'w{n}', fill=bytes([n]))}" for n in range(32)]
     lines += [f"group g{n} any w{n}" for n in range(32)]

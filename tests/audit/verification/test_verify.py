@@ -20,14 +20,14 @@ def written(db):
 
 
 def tamper(statement, *values):
-    """As the owner of the tables could."""
+    """Change a table as its owner could, and return the first bad entry that verification finds."""
     with triggers_removed():
         sql(statement, *values)
     return verify.verify_ledger().first_bad
 
 
 def verify_audit(capsys, *options):
-    """Exit code and output of the command."""
+    """Return the exit code and the output of the command."""
     code, _ = run("verify_audit", *options)
     return code, capsys.readouterr().out
 
@@ -43,19 +43,19 @@ def test_an_empty_ledger_is_intact(db):
     assert (verdict.intact, verdict.entries, verdict.head) == (True, 0, chain.GENESIS)
 
 
-def test_an_edited_line_is_named(written):
+def test_an_edited_line_is_reported(written):
     bad = tamper("UPDATE audit_entry SET body = replace(body, 'DE-014', 'DE-015') WHERE seq = 5")
     assert (bad.seq, bad.why) == (5, "the line was changed: its hash differs")
     assert bad.expected == Entry.objects.get(seq=5).hash
 
 
-def test_a_removed_entry_is_named(written):
+def test_a_removed_entry_is_reported(written):
     tamper("DELETE FROM audit_entrydetail WHERE entry_id = 5")
     bad = tamper("DELETE FROM audit_entry WHERE seq = 5")
     assert (bad.seq, bad.expected, bad.found) == (6, "5", "6")
 
 
-def test_two_lines_that_changed_places_are_named(written):
+def test_two_exchanged_lines_are_reported(written):
     five, six = Entry.objects.get(seq=5).body, Entry.objects.get(seq=6).body
     bad = tamper(
         "UPDATE audit_entry SET body = CASE seq WHEN 5 THEN %s ELSE %s END WHERE seq IN (5, 6)",
@@ -66,18 +66,18 @@ def test_two_lines_that_changed_places_are_named(written):
 
 
 @pytest.mark.parametrize("column", ["event", "subject", "site", "doc_id", "to_state", "actor"])
-def test_a_column_that_differs_from_its_line_is_named(written, column):
+def test_a_column_that_differs_from_its_line_is_reported(written, column):
     bad = tamper(f"UPDATE audit_entry SET {column} = 'other' WHERE seq = 5")
     assert (bad.seq, bad.why) == (5, f"the column '{column}' differs from the line")
     assert bad.found == "other"
 
 
-def test_a_shifted_time_is_named(written):
+def test_a_changed_time_is_reported(written):
     bad = tamper("UPDATE audit_entry SET recorded_at = '2020-01-01 00:00:00' WHERE seq = 5")
     assert (bad.seq, bad.found) == (5, "2020-01-01T00:00:00.000000Z")
 
 
-def test_the_same_day_before_christ_is_another_time(written):
+def test_a_time_before_christ_differs_from_its_line(written):
     if connection.vendor != "postgresql":
         pytest.skip("SQLite's times are text")
     change = "recorded_at = (recorded_at::text || ' BC')::timestamptz"
@@ -91,8 +91,8 @@ class WholeSeconds(datetime):
         return super().now(tz).replace(microsecond=0)
 
 
-def test_a_time_of_whole_seconds_is_that_of_its_line(db, monkeypatch):
-    # Django leaves out the fraction then, and databases their last noughts.
+def test_a_time_of_whole_seconds_equals_that_of_its_line(db, monkeypatch):
+    # Django omits the fraction of such a time, and databases omit trailing zeros.
     if connection.vendor == "postgresql":
         as_installed = postgresql.APPEND_FUNCTION.format(schema="public")
         whole = as_installed.replace("clock_timestamp()", "date_trunc('second', clock_timestamp())")
@@ -105,30 +105,30 @@ def test_a_time_of_whole_seconds_is_that_of_its_line(db, monkeypatch):
     assert verify.verify_ledger().intact
 
 
-def test_a_changed_detail_is_named(written):
+def test_a_changed_detail_is_reported(written):
     bad = tamper("UPDATE audit_entrydetail SET detail = '{}' WHERE entry_id = 5")
     assert (bad.seq, bad.why) == (5, "its detail was changed")
 
 
-def test_a_missing_detail_is_named(written):
+def test_a_missing_detail_is_reported(written):
     bad = tamper("DELETE FROM audit_entrydetail WHERE entry_id = 5")
     assert (bad.seq, bad.why) == (5, "its detail is missing")
 
 
-def test_a_detail_that_was_never_recorded_is_named(db):
+def test_a_detail_that_was_never_recorded_is_reported(db):
     write(0)
     bad = tamper("INSERT INTO audit_entrydetail VALUES (1, 'ab', '{}')")
     assert (bad.seq, bad.why, bad.expected) == (1, "its detail was changed", "")
 
 
 @pytest.mark.parametrize("change", ["recorded_at = 'soon'", "body = X'00'", "hash = 7"])
-def test_sqlite_columns_that_hold_nonsense_break_the_chain(written, change):
+def test_sqlite_columns_with_invalid_values_break_the_chain(written, change):
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL's columns have types")
     assert tamper(f"UPDATE audit_entry SET {change} WHERE seq = 5").seq == 5
 
 
-def test_a_verdict_counts_what_holds_before_the_first_bad_entry(written):
+def test_a_verdict_counts_the_valid_entries_before_the_first_bad_one(written):
     head = Entry.objects.get(seq=4).hash
     tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
     assert (verify.verify_ledger().entries, verify.verify_ledger().head) == (4, head)
@@ -143,7 +143,7 @@ def test_a_missing_trigger_is_a_problem(written, capsys):
     assert "The chain holds, all 9 entries of it, but" in verify_audit(capsys)[1]
 
 
-def test_a_registered_check_adds_its_problems_and_a_flood_is_counted(written):
+def test_a_registered_check_adds_its_problems_up_to_a_maximum(written):
     def check(_since):
         return (f"Document {n} is not what its last entry says." for n in range(1000))
 
@@ -156,7 +156,7 @@ def test_a_registered_check_adds_its_problems_and_a_flood_is_counted(written):
     assert verdict.problems[-1] == "And 901 more."
 
 
-def test_verification_takes_no_more_memory_for_a_longer_ledger(db, monkeypatch):
+def test_memory_use_of_verification_does_not_grow_with_the_ledger(db, monkeypatch):
     def peak():
         tracemalloc.start()
         verify.verify_ledger()
@@ -171,8 +171,8 @@ def test_verification_takes_no_more_memory_for_a_longer_ledger(db, monkeypatch):
     assert peak() < 1.5 * first
 
 
-def test_the_command_says_that_the_chain_stands_by_its_own_word(written, capsys):
-    """As docs/runbooks.md has it."""
+def test_the_command_states_that_only_this_installation_confirms_the_chain(written, capsys):
+    """docs/runbooks.md quotes this output."""
     head = Entry.objects.get(seq=9).hash
     code, out = verify_audit(capsys, "--full")
     assert code == 3
@@ -182,7 +182,7 @@ def test_the_command_says_that_the_chain_stands_by_its_own_word(written, capsys)
     )
 
 
-def test_the_command_names_the_first_bad_entry_and_what_to_do(written, capsys):
+def test_the_command_states_the_first_bad_entry_and_what_to_do(written, capsys):
     tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
     code, out = verify_audit(capsys)
     assert code == 1
@@ -194,13 +194,13 @@ def test_the_command_names_the_first_bad_entry_and_what_to_do(written, capsys):
 def test_the_command_prints_json(written, capsys):
     tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
     code, out = verify_audit(capsys, "--json")
-    answer = json.loads(out)
+    verdict = json.loads(out)
     assert code == 1
-    assert (answer["result"], answer["exit_code"]) == ("broken", 1)
-    assert (answer["entries"], answer["first_bad"]["seq"]) == (4, 5)
+    assert (verdict["result"], verdict["exit_code"]) == ("broken", 1)
+    assert (verdict["entries"], verdict["first_bad"]["seq"]) == (4, 5)
 
 
-def test_the_command_says_when_it_could_not_check(db, capsys):
+def test_the_command_exits_with_2_if_it_cannot_verify(db, capsys):
     append_only.remove_triggers(connection)
     sql("ALTER TABLE audit_entry RENAME TO elsewhere")
     code, out = verify_audit(capsys, "--json")
@@ -209,7 +209,7 @@ def test_the_command_says_when_it_could_not_check(db, capsys):
 
 
 def rows_read():
-    """Of the entries, in this transaction, by PostgreSQL's own count."""
+    """Return how many rows of entries this transaction has read, by PostgreSQL's own count."""
     [(number,)] = sql(
         """SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
         WHERE relname = 'audit_entry'"""
@@ -217,19 +217,19 @@ def rows_read():
     return number
 
 
-UNKNOWN, OF_AN_EMPTY_TRAIL = (-1, 0), (0, 1)  # rows and pages that PostgreSQL knows of
+UNKNOWN, OF_AN_EMPTY_TRAIL = (-1, 0), (0, 1)  # PostgreSQL's statistics: rows and pages
 
 
-@pytest.mark.parametrize("known", [UNKNOWN, OF_AN_EMPTY_TRAIL])
-def test_no_entry_is_read_again_for_each_page_whatever_statistics_postgresql_has(
-    db, monkeypatch, known
+@pytest.mark.parametrize("statistics", [UNKNOWN, OF_AN_EMPTY_TRAIL])
+def test_no_page_reads_earlier_entries_again_whatever_statistics_postgresql_has(
+    db, monkeypatch, statistics
 ):
-    """As after a restore: it read all that was left for each page, or for the number after it."""
+    """After a restore, PostgreSQL once read all remaining entries for each page of entries."""
     if connection.vendor != "postgresql":
         pytest.skip("PostgreSQL's own count")
     write_many(2_000)
-    known_of = "UPDATE pg_class SET (reltuples, relpages) = (%s, %s) WHERE relname = %s"
-    sql(known_of, *known, "audit_entry")
+    change = "UPDATE pg_class SET (reltuples, relpages) = (%s, %s) WHERE relname = %s"
+    sql(change, *statistics, "audit_entry")
     monkeypatch.setattr(scan, "ENTRIES_PER_PAGE", 50)
     before = rows_read()
     assert verify.verify_ledger().intact

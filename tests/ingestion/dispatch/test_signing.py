@@ -75,7 +75,7 @@ def test_an_unreachable_anchor_does_not_delay_the_work(one_site, submit, setting
         batch = submit(one_site, portal)
         with worker_host(settings, **away) as host:
             eventually(lambda: is_completed(batch))
-            eventually(lambda: any(waiting.tries for waiting in list_unanchored_in_s3()))
+            eventually(lambda: any(waiting.attempts for waiting in list_unanchored_in_s3()))
             assert stop_host(host) == 0
     assert_outcomes(one_site, batch)
     assert is_all_signed()

@@ -13,7 +13,7 @@ from audit.verification import runs
 from audit.verification.start import Mode
 from ingestion.models import Document, PortalLimitState, WorkerHost
 from ingestion.operations import alerts
-from tests.audit.signers import Notary
+from tests.audit.signers import CheckpointSigner
 from tests.audit.support import write_many
 from tests.factories import make_batch, make_leased, make_read, make_site
 from tests.web.operations.conftest import hold
@@ -56,12 +56,12 @@ def test_each_number_links_to_the_list_that_it_counts(ops, site, host):
 
 def test_the_verdict_about_the_chain_comes_from_its_verifications(ops, host, monkeypatch):
     assert tile(text(ops.get(PAGE)), "Audit trail").startswith("Not verified ")
-    notary = Notary(monkeypatch)
+    signer = CheckpointSigner(monkeypatch)
     write_many(3)
     runs.run_check(Mode.FULL, asked_by="system:tests")
     verdict = tile(text(ops.get(PAGE)), "Audit trail")
     assert verdict.startswith("Consistent Not confirmed by an independent anchor. Verified ")
-    size = notary.sign()
+    size = signer.sign()
     runs.run_check(Mode.FULL, asked_by="system:tests")
     verdict = tile(text(ops.get(PAGE)), "Audit trail")
     assert verdict.startswith(

@@ -1,4 +1,4 @@
-"""Clients that others wrote: metamorphic-log (Rust), openssl, csplit, old Pythons."""
+"""Tests of an export with other programs: metamorphic-log (Rust), openssl, csplit, old Pythons."""
 
 import base64
 import shutil
@@ -14,20 +14,20 @@ from audit.ledger import merkle_tree
 from tests.audit.export.support import (
     KEY,
     OTHER,
-    exported,
     inspect,
-    kept,
+    keep_checkpoint,
+    make_export,
     publish,
     sign,
-    write_ways,
+    write_documents,
 )
 from tests.audit.support import sql
 
 KEYS = [KEY.verifier.text]
 
 
-def split(part, folder):
-    """The proofs one by one, by the command of docs/audit-format.md."""
+def split_proofs(part, folder):
+    """Write each proof to a file, with the command of docs/audit-format.md. Return the paths."""
     folder.mkdir()
     file = part / "proofs" / "inclusion.tlog-proofs"
     subprocess.run(
@@ -38,8 +38,8 @@ def split(part, folder):
     return sorted(folder.iterdir())
 
 
-def opened(proof):
-    """Index, hashes and checkpoint of a proof as c2sp.org/tlog-proof has it."""
+def parse_proof(proof):
+    """Return the index, the hashes and the checkpoint of a proof (c2sp.org/tlog-proof)."""
     head, path_and_note = proof.read_text().split("\n", 1)
     assert head == "c2sp.org/tlog-proof@v1"
     (index, *path), note = (
@@ -58,12 +58,12 @@ def test_another_implementation_accepts_the_checkpoints(package):
 
 @pytest.mark.requirement("R05")
 def test_another_implementation_accepts_the_proof_of_each_entry(trail, tmp_path):
-    part = exported(tmp_path / "part", sites=["FR-002"])
+    part = make_export(tmp_path / "part", sites=["FR-002"])
     lines = (part / "entries.ndjson").read_text().splitlines()
-    proofs = split(part, tmp_path / "proofs")
+    proofs = split_proofs(part, tmp_path / "proofs")
     assert len(proofs) == len(lines) == 6
     for line, proof in zip(lines, proofs, strict=True):
-        index, path, note = opened(proof)
+        index, path, note = parse_proof(proof)
         metamorphic_log.checkpoint_verify_inclusion(
             note, KEYS, index, merkle_tree.hash_leaf(line), path
         )
@@ -76,16 +76,16 @@ def test_another_implementation_accepts_the_proof_of_each_entry(trail, tmp_path)
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("old", [1, 4, 6, 7, 11])
 def test_another_implementation_accepts_the_consistency_proof(db, anchors, tmp_path, old):
-    write_ways(1, 2, 3, 4)
+    write_documents(1, 2, 3, 4)
     sign(upto=old)
     sign()
-    part = exported(tmp_path / "part", doc_id="CV-1")
+    part = make_export(tmp_path / "part", doc_id="CV-1")
     head, *path = (part / "proofs" / f"{old}.consistency").read_text().split("\n\n")[0].split("\n")
     assert head == f"old {old}"
     notes = [(part / "checkpoints" / str(size)).read_text() for size in (old, 12)]
     hashes = [base64.b64decode(hash_) for hash_ in path]
     metamorphic_log.checkpoint_verify_consistency(*notes, KEYS, hashes)
-    code, output = inspect(part, "--part", "--vkey", KEYS[0], "--known", kept(part, old))
+    code, output = inspect(part, "--part", "--vkey", KEYS[0], "--known", keep_checkpoint(part, old))
     assert (code, f"entries up to {old}." in output) == (0, True), output
 
 
@@ -94,12 +94,14 @@ def test_after_a_key_rotation_the_new_key_signs_and_older_checkpoints_still_conf
     db, settings, tmp_path
 ):
     publish(settings, tmp_path / "anchors", KEY, OTHER)
-    write_ways(1)
+    write_documents(1)
     sign(KEY)
-    write_ways(2)
+    write_documents(2)
     sign(KEY, OTHER)
-    package = exported(tmp_path / "export")
-    code, output = inspect(package, "--vkey", OTHER.verifier.text, "--known", kept(package, 3))
+    package = make_export(tmp_path / "export")
+    code, output = inspect(
+        package, "--vkey", OTHER.verifier.text, "--known", keep_checkpoint(package, 3)
+    )
     assert (code, "entries up to 3." in output) == (0, True), output
     code, output = inspect(package, "--vkey", KEY.verifier.text)
     assert (code, "manifest.json is not signed by a known key" in output) == (1, True), output
@@ -109,12 +111,12 @@ PYENV = Path.home() / ".pyenv" / "versions"
 VERSIONS = sorted(PYENV.glob("3.[89].*/bin/python"))
 
 
-@pytest.mark.skipif(not VERSIONS, reason="no older Python here")
+@pytest.mark.skipif(not VERSIONS, reason="no older Python is installed")
 def test_the_verifier_runs_on_older_versions_of_python(package, trail, tmp_path):
-    part = exported(tmp_path / "part", doc_id="CV-3")
+    part = make_export(tmp_path / "part", doc_id="CV-3")
     for python in map(str, VERSIONS):
         for folder in (package, part):
-            given = ["--part", "--vkey", KEYS[0], "--known", kept(folder)]
+            given = ["--part", "--vkey", KEYS[0], "--known", keep_checkpoint(folder)]
             code, output = inspect(folder, *given, python=python)
             assert (code, output.startswith(("COMPLETE: ", "PART: "))) == (0, True), output
 
@@ -140,29 +142,29 @@ ordering = yes
 
 @pytest.fixture
 def authority(tmp_path):
-    """A time stamp authority of our own, with the certificate that its tokens are checked by."""
+    """Create the folder of a time stamp authority, with the certificate for its tokens."""
     folder = tmp_path / "tsa"
     folder.mkdir()
     (folder / "tsa.cnf").write_text(CONFIG)
     (folder / "serial").write_text("01\n")
-    made = openssl(
+    created = openssl(
         folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=TSA", "-days", "2",
         "-keyout", "tsa.key", "-out", "tsa.pem",
         "-addext", "extendedKeyUsage=critical,timeStamping",
     )  # fmt: skip
-    assert made[0] == 0, made
+    assert created[0] == 0, created
     return folder
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
 @pytest.mark.requirement("R10")
 def test_openssl_accepts_the_time_stamp_of_a_checkpoint(db, anchors, tmp_path, authority):
-    write_ways(1)
+    write_documents(1)
     (authority / "note").write_text(sign())
-    ask = ["ts", "-query", "-data", "note", "-sha256", "-cert", "-out", "query"]
-    answer = ["ts", "-reply", "-config", "tsa.cnf", "-section", "ours", "-queryfile", "query",
-              "-signer", "tsa.pem", "-inkey", "tsa.key", "-out", "reply"]  # fmt: skip
-    for step in (ask, answer):
+    request = ["ts", "-query", "-data", "note", "-sha256", "-cert", "-out", "query"]
+    reply = ["ts", "-reply", "-config", "tsa.cnf", "-section", "ours", "-queryfile", "query",
+             "-signer", "tsa.pem", "-inkey", "tsa.key", "-out", "reply"]  # fmt: skip
+    for step in (request, reply):
         code, output = openssl(authority, *step)
         assert code == 0, output
     proof = base64.b64encode((authority / "reply").read_bytes()).decode()
@@ -172,8 +174,8 @@ def test_openssl_accepts_the_time_stamp_of_a_checkpoint(db, anchors, tmp_path, a
         "VALUES (3, 'rfc3161', 'https://tsa.example', %s, %s)",
         *(proof, now),
     )
-    package = exported(tmp_path / "export")
-    code, output = inspect(package, "--vkey", KEYS[0], "--known", kept(package, 3))
+    package = make_export(tmp_path / "export")
+    code, output = inspect(package, "--vkey", KEYS[0], "--known", keep_checkpoint(package, 3))
     assert code == 0, output
     note = package / "checkpoints" / "3"
     command = f"ts -verify -in {note}.tsr -data {note} -CAfile {authority / 'tsa.pem'}"
