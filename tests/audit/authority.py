@@ -1,4 +1,4 @@
-"""An RFC 3161 time stamp authority: `openssl ts` behind a small HTTP server."""
+"""Runs a time stamp authority (RFC 3161): `openssl ts` behind a small HTTP server."""
 
 import subprocess
 import threading

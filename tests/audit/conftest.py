@@ -1,3 +1,5 @@
+"""Fixtures for tests of the ledger: keys, anchors, and isolation from other tests."""
+
 import secrets
 
 import pytest

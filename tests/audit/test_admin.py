@@ -1,3 +1,5 @@
+"""Tests of the pages of entries in the admin."""
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext

@@ -1,4 +1,4 @@
-"""Tests of the stages of migrations, before and after new code runs, in upgrades without downtime."""
+"""Tests of the two stages of migrations, which permit upgrades without downtime."""
 
 import pytest
 from django.core.management import CommandError, call_command

@@ -1,3 +1,5 @@
+"""Fixtures for tests of exports: a signed trail and its export."""
+
 import pytest
 
 from tests.audit.export.support import make_export, publish, sign, write_documents

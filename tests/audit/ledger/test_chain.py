@@ -1,3 +1,5 @@
+"""Tests of the canonical text of entries and of the hash chain."""
+
 import hashlib
 import json
 import subprocess

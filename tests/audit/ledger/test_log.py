@@ -1,3 +1,5 @@
+"""Tests of ledger blocks: changes and their entries are saved together or not at all."""
+
 import contextlib
 import threading
 from datetime import UTC, datetime, timedelta, timezone

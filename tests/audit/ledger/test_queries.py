@@ -1,3 +1,5 @@
+"""Tests of the queries for entries of the ledger."""
+
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 

@@ -1,4 +1,6 @@
+"""Tests of verification without anchors, and of the command `verify_audit`."""
 # ruff: noqa: S608 - statements are built from constants
+
 import json
 import tracemalloc
 from datetime import datetime
