@@ -1,8 +1,8 @@
-"""What each kind of staff may do: groups with their permissions.
+"""Defines the permissions of each group of staff.
 
-Roles are code: `install()` runs after every migration and puts a group back as it
-stands here. Administrators are superusers; coordinators are no staff and need no
-group, because membership of a site decides what they see.
+Roles are code: `install()` runs after every migration and resets each group to its definition in
+this module. Administrators are superusers. Coordinators are not staff and need no group, because
+their membership of a site decides what they see.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What is missing before a person may upload or sign (21 CFR 11.10(i) and (j), 11.100(b))."""
+"""Lists what a person lacks to upload or to sign (21 CFR 11.10(i) and (j), 11.100(b))."""
 
 from collections.abc import Mapping
 from enum import StrEnum

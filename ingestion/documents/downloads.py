@@ -1,4 +1,4 @@
-"""Gives people the original of a document: permission, name, and the ledger entry."""
+"""Provides the original of a document: permission, name, and the ledger entry."""
 
 from contextlib import ExitStack
 from datetime import timedelta

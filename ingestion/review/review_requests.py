@@ -1,4 +1,4 @@
-"""Review requests: a site asks QA to look again at a document that the checks rejected."""
+"""Review requests: a site asks QA to review a document that the checks rejected."""
 
 from datetime import UTC
 

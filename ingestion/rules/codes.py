@@ -1,4 +1,4 @@
-"""The registry of finding codes: the severity of each, and what it does to the document.
+"""The registry of finding codes: the severity of each, and its effect on the document.
 
 The order of the registry is fixed: of two findings with the same disposition and severity, the one
 whose code comes first is the primary finding. The messages for people are in `messages`.

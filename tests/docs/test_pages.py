@@ -3,6 +3,7 @@
 import re
 import shlex
 import subprocess
+import tomllib
 from collections import Counter
 
 import pytest
@@ -164,6 +165,28 @@ def test_every_alarm_has_a_runbook_with_four_parts():
     for section in parts.values():
         for part in ("**Meaning.**", "**Check.**", "**Action.**", "**Resolved**"):
             assert part in section
+
+
+def test_the_table_of_alarms_lists_exactly_the_alarms_of_the_product():
+    text = (DOCS / "operations.md").read_text()
+    section = re.search(r"^## Alarms\n(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL)[1]
+    listed = re.findall(r"^\| `([a-z_]+)(?::[A-Z]+)?` \|", section, re.MULTILINE)
+    assert sorted(listed) == sorted(alarms._SOURCES)
+
+
+def test_the_architecture_lists_the_layers_of_ingestion_in_their_order():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = next(
+        each["layers"] for each in contracts["contracts"] if each.get("containers") == ["ingestion"]
+    )
+    packages = [
+        [name for name in layer.split(" : ") if (ROOT / "ingestion" / name).is_dir()]
+        for layer in layers
+    ]
+    text = (DOCS / "architecture.md").read_text()
+    section = re.search(r"^## Layers\n(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL)[1]
+    items = re.findall(r"^\d+\. (.*)$", section, re.MULTILINE)
+    assert [CODE_SPAN.findall(item) for item in items] == [each for each in packages if each]
 
 
 def test_every_code_that_holds_a_document_is_in_the_runbook():

@@ -1,4 +1,4 @@
-"""Whether a document is signed, and on which day.
+"""The check that a document is signed, and the day of its signature.
 
 Most site packets are scans of documents that were signed on paper. Therefore a mark in the area
 around the caption of a signature counts. A filled text field for the signature counts as well, and

@@ -1,4 +1,4 @@
-"""How long documents of one type are valid at one site, by the rules of the type and the study."""
+"""The terms of validity of one document type at one site, by the rules of type and study."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
