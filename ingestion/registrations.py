@@ -49,10 +49,10 @@ def connect() -> None:
     finding_texts.use_translation(gettext, ngettext)
     package.register_retention(retention.list_terms)
     post_save.connect(
-        object_locks.study_changed, sender=Study, dispatch_uid="ingestion.storage.object_locks"
+        object_locks.record_study_change, sender=Study, dispatch_uid="ingestion.storage.object_locks"
     )
     post_save.connect(
-        object_locks.hold_changed, sender=LegalHold, dispatch_uid="ingestion.storage.object_locks"
+        object_locks.record_hold_change, sender=LegalHold, dispatch_uid="ingestion.storage.object_locks"
     )
     # The signal is sent for each app in this order. It is handled once, for the last app, when all
     # tables exist.

@@ -206,5 +206,5 @@ def _verify_archive(restored: RestoreResult, actor: str) -> Sequence[str]:
     except (StorageUnavailable, OSError, Error) as error:
         return [f"The archive could not be checked: {error}."]
     restored.files = result.files
-    faults = {fault: count for fault, count in result.counts.items() if count and fault.breaks}
+    faults = {fault: count for fault, count in result.counts.items() if count and fault.is_damage}
     return [f"{count:,} files of the archive are {fault}." for fault, count in faults.items()]

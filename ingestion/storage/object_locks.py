@@ -1,16 +1,17 @@
-"""What a bucket locks follows what the ledger says of how long documents are kept (R14).
+"""Adjusts the object locks in the archive's bucket to the retention in the ledger (R14).
 
-A document is put with a lock of ARCHIVE_S3_YEARS, for the end of its trial is not known then. Here
-locks become longer, and never shorter, and a legal hold of ours is S3's legal hold, too. A hold in
-S3 that no study here ever had is somebody else's, and left alone.
+A document is stored with a lock of ARCHIVE_S3_YEARS, because the end of its study is not known
+then. This module makes locks longer, and never shorter. A legal hold of a study is S3's legal hold,
+too. A hold in S3 is not changed if no study of the document ever had a legal hold here, because
+another party has set it.
 
-A change of a study or a hold leaves a `LockChange`, in the transaction of its entry. A job follows
-once that is committed, and removes the row when the bucket says that it is so; whatever died in
-between, the row is there, and the next run goes on. Each night another part of the archive is
-looked at besides, with what was settled of late: a document is put as any other is, whatever is
-said of its study.
+A change of a study or a hold creates a `LockChange`, in the transaction of its ledger entry. After
+the commit, a job adjusts the locks, and deletes the row when the bucket confirms the new locks. If
+the job dies, the row remains, and the next run continues. Each night, a job also checks a part of
+the archive and the recently settled documents, because a new document gets the same lock as every
+other, whatever the ledger says of its study.
 
-A folder has no locks that end: its files are read-only for good, and nothing here deletes.
+A folder has no locks that end: its files are always read-only, and this module deletes nothing.
 """
 
 import logging
@@ -31,182 +32,192 @@ from sites import retention
 from sites.models import Study
 from sites.models.legal_holds import LegalHold
 
-_Term = TypeVar("_Term", datetime, bool)
+_Term = TypeVar("_Term", datetime, bool)  # the terms of an ObjectLock
 
 logger = logging.getLogger(__name__)
 
 KIND = "follow_locks"
-DOCUMENTS_PER_PAGE = 100  # documents between two looks at the ledger
-LATELY = timedelta(days=2)  # more than a night, for one may be missed
-MAX_CONSECUTIVE_ERRORS = 5  # refusals that say that it is the bucket, and no single object
+DOCUMENTS_PER_PAGE = 100  # whose required locks are read from the ledger at a time
+SETTLED_WITHIN = timedelta(days=2)  # checked each night; more than a day, because a night may fail
+MAX_CONSECUTIVE_ERRORS = 5  # more errors in a row are a fault of the bucket, not of its objects
 MAX_NAMED_OBJECTS = 100
 
-_TERMS = {"ended_on", "retention_years", "lifted_at"}  # what is saved without them changes no lock
+# The fields of Study and LegalHold that affect locks.
+_TERM_FIELDS = {"ended_on", "retention_years", "lifted_at"}
 
 
 class ObjectLockRefused(Exception):
-    """The bucket does not do it: no single object is at fault, and no further one is tried."""
+    """The bucket refuses to change locks in general, so no further object is tried."""
 
 
 @dataclass(slots=True)
 class LockUpdateResult:
-    """What was done. At most NAMED objects are named, of those that were refused."""
+    """The result of an update. At most MAX_NAMED_OBJECTS of the refused objects are named."""
 
-    looked_at: int = 0
-    locked: int = 0  # for longer than before, or the hold put on or taken off
+    checked: int = 0  # documents
+    changed: int = 0  # locks that were made longer, and legal holds that were set or removed
     refused: int = 0
-    in_a_row: int = 0
-    named: dict[str, str] = field(default_factory=dict)  # hash: why
+    consecutive_errors: int = 0
+    named: dict[str, str] = field(default_factory=dict)  # the error by SHA-256
 
-    @property
-    def error(self) -> str:
-        return next(iter(self.named.values()), "")
+    def add_error(self, sha256: str, error: OSError) -> None:
+        """Count a refused object.
 
-    def refuse(self, sha256: str, error: OSError) -> None:
+        Raises ObjectLockRefused after MAX_CONSECUTIVE_ERRORS without a success between them.
+        """
         logger.warning("the lock of %s could not be changed: %s", sha256, error)
         if len(self.named) < MAX_NAMED_OBJECTS:
             self.named[sha256] = str(error)
         self.refused += 1
-        self.in_a_row += 1
-        if self.in_a_row == MAX_CONSECUTIVE_ERRORS:
-            raise ObjectLockRefused(self.error)
+        self.consecutive_errors += 1
+        if self.consecutive_errors == MAX_CONSECUTIVE_ERRORS:
+            raise ObjectLockRefused(next(iter(self.named.values())))
 
     def as_json(self) -> dict[str, Any]:
-        """The result of a job."""
-        counts = {"looked_at": self.looked_at, "locked": self.locked, "refused": self.refused}
+        """Return the result of a job. Its keys are stored, so they keep their old names."""
+        counts = {"looked_at": self.checked, "locked": self.changed, "refused": self.refused}
         return counts | {"named": self.named}
 
 
 def get_required_locks(hashes: Collection[str]) -> dict[str, ObjectLock]:
-    """What the ledger says of these bytes: of all the studies that have them, the most."""
+    """Return by SHA-256 the locks that the ledger requires.
+
+    If several studies have the same bytes, the latest end counts, and a hold of any of them. An end
+    is None if it has passed, because S3 refuses a date in the past. A hold is None if no study ever
+    had one.
+    """
     rows = Document.objects.filter(sha256__in=hashes).order_by()
     pairs = list(rows.values_list("sha256", "site__study").distinct())
     studies = Study.objects.in_bulk({study for _, study in pairs})
-    held = LegalHold.objects.standing(studies)
+    is_held = LegalHold.objects.standing(studies)
     now = timezone.now()
     locks: dict[str, ObjectLock] = {}
     for sha256, key in pairs:
-        before = locks.get(sha256, ObjectLock(None, None))
-        until = _midnight(studies[key], now)
-        locks[sha256] = ObjectLock(_most(before.until, until), _most(before.is_held, held.get(key)))
+        until = datetime.combine(retention.locked_until(studies[key], now.date()), time(), UTC)
+        other = locks.get(sha256, ObjectLock(None, None))
+        locks[sha256] = ObjectLock(
+            _max_or_none(other.until, until if until > now else None),
+            _max_or_none(other.is_held, is_held.get(key)),
+        )
     return locks
 
 
-def study_changed(instance: Study, **options: Any) -> None:
-    """Receives `post_save`: inside the transaction of the change and its entry."""
-    _note(instance.pk, options.get("update_fields"))
+def record_study_change(instance: Study, **options: Any) -> None:
+    """Receive `post_save`, in the transaction of the change and its entry."""
+    _record_change(instance.pk, options.get("update_fields"))
 
 
-def hold_changed(instance: LegalHold, **options: Any) -> None:
-    """The same."""
-    _note(instance.study_id, options.get("update_fields"))
+def record_hold_change(instance: LegalHold, **options: Any) -> None:
+    """Receive `post_save`, in the transaction of the change and its entry."""
+    _record_change(instance.study_id, options.get("update_fields"))
 
 
 def queue_nightly_update(parts: Iterable[str]) -> None:
-    """Have these parts followed, by a worker that has time."""
+    """Start a job that checks these parts of the archive, which are first bytes of SHA-256s."""
     if isinstance(get_archive(), BucketArchive):
         background_jobs.schedule_job(KIND, {"parts": list(parts)})
     else:
-        update_locks(())  # what a bucket that is no longer ours has to follow rings for ever, else
+        # The archive was moved into a folder. This deletes changes of the former bucket, whose
+        # alarm would never end otherwise.
+        update_locks(())
 
 
 def update_locks(
-    studies: Iterable[int], rest: "Iterable[QuerySet[Document]]" = (), *, dry_run: bool = False
+    studies: Iterable[int],
+    other_documents: "Iterable[QuerySet[Document]]" = (),
+    *,
+    dry_run: bool = False,
 ) -> LockUpdateResult:
-    """Look at all documents of these studies, and at the rest. What S3 refuses is answered.
+    """Adjust the locks of all documents of these studies, and of the other documents.
 
-    Idempotent; may be interrupted, and run twice at a time.
+    Errors of S3 are in the result. The function is idempotent. It may be interrupted, and may run
+    several times at once.
     """
-    followed, store = LockUpdateResult(), get_archive()
+    result, store = LockUpdateResult(), get_archive()
     if not isinstance(store, BucketArchive):
         if not dry_run:
-            LockChange.objects.all().delete()  # the archive was moved into a folder
-        return followed
-    turn = _Round(store, followed, dry_run)
+            LockChange.objects.all().delete()  # The archive was moved into a folder.
+        return result
+    update = _LockUpdate(store, result, dry_run)
     try:
         for study in studies:
-            turn.of_study(study)
-        for documents in rest:
-            turn.of(documents)
+            # A change that is saved from here on has a row and a job of its own.
+            changes = list(LockChange.objects.filter(study=study).values_list("pk", flat=True))
+            refused_before = result.refused
+            update.run(Document.objects.filter(site__study=study))
+            if not dry_run and result.refused == refused_before:
+                LockChange.objects.filter(pk__in=changes).delete()
+        for documents in other_documents:
+            update.run(documents)
     except ObjectLockRefused:
         logger.warning("the bucket refuses: no further lock is tried")
-    return followed
+    return result
 
 
 @dataclass(frozen=True, slots=True)
-class _Round:
+class _LockUpdate:
     store: BucketArchive
-    followed: LockUpdateResult
+    result: LockUpdateResult
     dry_run: bool
 
-    def of_study(self, study: int) -> None:
-        changes = list(LockChange.objects.filter(study=study).values_list("pk", flat=True))
-        before = self.followed.refused
-        self.of(Document.objects.filter(site__study=study))
-        # A change that came meanwhile has a row and a job of its own.
-        if not self.dry_run and self.followed.refused == before:
-            LockChange.objects.filter(pk__in=changes).delete()
+    def run(self, documents: "QuerySet[Document]") -> None:
+        """Adjust the locks of these documents. Raises ObjectLockRefused."""
+        for hashes in _iterate_pages(documents):
+            applied: Mapping[str, ObjectLock] = {}
+            # The ledger is read again after each page, until it requires what was applied. So of
+            # two updates at once, the one that writes last applies the newest state.
+            while (required := get_required_locks(hashes)) != applied:
+                for sha256, lock in required.items():
+                    self._update_object(sha256, lock)
+                applied = required
+            self.result.checked += len(hashes)
 
-    def of(self, documents: "QuerySet[Document]") -> None:
-        for hashes in _pages(documents):
-            said: Mapping[str, ObjectLock] = {}
-            # Asked again after each page was locked: whoever writes last has seen the last word.
-            while (now := get_required_locks(hashes)) != said:
-                for sha256, lock in now.items():
-                    self._keep(sha256, lock)
-                said = now
-            self.followed.looked_at += len(hashes)
-
-    def _keep(self, sha256: str, lock: ObjectLock) -> None:
+    def _update_object(self, sha256: str, lock: ObjectLock) -> None:
         try:
-            self.followed.locked += self.store.keep(sha256, lock, dry_run=self.dry_run)
+            self.result.changed += self.store.keep(sha256, lock, dry_run=self.dry_run)
         except FileNotFoundError:
-            return  # rejected without its bytes, not put yet, or missing: `verify_archive` says so
+            # The document was rejected without its bytes, is not stored yet, or is missing, which
+            # `verify_archive` reports.
+            return
         except OSError as error:
             if not self.dry_run:
-                _note_error(sha256, str(error))
-            self.followed.refuse(sha256, error)
+                for study in Study.objects.filter(sites__documents__sha256=sha256).distinct():
+                    if not LockChange.objects.filter(study=study).update(error=str(error)):
+                        LockChange.objects.create(study=study, error=str(error))
+            self.result.add_error(sha256, error)
         else:
-            self.followed.in_a_row = 0
+            self.result.consecutive_errors = 0
 
 
 def run_lock_job(job: AuditJob) -> Mapping[str, Any]:
-    """Have the bucket's locks follow the ledger for the parts that the job names."""
-    return update_locks(_changed(), _of_the_night(job.arguments["parts"])).as_json()
+    """Adjust the locks of changed studies, and of the parts of the archive that the job names.
+
+    The studies that changed first are updated first. A nightly job, which names parts, also checks
+    the recently settled documents.
+    """
+    changes = LockChange.objects.order_by("pk").values_list("study", flat=True)
+    parts = job.arguments["parts"]
+    other_documents = [Document.objects.filter(sha256__startswith=part) for part in parts]
+    if parts:
+        since = timezone.now() - SETTLED_WITHIN
+        other_documents.append(Document.objects.filter(settled_at__gte=since))
+    return update_locks(dict.fromkeys(changes), other_documents).as_json()
 
 
-def _note(study: int, update_fields: Collection[str] | None) -> None:
-    if update_fields is not None and not _TERMS.intersection(update_fields):
+def _record_change(study: int, update_fields: Collection[str] | None) -> None:
+    """Create a LockChange and request a job, if the saved fields affect locks in a bucket."""
+    if update_fields is not None and not _TERM_FIELDS.intersection(update_fields):
         return
     if not isinstance(get_archive(), BucketArchive):
         return
     if Document.objects.filter(site__study=study).exists():
         LockChange.objects.create(study_id=study)
-        # A job of its own: one that waits already could be over before this is committed.
+        # Each change needs its own job: one that waits already could end before this is committed.
         background_jobs.request_job(KIND, {"parts": []}, background_jobs.SYSTEM_ACTOR)
 
 
-def _note_error(sha256: str, error: str) -> None:
-    for study in Study.objects.filter(sites__documents__sha256=sha256).distinct():
-        if not LockChange.objects.filter(study=study).update(error=error):
-            LockChange.objects.create(study=study, error=error)
-
-
-def _changed() -> list[int]:
-    """Studies, the longest wait first."""
-    rows = LockChange.objects.order_by("pk").values_list("study", flat=True)
-    return list(dict.fromkeys(rows))
-
-
-def _of_the_night(parts: list[str]) -> "Iterator[QuerySet[Document]]":
-    for part in parts:
-        yield Document.objects.filter(sha256__startswith=part)
-    if parts:
-        yield Document.objects.filter(settled_at__gte=timezone.now() - LATELY)
-
-
-def _pages(documents: "QuerySet[Document]") -> Iterator[list[str]]:
-    """Their hashes. By key: no cursor is open while the bucket is asked."""
+def _iterate_pages(documents: "QuerySet[Document]") -> Iterator[list[str]]:
+    """Yield pages of the SHA-256s, by key, so that no cursor is open during requests to S3."""
     hashes = documents.order_by("sha256").values_list("sha256", flat=True).distinct()
     last = ""
     while page := list(hashes.filter(sha256__gt=last)[:DOCUMENTS_PER_PAGE]):
@@ -214,11 +225,6 @@ def _pages(documents: "QuerySet[Document]") -> Iterator[list[str]]:
         last = page[-1]
 
 
-def _midnight(study: Study, now: datetime) -> datetime | None:
-    """None: its time is over, and S3 locks nothing until a day that has passed."""
-    until = datetime.combine(retention.locked_until(study, now.date()), time(), UTC)
-    return until if until > now else None
-
-
-def _most(one: _Term | None, other: _Term | None) -> _Term | None:
+def _max_or_none(one: _Term | None, other: _Term | None) -> _Term | None:
+    """Return the larger of the two that are not None."""
     return max((each for each in (one, other) if each is not None), default=None)

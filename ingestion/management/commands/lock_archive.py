@@ -34,7 +34,7 @@ class Command(BaseCommand):
             keys = list(studies.values_list("pk", flat=True))
             if study and not keys:
                 raise CommandError(f"There is no study {study!r}.", returncode=2)
-            followed = object_locks.update_locks(keys, dry_run=dry_run)
+            result = object_locks.update_locks(keys, dry_run=dry_run)
         except Error as error:
             raise CommandError(
                 f"The database failed: {str(error).strip()}", returncode=2
@@ -42,18 +42,18 @@ class Command(BaseCommand):
         if not isinstance(get_archive(), BucketArchive):
             self.stdout.write("The archive is a folder: its files are always read-only.")
             return
-        self.stdout.write(_summary(followed, dry_run=dry_run))
-        if followed.refused:
+        self.stdout.write(_summary(result, dry_run=dry_run))
+        if result.refused:
             sys.exit(1)
 
 
-def _summary(followed: LockUpdateResult, *, dry_run: bool) -> str:
+def _summary(result: LockUpdateResult, *, dry_run: bool) -> str:
     """Return the result for people, with the first refusals by name."""
     verb = "would be locked" if dry_run else "locked"
-    lines = [f"{followed.looked_at:,} documents checked, {followed.locked:,} {verb} anew."]
-    lines += [f"Refused: {sha256}: {why}" for sha256, why in followed.named.items()]
-    if followed.refused > len(followed.named):
-        lines.append(f"And {followed.refused - len(followed.named):,} more.")
-    if followed.refused:
+    lines = [f"{result.checked:,} documents checked, {result.changed:,} {verb} anew."]
+    lines += [f"Refused: {sha256}: {why}" for sha256, why in result.named.items()]
+    if result.refused > len(result.named):
+        lines.append(f"And {result.refused - len(result.named):,} more.")
+    if result.refused:
         lines.append("Grant the rights that docs/operations.md lists, and run this again.")
     return "\n".join(lines)
