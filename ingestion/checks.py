@@ -167,7 +167,7 @@ def _check_reading() -> Iterator[CheckMessage]:
         except TrustedIssuersError as error:
             yield Error(
                 f"TRUSTED_ISSUERS_FILE: {error}.",
-                hint="Name a PEM file of certificates, or leave it empty: then QA looks at every "
+                hint="Name a PEM file of certificates, or leave it empty: then QA reviews every "
                 "digital signature.",
                 id="ingestion.E017",
             )

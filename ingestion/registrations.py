@@ -1,4 +1,4 @@
-"""Registers functions of ingestion with packages below it, when the app starts.
+"""Registers functions of `ingestion` with the packages below it, when the app starts.
 
 The packages `audit` and `sites` offer hooks and never import ingestion.
 """
@@ -28,7 +28,7 @@ from sites.models.legal_holds import LegalHold
 
 
 def connect() -> None:
-    """Register everything. It may be called again. System checks register on import."""
+    """Register everything. A repeated call changes nothing. System checks register on import."""
     verify.register_check(reconciliation.rows_agree_with_the_ledger)
     verify.register_check(finding_check.findings_agree_with_the_ledger)
     verify.register_check(signature_payload.verify_signed_decisions)
@@ -49,23 +49,24 @@ def connect() -> None:
     finding_texts.use_translation(gettext, ngettext)
     package.register_retention(retention.list_terms)
     post_save.connect(
-        object_locks.record_study_change, sender=Study, dispatch_uid="ingestion.storage.object_locks"
+        object_locks.record_study_change,
+        sender=Study,
+        dispatch_uid="ingestion.storage.object_locks",
     )
     post_save.connect(
-        object_locks.record_hold_change, sender=LegalHold, dispatch_uid="ingestion.storage.object_locks"
+        object_locks.record_hold_change,
+        sender=LegalHold,
+        dispatch_uid="ingestion.storage.object_locks",
     )
     # The signal is sent for each app in this order. It is handled once, for the last app, when all
     # tables exist.
     *_, last = (app for app in apps.get_app_configs() if app.models_module)
-    post_migrate.connect(_install_roles, sender=last, dispatch_uid="ingestion.roles")
-    post_migrate.connect(_install_schedules, sender=last, dispatch_uid="ingestion.schedules")
+    post_migrate.connect(_install, sender=last, dispatch_uid="ingestion.registrations")
 
 
-def _install_roles(**options: Any) -> None:
+def _install(**options: Any) -> None:
+    """Receive `post_migrate`: install the roles and the schedules."""
     roles.install()
-
-
-def _install_schedules(**options: Any) -> None:
     schedules.install_schedules()
 
 

@@ -1,8 +1,8 @@
-"""Defines the permissions of each group of staff.
+"""Defines the permissions of each role of staff. A role is a group.
 
-Roles are code: `install()` runs after every migration and resets each group to its definition in
-this module. Administrators are superusers. Coordinators are not staff and need no group, because
-their membership of a site decides what they see.
+Roles are code: `install` runs after every migration and restores the groups as they are defined
+here. Administrators are superusers. Coordinators are not staff and need no group, because their
+membership of a site decides what they see.
 """
 
 from collections import defaultdict
@@ -26,13 +26,15 @@ from sites.roles import (
 )
 
 
-def _may(verbs: str, *models: str) -> frozenset[str]:
-    """Permissions as "app.verb_model", for "view change" and "app.model", ..."""
-    named = (model.split(".") for model in models)
-    return frozenset(f"{app}.{verb}_{model}" for app, model in named for verb in verbs.split())
+def _permissions(actions: str, *models: str) -> frozenset[str]:
+    """Return permissions as "app.action_model", for "view change" and "app.model", ..."""
+    pairs = (model.split(".") for model in models)
+    return frozenset(
+        f"{app}.{action}_{model}" for app, model in pairs for action in actions.split()
+    )
 
 
-_RECORDS = _may(
+_VIEW_RECORDS = _permissions(
     "view",
     "ingestion.batch",
     "ingestion.packet",
@@ -40,73 +42,112 @@ _RECORDS = _may(
     "ingestion.finding",
     "ingestion.decision",
 )
-_PLACES = _may("view", *(f"clinical_sites.{model}" for model in ("site", "study", "legalhold")))
-_KEEPS = _may("change", "clinical_sites.study") | _may("add change", "clinical_sites.legalhold")
-_PEOPLE = _may("view", "clinical_sites.user", "clinical_sites.membership")
-_REVIEWS_PEOPLE = _may("review", "clinical_sites.user")
-_TRAIL = _may("view", "audit.entry", "audit.auditreview")
-_REVIEWS = _may("add", "audit.auditreview")
-_PROVES = _may("check export", "audit.ledger")
-_LAID_DOWN = ("requireddocument", "siterequirement", "validityoverride")
-_NEEDS = _may("view", *(f"ingestion.{model}" for model in (*_LAID_DOWN, "waiver")))
-_WAIVES = _may("add change", "ingestion.waiver")
-_LAYS_DOWN = _may("add change delete", *(f"ingestion.{model}" for model in _LAID_DOWN))
-_QA = (
-    _RECORDS | _PLACES | _TRAIL | _REVIEWS | _NEEDS | _WAIVES | _may("review", "ingestion.document")
+_VIEW_SITES = _permissions(
+    "view", *(f"clinical_sites.{model}" for model in ("site", "study", "legalhold"))
+)
+_CHANGE_RETENTION = _permissions("change", "clinical_sites.study") | _permissions(
+    "add change", "clinical_sites.legalhold"
+)
+_VIEW_PEOPLE = _permissions("view", "clinical_sites.user", "clinical_sites.membership")
+_REVIEW_ACCESS = _permissions("review", "clinical_sites.user")
+_VIEW_TRAIL = _permissions("view", "audit.entry", "audit.auditreview")
+_REVIEW_TRAIL = _permissions("add", "audit.auditreview")
+_VERIFY_AND_EXPORT_TRAIL = _permissions("check export", "audit.ledger")
+_REQUIREMENT_MODELS = ("requireddocument", "siterequirement", "validityoverride")
+_VIEW_REQUIREMENTS = _permissions(
+    "view", *(f"ingestion.{model}" for model in (*_REQUIREMENT_MODELS, "waiver"))
+)
+_CHANGE_WAIVERS = _permissions("add change", "ingestion.waiver")
+_CHANGE_REQUIREMENTS = _permissions(
+    "add change delete", *(f"ingestion.{model}" for model in _REQUIREMENT_MODELS)
+)
+_REVIEW_DOCUMENTS = (
+    _VIEW_RECORDS
+    | _VIEW_SITES
+    | _VIEW_TRAIL
+    | _REVIEW_TRAIL
+    | _VIEW_REQUIREMENTS
+    | _CHANGE_WAIVERS
+    | _permissions("review", "ingestion.document")
 )
 
 _NAME_FIELDS = ("content_type__app_label", "codename")
 
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        QA_REVIEWERS: _QA,
-        # With the second permission: they may file in spite of a finding.
-        QA_LEADS: _QA | _may("override", "ingestion.document"),
-        REGULATORY_AFFAIRS: _RECORDS
-        | _PLACES
-        | _PEOPLE
-        | _REVIEWS_PEOPLE
-        | _TRAIL
-        | _REVIEWS
-        | _PROVES
-        | _KEEPS
-        | _NEEDS
-        | _WAIVES
-        | _LAYS_DOWN,
-        OPERATORS: _RECORDS
-        | _NEEDS
-        | _may("view", "ingestion.chunk")
-        | _may("retry", "ingestion.document")
-        | _may("cancel", "ingestion.batch")
-        | _may("view add change", "clinical_sites.site", "clinical_sites.study")
-        | _may("view add change", "clinical_sites.portal", "clinical_sites.apitoken")
-        | _may(
+        QA_REVIEWERS: _REVIEW_DOCUMENTS,
+        # The second permission allows to file a document in spite of a finding.
+        QA_LEADS: _REVIEW_DOCUMENTS | _permissions("override", "ingestion.document"),
+        REGULATORY_AFFAIRS: _VIEW_RECORDS
+        | _VIEW_SITES
+        | _VIEW_PEOPLE
+        | _REVIEW_ACCESS
+        | _VIEW_TRAIL
+        | _REVIEW_TRAIL
+        | _VERIFY_AND_EXPORT_TRAIL
+        | _CHANGE_RETENTION
+        | _VIEW_REQUIREMENTS
+        | _CHANGE_WAIVERS
+        | _CHANGE_REQUIREMENTS,
+        OPERATORS: _VIEW_RECORDS
+        | _VIEW_REQUIREMENTS
+        | _permissions("view", "ingestion.chunk")
+        | _permissions("retry", "ingestion.document")
+        | _permissions("cancel", "ingestion.batch")
+        | _permissions("view add change", "clinical_sites.site", "clinical_sites.study")
+        | _permissions("view add change", "clinical_sites.portal", "clinical_sites.apitoken")
+        | _permissions(
             "view", "django_q.schedule", "django_q.success", "django_q.failure", "django_q.ormq"
         ),
-        # Read-only whatever else is given (web.account.auditors).
-        AUDITORS: _RECORDS | _PLACES | _PEOPLE | _TRAIL | _NEEDS | _may("export", "audit.ledger"),
+        # Auditors can only read, whatever other permissions they have (web.account.auditors).
+        AUDITORS: _VIEW_RECORDS
+        | _VIEW_SITES
+        | _VIEW_PEOPLE
+        | _VIEW_TRAIL
+        | _VIEW_REQUIREMENTS
+        | _permissions("export", "audit.ledger"),
     }
 )
 
 
 def install() -> None:
-    """Idempotent. Permissions of apps that are not migrated yet are given by the next migration."""
+    """Create the groups, and give each the permissions of its role. Idempotent.
+
+    Permissions of apps that are not migrated yet do not exist, and are given after the next
+    migration. Changes are recorded, except in an empty ledger: no person has an account then, and
+    the permissions are those of the code.
+    """
     tables = connection.introspection.table_names()
     if not {Group._meta.db_table, "audit_entry"}.issubset(tables):
-        return  # a partial migration: the next one calls again
+        return  # A partial migration. The next migration calls this function again.
     for name, permissions in ROLES.items():
         group, _ = Group.objects.get_or_create(name=name)
         given = set(group.permissions.select_related("content_type"))
-        wanted = set(_existing(permissions))
-        if given != wanted:
-            _give(group, given, wanted)
+        query = Q(pk__in=[])
+        for permission in permissions:
+            app, codename = permission.split(".")
+            query |= Q(content_type__app_label=app, codename=codename)
+        wanted = set(Permission.objects.filter(query).select_related("content_type"))
+        if given == wanted:
+            continue
+        with ledger():
+            group.permissions.set(wanted)
+            if queries.last_entry() is None:
+                continue
+            changes = {"old": _names_of(given), "new": _names_of(wanted)}
+            record(
+                "group.changed",
+                subject=f"group:{group.pk}",
+                by=account_changes.current_actor(),
+                detail={"object": group.name, "changes": {"permissions": changes}},
+            )
 
 
 def roles_are_as_installed(_since: int = 0) -> Iterator[str]:
     """Yield a sentence for each group whose permissions are not those of its role.
 
-    For `audit.verification.verify`. A group that is none of the product's is a Notice: its
-    permissions are not on record.
+    This is a check of `audit.verification.verify`. A group that is not a role of the product yields
+    a VerificationNotice, because the permissions that it should have are not recorded.
     """
     # Verification runs after every batch, so this reads names in two queries and no models.
     existing = {
@@ -119,7 +160,7 @@ def roles_are_as_installed(_since: int = 0) -> Iterator[str]:
         groups[name] |= {f"{app}.{codename}"} if codename else set()
     for name, permissions in ROLES.items():
         if name not in groups:
-            yield f"The group {name} is gone."
+            yield f"The group {name} does not exist any more."
             continue
         wanted = permissions & existing
         changes = [(groups[name] - wanted, "added"), (wanted - groups[name], "removed")]
@@ -132,28 +173,5 @@ def roles_are_as_installed(_since: int = 0) -> Iterator[str]:
         )
 
 
-def _give(group: Group, given: set[Permission], wanted: set[Permission]) -> None:
-    """On record, except in an empty ledger: then nobody has an account, and the code is all."""
-    with ledger():
-        group.permissions.set(wanted)
-        if queries.last_entry() is None:
-            return
-        changes = {"old": _named(given), "new": _named(wanted)}
-        record(
-            "group.changed",
-            subject=f"group:{group.pk}",
-            by=account_changes.current_actor(),
-            detail={"object": group.name, "changes": {"permissions": changes}},
-        )
-
-
-def _named(permissions: Iterable[Permission]) -> list[str]:
+def _names_of(permissions: Iterable[Permission]) -> list[str]:
     return sorted(f"{each.content_type.app_label}.{each.codename}" for each in permissions)
-
-
-def _existing(permissions: Iterable[str]) -> list[Permission]:
-    wanted = Q(pk__in=[])
-    for permission in permissions:
-        app, codename = permission.split(".")
-        wanted |= Q(content_type__app_label=app, codename=codename)
-    return list(Permission.objects.filter(wanted).select_related("content_type"))

@@ -76,8 +76,8 @@ def check_buckets(**_options: Any) -> CheckList:
             found.append(
                 Error(
                     f"{setting}_BUCKET is set, but there are no credentials for it.",
-                    hint="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this host a role. "
-                    "boto3 finds the credentials.",
+                    hint="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this host a "
+                    "role. boto3 finds the credentials.",
                     id="ingestion.E087",
                 )
             )

@@ -148,7 +148,7 @@ def test_a_permission_that_sql_gave_to_a_role_is_reported(mara):
     sql("UPDATE auth_group SET name = 'QA chiefs' WHERE name = 'QA leads'")
     reported = problems()
     assert any(" groups changed " in each for each in reported)
-    assert "The group QA leads is gone." in reported
+    assert "The group QA leads does not exist any more." in reported
 
 
 def test_a_second_factor_that_was_inserted_by_sql_is_reported(mara):
