@@ -76,7 +76,7 @@ _NAME_FIELDS = ("content_type__app_label", "codename")
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         QA_REVIEWERS: _REVIEW_DOCUMENTS,
-        # The second permission allows to file a document in spite of a finding.
+        # The second permission allows them to file a document in spite of a finding.
         QA_LEADS: _REVIEW_DOCUMENTS | _permissions("override", "ingestion.document"),
         REGULATORY_AFFAIRS: _VIEW_RECORDS
         | _VIEW_SITES

@@ -1,4 +1,4 @@
-"""Defines the tasks that django-q2 runs. Each delegates at once."""
+"""Defines the tasks that django-q2 runs. Each calls the module that does the work."""
 
 import asyncio
 import signal
@@ -18,15 +18,16 @@ from ingestion.documents import expiries
 from ingestion.operations import retention, site_summaries
 from ingestion.storage import archive_verification, object_locks
 
-# After this time others were sent, so a wakeup is useless. It is shorter than `retry`, after which
-# the broker would deliver the wakeups of a dead cluster again.
+# After this time other wakeups were sent, so a wakeup is useless. It is shorter than `retry`, after
+# which the broker would deliver the wakeups of a dead cluster again.
 WAKEUP_LIFETIME = timedelta(minutes=15)
 
 
 def work_shift() -> None:
     """Work on the chunks that are due. Ends the worker if it received SIGTERM meanwhile.
 
-    A CancelledError that left the task would kill the worker silently (it is no Exception).
+    A CancelledError that left the task would kill the worker silently, because it is not an
+    Exception.
     """
     with _own_connections(), worker_presence.mark_busy():
         try:
@@ -35,7 +36,7 @@ def work_shift() -> None:
             if not drain.is_asked_to_leave():
                 raise RuntimeError("the shift was cancelled") from error
     if drain.is_asked_to_leave():
-        raise SystemExit(128 + signal.SIGTERM)  # as a shell reports it
+        raise SystemExit(128 + signal.SIGTERM)  # the exit code of a shell for SIGTERM
 
 
 def purge_wakeups() -> None:
@@ -89,7 +90,7 @@ def follow_locks() -> None:
 
 
 def send_digests() -> None:
-    """Send the digests that are due. If the mail server fails, no other task does."""
+    """Send the digests that are due. An error of the mail server affects no other task."""
     with _own_connections():
         notifications.send_due()
 
@@ -102,7 +103,10 @@ def clear_sessions() -> None:
 
 @contextmanager
 def _own_connections() -> Iterator[None]:
-    """Drop connections that the server closed, and leave none open while the worker is idle."""
+    """Drop connections that the server closed, and close all connections at the end.
+
+    A worker keeps no connection open while it is idle.
+    """
     close_old_connections()
     try:
         yield
