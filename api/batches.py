@@ -15,6 +15,7 @@ from api.auth import ApiRequest, Bearer
 from api.paging import Cursor, paginate
 from api.problems import Problem
 from api.schemas import (
+    NO_NUL,
     BatchLine,
     BatchList,
     BatchOut,
@@ -30,13 +31,13 @@ from ingestion.models import Batch
 from sites.models import ApiToken, TokenScope
 
 router = Router()
-Reference = Annotated[str, Field(max_length=40, pattern=r"^[^\x00]*$")]
+Reference = Annotated[str, Field(max_length=40, pattern=NO_NUL)]
 MIN_POLL_SECONDS, MAX_POLL_SECONDS = 1, 30
 
 
 class BatchFilter(Cursor):
     status: BatchState | None = None
-    site: Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")] = ""
+    site: Annotated[str, Field(max_length=60, pattern=NO_NUL)] = ""
 
 
 @router.get(

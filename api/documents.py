@@ -19,6 +19,7 @@ from api.paging import MAX_ROW_NUMBER, Cursor, paginate
 from api.problems import Problem
 from api.query_times import QueryTime
 from api.schemas import (
+    NO_NUL,
     DeclarationIn,
     DocumentLine,
     DocumentList,
@@ -43,7 +44,7 @@ DECLARATION_BODY: dict[str, Any] = {
     }
 }
 Number = Annotated[int, Field(ge=1, le=MAX_ROW_NUMBER)]
-Text = Annotated[str, Field(max_length=120, pattern=r"^[^\x00]*$")]
+Text = Annotated[str, Field(max_length=120, pattern=NO_NUL)]
 
 
 class DocumentFilter(Cursor):

@@ -14,6 +14,7 @@ from api.paging import MAX_ROW_NUMBER
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake.manifest import PRINTABLE_PATTERN, ManifestLine
+from ingestion.models import MAX_DECISION_REASON_CHARACTERS
 from ingestion.rules.site_file.requirements import RequirementStatus
 
 
@@ -85,7 +86,7 @@ class DeclarationIn(Schema):
         str,
         Field(
             min_length=MIN_REASON_CHARACTERS,
-            max_length=500,
+            max_length=MAX_DECISION_REASON_CHARACTERS,
             pattern=NO_NUL,
             description="Recorded in the ledger.",
         ),

@@ -18,6 +18,7 @@ from api.auth import ApiRequest, Bearer
 from api.paging import Cursor, paginate
 from api.problems import Problem
 from api.schemas import (
+    NO_NUL,
     BatchOut,
     GapOut,
     ReadinessOut,
@@ -36,7 +37,7 @@ from ingestion.rules.finding_texts import sentences
 from sites.models import Site, TokenScope
 
 router = Router()
-SiteId = Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")]
+SiteId = Annotated[str, Field(max_length=60, pattern=NO_NUL)]
 
 
 @router.get("", response=responses(SiteList), auth=Bearer(TokenScope.READ), summary="List sites")

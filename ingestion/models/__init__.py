@@ -37,6 +37,7 @@ from ingestion.models.requirements import (
     Waiver,
 )
 from ingestion.models.reviews import (
+    MAX_DECISION_REASON_CHARACTERS,
     Action,
     Decision,
     DecisionUnchangeable,
@@ -47,6 +48,7 @@ from ingestion.models.reviews import (
 from ingestion.models.uploads import OpenPacket, ReceivedPart, Upload
 
 __all__ = [
+    "MAX_DECISION_REASON_CHARACTERS",
     "MAX_URGENT_PRIORITY",
     "PRIORITIES",
     "Action",

@@ -15,6 +15,8 @@ from ingestion.models.choices import state_choices
 from ingestion.models.documents import Document
 from sites.models import User
 
+MAX_DECISION_REASON_CHARACTERS = 500
+
 
 class Action(models.TextChoices):
     """Lists the actions of QA on a document.
@@ -46,7 +48,8 @@ class Decision(models.Model):
     to_state = models.CharField(max_length=20, choices=state_choices(DocumentState))
     judged = models.PositiveIntegerField(default=0)  # the attempt whose findings were decided about
     reason_code = models.CharField(max_length=40, blank=True)
-    reason = models.CharField(max_length=500, blank=True)  # not shown to the site
+    # Not shown to the site.
+    reason = models.CharField(max_length=MAX_DECISION_REASON_CHARACTERS, blank=True)
     note = models.TextField(blank=True)  # the site reads it verbatim
     # The newer version, or the document at the right site.
     other = models.ForeignKey(

@@ -3,7 +3,6 @@
 import tempfile
 from contextlib import ExitStack
 
-from django import forms
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,7 +10,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from ingestion.certified_copies import certification
 from ingestion.certified_copies.certification import (
     MEANING,
@@ -21,16 +19,13 @@ from ingestion.certified_copies.certification import (
 from ingestion.models import Document
 from web.documents.lookup import get_visible_document
 from web.shell.access import DOWNLOAD, FORM, SignedIn, page
-from web.shell.forms import SignedForm
+from web.shell.forms import SignedForm, reason_field
 
 
 class CopyForm(SignedForm):
-    reason = forms.CharField(
-        label=_("Purpose of the copy"),
-        help_text=_("Recorded in the audit trail and printed on the certificate."),
-        min_length=MIN_REASON_CHARACTERS,
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 3}),
+    reason = reason_field(
+        _("Purpose of the copy"),
+        _("Recorded in the audit trail and printed on the certificate."),
     )
 
 

@@ -1,13 +1,11 @@
 """The page of one document, `/documents/<id>/`, and the download of its original."""
 
-from django import forms
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents import downloads
@@ -26,7 +24,7 @@ from web.documents.outcomes import describe_outcome
 from web.documents.page_images import with_page_image
 from web.documents.timeline import build_timeline
 from web.shell.access import FORM, READ, SignedIn, page
-from web.shell.forms import PlainForm
+from web.shell.forms import PlainForm, reason_field
 
 # The outcome of a document without findings and without a note.
 _PLAIN_OUTCOMES = {
@@ -73,12 +71,8 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
 
 
 class DownloadForm(PlainForm):
-    reason = forms.CharField(
-        label=_("Reason for the download"),
-        help_text=_("Recorded in the audit trail with the download."),
-        min_length=MIN_REASON_CHARACTERS,
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 3}),
+    reason = reason_field(
+        _("Reason for the download"), _("Recorded in the audit trail with the download.")
     )
 
 

@@ -9,18 +9,15 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.intake import declarations, retrying
 from ingestion.intake.declarations import Declaration
-from ingestion.models import Document
+from ingestion.models import MAX_DECISION_REASON_CHARACTERS, Document
 from ingestion.review import review_requests
 from sites import eligibility
 from web.documents.lookup import get_own_document
 from web.documents.outcomes import describe_outcome
 from web.shell.access import CHANGE, FORM, SignedIn, page
-from web.shell.forms import PlainForm, person_field, type_field
-
-MAX_REASON_CHARACTERS = 500
+from web.shell.forms import PlainForm, person_field, reason_field, type_field
 
 
 class ReviewRequestForm(PlainForm):
@@ -38,12 +35,10 @@ class DeclarationForm(PlainForm):
 
     document_type = type_field()
     person = person_field()
-    reason = forms.CharField(
-        label=_("Reason"),
-        help_text=_("Recorded in the audit trail with your name."),
-        min_length=MIN_REASON_CHARACTERS,
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 3}),
+    reason = reason_field(
+        _("Reason"),
+        _("Recorded in the audit trail with your name."),
+        max_length=MAX_DECISION_REASON_CHARACTERS,
     )
 
     def __init__(self, document: Document, *args: Any, **options: Any) -> None:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declaration
-from ingestion.models import Action, Document
+from ingestion.models import MAX_DECISION_REASON_CHARACTERS, Action, Document
 from ingestion.review.assignments import QueueFilter
 from ingestion.review.decision_rules import REASON_LABELS, is_note_for_site, must_be_signed
 from ingestion.review.decisions import MAX_TEXT_LENGTH, DecisionInput, find_successors
@@ -20,10 +20,10 @@ from web.shell.forms import (
     PlainForm,
     SignedForm,
     person_field,
+    reason_field,
     type_field,
 )
 
-MAX_REASON_CHARACTERS = 500
 IN_REVIEW, REJECTED = "", "rejected"  # values of the filter `what`
 
 
@@ -96,12 +96,10 @@ class ReviewDecisionForm(SignedForm):
         max_length=MAX_TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
-    reason = forms.CharField(
-        label=_("Reason"),
-        help_text=_("Recorded in the audit trail with your signature."),
-        min_length=MIN_REASON_CHARACTERS,
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 3}),
+    reason = reason_field(
+        _("Reason"),
+        _("Recorded in the audit trail with your signature."),
+        max_length=MAX_DECISION_REASON_CHARACTERS,
     )
     other = forms.ModelChoiceField(
         label=_("Newer version"),

@@ -1,14 +1,18 @@
 """Base classes and fields of forms: the product's style, and the electronic signature."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from audit.electronic_signatures import ElectronicSignature
 from ingestion.rules.document_types import TYPES
 from sites.accounts import identity, step_up
 from sites.models import User
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 
 class PlainForm(forms.Form):
@@ -34,6 +38,22 @@ def person_field() -> forms.CharField:
         required=False,
         max_length=80,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+def reason_field(
+    label: "str | _StrPromise",
+    help_text: "str | _StrPromise",
+    *,
+    max_length: int = MAX_REASON_CHARACTERS,
+) -> forms.CharField:
+    """Return a field for the reason of an action, which is recorded in the audit trail."""
+    return forms.CharField(
+        label=label,
+        help_text=help_text,
+        min_length=MIN_REASON_CHARACTERS,
+        max_length=max_length,
+        widget=forms.Textarea(attrs={"rows": 3}),
     )
 
 
