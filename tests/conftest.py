@@ -1,4 +1,4 @@
-"""Defines what applies to every test: no network beyond this machine, and automatic markers."""
+"""Defines what all tests share: no network, automatic markers, a site and its coordinator."""
 
 import os
 import shutil
@@ -14,6 +14,7 @@ from audit.verification import row_check
 from tests.audit.buckets import moto_server
 from tests.audit.support import forbid_statements_after_the_append
 from tests.emptying import triggers_removed_for_flush
+from tests.factories import make_site, make_user
 
 __all__ = ["forbid_statements_after_the_append", "triggers_removed_for_flush"]
 
@@ -167,3 +168,14 @@ def corpus() -> Path:
     if not folder.is_dir():
         pytest.skip("the larger set of real documents is not here (../shared/corpus)")
     return folder
+
+
+@pytest.fixture
+def site(db):
+    return make_site("0203")
+
+
+@pytest.fixture
+def mara(site):
+    """Return a coordinator of the site."""
+    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")

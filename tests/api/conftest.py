@@ -66,11 +66,6 @@ class Program:
 
 
 @pytest.fixture
-def site(db):
-    return make_site("0203")
-
-
-@pytest.fixture
 def program(site):
     return Program(*make_token(TokenScope.READ, TokenScope.DOWNLOAD, TokenScope.SUBMIT, site=site))
 

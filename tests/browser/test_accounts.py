@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from sites.accounts import sessions
 from sites.models import User
-from tests.browser.test_coordinator import fits
+from tests.browser.actions import fits
 from tests.factories import make_site, make_user
 
 pytestmark = [
@@ -21,11 +21,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
 ]
 NEW = "a heron in the reeds"
-
-
-@pytest.fixture
-def mara():
-    return make_user("mara", sites=(make_site("0203"),), printed_name="Mara Lindqvist")
 
 
 def sign_in(page, typed="correct horse"):

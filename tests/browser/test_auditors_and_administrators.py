@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import Group
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -11,7 +10,7 @@ from audit.ledger import queries
 from ingestion import roles
 from sites.accounts import auditor_access_log
 from sites.models import User
-from tests.factories import make_site, make_user
+from tests.factories import make_site, make_staff, make_user
 from tests.web.scenes import FILED, make_packet
 
 pytestmark = [
@@ -28,17 +27,10 @@ def site():
 
 
 @pytest.fixture
-def mara(site):
-    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
-
-
-@pytest.fixture
 def vera():
     today = timezone.now().date()
     days = {"access_from": today - timedelta(days=1), "access_until": today + timedelta(days=5)}
-    user = make_user("vera", is_staff=True, printed_name="Vera Novak", **days)
-    user.groups.set(Group.objects.filter(name="Auditors"))
-    return user
+    return make_staff("Auditors", "vera", printed_name="Vera Novak", **days)
 
 
 @pytest.mark.requirement("R34")

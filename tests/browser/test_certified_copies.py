@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ingestion.storage.archive import get_archive
-from tests.browser.test_coordinator import fits
-from tests.factories import make_site, make_user
+from tests.browser.actions import fits
 from tests.web.scenes import FILED, make_packet
 
 pytestmark = [
@@ -18,9 +17,7 @@ pytestmark = [
 CONTENT = b"%PDF-1.7 the approval, as it came"
 
 
-def test_a_coordinator_signs_and_downloads_a_certified_copy(signed_in, tmp_path):
-    site = make_site("0203")
-    mara = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+def test_a_coordinator_signs_and_downloads_a_certified_copy(signed_in, site, mara, tmp_path):
     document = make_packet(site, mara, FILED, content=CONTENT).documents.get()
     (tmp_path / "incoming").write_bytes(CONTENT)
     get_archive().put(tmp_path / "incoming", document.sha256)

@@ -1,34 +1,26 @@
 """The work of a coordinator in a browser, from sign-in to the filed document."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
-from django.db import connections
 from playwright.sync_api import expect
 
 from audit.ledger import queries
-from ingestion.dispatch.shift import work_shift
 from ingestion.models import Document, Packet
 from samples.documents import make_sample
-from samples.people_and_sites import SITES
-from sites.models import Site, Study
-from tests.factories import make_site, make_user
+from sites.models import Site
+from tests.browser.actions import SAMPLE, choose, make_sample_site, work
+from tests.factories import make_user
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
 ]
-SAMPLE = SITES[0]
 
 
 @pytest.fixture
-def mara():
-    """Return a coordinator of the first sample site."""
-    site = make_site(SAMPLE.site_id)
-    study = Study.objects.get(pk=site.study_id)
-    Study.objects.filter(pk=study.pk).update(protocol_number=SAMPLE.study.protocol_number)
-    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+def site():
+    return make_sample_site()
 
 
 @pytest.fixture
@@ -39,26 +31,6 @@ def files(tmp_path):
         content = make_sample(kind, today=datetime.now(UTC).date(), site=SAMPLE)
         (tmp_path / name).write_bytes(content)
     return [tmp_path / name for name in names]
-
-
-def work():
-    """Run all due work in another thread, because Playwright's event loop uses this one."""
-
-    def shift():
-        try:
-            work_shift()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(shift).result()
-
-
-def choose(page, *files):
-    """Select files as soon as the button for it is shown."""
-    expect(page.get_by_role("button", name="Select files")).to_be_visible()
-    for chosen in files:
-        page.locator("[data-drop] input").set_input_files(chosen)
 
 
 def send(page, files):
@@ -152,7 +124,3 @@ def test_staff_find_the_document_in_the_admin(signed_in, mara):
     page.get_by_role("link", name=SAMPLE.site_id).click()
     expect(page.locator("h1")).to_contain_text(Site.objects.get().name)
     expect(page.get_by_role("link", name="Sites").first).to_have_attribute("aria-current", "page")
-
-
-def fits(page):
-    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

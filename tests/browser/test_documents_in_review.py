@@ -11,17 +11,13 @@ from playwright.sync_api import expect
 from ingestion.intake import registration
 from ingestion.models import Document, WorkerHost
 from samples.documents import make_sample
-from samples.people_and_sites import SITES
-from sites.models import Study
-from tests.browser.test_coordinator import fits, work
-from tests.factories import make_site, make_user
+from tests.browser.actions import SAMPLE, fits, make_sample_site, work
 from tests.ingestion.review.reviewers import lead
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
 ]
-SAMPLE = SITES[0]
 WHY = "It was marked as a letter by mistake."
 NOTE = "This is a delegation log, and no letter of the IRB."
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
@@ -42,10 +38,8 @@ def shoot_both(page, name):
 
 
 @pytest.fixture
-def mara():
-    site = make_site(SAMPLE.site_id)
-    Study.objects.filter(pk=site.study_id).update(protocol_number=SAMPLE.study.protocol_number)
-    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+def site():
+    return make_sample_site()
 
 
 def content_of(kind="delegation-log"):

@@ -4,15 +4,14 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import Group
 from django.utils import timezone
 from playwright.sync_api import expect
 
 from audit.ledger import queries
 from ingestion import roles
 from ingestion.models import WorkerHost
-from tests.browser.test_coordinator import fits
-from tests.factories import make_read, make_site, make_user
+from tests.browser.actions import fits
+from tests.factories import make_read, make_site, make_staff, make_user
 from tests.web.operations.conftest import hold
 from web.operations import dashboard
 
@@ -32,14 +31,7 @@ def _quick(monkeypatch, settings, tmp_path):
 @pytest.fixture
 def olu():
     roles.install()  # a transactional test begins with empty tables
-    user = make_user("olu", is_staff=True, printed_name="Olu Adeyemi")
-    user.groups.set(Group.objects.filter(name="Operations"))
-    return user
-
-
-@pytest.fixture
-def site():
-    return make_site("0203")
+    return make_staff("Operations", "olu", printed_name="Olu Adeyemi")
 
 
 def host(**columns):

@@ -1,7 +1,6 @@
 """The work of regulatory affairs in a browser: trail, verification, reviews and exports."""
 
 import pytest
-from django.contrib.auth.models import Group
 from playwright.sync_api import expect
 
 from audit import background_jobs
@@ -10,7 +9,7 @@ from audit.ledger import queries
 from audit.ledger.actors import Actor
 from audit.signing import key_rotation
 from ingestion import roles
-from tests.factories import make_site, make_user
+from tests.factories import make_staff
 from tests.web.scenes import FILED, REJECTED, make_packet
 
 pytestmark = [
@@ -37,15 +36,11 @@ def work(settings, tmp_path):
 @pytest.fixture
 def rafael():
     roles.install()  # a transactional test begins with empty tables
-    user = make_user("rafael", is_staff=True, printed_name="Rafael Duarte")
-    user.groups.set(Group.objects.filter(name="Regulatory affairs"))
-    return user
+    return make_staff("Regulatory affairs", "rafael", printed_name="Rafael Duarte")
 
 
 @pytest.fixture
-def packet():
-    site = make_site("0203")
-    mara = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+def packet(site, mara):
     return make_packet(site, mara, FILED, REJECTED)
 
 

@@ -8,23 +8,17 @@ from playwright.sync_api import expect
 from ingestion.models import Document
 from samples.documents import make_sample
 from samples.faults import DocumentFault
-from samples.people_and_sites import SITES
-from sites.models import Study
-from tests.browser.test_coordinator import choose, fits, work
-from tests.factories import make_site, make_user
+from tests.browser.actions import SAMPLE, choose, fits, make_sample_site, work
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
 ]
-SAMPLE = SITES[0]
 
 
 @pytest.fixture
-def mara():
-    site = make_site(SAMPLE.site_id)
-    Study.objects.filter(pk=site.study_id).update(protocol_number=SAMPLE.study.protocol_number)
-    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+def site():
+    return make_sample_site()
 
 
 def write(path, fault=None):

@@ -15,8 +15,7 @@ from ingestion.review.review_requests import request_review
 from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
 from ingestion.rules.fields.extraction import FieldValue
 from ingestion.storage.archive import get_archive
-from tests.browser.test_coordinator import fits
-from tests.factories import make_site, make_user
+from tests.browser.actions import fits
 from tests.ingestion.reading.documents import make_pdf
 from tests.ingestion.review.reviewers import decide, lead, reviewer
 from tests.web.scenes import (
@@ -44,10 +43,7 @@ def shoot(page, name):
 
 
 @pytest.fixture
-def sent(tmp_path):
-    site = make_site("0203")
-    mara = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
-
+def sent(site, mara, tmp_path):
     def send(*verdicts, content=b""):
         content = content or make_pdf(pages=2)
         packet = make_packet(site, mara, *verdicts, content=content)

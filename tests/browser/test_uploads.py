@@ -9,21 +9,18 @@ from audit.ledger.queries import timeline
 from ingestion.intake import drafts
 from ingestion.models import Document, DraftFile, Packet
 from samples.documents import make_sample
-from samples.people_and_sites import SITES
-from tests.browser.test_coordinator import choose, fits
-from tests.factories import make_site, make_user
+from tests.browser.actions import SAMPLE, choose, fits, make_sample_site
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
 ]
-SAMPLE = SITES[0]
 PATIENCE = 20_000  # milliseconds: on a busy machine a look at a file takes its time
 
 
 @pytest.fixture
-def mara():
-    return make_user("mara", sites=(make_site(SAMPLE.site_id),), printed_name="Mara Lindqvist")
+def site():
+    return make_sample_site()
 
 
 @pytest.fixture

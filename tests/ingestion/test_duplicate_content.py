@@ -16,11 +16,6 @@ SHA = "a" * 64
 DOUBT = verdict("IN_REVIEW", RuleFinding("SITE_MISMATCH", 1, {"named": "0417", "expected": "0203"}))
 
 
-@pytest.fixture
-def site():
-    return make_site("0203")
-
-
 def filed_twice(site, decided=None, doc_id="cv-again"):
     """File the same bytes as `cv` and then, by a later manifest, as another document."""
     first = make_filed(site, "cv", SHA)

@@ -19,7 +19,7 @@ from ingestion.operations import alarms
 from ingestion.tasks import send_digests
 from sites.models import Membership
 from tests.commands import run
-from tests.factories import make_site, make_user
+from tests.factories import make_user
 from tests.ingestion.mailserver import running
 from tests.web.scenes import (
     FILED,
@@ -36,11 +36,6 @@ pytestmark = pytest.mark.django_db
 def _enabled_notifications(settings, tmp_path):
     settings.SITE_URL, settings.DIGEST_MINUTES = "https://ledger.example.org", 30
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
-
-
-@pytest.fixture
-def site():
-    return make_site("0203")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from ingestion.dispatch import leases
 from ingestion.documents import batches
 from ingestion.intake import retrying
 from tests import steps
-from tests.factories import make_batch, make_site, make_user
+from tests.factories import make_batch, make_user
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,
@@ -25,16 +25,6 @@ def _folders(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     settings.STATIC_ROOT = tmp_path / "static"
     settings.STATIC_ROOT.mkdir()
-
-
-@pytest.fixture
-def site():
-    return make_site("0203")
-
-
-@pytest.fixture
-def mara(site):
-    return make_user("mara", sites=(site,))
 
 
 def named(event, subject=""):

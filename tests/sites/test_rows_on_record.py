@@ -37,11 +37,6 @@ REASON = "Asked for in ticket 4711."
 
 
 @pytest.fixture
-def site():
-    return make_site("0203")
-
-
-@pytest.fixture
 def mara(site):
     person = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
     make_staff("QA leads", "helena")

@@ -1,8 +1,10 @@
 """People of one site, and people of other sites."""
 
 import pytest
+from django.contrib.auth.models import Group
 
 from tests.factories import make_site, make_staff, make_user
+from tests.ingestion.review.reviewers import sender
 from tests.ledger_check import _the_ledger_holds  # noqa: F401 - an autouse fixture
 
 
@@ -16,19 +18,27 @@ def _folders(settings, tmp_path):
 
 
 @pytest.fixture
-def site(db):
-    return make_site("0203")
-
-
-@pytest.fixture
-def mara(site):
-    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
-
-
-@pytest.fixture
 def signed_in(client, mara):
     client.force_login(mara)
     return client
+
+
+@pytest.fixture
+def sent(site, mara, tmp_path):
+    return sender(site, mara, tmp_path)
+
+
+@pytest.fixture
+def as_role(client, db):
+    """`as_role("Operations")` signs in a person with this role; "" stands for administrators."""
+
+    def sign_in(role, **columns):
+        user = make_user(is_staff=True, is_superuser=not role, **columns)
+        user.groups.set(Group.objects.filter(name=role))
+        client.force_login(user)
+        return client
+
+    return sign_in
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from audit.ledger.queries import timeline
 from ingestion.models import Action, Decision, Document, DraftFile
 from ingestion.review import assignments, decisions, review_requests
 from tests.factories import make_staff
-from tests.ingestion.review.reviewers import NOTE, REASON, decide, lead, sender
+from tests.ingestion.review.reviewers import NOTE, REASON, decide, lead
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,
@@ -18,11 +18,6 @@ from tests.web.scenes import (
 
 WHY = "It was marked as a letter by mistake."
 AS_CV = {"document_type": "cv", "person": "Ana Ruiz", "reason": WHY}
-
-
-@pytest.fixture
-def sent(site, mara, tmp_path):
-    return sender(site, mara, tmp_path)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from ingestion.models import Action, Decision, Document
 from ingestion.review import assignments, decisions, review_requests
 from ingestion.rules.findings import RuleFinding
 from tests.factories import make_site, make_user, verdict
-from tests.ingestion.review.reviewers import NOTE, REASON, decide, lead, reviewer, sender
+from tests.ingestion.review.reviewers import NOTE, REASON, decide, lead, reviewer
 from tests.web.scenes import FILED, IN_REVIEW, REJECTED
 
 SIGNED = {"username": "ines", "password": "correct horse"}
@@ -22,11 +22,6 @@ def ines(db):
 @pytest.fixture
 def rafael(db):
     return reviewer("rafael", "Rafael Duarte")
-
-
-@pytest.fixture
-def sent(site, mara, tmp_path):
-    return sender(site, mara, tmp_path)
 
 
 @pytest.fixture

@@ -18,11 +18,6 @@ PI, SUB = "Margaret Whitfield, MD", "Jonas Weber, MD"
 S = RequirementStatus
 
 
-@pytest.fixture
-def site():
-    return make_site("0203")
-
-
 def file_complete_packet(site, **changes):
     """File every document of the default list. `changes` replace values of a type."""
     for kind, values in VALUES.items():

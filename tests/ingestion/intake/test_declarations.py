@@ -12,7 +12,7 @@ from ingestion.models import Action, Document
 from ingestion.review import review_requests
 from ingestion.rules.findings import RuleFinding
 from ingestion.storage import spool
-from tests.factories import make_leased, make_site, make_user, verdict
+from tests.factories import make_leased, verdict
 from tests.ingestion.review.reviewers import decide, lead, sender
 from tests.web.scenes import (
     FILED,
@@ -35,16 +35,6 @@ CONTENT = b"%PDF-1.7 the approval"
 @pytest.fixture(autouse=True)
 def _folders(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
-
-
-@pytest.fixture
-def site():
-    return make_site("0203")
-
-
-@pytest.fixture
-def mara(site):
-    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
-"""Defines fixtures: a site, its coordinator, and two reviewers."""
+"""Defines fixtures: two reviewers, and a function that submits checked documents."""
 
 import pytest
 
-from tests.factories import make_site, make_user
 from tests.ingestion.review.reviewers import lead, reviewer, sender
 
 
@@ -10,16 +9,6 @@ from tests.ingestion.review.reviewers import lead, reviewer, sender
 def _folders(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     settings.PREVIEW_DIR = tmp_path / "previews"
-
-
-@pytest.fixture
-def site(db):
-    return make_site("0203")
-
-
-@pytest.fixture
-def mara(site):
-    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
 
 
 @pytest.fixture

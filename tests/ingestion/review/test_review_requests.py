@@ -6,19 +6,9 @@ from audit.ledger.queries import timeline
 from ingestion.models import ReviewRequest
 from ingestion.review import review_requests
 from ingestion.rules.findings import RuleFinding
-from tests.factories import make_read, make_site, make_user
+from tests.factories import make_read
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def site():
-    return make_site("0203")
-
-
-@pytest.fixture
-def mara(site):
-    return make_user("mara", sites=(site,))
 
 
 def rejected(site):

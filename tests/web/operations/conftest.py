@@ -1,29 +1,15 @@
 """Operations, and the objects that their pages show."""
 
 import pytest
-from django.contrib.auth.models import Group
 
 from ingestion.models import WorkerHost
 from tests import steps
-from tests.factories import make_leased, make_user
+from tests.factories import make_leased
 
 
 @pytest.fixture(autouse=True)
 def _places(settings, tmp_path):
     settings.ANCHOR_DIR = tmp_path / "anchors"
-
-
-@pytest.fixture
-def as_role(client, db):
-    """`as_role("Operations")` signs in a person with this role."""
-
-    def sign_in(role):
-        user = make_user(is_staff=True)
-        user.groups.set(Group.objects.filter(name=role))
-        client.force_login(user)
-        return client
-
-    return sign_in
 
 
 @pytest.fixture

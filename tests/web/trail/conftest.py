@@ -1,12 +1,10 @@
 """Staff of each role, a packet, and a worker for jobs of the ledger."""
 
 import pytest
-from django.contrib.auth.models import Group
 
 from audit import background_jobs
 from audit.ledger.actors import Actor
 from audit.signing import key_rotation
-from tests.factories import make_user
 from tests.web.scenes import FILED, REJECTED, make_packet
 
 
@@ -16,22 +14,8 @@ def packet(site, mara):
 
 
 @pytest.fixture
-def as_role(client, db):
-    """`as_role("Operations")` signs in a person with this role; "" stands for administrators."""
-
-    def sign_in(role):
-        name = role.partition(" ")[0].lower() or "admin"
-        user = make_user(name, is_staff=True, is_superuser=not role, printed_name="Rafael Duarte")
-        user.groups.set(Group.objects.filter(name=role))
-        client.force_login(user)
-        return client
-
-    return sign_in
-
-
-@pytest.fixture
 def affairs(as_role):
-    return as_role("Regulatory affairs")
+    return as_role("Regulatory affairs", name="regulatory", printed_name="Rafael Duarte")
 
 
 @pytest.fixture(autouse=True)

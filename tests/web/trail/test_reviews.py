@@ -120,7 +120,7 @@ def test_a_review_can_be_limited_to_one_site(affairs, packet):
 
 
 def test_qa_can_review_the_trail(as_role, packet):
-    client = as_role("QA reviewers")
+    client = as_role("QA reviewers", name="qa", printed_name="Rafael Duarte")
     assert client.post(NEW, given(username="qa")).status_code == 302
 
 
