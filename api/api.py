@@ -19,6 +19,7 @@ from ninja.openapi.schema import OpenAPISchema
 from api import (
     auth,
     batches,
+    deprecated_put,
     documents,
     open_packets,
     packets,
@@ -68,6 +69,7 @@ def build() -> Interface:
     for name, router in (
         ("packets", packets.router),
         ("packets", open_packets.router),
+        ("packets", deprecated_put.router),
         ("batches", batches.router),
         ("sites", sites.router),
         ("documents", documents.router),

@@ -1,41 +1,29 @@
-"""Resumable uploads over tus 1.0.0 (https://tus.io/protocols/resumable-upload).
-
-Programs use `/api/v1/uploads` with a token. The upload form uses `/uploads/` with a session and its
-CSRF token in the header `X-CSRFToken`. `Upload-Metadata` states the purpose of an upload: a file of
-an open packet (`packet`, `number`), or a new file of the person's draft (`filename`, `token`,
-`corrects`). `ingestion.intake.upload_sessions` stores the bytes.
+"""The protocol tus 1.0.0 for resumable uploads (https://tus.io/protocols/resumable-upload).
 
 Extensions: creation, creation-with-upload, checksum (SHA-1, SHA-256), expiration, termination.
+`api.uploads` has the addresses at which clients use it, and what they may upload there.
+`ingestion.intake.upload_sessions` stores the bytes.
 """
 
 import base64
 import binascii
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
-from django.urls import reverse
 from django.utils.cache import patch_cache_control
 from django.utils.http import http_date
 from django.utils.translation import gettext as _
 from django.views import View
 
-from api import auth
-from api.auth import Bearer
-from api.problems import Problem, problem_response
-from audit.change_tracking import form_errors
-from ingestion.intake import drafts, open_packets, upload_sessions
-from ingestion.intake.quotas import BYTES_PER_MEGABYTE, QuotaExceeded, SpoolFull
+from ingestion.intake import upload_sessions
+from ingestion.intake.quotas import BYTES_PER_MEGABYTE, QuotaExceeded
 from ingestion.intake.upload_sessions import PartChecksum, UploadError
 from ingestion.models import Upload
-from sites import eligibility
-from sites.models import ApiToken, TokenScope, User
-from web.documents.lookup import get_own_document
-from web.packets.file_rules import explain_too_many, explain_unacceptable
 from web.shell.request_limits import whole_number
 
 VERSION = "1.0.0"
@@ -207,103 +195,6 @@ class TusUploads(View):
 
     def refusal_response(self, refusal: Refusal) -> HttpResponse:
         raise NotImplementedError
-
-
-class OpenPacketUploads(TusUploads):
-    """`/api/v1/uploads`: files of the open packets of a token's owner. Errors are problems."""
-
-    token: ApiToken
-
-    def authenticate(self) -> None:
-        try:
-            token = Bearer(TokenScope.SUBMIT)(self.request)
-            if token is None:
-                raise auth.missing_token()
-        except Problem as problem:
-            raise Refusal(problem.status, problem.detail, problem.headers) from None
-        self.token = token
-
-    def find_upload(self, upload_id: uuid.UUID) -> Upload | None:
-        own = Upload.objects.filter(packet__owner=self.token.owner)
-        return own.select_related("packet").filter(pk=upload_id).first()
-
-    def create_upload(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
-        number = whole_number(metadata.get("number", ""))
-        try:
-            packet_id = uuid.UUID(metadata.get("packet", ""))
-            packet = open_packets.find_open_packet(packet_id, owner=self.token.owner)
-        except (ValueError, open_packets.OpenPacketNotFound):
-            message = "`packet` in Upload-Metadata is not the id of an open packet."
-            raise Refusal(404, message) from None
-        files = open_packets.list_declared_files(packet)
-        if number is None or number >= len(files):
-            message = "`number` in Upload-Metadata is not the number of a file, counted from 0."
-            raise Refusal(404, message)
-        if files[number].size != length:
-            message = f"The file was declared with {files[number].size} bytes, not {length}."
-            raise Refusal(422, message)
-        return open_packets.begin_upload(packet, number, metadata=header)
-
-    def upload_url(self, upload: Upload) -> str:
-        return self.request.build_absolute_uri(reverse("api_upload", args=[upload.pk]))
-
-    def refusal_response(self, refusal: Refusal) -> HttpResponse:
-        problem = Problem(refusal.status, refusal.message, headers=refusal.headers)
-        return problem_response(self.request, problem)
-
-
-class DraftUploads(TusUploads):
-    """`/uploads/`: files of the signed-in person's draft. Errors are JSON with a sentence."""
-
-    person: User
-
-    def authenticate(self) -> None:
-        if not isinstance(self.request.user, User):
-            raise Refusal(401, _("You were signed out. Sign in again."))
-        self.person = self.request.user
-        if self.request.method not in {"GET", "HEAD", "OPTIONS"} and (
-            missing := eligibility.missing_for_upload(self.person)
-        ):
-            raise Refusal(403, missing[0].sentence)
-
-    def find_upload(self, upload_id: uuid.UUID) -> Upload | None:
-        own = Upload.objects.filter(draft__user=self.person, draft__packet=None)
-        return own.select_related("draft").filter(pk=upload_id).first()
-
-    def create_upload(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
-        filename = metadata.get("filename", "")
-        if fault := explain_unacceptable(filename, length):
-            self._refuse_file(filename, fault, "unacceptable")
-        number = whole_number(metadata.get("corrects", ""))
-        try:
-            corrected = None if number is None else get_own_document(self.person, number)
-        except Http404:
-            raise Refusal(404, "There is no such document.") from None
-        draft = drafts.begin_draft(self.person, metadata.get("token", ""), corrected)
-        try:
-            return drafts.begin_upload(draft, filename, length, metadata=header)
-        except drafts.DraftFull:
-            message = explain_too_many(drafts.get_max_files(corrected))
-            self._refuse_file(filename, message, "too_many")
-        except SpoolFull:
-            raise
-        except QuotaExceeded as error:
-            self._refuse_file(filename, str(error), "over_quota")
-
-    def _refuse_file(self, filename: str, message: str, code: str) -> NoReturn:
-        """Record that the file was refused, as for the upload form (R08), and raise Refusal 422."""
-        by = self.person.actor
-        form_errors.record_form_errors(
-            "packet", codes={"file": [code]}, values={"file": filename}, by=by
-        )
-        raise Refusal(422, message)
-
-    def upload_url(self, upload: Upload) -> str:
-        return reverse("resumable_upload", args=[upload.pk])
-
-    def refusal_response(self, refusal: Refusal) -> HttpResponse:
-        body = {"message": refusal.message}
-        return JsonResponse(body, status=refusal.status, headers=refusal.headers)
 
 
 def _state_headers(upload: Upload) -> dict[str, str]:
