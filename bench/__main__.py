@@ -117,6 +117,7 @@ def main() -> None:
     parser.add_argument(
         "--again",
         action="store_true",
+        dest="keeps_results",
         help="keep complete results, and run only missing benchmarks",
     )
     parser.add_argument("--output", type=Path, default=PAGE, help="folder of the page")
@@ -125,7 +126,7 @@ def main() -> None:
     names = arguments.name or [*BENCHES]
     if unknown := set(names) - BENCHES.keys():
         parser.error(f"unknown benchmarks: {', '.join(sorted(unknown))}. Use {', '.join(BENCHES)}")
-    if not arguments.again:
+    if not arguments.keeps_results:
         for name in names:
             result_path(name).unlink(missing_ok=True)
     missing = [name for name in names if not has_result(name, is_quick=arguments.quick)]

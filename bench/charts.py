@@ -80,7 +80,7 @@ def _draw_ratio(row: Row, ratio: float, y: float, base: float, across: Scale) ->
     if row.rounds > 1 and row.ratios:
         ends = f'x1="{across(min(row.ratios)):.1f}" x2="{across(max(row.ratios)):.1f}"'
         yield f'<line class="range {tone}" {ends} y1="{y}" y2="{y}"/>'
-    for bound in (row.least, row.most) if row.expects_ratio else ():
+    for bound in (row.minimum, row.maximum) if row.expects_ratio else ():
         if bound:
             at = across(bound)
             yield f'<line class="bound" x1="{at:.1f}" x2="{at:.1f}" y1="{y - 9}" y2="{y + 9}"/>'

@@ -145,7 +145,7 @@ def throughput(bench: Bench, size: Size, sides: Sequence[Side]) -> Iterator[Row]
     sides = [side for side in sides if not side.redis]
     one_page = bench.offer(sites=10, documents=size.one_page)
     mixed = write_mix(bench.new_folder(), bench.url, times=size.mixes)
-    for documents, offer, rounds, least in (
+    for documents, offer, rounds, minimum in (
         ("one-page, born digital", one_page, size.rounds, 0.6),
         ("the sample mix, with scans", mixed, size.mixed_rounds, 0.95),
     ):
@@ -157,7 +157,7 @@ def throughput(bench: Bench, size: Size, sides: Sequence[Side]) -> Iterator[Row]
         for name, pairs in rates.items():
             ours, core = zip(*pairs, strict=True)
             what = f"{documents}: {name}"
-            yield compare(what, "documents/s", ours, "the core alone", core, least=least)
+            yield compare(what, "documents/s", ours, "the core alone", core, minimum=minimum)
 
 
 def waiting(bench: Bench, size: Size, side: Side) -> Iterator[Row]:
@@ -170,7 +170,7 @@ def waiting(bench: Bench, size: Size, side: Side) -> Iterator[Row]:
     yield compare(what, "s", waits, task, bare)
     slowest, slowest_bare = ([quantiles(idle[name], n=20)[-1]] for name in ("waits", "bare"))
     what = f"{what}: 95th percentile"
-    yield compare(what, "s", slowest, task, slowest_bare, most=1, of_ours=True)
+    yield compare(what, "s", slowest, task, slowest_bare, maximum=1, of_ours=True)
     if side.redis:
         return
     large = bench.offer(sites=10, documents=size.large)
@@ -181,7 +181,7 @@ def waiting(bench: Bench, size: Size, side: Side) -> Iterator[Row]:
     fairness = bench.layer(side, "fairness", large, rounds=size.rounds)
     what = f"{side.name}: an upload of four in a batch of {size.large:,}"
     during, alone = (_medians(fairness[name], size.rounds) for name in ("beside", "alone"))
-    yield compare(what, "s", during, "alone", alone, most=3)
+    yield compare(what, "s", during, "alone", alone, maximum=3)
 
 
 def _medians(figures: Sequence[float], rounds: int) -> list[float]:

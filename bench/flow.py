@@ -144,7 +144,7 @@ def memory(bench: Bench, size: Size) -> Row:
     ]
     few, many = (_report(bench.measure(scene, OURS)) for scene in scenes)
     what = f"peak memory with {many.scene}"
-    return compare(what, "MB", [many.peak / 1e6], few.scene, [few.peak / 1e6], most=1.1)
+    return compare(what, "MB", [many.peak / 1e6], few.scene, [few.peak / 1e6], maximum=1.1)
 
 
 def fairness(bench: Bench, size: Size) -> Iterator[Row]:
@@ -165,8 +165,8 @@ def fairness(bench: Bench, size: Size) -> Iterator[Row]:
     for side, pairs in durations.items():
         disturbed, baseline = zip(*pairs, strict=True)
         what = f"{len(fast)} fast sites beside one at 1 request/s: {side}"
-        most = 1.15 if side == OURS else None
-        yield compare(what, "s", disturbed, "without it", baseline, most=most)
+        maximum = 1.15 if side == OURS else None
+        yield compare(what, "s", disturbed, "without it", baseline, maximum=maximum)
 
 
 def blocking(bench: Bench, size: Size) -> Row:
@@ -175,7 +175,7 @@ def blocking(bench: Bench, size: Size) -> Row:
     theirs, ours = (bench.measure(scene, side, "--watched").outcome.slow for side in (PLAIN, OURS))
     note = "; ".join(f"`{name}` {1000 * seconds:.0f} ms" for name, seconds in ours.items())
     what = f"{scene.title}: places that block the event loop for 50 ms"
-    return compare(what, "", [len(ours)], PLAIN, [len(theirs)], most=0, of_ours=True, note=note)
+    return compare(what, "", [len(ours)], PLAIN, [len(theirs)], maximum=0, of_ours=True, note=note)
 
 
 def compare_with_plain(runs: Sequence[Run]) -> Iterator[Row]:
@@ -189,12 +189,14 @@ def compare_with_plain(runs: Sequence[Run]) -> Iterator[Row]:
             rates, plain_rates = [run.rate for run in ours], [run.rate for run in plain]
             peak = max(run.peak for run in ours) / 1e6
             note = f"{_count_refused(ours)} 429s, plain {_count_refused(plain)}; {peak:.0f} MB"
-            least = EXPECTED.get((scene, side))
+            minimum = EXPECTED.get((scene, side))
             what = f"{scene}: {side}"
-            yield compare(what, "documents/s", rates, PLAIN, plain_rates, least=least, note=note)
+            yield compare(
+                what, "documents/s", rates, PLAIN, plain_rates, minimum=minimum, note=note
+            )
         lost, lost_by_plain = [run.lost for run in sides[OURS]], [run.lost for run in plain]
         what = f"{scene}: documents lost"
-        yield compare(what, "%", lost, PLAIN, lost_by_plain, most=0, of_ours=True)
+        yield compare(what, "%", lost, PLAIN, lost_by_plain, maximum=0, of_ours=True)
 
 
 def _count_refused(runs: Sequence[Run]) -> int:

@@ -105,18 +105,18 @@ def per_entry(results: Results, name: str) -> list[float]:
     return [1e6 * each for each in results[name]]
 
 
-def compare_with_driver(what: str, results: Results, least: float | None = None) -> Row:
+def compare_with_driver(what: str, results: Results, minimum: float | None = None) -> Row:
     """Compare our rate with that of the driver, and state the share of Django."""
     ours, unchained = median(rates(results, OURS)), median(rates(results, PLAIN_SIDE))
     note = f"of Django without a chain {ours / unchained:.2f}"
     own, driver = rates(results, OURS), rates(results, RAW_SIDE)
-    return compare(what, "entries/s", own, RAW_SIDE, driver, least=least, note=note)
+    return compare(what, "entries/s", own, RAW_SIDE, driver, minimum=minimum, note=note)
 
 
-def compare_with_held_lock(what: str, results: Results, least: float) -> Row:
+def compare_with_held_lock(what: str, results: Results, minimum: float) -> Row:
     """Compare our rate with that of writers that hold the lock until the commit is durable."""
     own, held = rates(results, OURS), rates(results, LOCK_THROUGH_COMMIT)
-    return compare(what, "entries/s", own, "a lock held through commit", held, least=least)
+    return compare(what, "entries/s", own, "a lock held through commit", held, minimum=minimum)
 
 
 def writing_on_postgresql(bench: Bench) -> Iterator[Row]:
@@ -144,8 +144,8 @@ def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
         yield not_measured(alone.format(", 4 ms"), NO_COMPILER)
     results = bench.append(bench.on_sqlite, "together on SQLite")
     for what, name, unit, bound in (
-        ("SQLite, 8 writers: longest wait", "longest", "s", {"most": 0.2}),
-        ("SQLite, 8 writers: slowest writer, of the fastest", "fairness", "", {"least": 0.6}),
+        ("SQLite, 8 writers: longest wait", "longest", "s", {"maximum": 0.2}),
+        ("SQLite, 8 writers: slowest writer, of the fastest", "fairness", "", {"minimum": 0.6}),
     ):
         ours, theirs = ([each[name] for each in results[side]] for side in (OURS, OWN_WAIT))
         yield compare(what, unit, ours, "SQLite's own wait", theirs, of_ours=True, **bound)
@@ -168,12 +168,12 @@ def canonical(bench: Bench) -> Iterator[Row]:
         chain.write_canonical(line) == chain.canonical(line) == rfc8785.dumps(line).decode()
         for line in lines
     )
-    of_all: dict[str, Any] = {"against": "rfc8785", "baseline": OBJECTS, "least": OBJECTS}
+    of_all: dict[str, Any] = {"against": "rfc8785", "baseline": OBJECTS, "minimum": OBJECTS}
     yield Row(what="lines that are byte for byte the same", ours=same, **of_all)
     what = "canonical lines, already validated"
-    yield compare(what, "lines/s", written, "rfc8785", theirs, least=40)
+    yield compare(what, "lines/s", written, "rfc8785", theirs, minimum=40)
     what = "the same, with validation"
-    yield compare(what, "lines/s", validated, "rfc8785", theirs, least=40)
+    yield compare(what, "lines/s", validated, "rfc8785", theirs, minimum=40)
 
 
 def _seconds(lines: Sequence[dict[str, str | int]], write: Callable[[Any], Any]) -> float:
@@ -184,37 +184,37 @@ def _seconds(lines: Sequence[dict[str, str | int]], write: Callable[[Any], Any])
     return time.process_time() - begun
 
 
-def reading(bench: Bench, run: Callable[..., Results], name: str, most: float) -> Iterator[Row]:
+def reading(bench: Bench, run: Callable[..., Results], name: str, maximum: float) -> Iterator[Row]:
     """Measure reading a long trail after it was created."""
     results = bench.trail(run)
     if "append" in results:
         ours, copied = ([1 / each for each in results[side]] for side in ("append", "COPY"))
-        yield compare("append of 256", "entries/s", ours, "COPY", copied, least=0.8)
+        yield compare("append of 256", "entries/s", ours, "COPY", copied, minimum=0.8)
         ours, copied = (per_entry(results, f"{side}, CPU") for side in ("append", "COPY"))
         what = "the same, processor"
-        yield compare(what, "us an entry", ours, "COPY", copied, most=15, of_ours=True)
+        yield compare(what, "us an entry", ours, "COPY", copied, maximum=15, of_ours=True)
     hashing = ("hashing alone", per_entry(results, "hash"))
     for what, side, bound in (
-        (f"{name}: full verification", "verify", most),
-        (f"{name}: the same without the tree, as in the design", "followed", most),
+        (f"{name}: full verification", "verify", maximum),
+        (f"{name}: the same without the tree, as in the design", "followed", maximum),
         (f"{name}: the export's own verifier", "export, wall", 12.0),
     ):
-        yield compare(what, "us an entry", per_entry(results, side), *hashing, most=bound)
+        yield compare(what, "us an entry", per_entry(results, side), *hashing, maximum=bound)
     for what, side, expected in (
         (f"{name}: the export's own verifier, processor", "export, CPU", 7.0),
         (f"{name}: a checkpoint's tree, processor", "tree, CPU", 2.0),
         (f"{name}: a checkpoint read, verified and signed, processor", "sign, CPU", 2.0),
     ):
         ours = per_entry(results, side)
-        yield compare(what, "us an entry", ours, *hashing, most=expected, of_ours=True)
+        yield compare(what, "us an entry", ours, *hashing, maximum=expected, of_ours=True)
     what, empty = f"{name}: the export's own verifier, memory", results["empty, MB"]
     used = results["export, MB"]
-    yield compare(what, "MB", used, "an idle interpreter", empty, most=40, of_ours=True)
+    yield compare(what, "MB", used, "an idle interpreter", empty, maximum=40, of_ours=True)
     one, two = ([1 / each for each in results[readers]] for readers in ("one", "two"))
-    yield compare(f"{name}: two processes verify", "passes/s", two, "one", one, least=1.3)
+    yield compare(f"{name}: two processes verify", "passes/s", two, "one", one, minimum=1.3)
     rest, whole = per_entry(results, "verify the rest"), per_entry(results, "verify")
     what = f"{name}: 1 % more entries are verified"
-    yield compare(what, "us an entry", rest, "all", whole, most=0.03)
+    yield compare(what, "us an entry", rest, "all", whole, maximum=0.03)
 
 
 def measure(bench: Bench) -> Iterator[Row]:

@@ -39,7 +39,7 @@ class Size:
     rounds: int
 
 
-LEAST_OF_RATE = 0.95  # of the allowed rate, while there is work
+MIN_SHARE_OF_RATE = 0.95  # of the allowed rate, while there is work
 QUICK = Size((SiteLimit(5.0, 1), SiteLimit(50.0, 10)), seconds=8.0, rounds=1)
 FULL = Size(
     (SiteLimit(2.0, 1), SiteLimit(5.0, 5), SiteLimit(50.0, 10), SiteLimit(200.0, 40)),
@@ -152,9 +152,11 @@ def measure(limit: SiteLimit, size: Size) -> Iterator[Row]:
         refused_each.append(_percent_refused(portal))
     what = f"{PROCESSES} processes, {rate:g} requests/s, burst {burst}"
     allowed = [rate] * size.rounds
-    yield compare(what, "requests/s", rates, "what the portal allows", allowed, least=LEAST_OF_RATE)
+    yield compare(
+        what, "requests/s", rates, "what the portal allows", allowed, minimum=MIN_SHARE_OF_RATE
+    )
     each = ("a bucket for each process", refused_each)
-    yield compare(f"{what}: refused", "%", refused, *each, most=0, of_ours=True)
+    yield compare(f"{what}: refused", "%", refused, *each, maximum=0, of_ours=True)
 
 
 def _percent_refused(portal: SamplePortal) -> float:

@@ -74,7 +74,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
     slowest = sorted(ours[0], key=lambda page: median(each[page] for each in ours))
     for page in reversed(slowest[-SLOWEST:]):
         own, small = ([each[page] for each in side] for side in (ours, theirs))
-        yield compare(f"`{page}`", "ms", own, against, small, most=EXPECTED, of_ours=True)
+        yield compare(f"`{page}`", "ms", own, against, small, maximum=EXPECTED, of_ours=True)
 
 
 if __name__ == "__main__":

@@ -131,11 +131,11 @@ def engines(bench: Bench) -> Iterator[Row]:
         command = rivals.ocrmypdf(bench.folder("rival", {"packet.pdf": content}) / "packet.pdf")
         sides[OCRMYPDF] = partial(bench.run_command, command)
     runs = in_turn(size.packet, size.rounds, sides)
-    yield runs.cpu("OCR: processor", OURS, BARE, most=1.15)
-    for side, least in ((OURS, 1.5), (REDUCED, 2.0)):
+    yield runs.cpu("OCR: processor", OURS, BARE, maximum=1.15)
+    for side, minimum in ((OURS, 1.5), (REDUCED, 2.0)):
         what = f"OCR: {side}"
         if OCRMYPDF in sides:
-            yield runs.faster(what, side, OCRMYPDF, least=least)
+            yield runs.faster(what, side, OCRMYPDF, minimum=minimum)
         else:
             yield not_measured(what, rivals.ABSENT)
 
@@ -150,10 +150,10 @@ def born_digital(bench: Bench) -> Iterator[Row]:
     real = {name: file for name, file in _corpus_files({"born-digital"}).items() if has_text(file)}
     if real:  # without files in which pypdf finds no text, for which we use OCR
         both = {**real, **packet}
-        yield from _compare_text(bench, "real files and a packet of ours", both, least=4)
+        yield from _compare_text(bench, "real files and a packet of ours", both, minimum=4)
     else:
         yield not_measured("born digital, real files", NO_CORPUS)
-    yield from _compare_text(bench, "packets of ours alone", generated, least=4)
+    yield from _compare_text(bench, "packets of ours alone", generated, minimum=4)
 
 
 def _compare_text(
@@ -184,17 +184,17 @@ def page_tasks(bench: Bench) -> Iterator[Row]:
         OURS: partial(bench.side, "ours", folder),
     }
     runs = in_turn(LONG_SCAN_PAGES + SHORT_DOCUMENTS, bench.size.rounds, sides)
-    yield runs.faster("a mixed packet by page tasks", OURS, WHOLE, least=1.4)
+    yield runs.faster("a mixed packet by page tasks", OURS, WHOLE, minimum=1.4)
 
 
 def words(bench: Bench) -> Iterator[Row]:
     """Compare the accuracy of words with that of the engine on the plain grey page."""
     corpus = [str(CORPUS)] if CORPUS.exists() else []
     for group, found in bench.accuracy("words", str(bench.size.words), *corpus).items():
-        least = 1.0 if group == "photo" else 0.995
+        minimum = 1.0 if group == "photo" else 0.995
         what, note = f"words of {group} pages", f"{found['pages']} pages"
         plain = ("the grey page without preparation", [found["plain"]])
-        yield compare(what, "F1", [found["ours"]], *plain, least=least, note=note)
+        yield compare(what, "F1", [found["ours"]], *plain, minimum=minimum, note=note)
     if not corpus:
         yield not_measured("words of real pages", NO_CORPUS)
 
@@ -206,7 +206,7 @@ def fields(bench: Bench) -> Iterator[Row]:
     """
     found = dict(bench.accuracy("fields", str(bench.size.fields)))
     text = found.pop(TEXT_LAYER)
-    for group, least in ((CLEAN, 0.98), (NOISY, 0.9)):
+    for group, minimum in ((CLEAN, 0.98), (NOISY, 0.9)):
         values = found[group]
         expected, sure = values["expected"], values["wrong_and_sure"]
         common: dict[str, Any] = {
@@ -216,14 +216,14 @@ def fields(bench: Bench) -> Iterator[Row]:
         note = f"{values['exact']} of {expected}, {values['documents']} documents"
         exact = values["exact"] / expected
         yield Row(
-            what=f"values read exactly, {group}", ours=exact, least=least, note=note, **common
+            what=f"values read exactly, {group}", ours=exact, minimum=minimum, note=note, **common
         )
         what, note = (
             f"values wrong with high confidence, {group}",
             f"read wrongly in total: {values['wrong']}",
         )
         common["baseline"] = 100 * text["wrong_and_sure"] / text["expected"]
-        yield Row(what=what, unit="%", ours=100 * sure / expected, most=1, note=note, **common)
+        yield Row(what=what, unit="%", ours=100 * sure / expected, maximum=1, note=note, **common)
 
 
 def signatures(bench: Bench) -> Iterator[Row]:
@@ -238,9 +238,9 @@ def signatures(bench: Bench) -> Iterator[Row]:
             (_seconds_to_read(folder), _seconds_to_read(plain)) for _ in range(SIGNATURE_ROUNDS)
         ]
         ours, baseline = ([1_000 * seconds for seconds in side] for side in zip(*both, strict=True))
-        most = median(baseline) + MAX_SIGNATURE_MILLISECONDS if times == 1 else None
+        maximum = median(baseline) + MAX_SIGNATURE_MILLISECONDS if times == 1 else None
         what = f"a document with {times} digital signature{'s' * (times > 1)}"
-        more: dict[str, Any] = {"of_ours": True, "most": most, "note": "after imports"}
+        more: dict[str, Any] = {"of_ours": True, "maximum": maximum, "note": "after imports"}
         yield compare(what, "ms of processor", ours, "unsigned", baseline, **more)
 
 
@@ -263,7 +263,7 @@ def memory(bench: Bench) -> Iterator[Row]:
         used.append(bench.side("ours", folder, weighed=True))
     few, many = used
     what, one_page = f"memory with a scan of {bench.size.long} pages", "with one page"
-    yield compare(what, "MB", [many.peak / 1e6], one_page, [few.peak / 1e6], most=1.6)
+    yield compare(what, "MB", [many.peak / 1e6], one_page, [few.peak / 1e6], maximum=1.6)
     what = "the same, shared memory counted once"
     yield compare(what, "MB", [many.share / 1e6], one_page, [few.share / 1e6])
 
@@ -293,9 +293,9 @@ def survival(bench: Bench) -> Iterator[Row]:
         "baseline": _count_read(by_themselves, alone),
     }
     note = f"in {used.wall:.0f} s; alone {by_themselves.wall:.0f} s"
-    yield Row(what=what, ours=_count_read(used, alone), least=len(good), note=note, **own)
+    yield Row(what=what, ours=_count_read(used, alone), minimum=len(good), note=note, **own)
     own["baseline"] = by_themselves.orphans
-    yield Row(what="processes left after them", ours=used.orphans, most=0, **own)
+    yield Row(what="processes left after them", ours=used.orphans, maximum=0, **own)
 
 
 def _count_read(used: Used, good: Iterable[str]) -> int:

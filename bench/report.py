@@ -20,6 +20,8 @@ from bench.machine import load, machine
 HEAD = """| what | SiteLedger | baseline | ratio | rounds | expected | note |
 |---|---|---|---|---|---|---|
 """
+# Fields of `Row` that have another name in stored results.
+JSON_MEMBERS = {"minimum": "least", "maximum": "most"}
 BUSY = "\n\n**Other work was running on this machine: do not rely on these figures.**"
 
 
@@ -38,8 +40,8 @@ class Row:
     ratios: Sequence[float] = ()  # ours divided by the baseline, in each round with both
     rounds: int = 1  # rounds in which ours was measured
     of_ours: bool = False
-    least: float | None = None
-    most: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     note: str = ""
     at: float | None = None  # size of the case, for a point of a curve
 
@@ -57,10 +59,10 @@ class Row:
     def met(self) -> bool | None:
         """Whether the target was met, or None without a target or a measurement."""
         figure = self.ratio if self.expects_ratio else self.ours
-        if figure is None or (self.least is None and self.most is None):
+        if figure is None or (self.minimum is None and self.maximum is None):
             return None
-        return (self.least is None or figure >= self.least) and (
-            self.most is None or figure <= self.most
+        return (self.minimum is None or figure >= self.minimum) and (
+            self.maximum is None or figure <= self.maximum
         )
 
     @property
@@ -81,9 +83,9 @@ class Row:
 
     @property
     def expected(self) -> str:
-        least = "" if self.least is None else f"at least {self.least:g}"
-        most = "" if self.most is None else f"at most {self.most:g}"
-        bounds = " and ".join(filter(None, (least, most)))
+        minimum = "" if self.minimum is None else f"at least {self.minimum:g}"
+        maximum = "" if self.maximum is None else f"at most {self.maximum:g}"
+        bounds = " and ".join(filter(None, (minimum, maximum)))
         target = f"ratio {bounds}" if bounds and self.expects_ratio else bounds
         return f"{target}: **missed**" if self.met is False else target
 
@@ -132,12 +134,21 @@ class BenchResult:
     failed: str = ""  # the error that ended it early
 
     def write(self, path: Path) -> None:
-        path.write_text(json.dumps(asdict(self), indent=1))
+        rows = [
+            {JSON_MEMBERS.get(name, name): value for name, value in asdict(row).items()}
+            for row in self.rows
+        ]
+        path.write_text(json.dumps({**asdict(self), "rows": rows}, indent=1))
 
     @classmethod
     def read(cls, path: Path) -> "BenchResult":
         stored = json.loads(path.read_text())
-        return cls(**{**stored, "rows": [Row(**row) for row in stored["rows"]]})
+        fields = {member: field for field, member in JSON_MEMBERS.items()}
+        rows = [
+            Row(**{fields.get(name, name): value for name, value in row.items()})
+            for row in stored["rows"]
+        ]
+        return cls(**{**stored, "rows": rows})
 
     def __str__(self) -> str:
         size = "quick" if self.is_quick else "full"

@@ -42,22 +42,24 @@ def test_a_ratio_is_the_median_of_the_ratios_of_the_rounds():
     assert "2.00 (1.00 to 3.00)" in str(row)
 
 
-@pytest.mark.parametrize(("least", "most", "met"), [(2.5, None, False), (None, 2.5, True)])
-def test_a_target_applies_to_the_ratio_if_there_are_rounds(least, most, met):
-    row = compare("speed", "a/s", [100.0], "theirs", [50.0], least=least, most=most)
+@pytest.mark.parametrize(("minimum", "maximum", "met"), [(2.5, None, False), (None, 2.5, True)])
+def test_a_target_applies_to_the_ratio_if_there_are_rounds(minimum, maximum, met):
+    row = compare("speed", "a/s", [100.0], "theirs", [50.0], minimum=minimum, maximum=maximum)
     assert row.met is met
     assert ("**2.00**" in str(row)) is not met
 
 
 def test_a_target_applies_to_our_figure_if_there_are_no_rounds():
-    row = Row(what="lost", ours=1, against="theirs", baseline=20, most=0)
+    row = Row(what="lost", ours=1, against="theirs", baseline=20, maximum=0)
     assert row.met is False
     assert row.ratio == 0.05
     assert "**1**" in str(row)
 
 
 def test_a_target_of_our_figure_applies_to_it_also_if_there_are_rounds():
-    row = compare("waited", "s", [0.1, 0.3, 0.2], "theirs", [1.0, 1.0, 0.0], most=0.1, of_ours=True)
+    row = compare(
+        "waited", "s", [0.1, 0.3, 0.2], "theirs", [1.0, 1.0, 0.0], maximum=0.1, of_ours=True
+    )
     assert row.met is False
     cells = "| **0.2 s** | 1 s (theirs) | 0.20 (0.10 to 0.30) | 3 | at most 0.1: **missed** |"
     assert cells in str(row)
@@ -69,7 +71,7 @@ def test_a_figure_without_a_baseline_is_refused():
 
 
 def test_a_baseline_of_zero_has_no_ratio():
-    row = Row(what="lost", ours=0, against="theirs", baseline=0, most=0)
+    row = Row(what="lost", ours=0, against="theirs", baseline=0, maximum=0)
     assert row.ratio is None
     assert row.met is True
 
@@ -103,7 +105,7 @@ def test_a_machine_that_slows_down_does_not_look_like_growth():
 
 
 def test_a_stored_result_is_read_back_unchanged(tmp_path):
-    row = compare("speed", "a/s", [2.0], "theirs", [1.0], least=1)
+    row = compare("speed", "a/s", [2.0], "theirs", [1.0], minimum=1)
     result = make_result(row, not_measured("b", "why"))
     result.write(tmp_path / "ledger.json")
     stored = BenchResult.read(tmp_path / "ledger.json")
@@ -153,8 +155,8 @@ def test_a_failed_benchmark_keeps_its_earlier_rows(tmp_path, monkeypatch):
 
 
 def test_a_missed_target_is_drawn_as_a_square():
-    good = charts.ratios("t", [compare("a", "", [2.0], "b", [1.0], least=1)])
-    bad = charts.ratios("t", [compare("a", "", [2.0], "b", [1.0], least=3)])
+    good = charts.ratios("t", [compare("a", "", [2.0], "b", [1.0], minimum=1)])
+    bad = charts.ratios("t", [compare("a", "", [2.0], "b", [1.0], minimum=3)])
     assert "<circle" in good
     assert "<rect" in bad
 
@@ -177,7 +179,7 @@ def test_lost_documents_do_not_count_as_processed_and_are_stated_in_percent():
     runs = [make_run(flow.PLAIN, seconds=10, lost=20, refused=7), make_run(flow.OURS, seconds=5)]
     speed, lost = flow.compare_with_plain(runs)
     assert speed.ratio == pytest.approx(20 / 8)
-    assert speed.least == 1.5
+    assert speed.minimum == 1.5
     assert "plain 7" in speed.note
     assert (lost.ours, lost.baseline, lost.met) == (0, 20, True)
 
