@@ -74,9 +74,9 @@ class AlarmRow(models.Model):
     """Stores one kind of alarm that is or was active. `operations.alerts` writes it."""
 
     key = models.CharField(max_length=100, unique=True)
-    said = models.TextField()
+    text = models.TextField(db_column="said")
     began_at = models.DateTimeField()
-    told_at = models.DateTimeField()  # time of its last messages
+    alerted_at = models.DateTimeField(db_column="told_at")  # time of the last alerts
     over_at = models.DateTimeField(null=True)  # null while it lasts
 
     class Meta:
@@ -99,7 +99,7 @@ class AlarmMessage(models.Model):
     alarm = models.ForeignKey(AlarmRow, on_delete=models.CASCADE, related_name="messages")
     word = models.CharField(max_length=10, choices=Word)
     channel = models.CharField(max_length=10, choices=Channel)
-    said = models.TextField()
+    text = models.TextField(db_column="said")
     do = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     sent_at = models.DateTimeField(null=True)

@@ -105,7 +105,7 @@ def update_alerts(now: datetime | None = None) -> list[Alarm]:
 
 def _store(alarm: Alarm, row: AlarmRow | None, now: datetime) -> None:
     """Store an active alarm, and write an alert if it has begun or has lasted for long."""
-    begun = {"said": alarm.text, "began_at": now, "told_at": now, "over_at": None}
+    begun = {"text": alarm.text, "began_at": now, "alerted_at": now, "over_at": None}
     if row is None:
         row, is_created = AlarmRow.objects.get_or_create(key=alarm.key, defaults=begun)
         if is_created:  # Otherwise another host stored it at the same moment.
@@ -113,8 +113,8 @@ def _store(alarm: Alarm, row: AlarmRow | None, now: datetime) -> None:
         return
     if row.over_at is not None:
         word, changes = _Word.BEGUN, begun
-    elif now - row.told_at >= timedelta(hours=settings.ALERT_AGAIN_HOURS):
-        word, changes = _Word.LASTS, {"said": alarm.text, "told_at": now}
+    elif now - row.alerted_at >= timedelta(hours=settings.ALERT_AGAIN_HOURS):
+        word, changes = _Word.LASTS, {"text": alarm.text, "alerted_at": now}
     else:
         return
     for name, value in changes.items():
@@ -126,7 +126,7 @@ def _store(alarm: Alarm, row: AlarmRow | None, now: datetime) -> None:
 def _write_alert(row: AlarmRow, word: AlarmMessage.Word, action: str) -> None:
     """Write a message for each channel. Messages about one alarm are sent in their order."""
     for channel in list_channels():
-        content = {"word": word, "channel": channel, "said": row.said, "do": action}
+        content = {"word": word, "channel": channel, "text": row.text, "do": action}
         message = AlarmMessage.objects.create(alarm=row, **content)
         outbox.post(KINDS[channel].name, {"message": message.pk}, ordering_key=row.key)
 
@@ -175,12 +175,12 @@ KINDS = {
 
 
 def _mail(message: AlarmMessage) -> None:
-    headline = message.said.partition(". ")[0].rstrip(".")
+    headline = message.text.partition(". ")[0].rstrip(".")
     began_at = f"{message.alarm.began_at:%Y-%m-%d %H:%M}"
-    paragraphs = [message.said]
+    paragraphs = [message.text]
     if message.word == _Word.OVER:
         headline = _("Resolved: {alarm}").format(alarm=headline)
-        paragraphs = [_("Resolved: {alarm}").format(alarm=message.said)]
+        paragraphs = [_("Resolved: {alarm}").format(alarm=message.text)]
     else:
         if message.word == _Word.LASTS:
             headline = _("Still active: {alarm}").format(alarm=headline)
@@ -215,7 +215,7 @@ def _call_webhook(message: AlarmMessage) -> None:
         "trail": settings.AUDIT_TRAIL,
         "alarm": message.alarm.key,
         "event": message.word,
-        "message": message.said,
+        "message": message.text,
         "what_to_do": message.do,
         "began_at": message.alarm.began_at.isoformat(),
         "written_at": message.created_at.isoformat(),
