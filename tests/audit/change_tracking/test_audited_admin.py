@@ -14,7 +14,7 @@ from audit.verification.verify import verify_ledger
 from sites.models import Membership, Portal, Site, Study, User
 from tests.factories import make_user
 
-WHY = "The portal was moved to another host."
+REASON = "The portal was moved to another host."
 PORTAL = {
     "key": "berlin",
     "base_url": "https://portal.example",
@@ -55,7 +55,7 @@ def post(person, rf: RequestFactory, monkeypatch):
     """Send a form to a view of an admin class, with a reason."""
 
     def send(admin_class, model, view, data, *args):
-        sent = {"reason_for_change": WHY} | data
+        sent = {"reason_for_change": REASON} | data
         request = rf.post("/", sent, REMOTE_ADDR="192.0.2.7", headers={"X-Request-ID": "trace-7"})
         request.user = person
         request._dont_enforce_csrf_checks = True
@@ -84,7 +84,7 @@ def test_a_change_is_recorded_with_its_person_and_old_and_new_values(post, perso
     assert (entry.actor, entry.role) == (person.actor_name, "administrator")
     assert entry.detail["changes"] == {"rate_per_second": {"old": "1.0", "new": "2.5"}}
     names = ("printed_name", "address", "request_id", "reason")
-    assert [entry.detail[name] for name in names] == ["Ann Berg", "192.0.2.7", "trace-7", WHY]
+    assert [entry.detail[name] for name in names] == ["Ann Berg", "192.0.2.7", "trace-7", REASON]
 
 
 @pytest.mark.requirement("R06")

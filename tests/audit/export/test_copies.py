@@ -91,8 +91,8 @@ def test_every_copy_shows_name_time_and_meaning_of_a_signature(signed):
     assert (row["printed_name"], row["meaning"]) == ("Dr Ana Gómez", "approval")
     printed = text_of(signed)
     section = printed[printed.index("Signatures") : printed.index("Timeline")]
-    when = row["occurred_at (UTC)"]
-    for part in ("DrAnaGómez", "approval", when[:10] + when[11:19], "Signed(UTC)"):
+    signed_at = row["occurred_at (UTC)"]
+    for part in ("DrAnaGómez", "approval", signed_at[:10] + signed_at[11:19], "Signed(UTC)"):
         assert part in section
 
 

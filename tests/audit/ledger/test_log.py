@@ -194,12 +194,17 @@ def test_a_line_has_every_field_and_columns_repeat_it(db):
 
 
 def test_recorded_values_are_read_unchanged(db):
-    when = datetime(2026, 8, 14, 11, 31, tzinfo=timezone(timedelta(hours=2)))
-    write(code="EXPIRED_DOCUMENT", role="QA", occurred_at=when, detail={"why": "expired in May"})
+    occurred_at = datetime(2026, 8, 14, 11, 31, tzinfo=timezone(timedelta(hours=2)))
+    write(
+        code="EXPIRED_DOCUMENT",
+        role="QA",
+        occurred_at=occurred_at,
+        detail={"why": "expired in May"},
+    )
     [entry] = queries.timeline("document:1")
     assert (entry.code, entry.role) == ("EXPIRED_DOCUMENT", "QA")
     assert entry.detail == {"why": "expired in May"}
-    assert entry.occurred_at == when
+    assert entry.occurred_at == occurred_at
 
 
 @pytest.mark.parametrize("count", [3, append.MAX_LINKED_ON_SERVER + 3], ids=["few", "many"])

@@ -16,7 +16,7 @@ from audit.models import Entry, EntryDetail
 from tests.audit.support import check_deferred_constraints, sql, write
 from tests.factories import make_user
 
-WHY = "A patient's name was typed into the reason."
+REASON = "A patient's name was typed into the reason."
 BY = {"by": Actor("system:redact", "ops"), "authorised_by": "user:1"}
 postgresql_only = pytest.mark.skipif(
     connection.vendor != "postgresql", reason="SQLite has no roles, and one writer at a time"
@@ -82,10 +82,10 @@ def another_session(transactional_db):
     session.close()
 
 
-def redact_in_admin(client, *entries, why=WHY):
+def redact_in_admin(client, *entries, reason=REASON):
     sent = {"action": "redact_details", "_selected_action": [each.pk for each in entries]}
     address = reverse("admin:audit_entry_changelist")
-    return client.post(address, sent | {"reason_for_change": why}, follow=True).content.decode()
+    return client.post(address, sent | {"reason_for_change": reason}, follow=True).content.decode()
 
 
 def count_valid_entries():
@@ -98,7 +98,7 @@ def count_valid_entries():
 
 @pytest.mark.requirement("R38")
 def test_a_redaction_deletes_the_detail_and_records_who_did_it_and_why(entry):
-    redact_entry(1, reason=WHY, **BY)
+    redact_entry(1, reason=REASON, **BY)
     assert not EntryDetail.objects.filter(entry=1).exists()
     redaction = queries.find_entries(limit=1)[0]
     assert (redaction.event, redaction.subject, redaction.site) == (
@@ -106,7 +106,7 @@ def test_a_redaction_deletes_the_detail_and_records_who_did_it_and_why(entry):
         "entry:1",
         "DE-014",
     )
-    assert redaction.detail == {"reason": WHY, "authorised_by": "user:1"}
+    assert redaction.detail == {"reason": REASON, "authorised_by": "user:1"}
     assert "Doe" not in str(list(EntryDetail.objects.values())) + redaction.hash
     assert count_valid_entries() == 2
 
@@ -114,7 +114,7 @@ def test_a_redaction_deletes_the_detail_and_records_who_did_it_and_why(entry):
 @pytest.mark.requirement("R38")
 def test_the_database_refuses_to_delete_a_detail_without_an_entry_of_its_redaction(entry):
     write(1, detail={"name": "another"})
-    redact_entry(1, reason=WHY, **BY)
+    redact_entry(1, reason=REASON, **BY)
     with pytest.raises(IntegrityError, match="on record"), transaction.atomic():
         sql("DELETE FROM audit_entrydetail")
     assert set(EntryDetail.objects.values_list("pk", flat=True)) == {2, 3}
@@ -138,7 +138,7 @@ INSERTIONS = [
 @pytest.mark.parametrize("statement", INSERTIONS)
 def test_a_redacted_detail_cannot_be_inserted_again(entry, statement):
     row = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
-    redact_entry(1, reason=WHY, **BY)
+    redact_entry(1, reason=REASON, **BY)
     with pytest.raises(IntegrityError, match=r"had it|cannot be told"), transaction.atomic():
         sql(statement, *row)
     assert not EntryDetail.objects.filter(entry=1).exists()
@@ -152,7 +152,7 @@ def test_a_detail_cannot_be_inserted_during_its_redaction(another_session):
     write(detail={"reason": "for J. Doe, born 1961"})
     row = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
     with ledger():
-        redact_entry(1, reason=WHY, **BY)
+        redact_entry(1, reason=REASON, **BY)
         # In the block, the lock is not held yet: the attack begins when the append has it.
         run_after_append(lambda: another_session.begin(INSERTIONS[0], row))
     assert "cannot be told" in another_session.error()
@@ -167,7 +167,7 @@ def test_a_session_with_an_old_snapshot_cannot_insert_a_detail(another_session):
     write(detail={"reason": "for J. Doe, born 1961"})
     row = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
     another_session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM audit_entry")
-    redact_entry(1, reason=WHY, **BY)
+    redact_entry(1, reason=REASON, **BY)
     another_session.begin(INSERTIONS[0], row)
     assert "cannot be told" in another_session.error()
 
@@ -185,7 +185,7 @@ def test_another_entry_does_not_permit_the_deletion_of_a_detail(entry, event, su
 def test_the_entry_and_the_deletion_are_saved_together_or_not_at_all():
     def redact_and_fail():
         with ledger():
-            redact_entry(1, reason=WHY, **BY)
+            redact_entry(1, reason=REASON, **BY)
             raise RuntimeError("a simulated failure")
 
     write(detail={"name": "J. Doe"})
@@ -196,7 +196,7 @@ def test_the_entry_and_the_deletion_are_saved_together_or_not_at_all():
 
 def test_other_entries_of_the_same_block_are_saved_too(entry):
     with ledger():
-        redact_entry(1, reason=WHY, **BY)
+        redact_entry(1, reason=REASON, **BY)
         record("document.archived", subject="document:2", n=0, by=Actor("system:worker"))
     assert [each.event for each in queries.find_entries(limit=2)] == [
         "document.archived",
@@ -206,10 +206,14 @@ def test_other_entries_of_the_same_block_are_saved_too(entry):
 
 def test_only_an_existing_detail_can_be_redacted_and_only_once(entry):
     write(1)
-    redact_entry(1, reason=WHY, **BY)
-    for seq, why in ((1, "entry 3 already redacted"), (2, "has no detail"), (99, "no entry 99")):
-        with pytest.raises(RedactionError, match=why):
-            redact_entry(seq, reason=WHY, **BY)
+    redact_entry(1, reason=REASON, **BY)
+    for seq, message in (
+        (1, "entry 3 already redacted"),
+        (2, "has no detail"),
+        (99, "no entry 99"),
+    ):
+        with pytest.raises(RedactionError, match=message):
+            redact_entry(seq, reason=REASON, **BY)
     assert count_valid_entries() == 3
 
 
@@ -224,21 +228,21 @@ def test_the_application_role_can_delete_a_detail_only_by_a_redaction(entry):
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 1")
     with pytest.raises(IntegrityError, match="on record"), transaction.atomic():
         sql("SELECT audit_redact(1)")
-    redact_entry(1, reason=WHY, **BY)
+    redact_entry(1, reason=REASON, **BY)
     assert list(EntryDetail.objects.values_list("pk", flat=True)) == [2]
 
 
 @pytest.mark.requirement("R38")
 def test_a_redaction_in_the_admin_requires_the_permission_and_a_reason(client, entry, officer):
     client.force_login(officer)
-    assert "Nothing was changed" in redact_in_admin(client, entry, why="typo")
+    assert "Nothing was changed" in redact_in_admin(client, entry, reason="typo")
     assert EntryDetail.objects.filter(entry=1).exists()
     assert "The details were redacted" in redact_in_admin(client, entry)
     redaction = queries.find_entries(limit=1)[0]
     assert (redaction.actor, redaction.role) == (officer.actor_name, "no role")
     names = ("reason", "authorised_by", "printed_name", "address")
     assert [redaction.detail[name] for name in names] == [
-        WHY,
+        REASON,
         officer.actor_name,
         "Ann Berg",
         "127.0.0.1",
@@ -267,7 +271,7 @@ def test_either_all_selected_details_are_redacted_or_none(client, entry, officer
 
 
 def test_the_command_records_the_responsible_person(entry, officer, capsys):
-    options = {"by": "officer", "reason": WHY}
+    options = {"by": "officer", "reason": REASON}
     call_command("redact", "1", dry_run=True, **options)
     assert "would be redacted: 1." in capsys.readouterr().out
     call_command("redact", "1", **options)
@@ -290,7 +294,7 @@ def test_the_command_records_the_responsible_person(entry, officer, capsys):
 )
 def test_the_command_explains_a_refusal(entry, officer, changes, message):
     make_user("reader", is_staff=True)
-    options = {"seq": "1", "by": "officer", "reason": WHY} | changes
+    options = {"seq": "1", "by": "officer", "reason": REASON} | changes
     with pytest.raises(CommandError, match=message):
         call_command("redact", options.pop("seq"), **options)
     assert EntryDetail.objects.count() == 1

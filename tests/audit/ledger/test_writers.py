@@ -40,9 +40,9 @@ while n < 10 or forever:
 """
 
 
-def start(name, how="ten", stderr=None):
+def start(name, limit="ten", stderr=None):
     return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(connection.settings_dict["NAME"]), name, how],
+        [sys.executable, "-c", WRITER, str(connection.settings_dict["NAME"]), name, limit],
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"},
         stdout=subprocess.PIPE,
         stderr=stderr,
