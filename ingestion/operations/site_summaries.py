@@ -7,7 +7,7 @@ the day or the requirements of studies and sites change (docs/adr/0025).
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import TypeVar
 
@@ -51,7 +51,22 @@ def refresh_summaries(*, today: date | None = None) -> int:
     )
     for keys in split_into_batches(stale, SITES_PER_BATCH):
         page = list(Site.objects.filter(pk__in=keys).select_related("study"))
-        _store(get_readiness_by_site(page, today=today).values(), stamp, seq, today)
+        rows = [
+            SiteSummary(
+                site=readiness.site,
+                stamp=stamp,
+                seq=seq,
+                met=readiness.met,
+                needed=len(readiness.required),
+                runs_out_on=find_next_expiry(readiness, today),
+                counted_at=timezone.now(),
+            )
+            for readiness in get_readiness_by_site(page, today=today).values()
+        ]
+        columns = ["stamp", "seq", "met", "needed", "runs_out_on", "counted_at"]
+        SiteSummary.objects.bulk_create(
+            rows, update_conflicts=True, unique_fields=["site"], update_fields=columns
+        )
     SiteSummary.objects.filter(stamp=stamp, seq__lt=seq).update(seq=seq)
     return len(stale)
 
@@ -63,25 +78,6 @@ def _compute_stamp(today: date) -> str:
         rows = model._default_manager.aggregate(n=Count("pk"), last=Max("pk"), sum=Sum("revision"))
         parts.append(f"{rows['n']}.{rows['last'] or 0}.{rows['sum'] or 0}")
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()
-
-
-def _store(readiness: Iterable[SiteReadiness], stamp: str, seq: int, today: date) -> None:
-    rows = [
-        SiteSummary(
-            site=each.site,
-            stamp=stamp,
-            seq=seq,
-            met=each.met,
-            needed=len(each.required),
-            runs_out_on=find_next_expiry(each, today),
-            counted_at=timezone.now(),
-        )
-        for each in readiness
-    ]
-    columns = ["stamp", "seq", "met", "needed", "runs_out_on", "counted_at"]
-    SiteSummary.objects.bulk_create(
-        rows, update_conflicts=True, unique_fields=["site"], update_fields=columns
-    )
 
 
 def find_next_expiry(readiness: SiteReadiness, today: date) -> date | None:

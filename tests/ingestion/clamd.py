@@ -4,6 +4,8 @@ import socketserver
 import threading
 from contextlib import contextmanager
 
+from tests.socket_servers import serving
+
 # The harmless file that every scanner detects (eicar.org). It is written in two parts, so that no
 # scanner detects this module.
 EICAR = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$" + rb"EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
@@ -50,11 +52,5 @@ def clamd(socket_path=None, *, port=0, longest=25_000_000, answer="stream: {}", 
     server.daemon_threads = True
     server.longest, server.answer, server.silence = longest, answer, silence
     server.scanned, server.asked = [], 0
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
+    with serving(server):
         yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -1,10 +1,10 @@
 """A small SMTP server (RFC 5321) in a thread, which receives email or fails as a test requires."""
 
 import socketserver
-import threading
-from contextlib import contextmanager
 from email import message_from_bytes
 from email.message import Message
+
+from tests.socket_servers import serving
 
 
 class MailServer(socketserver.ThreadingTCPServer):
@@ -55,13 +55,6 @@ class _Conversation(socketserver.StreamRequestHandler):
         return b"".join(line.removeprefix(b".") if line[:2] == b".." else line for line in lines)
 
 
-@contextmanager
 def running():
-    with MailServer() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    """Return a context manager that runs a MailServer."""
+    return serving(MailServer())

@@ -2,11 +2,12 @@
 
 import json
 import socketserver
-import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.socket_servers import serving
 
 
 @dataclass
@@ -40,7 +41,8 @@ def webhook():
         def log_message(self, *arguments):
             pass
 
-    with _served(ThreadingHTTPServer(("127.0.0.1", 0), Handler), received):
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
+        received.port = server.server_port
         yield received
 
 
@@ -62,19 +64,7 @@ def mail_server():
                     return
 
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-    with _served(server, received):
-        yield received
-
-
-@contextmanager
-def _served(server, received):
     server.daemon_threads = True
-    received.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(server):
+        received.port = server.server_address[1]
+        yield received

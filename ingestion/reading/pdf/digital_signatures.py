@@ -1,9 +1,10 @@
 """The validation of digital signatures in a PDF, and their places on the pages.
 
-qpdf lists the fields that have a signature or pretend to have one. pyHanko validates each of them
-(ISO 32000-2, section 12.8): the bytes that it covers, the changes after it, the strength of its
-key, its certificate and the issuer of that. Nothing is fetched from a network, so revocation is
-not checked. A signature that cannot be validated is reported as unchecked and never passes.
+pyHanko validates each signature of `signature_fields` (ISO 32000-2, section 12.8): the bytes that
+it covers, the changes after it, the strength of its key, its certificate and the issuer of that.
+`signature_policy` defines which keys and changes are accepted. Nothing is fetched from a network,
+so revocation is not checked. A signature that cannot be validated is reported as unchecked and
+never passes.
 
 This module is imported only for a file with such a field, because pyHanko takes half a second to
 start.
@@ -13,32 +14,19 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
 import pikepdf
-from asn1crypto import algos, keys, x509
+from asn1crypto import x509
 from pyhanko.pdf_utils import generic
 from pyhanko.pdf_utils.reader import PdfFileReader
 from pyhanko.sign.diff_analysis import (
     DEFAULT_DIFF_POLICY,
-    CatalogModificationRule,
     DiffResult,
-    DocInfoRule,
-    DSSCompareRule,
-    FieldComparisonContext,
-    FormUpdate,
-    FormUpdatingRule,
-    MetadataUpdateRule,
     ModificationLevel,
-    ObjectStreamRule,
-    SigFieldCreationRule,
-    SigFieldModificationRule,
-    StandardDiffPolicy,
-    SuspiciousModification,
-    XrefStreamRule,
 )
 from pyhanko.sign.fields import MDPPerm
 from pyhanko.sign.validation.pdf_embedded import (
@@ -49,34 +37,18 @@ from pyhanko.sign.validation.pdf_embedded import (
 from pyhanko.sign.validation.settings import KeyUsageConstraints
 from pyhanko.sign.validation.status import PdfSignatureStatus, SignatureCoverageLevel
 from pyhanko_certvalidator import ValidationContext
-from pyhanko_certvalidator.policy_decl import (
-    AlgorithmUsageConstraint,
-    DisallowWeakAlgorithmsPolicy,
-)
 
 from ingestion.reading.images.page_objects import PdfRect
 from ingestion.reading.results import Box, DigitalSignature, SignatureResult
 
-from .active_content import (
-    QPDF_ERRORS,
-    field_ancestry,
-    form_fields,
-    get_array,
-    is_signed_field,
-)
+from .active_content import QPDF_ERRORS
+from .signature_fields import SignatureField, list_signature_fields, to_printable_line
+from .signature_policy import SIGNATURES_ONLY_POLICY, STRENGTH_POLICY, find_weakness
 from .trusted_issuers import issuers_in
 
 MAX_SIGNATURES = 16  # of one file that are validated; a person examines a file with more
 MAX_SECONDS = 5.0  # of processor time for one file, after which the rest stays unchecked
-MAX_CONTENTS_BYTES = 1_000_000  # of one signature; with all of its evidence, one has 100,000
 MAX_CERTIFICATES = 20  # within one signature; chains have three or four
-MIN_RSA_BITS, MIN_CURVE_BITS = 2_048, 224  # NIST SP 800-131A rev. 2, section 3
-WEAK_DIGESTS = frozenset({"md2", "md5", "sha1"})
-LETTER_PAGE_AREA = 612 * 792  # square points
-# Of a letter page, that a signature field may cover. A larger one that is added later hides text.
-MAX_WIDGET_SHARE = 0.25
-MIN_WIDGET_POINTS = 1  # sides of a field that is visible
-MAX_NAME_CHARACTERS = 120  # of a name or a reason that is reported
 # Results that hold for a signature regardless of the place where it is shown.
 DAMAGED = {
     SignatureResult.EMPTY,
@@ -86,27 +58,7 @@ DAMAGED = {
 }
 # A certificate whose purposes are all among these signs no documents (RFC 5280, section 4.2.1.12).
 NON_SIGNING_PURPOSES = frozenset({"server_auth", "code_signing", "time_stamping", "ocsp_signing"})
-_HIDDEN_FLAGS = 1 << 1 | 1 << 5  # Hidden and NoView (ISO 32000-2, table 167)
 _HEX_STRING = re.compile(rb"<[0-9A-Fa-f\s\0]*>")
-
-
-@dataclass(frozen=True, slots=True)
-class _Widget:
-    """A place on a page where a signature field is shown."""
-
-    page: int  # from 1
-    rect: PdfRect
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """A signature field with a value, as qpdf reads it."""
-
-    name: str
-    number: tuple[int, int]  # object and generation number; (0, 0) for a direct object
-    is_empty: bool
-    is_large: bool  # whether the value has more bytes than `MAX_CONTENTS_BYTES`
-    widgets: tuple[_Widget, ...]  # the visible ones
 
 
 def digital_signatures(
@@ -122,7 +74,7 @@ def digital_signatures(
     trusted = issuers_in(trusted_issuers) if trusted_issuers else ()
     try:
         with pikepdf.open(path, password="") as opened:
-            fields = tuple(_signed_fields(opened))
+            fields = tuple(list_signature_fields(opened))
     except QPDF_ERRORS as error:
         return (_unchecked(type(error).__name__),)
     with path.open("rb") as file:
@@ -135,49 +87,8 @@ def _unchecked(detail: str) -> DigitalSignature:
     return DigitalSignature(SignatureResult.UNCHECKED, detail=detail)
 
 
-def _signed_fields(opened: pikepdf.Pdf) -> Iterator[_Field]:
-    widgets: dict[tuple[int, int], list[_Widget]] = {}
-    for number, page in enumerate(opened.pages, start=1):
-        for each in get_array(page.obj, "/Annots"):
-            if isinstance(each, pikepdf.Dictionary) and (rect := _visible_rect(each)):
-                widgets.setdefault(each.objgen, []).append(_Widget(number, rect))
-    for field in form_fields(opened):
-        if not is_signed_field(field):
-            continue
-        # A value that does not state which bytes it covers is no signature.
-        has_range = isinstance(field.V, pikepdf.Dictionary) and "/ByteRange" in field.V
-        contents = field.V.get("/Contents") if has_range else None
-        content = bytes(contents) if isinstance(contents, pikepdf.String) else b""
-        names = (each.get("/T") for each in field_ancestry(field))
-        parts = [str(name) for name in names if isinstance(name, pikepdf.String)]
-        yield _Field(
-            name=_printable(".".join(reversed(parts))),
-            number=field.objgen,
-            is_empty=not content.strip(b"\0"),
-            is_large=len(content) > MAX_CONTENTS_BYTES,
-            widgets=tuple(
-                widget
-                for each in (field, *get_array(field, "/Kids"))
-                if isinstance(each, pikepdf.Dictionary) and each.is_indirect
-                for widget in widgets.get(each.objgen, ())
-            ),
-        )
-
-
-def _visible_rect(annotation: pikepdf.Object) -> PdfRect | None:
-    """Return the place of an annotation, or None if it has no area or is hidden."""
-    try:
-        x1, y1, x2, y2 = (float(side) for side in annotation.Rect)
-        is_hidden = int(annotation.get("/F", 0)) & _HIDDEN_FLAGS
-    except (AttributeError, TypeError, ValueError):
-        return None
-    left, bottom, right, top = min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
-    has_area = right - left > MIN_WIDGET_POINTS and top - bottom > MIN_WIDGET_POINTS
-    return (left, bottom, right, top) if has_area and not is_hidden else None
-
-
 def _with_place(
-    signature: DigitalSignature, field: _Field, to_box: Callable[[int, PdfRect], Box]
+    signature: DigitalSignature, field: SignatureField, to_box: Callable[[int, PdfRect], Box]
 ) -> DigitalSignature:
     """Return the signature with the name and the place of its field.
 
@@ -192,8 +103,8 @@ def _with_place(
 
 
 def _validate_fields(
-    file: BinaryIO, fields: Sequence[_Field], trusted: Sequence[x509.Certificate]
-) -> Iterator[tuple[DigitalSignature, _Field]]:
+    file: BinaryIO, fields: Sequence[SignatureField], trusted: Sequence[x509.Certificate]
+) -> Iterator[tuple[DigitalSignature, SignatureField]]:
     """Yield the result of each field. pyHanko opens the file when the first field needs it."""
     deadline = time.process_time() + MAX_SECONDS
     reader: PdfFileReader | DigitalSignature | None = None
@@ -228,7 +139,7 @@ def _open_strictly(file: BinaryIO) -> PdfFileReader | DigitalSignature:
 
 
 def _validate_guarded(
-    reader: PdfFileReader, field: _Field, trusted: Sequence[x509.Certificate]
+    reader: PdfFileReader, field: SignatureField, trusted: Sequence[x509.Certificate]
 ) -> DigitalSignature | None:
     """Validate a field's signature. Return None for a sound time stamp of the document."""
 
@@ -242,7 +153,7 @@ def _validate_guarded(
 
 
 async def _validate(
-    reader: PdfFileReader, field: _Field, trusted: Sequence[x509.Certificate]
+    reader: PdfFileReader, field: SignatureField, trusted: Sequence[x509.Certificate]
 ) -> DigitalSignature | None:
     number, generation = field.number
     value = reader.get_object(generic.Reference(number, generation, reader))
@@ -262,12 +173,12 @@ async def _validate(
         trust_roots=list(trusted),
         moment=signed_at,
         allow_fetching=False,
-        algorithm_usage_policy=_STRENGTH_POLICY,
+        algorithm_usage_policy=STRENGTH_POLICY,
     )
     status = await async_validate_pdf_signature(
         embedded,
         signer_validation_context=context,
-        diff_policy=_SIGNATURES_ONLY_POLICY,
+        diff_policy=SIGNATURES_ONLY_POLICY,
         key_usage_settings=KeyUsageConstraints(key_usage={"non_repudiation", "digital_signature"}),
     )
     return _describe(embedded, status, signed_at)
@@ -281,7 +192,7 @@ async def _validate_time_stamp(embedded: EmbeddedPdfSignature) -> DigitalSignatu
     status = await async_validate_pdf_timestamp(
         embedded,
         ValidationContext(trust_roots=[], allow_fetching=False),
-        diff_policy=_SIGNATURES_ONLY_POLICY,
+        diff_policy=SIGNATURES_ONLY_POLICY,
     )
     if not (status.intact and status.valid):
         return DigitalSignature(SignatureResult.BROKEN)
@@ -301,7 +212,7 @@ def _describe(
     is_timestamped = stamp is not None and stamp.intact and stamp.valid and stamp.trusted
     if stamp is not None and is_timestamped:
         signed_at = stamp.timestamp
-    weakness = _find_weakness(certificate, status.md_algorithm)
+    weakness = find_weakness(certificate, status.md_algorithm)
     is_last = bool(status.docmdp_ok)
     return DigitalSignature(
         result=_worst_result(embedded, status, signed_at, weakness, is_last=is_last),
@@ -372,18 +283,6 @@ def _is_permitted_filling(embedded: EmbeddedPdfSignature) -> bool:
     )
 
 
-def _find_weakness(certificate: x509.Certificate, digest: str) -> str:
-    """Return in words what can be forged, or "" if nothing is known to be weak."""
-    key = certificate.public_key
-    if key.algorithm in {"rsa", "rsassa_pss"} and key.bit_size < MIN_RSA_BITS:
-        return f"an RSA key of {key.bit_size} bits"
-    if key.algorithm == "dsa":
-        return "a DSA key"
-    if key.algorithm == "ec" and key.bit_size < MIN_CURVE_BITS:
-        return f"an elliptic curve of {key.bit_size} bits"
-    return f"the digest {digest.upper()}" if digest in WEAK_DIGESTS else ""
-
-
 def _holder(name: x509.Name) -> str:
     """Return the name of a certificate's holder: common name, person or organisation."""
     parts = name.native
@@ -391,75 +290,8 @@ def _holder(name: x509.Name) -> str:
         str(parts[part]) for part in ("given_name", "surname") if isinstance(parts.get(part), str)
     )
     known = (parts.get("common_name"), person, parts.get("organization_name"))
-    return _printable(next((each for each in known if isinstance(each, str) and each), ""))
-
-
-def _printable(text: str) -> str:
-    """Return the text on one line, printable and bounded, for sentences and records."""
-    characters = (each if each.isprintable() else " " for each in text)
-    return " ".join("".join(characters).split())[:MAX_NAME_CHARACTERS]
+    return to_printable_line(next((each for each in known if isinstance(each, str) and each), ""))
 
 
 def _describe_error(error: Exception) -> str:
-    return _printable(f"{type(error).__name__}: {error}")
-
-
-class _StrengthPolicy(DisallowWeakAlgorithmsPolicy):
-    """The required strength of all certificates in a chain.
-
-    pyHanko's own policy does not reject short elliptic curves.
-    """
-
-    def signature_algorithm_allowed(
-        self,
-        algo: algos.SignedDigestAlgorithm,
-        moment: datetime | None,
-        public_key: keys.PublicKeyInfo | None,
-    ) -> AlgorithmUsageConstraint:
-        curve = public_key if public_key and public_key.algorithm == "ec" else None
-        if curve is not None and curve.bit_size < MIN_CURVE_BITS:
-            return AlgorithmUsageConstraint(allowed=False, failure_reason="a small curve")
-        return super().signature_algorithm_allowed(algo, moment, public_key)
-
-
-class _NewFieldsAreSigned(SigFieldCreationRule):
-    """A signature field that is added later must be signed and must not cover the page."""
-
-    def apply(
-        self, context: FieldComparisonContext
-    ) -> Iterator[tuple[ModificationLevel, FormUpdate]]:
-        for name, spec in context.field_specs.items():
-            field = spec.new_field
-            if spec.old_field_ref is not None or field is None or spec.field_type != "/Sig":
-                continue
-            kids = [kid.get_object() for kid in field.get("/Kids", ())]
-            rectangles = [each["/Rect"] for each in (field, *kids) if "/Rect" in each]
-            areas = [abs(float(x2 - x1) * float(y2 - y1)) for x1, y1, x2, y2 in rectangles]
-            if "/V" not in field and any(areas):
-                raise SuspiciousModification(f"field {name} was added and is not signed")
-            if any(area > MAX_WIDGET_SHARE * LETTER_PAGE_AREA for area in areas):
-                raise SuspiciousModification(f"field {name} was added and covers the page")
-        yield from super().apply(context)
-
-
-_STRENGTH_POLICY = _StrengthPolicy(WEAK_DIGESTS, rsa_key_size_threshold=MIN_RSA_BITS)  # type: ignore[no-untyped-call]
-# After a signature, only further signatures and what preserves them may be added. pyHanko's own
-# policy also permits to fill in form values, which the signer has not seen.
-_SIGNATURES_ONLY_POLICY = StandardDiffPolicy(
-    global_rules=[
-        CatalogModificationRule(),
-        *(
-            rule.as_qualified(ModificationLevel.LTA_UPDATES)
-            for rule in (
-                DocInfoRule(),
-                XrefStreamRule(),
-                ObjectStreamRule(),
-                DSSCompareRule(),
-                MetadataUpdateRule(),
-            )
-        ),
-    ],
-    form_rule=FormUpdatingRule(
-        field_rules=[_NewFieldsAreSigned(), SigFieldModificationRule()]  # type: ignore[no-untyped-call]
-    ),
-)
+    return to_printable_line(f"{type(error).__name__}: {error}")

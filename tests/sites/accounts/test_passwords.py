@@ -1,7 +1,6 @@
 """Tests of the validation of passwords: common and published ones are refused."""
 
 import hashlib
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -9,6 +8,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
 from sites.models import User
+from tests.socket_servers import serving
 
 MARA = User(username="mara", printed_name="Mara Lindqvist", email="mara@site.example")
 GOOD = "a heron in the reeds"
@@ -69,11 +69,9 @@ def service(settings):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     settings.PASSWORD_BREACH_SERVICE = f"http://127.0.0.1:{server.server_port}/range/"
-    yield known, requests
-    server.shutdown()
-    server.server_close()
+    with serving(server):
+        yield known, requests
 
 
 def test_a_published_password_is_refused_and_not_sent_to_the_service(service):

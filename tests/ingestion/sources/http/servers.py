@@ -7,6 +7,8 @@ from collections import defaultdict
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.socket_servers import serving
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -64,15 +66,11 @@ def serve(tls=None):
     server = Server()
     if tls:
         server.scheme, server.tls = "https", tls
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(server):
+        try:
+            yield server
+        finally:
+            server.closing.set()
 
 
 def give(body=b"", status=200, length=None, **headers):
