@@ -47,7 +47,7 @@ QUICK_ON_BOTH = [
 SLOW_ON_SQLITE = [
     HERE / "ingestion" / "backup" / "test_in_s3.py",
     HERE / "ingestion" / "dispatch" / "test_shared_limits.py",
-    HERE / "ingestion" / "storage" / "test_locks.py",
+    HERE / "ingestion" / "storage" / "test_object_locks.py",
     HERE / "web" / "test_lists.py",
     HERE / "config" / "test_upgrade_to_outbox.py",
 ]

@@ -30,9 +30,8 @@ from ingestion.storage.archive import ObjectLock, StoredFile, verify_file
 logger = logging.getLogger(__name__)
 
 MAX_BYTES_IN_MEMORY = 1_000_000  # of an object; a larger one is read into a temporary file
-MAX_ATTEMPTS = (
-    3  # of a request, because S3 answers 409 to one of two that put the same name at once
-)
+# Of a request, because S3 answers 409 to one of two that put the same name at once.
+MAX_ATTEMPTS = 3
 COPY_BYTES = 1 << 20  # copied at a time
 NOT_FOUND, CONFLICT, PRECONDITION_FAILED = 404, 409, 412  # HTTP statuses
 MAX_COPY_BYTES = 5 * 1024**3  # bytes; S3 takes no more in one request (PutObject)
@@ -65,7 +64,7 @@ class S3Bucket:
         return self._storage.connection.meta.client
 
     @contextmanager
-    def asked(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """Translate errors of S3: FileNotFoundError if the object does not exist, else OSError."""
         try:
             yield
@@ -82,7 +81,7 @@ class S3Bucket:
         """Put an object. Returns False if one with this name exists. Raises OSError."""
         for is_last in (False,) * (MAX_ATTEMPTS - 1) + (True,):
             try:
-                with self.asked(), path.open("rb") as content:
+                with self.translate_errors(), path.open("rb") as content:
                     self.client.put_object(
                         Bucket=self.name,
                         Key=self._key(name),
@@ -104,7 +103,7 @@ class S3Bucket:
         raise AssertionError("unreachable")
 
     def _read(self, name: str) -> IO[bytes]:
-        with self.asked():
+        with self.translate_errors():
             file = self._storage.open(name)
             file.open()  # Fetch all bytes now, so that an error is raised before any is used.
         return cast("IO[bytes]", file)
@@ -136,23 +135,23 @@ class BucketArchive(S3Bucket):
         """Raise OSError unless the object that exists can be used instead of the file."""
         verify_file(path, sha256)  # S3 verifies only what it stores.
         if self._head(sha256)["ContentLength"] != path.stat().st_size:
-            raise OSError("other bytes lie there; run `manage.py verify_archive`")
+            raise OSError("the object has other bytes; run `manage.py verify_archive`")
 
     def open(self, sha256: str) -> IO[bytes]:
         return self._read(_name(sha256))
 
     def has(self, sha256: str) -> bool:
-        with self.asked():
+        with self.translate_errors():
             return bool(self._storage.exists(_name(sha256)))
 
     def is_empty(self) -> bool:
-        with self.asked():
+        with self.translate_errors():
             found = self.client.list_objects_v2(Bucket=self.name, Prefix=self._key(""), MaxKeys=1)
         return not found.get("Contents")
 
     def contents(self, part: str) -> Iterator[StoredFile]:
         pages = self.client.get_paginator("list_objects_v2")
-        with self.asked():
+        with self.translate_errors():
             for page in pages.paginate(Bucket=self.name, Prefix=self._key(f"{part}/")):
                 for each in page.get("Contents", ()):
                     name = each["Key"].rpartition("/")[2]
@@ -160,7 +159,7 @@ class BucketArchive(S3Bucket):
                     is_locked = lock.until is not None and lock.until > datetime.now(UTC)
                     yield StoredFile(name, is_sealed=bool(lock.is_held) or is_locked, lock=lock)
 
-    def keep(self, sha256: str, wanted: ObjectLock, *, dry_run: bool = False) -> bool:
+    def apply_lock(self, sha256: str, wanted: ObjectLock, *, dry_run: bool = False) -> bool:
         """Give an object the wanted lock, and never a shorter one. Returns False if it has it.
 
         In compliance mode, nobody can undo that. Raises FileNotFoundError if the object does not
@@ -172,19 +171,21 @@ class BucketArchive(S3Bucket):
         if not lock.falls_short_of(wanted):
             return False
         if head.get("ChecksumSHA256") != _checksum(sha256):
-            raise OSError(f"{sha256} is not what we put there; run `manage.py verify_archive`")
+            raise OSError(
+                f"{sha256} has other bytes than it should; run `manage.py verify_archive`"
+            )
         if not dry_run:
-            # The version that was examined, also if another one is added meanwhile.
+            # Lock the version that was examined, even if another one is added meanwhile.
             key = self._key(_name(sha256))
             version = {"Bucket": self.name, "Key": key, "VersionId": head["VersionId"]}
             self._change_lock(head, version, wanted)
             if _lock_of(self._head(sha256)).falls_short_of(wanted):
-                raise OSError(f"the bucket {self.name}: {sha256} was locked and does not show it")
+                raise OSError(f"the bucket {self.name} does not report the new lock of {sha256}")
         return True
 
     def _change_lock(self, head: Any, version: Mapping[str, str], wanted: ObjectLock) -> None:
         lock = _lock_of(head)
-        with self.asked():
+        with self.translate_errors():
             if lock.is_shorter_than(wanted):
                 # The mode stays, because a change of the mode needs another permission.
                 mode = head.get("ObjectLockMode", self.mode)
@@ -196,14 +197,14 @@ class BucketArchive(S3Bucket):
 
     def _head(self, sha256: str) -> Any:
         key = self._key(_name(sha256))
-        with self.asked():
+        with self.translate_errors():
             return self.client.head_object(Bucket=self.name, Key=key, ChecksumMode="ENABLED")
 
 
 class BucketSpool(S3Bucket):
     """The spool in S3 (STORAGES["spool"]). Its bucket has no locks, because objects are deleted."""
 
-    def keep(self, key: str, chunks: Iterable[bytes]) -> durable.FileDigest:
+    def store(self, key: str, chunks: Iterable[bytes]) -> durable.FileDigest:
         with tempfile.NamedTemporaryFile(prefix="siteledger-upload-") as local:
             written = durable.write_chunks(local, chunks)
             local.flush()
@@ -212,10 +213,10 @@ class BucketSpool(S3Bucket):
 
     def copy(self, key: str, other: str) -> None:
         source = {"Bucket": self.name, "Key": self._key(key)}
-        with self.asked():
+        with self.translate_errors():
             self.client.copy_object(Bucket=self.name, Key=self._key(other), CopySource=source)
 
-    def local(self, key: str, folder: Path) -> Path:
+    def open_local(self, key: str, folder: Path) -> Path:
         path = folder / f"{Path(key).name}.upload"
         with self._read(key) as content, path.open("wb") as out:
             shutil.copyfileobj(content, out, COPY_BYTES)
@@ -223,14 +224,14 @@ class BucketSpool(S3Bucket):
 
     def drop(self, key: str) -> None:
         try:
-            with self.asked():
+            with self.translate_errors():
                 self._storage.delete(key)
         except OSError as error:
             logger.warning("%s stays in the spool until `prune`: %s", key, error)
 
-    def before(self, moment: datetime) -> Iterator[str]:
+    def list_before(self, moment: datetime) -> Iterator[str]:
         pages = self.client.get_paginator("list_objects_v2")
-        with self.asked():
+        with self.translate_errors():
             for page in pages.paginate(Bucket=self.name, Prefix=self._key("uploads/")):
                 for each in page.get("Contents", ()):
                     if each["LastModified"] < moment:

@@ -174,7 +174,7 @@ class _LockUpdate:
 
     def _update_object(self, sha256: str, lock: ObjectLock) -> None:
         try:
-            self.result.changed += self.store.keep(sha256, lock, dry_run=self.dry_run)
+            self.result.changed += self.store.apply_lock(sha256, lock, dry_run=self.dry_run)
         except FileNotFoundError:
             # The document was rejected without its bytes, is not stored yet, or is missing, which
             # `verify_archive` reports.

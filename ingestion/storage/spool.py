@@ -36,7 +36,7 @@ class SpooledFile:
 class Spool(Protocol):
     """The interface of a store of uploads by their key, `uploads/<uuid>`. Files never change."""
 
-    def keep(self, key: str, chunks: Iterable[bytes]) -> FileDigest:
+    def store(self, key: str, chunks: Iterable[bytes]) -> FileDigest:
         """Store a file durably and return its SHA-256 and size. A failure leaves nothing.
 
         Raises OSError.
@@ -47,7 +47,7 @@ class Spool(Protocol):
         """Store the same bytes under another key. Raises OSError."""
         ...
 
-    def local(self, key: str, folder: Path) -> Path:
+    def open_local(self, key: str, folder: Path) -> Path:
         """Return a local file with the bytes. A copy is in the folder. Raises OSError."""
         ...
 
@@ -55,7 +55,7 @@ class Spool(Protocol):
         """Delete a file, if it exists."""
         ...
 
-    def before(self, moment: datetime) -> Iterator[str]:
+    def list_before(self, moment: datetime) -> Iterator[str]:
         """Yield the keys of files that are older. Raises OSError."""
         ...
 
@@ -63,7 +63,7 @@ class Spool(Protocol):
 class FolderSpool:
     """Stores uploads below SPOOL_DIR."""
 
-    def keep(self, key: str, chunks: Iterable[bytes]) -> FileDigest:
+    def store(self, key: str, chunks: Iterable[bytes]) -> FileDigest:
         target = get_path(key)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -80,7 +80,7 @@ class FolderSpool:
         get_path(other).hardlink_to(get_path(key))
         durable.fsync_folder(get_path(other).parent)
 
-    def local(self, key: str, folder: Path) -> Path:
+    def open_local(self, key: str, folder: Path) -> Path:
         path = get_path(key)
         if not os.access(path, os.R_OK):
             raise FileNotFoundError(f"{path} cannot be read")
@@ -89,7 +89,7 @@ class FolderSpool:
     def drop(self, key: str) -> None:
         get_path(key).unlink(missing_ok=True)
 
-    def before(self, moment: datetime) -> Iterator[str]:
+    def list_before(self, moment: datetime) -> Iterator[str]:
         root = get_path("uploads")
         for path in root.iterdir() if root.is_dir() else ():
             if path.stat().st_mtime < moment.timestamp():
@@ -99,19 +99,19 @@ class FolderSpool:
 def store_upload(chunks: Iterable[bytes]) -> SpooledFile:
     """Store an upload durably and hash it. Raises OSError."""
     key = f"uploads/{uuid.uuid4()}"
-    return SpooledFile(key, *_spool().keep(key, chunks))
+    return SpooledFile(key, *_spool().store(key, chunks))
 
 
-def copy_upload(kept: SpooledFile) -> SpooledFile:
+def copy_upload(upload: SpooledFile) -> SpooledFile:
     """Store the same bytes under another key, so that each can be dropped. Raises OSError."""
     key = f"uploads/{uuid.uuid4()}"
-    _spool().copy(kept.key, key)
-    return SpooledFile(key, kept.sha256, kept.size)
+    _spool().copy(upload.key, key)
+    return SpooledFile(key, upload.sha256, upload.size)
 
 
 def restore_upload(key: str, chunks: Iterable[bytes]) -> None:
     """Store an upload from a backup under its former key. Raises OSError."""
-    _spool().keep(key, chunks)
+    _spool().store(key, chunks)
 
 
 def open_local(key: str, folder: Path) -> Path:
@@ -120,7 +120,7 @@ def open_local(key: str, folder: Path) -> Path:
     Raises StorageUnavailable.
     """
     try:
-        return _spool().local(key, folder)
+        return _spool().open_local(key, folder)
     except OSError as error:
         raise StorageUnavailable(f"the spool lost {key}: {error}") from error
 
@@ -132,7 +132,7 @@ def drop_upload(key: str) -> None:
 
 def list_uploads_before(moment: datetime) -> Iterator[str]:
     """Yield the keys of uploads that were written before. Raises OSError."""
-    return _spool().before(moment)
+    return _spool().list_before(moment)
 
 
 def _spool() -> Spool:

@@ -13,7 +13,7 @@ from django.test import Client
 
 from tests.api.servers import web_server
 from tests.ingestion.review.reviewers import lead
-from tests.ingestion.storage.conftest import stored
+from tests.ingestion.storage.conftest import store_file
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,
@@ -41,7 +41,7 @@ def packet(site, mara, settings, tmp_path):
     content = [f"%PDF-1.7 the approval, page {n}".encode() for n in range(3)]
     packet = make_packet(site, mara, FILED, REJECTED, IN_REVIEW, content=content)
     for each in content:
-        stored(tmp_path, each)
+        store_file(tmp_path, each)
     return packet
 
 

@@ -17,7 +17,7 @@ from ingestion.intake import registration
 from tests import commands
 from tests.audit.support import sql
 from tests.factories import make_filed, make_site, make_user, put_on_record
-from tests.ingestion.storage.conftest import stored
+from tests.ingestion.storage.conftest import store_file
 
 FOLDERS = {
     "ARCHIVE_DIR": "archive",
@@ -49,7 +49,7 @@ def site():
 @pytest.fixture
 def filed(site, tmp_path):
     """Return the digests of three documents on file."""
-    hashes = [stored(tmp_path, f"%PDF {number}".encode()) for number in range(3)]
+    hashes = [store_file(tmp_path, f"%PDF {number}".encode()) for number in range(3)]
     for number, sha256 in enumerate(hashes):
         make_filed(site, f"doc-{number}", sha256)
     return hashes

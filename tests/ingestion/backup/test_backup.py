@@ -28,7 +28,7 @@ from tests.audit.support import sql, triggers_removed, write
 from tests.factories import verdict
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.hosts import environment, eventually
-from tests.ingestion.storage.conftest import stored
+from tests.ingestion.storage.conftest import store_file
 
 pytestmark = pytest.mark.requirement("R31")
 
@@ -86,7 +86,7 @@ def test_a_backup_is_of_one_moment_while_others_write(target, filed, during_snap
 def archive_it(document, folder):
     """File an upload as a worker does: its file leaves the spool."""
     (lease,) = leases.claim_due_chunks(8, by="here:1:1", urgent=True)
-    sha256 = stored(folder, b"%PDF-1.7")
+    sha256 = store_file(folder, b"%PDF-1.7")
     steps.start_checking(document.pk, lease.lease_id, sha256=sha256, size=8)
     steps.conclude(document.pk, lease.lease_id, verdict(), pages=1)
     spool.drop_upload(document.spooled)
@@ -132,7 +132,7 @@ def test_a_backup_contains_files_of_drafts(target, waiting):
     assert set(listed(target, BackupFileKind.SPOOL)) == {waiting.spooled, file.spooled}
 
 
-def test_a_broken_ledger_is_copied_and_reported_when_restored(target, filed, elsewhere, capsys):
+def test_a_broken_ledger_is_copied_and_reported_when_restore_file(target, filed, elsewhere, capsys):
     (body,) = sql("SELECT body FROM audit_entry WHERE seq = 2")[0]
     with triggers_removed():
         sql("UPDATE audit_entry SET body = %s WHERE seq = 2", body.replace("ops", "qa"))
@@ -161,7 +161,7 @@ def test_a_backup_contains_the_files_of_open_packets(target, site):
 def test_the_next_backup_copies_only_new_archived_files(target, filed, tmp_path, capsys):
     run("backup", target)
     pool = {path: path.stat().st_ino for path in target.glob("archive/*/*/*")}
-    new = stored(tmp_path, b"%PDF new")
+    new = store_file(tmp_path, b"%PDF new")
     capsys.readouterr()
     run("backup", target)
     assert "(1 new in the archive)" in capsys.readouterr().out

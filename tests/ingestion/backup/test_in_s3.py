@@ -6,14 +6,14 @@ from ingestion.models import Document
 from ingestion.storage import spool
 from ingestion.storage.archive import get_archive
 from tests.ingestion.backup.conftest import run
-from tests.ingestion.storage.buckets import in_s3
+from tests.ingestion.storage.buckets import use_buckets
 
 pytestmark = pytest.mark.requirement("R31")
 
 
 @pytest.fixture
 def in_buckets(s3, monkeypatch, settings, here):
-    return lambda: in_s3(s3, monkeypatch, settings)
+    return lambda: use_buckets(s3, monkeypatch, settings)
 
 
 def test_all_received_files_are_restored_into_other_buckets(

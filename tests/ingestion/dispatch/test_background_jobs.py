@@ -17,7 +17,7 @@ from ingestion.storage.archive import get_archive
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_filed, make_site, make_user
 from tests.ingestion.hosts import eventually, kill, worker_host
-from tests.ingestion.storage.buckets import in_s3
+from tests.ingestion.storage.buckets import use_buckets
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -117,7 +117,7 @@ def test_a_job_whose_worker_is_killed_is_started_again_at_once(settings, endless
 def test_a_legal_hold_set_while_no_host_runs_is_applied_by_the_next_host(
     s3, monkeypatch, settings, tmp_path
 ):
-    terms, site = in_s3(s3, monkeypatch, settings), make_site()
+    terms, site = use_buckets(s3, monkeypatch, settings), make_site()
     (tmp_path / "incoming").write_bytes(b"%PDF")
     sha256 = hashlib.sha256(b"%PDF").hexdigest()
     get_archive().put(tmp_path / "incoming", sha256)

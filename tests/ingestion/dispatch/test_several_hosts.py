@@ -31,7 +31,7 @@ from tests.ingestion.hosts import (
     worker_host,
 )
 from tests.ingestion.networks import network, relay
-from tests.ingestion.storage.buckets import in_s3
+from tests.ingestion.storage.buckets import use_buckets
 from tests.ingestion.whole_batches import (
     assert_filed_once,
     assert_outcomes,
@@ -57,7 +57,7 @@ def _postgresql():
 def buckets(s3, monkeypatch, settings):
     """The environment variables that are the same for every host."""
     settings.CHUNK_SIZE = 2
-    return in_s3(s3, monkeypatch, settings) | ONE_AT_A_TIME
+    return use_buckets(s3, monkeypatch, settings) | ONE_AT_A_TIME
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from ingestion.models import OpenPacket, ReceivedPart, Upload
 from ingestion.operations import retention
 from ingestion.storage import spool
 from tests.factories import make_site, make_user
-from tests.ingestion.storage.buckets import in_s3
+from tests.ingestion.storage.buckets import use_buckets
 
 pytestmark = pytest.mark.django_db
 CONTENT = b"%PDF-1.7 " + bytes(range(256)) * 4
@@ -248,7 +248,7 @@ def test_two_clients_that_continue_the_same_upload_keep_each_byte_once():
 def test_another_host_can_continue_an_upload_in_a_shared_bucket(
     settings, tmp_path, monkeypatch, s3
 ):
-    in_s3(s3, monkeypatch, settings)
+    use_buckets(s3, monkeypatch, settings)
     upload = begin()
     for host, (first, last) in enumerate(((0, 300), (300, 700), (700, len(CONTENT)))):
         settings.SPOOL_DIR = tmp_path / f"host-{host}"  # each host has a folder of its own

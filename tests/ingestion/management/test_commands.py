@@ -24,7 +24,7 @@ CODE = "PORTAL_UNAVAILABLE"
 
 
 @pytest.fixture(autouse=True)
-def _folders(settings, tmp_path):
+def folders(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
 
 

@@ -1,4 +1,4 @@
-"""Each setting of alarms that can be wrong is named, before the first alarm is lost by it."""
+"""Tests of the system checks of the settings of alarms."""
 
 import pytest
 
@@ -9,7 +9,7 @@ def ids():
     return [message.id for message in check_alerts()]
 
 
-def test_the_settings_as_shipped_are_right():
+def test_the_default_settings_have_no_messages():
     assert ids() == []
 
 
@@ -23,7 +23,7 @@ def test_the_settings_as_shipped_are_right():
         ("WORKER_SILENT_SECONDS", 29, "ingestion.E075"),
     ],
 )
-def test_a_wrong_value_is_named(settings, name, value, expected):
+def test_a_wrong_value_has_a_message(settings, name, value, expected):
     setattr(settings, name, value)
     assert ids() == [expected]
 
@@ -32,7 +32,9 @@ def test_a_wrong_value_is_named(settings, name, value, expected):
     ("content", "mode", "expected"),
     [("s", 0o600, []), ("s", 0o640, ["ingestion.E073"]), ("\n", 0o600, ["ingestion.E073"])],
 )
-def test_the_webhooks_secret_is_there_and_nobody_elses(settings, tmp_path, content, mode, expected):
+def test_the_webhooks_secret_must_be_private_and_not_empty(
+    settings, tmp_path, content, mode, expected
+):
     secret = tmp_path / "secret"
     secret.write_text(content)
     secret.chmod(mode)

@@ -1,4 +1,4 @@
-"""Alarms are told when they begin, now and then while they last, and once when they are over."""
+"""Tests of alerts: messages when an alarm begins, while it lasts and when it is over."""
 
 import hashlib
 import hmac
@@ -23,20 +23,20 @@ NOW = timezone.now()
 
 
 @pytest.fixture(autouse=True)
-def _folders(settings, tmp_path):
+def folders(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     settings.ANCHOR_DIR = tmp_path / "anchors"
 
 
 @pytest.fixture
-def hook(settings):
+def webhook_receiver(settings):
     with webhook() as received:
         settings.ALERT_WEBHOOK = f"http://127.0.0.1:{received.port}/alarms"
         yield received
 
 
 @pytest.fixture
-def post(settings):
+def mail(settings):
     with mail_server() as received:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", received.port
@@ -44,51 +44,51 @@ def post(settings):
         yield received
 
 
-def host():
+def make_host():
     return WorkerHost.objects.create(name="h", host="h", workers=1, software="1")
 
 
-def tell(hours=0.0):
+def update_and_deliver(hours=0.0):
     alerts.update_alerts(NOW + timedelta(hours=hours))
     return alerts.deliver_due()
 
 
-def test_an_alarm_is_told_once_when_it_begins_and_once_when_it_is_over(hook):
+def test_an_alert_is_sent_once_when_an_alarm_begins_and_once_when_it_is_over(webhook_receiver):
     for _ in range(3):
-        assert tell() == []
-    assert hook.events == [("workers", "begun")]
-    assert "manage.py workers" in hook.messages[0]["what_to_do"]
-    host()
+        assert update_and_deliver() == []
+    assert webhook_receiver.events == [("workers", "begun")]
+    assert "manage.py workers" in webhook_receiver.messages[0]["what_to_do"]
+    make_host()
     for _ in range(3):
-        tell()
-    assert hook.events == [("workers", "begun"), ("workers", "over")]
+        update_and_deliver()
+    assert webhook_receiver.events == [("workers", "begun"), ("workers", "over")]
 
 
-def test_while_it_lasts_it_is_told_again_after_the_hours_of_the_setting(hook, settings):
+def test_an_alert_is_repeated_at_the_interval_of_the_setting(webhook_receiver, settings):
     settings.ALERT_AGAIN_HOURS = 4
     for hours in (0, 3.9, 4.1, 8, 8.2):
-        tell(hours)
-    assert [event for _, event in hook.events] == ["begun", "lasts", "lasts"]
+        update_and_deliver(hours)
+    assert [event for _, event in webhook_receiver.events] == ["begun", "lasts", "lasts"]
 
 
-def test_an_alarm_that_comes_back_begins_anew(hook):
-    tell()
-    lives = host()
-    tell(1)
-    lives.delete()
-    tell(2)
-    assert [event for _, event in hook.events] == ["begun", "over", "begun"]
+def test_an_alarm_that_returns_begins_again(webhook_receiver):
+    update_and_deliver()
+    running_host = make_host()
+    update_and_deliver(1)
+    running_host.delete()
+    update_and_deliver(2)
+    assert [event for _, event in webhook_receiver.events] == ["begun", "over", "begun"]
     assert AlarmRow.objects.get().began_at == NOW + timedelta(hours=2)
 
 
-def test_whoever_dies_before_sending_loses_nothing(hook):
+def test_a_crash_before_sending_loses_no_alert(webhook_receiver):
     alerts.update_alerts(NOW)
-    assert hook.events == []
-    alerts.deliver_due()  # by the next one
-    assert hook.events == [("workers", "begun")]
+    assert webhook_receiver.events == []
+    alerts.deliver_due()  # by another process
+    assert webhook_receiver.events == [("workers", "begun")]
 
 
-def test_whoever_dies_while_sending_is_followed_by_another_after_a_while(hook, monkeypatch):
+def test_an_alert_is_sent_again_after_a_crash_while_sending(webhook_receiver, monkeypatch):
     def killed(message):
         raise KeyboardInterrupt
 
@@ -98,42 +98,44 @@ def test_whoever_dies_while_sending_is_followed_by_another_after_a_while(hook, m
         with pytest.raises(KeyboardInterrupt):
             alerts.deliver_due()
     assert alerts.deliver_due(is_requested=True) == []
-    assert hook.events == [], "its lease has not expired, so another process may be sending it"
+    assert webhook_receiver.events == [], (
+        "its lease has not expired, so another process may be sending it"
+    )
     OutboxMessage.objects.update(lease_until=timezone.now())
     alerts.deliver_due()
-    assert hook.events == [("workers", "begun")]
+    assert webhook_receiver.events == [("workers", "begun")]
 
 
-def test_a_message_is_claimed_by_one_of_many(hook):
+def test_an_alert_is_claimed_by_one_process(webhook_receiver):
     alerts.update_alerts(NOW)
     assert outbox.claim_next(["alert.webhook"])
     assert outbox.claim_next(["alert.webhook"]) is None
 
 
-def test_a_receiver_that_refuses_is_asked_again_and_the_alarm_goes_on_ringing(hook):
-    hook.status = 500
-    assert tell() == ["The webhook answered with status 500."]
-    assert alerts.deliver_due() == [], "not before it is time"
-    hook.status = 204
+def test_a_refused_alert_is_sent_again_with_the_same_id(webhook_receiver):
+    webhook_receiver.status = 500
+    assert update_and_deliver() == ["The webhook answered with status 500."]
+    assert alerts.deliver_due() == [], "the next attempt is not due yet"
+    webhook_receiver.status = 204
     assert alerts.deliver_due(is_requested=True) == []
-    assert hook.events == [("workers", "begun")] * 2
-    assert hook.messages[0]["id"] == hook.messages[1]["id"]
+    assert webhook_receiver.events == [("workers", "begun")] * 2
+    assert webhook_receiver.messages[0]["id"] == webhook_receiver.messages[1]["id"]
 
 
-def test_a_channel_that_does_not_work_is_an_alarm_on_the_other(hook, post, settings):
-    hook.status = 503
+def test_a_failing_channel_is_an_alarm_on_the_other_channel(webhook_receiver, mail, settings):
+    webhook_receiver.status = 503
     alerts.update_alerts(NOW)
     for _ in range(alarms.MIN_FAILED_ATTEMPTS):
         alerts.deliver_due(is_requested=True)
     alerts.update_alerts(NOW)
     alerts.deliver_due()
-    assert any(b"Alarms cannot be sent by webhook" in letter for letter in post.bodies)
-    hook.status = 204
+    assert any(b"Alarms cannot be sent by webhook" in email for email in mail.bodies)
+    webhook_receiver.status = 204
     alerts.deliver_due(is_requested=True)
     assert "telling:webhook" not in alarms.find_alarms().keys
 
 
-def test_whom_alarms_are_mailed_to_is_no_webhooks_business(hook, settings):
+def test_the_webhook_does_not_receive_addresses_of_email(webhook_receiver, settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.ALERT_EMAILS = ["ops@example.org"]
     with running() as server:
@@ -142,16 +144,18 @@ def test_whom_alarms_are_mailed_to_is_no_webhooks_business(hook, settings):
         alerts.update_alerts(NOW)
         for _ in range(alarms.MIN_FAILED_ATTEMPTS):
             alerts.deliver_due(is_requested=True)
-        tell()
+        update_and_deliver()
     (sentence,) = (
-        message["message"] for message in hook.messages if message["alarm"] == "telling:mail"
+        message["message"]
+        for message in webhook_receiver.messages
+        if message["alarm"] == "telling:mail"
     )
     assert "SMTPRecipientsRefused" in sentence
     assert "@" not in sentence
 
 
-def test_what_could_not_be_told_for_a_day_is_given_up(hook):
-    hook.status = 500
+def test_an_alert_is_given_up_after_a_day(webhook_receiver):
+    webhook_receiver.status = 500
     alerts.update_alerts(NOW)
     message = OutboxMessage.objects.get()
     assert message.expires_at - message.created_at == timedelta(days=1)
@@ -161,89 +165,93 @@ def test_what_could_not_be_told_for_a_day_is_given_up(hook):
     assert alerts.deliver_due(is_requested=True) == []
 
 
-def test_the_webhook_knows_that_it_comes_from_us(hook, settings, tmp_path):
+def test_a_webhook_request_is_signed_with_the_secret(webhook_receiver, settings, tmp_path):
     secret = tmp_path / "secret"
-    secret.write_text("between us\n")
+    secret.write_text("a secret\n")
     settings.ALERT_WEBHOOK_SECRET_FILE = str(secret)
-    tell()
-    [body], [headers] = hook.bodies, hook.headers
+    update_and_deliver()
+    [body], [headers] = webhook_receiver.bodies, webhook_receiver.headers
     signed = headers["X-SiteLedger-Timestamp"].encode() + b"." + body
-    digest = hmac.new(b"between us", signed, hashlib.sha256).hexdigest()
+    digest = hmac.new(b"a secret", signed, hashlib.sha256).hexdigest()
     assert headers["X-SiteLedger-Signature"] == f"sha256={digest}"
 
 
-def test_a_secret_that_cannot_be_read_sends_nothing_unsigned(hook, settings, tmp_path):
-    settings.ALERT_WEBHOOK_SECRET_FILE = str(tmp_path / "gone")
-    [error] = tell()
+def test_no_unsigned_request_is_sent_if_the_secret_cannot_be_read(
+    webhook_receiver, settings, tmp_path
+):
+    settings.ALERT_WEBHOOK_SECRET_FILE = str(tmp_path / "missing")
+    [error] = update_and_deliver()
     assert "secret cannot be read" in error
-    assert hook.bodies == []
+    assert webhook_receiver.bodies == []
 
 
-def test_a_letter_says_what_happened_and_what_to_do(post):
-    tell()
-    [letter] = post.bodies
-    text = letter.decode().replace("=\r\n", "")
+def test_an_email_says_what_happened_and_what_to_do(mail):
+    update_and_deliver()
+    [email] = mail.bodies
+    text = email.decode().replace("=\r\n", "")
     assert "Subject: SiteLedger: No worker heartbeat" in text
     assert "What to do: Start a worker host: `manage.py workers`." in text
     assert "To: ops@example.org" in text
-    host()
-    tell()
-    assert b"Subject: SiteLedger: Resolved: No worker heartbeat" in post.bodies[1]
+    make_host()
+    update_and_deliver()
+    assert b"Subject: SiteLedger: Resolved: No worker heartbeat" in mail.bodies[1]
 
 
-def test_a_mail_server_that_is_away_is_no_error_of_the_work(settings):
+def test_an_unreachable_mail_server_is_reported_and_raises_nothing(settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
     settings.ALERT_EMAILS = ["ops@example.org"]
-    [error] = tell()
+    [error] = update_and_deliver()
     assert error.startswith("The mail server did not accept the message: ConnectionRefusedError")
 
 
-def test_without_a_channel_nothing_is_kept_for_later():
+def test_no_alert_is_stored_without_a_channel():
     alerts.update_alerts(NOW)
     assert AlarmRow.objects.filter(key="workers", over_at=None).exists()
     assert not AlarmMessage.objects.exists()
 
 
-def test_messages_that_are_done_with_are_forgotten_in_the_end(hook):
-    tell()
+def test_old_alerts_are_pruned(webhook_receiver):
+    update_and_deliver()
     assert alerts.prune_messages(NOW - timedelta(days=1)) == 0
     assert alerts.prune_messages(timezone.now() + timedelta(seconds=1)) == 1
     assert AlarmRow.objects.exists()
 
 
-def test_the_command_tells_what_rings_and_fails_when_it_cannot(hook, capsys):
+def test_the_command_prints_active_alarms_and_fails_if_an_alert_is_not_sent(
+    webhook_receiver, capsys
+):
     call_command("alerts", dry_run=True)
     assert "workers: No worker heartbeat" in capsys.readouterr().out
-    assert hook.bodies == []
-    hook.status = 500
+    assert webhook_receiver.bodies == []
+    webhook_receiver.status = 500
     with pytest.raises(CommandError, match="answered with status 500"):
         call_command("alerts")
-    hook.status = 204
-    host()
+    webhook_receiver.status = 204
+    make_host()
     call_command("alerts")
     assert "No alarm is active." in capsys.readouterr().out
-    assert hook.events[-1] == ("workers", "over")
+    assert webhook_receiver.events[-1] == ("workers", "over")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_watchman_tells_beside_the_work_and_rests_for_a_minute(hook):
-    at = [0.0]
-    watchman = alerts.AlertMonitor(clock=lambda: at[0])
-    for at[0] in (0.0, 59.0):
-        watchman.check_if_due()
-        watchman._thread.join()
-    assert hook.events == [("workers", "begun")]
-    host()
-    at[0] = 60.0
-    watchman.check_if_due()
-    watchman._thread.join()
-    assert hook.events[-1] == ("workers", "over")
+def test_the_monitor_checks_once_a_minute_in_its_own_thread(webhook_receiver):
+    seconds = [0.0]
+    monitor = alerts.AlertMonitor(clock=lambda: seconds[0])
+    for seconds[0] in (0.0, 59.0):
+        monitor.check_if_due()
+        monitor._thread.join()
+    assert webhook_receiver.events == [("workers", "begun")]
+    make_host()
+    seconds[0] = 60.0
+    monitor.check_if_due()
+    monitor._thread.join()
+    assert webhook_receiver.events[-1] == ("workers", "over")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_real_host_tells_what_rings_when_it_starts(hook, settings):
+def test_a_worker_host_sends_alerts_when_it_starts(webhook_receiver, settings):
     hold(make_site())
     with worker_host(settings, ALERT_WEBHOOK=settings.ALERT_WEBHOOK):
-        eventually(lambda: ("held", "begun") in hook.events)
-    assert hook.messages[-1]["message"].startswith("1 document is held.")
+        eventually(lambda: ("held", "begun") in webhook_receiver.events)
+    assert webhook_receiver.messages[-1]["message"].startswith("1 document is held.")

@@ -1,4 +1,4 @@
-"""Findings are those that their entries name, or verification names the document."""
+"""Tests of the check that findings agree with the entries of the ledger."""
 
 import re
 from datetime import timedelta
@@ -11,7 +11,7 @@ from audit.ledger import queries, redaction
 from audit.ledger.actors import Actor
 from audit.signing import checkpoints, key_rotation
 from audit.verification import verify
-from audit.verification.runs import run_check as verify_and_keep
+from audit.verification.runs import run_check
 from audit.verification.start import Mode
 from ingestion.documents import expiries
 from ingestion.models import Finding
@@ -44,7 +44,7 @@ def document():
 
 @pytest.fixture
 def tampering(document):
-    """Put all findings back as they were: after each test the ledger is verified."""
+    """Roll the changes of a test back, because the ledger is verified after each test."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
@@ -57,17 +57,17 @@ def difference_of(document, mode=Mode.FULL):
     return re.sub(r"^\S+: the findings of entry [\d,]+ are not as recorded: ", "", sentence)
 
 
-def test_what_the_rules_found_agrees(document):
+def test_recorded_findings_agree(document):
     assert list(findings_agree_with_the_ledger()) == []
 
 
 @pytest.mark.usefixtures("tampering")
-class TestBehindTheLedger:
-    def test_a_finding_that_was_deleted_is_named(self, document):
+class TestChangedFindings:
+    def test_a_deleted_finding_is_named(self, document):
         document.findings.filter(is_primary=False).delete()
         assert difference_of(document) == "SIGNATURE_DATE_MISSING (page 2) is gone."
 
-    def test_all_findings_of_an_entry_that_were_deleted_are_named(self, document):
+    def test_the_findings_of_an_entry_are_named_if_all_were_deleted(self, document):
         document.findings.all().delete()
         assert "SIGNATURE_MISSING (page 2) is gone" in difference_of(document)
 
@@ -91,15 +91,15 @@ class TestBehindTheLedger:
             ),
         ],
     )
-    def test_a_finding_that_was_changed_is_named(self, document, change, named):
+    def test_a_changed_finding_is_named(self, document, change, named):
         document.findings.filter(is_primary=True).update(**change)
         assert difference_of(document) == named
 
-    def test_a_finding_that_was_added_is_named(self, document):
+    def test_an_added_finding_is_named(self, document):
         document.findings.create(code="EXPIRES_SOON", attempt=document.revision)
         assert difference_of(document) == "EXPIRES_SOON is not of this entry."
 
-    def test_a_finding_of_no_entry_is_named(self, document):
+    def test_a_finding_without_an_entry_is_named(self, document):
         document.findings.create(code="EXPIRES_SOON", attempt=99)
         assert verify.verify_ledger().problems == (
             f"{document.subject}: the finding EXPIRES_SOON is in no entry.",
@@ -107,24 +107,24 @@ class TestBehindTheLedger:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_every_kind_of_check_that_a_person_asks_for_looks_at_all_findings(
+def test_a_requested_verification_checks_all_findings_in_every_mode(
     document, mode, settings, tmp_path
 ):
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
     key_rotation.create_key(by=Actor.software("tests", "operations"))
     checkpoints.sign_all()
-    verify_and_keep(Mode.FULL, asked_by="system:tests")
+    run_check(Mode.FULL, asked_by="system:tests")
     with transaction.atomic():
         document.findings.all().delete()
         assert difference_of(document, mode).startswith("SIGNATURE_")
         after_a_batch = verify.verify_ledger(Mode.INCREMENTAL, with_anchors=False)
-        assert after_a_batch.from_seq > 1, "it reads on from the checkpoint"
-        assert not after_a_batch.problems, "and looks at what is new alone"
+        assert after_a_batch.from_seq > 1, "it begins at the checkpoint"
+        assert not after_a_batch.problems, "it checks only new findings"
         transaction.set_rollback(True)
 
 
-def test_what_is_redacted_is_said_not_to_be_checkable(document):
+def test_findings_of_a_redacted_entry_are_a_notice(document):
     entry = queries.timeline(document.subject)[-1]
     redaction.redact_entry(
         entry.seq,
@@ -141,7 +141,7 @@ def test_what_is_redacted_is_said_not_to_be_checkable(document):
         transaction.set_rollback(True)
 
 
-def test_what_the_nightly_look_noted_agrees_and_is_named_when_it_was_changed():
+def test_warnings_about_expiry_agree_and_are_named_if_they_were_changed():
     today = timezone.now().date()
     document = make_read(make_site(), "gcp-certificate", expiry_date=today + timedelta(days=5))
     expiries.record_expiries(today=today)
@@ -153,18 +153,18 @@ def test_what_the_nightly_look_noted_agrees_and_is_named_when_it_was_changed():
         transaction.set_rollback(True)
 
 
-def test_a_document_that_moves_while_it_is_looked_at_agrees(monkeypatch):
+def test_a_document_that_changes_during_the_check_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
     steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
     read_entries = queries.entries_by_event_ids
 
-    def moves_first(event_ids):
+    def change_state_first(event_ids):
         monkeypatch.setattr(queries, "entries_by_event_ids", read_entries)
         steps.conclude(document.pk, lease, verdict("REJECTED", UNSIGNED), pages=2)
         return read_entries(event_ids)
 
-    monkeypatch.setattr(queries, "entries_by_event_ids", moves_first)
+    monkeypatch.setattr(queries, "entries_by_event_ids", change_state_first)
     assert list(findings_agree_with_the_ledger()) == []
     assert Finding.objects.exists()
 
@@ -182,7 +182,9 @@ def test_documents_are_compared_page_by_page(document, monkeypatch):
         transaction.set_rollback(True)
 
 
-def test_many_documents_take_as_many_queries_as_few(document, django_assert_max_num_queries):
+def test_the_number_of_queries_does_not_depend_on_the_number_of_documents(
+    document, django_assert_max_num_queries
+):
     for number in range(5):
         chunk, lease = make_leased()
         other = chunk.documents.get()

@@ -1,4 +1,4 @@
-"""How good and how quick documents are, and what went through: counted right, on both databases."""
+"""Tests of timeliness, quality and throughput, on both databases."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -17,35 +17,35 @@ UNSIGNED, EXPIRED = RuleFinding("SIGNATURE_MISSING"), RuleFinding("EXPIRED_DOCUM
 
 
 @pytest.fixture(autouse=True)
-def _folders(settings, tmp_path):
+def folders(settings, tmp_path):
     settings.SPOOL_DIR = tmp_path
 
 
-def settled(document, at, received=None):
+def settle(document, at, received=None):
     Document.objects.filter(pk=document.pk).update(settled_at=at, received_at=received or at)
     return document
 
 
-def rejected(site, kind, finding=UNSIGNED):
+def make_rejected(site, kind, finding=UNSIGNED):
     return make_read(site, kind, finding, state="REJECTED")
 
 
-def test_timeliness_counts_from_the_date_on_a_document_to_its_filing():
+def test_timeliness_is_the_time_from_the_date_of_a_document_to_its_filing():
     site = make_site()
-    taken = {"cv": 7, "irb-approval": 8, "delegation-log": 30, "medical-licence": 61}
-    for kind, days in taken.items():
-        document = settled(make_read(site, kind), NOW)
+    days_by_type = {"cv": 7, "irb-approval": 8, "delegation-log": 30, "medical-licence": 61}
+    for kind, days in days_by_type.items():
+        document = settle(make_read(site, kind), NOW)
         dated = NOW.date() - timedelta(days=days)
         Extraction.objects.filter(document=document).update(dated=dated)
-    settled(make_read(site, "gcp-certificate"), NOW)
-    rejected(site, "financial-disclosure")
+    settle(make_read(site, "gcp-certificate"), NOW)
+    make_rejected(site, "financial-disclosure")
     found = metrics.measure_timeliness(Document.objects.all(), LONG_AGO)
     assert list(found.steps.values()) == [1, 2, 0, 1, 1]
     assert (found.dated, found.median, found.percent) == (4, 8, 75)
 
 
-def test_the_last_reading_of_a_document_says_its_date_and_later_filings_alone_count():
-    document = settled(make_read(make_site(), "cv"), NOW)
+def test_timeliness_uses_the_last_extraction_and_filings_since_the_start():
+    document = settle(make_read(make_site(), "cv"), NOW)
     Extraction.objects.filter(document=document).update(dated=date(2020, 1, 1))
     later = {"attempt": 99, "rules_version": "1", "dated": NOW.date()}
     Extraction.objects.create(document=document, **later)
@@ -54,10 +54,10 @@ def test_the_last_reading_of_a_document_says_its_date_and_later_filings_alone_co
     assert metrics.measure_timeliness(Document.objects.all(), NOW + timedelta(seconds=1)).dated == 0
 
 
-def test_right_the_first_time_looks_at_first_versions_alone():
+def test_the_first_pass_rate_counts_first_versions_only():
     site = make_site()
-    rejected(site, "cv")
-    make_read(site, "cv")  # corrected, which does not make it right the first time
+    make_rejected(site, "cv")
+    make_read(site, "cv")  # a correction, which does not count as accepted on first submission
     make_read(site, "irb-approval")
     make_read(site, "medical-licence", RuleFinding("SITE_MISMATCH"), state="IN_REVIEW")
     found = metrics.measure_first_pass(Document.objects.all(), LONG_AGO)
@@ -65,11 +65,11 @@ def test_right_the_first_time_looks_at_first_versions_alone():
 
 
 def test_rejections_are_counted_by_reason_and_by_site():
-    one, other = make_site("0100"), make_site("0200")
+    first, second = make_site("0100"), make_site("0200")
     for kind in ("cv", "irb-approval"):
-        rejected(one, kind)
-    rejected(other, "cv", EXPIRED)
-    make_read(other, "irb-approval")
+        make_rejected(first, kind)
+    make_rejected(second, "cv", EXPIRED)
+    make_read(second, "irb-approval")
     everything = Document.objects.all()
     assert metrics.count_rejections_by_code(everything, LONG_AGO) == {
         "SIGNATURE_MISSING": 2,
@@ -81,22 +81,22 @@ def test_rejections_are_counted_by_reason_and_by_site():
         ("0200", 1, 2),
     ]
     assert len(metrics.count_rejections_by_site(everything, LONG_AGO, 1)) == 1
-    of_one = metrics.count_rejections_by_code(everything.filter(site=one), LONG_AGO)
-    assert of_one == {"SIGNATURE_MISSING": 2}
+    of_first = metrics.count_rejections_by_code(everything.filter(site=first), LONG_AGO)
+    assert of_first == {"SIGNATURE_MISSING": 2}
 
 
 @pytest.mark.parametrize(
     ("part", "whole", "percent"), [(0, 0, None), (0, 5, 0), (999, 1000, 99), (5, 5, 100)]
 )
-def test_a_share_of_all_is_said_of_all_alone(part, whole, percent):
+def test_a_percentage_is_100_only_for_the_whole(part, whole, percent):
     assert metrics.compute_percentage(part, whole) == percent
 
 
-def test_each_hour_has_what_was_filed_and_rejected_in_it():
+def test_filed_and_rejected_documents_are_counted_by_hour():
     site = make_site()
-    settled(make_read(site, "cv"), NOW.replace(hour=16, minute=0, second=0))
-    settled(rejected(site, "irb-approval"), NOW.replace(hour=15, minute=59, second=59))
-    settled(make_read(site, "delegation-log"), NOW - timedelta(hours=24))
+    settle(make_read(site, "cv"), NOW.replace(hour=16, minute=0, second=0))
+    settle(make_rejected(site, "irb-approval"), NOW.replace(hour=15, minute=59, second=59))
+    settle(make_read(site, "delegation-log"), NOW - timedelta(hours=24))
     hours = throughput.count_by_hour(NOW)
     assert len(hours) == 24
     assert [(hour.began.hour, hour.filed, hour.rejected) for hour in hours[-2:]] == [
@@ -107,24 +107,24 @@ def test_each_hour_has_what_was_filed_and_rejected_in_it():
     assert throughput.count_today(NOW) == (1, 1)
 
 
-def test_how_many_waited_follows_from_what_came_and_went():
+def test_queue_depth_is_computed_from_arrivals_and_settlements():
     def ago(minutes):
         return NOW - timedelta(minutes=minutes)
 
-    settled(make_read(make_site(), "cv"), ago(10), received=ago(20))
+    settle(make_read(make_site(), "cv"), ago(10), received=ago(20))
     make_batch(documents=2)
     Document.objects.filter(settled_at=None).update(received_at=ago(5))
     points = dict(throughput.compute_queue_depth(NOW, waiting=2))
     assert len(points) == 60
     last = NOW.replace(second=0)
 
-    def at(minutes):
+    def depth(minutes):
         return points[last - timedelta(minutes=minutes)]
 
-    assert [at(minutes) for minutes in (0, 5, 6, 10, 11, 20, 21, 59)] == [2, 2, 0, 0, 1, 1, 0, 0]
+    assert [depth(minutes) for minutes in (0, 5, 6, 10, 11, 20, 21, 59)] == [2, 2, 0, 0, 1, 1, 0, 0]
 
 
-def test_times_of_today_are_those_of_the_clock_that_is_shown():
-    document = settled(make_read(make_site(), "cv"), timezone.now())
+def test_the_current_hour_has_the_documents_settled_now():
+    document = settle(make_read(make_site(), "cv"), timezone.now())
     [*_, hour] = throughput.count_by_hour(timezone.now())
     assert (hour.filed, document.state) == (1, "ARCHIVED")

@@ -1,4 +1,4 @@
-"""Rows and ledger tell the same, or verification says where they do not."""
+"""Tests of the check that rows agree with the ledger."""
 
 import pytest
 
@@ -13,12 +13,12 @@ from tests.factories import make_batch, make_filed, make_leased, make_site, verd
 pytestmark = pytest.mark.django_db
 
 
-def test_what_the_machine_did_agrees():
+def test_recorded_changes_agree():
     make_batch(documents=3)
     assert list(rows_agree_with_the_ledger()) == []
 
 
-def test_a_state_that_was_changed_behind_the_ledgers_back_is_named():
+def test_a_state_that_was_changed_without_an_entry_is_named():
     document = make_batch().documents.get()
     Document.objects.filter(pk=document.pk).update(state="HELD")
     problem = f"{document.subject} is HELD, but its last entry says RECEIVED."
@@ -27,19 +27,19 @@ def test_a_state_that_was_changed_behind_the_ledgers_back_is_named():
     Document.objects.filter(pk=document.pk).update(state="RECEIVED")
 
 
-def test_a_row_that_was_deleted_is_missed():
+def test_a_deleted_row_is_named():
     document = make_batch(documents=2).documents.first()
     subject = document.subject
-    kept = Document.objects.filter(pk=document.pk).values().get()
+    deleted_row = Document.objects.filter(pk=document.pk).values().get()
     Finding.objects.filter(document=document).delete()
     Document.objects.filter(pk=document.pk).delete()
     assert list(rows_agree_with_the_ledger()) == [
         f"{subject} is in the ledger, but its row is gone."
     ]
-    Document.objects.create(**kept)
+    Document.objects.create(**deleted_row)
 
 
-def test_a_hash_that_was_changed_behind_the_ledgers_back_is_named():
+def test_a_hash_that_was_changed_without_an_entry_is_named():
     document = make_filed(make_site(), "cv", "ab" * 32)
     Document.objects.filter(pk=document.pk).update(sha256="cd" * 32)
     problem = f"{document.subject} was filed as {'ab' * 32}, but its row says {'cd' * 32}."
@@ -47,24 +47,24 @@ def test_a_hash_that_was_changed_behind_the_ledgers_back_is_named():
     Document.objects.filter(pk=document.pk).update(sha256="ab" * 32)
 
 
-def test_a_document_that_moves_while_it_is_looked_at_agrees(monkeypatch):
+def test_a_document_that_changes_during_the_check_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
     read_states = queries.last_states
 
-    def moves_first(subjects):
+    def change_state_first(subjects):
         if document.subject in subjects:
             monkeypatch.setattr(queries, "last_states", read_states)
             steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
         return read_states(subjects)
 
-    monkeypatch.setattr(queries, "last_states", moves_first)
+    monkeypatch.setattr(queries, "last_states", change_state_first)
     assert list(rows_agree_with_the_ledger()) == []
     document.refresh_from_db()
     assert document.state == "VALIDATING"
 
 
-def test_after_an_entry_only_what_was_entered_since_is_looked_at():
+def test_only_subjects_with_entries_since_the_start_are_checked():
     old, new = (make_batch().documents.get() for _ in range(2))
     since = queries.timeline(old.subject)[-1].seq
     Document.objects.update(state="HELD")
@@ -73,26 +73,26 @@ def test_after_an_entry_only_what_was_entered_since_is_looked_at():
     Document.objects.update(state="RECEIVED")
 
 
-def test_a_document_that_moves_again_when_it_is_looked_at_again_agrees(monkeypatch):
+def test_a_document_that_changes_twice_during_the_check_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
-    read_states, rows, looks = queries.last_states, reconciliation._read_rows, []
+    read_states, read_rows, calls = queries.last_states, reconciliation._read_rows, []
 
-    def moves_before(subjects):
-        if document.subject in subjects and not looks:
-            looks.append("first")
+    def change_before_first_read(subjects):
+        if document.subject in subjects and not calls:
+            calls.append("first")
             steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
         return read_states(subjects)
 
-    def moves_after(kind, model, subjects):
-        found = rows(kind, model, subjects)
-        if looks == ["first"]:
-            looks.append("second")
+    def change_after_second_read(kind, model, subjects):
+        found = read_rows(kind, model, subjects)
+        if calls == ["first"]:
+            calls.append("second")
             steps.conclude(document.pk, lease, verdict(), pages=1)
         return found
 
-    monkeypatch.setattr(queries, "last_states", moves_before)
-    monkeypatch.setattr(reconciliation, "_read_rows", moves_after)
+    monkeypatch.setattr(queries, "last_states", change_before_first_read)
+    monkeypatch.setattr(reconciliation, "_read_rows", change_after_second_read)
     assert list(rows_agree_with_the_ledger()) == []
     document.refresh_from_db()
-    assert (document.state, looks) == ("ARCHIVED", ["first", "second"])
+    assert (document.state, calls) == ("ARCHIVED", ["first", "second"])

@@ -1,4 +1,4 @@
-"""What finished batches leave behind goes in time; what anybody may ask for later stays."""
+"""Tests of pruning: which leftovers of finished batches are removed, and which records remain."""
 
 import os
 import uuid
@@ -27,7 +27,7 @@ OPS = Actor("system:tests", "ops")
 
 
 @pytest.fixture(autouse=True)
-def _folders(settings, tmp_path):
+def folders(settings, tmp_path):
     settings.SPOOL_DIR = tmp_path
 
 
@@ -44,14 +44,14 @@ def finish(batch, *, held=False):
 
 @pytest.fixture
 def batch():
-    """Finished long ago. A later one keeps the virtual time."""
+    """Return a batch that finished long ago. A later batch determines the virtual time."""
     batch = finish(make_batch(documents=3))
     make_batch()
     leases.claim_due_chunks(1, by="here:1:1")
     return batch
 
 
-def left_in_the_spool(key, *, old=True):
+def write_upload(key, *, old=True):
     path = spool.get_path(key)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"x")
@@ -60,7 +60,7 @@ def left_in_the_spool(key, *, old=True):
     return path
 
 
-def test_chunks_of_a_batch_that_finished_long_ago_go_and_its_summary_stays(batch):
+def test_the_chunks_of_a_batch_that_finished_long_ago_are_removed_and_a_summary_remains(batch):
     records = [Document.objects.count(), Finding.objects.count()]
     assert retention.prune() == retention.PruneResult(batches=1, chunks=1, files=0)
     assert not batch.chunks.exists()
@@ -91,44 +91,44 @@ def test_pruning_twice_removes_nothing_more(batch):
 
 
 @pytest.mark.parametrize("days", [0, 500])
-def test_a_batch_stays_whole_until_its_time_or_for_ever(batch, days):
+def test_a_batch_is_not_pruned_before_its_time_or_with_zero_days(batch, days):
     assert retention.prune(days=days).chunks == 0
     assert batch.chunks.exists()
 
 
-def test_a_batch_of_which_a_document_goes_round_again_stays_whole():
+def test_a_batch_with_a_retried_document_is_not_pruned():
     batch = finish(make_batch(documents=2), held=True)
     retrying.retry_held(batch.documents.all(), by=OPS)
     retention.prune()
     assert batch.chunks.count() == 2
 
 
-def test_the_virtual_time_outlives_the_chunks():
+def test_pruning_keeps_the_virtual_time():
     finish(make_batch(documents=2, priority=7))
     retention.prune()
     assert Chunk.objects.virtual_time() == 7.0
 
 
-def test_only_what_nobody_needs_leaves_the_spool(batch):
-    unknown = left_in_the_spool(f"uploads/{uuid.uuid4()}")
-    fresh = left_in_the_spool(f"uploads/{uuid.uuid4()}", old=False)
-    waiting, cancelled = (left_in_the_spool(f"uploads/{uuid.uuid4()}") for _ in range(2))
-    upload(waiting)
-    batches.cancel_batch(upload(cancelled), by=OPS)
+def test_only_unneeded_files_are_removed_from_the_spool(batch):
+    unknown = write_upload(f"uploads/{uuid.uuid4()}")
+    fresh = write_upload(f"uploads/{uuid.uuid4()}", old=False)
+    waiting, cancelled = (write_upload(f"uploads/{uuid.uuid4()}") for _ in range(2))
+    make_upload_batch(waiting)
+    batches.cancel_batch(make_upload_batch(cancelled), by=OPS)
     assert retention.prune().files == 2
     assert [path.exists() for path in (fresh, waiting)] == [True, True]
     assert [path.exists() for path in (unknown, cancelled)] == [False, False]
 
 
-def upload(path):
+def make_upload_batch(path):
     batch = make_batch()
     batch.documents.update(url="", spooled=f"uploads/{path.name}")
     return batch
 
 
-def test_the_bytes_of_a_held_upload_stay_for_another_try():
-    path = left_in_the_spool(f"uploads/{uuid.uuid4()}")
-    batch = upload(path)
+def test_the_file_of_a_held_upload_is_kept_for_a_retry():
+    path = write_upload(f"uploads/{uuid.uuid4()}")
+    batch = make_upload_batch(path)
     finish(batch, held=True)
     retention.prune()
     assert path.exists()

@@ -1,4 +1,4 @@
-"""What does not go on by itself, and what a person does about it: on record."""
+"""Tests of stuck work, and of the recorded actions that a person takes about it."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ OPS = Actor("user:7", "staff")
 
 
 @pytest.fixture(autouse=True)
-def _folders(settings, tmp_path):
+def folders(settings, tmp_path):
     settings.SPOOL_DIR = tmp_path
 
 
@@ -33,7 +33,7 @@ def silent_chunk():
     return chunk, lease
 
 
-def test_a_lease_that_nobody_renews_is_released_by_a_person_on_record():
+def test_a_person_releases_an_expired_lease_and_this_is_recorded():
     chunk, lease = silent_chunk()
     [found] = stuck.find_expired_leases()
     assert (found, found.unsettled) == (chunk, 2)
@@ -43,10 +43,10 @@ def test_a_lease_that_nobody_renews_is_released_by_a_person_on_record():
     [entry] = queries.timeline(f"chunk:{chunk.pk}")
     assert (entry.event, entry.actor, entry.role) == ("chunk.released", *(OPS.name, OPS.role))
     assert entry.detail["lease_owner"] == "here:1:1"
-    assert leases.renew([lease]) == set(), "its old worker has lost it"
+    assert leases.renew([lease]) == set(), "its former worker can no longer renew it"
 
 
-def test_a_lease_that_is_renewed_meanwhile_is_left_alone():
+def test_a_lease_that_was_renewed_meanwhile_is_not_released():
     chunk, lease = silent_chunk()
     [found] = stuck.find_expired_leases()
     leases.renew([lease])
@@ -55,7 +55,7 @@ def test_a_lease_that_is_renewed_meanwhile_is_left_alone():
     assert not recovery.release_lease(found, by=OPS)
 
 
-def test_the_same_chunk_is_released_more_than_once():
+def test_the_same_chunk_can_be_released_several_times():
     chunk, _ = silent_chunk()
     for times in (1, 2):
         [found] = stuck.find_expired_leases()
@@ -66,7 +66,7 @@ def test_the_same_chunk_is_released_more_than_once():
         Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(minutes=1))
 
 
-def test_what_waits_past_its_deadline_is_due_at_once_when_a_person_says_so():
+def test_a_person_can_retry_documents_past_their_deadline_at_once():
     batch = make_batch(documents=2)
     now = timezone.now()
     overdue, _ = batch.documents.order_by("pk")
@@ -84,7 +84,7 @@ def test_what_waits_past_its_deadline_is_due_at_once_when_a_person_says_so():
     assert (last.event, last.actor) == ("document.tried_at_once", OPS.name)
 
 
-def test_what_is_being_checked_or_settled_is_not_hurried():
+def test_documents_that_are_being_checked_or_settled_are_not_retried():
     chunk, lease = make_leased(2)
     one, other = chunk.documents.order_by("pk")
     steps.start_checking(one.pk, lease, sha256="a" * 64, size=1)
@@ -92,7 +92,7 @@ def test_what_is_being_checked_or_settled_is_not_hurried():
     assert retrying.retry_waiting_now(Document.objects.all(), by=OPS) == 0
 
 
-def test_work_that_is_due_and_lies_about_is_counted():
+def test_due_chunks_that_no_worker_claims_are_counted():
     make_batch()
     now = timezone.now()
     assert stuck.count_unclaimed_chunks(now) == 0

@@ -1,4 +1,4 @@
-"""Where bytes wait before they are archived."""
+"""Tests of the spool in a folder."""
 
 import hashlib
 import uuid
@@ -13,30 +13,30 @@ def _folder(settings, tmp_path):
     settings.SPOOL_DIR = tmp_path
 
 
-def test_an_upload_is_kept_whole_and_hashed_on_the_way():
-    kept = spool.store_upload([b"one ", b"two"])
-    assert spool.get_path(kept.key).read_bytes() == b"one two"
-    assert (kept.sha256, kept.size) == (hashlib.sha256(b"one two").hexdigest(), 7)
+def test_an_upload_is_stored_completely_and_hashed():
+    upload = spool.store_upload([b"one ", b"two"])
+    assert spool.get_path(upload.key).read_bytes() == b"one two"
+    assert (upload.sha256, upload.size) == (hashlib.sha256(b"one two").hexdigest(), 7)
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(tmp_path):
-    def breaking():
+def test_an_interrupted_upload_leaves_no_file(tmp_path):
+    def interrupted_chunks():
         yield b"half of it"
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        spool.store_upload(breaking())
+        spool.store_upload(interrupted_chunks())
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_dropping_is_the_same_twice():
-    kept = spool.store_upload([b"x"])
-    spool.drop_upload(kept.key)
-    spool.drop_upload(kept.key)
-    assert not spool.get_path(kept.key).exists()
+def test_dropping_an_upload_twice_is_allowed():
+    upload = spool.store_upload([b"x"])
+    spool.drop_upload(upload.key)
+    spool.drop_upload(upload.key)
+    assert not spool.get_path(upload.key).exists()
 
 
-def test_a_lease_takes_its_folder_with_it():
+def test_dropping_an_attempt_deletes_its_folder():
     lease = uuid.uuid4()
     (spool.get_attempt_folder(lease) / "17.0").write_bytes(b"half a download")
     spool.drop_attempt(lease)

@@ -1,4 +1,4 @@
-"""A virus scanner sees every file first: clamd's protocol over real sockets."""
+"""Tests of virus scanning, with clamd's protocol over real sockets."""
 
 import asyncio
 import dataclasses
@@ -25,15 +25,15 @@ def scan(server, path, **changes):
 
 
 @pytest.fixture
-def file(tmp_path):
-    """Writes a file with these bytes."""
+def write_file(tmp_path):
+    """Return a function that writes a file with these bytes and returns its path."""
 
-    def file(content):
+    def write(content):
         path = tmp_path / "file.pdf"
         path.write_bytes(content)
         return path
 
-    return file
+    return write
 
 
 def test_without_a_setting_there_is_no_scanner(settings):
@@ -42,66 +42,66 @@ def test_without_a_setting_there_is_no_scanner(settings):
 
 
 @pytest.mark.parametrize("content", [b"%PDF-1.7", b"", b"a" * (2 * CHUNK_BYTES + 1)])
-def test_a_clean_file_arrives_whole_and_nothing_is_found(content, file):
+def test_a_clean_file_is_sent_completely_and_has_no_virus(content, write_file):
     with clamd() as server:
-        assert scan(server, file(content)) == ""
+        assert scan(server, write_file(content)) == ""
     assert server.scanned == [content]
 
 
-def test_what_is_found_has_the_scanners_own_name(file):
+def test_a_virus_is_reported_with_the_name_that_the_scanner_uses(write_file):
     with clamd() as server:
-        assert scan(server, file(b"%PDF-1.7\n" + EICAR)) == FOUND
+        assert scan(server, write_file(b"%PDF-1.7\n" + EICAR)) == FOUND
 
 
-def test_debians_clamd_listens_on_a_unix_socket(file, tmp_path):
+def test_a_unix_socket_is_supported(write_file, tmp_path):
     with clamd(tmp_path / "clamd.ctl") as server:
-        assert scan(server, file(EICAR)) == FOUND
+        assert scan(server, write_file(EICAR)) == FOUND
 
 
-def test_a_file_that_is_longer_than_clamd_takes_was_not_scanned(file):
+def test_a_file_over_clamds_size_limit_counts_as_not_scanned(write_file):
     with (
         clamd(longest=1000) as server,
         pytest.raises(ScannerUnavailable, match=r"size limit|Connection"),
     ):
-        scan(server, file(b"a" * (20 * CHUNK_BYTES)))
+        scan(server, write_file(b"a" * (20 * CHUNK_BYTES)))
 
 
 @pytest.mark.parametrize("answer", ["stream: Can't allocate memory ERROR", "", "Hello", None])
-def test_any_other_answer_is_not_taken_for_a_clean_file(answer, file):
+def test_an_unknown_answer_does_not_count_as_a_clean_file(answer, write_file):
     with clamd(answer=answer) as server, pytest.raises(ScannerUnavailable):
-        scan(server, file(b"%PDF-1.7"))
+        scan(server, write_file(b"%PDF-1.7"))
 
 
-def test_a_scanner_that_is_silent_is_not_waited_for_for_ever(file):
+def test_a_scanner_that_does_not_answer_times_out(write_file):
     with clamd(answer=None, silence=2.0) as server, pytest.raises(ScannerUnavailable):
-        scan(server, file(b"%PDF-1.7"), timeout_seconds=0.2)
+        scan(server, write_file(b"%PDF-1.7"), timeout_seconds=0.2)
 
 
-def test_nobody_listens(file, tmp_path):
+def test_a_missing_socket_raises_scanner_unavailable(write_file, tmp_path):
     with pytest.raises(ScannerUnavailable):
-        asyncio.run(ClamdScanner.at(f"unix:{tmp_path / 'none.ctl'}").scan(file(b"%PDF-1.7")))
+        asyncio.run(ClamdScanner.at(f"unix:{tmp_path / 'none.ctl'}").scan(write_file(b"%PDF-1.7")))
 
 
 @pytest.fixture
-def send(settings, tmp_path):
-    """Uploads these bytes and has them worked. Answers the document."""
+def process(settings, tmp_path):
+    """Return a function that uploads these bytes, processes them and returns the document."""
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     site, user = make_site("1001"), make_user()
 
-    def send(content):
+    def upload_and_work(content):
         file = registration.UploadedDocument("cv.pdf", "cv", "Ada", ContentFile(content, "cv.pdf"))
         packet = registration.register_upload(site=site, user=user, files=[file])
         work_shift()
         return packet.documents.get()
 
-    return send
+    return upload_and_work
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_file_with_a_virus_is_not_opened_and_waits_for_qa_with_its_name(settings, send):
+def test_an_infected_file_is_not_read_and_goes_to_qa_with_the_name_of_the_virus(settings, process):
     with clamd() as server:
         settings.CLAMD = server.address
-        document = send(b"%PDF-1.7\n" + EICAR)
+        document = process(b"%PDF-1.7\n" + EICAR)
     assert (document.state, document.code) == (DocumentState.IN_REVIEW, "MALWARE_SUSPECTED")
     [finding] = document.findings.all()
     assert finding.facts == {"signature": FOUND}
@@ -109,12 +109,12 @@ def test_a_file_with_a_virus_is_not_opened_and_waits_for_qa_with_its_name(settin
 
 
 @pytest.mark.django_db(transaction=True)
-def test_while_the_scanner_is_away_documents_are_held_and_go_on_when_it_is_back(settings, send):
+def test_documents_are_held_while_the_scanner_is_down_and_can_be_retried_later(settings, process):
     with clamd() as server:
         settings.CLAMD = server.address
         port = server.server_address[1]
     content = make_pdf()
-    document = send(content)
+    document = process(content)
     assert (document.state, document.code) == (DocumentState.HELD, "SCANNER_UNAVAILABLE")
     with clamd(port=port) as server:
         assert retrying.retry_held(Document.objects.filter(pk=document.pk), by=OPS) == 1
