@@ -1,4 +1,4 @@
-"""Records edit checks that found errors, when a form is returned to its person.
+"""Records the edit checks that found errors in a form, when the form is returned to the person.
 
 FDA's Q&A on electronic systems in clinical investigations, question 13 (R08). The line contains the
 fields and the codes of their errors, and the detail contains the values that were sent.

@@ -1,4 +1,4 @@
-"""Appends entries on PostgreSQL: the chain's lock, and a function of ours that links entries.
+"""Appends entries on PostgreSQL: the chain's lock, and the database function that links entries.
 
 `audit.ledger.append_only` installs the function. The lock is released by the commit, which does not
 wait for the disk (docs/adr/0035-django-commits-and-a-hook-waits-for-the-disk.md).

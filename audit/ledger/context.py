@@ -1,4 +1,4 @@
-"""Where an action comes from: a request, or a command. Entries and log records state it.
+"""Defines the origin of an action: a request, or a command. Entries and log records state it.
 
 This module imports no Django. The middleware and `manage.py` set the origin once for everything
 inside. `audit.ledger.log` adds it to the details of entries of the same actor, so that no caller
