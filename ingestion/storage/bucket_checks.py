@@ -28,24 +28,24 @@ def check_settings(**_options: Any) -> CheckList:
     archive, spool = _options_of("archive"), _options_of("spool")
     if archive:
         found += _check_connection("ARCHIVE", archive)
-        if archive["mode"] not in MODES:
-            found.append(
-                Error(
-                    f"ARCHIVE_S3_MODE={archive['mode']} is not a mode of Object Lock.",
-                    hint="Leave it out: in COMPLIANCE mode nobody can delete a document, not even "
-                    "the root user.",
-                    id="ingestion.E080",
-                )
+    if archive and archive["mode"] not in MODES:
+        found.append(
+            Error(
+                f"ARCHIVE_S3_MODE={archive['mode']} is not a mode of Object Lock.",
+                hint="Leave it out: in COMPLIANCE mode nobody can delete a document, not even "
+                "the root user.",
+                id="ingestion.E080",
             )
-        if archive["years"] < settings.RETENTION_YEARS:
-            found.append(
-                Error(
-                    f"ARCHIVE_S3_YEARS is {archive['years']}, but documents are kept for "
-                    f"{settings.RETENTION_YEARS} years. The locks in S3 would end too early.",
-                    hint="Leave ARCHIVE_S3_YEARS out, or set it to at least RETENTION_YEARS.",
-                    id="ingestion.E081",
-                )
+        )
+    if archive and archive["years"] < settings.RETENTION_YEARS:
+        found.append(
+            Error(
+                f"ARCHIVE_S3_YEARS is {archive['years']}, but documents are kept for "
+                f"{settings.RETENTION_YEARS} years. The locks in S3 would end too early.",
+                hint="Leave ARCHIVE_S3_YEARS out, or set it to at least RETENTION_YEARS.",
+                id="ingestion.E081",
             )
+        )
     if spool:
         found += _check_connection("SPOOL", spool)
         if spool["bucket_name"] == archive.get("bucket_name"):
