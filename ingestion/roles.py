@@ -12,6 +12,7 @@ from types import MappingProxyType
 from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from audit.ledger import queries
 from audit.ledger.log import ledger, record
@@ -121,7 +122,7 @@ def install() -> None:
     if not {Group._meta.db_table, "audit_entry"}.issubset(tables):
         return  # A partial migration. The next migration calls this function again.
     for name, permissions in ROLES.items():
-        group, _ = Group.objects.get_or_create(name=name)
+        group, _created = Group.objects.get_or_create(name=name)
         given = set(group.permissions.select_related("content_type"))
         query = Q(pk__in=[])
         for permission in permissions:
@@ -160,17 +161,23 @@ def roles_are_as_installed(_since: int = 0) -> Iterator[str]:
         groups[name] |= {f"{app}.{codename}"} if codename else set()
     for name, permissions in ROLES.items():
         if name not in groups:
-            yield f"The group {name} does not exist any more."
+            yield _("The group {name} does not exist any more.").format(name=name)
             continue
         wanted = permissions & existing
-        changes = [(groups[name] - wanted, "added"), (wanted - groups[name], "removed")]
-        differences = [f"{', '.join(sorted(names))} was {verb}" for names, verb in changes if names]
-        if differences:
-            yield f"The group {name} has other permissions than its role: {'; '.join(differences)}."
+        changes = [
+            (_("Added: {permissions}."), groups[name] - wanted),
+            (_("Removed: {permissions}."), wanted - groups[name]),
+        ]
+        if differences := [
+            change.format(permissions=", ".join(sorted(names)))
+            for change, names in changes
+            if names
+        ]:
+            sentence = _("The group {name} has other permissions than its role. {differences}")
+            yield sentence.format(name=name, differences=" ".join(differences))
     for name in sorted(groups.keys() - ROLES.keys()):
-        yield VerificationNotice(
-            f"The permissions of the group {name} cannot be checked: it is not a role."
-        )
+        sentence = _("The permissions of the group {name} cannot be checked: it is not a role.")
+        yield VerificationNotice(sentence.format(name=name))
 
 
 def _names_of(permissions: Iterable[Permission]) -> list[str]:

@@ -138,7 +138,7 @@ def _rows_of_factories_are_passed_over(request):
     if request.node.get_closest_marker("every_row"):
         yield
         return
-    compare = row_check._differing
+    compare = row_check._find_differing_rows
 
     def of_those_on_record(kind, keys):
         events = [f"{kind.name}.created", f"{kind.name}.recorded"]
@@ -146,7 +146,7 @@ def _rows_of_factories_are_passed_over(request):
         return compare(kind, [key for key in keys if kind.subject(key) in known])
 
     with pytest.MonkeyPatch.context() as patch:  # of its own: tests undo theirs
-        patch.setattr(row_check, "_differing", of_those_on_record)
+        patch.setattr(row_check, "_find_differing_rows", of_those_on_record)
         yield
 
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from audit.export.trail import LedgerLine
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-CHANGED = "CHANGED"  # marks an entry that changed the data of the first entry
+from audit.export.trail import LedgerLine
 
 
 @dataclass(slots=True)
@@ -34,8 +35,11 @@ class DocumentChanges:
 
     def __str__(self) -> str:
         if not self.changed_by:
-            return "not changed"
-        return f"{CHANGED} by entry {', '.join(map(str, self.changed_by))}"
+            return _("not changed")
+        phrase = ngettext(
+            "CHANGED by entry {entries}", "CHANGED by entries {entries}", len(self.changed_by)
+        )
+        return phrase.format(entries=", ".join(map(str, self.changed_by)))
 
 
 def list_changes(detail: Mapping[str, Any]) -> list[str]:

@@ -22,6 +22,8 @@ from typing import Any, Protocol
 
 import orjson
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from audit.export import proofs, trail
 from audit.export.line_files import LineFiles
@@ -112,7 +114,8 @@ def make_package(
     the ledger is not valid, and OSError.
     """
     if target.exists():
-        raise ExportRefused(f"{target} already exists; name a new folder or file")
+        message = _("{target} already exists. Name a new folder or file.")
+        raise ExportRefused(message.format(target=target))
     try:  # The key is needed at the end; its absence is reported before the work begins.
         if size is None:
             checkpoints.sign_all()
@@ -146,7 +149,8 @@ def make_package(
 
 
 def _refused_without_key(error: KeyProblem) -> ExportRefused:
-    return ExportRefused(f"an export is signed with the ledger's key. {str(error).rstrip('.')}")
+    message = _("An export is signed with the ledger's key. {error}")
+    return ExportRefused(message.format(error=error))
 
 
 def _fill(
@@ -158,16 +162,23 @@ def _fill(
     report = PdfReport()
     counts = _write_entries(folder, work, pin, selection, report, progress)
     if not counts.entries:
-        raise ExportRefused(f"no entry matches the selection: {selection.filters}")
+        filters = "; ".join(f"{name}: {value}" for name, value in selection.filters.items())
+        message = _("No entry matches the selection. Change the filters: {filters}.")
+        raise ExportRefused(message.format(filters=filters))
     shutil.copyfile(EXPORT_SOURCES / "verify_trail.py", folder / "verify_trail.py")
     shutil.copyfile(EXPORT_SOURCES / "README.txt", folder / "README.txt")
     manifest = _manifest(pin, selection, counts)
-    verdict = (
-        f"All {pin.size:,} entries of the trail were read for this export: the chain, the details "
-        f"and the roots of its checkpoints are valid. Checkpoint: {signed_by}. This is consistent, "
-        "but confirmed only by this installation itself: no anchor is read back for an export. "
-        "verify_trail.py compares it with a checkpoint that you keep."
-    )
+    verdict = ngettext(
+        "The only entry of the trail was read for this export: the chain, the details and the "
+        "roots of its checkpoints are valid. Checkpoint: {signed_by}. This is consistent, but "
+        "confirmed only by this installation itself: no anchor is read back for an export. "
+        "verify_trail.py compares it with a checkpoint that you keep.",
+        "All {n} entries of the trail were read for this export: the chain, the details and the "
+        "roots of its checkpoints are valid. Checkpoint: {signed_by}. This is consistent, but "
+        "confirmed only by this installation itself: no anchor is read back for an export. "
+        "verify_trail.py compares it with a checkpoint that you keep.",
+        pin.size,
+    ).format(n=f"{pin.size:,}", signed_by=signed_by)
     report.write(folder / "report.pdf", manifest, verdict, _hash_of(folder / "verify_trail.py"))
     manifest["files"] = {
         path.relative_to(folder).as_posix(): _hash_of(path) for path in _files(folder)

@@ -1,4 +1,6 @@
-"""Writes report.pdf: the trail for people to read. The same entries give the same bytes.
+"""Writes report.pdf: the trail for people to read, in the language of the installation.
+
+In the same language, the same entries give the same bytes.
 
 Up to MAX_PRINTED_ENTRIES entries are held in memory. With more, the report has only its first page
 and a note that names the files with the entries.
@@ -9,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from reportlab.lib.pagesizes import A4, landscape
 
-from audit.export.document_changes import CHANGED, DocumentChanges, list_changes
+from audit.export.document_changes import DocumentChanges, list_changes
 from audit.export.timeline import signature_columns
 from audit.export.trail import LedgerLine
 from audit.files.pdf_layout import (
@@ -44,9 +48,10 @@ class PdfReport:
         if line.fields["doc_id"]:
             key = line.fields["site"], line.fields["doc_id"]
             first = _readable_time(line.fields["recorded_at"]), DocumentChanges()
-            _, changes = self._documents.setdefault(key, first)
+            _first_time, changes = self._documents.setdefault(key, first)
             is_changed = changes.add(line, detail)
-        mark = CHANGED if is_changed else ""
+        # Marks an entry that changed the data of the first entry.
+        mark = _("CHANGED") if is_changed else ""
         name, meaning = signature_columns(line)
         if meaning:
             signed_item = line.fields["doc_id"] or line.fields["subject"]
@@ -56,69 +61,90 @@ class PdfReport:
 
     def write(self, path: Path, manifest: Mapping[str, Any], verdict: str, verifier: str) -> None:
         """Write the report. `verifier` is the SHA-256 of verify_trail.py."""
+        name = _("Audit trail of {trail}").format(trail=manifest["trail"])
+        footer = ngettext(
+            "{trail}, checkpoint of {n} entry",
+            "{trail}, checkpoint of {n} entries",
+            manifest["size"],
+        )
         sheet = PdfDocument(
             landscape(A4),
-            title=f"Audit trail of {manifest['trail']}",
+            title=name,
             author=f"SiteLedger {manifest['software']}",
-            footer=f"{manifest['trail']}, checkpoint of {manifest['size']} entries",
+            footer=footer.format(trail=manifest["trail"], n=manifest["size"]),
         )
-        first = self._first_page(sheet, manifest, verdict, verifier)
-        sheet.write(path, [*first, *self._tables(sheet)])
-
-    def _first_page(
-        self, sheet: PdfDocument, manifest: Mapping[str, Any], verdict: str, verifier: str
-    ) -> Iterator[Any]:
+        size = ngettext(
+            "{n} entry at this checkpoint", "{n} entries at this checkpoint", manifest["size"]
+        )
         facts = {
-            "Trail": manifest["trail"],
-            "Origin of checkpoints": manifest["origin"],
-            "Size of the trail": f"{manifest['size']:,} entries at this checkpoint",
-            "Head": manifest["head"],
-            "Root": manifest["root"],
-            "Verdict": verdict,
-            "Filters": _join_values(manifest["filters"]) or "none: the whole trail",
-            "Entries here": f"{manifest['entries']:,}, from no. {manifest['first_seq']:,} "
-            f"to no. {manifest['last_seq']:,}",
-            "Changes of state": _join_values(manifest["states"]) or "none",
-            "Details": f"{manifest['details']:,} here, {manifest['details_taken_out']:,} redacted",
+            _("Trail"): manifest["trail"],
+            _("Origin of checkpoints"): manifest["origin"],
+            _("Size of the trail"): size.format(n=f"{manifest['size']:,}"),
+            _("Head"): manifest["head"],
+            _("Root"): manifest["root"],
+            _("Verdict"): verdict,
+            _("Filters"): _join_values(manifest["filters"]) or _("none: the whole trail"),
+            _("Entries here"): _("{n}, from no. {first} to no. {last}").format(
+                n=f"{manifest['entries']:,}",
+                first=f"{manifest['first_seq']:,}",
+                last=f"{manifest['last_seq']:,}",
+            ),
+            _("Changes of state"): _join_values(manifest["states"]) or _("none"),
+            _("Details"): _("{present} here, {redacted} redacted").format(
+                present=f"{manifest['details']:,}",
+                redacted=f"{manifest['details_taken_out']:,}",
+            ),
             "verify_trail.py": f"SHA-256 {verifier}",
-            "Software": f"SiteLedger {manifest['software']}",
-            "Times": "UTC throughout",
+            _("Software"): f"SiteLedger {manifest['software']}",
+            _("Times"): _("UTC throughout"),
         }
-        yield title(f"Audit trail of {manifest['trail']}")
-        yield sheet.facts(facts)
+        sheet.write(path, [title(name), sheet.facts(facts), *self._tables(sheet)])
 
     def _tables(self, sheet: PdfDocument) -> Iterator[Any]:
         if self.count > MAX_PRINTED_ENTRIES:
-            yield heading("Timeline")
-            yield cell(
-                f"{self.count:,} entries are too many to print: the limit is "
-                f"{MAX_PRINTED_ENTRIES:,}. "
-                "All of them are in timeline.csv and in entries.ndjson. To print them, request an "
-                "export of one document, packet or site."
+            yield heading(_("Timeline"))
+            sentence = _(
+                "Too many entries to print: {n}. The limit is {limit}. All entries are in "
+                "timeline.csv and in entries.ndjson. To print them, request an export of one "
+                "document, packet or site."
             )
+            yield cell(sentence.format(n=f"{self.count:,}", limit=f"{MAX_PRINTED_ENTRIES:,}"))
             return
         if self._documents:
-            header = ["Site", "Document", "First recorded (UTC)", "Entries", "Changed since"]
+            header = [
+                _("Site"),
+                _("Document"),
+                _("First recorded (UTC)"),
+                _("Entries"),
+                _("Changed since"),
+            ]
             documents: list[Row] = [
                 (site, doc_id, first_recorded, str(changes.entries), str(changes))
                 for (site, doc_id), (first_recorded, changes) in self._documents.items()
             ]
-            yield from sheet.section("Documents", header, (0.14, 0.3, 0.16, 0.08, 0.32), documents)
+            widths = (0.14, 0.3, 0.16, 0.08, 0.32)
+            yield from sheet.section(_("Documents"), header, widths, documents)
         if self._signatures:
-            header = ["No.", "Printed name", "Signed (UTC)", "Meaning", "Signed item"]
+            header = [
+                _("No."),
+                _("Printed name"),
+                _("Signed (UTC)"),
+                _("Meaning"),
+                _("Signed item"),
+            ]
             yield from sheet.section(
-                "Signatures", header, (0.08, 0.27, 0.18, 0.22, 0.25), self._signatures
+                _("Signatures"), header, (0.08, 0.27, 0.18, 0.22, 0.25), self._signatures
             )
         header = [
-            "No.",
-            "Recorded (UTC)",
-            "Event",
-            "Subject",
-            "Actor",
-            "Reason and changes",
+            _("No."),
+            _("Recorded (UTC)"),
+            _("Event"),
+            _("Subject"),
+            _("Actor"),
+            _("Reason and changes"),
         ]
         yield from sheet.section(
-            "Timeline", header, (0.06, 0.12, 0.17, 0.2, 0.17, 0.28), self._rows
+            _("Timeline"), header, (0.06, 0.12, 0.17, 0.2, 0.17, 0.28), self._rows
         )
 
 
@@ -133,7 +159,7 @@ def _row(line: LedgerLine, name: str, mark: str, detail: Mapping[str, Any]) -> R
     reason = str(detail.get("reason", ""))
     reasons = [mark, fields["code"], fields["reason_code"], reason, *list_changes(detail)]
     if fields["detail_commit"] and not line.detail:
-        reasons.append("(its detail was redacted)")
+        reasons.append(_("(its detail was redacted)"))
     cells = ["\n".join(filter(None, cell)) for cell in (event, subject, actor, reasons)]
     return str(line.seq), _readable_time(fields["recorded_at"]), *cells
 

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
+
 from audit.ledger.chain import (
     REDACTED,
     Walk,
@@ -25,6 +28,14 @@ from audit.signing import signed_note
 ENTRIES_PER_PAGE = 2_000  # entries in memory at a time
 MAX_CHECKPOINTS = 100  # in a package, the newest ones: each busy minute adds one
 _COLUMNS = ("seq", "body", "hash", "detail__salt", "detail__detail")
+_ROOT_DIFFERS = gettext_noop("the root of the tree up to this entry differs from the checkpoint")
+_ENTRIES_MISSING = gettext_noop(
+    "the entries after it are missing, although a checkpoint covers them"
+)
+_HEAD_DIFFERS = gettext_noop("its hash is not the head that was signed")
+_DETAIL_CHANGED = gettext_noop("its detail was changed")
+_DETAIL_MISSING = gettext_noop("its detail is missing, and no entry redacted it")
+_DETAIL_EXISTS = gettext_noop("its detail exists, although entry {seq} redacted it")
 _Row = tuple[int, str, str, str | None, str | None]
 
 Progress = Callable[[int, int], None]  # entries read, and entries in total
@@ -67,11 +78,15 @@ def pin_checkpoint(size: int | None = None) -> PinnedCheckpoint:
     rows = Checkpoint.objects.order_by("-size")
     found = rows.first() if size is None else rows.filter(size=size).first()
     if found is None:
-        which = "no checkpoint yet" if size is None else f"no checkpoint of {size} entries"
-        raise ExportRefused(
-            f"an export ends at a signed checkpoint, and there is {which}; "
-            "`manage.py checkpoint` signs one"
-        )
+        if size is None:
+            reason = _("An export ends at a signed checkpoint, and there is no checkpoint yet.")
+        else:
+            reason = ngettext(
+                "An export ends at a signed checkpoint, and there is no checkpoint of {n} entry.",
+                "An export ends at a signed checkpoint, and there is no checkpoint of {n} entries.",
+                size,
+            ).format(n=size)
+        raise ExportRefused(f"{reason} {_('Run `manage.py checkpoint` to sign one.')}")
     kept = list(rows.filter(size__lte=found.size)[:MAX_CHECKPOINTS])
     stamps = Receipt.objects.filter(anchor="rfc3161", checkpoint__in=kept).order_by("-pk")
     return PinnedCheckpoint(
@@ -92,14 +107,20 @@ def describe_signature(pin: PinnedCheckpoint, keys: str) -> str:
     """
     vkeys = [word for word in keys.split() if word.count("+") >= 2]
     if not vkeys:
-        return "its signature was not verified, because no key is published"
+        return _("its signature was not verified, because no key is published")
     try:
-        _, signers = signed_note.open_note(
+        _text, signers = signed_note.open_note(
             pin.notes[pin.size], [signed_note.Verifier.parse(vkey) for vkey in vkeys]
         )
     except signed_note.BadNote as error:
-        raise ExportRefused(f"the checkpoint of {pin.size} entries: {error}") from error
-    return f"signed by {', '.join(f'{s.name}+{s.key_id.hex()}' for s in signers)}"
+        reason = ngettext(
+            "The checkpoint of {n} entry cannot be trusted: {error}.",
+            "The checkpoint of {n} entries cannot be trusted: {error}.",
+            pin.size,
+        )
+        raise ExportRefused(reason.format(n=pin.size, error=error)) from error
+    names = ", ".join(f"{signer.name}+{signer.key_id.hex()}" for signer in signers)
+    return _("signed by {keys}").format(keys=names)
 
 
 def read_lines(
@@ -116,27 +137,21 @@ def read_lines(
         for line in _check_rows(walk, page, missing_details):
             frontier.add(hash_leaf(line.text))
             if (root := pin.roots.get(line.seq)) is not None:
-                why = "the root of the tree up to this entry differs from the checkpoint"
-                expect(line.seq, why, root, frontier.root().hex())
+                expect(line.seq, _ROOT_DIFFERS, root, frontier.root().hex())
             yield line
         progress(walk.seq, pin.size)
-    expect(
-        walk.seq,
-        "the entries after it are missing, although a checkpoint covers them",
-        pin.size,
-        walk.seq,
-    )
-    expect(walk.seq, "its hash is not the head that was signed", pin.head, walk.head)
+    expect(walk.seq, _ENTRIES_MISSING, pin.size, walk.seq)
+    expect(walk.seq, _HEAD_DIFFERS, pin.head, walk.head)
     if missing_details:
         seq = min(missing_details)
         redactions = Entry.objects.filter(subject=f"entry:{seq}", event=REDACTED)
         later = redactions.filter(seq__gt=pin.size).first()
-        expect(seq, "its detail is missing, and no entry redacted it", True, later is not None)
-        raise ExportRefused(
-            f"the detail of entry {seq} was redacted after this checkpoint, by entry "
-            f"{later.seq if later else 0}: sign a checkpoint that covers it, and export at that "
-            "size"
+        expect(seq, _DETAIL_MISSING, True, later is not None)
+        reason = _(
+            "The detail of entry {seq} was redacted after this checkpoint, by entry {later}. Sign "
+            "a checkpoint that covers it, and export at that size."
         )
+        raise ExportRefused(reason.format(seq=seq, later=later.seq if later else 0))
 
 
 def read_document_lines(site: str, doc_id: str, last_seq: int) -> Iterator[LedgerLine]:
@@ -157,7 +172,7 @@ def _check_rows(
     for part, found in check_in_parts(
         lambda some: walk.check(*list(zip(*some, strict=True))[:3]), rows
     ):
-        for (_, text, hash_, salt, detail), fields in zip(part, iter_fields(found), strict=True):
+        for (_seq, text, hash_, salt, detail), fields in zip(part, iter_fields(found), strict=True):
             _check_detail(fields, salt, detail, missing_details)
             yield LedgerLine(text, hash_, fields, salt or "", detail or "")
         walk.advance(part[-1][0], part[-1][2])
@@ -173,11 +188,10 @@ def _check_detail(
     seq, commit = fields["seq"], fields["detail_commit"]
     if salt is not None and detail is not None:
         found = commitment(bytes.fromhex(salt), detail)
-        expect(seq, "its detail was changed", commit, found)
+        expect(seq, _DETAIL_CHANGED, commit, found)
     elif commit:
         missing_details.add(seq)
     if fields["event"] == REDACTED:
         redacted = int(fields["subject"].removeprefix("entry:"))
-        why = f"its detail exists, although entry {seq} redacted it"
-        expect(redacted, why, True, redacted in missing_details)
+        expect(redacted, _DETAIL_EXISTS, True, redacted in missing_details, seq=seq)
         missing_details.discard(redacted)

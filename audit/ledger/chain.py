@@ -21,6 +21,8 @@ from typing import Any, TypeVar
 
 import orjson
 
+from audit.translation import gettext, gettext_noop
+
 T = TypeVar("T")
 R = TypeVar("R")
 Fields = dict[str, Any]  # of a line
@@ -63,7 +65,7 @@ class NotCanonical(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ChainBreak:
-    """Where and why a chain is broken, in words for people."""
+    """Where and why a chain is broken. People read all parts: `why` is in their language."""
 
     seq: int
     why: str
@@ -75,7 +77,7 @@ class BrokenChain(Exception):
     """An entry does not continue the chain, or was changed. `found` says where and why."""
 
     def __init__(self, found: ChainBreak) -> None:
-        super().__init__(f"entry {found.seq}: {found.why}")
+        super().__init__(gettext("entry {seq}: {why}").format(seq=found.seq, why=found.why))
         self.found = found
 
 
@@ -220,16 +222,20 @@ class Walk:
         Raises BrokenChain for one that is wrong, which is not always the first of several.
         """
         numbers = tuple(range(self.seq + 1, self.seq + 1 + len(seqs)))
-        expect_each(seqs, "the numbers have a gap", numbers, seqs)
+        expect_each(seqs, gettext_noop("the numbers have a gap"), numbers, seqs)
         found = tuple(map(digest, texts))
-        expect_each(seqs, "the line was changed: its hash differs", hashes, found)
+        why = gettext_noop("the line was changed: its hash differs")
+        expect_each(seqs, why, hashes, found)
         fields = _parse_lines(seqs, texts)
-        expect_each(seqs, "the line carries another number", seqs, fields["seq"])
+        why = gettext_noop("the line carries another number")
+        expect_each(seqs, why, seqs, fields["seq"])
         heads = self.head, *hashes[:-1]
-        expect_each(seqs, "it does not follow the entry before it", heads, fields["prev"])
+        why = gettext_noop("it does not follow the entry before it")
+        expect_each(seqs, why, heads, fields["prev"])
         trails = fields["trail"]
         self._trail = trails[0] if self._trail is None else self._trail
-        expect_each(seqs, "it belongs to another trail", (self._trail,) * len(seqs), trails)
+        why = gettext_noop("it belongs to another trail")
+        expect_each(seqs, why, (self._trail,) * len(seqs), trails)
         return fields
 
     def advance(self, seq: int, head: str) -> None:
@@ -281,22 +287,31 @@ def _parse_line(seq: int, text: str) -> Fields:
     except orjson.JSONDecodeError:
         fields = None
     if not isinstance(fields, dict) or fields.keys() != FIELDS:
-        raise BrokenChain(
-            ChainBreak(seq, "the line has not the fields of the format", "", text[:200])
-        )
+        why = gettext("the line does not have the fields of the format")
+        raise BrokenChain(ChainBreak(seq, why, "", text[:200]))
     return fields
 
 
-def expect(seq: int, why: str, expected: object, found: object) -> None:
-    """Raise BrokenChain with the reason `why` unless both values are equal."""
+def expect(seq: int, why: str, expected: object, found: object, /, **values: object) -> None:
+    """Raise BrokenChain with the reason `why` unless both values are equal.
+
+    The reason is a message that `gettext_noop` marks. It is translated, and `values` fill its
+    placeholders, only if it is needed.
+    """
     if expected != found:
-        raise BrokenChain(ChainBreak(seq, why, str(expected), str(found)))
+        reason = gettext(why).format(**values)
+        raise BrokenChain(ChainBreak(seq, reason, str(expected), str(found)))
 
 
 def expect_each(
-    seqs: Sequence[int], why: str, expected: tuple[object, ...], found: tuple[object, ...]
+    seqs: Sequence[int],
+    why: str,
+    expected: tuple[object, ...],
+    found: tuple[object, ...],
+    /,
+    **values: object,
 ) -> None:
     """Do the same for several entries with one comparison, and find the entry that differs."""
     if expected != found:
         for seq, *both in zip(seqs, expected, found, strict=True):
-            expect(seq, why, *both)
+            expect(seq, why, *both, **values)

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import ngettext
 
 from audit import outbox
 from audit.ledger import tables
@@ -39,8 +40,12 @@ class Unanchored:
     error: str
 
     def __str__(self) -> str:
-        since = f"{self.since:%Y-%m-%d %H:%M:%S} UTC"
-        return f"{self.anchor}: {self.checkpoints} since {since}. {self.error}".rstrip()
+        sentence = ngettext(
+            "The anchor {anchor} lacks {n} checkpoint since {time} UTC.",
+            "The anchor {anchor} lacks {n} checkpoints since {time} UTC.",
+            self.checkpoints,
+        ).format(anchor=self.anchor, n=self.checkpoints, time=f"{self.since:%Y-%m-%d %H:%M:%S}")
+        return f"{sentence} {self.error}".rstrip()
 
 
 # To add a kind of anchor, write a class like these in `audit.signing.places` and add it here.

@@ -19,6 +19,8 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet, Subquery
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from audit.ledger import merkle_tree, tables
 from audit.ledger.append import flush_barrier
@@ -171,10 +173,14 @@ def _lines() -> "QuerySet[Entry, tuple[int, str, str]]":
 def _expect_signed(last: Checkpoint, entry: tuple[int, str, str] | None) -> None:
     """Raise BrokenChain unless this is the last signed entry, from which new entries follow."""
     if entry is None or entry[0] != last.size:
-        why = f"{last.size} entries were signed, and the last of them is gone"
+        why = ngettext(
+            "{n} entry was signed, and it is missing",
+            "{n} entries were signed, and the last of them is missing",
+            last.size,
+        ).format(n=last.size)
         raise BrokenChain(ChainBreak(last.size, why, last.head, ""))
     if (found := digest(entry[1])) != last.head or entry[2] != last.head:
-        why = "it was signed with another content"
+        why = _("it was signed with another content")
         raise BrokenChain(ChainBreak(last.size, why, last.head, found))
 
 

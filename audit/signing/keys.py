@@ -27,13 +27,19 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from audit.files import durable
 from audit.signing.signed_note import BadNote, Signer, Verifier
 
 OTHERS_ALL = 0o077  # all permissions of group and others
 OTHERS_WRITE = 0o022
-_NO_KEY_YET = "There is no key yet: nothing is signed. `manage.py audit_keys create`."
+_NO_KEY_YET = gettext_noop(
+    "There is no key yet: nothing is signed. Run `manage.py audit_keys create`."
+)
+_UNREADABLE = gettext_noop("{file} cannot be read: {reason}.")
+_UNWRITABLE = gettext_noop("{file} cannot be written: {reason}.")
 
 
 class KeyProblem(Exception):
@@ -72,14 +78,18 @@ def published_keys() -> list[PublishedKey]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise KeyProblem(f"{public_file()} cannot be read: {error.strerror}.") from error
+        message = _(_UNREADABLE).format(file=public_file(), reason=error.strerror)
+        raise KeyProblem(message) from error
     keys = []
     for number, line in enumerate(lines, 1):
         try:
             vkey, first, since = line.split(" ")
             keys.append(PublishedKey(Verifier.parse(vkey), int(first), since))
         except (BadNote, ValueError) as error:
-            raise KeyProblem(f"{public_file()}: line {number} is not a key: {error}.") from error
+            message = _("{file}: line {number} is not a key: {error}.")
+            raise KeyProblem(
+                message.format(file=public_file(), number=number, error=error)
+            ) from error
     lasts = [key.first for key in keys[1:]]
     return [replace(key, last=last) for key, last in zip(keys, [*lasts, None], strict=False)]
 
@@ -101,7 +111,7 @@ def has_private_key() -> bool:
 def signing_key() -> Iterator[Signer]:
     """Yield the key to sign with. It is not replaced during the block. Raises KeyProblem."""
     if not public_file().exists():
-        raise KeyProblem(_NO_KEY_YET)
+        raise KeyProblem(_(_NO_KEY_YET))
     with _locked(fcntl.LOCK_SH):
         yield load_current_key()
 
@@ -120,7 +130,8 @@ def _locked(operation: int) -> Iterator[None]:
         public_file().parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(public_file(), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     except OSError as error:
-        raise KeyProblem(f"{public_file()} cannot be opened: {error.strerror}.") from error
+        message = _("{file} cannot be opened: {reason}.")
+        raise KeyProblem(message.format(file=public_file(), reason=error.strerror)) from error
     try:
         fcntl.flock(descriptor, operation)
         yield
@@ -134,18 +145,20 @@ def load_current_key() -> Signer:
     Raises KeyProblem.
     """
     if not (keys := published_keys()):
-        raise KeyProblem(_NO_KEY_YET)
+        raise KeyProblem(_(_NO_KEY_YET))
     wanted = keys[-1].verifier
     for path in (private_file(), next_file()):
         try:
             if path.exists() and (signer := load_key(path)).verifier == wanted:
                 return signer
         except PermissionError as error:  # Another user owns the folder.
-            raise KeyProblem(f"{path} cannot be read: {error.strerror}.") from error
-    raise KeyProblem(
-        f"The key in force is {wanted.text}, and {private_file()} does not hold it. Copy it from "
-        "the host that made it; if AUDIT_ORIGIN was changed, change it back."
+            message = _(_UNREADABLE).format(file=path, reason=error.strerror)
+            raise KeyProblem(message) from error
+    message = _(
+        "The current key is {key}, and {file} does not contain it. Copy it from the host that "
+        "created it. If AUDIT_ORIGIN was changed, change it back."
     )
+    raise KeyProblem(message.format(key=wanted.text, file=private_file()))
 
 
 def publish_key(verifier: Verifier, first: int) -> None:
@@ -154,25 +167,29 @@ def publish_key(verifier: Verifier, first: int) -> None:
     try:
         durable.append_durably(public_file(), f"{verifier.text} {first} {since}\n")
     except OSError as error:
-        raise KeyProblem(f"{public_file()} cannot be written: {error.strerror}.") from error
+        message = _(_UNWRITABLE).format(file=public_file(), reason=error.strerror)
+        raise KeyProblem(message) from error
 
 
 def load_key(path: Path) -> Signer:
     """Load a private key. Raises KeyProblem if other users can read or replace the file."""
     try:
         if stat.S_IMODE(path.stat().st_mode) & OTHERS_ALL:
-            raise KeyProblem(
-                f"{path} can be read by others. `chmod 600 {path}`, or make a new key."
-            )
+            message = _("Other users can read {file}. Run `chmod 600 {file}`, or create a new key.")
+            raise KeyProblem(message.format(file=path))
         if stat.S_IMODE(path.parent.stat().st_mode) & OTHERS_WRITE:
-            raise KeyProblem(f"Others can put a key into {path.parent}. `chmod 700 {path.parent}`.")
+            message = _("Other users can put a key into {folder}. Run `chmod 700 {folder}`.")
+            raise KeyProblem(message.format(folder=path.parent))
         key = load_pem_private_key(path.read_bytes(), password=None)
     except OSError as error:
-        raise KeyProblem(f"{path} cannot be read: {error.strerror}.") from error
+        message = _(_UNREADABLE).format(file=path, reason=error.strerror)
+        raise KeyProblem(message) from error
     except (TypeError, ValueError) as error:
-        raise KeyProblem(f"{path} is not a private key in PEM without a password.") from error
+        message = _("{file} is not a private key in PEM without a password.")
+        raise KeyProblem(message.format(file=path)) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise KeyProblem(f"{path} holds another kind of key than Ed25519.")
+        message = _("{file} contains another kind of key than Ed25519.")
+        raise KeyProblem(message.format(file=path))
     try:
         signer = Signer(settings.AUDIT_ORIGIN, key)
         signer.verifier  # noqa: B018 - raises if the name is not valid
@@ -189,7 +206,8 @@ def load_or_create_key(path: Path) -> Signer:
         try:
             durable.write_private_file(path, pem)
         except OSError as error:
-            raise KeyProblem(f"{path} cannot be written: {error.strerror}.") from error
+            message = _(_UNWRITABLE).format(file=path, reason=error.strerror)
+            raise KeyProblem(message) from error
     return load_key(path)
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from audit.translation import gettext as _
+
 ED25519 = b"\x01"  # the byte of the signature type, in key ids and in keys
 SIGNED_BY = "\u2014 "  # a signature line begins with an em dash and a space
 MAX_QUOTED_CHARACTERS = 200  # of a text in an error
@@ -36,7 +38,8 @@ class Verifier:
 
     def __post_init__(self) -> None:
         if not _NAME(self.name):
-            raise BadNote(f"a key's name has no spaces and no plus sign: {self.name!r}")
+            message = _("a key's name has no spaces and no plus sign: {name!r}")
+            raise BadNote(message.format(name=self.name))
 
     @property
     def key_id(self) -> bytes:
@@ -53,12 +56,14 @@ class Verifier:
             name, key_id, key = text.strip().split("+", 2)
             raw = base64.b64decode(key, validate=True)
         except (ValueError, binascii.Error) as error:
-            raise BadNote(f"not a key of the form NAME+ID+KEY: {text!r}") from error
+            message = _("not a key of the form NAME+ID+KEY: {text!r}")
+            raise BadNote(message.format(text=text)) from error
         if raw[:1] != ED25519 or len(raw) != 33:
-            raise BadNote(f"the key {name} is not an Ed25519 key")
+            raise BadNote(_("the key {name} is not an Ed25519 key").format(name=name))
         verifier = cls(name, raw[1:])
         if verifier.key_id.hex() != key_id:
-            raise BadNote(f"the key {name} has another id than it says: {key_id}")
+            message = _("the key {name} has another id than it says: {id}")
+            raise BadNote(message.format(name=name, id=key_id))
         return verifier
 
     def accepts(self, text: str, signature: bytes) -> bool:
@@ -106,16 +111,14 @@ class CheckpointText:
         Raises BadNote.
         """
         try:
-            origin, size, encoded, *_ = text.split("\n")
+            origin, size, encoded, *_extensions = text.split("\n")
             root = base64.b64decode(encoded, validate=True)
         except (ValueError, binascii.Error) as error:
-            raise BadNote(
-                f"not a checkpoint of three lines: {text[:MAX_QUOTED_CHARACTERS]!r}"
-            ) from error
+            message = _("not a checkpoint of three lines: {text!r}")
+            raise BadNote(message.format(text=text[:MAX_QUOTED_CHARACTERS])) from error
         if not (origin and _SIZE(size) and len(root) == hashlib.sha256().digest_size):
-            raise BadNote(
-                f"not an origin, a size and a root of 32 bytes: {text[:MAX_QUOTED_CHARACTERS]!r}"
-            )
+            message = _("not an origin, a size and a root of 32 bytes: {text!r}")
+            raise BadNote(message.format(text=text[:MAX_QUOTED_CHARACTERS]))
         return cls(origin, int(size), root)
 
 
@@ -131,7 +134,7 @@ def open_note(note: str, verifiers: Iterable[Verifier]) -> tuple[str, list[Verif
     """
     text, gap, lines = note.rpartition("\n\n")
     if not gap or not lines.endswith("\n"):
-        raise BadNote("not a signed note: text, an empty line and signature lines")
+        raise BadNote(_("not a signed note: text, an empty line and signature lines"))
     text += "\n"
     known = {(verifier.name, verifier.key_id): verifier for verifier in verifiers}
     signers = []
@@ -139,24 +142,25 @@ def open_note(note: str, verifiers: Iterable[Verifier]) -> tuple[str, list[Verif
         name, signature = _parse_signature_line(line)
         if verifier := known.get((name, signature[:4])):
             if not verifier.accepts(text, signature[4:]):
-                raise BadNote(f"the signature of {name} does not hold")
+                raise BadNote(_("the signature of {name} is not valid").format(name=name))
             signers.append(verifier)
     if not signers:
-        raise BadNote("none of the given keys signed it")
+        raise BadNote(_("none of the given keys signed it"))
     return text, signers
 
 
 def _parse_signature_line(line: str) -> tuple[str, bytes]:
     """Return the name, and the id of the key followed by the signature. Raises BadNote."""
     if not line.startswith(SIGNED_BY):
-        raise BadNote(f"not a signature line: {line[:MAX_QUOTED_CHARACTERS]!r}")
-    name, _, encoded = line.removeprefix(SIGNED_BY).partition(" ")
+        raise BadNote(_("not a signature line: {line!r}").format(line=line[:MAX_QUOTED_CHARACTERS]))
+    name, _space, encoded = line.removeprefix(SIGNED_BY).partition(" ")
     try:
         raw = base64.b64decode(encoded, validate=True)
     except binascii.Error as error:
-        raise BadNote(f"a signature that cannot be read, of {name!r}") from error
+        message = _("a signature that cannot be read, of {name!r}")
+        raise BadNote(message.format(name=name)) from error
     if not _NAME(name) or len(raw) < 5:
-        raise BadNote(f"not a signature line: {line[:MAX_QUOTED_CHARACTERS]!r}")
+        raise BadNote(_("not a signature line: {line!r}").format(line=line[:MAX_QUOTED_CHARACTERS]))
     return name, raw
 
 

@@ -12,6 +12,9 @@ from itertools import chain, islice
 from operator import attrgetter
 
 from django.db.models import Max
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from audit.ledger.chain import BrokenChain, ChainBreak
 from audit.ledger.keyset import iter_pages
@@ -76,14 +79,21 @@ class ClaimChecker:
                 yield claim.fault
             if claim.root is not None:
                 if claim.root != root:
-                    entries = f"one of the entries {self.verified_to + 1:,} to {claim.size:,}"
-                    why = f"{entries} was rewritten after signing; {claim.source} has another root"
+                    why = _(
+                        "one of the entries {first} to {last} was rewritten after signing; "
+                        "{source} has another root"
+                    ).format(
+                        first=f"{self.verified_to + 1:,}",
+                        last=f"{claim.size:,}",
+                        source=claim.source,
+                    )
                     raise BrokenChain(
                         ChainBreak(self.verified_to + 1, why, claim.root.hex(), root.hex())
                     )
                 verified_to = claim.size
             if claim.stored and claim.stored != (head, root.hex(), self._tree.hex()):
-                yield f"The row of {claim.source} was changed: it differs from its note."
+                sentence = _("The row of {source} was changed: it differs from its note.")
+                yield sentence.format(source=claim.source)
             self._advance()
         # Set after the loop, because another note of the same size may contradict the first.
         self.verified_to = verified_to
@@ -101,10 +111,13 @@ class ClaimChecker:
             self._advance()
         if beyond:
             size = self._tree.size
-            why = f"the end of the trail was removed: {beyond.source} covers more entries"
-            raise BrokenChain(
-                ChainBreak(size + 1, why, f"{beyond.size:,} entries", f"{size:,} entries")
+            why = _("the end of the trail was removed: {source} covers more entries")
+            why = why.format(source=beyond.source)
+            counts = (
+                ngettext("{n} entry", "{n} entries", n).format(n=f"{n:,}")
+                for n in (beyond.size, size)
             )
+            raise BrokenChain(ChainBreak(size + 1, why, *counts))
 
 
 @dataclass(slots=True)
@@ -153,24 +166,33 @@ def read_anchors(after: int = 0, verifiers: Sequence[Verifier] | None = None) ->
     verifiers = _verifiers() if verifiers is None else verifiers
     for place in anchors.configured_anchors():
         read = found.read[place.address] = AnchorReading()
-        for page in _pages(place, after, read):
+        for page in _read_pages(place, after, read):
             _compare(page, verifiers, read, found)
     largest = max((each.largest for each in found.read.values()), default=0)
     if not found.errors and (put := largest_receipt()) > largest:
-        found.problems.append(
-            f"The checkpoint of {put:,} entries was stored in a write-once place and is "
-            f"missing there: the largest one found covers {largest:,} entries."
-        )
+        missing = ngettext(
+            "The checkpoint of {n} entry was stored in a write-once place and is missing there.",
+            "The checkpoint of {n} entries was stored in a write-once place and is missing there.",
+            put,
+        ).format(n=f"{put:,}")
+        remaining = ngettext(
+            "The largest checkpoint that was found there covers {n} entry.",
+            "The largest checkpoint that was found there covers {n} entries.",
+            largest,
+        ).format(n=f"{largest:,}")
+        found.problems.append(f"{missing} {remaining}")
     return found
 
 
-def _pages(place: Anchor, after: int, read: AnchorReading) -> Iterator[Sequence[AnchoredNote]]:
+def _read_pages(place: Anchor, after: int, read: AnchorReading) -> Iterator[Sequence[AnchoredNote]]:
+    """Yield the notes of an anchor in pages. An error of the anchor is added to `read`."""
     try:
         notes = iter(place.read_back(after))
         while page := list(islice(notes, NOTES_PER_PAGE)):
             yield page
     except Exception as error:  # noqa: BLE001 - no error of a client library is a finding
-        read.error = f"The anchor {place.address} could not be read: {error}"
+        sentence = _("The anchor {address} could not be read: {error}")
+        read.error = sentence.format(address=place.address, error=error)
 
 
 def largest_receipt(last_seq: int | None = None) -> int:
@@ -194,19 +216,34 @@ def _compare(
     stored = {size: (note, root) for size, note, root in rows}
     for (place, note, flaw), size in zip(page, sizes, strict=True):
         row_note, root = stored.get(size, ("", ""))
-        claim = None if note == row_note else read_claim(note, f"the note in {place}", verifiers)
+        source = _("the note in {place}").format(place=place)
+        claim = None if note == row_note else read_claim(note, source, verifiers)
         if claim is None or (claim.root is not None and claim.root.hex() == root):
             # Of two copies of the same checkpoint, one that cannot be replaced there counts.
             if (size, not flaw) > (read.newest, not read.flaw):
                 read.newest, read.flaw = size, flaw
         elif len(found.problems) < MAX_CLAIMS:
             found.claims += [claim] if claim.root is not None else []
-            difference = "has another one" if row_note else "does not have it"
             found.problems.append(
-                claim.fault
-                or f"{claim.source} is a signed checkpoint of {claim.size:,} entries; the database "
-                f"{difference}."
+                claim.fault or _describe_difference(claim, is_size_stored=bool(row_note))
             )
+
+
+def _describe_difference(claim: CheckpointClaim, *, is_size_stored: bool) -> str:
+    """Return a sentence about a signed checkpoint that the database lacks or contradicts."""
+    if is_size_stored:
+        sentence = ngettext(
+            "{source} is a signed checkpoint of {n} entry; the database has another one.",
+            "{source} is a signed checkpoint of {n} entries; the database has another one.",
+            claim.size,
+        )
+    else:
+        sentence = ngettext(
+            "{source} is a signed checkpoint of {n} entry; the database does not have it.",
+            "{source} is a signed checkpoint of {n} entries; the database does not have it.",
+            claim.size,
+        )
+    return capfirst(sentence.format(source=claim.source, n=f"{claim.size:,}"))
 
 
 def checkpoint_size(note: str) -> int:
@@ -223,12 +260,12 @@ def read_claim(note: str, source: str, verifiers: Sequence[Verifier]) -> Checkpo
         text, signers = open_note(note, verifiers)
         head = CheckpointText.parse(text)
     except BadNote as error:
-        return CheckpointClaim(
-            checkpoint_size(note), None, source, f"{source} cannot be trusted: {error}."
-        )
+        fault = _("{source} cannot be trusted: {error}.").format(source=source, error=error)
+        return CheckpointClaim(checkpoint_size(note), None, source, capfirst(fault))
     if any(signer.name != head.origin for signer in signers):
-        other = f"{source} cannot be trusted: it belongs to another trail, {head.origin}."
-        return CheckpointClaim(head.size, None, source, other)
+        fault = _("{source} cannot be trusted: it belongs to another trail, {origin}.")
+        fault = fault.format(source=source, origin=head.origin)
+        return CheckpointClaim(head.size, None, source, capfirst(fault))
     return CheckpointClaim(head.size, head.root, source)
 
 
@@ -256,7 +293,8 @@ def _verifiers() -> list[Verifier]:
     try:
         return keys.verifiers()
     except Exception as error:
-        raise CannotVerify(f"the public keys of the trail cannot be read: {error}") from error
+        message = _("the public keys of the trail cannot be read: {error}")
+        raise CannotVerify(message.format(error=error)) from error
 
 
 def largest_checkpoint() -> int:
@@ -278,11 +316,19 @@ def _stored(
     for size, note, *copies in chain.from_iterable(
         iter_pages(columns, "size", after, NOTES_PER_PAGE)
     ):
-        source = f"the checkpoint of {size:,} entries in the database"
+        source = ngettext(
+            "the checkpoint of {n} entry in the database",
+            "the checkpoint of {n} entries in the database",
+            size,
+        ).format(n=f"{size:,}")
         claim = read_claim(note, source, verifiers)
         fault = claim.fault
         if claim.root is not None and claim.size != size:
-            fault = f"The note of {source} covers {claim.size:,} entries."
+            fault = ngettext(
+                "The note of {source} covers {n} entry.",
+                "The note of {source} covers {n} entries.",
+                claim.size,
+            ).format(source=source, n=f"{claim.size:,}")
         yield CheckpointClaim(size, None if fault else claim.root, source, fault, tuple(copies))
 
 

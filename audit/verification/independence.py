@@ -12,6 +12,8 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from audit.models import Checkpoint, Entry, Receipt
 from audit.signing import anchors
@@ -20,7 +22,7 @@ from audit.signing.places.rfc3161 import TimestampAnchor
 from audit.verification.checkpoint_verification import AnchorReading
 from audit.verification.tlog_policy import Policy
 
-NO_INDEPENDENT_ANCHOR = (
+NO_INDEPENDENT_ANCHOR = gettext_noop(
     "No independent anchor vouches for the ledger. Set ANCHOR_S3_BUCKET to a bucket with Object "
     "Lock that other people administer (docs/operations.md, How strong a verification is)."
 )
@@ -54,9 +56,8 @@ def judge_anchors(
     With a policy, each place that it names, by kind (`s3`) or by address, has to vouch.
     """
     if not Checkpoint.objects.exists():
-        return AnchorJudgement(
-            reasons=("No checkpoint is signed yet, so no anchor can vouch for the ledger.",)
-        )
+        reason = _("No checkpoint is signed yet, so no anchor can vouch for the ledger.")
+        return AnchorJudgement(reasons=(reason,))
     found = _AnchorResults()
     places = anchors.configured_anchors()
     for place in places:
@@ -64,7 +65,7 @@ def judge_anchors(
     stamp, notices = _newest_stamp(places)
     reasons = list(found.errors)
     if not found.sizes:
-        reasons += [NO_INDEPENDENT_ANCHOR, *found.weaknesses]
+        reasons += [_(NO_INDEPENDENT_ANCHOR), *found.weaknesses]
     for name in policy.places if policy else ():
         reasons += _policy_reasons(name, places, found.sizes, stamp)
     vouched_to = _vouched_to(found.sizes, places, policy)
@@ -83,7 +84,8 @@ def _examine(place: Anchor, reading: AnchorReading, found: _AnchorResults) -> No
     elif reading.newest:
         found.sizes[place.address] = reading.newest
     else:
-        found.weaknesses.append(f"{place.address} holds no checkpoint of this ledger.")
+        sentence = _("{address} holds no checkpoint of this ledger.")
+        found.weaknesses.append(sentence.format(address=place.address))
 
 
 def _vouched_to(sizes: Mapping[str, int], places: Sequence[Anchor], policy: Policy | None) -> int:
@@ -105,14 +107,18 @@ def _policy_reasons(
     """Yield a sentence if a place that the policy requires does not vouch."""
     matching = _matching(name, places)
     if not matching:
-        yield f"The policy requires the place {name}, which is not configured here."
+        sentence = _("The policy requires the place {name}, which is not configured here.")
+        yield sentence.format(name=name)
     elif any(place.address in matching and not place.keeps_notes for place in places):
         if not stamp:
-            yield f"The policy requires the place {name}; none of its time stamps verifies."
+            sentence = _("The policy requires the place {name}; none of its time stamps verifies.")
+            yield sentence.format(name=name)
         elif overdue := _overdue_after(stamp):
-            yield f"The policy requires the place {name}. {overdue}"
+            sentence = _("The policy requires the place {name}. {reason}")
+            yield sentence.format(name=name, reason=overdue)
     elif not set(matching) & sizes.keys():
-        yield f"The policy requires the place {name}, which does not vouch for the ledger."
+        sentence = _("The policy requires the place {name}, which does not vouch for the ledger.")
+        yield sentence.format(name=name)
 
 
 def _overdue_after(size: int) -> str:
@@ -123,10 +129,10 @@ def _overdue_after(size: int) -> str:
     seq, recorded_at = first
     if timezone.now() - recorded_at <= timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS):
         return ""
-    return (
-        f"No independent anchor vouches for entry {seq:,}, recorded at "
-        f"{recorded_at:%Y-%m-%d %H:%M:%S} UTC, or for later entries. Run `manage.py checkpoint`."
-    )
+    return _(
+        "No independent anchor vouches for entry {seq}, recorded at {time} UTC, or for later "
+        "entries. Run `manage.py checkpoint`."
+    ).format(seq=f"{seq:,}", time=f"{recorded_at:%Y-%m-%d %H:%M:%S}")
 
 
 def _newest_stamp(places: Sequence[Anchor]) -> tuple[int, tuple[str, ...]]:
@@ -141,11 +147,17 @@ def _newest_stamp(places: Sequence[Anchor]) -> tuple[int, tuple[str, ...]]:
         try:
             at = authority.stamped_at(proof, note)
         except AnchorError as error:
-            refused = refused or (f"The time stamp of {size:,} entries is ignored. {error}",)
+            sentence = ngettext(
+                "The time stamp of {n} entry is ignored. {error}",
+                "The time stamp of {n} entries is ignored. {error}",
+                size,
+            )
+            refused = refused or (sentence.format(n=f"{size:,}", error=error),)
             continue
-        stamped = (
-            f"Entries 1 to {size:,} existed at {at:%Y-%m-%d %H:%M:%S} UTC, according to a time "
-            "stamp that ANCHOR_TSA_CERTIFICATES verify."
+        stamped = _(
+            "Entries 1 to {seq} existed at {time} UTC, according to a time stamp that "
+            "ANCHOR_TSA_CERTIFICATES verify."
         )
+        stamped = stamped.format(seq=f"{size:,}", time=f"{at:%Y-%m-%d %H:%M:%S}")
         return size, (stamped, *refused)
     return 0, refused

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 
 from audit.ledger import queries
 from audit.models import Checkpoint, CheckRun, Entry
@@ -81,7 +83,18 @@ class LedgerStatus:
 def ledger_status() -> LedgerStatus:
     """Return the status of the ledger, with three queries for any length of the trail."""
     entries, head = queries.last_entry() or (0, "")
-    return LedgerStatus(entries, head, _last_signed())
+    row = Checkpoint.objects.first()
+    if row is None:
+        return LedgerStatus(entries, head, None)
+    held = [AnchorStatus(each.anchor, each.place, each.anchored_at) for each in row.receipts.all()]
+    # The names of the keys on the signature lines, which are not verified.
+    names = [
+        line.removeprefix(SIGNED_BY).partition(" ")[0]
+        for line in row.note.splitlines()
+        if line.startswith(SIGNED_BY)
+    ]
+    signed = CheckpointStatus(row.size, row.head, row.root, row.created_at, names, held)
+    return LedgerStatus(entries, head, signed)
 
 
 def current_verdict(now: datetime | None = None) -> CurrentVerdict:
@@ -94,9 +107,9 @@ def current_verdict(now: datetime | None = None) -> CurrentVerdict:
     newest = CheckRun.objects.first()
     at = newest.began_at if newest else None
     if fault := checkpoints.find_fault():
-        return CurrentVerdict(Result.BROKEN, (fault,), checked_at=at)
+        return CurrentVerdict(Result.BROKEN, (capfirst(fault),), checked_at=at)
     if newest is None:
-        return CurrentVerdict(None, ("The ledger has not been checked yet.",))
+        return CurrentVerdict(None, (_("The ledger has not been verified yet."),))
     if newest.result == Result.BROKEN:
         return CurrentVerdict(Result.BROKEN, newest.findings, newest.to_seq, checked_at=at)
     read_back = CheckRun.objects.filter(vouched_to__isnull=False).first()
@@ -122,17 +135,17 @@ def _reservations(
     """
     weaknesses = [place.weakness() for place in anchors.configured_anchors()]
     if all(weaknesses):
-        return (NO_INDEPENDENT_ANCHOR, *weaknesses)
+        return (_(NO_INDEPENDENT_ANCHOR), *weaknesses)
     if read_back is None:
-        return ("The anchors have not been read back yet. Run `manage.py verify_audit --full`.",)
+        return (_("The anchors have not been read back yet. Run `manage.py verify_audit --full`."),)
     if not whole or not whole.vouched_to or (read_back.vouched_to or 0) < whole.vouched_to:
-        return read_back.findings or ("No independent anchor vouches for the ledger.",)
+        return read_back.findings or (_("No independent anchor vouches for the ledger."),)
     if now - read_back.began_at > MAX_READ_BACK_AGE:
-        when = f"{read_back.began_at:%Y-%m-%d %H:%M:%S} UTC"
-        return (f"The anchors were last read back at {when}, which is too long ago.",)
+        sentence = _("The anchors were last read back at {time} UTC, which is too long ago.")
+        return (sentence.format(time=f"{read_back.began_at:%Y-%m-%d %H:%M:%S}"),)
     if now - whole.began_at > MAX_FULL_CHECK_AGE:
-        when = f"{whole.began_at:%Y-%m-%d %H:%M:%S} UTC"
-        return (f"All entries were last read at {when}, which is too long ago.",)
+        sentence = _("All entries were last read at {time} UTC, which is too long ago.")
+        return (sentence.format(time=f"{whole.began_at:%Y-%m-%d %H:%M:%S}"),)
     return ()
 
 
@@ -143,39 +156,21 @@ def unsigned_since() -> datetime | None:
     return later.values_list("recorded_at", flat=True).first()
 
 
-def _last_signed() -> CheckpointStatus | None:
-    row = Checkpoint.objects.first()
-    if row is None:
-        return None
-    held = [AnchorStatus(each.anchor, each.place, each.anchored_at) for each in row.receipts.all()]
-    return CheckpointStatus(row.size, row.head, row.root, row.created_at, _keys(row.note), held)
-
-
-def _keys(note: str) -> list[str]:
-    """Return the names on the signature lines of a note, without verifying them."""
-    lines = [line for line in note.splitlines() if line.startswith(SIGNED_BY)]
-    return [line.removeprefix(SIGNED_BY).partition(" ")[0] for line in lines]
-
-
 def status_figures() -> dict[str, Any]:
     """Return the figures of `manage.py status`: counts, and lists of sentences about problems."""
+    problems = []
+    try:
+        if not keys.published_keys():
+            problems.append("there is no key: nothing is signed")
+    except KeyProblem as error:
+        problems.append(str(error))
+    if fault := checkpoints.find_fault():
+        problems.append(f"broken at {fault}")
     last = checkpoints.latest_checkpoint()
     return {
         "ledger_signed": last.size if last else 0,
         "ledger_unsigned": checkpoints.count_unsigned(),
-        "ledger_problems": _problems(),
+        "ledger_problems": problems,
         "unanchored": [str(waiting) for waiting in anchors.list_unanchored()],
         "clocks_apart": [str(skew) for skew in clock.excessive_skews()],
     }
-
-
-def _problems() -> list[str]:
-    found = []
-    try:
-        if not keys.published_keys():
-            found.append("there is no key: nothing is signed")
-    except KeyProblem as error:
-        found.append(str(error))
-    if fault := checkpoints.find_fault():
-        found.append(f"broken at {fault}")
-    return found

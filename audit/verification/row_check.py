@@ -8,6 +8,8 @@ therefore found, and is still found after later recorded changes.
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
+from django.utils.translation import gettext as _
+
 from audit.ledger import bound_rows, queries
 from audit.ledger.actors import OPERATIONS, Actor
 from audit.ledger.bound_rows import (
@@ -36,8 +38,12 @@ def rows_follow_from_the_ledger(since: int = 0) -> Iterator[str]:
     cannot be checked, and the sentence is a VerificationNotice.
     """
     for kind in bound_rows.KINDS.values():
-        yield from _differing_rows(kind)
-        yield from _missing_rows(kind)
+        after = 0
+        keys = kind.rows.order_by("pk").values_list("pk", flat=True)
+        while page := list(keys.filter(pk__gt=after)[:ROWS_PER_PAGE]):
+            yield from _find_differing_rows(kind, page)
+            after = page[-1]
+        yield from _find_missing_rows(kind)
 
 
 def record_as_found(kind: BoundKind, why: str) -> None:
@@ -58,23 +64,15 @@ def record_as_found(kind: BoundKind, why: str) -> None:
             )
 
 
-def _differing_rows(kind: BoundKind) -> Iterator[str]:
-    after = 0
-    keys = kind.rows.order_by("pk").values_list("pk", flat=True)
-    while page := list(keys.filter(pk__gt=after)[:ROWS_PER_PAGE]):
-        yield from _differing(kind, page)
-        after = page[-1]
-
-
-def _differing(kind: BoundKind, keys: Sequence[int]) -> Iterator[str]:
-    """Yield differences between rows and entries.
+def _find_differing_rows(kind: BoundKind, keys: Sequence[int]) -> Iterator[str]:
+    """Yield a sentence for each difference between rows and entries.
 
     Rows and entries are read one after the other. A row that changes in between is compared again.
     """
     rows = bound_rows.row_digests(kind, keys)
     entries = _entries(kind, keys)
     suspects = {key for key in rows if any(_faults(kind, key, rows[key], entries))}
-    for _ in range(MAX_COMPARISONS):
+    for _attempt in range(MAX_COMPARISONS):
         if not suspects:
             return
         before, rows, entries = (
@@ -101,11 +99,15 @@ def _faults(kind: BoundKind, key: int, row: Digests, of: Entries) -> Iterator[st
     subject = kind.subject(key)
     entries = of[subject]
     if not entries:
-        yield f"{subject} is in the database, but no entry records its creation."
+        sentence = _("{subject} is in the database, but no entry records its creation.")
+        yield sentence.format(subject=subject)
         return
     first = entries[0]
     if first.event not in {f"{kind.name}.{CREATED}", f"{kind.name}.{RECORDED}"}:
-        yield f"{subject} is in the database, but no entry before {first.seq:,} records that."
+        sentence = _(
+            "{subject} is in the database, but no entry before {seq} records its creation."
+        )
+        yield sentence.format(subject=subject, seq=f"{first.seq:,}")
     row_history = _RowHistory(kind, key)
     for entry in entries:
         yield from row_history.follow(entry)
@@ -132,44 +134,65 @@ class _RowHistory:
         if ROW not in detail:
             return  # a later entry of the transaction has it, or an earlier release wrote it
         if self._row is not None:
-            yield from self._unexplained(detail[ROW], f"before entry {entry.seq:,}")
+            yield from self._find_unexplained(detail[ROW], before=entry.seq)
         self._row, self._seq = detail[ROW], entry.seq
         self._named, self._redacted = set(), []
 
     def compare(self, row: Digests) -> Iterator[str]:
         subject = self._kind.subject(self._key)
         if self._row is not None:
-            yield from self._unexplained(row, "")
+            yield from self._find_unexplained(row)
             if others := self._differing(row) & self._named:
+                sentence = _(
+                    "{subject}: {fields} cannot be checked: an earlier release changed this, and "
+                    "its entries do not record the new value."
+                )
                 yield VerificationNotice(
-                    f"{subject}: {_listed(others)} cannot be checked: an earlier release changed "
-                    "this, and its entries do not say what the row became."
+                    sentence.format(subject=subject, fields=", ".join(sorted(others)))
                 )
         elif self._redacted:
-            yield VerificationNotice(f"{subject} cannot be checked: {self._redaction()}.")
-        else:
+            sentence = _("{subject} cannot be checked: the detail of entry {entries} is redacted.")
             yield VerificationNotice(
-                f"{subject} cannot be checked: its entries are of an earlier release, which did "
-                "not bind rows."
+                sentence.format(subject=subject, entries=self._redacted_entries())
             )
+        else:
+            sentence = _(
+                "{subject} cannot be checked: its entries were written by an earlier release, "
+                "which did not record the contents of rows."
+            )
+            yield VerificationNotice(sentence.format(subject=subject))
 
-    def _unexplained(self, row: Digests, where: str) -> Iterator[str]:
-        """Yield a sentence if fields changed since the last entry and no entry names them."""
+    def _find_unexplained(self, row: Digests, *, before: int | None = None) -> Iterator[str]:
+        """Yield a sentence if fields changed since the last entry and no entry names them.
+
+        `before` is the number of the entry that has these values; None for the row itself.
+        """
         fields = self._differing(row) - self._named
         if not fields:
             return
-        subject, names = self._kind.subject(self._key), _listed(fields)
-        if self._redacted:
-            yield VerificationNotice(
-                f"{subject}: {names} cannot be checked {where}: {self._redaction()}."
+        if self._redacted and before:
+            sentence = _(
+                "{subject}: {fields} cannot be checked before entry {before}: the detail of entry "
+                "{entries} is redacted."
             )
-        elif where:
-            yield f"{subject}: {names} changed {where} without an entry."
+        elif self._redacted:
+            sentence = _(
+                "{subject}: {fields} cannot be checked: the detail of entry {entries} is redacted."
+            )
+        elif before:
+            sentence = _("{subject}: {fields} changed before entry {before} without an entry.")
         else:
-            yield (
-                f"{subject} is not as entry {self._seq:,} left it: {names} changed without an "
-                "entry."
+            sentence = _(
+                "{subject} is not as entry {seq} recorded it: {fields} changed without an entry."
             )
+        text = sentence.format(
+            subject=self._kind.subject(self._key),
+            fields=", ".join(sorted(fields)),
+            before=f"{before or 0:,}",
+            seq=f"{self._seq:,}",
+            entries=self._redacted_entries(),
+        )
+        yield VerificationNotice(text) if self._redacted else text
 
     def _differing(self, row: Digests) -> set[str]:
         """Return fields that differ. Fields that a later release removed are ignored."""
@@ -179,16 +202,11 @@ class _RowHistory:
         before = new | self._row
         return {name for name, digest in row.items() if before[name] != digest}
 
-    def _redaction(self) -> str:
-        numbers = ", ".join(f"{seq:,}" for seq in self._redacted)
-        return f"the detail of entry {numbers} is redacted"
+    def _redacted_entries(self) -> str:
+        return ", ".join(f"{seq:,}" for seq in self._redacted)
 
 
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(sorted(names))
-
-
-def _missing_rows(kind: BoundKind) -> Iterator[str]:
+def _find_missing_rows(kind: BoundKind) -> Iterator[str]:
     subjects = queries.iter_subjects_of_events(kind.events)
     while page := list(islice(subjects, ROWS_PER_PAGE)):
         keys = [int(subject.rpartition(":")[2]) for subject in page]
@@ -196,4 +214,5 @@ def _missing_rows(kind: BoundKind) -> Iterator[str]:
         for key in sorted(set(keys) - there):
             entries = _entries(kind, [key])[kind.subject(key)]
             if entries[-1].event != f"{kind.name}.{DELETED}":
-                yield f"{kind.subject(key)} is in the ledger, but its row is missing."
+                sentence = _("{subject} is in the ledger, but its row is missing.")
+                yield sentence.format(subject=kind.subject(key))

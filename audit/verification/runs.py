@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db import DatabaseError, connection
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from audit import background_jobs
 from audit.ledger import queries
@@ -74,8 +75,11 @@ def run_check(
 
 def list_findings(verdict: LedgerVerdict) -> list[str]:
     """Return all findings as sentences, the most serious first."""
-    bad = verdict.first_bad
-    broken = [f"Entry {bad.seq:,}: {bad.why} ({bad.expected} / {bad.found})."] if bad else []
+    broken = []
+    if bad := verdict.first_bad:
+        sentence = _("Entry {seq}: {why} ({expected} / {found}).")
+        values = {"why": bad.why, "expected": bad.expected, "found": bad.found}
+        broken = [sentence.format(seq=f"{bad.seq:,}", **values)]
     return [*broken, *verdict.problems, *verdict.unconfirmed, *verdict.notices]
 
 
@@ -87,7 +91,7 @@ def check_after_batch() -> None:
 
 def run_nightly_check() -> None:
     """Schedule a full check. Of a long trail, schedule it weekly, and on other nights a part."""
-    entries, _ = queries.last_entry() or (0, "")
+    entries, _hash = queries.last_entry() or (0, "")
     recently = timezone.now() - FULL_CHECK_INTERVAL
     was_read_recently = CheckRun.objects.filter(mode=Mode.FULL, began_at__gt=recently).exists()
     is_partial = entries > MAX_ENTRIES_CHECKED_NIGHTLY and was_read_recently
@@ -114,9 +118,15 @@ def remove_old_runs(before: datetime) -> int:
     The newest check of each mode and result is kept, and FULL_CHECKS_KEPT full checks. The database
     refuses to delete a check with a fault, or the last one of a mode and result.
     """
-    expired = _expired_runs(before)
+    expired = _find_expired_runs(before)
     for start in range(0, len(expired), ROWS_PER_DELETE):
-        _remove(expired[start : start + ROWS_PER_DELETE])
+        part = expired[start : start + ROWS_PER_DELETE]
+        with connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("SELECT audit_forget(%s)", [part])
+            else:
+                marks = ", ".join(["%s"] * len(part))
+                cursor.execute(f"DELETE FROM audit_checkrun WHERE id IN ({marks})", part)  # noqa: S608 - marks
     return len(expired)
 
 
@@ -141,7 +151,19 @@ def _store_run(columns: Mapping[str, Any], *, is_entered: bool) -> CheckRun:
         with ledger():
             run = CheckRun.objects.create(**columns)
             if is_entered:
-                _record_run(run)
+                record(
+                    "ledger.verified",
+                    subject=f"check:{run.pk}",
+                    by=Actor(run.asked_by),
+                    code=run.result.upper(),
+                    detail={
+                        "mode": run.mode,
+                        "from_seq": run.from_seq,
+                        "to_seq": run.to_seq,
+                        "head": run.head,
+                        "findings": run.findings[:MAX_FINDINGS_PER_ENTRY],
+                    },
+                )
     except (LedgerError, NotCanonical, DatabaseError, ValueError):
         logger.exception("the verdict could not be recorded in the ledger")
     else:
@@ -153,7 +175,8 @@ def _store_run(columns: Mapping[str, Any], *, is_entered: bool) -> CheckRun:
         return CheckRun(**columns)
 
 
-def _expired_runs(before: datetime) -> list[int]:
+def _find_expired_runs(before: datetime) -> list[int]:
+    """Return the keys of the checks that `remove_old_runs` may delete."""
     faultless = CheckRun.objects.filter(result__in=_RESULTS_WITHOUT_FAULT).order_by("-pk")
     kept = [
         pk
@@ -164,28 +187,3 @@ def _expired_runs(before: datetime) -> list[int]:
     ]
     old = faultless.filter(began_at__lt=before).exclude(pk__in=kept)
     return list(old.values_list("pk", flat=True))
-
-
-def _remove(checks: list[int]) -> None:
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("SELECT audit_forget(%s)", [checks])
-        else:
-            marks = ", ".join(["%s"] * len(checks))
-            cursor.execute(f"DELETE FROM audit_checkrun WHERE id IN ({marks})", checks)  # noqa: S608 - marks
-
-
-def _record_run(run: CheckRun) -> None:
-    record(
-        "ledger.verified",
-        subject=f"check:{run.pk}",
-        by=Actor(run.asked_by),
-        code=run.result.upper(),
-        detail={
-            "mode": run.mode,
-            "from_seq": run.from_seq,
-            "to_seq": run.to_seq,
-            "head": run.head,
-            "findings": run.findings[:MAX_FINDINGS_PER_ENTRY],
-        },
-    )

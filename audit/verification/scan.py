@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from audit.ledger.chain import (  # fmt: skip
     GENESIS,
@@ -35,7 +37,10 @@ ENTRIES_PER_COMPARISON = 100  # larger groups exceed the processor's cache
 MAX_ENTRY_DELAY = timedelta(seconds=5)  # between an event and its entry; a longer one is reported
 
 _COPIES = {name: field for name, field in COLUMNS.items() if name != "seq"}  # seq is the key
-_DIFFER = {f"the column '{name}' differs from the line": field for name, field in _COPIES.items()}
+_COLUMN_DIFFERS = gettext_noop("the column '{column}' differs from the line")
+_DETAIL_CHANGED = gettext_noop("its detail was changed")
+_DETAIL_MISSING = gettext_noop("its detail is missing")
+_ENTRIES_REMOVED = gettext_noop("entries were removed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +90,28 @@ class Scan:
                 self.valid_to = self._signed_to
         except (AttributeError, TypeError, ValueError) as error:
             # SQLite stores any value in any column, such as a time that is not a time.
-            why = "a column has an invalid value"
+            why = _("a column has an invalid value")
             self.first_bad = ChainBreak(self.valid_to[0] + 1, why, "", str(error))
 
     def _read(self) -> Iterator[str]:
-        last = _last() if self.end is None else self.end
+        if (last := self.end) is None:
+            newest = Entry.objects.order_by("-seq").values_list("seq", flat=True).first()
+            last = newest or 0
         for chunk in _chunks(self.start.seq, last):
-            for rows, _ in check_in_parts(self._check_rows, chunk):
+            for rows, _result in check_in_parts(self._check_rows, chunk):
                 yield from self._compare_claims(rows)
             self._progress(self.valid_to[0] - self.start.seq, last - self.start.seq)
         if self.end is not None:
             last = self.valid_to[0]
-            expect(last + 1, "entries were removed", f"up to {self.end:,}", f"up to {last:,}")
+            expected, found = (_("up to {seq}").format(seq=f"{seq:,}") for seq in (self.end, last))
+            expect(last + 1, _ENTRIES_REMOVED, expected, found)
         yield from self._claims.finish()
 
     def _check_rows(self, rows: Sequence[Row]) -> None:
         seqs, texts, hashes, salts, details, *columns = zip(*rows, strict=True)
         fields = self._walk.check(seqs, texts, hashes)
-        for (why, name), copies in zip(_DIFFER.items(), columns, strict=True):
-            expect_each(seqs, why, fields[name], copies)
+        for (column, field_name), copies in zip(_COPIES.items(), columns, strict=True):
+            expect_each(seqs, _COLUMN_DIFFERS, fields[field_name], copies, column=column)
         commits = fields["detail_commit"]
         for seq, commit, salt, detail in zip(seqs, commits, salts, details, strict=True):
             if commit or salt is not None:
@@ -117,7 +125,7 @@ class Scan:
             more = claims.next_size - self.valid_to[0]
             part, rows = (rows[:more], rows[more:]) if more > 0 else (rows, [])
             claims.add([row[1] for row in part])
-            seq, _, hash_ = part[-1][:3]
+            seq, _line, hash_ = part[-1][:3]
             if seq == claims.next_size:
                 yield from claims.compare(hash_)
                 self._signed_to = (seq, hash_) if claims.verified_to == seq else self._signed_to
@@ -151,33 +159,36 @@ class EntryTimes:
         if set_back:
             self.set_back += len(set_back)
             self.first_set_back = self.first_set_back or set_back[0][0]
-            self.largest_step = max(self.largest_step, *(step for _, step in set_back))
+            self.largest_step = max(self.largest_step, *(step for _seq, step in set_back))
         self.last = recorded[-1]
 
     def notices(self) -> Iterator[str]:
         """Yield notices, which are not faults (docs/adr/0029)."""
         if self.set_back:
-            yield f"The database's clock was set back: {self._describe_set_back()}."
-        if self.delayed:
-            yield (
-                f"Recorded more than {MAX_ENTRY_DELAY.seconds} seconds after the event: "
-                f"{_count_entries(self.delayed)}, the first of them {self.first_delayed:,}."
+            sentence = ngettext(
+                "The database's clock was set back: entry {first} is dated {seconds} seconds "
+                "before its predecessor.",
+                "The database's clock was set back: {n} entries are dated before their "
+                "predecessor, by up to {seconds} seconds. The first of them is entry {first}.",
+                self.set_back,
             )
-
-    def _describe_set_back(self) -> str:
-        seconds = self.largest_step.total_seconds()
-        count = _count_entries(self.set_back)
-        return (
-            f"{count}, the first of them {self.first_set_back:,}, by up to {seconds:,.3f} seconds"
-        )
-
-
-def _count_entries(number: int) -> str:
-    return f"{number:,} {'entry' if number == 1 else 'entries'}"
-
-
-def _last() -> int:
-    return Entry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
+            yield sentence.format(
+                n=f"{self.set_back:,}",
+                first=f"{self.first_set_back:,}",
+                seconds=f"{self.largest_step.total_seconds():,.3f}",
+            )
+        if self.delayed:
+            sentence = ngettext(
+                "Entry {first} was recorded more than {seconds} seconds after its event.",
+                "{n} entries were recorded more than {seconds} seconds after their events. The "
+                "first of them is entry {first}.",
+                self.delayed,
+            )
+            yield sentence.format(
+                n=f"{self.delayed:,}",
+                first=f"{self.first_delayed:,}",
+                seconds=MAX_ENTRY_DELAY.seconds,
+            )
 
 
 def _chunks(after: int, last_seq: int) -> Iterator[Sequence[Row]]:
@@ -187,12 +198,17 @@ def _chunks(after: int, last_seq: int) -> Iterator[Sequence[Row]]:
     higher numbers. A cursor on the server would make PostgreSQL materialise the complete result
     first, which takes longer than to find it.
     """
+    written = _TIME_EXPRESSIONS[connection.vendor]
+    copies = [written if name == "recorded_at" else name for name in _COPIES]
+    statement = f"""SELECT seq, body, hash, salt, detail, {", ".join(copies)} FROM audit_entry
+        LEFT JOIN audit_entrydetail ON entry_id = seq AND entry_id BETWEEN %s AND %s
+        WHERE seq BETWEEN %s AND %s ORDER BY seq"""  # noqa: S608 - constants
     found = after + 1 if after else _next(MIN_SEQ)
     while found is not None and found <= last_seq:
         last = min(found + ENTRIES_PER_PAGE - 1, last_seq)
         is_empty = True
         with connection.cursor() as cursor:
-            cursor.execute(_statement(), [found, last, found, last])
+            cursor.execute(statement, [found, last, found, last])
             while chunk := cursor.fetchmany(ENTRIES_PER_COMPARISON):
                 is_empty = False
                 yield chunk
@@ -212,14 +228,6 @@ def _next(least: int) -> int | None:
     return number
 
 
-def _statement() -> str:
-    written = _TIME_EXPRESSIONS[connection.vendor]
-    copies = [written if name == "recorded_at" else name for name in _COPIES]
-    return f"""SELECT seq, body, hash, salt, detail, {", ".join(copies)} FROM audit_entry
-        LEFT JOIN audit_entrydetail ON entry_id = seq AND entry_id BETWEEN %s AND %s
-        WHERE seq BETWEEN %s AND %s ORDER BY seq"""  # noqa: S608 - constants
-
-
 # SQL for a time as lines have it. Formatting it in Python would take a third of the whole run.
 _TIME_EXPRESSIONS = {
     # Django omits microseconds that are zero.
@@ -233,17 +241,11 @@ _TIME_EXPRESSIONS = {
 
 def _check_detail(seq: int, commit: str, salt: str | None, detail: str | None) -> None:
     if salt is None or detail is None:
-        if commit and not _is_redacted(seq):
-            expect(seq, "its detail is missing", commit, "")
+        # A later entry may have redacted it: ICH E6(R3) 4.2.2(b) permits the removal of personal
+        # data that was entered by mistake.
+        redactions = Entry.objects.filter(subject=f"entry:{seq}", event=REDACTED, seq__gt=seq)
+        if commit and not redactions.exists():
+            expect(seq, _DETAIL_MISSING, commit, "")
     else:
         found = commitment(bytes.fromhex(salt), detail)
-        expect(seq, "its detail was changed", commit, found)
-
-
-def _is_redacted(seq: int) -> bool:
-    """Return whether an entry redacted the detail.
-
-    ICH E6(R3) 4.2.2(b) permits the removal of personal data that was entered by mistake.
-    """
-    redactions = Entry.objects.filter(subject=f"entry:{seq}", event=REDACTED)
-    return redactions.filter(seq__gt=seq).exists()
+        expect(seq, _DETAIL_CHANGED, commit, found)

@@ -61,25 +61,20 @@ def plan_scans(mode: Mode, anchored: AnchoredNotes, last_seq: int) -> ScanPlan:
     tail = _start(anchored.newest if mode is Mode.SINCE_ANCHOR else checked_to)
     if mode is not Mode.ROLLING or tail.seq == 0:
         return ScanPlan(tail)
-    reread = _start(_position())
-    return ScanPlan(tail, reread, _end(reread.seq, tail.seq))
+    reread = _start(_rolling_position())
+    # One night's part ends at a checkpoint, whose signature proves it.
+    min_size = reread.seq + -(-tail.seq // ROLLING_CHECK_NIGHTS)
+    later = Checkpoint.objects.filter(size__gte=min_size, size__lt=tail.seq)
+    end = later.order_by("size").first()
+    return ScanPlan(tail, reread, end.size if end else tail.seq)
 
 
-def _position() -> int:
+def _rolling_position() -> int:
     """Return the entry up to which the last rolling check read; 0 after a complete cycle."""
     last = CheckRun.objects.filter(mode=Mode.ROLLING).order_by("-pk").first()
     if last is None or last.again_to is None or last.again_to >= last.from_seq - 1:
         return 0
     return int(last.again_to)
-
-
-def _end(after: int, last_seq: int) -> int:
-    """Return the end of one night's part, at the next checkpoint, whose signature proves it."""
-    min_size = after + -(-last_seq // ROLLING_CHECK_NIGHTS)
-    later = (
-        Checkpoint.objects.filter(size__gte=min_size, size__lt=last_seq).order_by("size").first()
-    )
-    return later.size if later else last_seq
 
 
 def _start(last_seq: int) -> ScanStart:

@@ -23,6 +23,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from django.db import connection
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from audit.ledger import append_only
 from audit.ledger.chain import ChainBreak
@@ -51,8 +53,7 @@ class VerificationNotice(str):
 # Yields sentences on problems with data that was recorded after this entry; 0 for all data.
 RegisteredCheck = Callable[[int], Iterable[str]]
 MAX_PROBLEMS = 100  # in a verdict; further problems are counted
-NOT_READ_BACK = "The anchors were not read back in this check."
-NOT_ASKED = AnchorJudgement(reasons=(NOT_READ_BACK,))
+NOT_READ_BACK = gettext_noop("The anchors were not read back in this verification.")
 
 Result = CheckRun.Result
 EXIT_CODES = {Result.INTACT: 0, Result.BROKEN: 1, Result.UNANCHORED: 3}
@@ -132,11 +133,15 @@ def verify_ledger(
     # Rows can change without an entry. Only checks after a batch leave out old rows.
     since = 0 if with_anchors or mode in {Mode.FULL, Mode.ROLLING} else tail.start.seq
     notices: list[str] = []
-    problems = tuple(_limited(_problems(anchored, scans, since, notices)))
+    problems = tuple(_limited(_find_problems(anchored, scans, since, notices)))
     broken = next((scan for scan in scans if scan.first_bad), tail)
     entries, head = broken.valid_to
     reread = scans[0] if len(scans) > 1 else None
-    judgement = independence.judge_anchors(anchored.read, policy) if with_anchors else NOT_ASKED
+    judgement = (
+        independence.judge_anchors(anchored.read, policy)
+        if with_anchors
+        else AnchorJudgement(reasons=(_(NOT_READ_BACK),))
+    )
     if problems or broken.first_bad:
         judgement = replace(judgement, vouched_to=0, vouched_by=())
     return LedgerVerdict(
@@ -145,7 +150,7 @@ def verify_ledger(
         again=(reread.start.seq + 1, reread.end or 0) if reread else None,
         entries=entries,
         entries_read=sum(scan.valid_to[0] - scan.start.seq for scan in scans),
-        relied_on=_relied_on(tail.start.seq, reread, after),
+        relied_on=_describe_reliance(tail.start.seq, reread, after),
         head=head,
         seconds=time.monotonic() - began,
         first_bad=broken.first_bad,
@@ -161,8 +166,8 @@ def verify_ledger(
     )
 
 
-def _relied_on(last_seq: int, reread: Scan | None, after: int) -> str:
-    """Return a sentence on what the check relies on for entries and notes that it does not read.
+def _describe_reliance(last_seq: int, reread: Scan | None, after: int) -> str:
+    """Return sentences on what the check relies on for entries and notes that it does not read.
 
     Entries up to `last_seq` and notes up to `after` were not read. Such notes may contradict
     entries that were rewritten together with all newer notes. Return "" if all was read.
@@ -170,23 +175,45 @@ def _relied_on(last_seq: int, reread: Scan | None, after: int) -> str:
     if not last_seq and not after:
         return ""
     if not last_seq:
-        return (
-            f"Of the anchors' notes only those of more than {after:,} entries were read back. For "
-            "the others this check relies on earlier checks. Use --full to read all of them."
+        return ngettext(
+            "Only the anchors' notes of more than {n} entry were read back. For the others, this "
+            "verification relies on earlier verifications. Run `manage.py verify_audit --full` to "
+            "read all of them.",
+            "Only the anchors' notes of more than {n} entries were read back. For the others, this "
+            "verification relies on earlier verifications. Run `manage.py verify_audit --full` to "
+            "read all of them.",
+            after,
+        ).format(n=f"{after:,}")
+    if reread:
+        skipped = _(
+            "Entries 1 to {last} were not read, except for {first_read} to {last_read}."
+        ).format(
+            last=f"{last_seq:,}",
+            first_read=f"{reread.start.seq + 1:,}",
+            last_read=f"{reread.end or 0:,}",
         )
-    whole = CheckRun.objects.filter(from_seq=1).exclude(result=Result.BROKEN).first()
-    last = (
-        f"the last that read all entries was check {whole.pk} of "
-        f"{whole.began_at:%Y-%m-%d %H:%M:%S} UTC, up to entry {whole.to_seq:,}"
-        if whole
-        else "no stored check has read all entries"
-    )
-    but = f", except for {reread.start.seq + 1:,} to {reread.end or 0:,}" if reread else ""
-    return (
-        f"Entries 1 to {last_seq:,} were not read{but}. For them this check relies on the "
-        f"checkpoint of {last_seq:,} entries and on earlier checks, which this installation itself "
-        f"stores: {last}. Use --full to read every entry."
-    )
+    else:
+        skipped = _("Entries 1 to {last} were not read.").format(last=f"{last_seq:,}")
+    reliance = ngettext(
+        "For them, this verification relies on the checkpoint of {n} entry and on earlier "
+        "verifications, which this installation itself stores.",
+        "For them, this verification relies on the checkpoint of {n} entries and on earlier "
+        "verifications, which this installation itself stores.",
+        last_seq,
+    ).format(n=f"{last_seq:,}")
+    if whole := CheckRun.objects.filter(from_seq=1).exclude(result=Result.BROKEN).first():
+        last_full = _(
+            "The last verification that read all entries was number {number} at {time} UTC, up to "
+            "entry {seq}."
+        ).format(
+            number=whole.pk,
+            time=f"{whole.began_at:%Y-%m-%d %H:%M:%S}",
+            seq=f"{whole.to_seq:,}",
+        )
+    else:
+        last_full = _("No stored verification has read all entries.")
+    advice = _("Run `manage.py verify_audit --full` to read every entry.")
+    return " ".join([skipped, reliance, last_full, advice])
 
 
 def _create_scans(
@@ -205,15 +232,17 @@ def _create_scans(
     return [*scans, Scan(planned.tail, claims, progress=progress)]
 
 
-def _problems(
+def _find_problems(
     anchored: AnchoredNotes, scans: Iterable[Scan], since: int, notices: list[str]
 ) -> Iterator[str]:
+    """Yield the problems, each as a sentence, and add the notices of registered checks."""
     yield from anchored.problems
     yield from _compare_with_last_check()
     for scan in scans:
         yield from scan.problems()
     for name in append_only.missing_triggers(connection):
-        yield f"The trigger {name}, which protects the ledger, is missing or changed."
+        sentence = _("The trigger {name}, which protects the ledger, is missing or changed.")
+        yield sentence.format(name=name)
     for check in _checks:
         for sentence in check(since):
             if isinstance(sentence, VerificationNotice):
@@ -228,14 +257,22 @@ def _compare_with_last_check() -> Iterator[str]:
     if last is None or not last.to_seq:
         return
     found = Entry.objects.filter(seq=last.to_seq).values_list("hash", flat=True).first()
-    if found != last.head:
-        yield (
-            f"The trail differs from the one that was checked on {last.began_at:%Y-%m-%d %H:%M:%S} "
-            f"UTC: entry {last.to_seq:,} {'has another hash' if found else 'is missing'}."
+    if found == last.head:
+        return
+    if found:
+        sentence = _(
+            "The trail differs from the one that was verified at {time} UTC: entry {seq} has "
+            "another hash."
         )
+    else:
+        sentence = _(
+            "The trail differs from the one that was verified at {time} UTC: entry {seq} is "
+            "missing."
+        )
+    yield sentence.format(time=f"{last.began_at:%Y-%m-%d %H:%M:%S}", seq=f"{last.to_seq:,}")
 
 
 def _limited(problems: Iterator[str]) -> Iterator[str]:
     yield from islice(problems, MAX_PROBLEMS - 1)
-    if more := sum(1 for _ in problems):
-        yield f"And {more} more."
+    if more := sum(1 for _problem in problems):
+        yield ngettext("And {n} more.", "And {n} more.", more).format(n=more)

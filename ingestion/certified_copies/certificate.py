@@ -1,10 +1,15 @@
-"""The file certificate.pdf: what is certified, by whom, and how to check it with `sha256sum`."""
+"""The file certificate.pdf: what is certified, by whom, and how to check it with `sha256sum`.
+
+It is in the language of the installation.
+"""
 
 from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
 import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from reportlab.lib.pagesizes import A4
 
 from audit import electronic_signatures
@@ -12,16 +17,30 @@ from audit.export.trail import LedgerLine
 from audit.files.durable import FileDigest
 from audit.files.pdf_layout import PdfDocument, heading, title
 
-_CHECKS = {
-    "The files": "sha256sum original/* trail.ndjson document.json\n"
-    "prints the digests of this page if you run it in the unpacked package.",
-    "The signature": "tail -n 1 trail.ndjson | tr -d '\\n' | sha256sum\n"
-    "prints the head of this page: the last line is the entry of the certification.",
-    "The ledger": "python3 verify_trail.py EXPORT --vkey KEY --known HEAD\n"
-    "ends with exit code 0 if an export of the whole trail contains this entry, and with 1 if it "
-    "does not. Ask the administrator of the trail for an export, and get verify_trail.py from "
-    "another source.",
-}
+# What is checked, the command, and what it prints.
+_CHECKS = [
+    (
+        gettext_noop("The files"),
+        "sha256sum original/* trail.ndjson document.json",
+        gettext_noop("prints the digests of this page if you run it in the unpacked package."),
+    ),
+    (
+        gettext_noop("The signature"),
+        "tail -n 1 trail.ndjson | tr -d '\\n' | sha256sum",
+        gettext_noop(
+            "prints the head of this page: the last line is the entry of the certification."
+        ),
+    ),
+    (
+        gettext_noop("The ledger"),
+        "python3 verify_trail.py EXPORT --vkey KEY --known HEAD",
+        gettext_noop(
+            "ends with exit code 0 if an export of the whole trail contains this entry, and with 1 "
+            "if it does not. Ask the administrator of the trail for an export, and get "
+            "verify_trail.py from another source."
+        ),
+    ),
+]
 
 
 def render_certificate(
@@ -41,46 +60,50 @@ def render_certificate(
     """
     layout = PdfDocument(
         A4,
-        title=f"Certified copy of {facts['doc_id']}, site {facts['site']}",
+        title=_("Certified copy of {document}, site {site}").format(
+            document=facts["doc_id"], site=facts["site"]
+        ),
         author=f"SiteLedger {line.fields['software']}",
-        footer=f"{facts['trail']}, entry {line.seq}",
+        footer=_("{trail}, entry {seq}").format(trail=facts["trail"], seq=line.seq),
     )
     document = {
-        "Document": facts["doc_id"],
-        "Type": facts["type"],
-        "Site": f"{facts['site']}, {facts['site_name']}",
-        "Study": facts["study"],
-        "Original file": facts["file"],
-        "Packet": facts["packet"],
-        "Received": _format_utc(facts["received"]),
-        "Filed": _format_utc(facts["filed"]),
-        "Since first received": since,
+        _("Document"): facts["doc_id"],
+        _("Type"): facts["type"],
+        _("Site"): f"{facts['site']}, {facts['site_name']}",
+        _("Study"): facts["study"],
+        _("Original file"): facts["file"],
+        _("Packet"): facts["packet"],
+        _("Received"): _format_utc(facts["received"]),
+        _("Filed"): _format_utc(facts["filed"]),
+        _("Since first received"): since,
     }
     compared = {
-        "As it was filed": FileDigest(facts["sha256"], facts["size"]),
-        "Read from the archive": archived,
+        _("As it was filed"): FileDigest(facts["sha256"], facts["size"]),
+        _("Read from the archive"): archived,
         **files,
     }
     rows = [(name, each.sha256, f"{each.size:,}") for name, each in compared.items()]
-    header, widths = ["File", "SHA-256", "Bytes"], (0.26, 0.6, 0.14)
+    header, widths = [_("File"), "SHA-256", _("Bytes")], (0.26, 0.6, 0.14)
+    head = _("The hash of this entry, and the trail's head when it was entered.")
     record = {
-        "Trail": line.fields["trail"],
-        "Entry": f"no. {line.seq:,}",
-        "Head": f"{line.hash}\nThe hash of this entry, and the trail's head when it was entered.",
+        _("Trail"): line.fields["trail"],
+        _("Entry"): _("no. {seq}").format(seq=f"{line.seq:,}"),
+        _("Head"): f"{line.hash}\n{head}",
     }
+    checks = {_(name): f"{command}\n{_(result)}" for name, command, result in _CHECKS}
     target = BytesIO()
     layout.write(
         target,
         [
-            title("Certified copy"),
+            title(_("Certified copy")),
             layout.facts(document),
-            *layout.section("Original and copy", header, widths, rows),
-            heading("Signature"),
+            *layout.section(_("Original and copy"), header, widths, rows),
+            heading(_("Signature")),
             layout.facts(_describe_signature(line)),
-            heading("On record"),
+            heading(_("On record")),
             layout.facts(record),
-            heading("How to check it"),
-            layout.facts(_CHECKS),
+            heading(_("How to check it")),
+            layout.facts(checks),
         ],
     )
     return target.getvalue()
@@ -90,19 +113,18 @@ def _describe_signature(line: LedgerLine) -> dict[str, str]:
     """Return printed name, date and time, and meaning of the signature (21 CFR 11.50(a))."""
     detail = orjson.loads(line.detail)
     facts = {
-        "Certified by": detail["printed_name"],
-        "As": f"{line.fields['role']} ({line.fields['actor']})",
-        "Signed": _format_utc(line.fields["occurred_at"]),
-        "Meaning": detail["meaning"],
-        "Reason": detail["reason"],
+        _("Certified by"): detail["printed_name"],
+        _("As"): f"{line.fields['role']} ({line.fields['actor']})",
+        _("Signed"): _format_utc(line.fields["occurred_at"]),
+        _("Meaning"): detail["meaning"],
+        _("Reason"): detail["reason"],
     }
     if account := detail.get(electronic_signatures.ACCOUNT_KEY):
-        facts["Account"] = account
+        facts[_("Account")] = account
     # The first entries of an old trail have no signature seal.
     if seal := detail.get("signature"):
-        facts["Bound to"] = (
-            f"the original by its SHA-256, and these facts by the digest\n{seal['digest']}"
-        )
+        binding = _("the original by its SHA-256, and these facts by the digest")
+        facts[_("Bound to")] = f"{binding}\n{seal['digest']}"
     return facts
 
 

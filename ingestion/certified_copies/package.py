@@ -1,5 +1,6 @@
-"""The zip package of a certified copy. The same signature and bytes always give the same package.
+"""The zip package of a certified copy.
 
+In the same language, the same signature and bytes always give the same package.
 Nothing is compressed, so that the result does not depend on the version of a library. Only the
 certificate is held in memory. The digests that the certificate prints are read back from the
 package.
@@ -14,6 +15,7 @@ from typing import IO, Any
 from zipfile import ZipFile, ZipInfo
 
 import orjson
+from django.utils.translation import gettext_noop
 
 from audit.export import trail
 from audit.export.document_changes import DocumentChanges
@@ -48,7 +50,7 @@ def write_zip(target: IO[bytes], original: IO[bytes], certified: Recorded) -> No
         trail_digest = add("trail.ndjson", _read_trail(certified, last, changes))
         expect(
             certified.seq,
-            "it is not among those of its document",
+            gettext_noop("it is not among those of its document"),
             [certified.hash],
             [line.hash for line in last],
         )

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 import orjson
+from django.utils.translation import gettext as _
 
 from audit.ledger import queries
 from audit.ledger.chain import event_id
@@ -45,9 +46,9 @@ def findings_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
 
 def _find_differences(keys: Collection[int]) -> Iterator[str]:
     """Yield a sentence for each document that differs and does not change while it is compared."""
-    suspects = {key for key, _ in _compare(keys)}
+    suspects = {key for key, _sentence in _compare(keys)}
     rows = Document.objects.values_list("pk", "revision")
-    for _ in range(MAX_COMPARISONS):
+    for _attempt in range(MAX_COMPARISONS):
         if not suspects:
             return
         before = dict(rows.filter(pk__in=suspects))
@@ -71,8 +72,9 @@ def _compare(keys: Collection[int]) -> Iterator[tuple[int, str]]:
     for each in found.keys() - entries.keys():
         key = found[each][0].document_id
         for finding in found[each]:
+            sentence = _("{document}: no entry has the finding {finding}.")
             name = _describe(finding.code, finding.page)
-            yield key, f"document:{key}: the finding {name} is in no entry."
+            yield key, sentence.format(document=f"document:{key}", finding=name)
     for each, entry in entries.items():
         key = int(entry.subject.partition(":")[2])
         for sentence in _compare_entry(entry, found.get(each, [])):
@@ -81,25 +83,37 @@ def _compare(keys: Collection[int]) -> Iterator[tuple[int, str]]:
 
 def _compare_entry(entry: Recorded, rows: Sequence[Finding]) -> Iterator[str]:
     """Yield a sentence if the findings are not those of the entry."""
-    where = f"{entry.subject}: the findings of entry {entry.seq:,}"
+    names = {"document": entry.subject, "seq": f"{entry.seq:,}"}
     primary = [row.code for row in rows if row.is_primary]
     if entry.is_redacted:
         if primary not in ([], [entry.code]):
-            yield f"{where} are not as recorded: {', '.join(primary)} did not decide."
-        yield VerificationNotice(f"{where} cannot be checked: its detail is redacted.")
+            sentence = _(
+                "{document}: the findings of entry {seq} are not as recorded: {codes} did not "
+                "decide."
+            )
+            yield sentence.format(codes=", ".join(primary), **names)
+        sentence = _(
+            "{document}: the findings of entry {seq} cannot be checked: its detail is redacted."
+        )
+        yield VerificationNotice(sentence.format(**names))
         return
     detail = entry.detail or {}
     listed: list[Mapping[str, Any]] = detail.get(FINDINGS_KEY, [])
     recorded = Counter(_serialise(each["code"], each["page"], each["facts"]) for each in listed)
     stored = Counter(_serialise(row.code, row.page, row.facts) for row in rows)
-    differences = [f"{_describe(*_parse(each))} is gone" for each in recorded - stored]
+    differences = [
+        _("{finding} is missing").format(finding=_describe(*_parse(each)))
+        for each in recorded - stored
+    ]
     differences += [
-        f"{_describe(*_parse(each))} is not of this entry" for each in stored - recorded
+        _("{finding} is not in this entry").format(finding=_describe(*_parse(each)))
+        for each in stored - recorded
     ]
     if not differences:
         differences = list(_compare_columns(entry, detail, rows, primary))
     if differences:
-        yield f"{where} are not as recorded: {', '.join(differences)}."
+        sentence = _("{document}: the findings of entry {seq} are not as recorded: {differences}.")
+        yield sentence.format(differences=", ".join(differences), **names)
 
 
 def _compare_columns(
@@ -110,14 +124,17 @@ def _compare_columns(
     days = detail.get("days_before")
     expected = [entry.code] if entry.code and days is None else []
     if primary != expected:
-        yield f"{', '.join(primary) or 'nothing'} decided, and not {entry.code or 'nothing'}"
+        nothing = _("nothing")
+        yield _("{decided} decided, and not {expected}").format(
+            decided=", ".join(primary) or nothing, expected=entry.code or nothing
+        )
     if any(row.rules_version and row.rules_version != entry.rules for row in rows):
-        yield "the version of the rules is another"
+        yield _("the version of the rules differs")
     for row in rows:
         last = row.runs_out.isoformat() if row.runs_out else None
         expires = None if days is None else row.facts.get("expires")
         if (last, row.days_before) != (expires, days):
-            yield "the day on which it expires is another"
+            yield _("the expiry date differs")
 
 
 def _serialise(code: str, page: int, facts: Mapping[str, Any]) -> str:
@@ -132,4 +149,4 @@ def _parse(text: str) -> tuple[str, int]:
 
 
 def _describe(code: str, page: int | None) -> str:
-    return f"{code} (page {page})" if page else code
+    return _("{code} (page {page})").format(code=code, page=page) if page else code

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from django.db.models import F, Value
+from django.utils.translation import gettext as _
 
 from audit.ledger import queries
 from audit.ledger.queries import LastState
@@ -40,15 +41,16 @@ def rows_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
             rows = _read_rows(kind, model, page)
             for subject in dict.fromkeys(page):
                 if subject not in rows:
-                    yield f"{subject} is in the ledger, but its row is gone."
+                    sentence = _("{subject} is in the ledger, but its row is missing.")
+                    yield sentence.format(subject=subject)
             if since:
                 yield from _find_differences(kind, model, rows)
 
 
 def _find_differences(kind: str, model: _Model, rows: Mapping[str, _Row]) -> Iterator[str]:
     """Yield a sentence for each row that differs and has no new entry while it is compared."""
-    suspects = [subject for subject, _ in _compare(rows, queries.last_states(list(rows)))]
-    for _ in range(MAX_COMPARISONS):
+    suspects = [subject for subject, _sentence in _compare(rows, queries.last_states(list(rows)))]
+    for _attempt in range(MAX_COMPARISONS):
         if not suspects:
             return
         before = queries.last_states(suspects)
@@ -59,7 +61,7 @@ def _find_differences(kind: str, model: _Model, rows: Mapping[str, _Row]) -> Ite
             for subject, row in rows.items()
             if before.get(subject) == recorded.get(subject)
         }
-        for _, sentence in _compare(unchanged, recorded):
+        for _subject, sentence in _compare(unchanged, recorded):
             yield sentence
         suspects = [subject for subject in rows if subject not in unchanged]
 
@@ -70,11 +72,15 @@ def _compare(
     """Yield subject and sentence for each row that differs from its last entry."""
     for subject, (state, sha256) in rows.items():
         last = recorded.get(subject)
-        if last is None or last.state != state:
-            recorded_state = last.state if last else "nothing"
-            yield subject, f"{subject} is {state}, but its last entry says {recorded_state}."
+        if last is None:
+            sentence = _("{subject} is {state}, but no entry records its state.")
+            yield subject, sentence.format(subject=subject, state=state)
+        elif last.state != state:
+            sentence = _("{subject} is {state}, but its last entry records {recorded}.")
+            yield subject, sentence.format(subject=subject, state=state, recorded=last.state)
         elif state == DocumentState.ARCHIVED and last.sha256 != sha256:
-            yield subject, f"{subject} was filed as {last.sha256}, but its row says {sha256}."
+            sentence = _("{subject} was filed with SHA-256 {recorded}, but its row has {stored}.")
+            yield subject, sentence.format(subject=subject, recorded=last.sha256, stored=sha256)
 
 
 def _read_rows(kind: str, model: _Model, subjects: Iterable[str]) -> dict[str, _Row]:

@@ -11,6 +11,8 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from audit import electronic_signatures
 from audit.ledger import queries
 from audit.ledger.queries import Recorded
@@ -93,12 +95,17 @@ def verify_signed_decisions(since: int = 0) -> Iterator[str]:
             subject = decision.document.subject
             own = _entry_of(decision, entries[subject])
             if differing := compare_with_entry(decision, own, with_bytes=False):
-                named = ", ".join(differing)
-                yield f"decision {decision.pk} on {subject} is not as it was signed: {named}."
+                sentence = _("Decision {decision} on {document} is not as it was signed: {fields}.")
+                yield sentence.format(
+                    decision=decision.pk, document=subject, fields=", ".join(differing)
+                )
             elif own is not None and own.is_redacted:
+                sentence = _(
+                    "Decision {decision} on {document} cannot be checked: the detail of entry "
+                    "{seq} is redacted."
+                )
                 yield VerificationNotice(
-                    f"decision {decision.pk} on {subject} cannot be checked: the detail of entry "
-                    f"{own.seq:,} is redacted."
+                    sentence.format(decision=decision.pk, document=subject, seq=f"{own.seq:,}")
                 )
         after = page[-1].pk
     yield from _find_missing_decisions()
@@ -117,10 +124,11 @@ def _find_missing_decisions() -> Iterator[str]:
         existing = set(Decision.objects.filter(pk__in=recorded).values_list("pk", flat=True))
         for key in sorted(recorded.keys() - existing):
             entry = recorded[key]
-            yield (
-                f"decision {key} on {entry.subject} is in entry {entry.seq:,} of the ledger, but "
-                "its row is gone."
+            sentence = _(
+                "Decision {decision} on {document} is in entry {seq} of the ledger, but its row "
+                "is missing."
             )
+            yield sentence.format(decision=key, document=entry.subject, seq=f"{entry.seq:,}")
         after = page[-1].seq
 
 

@@ -136,8 +136,8 @@ def test_a_permission_that_sql_gave_to_a_role_is_reported(mara):
         group.pk, permission.pk)  # fmt: skip
     (problem,) = problems()
     assert problem == (
-        "The group Operations has other permissions than its role: "
-        "ingestion.override_document was added."
+        "The group Operations has other permissions than its role. Added: "
+        "ingestion.override_document."
     )
     group.permissions.remove(permission)
     sql("UPDATE auth_group SET name = 'QA chiefs' WHERE name = 'QA leads'")
@@ -227,8 +227,8 @@ def test_a_row_with_entries_of_an_earlier_release_causes_a_notice(mara, monkeypa
     assert problems() == []
     (notice,) = notices()
     assert notice == (
-        f"user:{older.pk} cannot be checked: its entries are of an earlier release, which did not "
-        "bind rows."
+        f"user:{older.pk} cannot be checked: its entries were written by an earlier release, which "
+        "did not record the contents of rows."
     )
 
 

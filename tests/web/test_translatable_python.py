@@ -20,15 +20,34 @@ SOURCES = sorted(
     if "migrations" not in path.parts
 )
 PAGES = [path for path in SOURCES if path.is_relative_to(ROOT / "web") or "admin" in path.stem]
+# Modules whose sentences are shown on pages, in alarms and in PDFs (docs/adr/0039).
+LEDGER_TEXTS = [
+    *(
+        path
+        for package in ("audit/export", "audit/signing", "audit/verification")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        # For programs, and for the commands of system administrators.
+        if path.stem not in {
+            "checkpoint_scheduler", "clock", "fhir", "key_rotation", "timeline", "tlog_policy",
+            "verify_trail",
+        }
+    ),
+    ROOT / "ingestion/certified_copies/certificate.py",
+    ROOT / "ingestion/operations/finding_check.py",
+    ROOT / "ingestion/operations/reconciliation.py",
+    ROOT / "ingestion/review/signature_payload.py",
+]  # fmt: skip
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 # A capitalised word or two words in a row: not a name, a path or a query.
 SENTENCE = re.compile(r"^[A-Z][a-z]{2,}$|[^\W\d_]{2,},? [a-z(]")
 MARKUP = re.compile(r"<[^>]*>|&\w+;")
+SQL = re.compile(r"\s*(SELECT|DELETE|FROM|replace\()")
 
 GETTEXT = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext"}
-# The message of a BadRequest is for the author of the script that sent the request.
-UNREAD = GETTEXT | {"BadRequest"}
+# The message of a BadRequest is for the author of the script that sent the request. An Error is a
+# system check, which administrators read in English.
+UNREAD = GETTEXT | {"BadRequest", "Error"}
 LOGGERS = {"log", "logger", "_log", "_logger"}
 
 # Arguments that people read, by the name of the function and the position, or of the argument.
@@ -36,8 +55,10 @@ READ_POSITIONS = {
     "HttpResponse": 0, "HttpResponseForbidden": 0, "PermissionDenied": 0, "RegexValidator": 1,
     "ValidationError": 0,
     # Exceptions whose message a page shows.
-    "NotDecided": 0, "QuotaExceeded": 0, "RedeclarationRefused": 0, "RetryRefused": 0,
-    "SpoolFull": 0,
+    "BadNote": 0, "CannotVerify": 0, "ExportRefused": 0, "NotDecided": 0, "QuotaExceeded": 0,
+    "RedeclarationRefused": 0, "RetryRefused": 0, "SpoolFull": 0,
+    # Results of the verification of the ledger.
+    "ChainBreak": 1, "VerificationNotice": 0, "expect": 1, "expect_each": 1,
     "add_error": 1, "add_message": 2, "message_user": 1,
     "debug": 1, "error": 1, "info": 1, "success": 1, "warning": 1,  # of messages
 }  # fmt: skip
@@ -56,6 +77,9 @@ NO_SENTENCE = {
     "Authorization", "User",  # a header; a type for the type checker
     "Site", "Name", "Country", "Study", "In order", "Needed", "As of",  # headings of a CSV file
     "counted failures", "review of accounts and roles",  # written into the ledger
+    "there is no key: nothing is signed", "broken at ",  # figures of `manage.py status`
+    "Versions",  # a key in an answer of S3
+    "sha256sum original/* trail.ndjson document.json",  # a command
     "^It had in hand: (.*)$", r"\bchunk (\d+)",  # patterns for a log
 }  # fmt: skip
 # Names that are the same in every language.
@@ -151,7 +175,8 @@ def sentences(source: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = MARKUP.sub("", node.value)
-            if id(node) not in skipped and SENTENCE.search(text) and text not in NO_SENTENCE:
+            is_sentence = SENTENCE.search(text) and not SQL.match(text)
+            if id(node) not in skipped and is_sentence and text not in NO_SENTENCE:
                 yield node.lineno, node.value
 
 
@@ -163,6 +188,8 @@ def unread(node: ast.AST) -> Iterator[ast.AST]:
         yield from ast.walk(node.annotation)
     elif isinstance(node, ast.FunctionDef) and node.returns:
         yield from ast.walk(node.returns)
+    elif isinstance(node, ast.Subscript):  # a key
+        yield node.slice
     elif isinstance(node, ast.Call) and (called(node) in UNREAD or owner(node) in LOGGERS):
         yield from ast.walk(node)
 
@@ -175,6 +202,12 @@ def test_strings_in_visible_positions_are_translated(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_pages_contain_no_literal_sentences(path: Path) -> None:
+    found = list(sentences(path.read_text()))
+    assert not found, "\n".join(f"{path}:{line}: {text!r}" for line, text in found)
+
+
+@pytest.mark.parametrize("path", LEDGER_TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_sentences_about_the_ledger_are_translated(path: Path) -> None:
     found = list(sentences(path.read_text()))
     assert not found, "\n".join(f"{path}:{line}: {text!r}" for line, text in found)
 
@@ -199,6 +232,10 @@ def test_pages_contain_no_literal_sentences(path: Path) -> None:
         ('class A:\n    verbose_name = "site"', "site"),
         ('class A:\n    fieldsets = [("Checks", {"fields": ["code"]})]', "Checks"),
         ('raise PermissionDenied("Not you.")', "Not you."),
+        ('raise ExportRefused(f"No entry matches {name}.")', "No entry matches ."),
+        ('expect(seq, "it was changed", expected, found)', "it was changed"),
+        ('raise BrokenChain(ChainBreak(seq, "it was changed", "", ""))', "it was changed"),
+        ('yield VerificationNotice("It cannot be checked.")', "It cannot be checked."),
     ],
 )
 def test_literal_sentences_are_found(source: str, text: str) -> None:
@@ -219,6 +256,11 @@ def test_literal_sentences_are_found(source: str, text: str) -> None:
 )  # fmt: skip
 def test_translated_texts_are_not_reported_as_literals(source: str) -> None:
     assert literals(source) == []
+
+
+def test_queries_and_system_checks_are_not_reported_as_sentences() -> None:
+    source = 'cursor.execute("SELECT min(seq) FROM audit_entry")\nyield Error("Set a bucket name.")'
+    assert list(sentences(source)) == []
 
 
 def test_sentences_are_found_in_any_position() -> None:

@@ -66,7 +66,7 @@ class Command(BaseCommand):
             until = "in force" if key.last is None else f"to size {key.last}"
             self.stdout.write(f"{key.verifier.text}  from size {key.first}, {key.since}, {until}")
         if not keys.published_keys():
-            raise KeyProblem("There is no key yet. Run `manage.py audit_keys create`.")
+            raise CommandError("There is no key yet. Run `manage.py audit_keys create`.")
 
     def _write(self, result: str, verifier: Verifier) -> None:
         self.stdout.write(result)

@@ -14,6 +14,7 @@ from typing import Self
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from audit.files import durable
 from audit.signing.places.port import AnchoredNote, AnchorError, AnchorProof
@@ -62,7 +63,8 @@ class FolderAnchor:
         try:
             durable.append_durably(self._file, f"\n{note}")
         except OSError as error:
-            raise AnchorError(f"{self._file} cannot be written: {error.strerror}.") from error
+            message = _("{file} cannot be written: {reason}.")
+            raise AnchorError(message.format(file=self._file, reason=error.strerror)) from error
         return AnchorProof(str(self._file))
 
     def read_back(self, after: int) -> Iterator[AnchoredNote]:
@@ -71,7 +73,8 @@ class FolderAnchor:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise AnchorError(f"{self._file} cannot be read: {error.strerror}.") from error
+            message = _("{file} cannot be read: {reason}.")
+            raise AnchorError(message.format(file=self._file, reason=error.strerror)) from error
         for found in _NOTE.finditer(text):
             if int(found["size"]) > after:
                 yield AnchoredNote(str(self._file), found[0])
@@ -80,19 +83,23 @@ class FolderAnchor:
         try:
             return self._shared_with_the_installation()
         except OSError as error:
-            return f"{self._file} cannot be examined: {error.strerror}."
+            sentence = _("{file} cannot be examined: {reason}.")
+            return sentence.format(file=self._file, reason=error.strerror)
 
     def _shared_with_the_installation(self) -> str:
         own = [(path, _nearest(path).stat()) for path in self._installation]
         anchor = [_nearest(path).stat() for path in (self._file, self._file.parent)]
         for path, status in own:
             if status.st_dev in {each.st_dev for each in anchor}:
-                return f"{self._file} is on the same file system as {path}."
-        owners = {os.geteuid(), *(status.st_uid for _, status in own)}
+                sentence = _("{file} is on the same file system as {path}.")
+                return sentence.format(file=self._file, path=path)
+        owners = {os.geteuid(), *(status.st_uid for _path, status in own)}
         if owners & {each.st_uid for each in anchor}:
-            return f"{self._file} is owned by the same user as this installation."
+            sentence = _("{file} is owned by the same user as this installation.")
+            return sentence.format(file=self._file)
         if os.geteuid() == 0:
-            return f"{self._file} can be changed by root, as which this process runs."
+            sentence = _("{file} can be changed by root, and this process runs as root.")
+            return sentence.format(file=self._file)
         return ""
 
 

@@ -16,6 +16,7 @@ import httpx2
 from cryptography import x509
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
+from django.utils.translation import gettext as _
 from rfc3161_client import (
     HashAlgorithm,
     TimestampRequestBuilder,
@@ -90,14 +91,14 @@ class TimestampAnchor:
             response.raise_for_status()
         except httpx2.HTTPError as error:
             reason = str(error) or type(error).__name__  # A timeout has no message.
-            raise AnchorError(f"{self.address} gave no token: {reason}.") from error
+            message = _("{address} returned no time stamp: {reason}.")
+            raise AnchorError(message.format(address=self.address, reason=reason)) from error
         # The token is verified before it is stored, because an invalid one is useless later.
         try:
             self._verify(VerifierBuilder.from_request(request), response.content, note)
         except (ValueError, VerificationError) as error:
-            raise AnchorError(
-                f"{self.address} gave a token that does not hold: {error}."
-            ) from error
+            message = _("{address} returned a time stamp that does not verify: {error}.")
+            raise AnchorError(message.format(address=self.address, error=error)) from error
         return AnchorProof(self.address, base64.b64encode(response.content).decode())
 
     def _verify(self, builder: VerifierBuilder, content: bytes, note: str) -> None:
@@ -110,7 +111,9 @@ class TimestampAnchor:
             for certificate in x509.load_pem_x509_certificates(self.certificates.read_bytes()):
                 builder = builder.add_root_certificate(certificate)
         except OSError as error:
-            raise AnchorError(f"{self.certificates} cannot be read: {error.strerror}.") from error
+            message = _("{file} cannot be read: {reason}.")
+            message = message.format(file=self.certificates, reason=error.strerror)
+            raise AnchorError(message) from error
         builder.build().verify_message(decode_timestamp_response(content), note.encode())
 
     def stamped_at(self, proof: str, note: str) -> datetime:
@@ -124,16 +127,17 @@ class TimestampAnchor:
             self._verify(VerifierBuilder(), content, note)
             return token_time(proof)
         except (ValueError, VerificationError) as error:
-            raise AnchorError(f"The time stamp does not verify: {error}.") from error
+            message = _("The time stamp does not verify: {error}.")
+            raise AnchorError(message.format(error=error)) from error
 
     def read_back(self, after: int) -> Iterator[AnchoredNote]:
         return iter(())
 
     def weakness(self) -> str:
-        return (
-            f"The time stamp authority {self.address} keeps no copy: a time stamp shows when a "
+        return _(
+            "The time stamp authority {address} keeps no copy: a time stamp shows when a "
             "checkpoint existed, and not that the end of the ledger was cut off."
-        )
+        ).format(address=self.address)
 
 
 def token_time(proof: str) -> datetime:

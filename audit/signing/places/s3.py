@@ -21,6 +21,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
+from django.utils.translation import gettext as _
 
 from audit.signing.places.port import (
     AnchoredNote,
@@ -84,7 +85,8 @@ class S3Anchor:
         try:
             version = self._put_version(key, note, until)
         except (BotoCoreError, ClientError) as error:
-            raise AnchorError(f"{self._address(key)} was not taken: {error}.") from error
+            message = _("{object} was not stored: {error}.")
+            raise AnchorError(message.format(object=self._address(key), error=error)) from error
         return AnchorProof(self._address(key), version)
 
     def _put_version(self, key: str, note: str, until: datetime) -> str:
@@ -104,19 +106,22 @@ class S3Anchor:
                 raise
             return self._find_version(key, note)
         if not (version := response.get("VersionId")):
-            raise AnchorError(f"The bucket {self.bucket} keeps no versions, hence no Object Lock.")
+            message = _("The bucket {bucket} keeps no versions and has no Object Lock.")
+            raise AnchorError(message.format(bucket=self.bucket))
         return str(version)
 
     def _find_version(self, key: str, note: str) -> str:
         """Return the version of an existing object, put by a process that recorded no receipt."""
         found = self._client.get_object(Bucket=self.bucket, Key=key)
         if found["Body"].read(MAX_NOTE_BYTES).decode(errors="replace") != note:
-            raise AnchorError(
-                f"{self._address(key)} holds another checkpoint of this size: two ledgers have "
-                "this name, or this one was rewritten. Run `manage.py verify_audit --full`."
+            message = _(
+                "{object} holds another checkpoint of this size: two ledgers have this name, or "
+                "this one was rewritten. Run `manage.py verify_audit --full`."
             )
+            raise AnchorError(message.format(object=self._address(key)))
         if found.get("ObjectLockMode") != "COMPLIANCE":
-            raise AnchorError(f"{self._address(key)} is there, and not locked in compliance mode.")
+            message = _("{object} exists, but it is not locked in compliance mode.")
+            raise AnchorError(message.format(object=self._address(key)))
         return str(found["VersionId"])
 
     def read_back(self, after: int) -> Iterator[AnchoredNote]:
@@ -129,7 +134,8 @@ class S3Anchor:
                     if size.isdecimal() and int(size) > after:
                         yield self._read_version(version["Key"], version["VersionId"])
         except (BotoCoreError, ClientError) as error:
-            raise AnchorError(f"The bucket {self.bucket} cannot be read: {error}.") from error
+            message = _("The bucket {bucket} cannot be read: {error}.")
+            raise AnchorError(message.format(bucket=self.bucket, error=error)) from error
 
     def _read_version(self, key: str, version: str) -> AnchoredNote:
         """Needs the permission s3:GetObjectRetention."""
@@ -139,7 +145,8 @@ class S3Anchor:
         is_compliance = found.get("ObjectLockMode") == "COMPLIANCE"
         is_locked = is_compliance and until is not None and until > datetime.now(UTC)
         address = f"{self._address(key)}?versionId={version}"
-        return AnchoredNote(address, note, "" if is_locked else f"{address} is not locked.")
+        flaw = "" if is_locked else _("{object} is not locked.").format(object=address)
+        return AnchoredNote(address, note, flaw)
 
     def weakness(self) -> str:
         host = urlsplit(self.endpoint).hostname if self.endpoint else None
@@ -147,9 +154,9 @@ class S3Anchor:
             found = socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM) if host else []
         except OSError:  # A host that cannot be resolved cannot be read either.
             found = []
-        addresses = {(family, str(address[0])) for family, _, _, _, address in found}
+        addresses = {(family, str(address[0])) for family, *_others, address in found}
         if any(_is_of_this_machine(family, address) for family, address in addresses):
-            return f"The endpoint of {self.address} is this machine."
+            return _("The endpoint of {address} is this machine.").format(address=self.address)
         return ""
 
     def _address(self, key: str) -> str:

@@ -60,7 +60,7 @@ class Command(BaseCommand):
                 progress=self._show if self.stdout.isatty() else _quiet,
             )
         except ExportRefused as error:
-            raise CommandError(f"{error}. Nothing was exported.") from error
+            raise CommandError(f"{error} Nothing was exported.") from error
         except BrokenChain as error:
             message = f"the ledger does not hold: {error}; see manage.py verify_audit --full"
             raise CommandError(f"{message}. Nothing was exported.") from error

@@ -155,7 +155,7 @@ def test_a_report_with_too_many_entries_names_the_files_that_have_them(
 ):
     monkeypatch.setattr("audit.export.report.MAX_PRINTED_ENTRIES", 11)
     printed = text_of(make_export(tmp_path / "export"))
-    assert "12entriesaretoomanytoprint" in printed
+    assert "Toomanyentriestoprint:12." in printed
     assert "timeline.csv" in printed
     assert "RECEIVED>VALIDATING" not in printed
 

@@ -162,7 +162,7 @@ def test_an_export_without_the_key_is_refused_and_names_the_missing_key(
     trail, settings, tmp_path, size
 ):
     settings.AUDIT_KEY_FILE.unlink()
-    with pytest.raises(ExportRefused, match=r"signed with the ledger's key.*does not hold it"):
+    with pytest.raises(ExportRefused, match=r"signed with the ledger's key.*does not contain it"):
         make_package(tmp_path / "export", Selection(), by=Actor("user:1"), size=size)
     assert not (tmp_path / "export").exists()
 
@@ -180,7 +180,7 @@ def test_the_signature_of_the_manifest_is_a_signed_note(package):
 
 
 def test_a_selection_without_entries_is_refused(trail, tmp_path):
-    with pytest.raises(ExportRefused, match="no entry matches"):
+    with pytest.raises(ExportRefused, match="No entry matches"):
         make_export(tmp_path / "export", doc_id="CV-99")
     assert queries.find_entries(limit=1)[0].event == "document.filed"
 

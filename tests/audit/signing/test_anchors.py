@@ -104,8 +104,8 @@ def test_an_unavailable_anchor_is_listed_with_its_error(signed, bucket_outage):
     assert (waiting.anchor, waiting.checkpoints, waiting.attempts) == ("s3", 1, 1)
     assert waiting.since == signed.created_at
     assert waiting.error == error
-    assert "s3: 1 since" in str(waiting)
-    assert "was not taken" in str(waiting)
+    assert "The anchor s3 lacks 1 checkpoint since" in str(waiting)
+    assert "was not stored" in str(waiting)
     assert receipts("file") == [2]
 
 
@@ -204,5 +204,5 @@ def test_the_command_fails_if_an_anchor_is_unavailable(key, bucket_outage):
 def test_the_command_does_not_sign_a_broken_ledger(signed):
     with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 1")
-    with pytest.raises(CommandError, match="the last of them is gone"):
+    with pytest.raises(CommandError, match="the last of them is missing"):
         run()

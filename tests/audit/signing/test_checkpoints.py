@@ -144,7 +144,7 @@ def signed(key):
 def test_a_removed_end_contradicts_the_checkpoint_and_is_not_signed(signed):
     with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 7")
-    assert "the last of them is gone" in checkpoints.find_fault()
+    assert "the last of them is missing" in checkpoints.find_fault()
     with pytest.raises(BrokenChain, match="10 entries were signed"):
         checkpoints.sign_all()
 

@@ -94,7 +94,7 @@ def test_a_key_folder_that_others_can_write_to_is_refused(key):
         (b"", "not a private key"),
         (b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "not a private key"),
         (pem(generate_private_key(SECP256R1())), "another kind"),
-        (pem(Ed25519PrivateKey.generate()), "does not hold it"),
+        (pem(Ed25519PrivateKey.generate()), "does not contain it"),
     ],
 )
 def test_only_the_current_key_signs(key, content, message):
@@ -192,7 +192,7 @@ def test_a_host_with_the_old_private_key_does_not_sign(key, tmp_path, settings):
     key_rotation.rotate_key(by=Actor.software("test", "operations"))
     keys.private_file().write_bytes(old)
     write()
-    with pytest.raises(KeyProblem, match="does not hold it"):
+    with pytest.raises(KeyProblem, match="does not contain it"):
         checkpoints.sign_all()
 
 

@@ -104,7 +104,7 @@ def test_a_note_signed_with_two_keys_is_accepted_with_either():
 
 def test_a_note_with_an_invalid_signature_of_a_known_key_is_refused():
     note = signed_note.sign_note(HEAD.text, [OLD, NEW]).replace("\n41\n", "\n42\n")
-    with pytest.raises(BadNote, match="does not hold"):
+    with pytest.raises(BadNote, match="is not valid"):
         signed_note.open_note(note, [NEW.verifier])
 
 

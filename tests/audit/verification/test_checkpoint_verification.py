@@ -70,7 +70,7 @@ def test_anchored_notes_reveal_a_relinked_ledger_without_checkpoints(signer):
     relink(15, "DE-014", "DE-015")
     verdict = verify.verify_ledger()
     assert "the note in /anchors has another root" in verdict.first_bad.why
-    assert "the note in /anchors is a signed checkpoint of 20 entries" in verdict.problems[1]
+    assert "The note in /anchors is a signed checkpoint of 20 entries" in verdict.problems[1]
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -129,7 +129,7 @@ def test_a_rewritten_end_contradicts_the_last_check(signer):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("note = replace(note, '20', '21')", "the signature of siteledger does not hold"),
+        ("note = replace(note, '20', '21')", "the signature of siteledger is not valid"),
         ("note = 'nothing'", "not a signed note"),
         ("root = 'ab'", "was changed: it differs from its note"),
         ("frontier = ''", "was changed: it differs from its note"),
@@ -142,7 +142,7 @@ def test_an_edited_checkpoint_contradicts_its_signed_note(signer, change, messag
     verdict = verify.verify_ledger(with_anchors=False)
     assert verdict.first_bad is None
     assert [message in problem for problem in verdict.problems] == [True]
-    assert "the checkpoint of 20 entries in the database" in verdict.problems[0]
+    assert "the checkpoint of 20 entries in the database" in verdict.problems[0].lower()
 
 
 def test_a_checkpoint_with_the_signature_of_an_unknown_key_is_not_trusted(signer, monkeypatch):
@@ -285,7 +285,7 @@ def test_an_invalid_note_in_an_anchor_is_reported_once(signer):
     verdict = verify.verify_ledger()
     assert verdict.first_bad is None
     assert len(verdict.problems) == 1
-    assert verdict.problems[0].startswith("the note in /anchors cannot be trusted")
+    assert verdict.problems[0].startswith("The note in /anchors cannot be trusted")
 
 
 def test_a_checkpoint_of_another_trail_is_not_trusted(signer):

@@ -87,7 +87,7 @@ def as_user(user):
         (NOBODY, OTHER, ""),
         (NOBODY, NOBODY, "is owned by the same user as this installation."),
         (NOBODY, 0, "is owned by the same user as this installation."),  # as /tmp is
-        (0, OTHER, "can be changed by root, as which this process runs."),
+        (0, OTHER, "can be changed by root, and this process runs as root."),
     ],
 )
 def test_a_folder_on_another_file_system_needs_another_owner(user, owner, weakness):

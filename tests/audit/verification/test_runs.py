@@ -228,8 +228,8 @@ def test_an_incremental_check_states_which_entries_it_did_not_read(signer, capsy
     first = CheckRun.objects.last()
     assert code == 3
     assert "Read 1 of 10 entries" in out
-    assert "Entries 1 to 9 were not read. For them this check relies on the checkpoint" in out
-    assert f"the last that read all entries was check {first.pk} of " in out
+    assert "Entries 1 to 9 were not read. For them, this verification relies on the" in out
+    assert f"The last verification that read all entries was number {first.pk} at " in out
     answer = json.loads(verify_audit(capsys, "--json", "--since-anchor")[1])
     assert (answer["entries_read"], answer["entries"]) == (1, 10)
     assert answer["relied_on"].startswith("Entries 1 to 9 were not read.")

@@ -34,9 +34,11 @@ def test_increasing_times_are_not_reported():
 
 @pytest.mark.requirement("R10")
 def test_a_backdated_entry_is_reported_and_is_no_fault():
-    times = make_entry_times(0, 1, 1 - 86_400, 2)
-    notice = "The database's clock was set back: 1 entry, the first of them 3, by up to 86,400.000"
-    assert list(times.notices()) == [f"{notice} seconds."]
+    (notice,) = make_entry_times(0, 1, 1 - 86_400, 2).notices()
+    assert notice == (
+        "The database's clock was set back: entry 3 is dated 86,400.000 seconds before its "
+        "predecessor."
+    )
 
 
 @pytest.mark.requirement("R10")
@@ -62,8 +64,11 @@ def test_entries_recorded_late_are_counted(db):
     write(2, occurred_at=datetime.now(UTC) - timedelta(days=1))
     verdict = verify.verify_ledger()
     assert verdict.intact
-    notice = "Recorded more than 5 seconds after the event: 2 entries, the first of them 1."
-    assert verdict.notices == (notice,)
+    (notice,) = verdict.notices
+    assert notice == (
+        "2 entries were recorded more than 5 seconds after their events. The first of them is "
+        "entry 1."
+    )
 
 
 def test_checkpoints_and_notes_take_no_more_memory_for_a_longer_ledger(db, monkeypatch):

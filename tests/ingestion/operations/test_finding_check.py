@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 UNSIGNED = RuleFinding(
     "SIGNATURE_MISSING", page=2, facts={"role": "the investigator", "section": "11"}
 )
-FOREIGN = "SIGNATURE_MISSING (page {page}) is not of this entry."
+FOREIGN = "SIGNATURE_MISSING (page {page}) is not in this entry."
 UNDATED = RuleFinding(
     "SIGNATURE_DATE_MISSING", page=2, facts={"role": "the investigator", "section": ""}
 )
@@ -65,29 +65,30 @@ def test_recorded_findings_agree(document):
 class TestChangedFindings:
     def test_a_deleted_finding_is_named(self, document):
         document.findings.filter(is_primary=False).delete()
-        assert difference_of(document) == "SIGNATURE_DATE_MISSING (page 2) is gone."
+        assert difference_of(document) == "SIGNATURE_DATE_MISSING (page 2) is missing."
 
     def test_the_findings_of_an_entry_are_named_if_all_were_deleted(self, document):
         document.findings.all().delete()
-        assert "SIGNATURE_MISSING (page 2) is gone" in difference_of(document)
+        assert "SIGNATURE_MISSING (page 2) is missing" in difference_of(document)
 
     @pytest.mark.parametrize(
         ("change", "named"),
         [
             (
                 {"code": "EXPIRES_SOON"},
-                "SIGNATURE_MISSING (page 2) is gone, EXPIRES_SOON (page 2) is not of this entry.",
+                "SIGNATURE_MISSING (page 2) is missing, "
+                "EXPIRES_SOON (page 2) is not in this entry.",
             ),
-            ({"page": 1}, "SIGNATURE_MISSING (page 2) is gone, " + FOREIGN.format(page=1)),
+            ({"page": 1}, "SIGNATURE_MISSING (page 2) is missing, " + FOREIGN.format(page=1)),
             (
                 {"facts": {"role": "nobody"}},
-                "SIGNATURE_MISSING (page 2) is gone, " + FOREIGN.format(page=2),
+                "SIGNATURE_MISSING (page 2) is missing, " + FOREIGN.format(page=2),
             ),
             ({"is_primary": False}, "nothing decided, and not SIGNATURE_MISSING."),
-            ({"rules_version": "0"}, "the version of the rules is another."),
+            ({"rules_version": "0"}, "the version of the rules differs."),
             (
                 {"runs_out": timezone.now().date(), "days_before": 7},
-                "the day on which it expires is another.",
+                "the expiry date differs.",
             ),
         ],
     )
@@ -97,12 +98,12 @@ class TestChangedFindings:
 
     def test_an_added_finding_is_named(self, document):
         document.findings.create(code="EXPIRES_SOON", attempt=document.revision)
-        assert difference_of(document) == "EXPIRES_SOON is not of this entry."
+        assert difference_of(document) == "EXPIRES_SOON is not in this entry."
 
     def test_a_finding_without_an_entry_is_named(self, document):
         document.findings.create(code="EXPIRES_SOON", attempt=99)
         assert verify.verify_ledger().problems == (
-            f"{document.subject}: the finding EXPIRES_SOON is in no entry.",
+            f"{document.subject}: no entry has the finding EXPIRES_SOON.",
         )
 
 

@@ -21,7 +21,7 @@ def test_recorded_changes_agree():
 def test_a_state_that_was_changed_without_an_entry_is_named():
     document = make_batch().documents.get()
     Document.objects.filter(pk=document.pk).update(state="HELD")
-    problem = f"{document.subject} is HELD, but its last entry says RECEIVED."
+    problem = f"{document.subject} is HELD, but its last entry records RECEIVED."
     assert list(rows_agree_with_the_ledger()) == [problem]
     assert problem in verify.verify_ledger().problems
     Document.objects.filter(pk=document.pk).update(state="RECEIVED")
@@ -34,7 +34,7 @@ def test_a_deleted_row_is_named():
     Finding.objects.filter(document=document).delete()
     Document.objects.filter(pk=document.pk).delete()
     assert list(rows_agree_with_the_ledger()) == [
-        f"{subject} is in the ledger, but its row is gone."
+        f"{subject} is in the ledger, but its row is missing."
     ]
     Document.objects.create(**deleted_row)
 
@@ -42,7 +42,7 @@ def test_a_deleted_row_is_named():
 def test_a_hash_that_was_changed_without_an_entry_is_named():
     document = make_filed(make_site(), "cv", "ab" * 32)
     Document.objects.filter(pk=document.pk).update(sha256="cd" * 32)
-    problem = f"{document.subject} was filed as {'ab' * 32}, but its row says {'cd' * 32}."
+    problem = f"{document.subject} was filed with SHA-256 {'ab' * 32}, but its row has {'cd' * 32}."
     assert list(rows_agree_with_the_ledger()) == [problem]
     Document.objects.filter(pk=document.pk).update(sha256="ab" * 32)
 
@@ -68,7 +68,7 @@ def test_only_subjects_with_entries_since_the_start_are_checked():
     old, new = (make_batch().documents.get() for _ in range(2))
     since = queries.timeline(old.subject)[-1].seq
     Document.objects.update(state="HELD")
-    problem = f"{new.subject} is HELD, but its last entry says RECEIVED."
+    problem = f"{new.subject} is HELD, but its last entry records RECEIVED."
     assert list(rows_agree_with_the_ledger(since)) == [problem]
     Document.objects.update(state="RECEIVED")
 

@@ -230,8 +230,8 @@ def test_verification_names_inserted_and_deleted_decisions(sent, rafael):
     entry = last_entry(decision.document)
     (problem,) = verify_ledger().problems
     assert problem == (
-        f"decision {decision.pk} on {entry.subject} is in entry {entry.seq} of the ledger, but its "
-        "row is gone."
+        f"Decision {decision.pk} on {entry.subject} is in entry {entry.seq} of the ledger, but its "
+        "row is missing."
     )
     Decision.objects.bulk_create([Decision(**kept)])
 
@@ -249,7 +249,7 @@ def test_a_decision_with_a_redacted_entry_is_reported_as_uncheckable(sent, rafae
     verdict = verify_ledger()
     assert verdict.problems == ()
     assert (
-        f"decision {decision.pk} on {decision.document.subject} cannot be checked: the detail of "
+        f"Decision {decision.pk} on {decision.document.subject} cannot be checked: the detail of "
         f"entry {entry.seq} is redacted."
     ) in verdict.notices
     assert signature_payload.find_changes(decision) == []
