@@ -16,6 +16,8 @@ LIFECYCLE = "http://terminology.hl7.org/CodeSystem/iso-21089-lifecycle"
 ARCHIVED = "ARCHIVED"
 _URN = "urn:siteledger"
 
+# Fields of an entry that are details of its subject.
+_DETAILS = ("doc_id", "sha256", "from", "to", "correlation_id", "reason_code", "detail_commit")
 # The last word of an event: the code of ISO 21089, and the action code of FHIR.
 _VERBS = {
     "received": ("receive", "C"),
@@ -40,6 +42,19 @@ def audit_event(line: LedgerLine) -> bytes:
     """Return the AuditEvent of an entry as JSON."""
     fields = line.fields
     verb = fields["event"].rpartition(".")[2]
+    agent: dict[str, Any] = {
+        "who": _reference("actor", fields["actor"]),
+        # Only a person requests an action; software acts on a request.
+        "requestor": not fields["actor"].startswith(SYSTEM),
+    }
+    if fields["role"]:
+        agent["role"] = [{"text": fields["role"]}]
+    source: dict[str, Any] = {"observer": _reference("trail", fields["trail"])}
+    if fields["site"]:
+        source["site"] = fields["site"]
+    subject: dict[str, Any] = {"what": _reference("subject", fields["subject"])}
+    if detail := [{"type": name, "valueString": fields[name]} for name in _DETAILS if fields[name]]:
+        subject["detail"] = detail
     type_, action = _VERBS.get(verb, ("amend", "U") if fields["to"] else ("access", "E"))
     event = {
         "resourceType": "AuditEvent",
@@ -49,15 +64,14 @@ def audit_event(line: LedgerLine) -> bytes:
         "action": action,
         "recorded": fields["recorded_at"],
         "outcome": "4" if fields["code"] else "0",
-        "agent": [_agent(fields)],
-        "source": _source(fields),
-        "entity": [_subject(fields), _proof(line)],
+        "agent": [agent],
+        "source": source,
+        "entity": [subject, _proof(line)],
     }
     if fields["code"]:
         event["outcomeDesc"] = fields["code"]
-    if (
-        fields["occurred_at"] <= fields["recorded_at"]
-    ):  # FHIR requires this order; the clocks of two machines can differ
+    # FHIR requires this order; the clocks of two machines can differ.
+    if fields["occurred_at"] <= fields["recorded_at"]:
         event["period"] = {"start": fields["occurred_at"], "end": fields["recorded_at"]}
     return orjson.dumps(event)
 
@@ -84,28 +98,8 @@ def is_filed(line: LedgerLine) -> bool:
     return bool(line.fields["to"] == ARCHIVED and line.fields["doc_id"] and line.fields["sha256"])
 
 
-def _agent(fields: dict[str, Any]) -> dict[str, Any]:
-    agent = {
-        "who": _reference("actor", fields["actor"]),
-        # Only a person requests an action; software acts on a request.
-        "requestor": not fields["actor"].startswith(SYSTEM),
-    }
-    return agent | ({"role": [{"text": fields["role"]}]} if fields["role"] else {})
-
-
-def _source(fields: dict[str, Any]) -> dict[str, Any]:
-    source = {"observer": _reference("trail", fields["trail"])}
-    return source | ({"site": fields["site"]} if fields["site"] else {})
-
-
-def _subject(fields: dict[str, Any]) -> dict[str, Any]:
-    names = ["doc_id", "sha256", "from", "to", "correlation_id", "reason_code", "detail_commit"]
-    subject = {"what": _reference("subject", fields["subject"])}
-    detail = [{"type": name, "valueString": fields[name]} for name in names if fields[name]]
-    return subject | ({"detail": detail} if detail else {})
-
-
 def _proof(line: LedgerLine) -> dict[str, Any]:
+    """Return the entity that proves an entry: its place in the chain, and its line."""
     values = {"seq": str(line.seq), "prev": line.fields["prev"], "hash": line.hash}
     text = base64.b64encode(line.text.encode()).decode()
     detail = [{"type": name, "valueString": value} for name, value in values.items()]

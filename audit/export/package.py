@@ -128,11 +128,11 @@ def make_package(
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as work:
         folder = Path(work) / "package"
-        manifest = _fill(folder, Path(work), pin, selection, progress)
+        manifest = _write_files(folder, Path(work), pin, selection, progress)
         manifest_hash = _hash_of(folder / MANIFEST)
         exported = ExportedPackage(target, pin.size, manifest["entries"], manifest_hash)
         ready = _pack_zip(folder) if target.suffix == ".zip" else folder
-        _record(exported, selection, by)
+        _record_export(exported, selection, by)
         # From here on the export is recorded in the ledger, and may be handed over.
         run = {
             "made_at": write_time(datetime.now(UTC)),
@@ -153,7 +153,7 @@ def _refused_without_key(error: KeyProblem) -> ExportRefused:
     return ExportRefused(message.format(error=error))
 
 
-def _fill(
+def _write_files(
     folder: Path, work: Path, pin: PinnedCheckpoint, selection: Selection, progress: Progress
 ) -> dict[str, Any]:
     """Write all files except run.json, and return the manifest."""
@@ -162,12 +162,31 @@ def _fill(
     report = PdfReport()
     counts = _write_entries(folder, work, pin, selection, report, progress)
     if not counts.entries:
-        filters = "; ".join(f"{name}: {value}" for name, value in selection.filters.items())
+        filters = "; ".join(
+            f"{name}: {value if isinstance(value, str) else ', '.join(value)}"
+            for name, value in selection.filters.items()
+        )
         message = _("No entry matches the selection. Change the filters: {filters}.")
         raise ExportRefused(message.format(filters=filters))
     shutil.copyfile(EXPORT_SOURCES / "verify_trail.py", folder / "verify_trail.py")
     shutil.copyfile(EXPORT_SOURCES / "README.txt", folder / "README.txt")
-    manifest = _manifest(pin, selection, counts)
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "trail": counts.trail,
+        "origin": pin.origin,
+        "size": pin.size,
+        "head": pin.head,
+        "root": pin.root,
+        "whole": selection.is_whole,
+        "filters": selection.filters,
+        "entries": counts.entries,
+        "first_seq": counts.first_seq,
+        "last_seq": counts.last_seq,
+        "details": counts.details,
+        "details_taken_out": counts.redacted_details,
+        "states": dict(counts.states),
+        "software": settings.SOFTWARE_VERSION,
+    }
     verdict = ngettext(
         "The only entry of the trail was read for this export: the chain, the details and the "
         "roots of its checkpoints are valid. Checkpoint: {signed_by}. This is consistent, but "
@@ -251,27 +270,7 @@ def _write_entries(
     return counts
 
 
-def _manifest(pin: PinnedCheckpoint, selection: Selection, counts: _EntryCounts) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "trail": counts.trail,
-        "origin": pin.origin,
-        "size": pin.size,
-        "head": pin.head,
-        "root": pin.root,
-        "whole": selection.is_whole,
-        "filters": selection.filters,
-        "entries": counts.entries,
-        "first_seq": counts.first_seq,
-        "last_seq": counts.last_seq,
-        "details": counts.details,
-        "details_taken_out": counts.redacted_details,
-        "states": dict(counts.states),
-        "software": settings.SOFTWARE_VERSION,
-    }
-
-
-def _record(package: ExportedPackage, selection: Selection, by: Actor) -> None:
+def _record_export(package: ExportedPackage, selection: Selection, by: Actor) -> None:
     detail: Mapping[str, Any] = {
         "filters": selection.filters,
         "size": package.size,

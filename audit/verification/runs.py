@@ -118,7 +118,16 @@ def remove_old_runs(before: datetime) -> int:
     The newest check of each mode and result is kept, and FULL_CHECKS_KEPT full checks. The database
     refuses to delete a check with a fault, or the last one of a mode and result.
     """
-    expired = _find_expired_runs(before)
+    faultless = CheckRun.objects.filter(result__in=_RESULTS_WITHOUT_FAULT).order_by("-pk")
+    kept = [
+        pk
+        for mode, result in product(Mode, _RESULTS_WITHOUT_FAULT)
+        for pk in faultless.filter(mode=mode, result=result).values_list("pk", flat=True)[
+            : FULL_CHECKS_KEPT if mode is Mode.FULL else 1
+        ]
+    ]
+    old = faultless.filter(began_at__lt=before).exclude(pk__in=kept)
+    expired = list(old.values_list("pk", flat=True))
     for start in range(0, len(expired), ROWS_PER_DELETE):
         part = expired[start : start + ROWS_PER_DELETE]
         with connection.cursor() as cursor:
@@ -173,17 +182,3 @@ def _store_run(columns: Mapping[str, Any], *, is_entered: bool) -> CheckRun:
     except DatabaseError:
         logger.exception("the verdict could not be stored")
         return CheckRun(**columns)
-
-
-def _find_expired_runs(before: datetime) -> list[int]:
-    """Return the keys of the checks that `remove_old_runs` may delete."""
-    faultless = CheckRun.objects.filter(result__in=_RESULTS_WITHOUT_FAULT).order_by("-pk")
-    kept = [
-        pk
-        for mode, result in product(Mode, _RESULTS_WITHOUT_FAULT)
-        for pk in faultless.filter(mode=mode, result=result).values_list("pk", flat=True)[
-            : FULL_CHECKS_KEPT if mode is Mode.FULL else 1
-        ]
-    ]
-    old = faultless.filter(began_at__lt=before).exclude(pk__in=kept)
-    return list(old.values_list("pk", flat=True))

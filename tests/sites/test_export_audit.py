@@ -56,7 +56,10 @@ def test_each_option_selects_its_documents(trail, tmp_path, capsys, options, exp
     [
         (["--study", "SLX-999"], "there is no site of a study SLX-999"),
         (["--study", "SLX-301", "--site", "US-900"], "there is no site US-900 of a study SLX-301"),
-        (["--site", "XX"], "matches the selection: {'sites': ['XX']}. Nothing was exported"),
+        (
+            ["--site", "XX"],
+            "matches the selection. Change the filters: sites: XX. Nothing was exported",
+        ),
         (["--until", "2020-01-01"], "No entry matches"),
         (["--size", "4"], "there is no checkpoint of 4 entries"),
         (["--since", "yesterday"], "not a day or a time: 'yesterday'"),

@@ -220,7 +220,7 @@ def test_a_removed_end_is_a_problem(scheduler):
     with triggers_removed():
         sql("DELETE FROM audit_entrydetail")
         sql("DELETE FROM audit_entry")
-    assert "the last of them is missing" in status_figures()["ledger_problems"][0]
+    assert "1 entry was signed, and it is missing" in status_figures()["ledger_problems"][0]
 
 
 def test_an_invalid_line_in_the_file_of_public_keys_is_a_problem(scheduler):

@@ -150,7 +150,7 @@ def test_warnings_about_expiry_agree_and_are_named_if_they_were_changed():
     assert list(findings_agree_with_the_ledger()) == []
     with transaction.atomic():
         Finding.objects.filter(document=document).update(runs_out=today + timedelta(days=900))
-        assert "the day on which it expires is another" in difference_of(document)
+        assert "the expiry date differs" in difference_of(document)
         transaction.set_rollback(True)
 
 
