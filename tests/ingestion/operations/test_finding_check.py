@@ -76,8 +76,10 @@ class TestChangedFindings:
         [
             (
                 {"code": "EXPIRES_SOON"},
-                "SIGNATURE_MISSING (page 2) is missing, "
-                "EXPIRES_SOON (page 2) is not in this entry.",
+                (
+                    "SIGNATURE_MISSING (page 2) is missing, "
+                    "EXPIRES_SOON (page 2) is not in this entry."
+                ),
             ),
             ({"page": 1}, "SIGNATURE_MISSING (page 2) is missing, " + FOREIGN.format(page=1)),
             (
