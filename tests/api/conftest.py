@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from api.problems import MEDIA_TYPE
 from sites.models import ApiToken, TokenScope
 from tests.factories import make_site, make_user
 from tests.ledger_check import _the_ledger_holds  # noqa: F401 - an autouse fixture
@@ -99,3 +100,15 @@ def line(site, **changes):
 @pytest.fixture
 def make_line():
     return line
+
+
+def check_problem(response, status):
+    """Check that the response is a problem with this status, and return its body."""
+    assert response.status_code == status, response.content
+    assert response["Content-Type"] == MEDIA_TYPE
+    assert "no-store" in response["Cache-Control"]
+    body = response.json()
+    assert body["status"] == status
+    assert body["request_id"] == response["X-Request-ID"]
+    assert {"type", "title", "detail", "instance"} <= body.keys()
+    return body

@@ -11,8 +11,7 @@ from ingestion.dispatch import leases
 from ingestion.models import Batch, Chunk
 from sites.models import TokenScope
 from tests import steps
-from tests.api.conftest import Program, make_token
-from tests.api.test_problems import check_problem
+from tests.api.conftest import Program, check_problem, make_token
 from tests.factories import make_batch, make_staff, make_user
 from tests.web.scenes import (
     FILED,

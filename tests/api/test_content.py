@@ -14,8 +14,8 @@ from audit.ledger.queries import timeline
 from ingestion.intake.registration import UploadedDocument, register_upload
 from ingestion.models import Document
 from ingestion.storage.archive import get_archive
+from tests.api.conftest import check_problem
 from tests.api.servers import send_request, web_server
-from tests.api.test_problems import check_problem
 from tests.factories import make_user
 from tests.web.scenes import (
     FILED,

@@ -5,7 +5,7 @@ import pytest
 from ingestion.core.breaker import BreakerState
 from ingestion.models import Document, PortalLimitState
 from ingestion.rules.findings import RuleFinding
-from tests.api.test_problems import check_problem
+from tests.api.conftest import check_problem
 from tests.factories import make_batch, make_user, verdict
 from tests.web.scenes import (
     FILED,

@@ -13,8 +13,7 @@ from audit.verification import runs
 from audit.verification.start import Mode
 from ingestion.models import Chunk
 from sites.models import TokenScope
-from tests.api.conftest import Program, make_token
-from tests.api.test_problems import check_problem
+from tests.api.conftest import Program, check_problem, make_token
 from tests.audit.signers import CheckpointSigner
 from tests.audit.support import sql, triggers_removed, write_many
 from tests.factories import make_batch, make_user

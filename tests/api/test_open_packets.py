@@ -15,9 +15,8 @@ from ingestion.intake import open_packets as intake
 from ingestion.intake import upload_sessions
 from ingestion.models import Batch, Document, OpenPacket, ReceivedPart, Upload
 from ingestion.storage import spool
-from tests.api.conftest import Program
+from tests.api.conftest import Program, check_problem
 from tests.api.servers import send_request, web_server
-from tests.api.test_problems import check_problem
 
 LETTER, CURRICULUM = b"%PDF-1.7 a letter", b"%PDF-1.7 a CV"
 

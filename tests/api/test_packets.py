@@ -10,9 +10,8 @@ from django.db import connection
 from audit.ledger.queries import timeline
 from ingestion.models import Batch, Document
 from ingestion.storage import spool
-from tests.api.conftest import Program, make_token
+from tests.api.conftest import Program, check_problem, make_token
 from tests.api.servers import send_request, web_server
-from tests.api.test_problems import check_problem
 from tests.ingestion.hosts import worker_host
 
 CV = {"document_type": "irb-approval", "file": "IRB.pdf"}

@@ -3,20 +3,8 @@
 import pytest
 
 from api import batches
-from api.problems import MEDIA_TYPE
+from tests.api.conftest import check_problem
 from tests.factories import make_user
-
-
-def check_problem(response, status):
-    """Check that the response is a problem with this status, and return its body."""
-    assert response.status_code == status, response.content
-    assert response["Content-Type"] == MEDIA_TYPE
-    assert "no-store" in response["Cache-Control"]
-    body = response.json()
-    assert body["status"] == status
-    assert body["request_id"] == response["X-Request-ID"]
-    assert {"type", "title", "detail", "instance"} <= body.keys()
-    return body
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from ingestion.documents import batches
 from ingestion.models import Batch, BatchSource, Document, PortalLimitState
 from sites.models import Site
 from tests import steps
-from tests.api.test_problems import check_problem
+from tests.api.conftest import check_problem
 from tests.factories import make_batch, make_filed, make_leased, make_site
 
 

@@ -64,7 +64,7 @@ def open_page(browser, live_server):
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(60_000)
-        # A submission first waits for a look at its files, which may take GUESS_SECONDS (15).
+        # A submission first detects the types of its files, for up to GUESS_SECONDS (15).
         page.set_default_navigation_timeout(90_000)
         page.on("pageerror", lambda error: bad.append(str(error)))
         page.on(

@@ -97,7 +97,7 @@ class PageChecker:
 def _own(settings, tmp_path):
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR, settings.EXPORT_DIR = tmp_path / "anchors", tmp_path / "exports"
-    settings.GUESS_SECONDS = 0  # a look takes seconds; tests of it allow them
+    settings.GUESS_SECONDS = 0  # detection takes seconds, and only its own tests need it
 
 
 @pytest.mark.usefixtures("_own")

@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
 ]
-PATIENCE = 20_000  # milliseconds: on a busy machine a look at a file takes its time
+TIMEOUT = 20_000  # milliseconds, for the detection of a type
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def page(signed_in, mara):
 
 def received(page, number):
     there = page.locator("[data-status]", has_text="Received")
-    expect(there).to_have_count(number, timeout=PATIENCE)
+    expect(there).to_have_count(number, timeout=TIMEOUT)
 
 
 def kinds(page):
@@ -63,7 +63,7 @@ def test_files_selected_before_the_script_has_loaded_are_listed(signed_in, mara,
     received(page, 2)
     types = page.locator(".sl-row select")
     for number, kind in enumerate(["irb-approval", "delegation-log"]):
-        expect(types.nth(number)).to_have_value(kind, timeout=PATIENCE)
+        expect(types.nth(number)).to_have_value(kind, timeout=TIMEOUT)
 
 
 def test_a_file_selected_in_the_picker_before_the_script_has_loaded_is_uploaded(
@@ -88,7 +88,7 @@ def test_an_upload_continues_after_a_lost_connection(page, files):
     page.context.set_offline(True)
     choose(page, files[1])
     connection_error = page.locator("[data-connection-error]")
-    expect(connection_error).to_contain_text("files that were received are saved", timeout=PATIENCE)
+    expect(connection_error).to_contain_text("files that were received are saved", timeout=TIMEOUT)
     page.get_by_role("button", name="Send packet (2)").click()
     assert not Packet.objects.exists()
     page.context.set_offline(False)
@@ -117,9 +117,9 @@ def test_a_file_whose_response_was_lost_is_not_sent_again(page, files, monkeypat
 def test_a_reopened_page_shows_the_saved_files(page, files):
     choose(page, *files)
     received(page, 2)
-    expect(page.locator(".sl-row select").first).to_have_value("irb-approval", timeout=PATIENCE)
+    expect(page.locator(".sl-row select").first).to_have_value("irb-approval", timeout=TIMEOUT)
     page.locator(".sl-row select").last.select_option("gcp-certificate")
-    expect(page.locator("[data-hint]").last).to_contain_text("looks like", timeout=PATIENCE)
+    expect(page.locator("[data-hint]").last).to_contain_text("looks like", timeout=TIMEOUT)
     page.locator(".sl-row input:visible").fill("Jo Brandt")
     with page.expect_response("**/packets/new/files/*/"):
         page.locator("h1").click()
@@ -139,7 +139,7 @@ def test_a_reopened_page_shows_the_saved_files(page, files):
 @pytest.mark.requirement("R08")
 def test_overruling_a_detected_type_needs_one_confirmation_which_is_recorded(page, files):
     choose(page, files[0])
-    expect(page.locator(".sl-row select")).to_have_value("irb-approval", timeout=PATIENCE)
+    expect(page.locator(".sl-row select")).to_have_value("irb-approval", timeout=TIMEOUT)
     expect(page.locator("[data-hint]")).to_contain_text("Type detected from the document")
     page.locator(".sl-row select").select_option("delegation-log")
     page.get_by_role("button", name="Send packet (1)").click()
@@ -160,7 +160,7 @@ def test_the_same_file_twice_is_one_row(page, files, tmp_path):
     received(page, 1)
     choose(page, tmp_path / "copy.pdf")
     same = page.get_by_text("Received. copy.pdf is the same file.")
-    expect(same).to_be_visible(timeout=PATIENCE)
+    expect(same).to_be_visible(timeout=TIMEOUT)
     expect(page.locator(".sl-row")).to_have_count(1)
 
 

@@ -14,7 +14,7 @@ def _folders(settings, tmp_path):
     settings.PREVIEW_DIR = tmp_path / "previews"
     settings.STATIC_ROOT = tmp_path / "static"  # WhiteNoise walks through it, and warns without it
     settings.STATIC_ROOT.mkdir()
-    settings.GUESS_SECONDS = 0  # a look takes seconds; tests of it allow them
+    settings.GUESS_SECONDS = 0  # detection takes seconds, and only its own tests need it
 
 
 @pytest.fixture
@@ -51,3 +51,9 @@ def stranger(client):
 @pytest.fixture
 def ines(db):
     return make_staff("Regulatory affairs", "ines")
+
+
+def text(response):
+    """Return the text of a page with single spaces. The page has to have status 200."""
+    assert response.status_code == 200
+    return " ".join(response.content.decode().split())

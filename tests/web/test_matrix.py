@@ -14,7 +14,7 @@ from ingestion.operations import site_summaries
 from ingestion.rules.findings import RuleFinding
 from sites.models import Membership, Site, Study
 from tests.factories import make_read, make_site
-from tests.web.test_required_documents import text
+from tests.web.conftest import text
 from web.sites import matrix
 
 PI = "Margaret Whitfield"

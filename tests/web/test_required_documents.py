@@ -9,14 +9,10 @@ from ingestion.models import Waiver
 from ingestion.rules.findings import RuleFinding
 from sites.models import Site
 from tests.factories import make_read, make_site, make_user
+from tests.web.conftest import text
 from tests.web.scenes import FILED, make_packet
 
 PI, OTHER = "Margaret Whitfield", "Helena Brandt"
-
-
-def text(answer):
-    assert answer.status_code == 200
-    return " ".join(answer.content.decode().split())
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from ingestion.operations import alerts
 from tests.audit.signers import CheckpointSigner
 from tests.audit.support import write_many
 from tests.factories import make_batch, make_leased, make_read, make_site
+from tests.web.conftest import text
 from tests.web.operations.conftest import hold
-from tests.web.test_required_documents import text
 
 PAGE = "/admin/ops/"
 

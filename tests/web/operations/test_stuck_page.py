@@ -8,8 +8,8 @@ from django.utils import timezone
 from audit.ledger import queries
 from ingestion.models import Chunk, Document
 from tests.factories import make_batch, make_leased
+from tests.web.conftest import text
 from tests.web.operations.conftest import hold
-from tests.web.test_required_documents import text
 
 PAGE = "/admin/ops/stuck/"
 WHY = "The portal was repaired this morning."

@@ -1,5 +1,7 @@
 """Staff of each role, a packet, and a worker for jobs of the ledger."""
 
+import re
+
 import pytest
 
 from audit import background_jobs
@@ -35,3 +37,9 @@ def work(db):
             pass
 
     return work
+
+
+def text(response):
+    """Return the text of the main part of a page, without tags."""
+    main = response.content.decode().partition("<main")[2]
+    return " ".join(re.sub(r"<[^>]+>", " ", main).split())

@@ -13,7 +13,7 @@ from audit.ledger import queries
 from audit.ledger.queries import EntrySearch
 from sites.models import Site, Study
 from tests.factories import make_site
-from tests.web.trail.test_timelines import text
+from tests.web.trail.conftest import text
 from web.trail.timelines import list_packet_subjects
 
 PAGE = "/admin/audit/export/"

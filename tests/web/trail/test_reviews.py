@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from audit.ledger import queries
-from tests.web.trail.test_timelines import text
+from tests.web.trail.conftest import text
 
 PAGE, NEW = "/admin/audit/reviews/", "/admin/audit/reviews/new/"
 TODAY = timezone.now().date()

@@ -11,6 +11,7 @@ from audit.ledger.actors import Actor, add_process
 from audit.ledger.log import ledger, record
 from tests.factories import make_site, make_user
 from tests.web.scenes import FILED, REJECTED, make_packet
+from tests.web.trail.conftest import text
 
 SEERS = ["QA reviewers", "Regulatory affairs", ""]
 
@@ -24,12 +25,6 @@ def addresses(packet):
         f"/admin/audit/packet/{packet.reference}/",
         "/admin/audit/site/0203/",
     ]
-
-
-def text(answer):
-    """Return the text of the main part of a page, without tags."""
-    main = answer.content.decode().partition("<main")[2]
-    return " ".join(re.sub(r"<[^>]+>", " ", main).split())
 
 
 @pytest.mark.parametrize("role", SEERS, ids=["qa", "affairs", "admin"])

@@ -10,7 +10,7 @@ from audit.signing import anchors, checkpoints
 from audit.signing.places.folder import FolderAnchor
 from audit.verification import runs
 from tests.audit.support import sql, triggers_removed, write
-from tests.web.trail.test_timelines import text
+from tests.web.trail.conftest import text
 
 PAGE, NOW = "/admin/audit/verify/", "/admin/audit/verify/now/"
 
