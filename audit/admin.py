@@ -88,7 +88,7 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
     ]  # fmt: skip
     readonly_fields = ["recorded", "move", "recorded_detail"]
 
-    def kept_because(self, obj: Any) -> str:
+    def get_retention_reason(self, obj: Any) -> str:
         return gettext(
             "Entries cannot be deleted, because the hashes of all later entries depend on them."
         )

@@ -111,7 +111,7 @@ class EntryDetail(_AppendOnlyModel):
     objects: ClassVar[models.Manager["EntryDetail"]] = AppendOnlyQuerySet.as_manager()
 
     class Meta:
-        permissions = [("redact", "Can take out the detail of an entry")]
+        permissions = [("redact", "Can redact the detail of an entry")]
 
     def __str__(self) -> str:
         return f"detail of {self.entry_id}"

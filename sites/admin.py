@@ -71,7 +71,7 @@ class StudyAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
     search_fields = ["protocol_number", "title"]
     readonly_fields = ["kept", "holds"]
 
-    def kept_because(self, obj: Any) -> str:
+    def get_retention_reason(self, obj: Any) -> str:
         if not is_referenced(obj):
             return ""
         sentence = gettext(
@@ -200,7 +200,7 @@ class SiteAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
     search_help_text = _("Enter a site number or name, or a part of it.")
     inlines = [MembersInline]
 
-    def kept_because(self, obj: Any) -> str:
+    def get_retention_reason(self, obj: Any) -> str:
         if not is_referenced(obj):
             return ""
         sentence = gettext(
@@ -293,7 +293,7 @@ class PersonAdmin(AccountActionsMixin, UndeletableAdmin, LedgerAdminMixin, UserA
         # Nobody can set the password of another person.
         return [url for url in super().get_urls() if url.name != "auth_user_password_change"]
 
-    def kept_because(self, obj: Any) -> str:
+    def get_retention_reason(self, obj: Any) -> str:
         return gettext(
             "Accounts cannot be deleted, because entries and signatures name their people. "
             "Deactivate the account instead."

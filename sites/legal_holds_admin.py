@@ -23,7 +23,7 @@ class LegalHoldAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
     search_fields = ["study__protocol_number", "reason"]
     search_help_text = _("Enter a protocol number, or a word of the reason.")
 
-    def kept_because(self, obj: Any) -> str:
+    def get_retention_reason(self, obj: Any) -> str:
         return gettext(
             "Legal holds cannot be deleted, because they record why documents were kept. Lift "
             "the hold instead."

@@ -38,7 +38,7 @@ class ReadOnlyAdminMixin:
 class UndeletableAdmin(ReasonedActions):
     """Refuses deletions. It must be the first base, before `LedgerAdminMixin`."""
 
-    def kept_because(self, obj: Any) -> str:
+    def get_retention_reason(self, obj: Any) -> str:
         """Return why the row cannot be deleted, in sentences for people, or "" if it can."""
         raise NotImplementedError
 
@@ -48,7 +48,7 @@ class UndeletableAdmin(ReasonedActions):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         is_permitted = super().has_delete_permission(request, obj)
-        return is_permitted and not (obj is not None and self.kept_because(obj))
+        return is_permitted and not (obj is not None and self.get_retention_reason(obj))
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
@@ -56,7 +56,7 @@ class UndeletableAdmin(ReasonedActions):
         obj = self.get_object(request, unquote(object_id))
         if obj is None or not self.has_view_permission(request, obj):
             return super().delete_view(request, object_id, extra_context)
-        if why := self.kept_because(obj):
+        if why := self.get_retention_reason(obj):
             return self._render_refusal(request, obj, why)
         return super().delete_view(request, object_id, extra_context)
 
@@ -69,7 +69,7 @@ class UndeletableAdmin(ReasonedActions):
         kept = [
             (obj, why)
             for obj in selected[:MAX_REFUSALS_PER_REQUEST]
-            if (why := self.kept_because(obj))
+            if (why := self.get_retention_reason(obj))
         ]
         for obj, why in kept:
             self.record_refusal(request, obj, why)

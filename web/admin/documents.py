@@ -105,7 +105,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
             )
             self.message_user(request, sentence.format(n=skipped), messages.WARNING)
 
-    def kept_because(self, obj: Document) -> str:
+    def get_retention_reason(self, obj: Document) -> str:
         sentence = gettext("Documents and their history cannot be deleted. {retention}")
         return sentence.format(retention=retention.describe_retention(obj.site.study))
 

@@ -64,7 +64,7 @@ class BatchAdmin(UndeletableAdmin, CountedAdmin):
     ]  # fmt: skip
     readonly_fields = ["state_chip", "settled", "documents_link"]
 
-    def kept_because(self, obj: Batch) -> str:
+    def get_retention_reason(self, obj: Batch) -> str:
         return gettext(
             "A batch cannot be deleted, because it is kept with its documents. You can cancel a "
             "batch that is not completed."
@@ -118,7 +118,7 @@ class PacketAdmin(UndeletableAdmin, CountedAdmin):
     ]
     readonly_fields = ["settled", "page", "documents_link", "retention_period"]
 
-    def kept_because(self, obj: Packet) -> str:
+    def get_retention_reason(self, obj: Packet) -> str:
         sentence = gettext("A packet and its documents cannot be deleted. {retention}")
         return sentence.format(retention=retention.describe_retention(obj.site.study))
 

@@ -37,38 +37,38 @@ ADVICE = (
 
 class Command(BaseCommand):
     help = (
-        "Checks that nothing in the audit trail was changed, removed or added, and whether "
-        "anything outside of this installation vouches for it."
+        "Checks that nothing in the audit trail was changed, removed or added, and whether an "
+        "anchor outside of this installation confirms it."
     )
     # This command reports missing triggers, so they must not prevent it from running.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        begins = parser.add_mutually_exclusive_group()
-        begins.add_argument(
+        modes = parser.add_mutually_exclusive_group()
+        modes.add_argument(
             "--full",
             dest="mode",
             action="store_const",
             const=Mode.FULL,
             default=Mode.INCREMENTAL,
-            help="From the first entry on, and not from where the last check came to. Only a check "
-            "that reads every entry can end with 0. So is every run as long as there are no "
-            "checkpoints.",
+            help="Read all entries, and not only those after the last verification. Only a "
+            "verification that reads every entry can have exit code 0. Without checkpoints, every "
+            "verification reads all entries.",
         )
-        begins.add_argument(
+        modes.add_argument(
             "--since-anchor",
             dest="mode",
             action="store_const",
             const=Mode.SINCE_ANCHOR,
-            help="From the newest checkpoint on that is held outside of the database.",
+            help="Read the entries after the newest checkpoint that is outside of the database.",
         )
-        begins.add_argument(
+        modes.add_argument(
             "--policy",
             type=Path,
             metavar="FILE",
-            help="Read every entry, believe only the keys in FILE (c2sp.org/tlog-policy) and "
-            "require its places (`place NAME`). Keep FILE outside of this installation. The result "
-            "is printed and not kept.",
+            help="Read all entries, trust only the keys in FILE (c2sp.org/tlog-policy) and require "
+            "its places (`place NAME`). Keep FILE outside of this installation. The result is "
+            "printed, but not stored.",
         )
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
@@ -117,7 +117,7 @@ def _report(verdict: LedgerVerdict) -> str:
     if verdict.first_bad:
         fault = _describe_break(verdict.first_bad, verdict.entries)
     else:
-        fault = f"The chain holds, all {verdict.entries:,} entries of it, but not everything does:"
+        fault = f"The chain of {verdict.entries:,} entries is intact, but there are other problems:"
     return "\n".join([fault, *verdict.problems, *remarks, ADVICE])
 
 
@@ -141,5 +141,5 @@ def _describe_break(bad: ChainBreak, valid_entries: int) -> str:
         f"The chain is BROKEN at entry {bad.seq:,}: {bad.why}.\n"
         f"  expected: {bad.expected or '(nothing)'}\n"
         f"  found:    {bad.found or '(nothing)'}\n"
-        f"The {valid_entries:,} entries before it hold."
+        f"The {valid_entries:,} entries before it are intact."
     )

@@ -22,7 +22,7 @@ FAULT_TEXTS = {
     ArchiveFault.CHANGED: "CHANGED: the bytes do not match the name",
     ArchiveFault.UNREADABLE: "cannot be read",
     ArchiveFault.WRITABLE: (
-        "is writable: protect it (chmod 444, Object Lock), and find out since when"
+        "is writable: protect it (chmod 444, Object Lock), and find out since when it was"
     ),
     ArchiveFault.ORPHANED: "belongs to no document (this does no harm)",
     ArchiveFault.SHORT: f"is locked in S3 for less than its study's retention: {_LOCK}",

@@ -39,25 +39,54 @@ class Command(BaseCommand):
     help = "Exports the audit trail, or a part of it, with everything needed to verify it."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("target", type=Path, metavar="DIR|FILE.zip", help="A new one.")
+        parser.add_argument(
+            "target", type=Path, metavar="DIR|FILE.zip", help="A new folder or file."
+        )
         add = parser.add_argument
-        add("--study", default="", metavar="PROTOCOL", help="All its sites.")
-        add("--site", default="", metavar="SITE")
-        add("--document", default="", metavar="ID", help="All its versions; SITE/ID: one site's.")
-        add("--packet", "--correlation", default="", metavar="ID", help="A correlation id.")
-        add("--since", "--from", type=parse_time, metavar="T", help="Recorded then or later. UTC.")
-        add("--until", "--to", type=parse_time, metavar="T", help="Recorded before. UTC.")
-        add("--size", type=int, help="Up to the checkpoint of so many entries, not the newest.")
+        add("--study", default="", metavar="PROTOCOL", help="Only the sites of this study.")
+        add("--site", default="", metavar="SITE", help="Only the site with this number.")
+        add(
+            "--document",
+            default="",
+            metavar="ID",
+            help="Only this document, with all versions; SITE/ID if other sites use the same ID.",
+        )
+        add(
+            "--packet",
+            "--correlation",
+            default="",
+            metavar="ID",
+            help="Only the packet with this correlation id.",
+        )
+        add(
+            "--since",
+            "--from",
+            type=parse_time,
+            metavar="T",
+            help="Only entries recorded at this time or later. UTC.",
+        )
+        add(
+            "--until",
+            "--to",
+            type=parse_time,
+            metavar="T",
+            help="Only entries recorded before this time. UTC.",
+        )
+        add(
+            "--size",
+            type=int,
+            help="End at the checkpoint of this number of entries, not at the newest.",
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        selection = _selection(options)
+        selection = _select_entries(options)
         try:
             made = make_package(
                 options["target"],
                 selection,
                 by=Actor.software("command", OPERATIONS),
                 size=options["size"],
-                progress=self._show if self.stdout.isatty() else _quiet,
+                progress=self._show_progress,
             )
         except ExportRefused as error:
             raise CommandError(f"{error} Nothing was exported.") from error
@@ -68,40 +97,38 @@ class Command(BaseCommand):
             raise CommandError(f"{options['target']} could not be written: {error}") from error
         self.stdout.write(
             f"{made.target}: {made.entries:,} entries, up to the checkpoint of {made.size:,}.\n"
-            f"SHA-256 of its manifest, which is on record: {made.manifest_sha256}"
+            f"SHA-256 of its manifest, which the ledger contains: {made.manifest_sha256}"
         )
 
-    def _show(self, done: int, of: int) -> None:
-        self.stdout.write(f"\r{done:,} of {of:,} entries", ending="\n" if done == of else "")
-        self.stdout.flush()
+    def _show_progress(self, done: int, total: int) -> None:
+        if self.stdout.isatty():
+            end = "\n" if done == total else ""
+            self.stdout.write(f"\r{done:,} of {total:,} entries", ending=end)
+            self.stdout.flush()
 
 
-def _quiet(_done: int, _of: int) -> None:
-    pass
+def _select_entries(options: dict[str, Any]) -> Selection:
+    """Return the selection that the options describe.
 
-
-def _selection(options: dict[str, Any]) -> Selection:
-    site, document = options["site"], options["document"]
+    Raises CommandError if the study has no sites, or not the selected one.
+    """
+    site, study, document = options["site"], options["study"], options["document"]
     if not site and "/" in document:
         site, _, document = document.partition("/")
+    sites = frozenset([site] if site else [])
+    if study:
+        numbers = Site.objects.filter(study__protocol_number=study).values_list(
+            "site_id", flat=True
+        )
+        sites = frozenset(number for number in numbers if site in ("", number))
+        if not sites:
+            name = f"site {site}" if numbers else "site"
+            raise CommandError(f"there is no {name} of a study {study}")
     return Selection(
-        sites=_select_sites(options["study"], site),
-        study=options["study"],
+        sites=sites,
+        study=study,
         doc_id=document,
         correlation_id=options["packet"],
         since=options["since"] or "",
         until=options["until"] or "",
     )
-
-
-def _select_sites(study: str, site: str) -> frozenset[str]:
-    """Return the numbers of the selected sites, or none for all. Raises CommandError."""
-    if not study:
-        return frozenset([site] if site else [])
-    found = Site.objects.filter(study__protocol_number=study)
-    numbers = list(found.values_list("site_id", flat=True))
-    chosen = frozenset(number for number in numbers if site in ("", number))
-    if not chosen:
-        what = f"site {site}" if numbers else "site"
-        raise CommandError(f"there is no {what} of a study {study}")
-    return chosen

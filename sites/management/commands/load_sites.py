@@ -21,7 +21,7 @@ class Command(BaseCommand):
         try:
             rows = site_import.read_sites(file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, site_import.SiteImportRefused) as error:
-            raise CommandError(f"{file} is refused, nothing was changed:\n{error}") from error
+            raise CommandError(f"{file} was refused, and nothing was changed:\n{error}") from error
         if dry_run:
             self.stdout.write(f"{len(rows)} sites would be loaded.")
             return

@@ -142,7 +142,9 @@ def test_a_missing_trigger_is_a_problem(written, capsys):
     assert verdict.first_bad is None
     assert not verdict.intact
     assert "audit_entry_link" in verdict.problems[0]
-    assert "The chain holds, all 9 entries of it, but" in verify_audit(capsys)[1]
+    assert (
+        "The chain of 9 entries is intact, but there are other problems:" in verify_audit(capsys)[1]
+    )
 
 
 def test_a_registered_check_adds_its_problems_up_to_a_maximum(written):
@@ -189,7 +191,7 @@ def test_the_command_states_the_first_bad_entry_and_what_to_do(written, capsys):
     code, out = verify_audit(capsys)
     assert code == 1
     assert "BROKEN at entry 5: the column 'site' differs from the line." in out
-    assert "expected: DE-014\n  found:    other\nThe 4 entries before it hold." in out
+    assert "expected: DE-014\n  found:    other\nThe 4 entries before it are intact." in out
     assert "Do not repair anything" in out
 
 
