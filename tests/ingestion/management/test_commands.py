@@ -30,6 +30,8 @@ def folders(settings, tmp_path):
 
 @pytest.fixture
 def manifest(tmp_path):
+    """Return a function that writes a manifest and returns its path. Arguments change lines."""
+
     def write(*changes):
         site = make_site("1001")
         lines = [
@@ -117,7 +119,7 @@ def test_waiting_without_a_worker_prints_a_warning(manifest, capsys, monkeypatch
     assert "No worker is running" in capsys.readouterr().err
 
 
-def test_documents_that_wait_for_their_portal_are_not_unattended():
+def test_documents_that_wait_for_their_portal_do_not_count_as_unattended():
     make_batch()
     assert work_status.is_work_unattended()
     Chunk.objects.update(next_dispatch_at="2030-01-01T00:00:00Z")
@@ -222,6 +224,7 @@ def test_retry_refuses_an_unknown_code_or_site(options):
 
 
 def run(settings, *arguments, **options):
+    """Run manage.py in a process of its own, and return the finished process."""
     command = [sys.executable, "manage.py", *arguments]
     return subprocess.run(
         command, env=environment(settings, **options), capture_output=True, text=True, check=False
@@ -229,7 +232,7 @@ def run(settings, *arguments, **options):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_at_capacity_the_exit_code_is_75_and_a_message_says_why(manifest, settings):
+def test_a_manifest_is_refused_with_exit_code_75_at_capacity(manifest, settings):
     make_batch(documents=2)
     result = run(settings, "ingest_manifest", manifest({}), MAX_UNFINISHED_DOCUMENTS="2")
     assert result.returncode == 75
@@ -238,7 +241,7 @@ def test_at_capacity_the_exit_code_is_75_and_a_message_says_why(manifest, settin
     assert Batch.objects.count() == 1
 
 
-def test_at_capacity_a_folder_has_exit_code_75_too(tmp_path, settings):
+def test_a_folder_is_refused_with_exit_code_75_at_capacity(tmp_path, settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 2
     make_batch(make_site("1001"), documents=2)
     folder = tmp_path / "packet"
@@ -274,10 +277,10 @@ def test_a_key_that_was_used_for_another_manifest_is_an_error(manifest):
 @pytest.mark.django_db(transaction=True)
 def test_killing_a_waiting_command_does_not_affect_the_work(manifest, settings):
     command = [sys.executable, "manage.py", "ingest_manifest", manifest({}, {}), "--wait"]
-    with subprocess.Popen(command, env=environment(settings)) as waiter:
+    with subprocess.Popen(command, env=environment(settings)) as process:
         batch = eventually(Batch.objects.first)
         [lease] = leases.claim_due_chunks(1, by="here:1:1")
-        waiter.kill()
+        process.kill()
     assert leases.renew([lease.lease_id]) == {lease.lease_id}
     for item in lease.items:
         steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
@@ -294,12 +297,12 @@ def test_a_batch_is_cancelled_by_its_reference(capsys):
 
 
 @pytest.mark.parametrize(
-    ("reference", "why"), [("BAT-1", "there is no batch 'BAT-1'"), ("", "is CANCELLED already")]
+    ("reference", "message"), [("BAT-1", "there is no batch 'BAT-1'"), ("", "is CANCELLED already")]
 )
-def test_an_unknown_or_finished_batch_cannot_be_cancelled(reference, why):
+def test_an_unknown_or_finished_batch_cannot_be_cancelled(reference, message):
     batch = make_batch()
     call_command("cancel", batch.reference)
-    with pytest.raises(CommandError, match=why):
+    with pytest.raises(CommandError, match=message):
         call_command("cancel", reference or batch.reference)
 
 
@@ -313,9 +316,12 @@ def test_a_refusal_has_exit_code_1(tmp_path, settings):
 
 
 def test_a_missing_secret_key_is_reported_with_the_setting(settings):
-    bare = environment(settings) | {"SECRET_KEY": "", "DJANGO_SETTINGS_MODULE": "config.settings"}
+    variables = environment(settings) | {
+        "SECRET_KEY": "",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
     command = [sys.executable, "manage.py", "check"]
-    run = subprocess.run(command, env=bare, capture_output=True, text=True, check=False)
-    assert run.returncode == 1
-    assert "(config.E001) SECRET_KEY is not set." in run.stderr
-    assert "HINT: Set SECRET_KEY=" in run.stderr
+    result = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "(config.E001) SECRET_KEY is not set." in result.stderr
+    assert "HINT: Set SECRET_KEY=" in result.stderr
