@@ -26,6 +26,7 @@ from typing import Any
 
 from django.db import DatabaseError, connections, transaction
 from django.utils import timezone
+from django.utils.translation import ngettext
 
 from audit import outbox
 from audit.models import AuditJob, OutboxMessage
@@ -33,6 +34,7 @@ from audit.outbox import Delivery, DeliveryPolicy, LeaseExpired, MessageKind, No
 
 __all__ = [
     "AuditJob",
+    "ExplainedFailure",
     "find_job",
     "latest_jobs",
     "maintain_jobs",
@@ -62,6 +64,11 @@ SYSTEM_ACTOR = "system:worker"
 # A job that raises is not run again, so these waits bound nothing.
 RETRY = DeliveryPolicy(timedelta(0), timedelta(0), max_attempts=MAX_ATTEMPTS)
 _PREFIX = "job."  # of the kinds of messages that are jobs
+
+
+class ExplainedFailure(Exception):
+    """A job cannot be done, and the message tells people why. Pages show it as it is."""
+
 
 _works: dict[str, Work] = {}
 _wakeups: list[Wakeup] = []
@@ -222,7 +229,9 @@ def _run(delivery: Delivery, beat: Beat = lambda: None) -> None:
             result = _works[job.kind](job)
     except Exception as error:  # A fault of one job must not stop the worker.
         logger.exception("%s failed", job)
-        job.state, job.error = _State.FAILED, f"{type(error).__name__}: {error}"
+        job.state = _State.FAILED
+        is_explained = isinstance(error, ExplainedFailure)
+        job.error = str(error) if is_explained else f"{type(error).__name__}: {error}"
     else:
         job.state, job.result = _State.DONE, dict(result)
     job.finished_at = timezone.now()
@@ -273,8 +282,13 @@ def _release(message: OutboxMessage, now: datetime) -> None:
         if message.state == OutboxMessage.State.WAITING:
             job.update(state=_State.WAITING)
         else:
-            died = f"Its worker died {message.attempts} times; the log of the hosts may say why."
-            job.update(state=_State.FAILED, error=died, finished_at=now)
+            sentence = ngettext(
+                "Its worker died {n} time. The logs of the worker hosts may show the reason.",
+                "Its worker died {n} times. The logs of the worker hosts may show the reason.",
+                message.attempts,
+            )
+            error = sentence.format(n=message.attempts)
+            job.update(state=_State.FAILED, error=error, finished_at=now)
 
 
 def _claim_wakeup(message: OutboxMessage, now: datetime) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
+from audit.background_jobs import ExplainedFailure
 from audit.ledger.chain import (
     REDACTED,
     Walk,
@@ -41,7 +42,7 @@ _Row = tuple[int, str, str, str | None, str | None]
 Progress = Callable[[int, int], None]  # entries read, and entries in total
 
 
-class ExportRefused(Exception):
+class ExportRefused(ExplainedFailure):
     """The requested export cannot be made. The message says what to do."""
 
 

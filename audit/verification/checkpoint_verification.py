@@ -16,6 +16,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from audit.background_jobs import ExplainedFailure
 from audit.ledger.chain import BrokenChain, ChainBreak
 from audit.ledger.keyset import iter_pages
 from audit.ledger.merkle_tree import Frontier, hash_leaf
@@ -33,7 +34,7 @@ NOTES_PER_PAGE = 500  # notes that are compared with the database at a time
 MAX_CLAIMS = 1_000  # kept of notes that the database lacks or contradicts
 
 
-class CannotVerify(Exception):
+class CannotVerify(ExplainedFailure):
     """Something outside the database that a check needs is missing, so there is no verdict."""
 
 
@@ -293,7 +294,7 @@ def _verifiers() -> list[Verifier]:
     try:
         return keys.verifiers()
     except Exception as error:
-        message = _("the public keys of the trail cannot be read: {error}")
+        message = _("The public keys of the audit trail cannot be read. {error}")
         raise CannotVerify(message.format(error=error)) from error
 
 

@@ -82,7 +82,20 @@ class Scan:
         Database errors are not caught.
         """
         try:
-            yield from self._read()
+            if (last := self.end) is None:
+                newest = Entry.objects.order_by("-seq").values_list("seq", flat=True).first()
+                last = newest or 0
+            for chunk in _chunks(self.start.seq, last):
+                for rows, _result in check_in_parts(self._check_rows, chunk):
+                    yield from self._compare_claims(rows)
+                self._progress(self.valid_to[0] - self.start.seq, last - self.start.seq)
+            if self.end is not None:
+                last = self.valid_to[0]
+                expected, found = (
+                    _("up to {seq}").format(seq=f"{seq:,}") for seq in (self.end, last)
+                )
+                expect(last + 1, _ENTRIES_REMOVED, expected, found)
+            yield from self._claims.finish()
         except BrokenChain as error:
             self.first_bad = error.found
             if error.found.seq <= self.valid_to[0]:
@@ -92,20 +105,6 @@ class Scan:
             # SQLite stores any value in any column, such as a time that is not a time.
             why = _("a column has an invalid value")
             self.first_bad = ChainBreak(self.valid_to[0] + 1, why, "", str(error))
-
-    def _read(self) -> Iterator[str]:
-        if (last := self.end) is None:
-            newest = Entry.objects.order_by("-seq").values_list("seq", flat=True).first()
-            last = newest or 0
-        for chunk in _chunks(self.start.seq, last):
-            for rows, _result in check_in_parts(self._check_rows, chunk):
-                yield from self._compare_claims(rows)
-            self._progress(self.valid_to[0] - self.start.seq, last - self.start.seq)
-        if self.end is not None:
-            last = self.valid_to[0]
-            expected, found = (_("up to {seq}").format(seq=f"{seq:,}") for seq in (self.end, last))
-            expect(last + 1, _ENTRIES_REMOVED, expected, found)
-        yield from self._claims.finish()
 
     def _check_rows(self, rows: Sequence[Row]) -> None:
         seqs, texts, hashes, salts, details, *columns = zip(*rows, strict=True)

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from ingestion.storage.archive import FolderArchive, get_archive
 
@@ -29,7 +30,8 @@ def describe_low_space() -> str:
     """Return which folder has less than READY_FREE_MB left, or "". Raises OSError."""
     for setting in list_folders().values():
         if get_free_bytes(setting) < settings.READY_FREE_MB * 1_000_000:
-            return f"{setting} has less than {settings.READY_FREE_MB} MB left"
+            phrase = _("{folder} has less than {n} MB left")
+            return phrase.format(folder=setting, n=settings.READY_FREE_MB)
     return ""
 
 

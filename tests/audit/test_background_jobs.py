@@ -11,6 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from audit import background_jobs, outbox
+from audit.background_jobs import ExplainedFailure
 from audit.models import AuditJob, OutboxMessage
 
 LATER = timedelta(minutes=2)
@@ -76,6 +77,15 @@ def test_a_failed_job_stores_its_error_and_the_worker_continues(db):
     assert work(failed).state == "failed"
     assert failed.error == "ValueError: there is no such thing"
     assert work(other).state == "done"
+
+
+def test_a_failure_that_explains_itself_is_stored_without_the_name_of_its_class(db):
+    def refuse(_job):
+        raise ExplainedFailure("No entry matches the selection.")
+
+    background_jobs.register_kind("refuse", refuse)
+    job = work(background_jobs.request_job("refuse", {}, "user:7"))
+    assert (job.state, job.error) == ("failed", "No entry matches the selection.")
 
 
 def test_a_request_for_an_unknown_kind_is_refused(db):

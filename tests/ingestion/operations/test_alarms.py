@@ -76,7 +76,7 @@ def test_a_full_disk_is_a_critical_alarm(settings):
 def test_a_broken_ledger_is_an_alarm(monkeypatch):
     make_host()
     monkeypatch.setattr("audit.signing.checkpoints.find_fault", lambda: "entry 7: cut off")
-    assert "entry 7: cut off" in find_active_alarms()["chain"].text
+    assert "Entry 7: cut off" in find_active_alarms()["chain"].text
 
 
 def test_entries_without_a_checkpoint_are_an_alarm_after_a_while(settings):
