@@ -200,8 +200,10 @@ def _find_news(person: int | None = None) -> dict[int, list[PacketNews]]:
     documents that need the site. With `person`, only this person is considered.
     """
     packets = {packet.pk: packet for packet in _settled_packets()}
-    asked = Document.objects.filter(packet__in=packets, state__in=STATES_NEEDING_SITE).order_by()
-    needing = dict(asked.values_list("packet").annotate(Max("settled_at")))
+    documents = Document.objects.filter(
+        packet__in=packets, state__in=STATES_NEEDING_SITE
+    ).order_by()
+    needing = dict(documents.values_list("packet").annotate(Max("settled_at")))
     notified = {
         (row.mailbox.user_id, row.packet_id): row.as_of
         for row in MailedPacket.objects.filter(packet__in=packets).select_related("mailbox")

@@ -128,12 +128,12 @@ def add_finished_upload(upload: Upload) -> tuple[DraftFile, bool]:
             raise upload_sessions.UploadNotFound
         if row.file:
             return row.file, False
-        kept = upload_sessions.get_spooled_file(row)
-        file = draft.files.filter(sha256=kept.sha256).first()
+        stored = upload_sessions.get_spooled_file(row)
+        file = draft.files.filter(sha256=stored.sha256).first()
         is_new = file is None
         if file is None and draft.files.count() < get_max_files(draft.corrects):
             file = draft.files.create(
-                filename=row.filename, spooled=kept.key, sha256=kept.sha256, size=kept.size
+                filename=row.filename, spooled=stored.key, sha256=stored.sha256, size=stored.size
             )
         if file is None:
             is_full = True
@@ -143,7 +143,7 @@ def add_finished_upload(upload: Upload) -> tuple[DraftFile, bool]:
             row.save(update_fields=["file", "spooled"])
             Draft.objects.filter(pk=draft.pk).update(touched_at=timezone.now())
     if is_full or not is_new:
-        spool.drop_upload(kept.key)
+        spool.drop_upload(stored.key)
     if file is None:
         raise DraftFull
     return file, is_new

@@ -143,15 +143,15 @@ def append_part(
     missing = upload.length - offset
     quotas.check_free_space(missing)
     limited = _limit_bytes(missing, chunks)
-    kept = spool.store_upload(checksum.update_from(limited) if checksum else limited)
+    stored = spool.store_upload(checksum.update_from(limited) if checksum else limited)
     if checksum and not checksum.matches:
-        spool.drop_upload(kept.key)
+        spool.drop_upload(stored.key)
         raise PartChecksumMismatch
     row = upload
-    if not kept.size:
-        spool.drop_upload(kept.key)
+    if not stored.size:
+        spool.drop_upload(stored.key)
     else:
-        row = _record_part(upload, offset, kept)
+        row = _record_part(upload, offset, stored)
     return finish_upload(row) if row.offset == row.length else row
 
 
@@ -163,17 +163,17 @@ def receive_whole_file(upload: Upload, chunks: Iterable[bytes]) -> Upload:
     OSError.
     """
     quotas.check_free_space(upload.length)
-    kept = spool.store_upload(_limit_bytes(upload.length, chunks))
-    obsolete = {kept.key}
+    stored = spool.store_upload(_limit_bytes(upload.length, chunks))
+    obsolete = {stored.key}
     try:
-        if kept.size != upload.length or upload.sha256 not in {"", kept.sha256}:
+        if stored.size != upload.length or upload.sha256 not in {"", stored.sha256}:
             raise DigestMismatch
         with transaction.atomic():
             row = _lock_upload(upload)
             if not row.is_complete:
                 obsolete = {part.spooled for part in row.parts.all()}
                 row.parts.all().delete()
-                row.offset, row.spooled, row.sha256 = row.length, kept.key, kept.sha256
+                row.offset, row.spooled, row.sha256 = row.length, stored.key, stored.sha256
                 row.save(update_fields=["offset", "spooled", "sha256"])
     finally:
         for key in obsolete:
@@ -186,19 +186,21 @@ def _check_offset(upload: Upload, offset: int) -> None:
         raise OffsetConflict(upload.offset)
 
 
-def _record_part(upload: Upload, offset: int, kept: SpooledFile) -> Upload:
+def _record_part(upload: Upload, offset: int, stored: SpooledFile) -> Upload:
     """Add a part that is in the spool to the row of the upload. Drops its bytes if that fails."""
     try:
         with transaction.atomic():
             row = _lock_upload(upload)
             _check_offset(row, offset)
-            row.parts.create(offset=offset, size=kept.size, sha256=kept.sha256, spooled=kept.key)
-            row.offset += kept.size
+            row.parts.create(
+                offset=offset, size=stored.size, sha256=stored.sha256, spooled=stored.key
+            )
+            row.offset += stored.size
             row.save(update_fields=["offset"])
     except (OffsetConflict, UploadNotFound, IntegrityError):
         # The transaction was certainly rolled back. After another error it may have been committed,
         # so the bytes stay. `prune` removes them if no row names them.
-        spool.drop_upload(kept.key)
+        spool.drop_upload(stored.key)
         raise
     return row
 
@@ -215,7 +217,7 @@ def finish_upload(upload: Upload) -> Upload:
         raise UploadIncomplete
     parts = list(upload.parts.all())
     try:
-        kept = _join_parts(parts)
+        stored = _join_parts(parts)
     except StorageUnavailable:
         if (row := _get_current(upload)).is_complete:  # Another request has finished it meanwhile.
             return row
@@ -223,15 +225,15 @@ def finish_upload(upload: Upload) -> Upload:
     with transaction.atomic():
         row = _lock_upload(upload)
         is_ours = not row.is_complete and list(row.parts.all()) == parts
-        is_as_declared = row.sha256 in {"", kept.sha256}
+        is_as_declared = row.sha256 in {"", stored.sha256}
         if is_ours:
             row.parts.all().delete()
             row.offset = row.length if is_as_declared else 0
-            row.spooled = kept.key if is_as_declared else ""
-            row.sha256 = kept.sha256 if is_as_declared else row.sha256
+            row.spooled = stored.key if is_as_declared else ""
+            row.sha256 = stored.sha256 if is_as_declared else row.sha256
             row.save(update_fields=["offset", "spooled", "sha256"])
     dropped = {part.spooled for part in parts} if is_ours else set[str]()
-    dropped |= {kept.key}
+    dropped |= {stored.key}
     for key in dropped - {part.spooled for part in row.parts.all()} - {row.spooled}:
         spool.drop_upload(key)
     if is_ours and not is_as_declared:

@@ -150,8 +150,10 @@ def prune_messages(before: datetime) -> int:
     """Remove alerts that were written before that time and do not wait. Returns how many."""
     names = [kind.name for kind in KINDS.values()]
     waiting = OutboxMessage.objects.filter(kind__in=names).exclude(state=OutboxMessage.State.DEAD)
-    kept = [message.payload["message"] for message in waiting]
-    return AlarmMessage.objects.filter(created_at__lt=before).exclude(pk__in=kept).delete()[0]
+    waiting_keys = [message.payload["message"] for message in waiting]
+    return (
+        AlarmMessage.objects.filter(created_at__lt=before).exclude(pk__in=waiting_keys).delete()[0]
+    )
 
 
 def _deliver(delivery: Delivery) -> None:

@@ -140,7 +140,7 @@ def _redeclare(
     """
     declared = given.declared or Declaration("")
     try:
-        with declarations.respool_file(document) as kept, ledger():
+        with declarations.respool_file(document) as spooled_file, ledger():
             row = Document.lock(document.pk)
             _check_version(row, expected_version)
             _check(row, given, user, by)
@@ -150,7 +150,7 @@ def _redeclare(
             declarations.requeue_redeclared(
                 row,
                 declared,
-                kept,
+                spooled_file,
                 by=by.signer,
                 detail=_signed_detail(row, decision, by),
                 reason_code=decision.reason_code,

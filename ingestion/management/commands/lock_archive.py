@@ -42,12 +42,12 @@ class Command(BaseCommand):
         if not isinstance(get_archive(), BucketArchive):
             self.stdout.write("The archive is a folder: its files are always read-only.")
             return
-        self.stdout.write(_summary(result, dry_run=dry_run))
+        self.stdout.write(_describe_result(result, dry_run=dry_run))
         if result.refused:
             sys.exit(1)
 
 
-def _summary(result: LockUpdateResult, *, dry_run: bool) -> str:
+def _describe_result(result: LockUpdateResult, *, dry_run: bool) -> str:
     """Return the result for people, with the first refusals by name."""
     verb = "would be locked" if dry_run else "locked"
     lines = [f"{result.checked:,} documents checked, {result.changed:,} {verb} anew."]

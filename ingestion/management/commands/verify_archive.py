@@ -69,12 +69,12 @@ class Command(BaseCommand):
             if as_json:
                 self.stdout.write(json.dumps({"intact": None, "error": message}))
             raise CommandError(message, returncode=2) from error
-        self.stdout.write(json.dumps(result.as_json()) if as_json else _summary(result))
+        self.stdout.write(json.dumps(result.as_json()) if as_json else _describe_result(result))
         if not result.intact:
             sys.exit(1)
 
 
-def _summary(result: VerificationResult) -> str:
+def _describe_result(result: VerificationResult) -> str:
     """Return the result for people: the faults by kind, and what to do about them."""
     first = f"{result.files:,} files read in {result.seconds:.1f} s"
     if result.intact:
