@@ -1,3 +1,3 @@
-from tests.web.conftest import _folders, mara, site
+from tests.web.conftest import _folders
 
-__all__ = ["_folders", "mara", "site"]
+__all__ = ["_folders"]
