@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 from django.conf import settings
@@ -27,7 +27,6 @@ from django.utils.translation import ngettext
 
 from audit.export import proofs, trail
 from audit.export.line_files import LineFiles
-from audit.export.report import PdfReport
 from audit.export.selection import Selection
 from audit.export.timeline import TimelineCsv
 from audit.export.trail import ExportRefused, LedgerLine, PinnedCheckpoint, Progress
@@ -38,6 +37,9 @@ from audit.ledger.log import ledger, record, write_time
 from audit.ledger.merkle_tree import Frontier
 from audit.signing import checkpoints, keys, signed_note
 from audit.signing.keys import KeyProblem
+
+if TYPE_CHECKING:
+    from audit.export.report import PdfReport
 
 EXPORT_SOURCES = Path(__file__).parent
 FORMAT = "siteledger-audit-export/2"  # releases that did not sign the manifest wrote format 1
@@ -157,6 +159,9 @@ def _write_files(
     folder: Path, work: Path, pin: PinnedCheckpoint, selection: Selection, progress: Progress
 ) -> dict[str, Any]:
     """Write all files except run.json, and return the manifest."""
+    # A command that writes no PDF starts faster without the library that lays it out.
+    from audit.export.report import PdfReport  # noqa: PLC0415 - as stated above
+
     (folder / "checkpoints").mkdir(parents=True)
     signed_by = trail.describe_signature(pin, _copy_evidence(folder, pin))
     report = PdfReport()
@@ -240,7 +245,7 @@ def _write_entries(
     work: Path,
     pin: PinnedCheckpoint,
     selection: Selection,
-    report: PdfReport,
+    report: "PdfReport",
     progress: Progress,
 ) -> _EntryCounts:
     counts, redacted = _EntryCounts(), set[str]()

@@ -24,7 +24,6 @@ from audit.files import durable
 from audit.files.durable import FileDigest
 from audit.ledger.chain import expect
 from audit.ledger.queries import Recorded
-from ingestion.certified_copies import certificate
 
 BLOCK_BYTES = 1 << 20  # bytes that are read at a time
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
@@ -66,6 +65,9 @@ def write_zip(target: IO[bytes], original: IO[bytes], certified: Recorded) -> No
         if not line.fields["sha256"] == archived.sha256 == copy.sha256:
             raise PackageMismatch(certified.subject)
         files = {name: copy, "trail.ndjson": trail_digest, "document.json": document_digest}
+        # Commands that write no PDF start faster without the library that lays it out.
+        from ingestion.certified_copies import certificate  # noqa: PLC0415 - as stated above
+
         pdf = certificate.render_certificate(line, facts, archived, files, since=str(changes))
         add("certificate.pdf", [pdf])
 

@@ -16,6 +16,7 @@ IngestionError
 └── OurFault                The document is held. Its site is never blamed.
     ├── StorageUnavailable
     ├── ScannerUnavailable  A file that was not scanned is not opened.
+    ├── ReadingFault        The reader failed, and not because of the file.
     └── Misconfigured       A certificate or a secret of SiteLedger cannot be used.
 
 Ledger entries of failed requests contain the name of the class, so the names do not change.
@@ -112,6 +113,10 @@ class ScannerUnavailable(OurFault):
     """The virus scanner did not scan the document."""
 
     code = "SCANNER_UNAVAILABLE"
+
+
+class ReadingFault(OurFault):
+    """The reader itself failed, which is not the fault of the file."""
 
 
 class Misconfigured(OurFault):

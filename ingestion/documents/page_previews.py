@@ -15,9 +15,9 @@ from pathlib import Path
 
 from django.conf import settings
 
+from ingestion.core.errors import ReadingFault
 from ingestion.models import Document
-from ingestion.reading.preview_images import PreviewFailed, PreviewRequest, render_preview
-from ingestion.reading.processes.parser_processes import ReadingFault
+from ingestion.reading.preview_request import PreviewFailed, PreviewRequest
 from ingestion.storage.archive import get_archive
 
 MEDIA_TYPE = "image/webp"
@@ -75,6 +75,8 @@ def prune_previews(before: datetime) -> int:
 
 def _render(document: Document, request: PreviewRequest) -> bytes | PreviewFailed:
     """Render a page, when fewer than MAX_CONCURRENT_RENDERINGS are being rendered."""
+    from ingestion.reading.preview_images import render_preview  # noqa: PLC0415 - see there
+
     # The archive may be a bucket, so its bytes are copied to a file of this machine.
     with tempfile.NamedTemporaryFile(prefix="siteledger-page-") as local:
         with get_archive().open(document.sha256) as original:

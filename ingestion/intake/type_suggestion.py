@@ -10,8 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ingestion.reading.processes.parser_processes import ReadingFault
-from ingestion.reading.quick_classification import read_quickly
+from ingestion.core.errors import ReadingFault
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.classify import classify
 
@@ -27,6 +26,9 @@ def suggest_type(path: Path) -> str | None:
     Returns None if there was no time to read the file. It takes at most GUESS_SECONDS; with 0, no
     file is read.
     """
+    # Commands and pages that read no file start faster without the libraries that open files.
+    from ingestion.reading.quick_classification import read_quickly  # noqa: PLC0415 - as stated
+
     seconds = settings.GUESS_SECONDS
     if not seconds or not _slots.acquire(timeout=seconds):
         return None

@@ -4,7 +4,7 @@
 `render_preview` starts one for it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from PIL import Image, ImageSequence
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.file_type import detect_media_type
 from ingestion.reading.pdf.open_pdf import open_pdf
+from ingestion.reading.preview_request import PREVIEW_WIDTH, PreviewFailed, PreviewRequest
 from ingestion.reading.process_limits import page_time_limit
 from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.results import MediaType, Unreadable
@@ -25,25 +26,8 @@ from .images.render import (
     list_images,
 )
 
-PREVIEW_WIDTH = 980  # pixels: small print is legible, and a page has about 40 KB
 MAX_PREVIEW_HEIGHT = 4_000  # pixels, for a page with the shape of a till receipt
 WEBP_QUALITY = 80  # 0 to 100; the edges of letters stay sharp
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewFailed:
-    """The reason why a page was not rendered, for the log. People see a general message."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewRequest:
-    """The page to render and how."""
-
-    page: int  # from 1
-    rotation: int = 0  # degrees clockwise: 0, 90, 180 or 270
-    zoom: int = 1  # multiple of `PREVIEW_WIDTH`
 
 
 async def render_preview(

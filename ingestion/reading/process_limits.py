@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from pathlib import Path
 
-import cv2
-
 OWNER_CHECK_SECONDS = 1.0  # between two checks whether the owner is alive
 # Our own results report what these libraries log about a file.
 MUTED_LOGGERS = ("pikepdf", "pypdf", "pypdfium2", "pyhanko", "pyhanko_certvalidator")
@@ -59,6 +57,8 @@ def initialise_child(owner: OwnerProcess, memory_bytes: int, scratch: Path) -> N
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner handles Ctrl-C
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, even inside C code
     os.environ["OMP_THREAD_LIMIT"] = "1"  # Tesseract's threads cost six times what they gain
+    import cv2  # noqa: PLC0415 - only parser processes need it
+
     cv2.setNumThreads(1)
     tempfile.tempdir = str(scratch)  # the owner removes what a killed process leaves there
     for name in MUTED_LOGGERS:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from ingestion.models import Document
-from ingestion.reading.preview_images import PREVIEW_WIDTH
+from ingestion.reading.preview_request import PREVIEW_WIDTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents.site_readiness import get_readiness
-from ingestion.intake import receipts
 from ingestion.models import Document, Extraction, Packet
 from sites.models import User
 from web.documents.outcomes import PREFETCHED, DocumentOutcome, describe_outcome
@@ -51,6 +50,8 @@ def packet_page(request: SignedIn, reference: str) -> HttpResponse:
 @page(READ)
 def download_receipt(request: SignedIn, reference: str) -> HttpResponse:
     """Return the receipt of a packet as a PDF file, and record the download."""
+    from ingestion.intake import receipts  # noqa: PLC0415 - loads the library that lays out PDFs
+
     packet = _get_visible_packet(request.user, reference)
     receipt = receipts.render_receipt(packet)
     if request.method == "GET":

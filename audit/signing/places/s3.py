@@ -16,9 +16,6 @@ from functools import cache
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.utils.translation import gettext as _
@@ -84,13 +81,15 @@ class S3Anchor:
         until = datetime.now(UTC).replace(microsecond=0) + timedelta(days=366 * self.years)
         try:
             version = self._put_version(key, note, until)
-        except (BotoCoreError, ClientError) as error:
+        except _client_errors() as error:
             message = _("{object} was not stored: {error}.")
             raise AnchorError(message.format(object=self._address(key), error=error)) from error
         return AnchorProof(self._address(key), version)
 
     def _put_version(self, key: str, note: str, until: datetime) -> str:
         """Return the id of the locked version, which another host may have put."""
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - see _client_errors
+
         try:
             response = self._client.put_object(
                 Bucket=self.bucket,
@@ -133,7 +132,7 @@ class S3Anchor:
                     size = version["Key"].removeprefix(folder).removesuffix(SUFFIX)
                     if size.isdecimal() and int(size) > after:
                         yield self._read_version(version["Key"], version["VersionId"])
-        except (BotoCoreError, ClientError) as error:
+        except _client_errors() as error:
             message = _("The bucket {bucket} cannot be read: {error}.")
             raise AnchorError(message.format(bucket=self.bucket, error=error)) from error
 
@@ -169,12 +168,26 @@ class S3Anchor:
 
 @cache  # Creating a client takes a tenth of a second. Threads may share it.
 def _client(endpoint: str, timeout_seconds: float) -> Any:
+    import boto3  # noqa: PLC0415 - see _client_errors
+    from botocore.config import Config  # noqa: PLC0415 - see _client_errors
+
     config = Config(
         connect_timeout=timeout_seconds,
         read_timeout=timeout_seconds,
         retries={"total_max_attempts": 1},  # the outbox retries
     )
     return boto3.client("s3", endpoint_url=endpoint or None, config=config)
+
+
+def _client_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions of the client.
+
+    Its library takes a quarter of the time in which a management command starts. It is imported
+    only where a bucket is used.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as stated above
+
+    return BotoCoreError, ClientError
 
 
 def _is_of_this_machine(family: socket.AddressFamily, address: str) -> bool:

@@ -30,7 +30,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
 
-from ingestion.core.errors import OurFault
+from ingestion.core.errors import ReadingFault
 from ingestion.reading import process_limits, tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Unreadable
@@ -49,10 +49,6 @@ PRELOADED_MODULES = ["pebble", "ingestion.reading.tasks"]
 CHECK_SECONDS = 1.0  # between two checks of the locks and the calls
 # A process holds a lock for less than a millisecond, while it sends a result.
 LOCK_TIMEOUT_SECONDS = 5.0
-
-
-class ReadingFault(OurFault):
-    """The reader itself failed, which is not the fault of the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from ingestion.core.errors import ReadingFault
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import OcrPages, ProbedDocument, merge
 from ingestion.reading.pdf.lazy import evaluate
 from ingestion.reading.results import DocumentReading, Unreadable
 
-from .parser_processes import ParserProcesses, ProcessKilled, ReadingFault
-
-__all__ = ["Reader", "ReadingFault", "ReadingLimits"]
+from .parser_processes import ParserProcesses, ProcessKilled
 
 Result = TypeVar("Result")
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from ingestion.reading.processes.pool import ReadingFault
+from ingestion.core.errors import ReadingFault
 from qualification import corpus_replay
 from qualification.corpus_replay import ReplayRun
 from samples.corpus import write_corpus

@@ -11,7 +11,7 @@ from PIL import Image
 
 from ingestion.documents import page_previews
 from ingestion.models import Document
-from ingestion.reading.preview_images import PREVIEW_WIDTH
+from ingestion.reading.preview_request import PREVIEW_WIDTH
 from ingestion.storage.archive import get_archive
 from tests.factories import make_filed, make_site
 from tests.ingestion.reading.documents import make_pdf

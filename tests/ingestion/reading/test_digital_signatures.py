@@ -14,11 +14,12 @@ from pyhanko.pdf_utils import generic
 from pyhanko.sign.fields import MDPPerm, SigFieldSpec, append_signature_field
 from reportlab.pdfgen.canvas import Canvas
 
+from ingestion.core.errors import ReadingFault
 from ingestion.core.states import DocumentState
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.digital_signatures import MAX_SIGNATURES
 from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_in
-from ingestion.reading.processes.pool import Reader, ReadingFault
+from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import Box, SignatureResult
 from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check
 from ingestion.rules.finding_texts import sentences

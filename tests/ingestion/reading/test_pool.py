@@ -17,10 +17,11 @@ from types import FrameType
 import pytest
 from pebble.pool.process import PoolManager
 
+from ingestion.core.errors import ReadingFault
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import OcrPages, ProbedDocument, merge
 from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
-from ingestion.reading.processes.pool import Reader, ReadingFault
+from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import (
     DocumentReading,
     MediaType,

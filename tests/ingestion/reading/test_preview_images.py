@@ -7,14 +7,8 @@ import pytest
 from PIL import Image
 
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.preview_images import (
-    MAX_PREVIEW_HEIGHT,
-    PREVIEW_WIDTH,
-    PreviewFailed,
-    PreviewRequest,
-    render_preview,
-    render_webp,
-)
+from ingestion.reading.preview_images import MAX_PREVIEW_HEIGHT, render_preview, render_webp
+from ingestion.reading.preview_request import PREVIEW_WIDTH, PreviewFailed, PreviewRequest
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.documents import make_pdf, save
 
