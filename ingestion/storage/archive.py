@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import IO, Protocol, cast, runtime_checkable
 
 from django.conf import settings
 from django.core.files.storage import storages
@@ -78,6 +78,15 @@ class Archive(Protocol):
 
     def contents(self, part: str) -> Iterator[StoredFile]:
         """Yield the files whose hash begins with these two digits, in any order. Raises OSError."""
+        ...
+
+
+@runtime_checkable
+class LockingArchive(Archive, Protocol):
+    """An archive that can lock its files, so that nobody deletes them before a day."""
+
+    def apply_lock(self, sha256: str, lock: ObjectLock, *, dry_run: bool = False) -> bool:
+        """Give a file this lock, and return whether that changed anything. Raises OSError."""
         ...
 
 

@@ -5,15 +5,15 @@ a worker host before it starts, because that sends requests to S3.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.core.files.storage import storages
 
-from ingestion.storage.buckets import S3Bucket
+if TYPE_CHECKING:
+    from ingestion.storage.buckets import S3Bucket
 
 CheckList = list[CheckMessage]
 
@@ -65,6 +65,13 @@ def check_buckets(**_options: Any) -> CheckList:
 
     A bucket that does not answer is a warning, because documents wait for it.
     """
+    # Every command checks the settings, and starts faster without the client of S3.
+    from botocore.exceptions import (  # noqa: PLC0415 - as stated above
+        BotoCoreError,
+        ClientError,
+        NoCredentialsError,
+    )
+
     found: CheckList = []
     for name, check in (("archive", _check_archive_bucket), ("spool", _check_spool_bucket)):
         if not _options_of(name):
@@ -120,7 +127,7 @@ def _check_connection(name: str, options: Mapping[str, Any]) -> Iterator[CheckMe
         yield Error(f"{name}_S3_TIMEOUT_SECONDS has to be more than 0.", id="ingestion.E084")
 
 
-def _check_archive_bucket(bucket: S3Bucket) -> CheckList:
+def _check_archive_bucket(bucket: "S3Bucket") -> CheckList:
     # Versions need no check of their own, because S3 has no Object Lock without versioning.
     if _read_lock_configuration(bucket) is not None:
         return []
@@ -134,7 +141,7 @@ def _check_archive_bucket(bucket: S3Bucket) -> CheckList:
     ]
 
 
-def _check_spool_bucket(bucket: S3Bucket) -> CheckList:
+def _check_spool_bucket(bucket: "S3Bucket") -> CheckList:
     if "Rule" not in (_read_lock_configuration(bucket) or {}):
         return []
     return [
@@ -146,11 +153,13 @@ def _check_spool_bucket(bucket: S3Bucket) -> CheckList:
     ]
 
 
-def _read_lock_configuration(bucket: S3Bucket) -> Mapping[str, Any] | None:
+def _read_lock_configuration(bucket: "S3Bucket") -> Mapping[str, Any] | None:
     """Return the configuration of Object Lock, whose `Rule` locks each new object.
 
     Returns None if the bucket has no Object Lock. Raises ClientError and BotoCoreError.
     """
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - see check_buckets
+
     try:
         found = bucket.client.get_object_lock_configuration(Bucket=bucket.name)
     except ClientError as error:

@@ -26,8 +26,7 @@ from django.utils import timezone
 from audit import background_jobs
 from audit.background_jobs import AuditJob
 from ingestion.models import Document, LockChange
-from ingestion.storage.archive import ObjectLock, get_archive
-from ingestion.storage.buckets import BucketArchive
+from ingestion.storage.archive import LockingArchive, ObjectLock, get_archive
 from sites import retention
 from sites.models import Study
 from sites.models.legal_holds import LegalHold
@@ -114,7 +113,7 @@ def record_hold_change(instance: LegalHold, **options: Any) -> None:
 
 def queue_nightly_update(parts: Iterable[str]) -> None:
     """Start a job that checks these parts of the archive, which are first bytes of SHA-256s."""
-    if isinstance(get_archive(), BucketArchive):
+    if isinstance(get_archive(), LockingArchive):
         background_jobs.schedule_job(KIND, {"parts": list(parts)})
     else:
         # The archive was moved into a folder. This deletes changes of the former bucket, whose
@@ -134,7 +133,7 @@ def update_locks(
     several times at once.
     """
     result, store = LockUpdateResult(), get_archive()
-    if not isinstance(store, BucketArchive):
+    if not isinstance(store, LockingArchive):
         if not dry_run:
             LockChange.objects.all().delete()  # The archive was moved into a folder.
         return result
@@ -156,7 +155,7 @@ def update_locks(
 
 @dataclass(frozen=True, slots=True)
 class _LockUpdate:
-    store: BucketArchive
+    store: LockingArchive
     result: LockUpdateResult
     dry_run: bool
 
@@ -208,7 +207,7 @@ def _record_change(study: int, update_fields: Collection[str] | None) -> None:
     """Create a LockChange and request a job, if the saved fields affect locks in a bucket."""
     if update_fields is not None and not _TERM_FIELDS.intersection(update_fields):
         return
-    if not isinstance(get_archive(), BucketArchive):
+    if not isinstance(get_archive(), LockingArchive):
         return
     if Document.objects.filter(site__study=study).exists():
         LockChange.objects.create(study_id=study)
