@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 # tests run the same queries there: leases, worker steps, transitions, lists and packages.
 SLOW_ON_POSTGRESQL = [
     HERE / "api",
+    HERE / "audit" / "export" / "test_forgery.py",
     HERE / "audit" / "export" / "test_tampering.py",
     HERE / "audit" / "test_admin.py",
     HERE / "config" / "test_api_access.py",
@@ -75,10 +76,17 @@ def pytest_configure(config):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Do not import modules whose tests are all deselected on PostgreSQL."""
-    if "not slow" in config.option.markexpr and connection.vendor == "postgresql":
-        is_module = collection_path.name.startswith("test_")
-        return (is_module and _is_slow_on_postgresql(collection_path)) or None
+    """Do not import modules whose tests are all deselected, by database or by markers."""
+    if not (collection_path.name.startswith("test_") and collection_path.suffix == ".py"):
+        return None
+    chosen = config.option.markexpr
+    is_left_to_sqlite = "not slow" in chosen and connection.vendor == "postgresql"
+    if is_left_to_sqlite and _is_slow_on_postgresql(collection_path):
+        return True
+    # A test can only have a marker whose name its module contains.
+    if chosen.endswith("(browser or storm)"):
+        text = collection_path.read_text(encoding="utf-8")
+        return not ("browser" in text or "storm" in text) or None
     return None
 
 

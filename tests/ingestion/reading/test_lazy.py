@@ -2,6 +2,7 @@
 
 import pickle
 from datetime import date
+from functools import partial
 
 import pytest
 
@@ -123,12 +124,13 @@ def test_a_page_whose_marks_cannot_be_searched_is_unreadable(tmp_path, monkeypat
     assert [page.error for page in probe.pages] == ["", "torn", ""]
 
 
-def verdicts(seen):
-    """Return the verdicts on a document for each type that may be declared."""
+def verdicts(seen, slug):
+    """Return the verdicts on a document with no declared type, its own type, and another one."""
     sent_by = SiteFacts("1001", sample_site("1001").study.protocol_number)
+    other = next(each for each in TYPES if each != slug)
     return [
-        check_or_reject(seen, SenderFacts("v2.1", slug), site=sent_by, today=TODAY)
-        for slug in ("", *TYPES)
+        check_or_reject(seen, SenderFacts("v2.1", declared), site=sent_by, today=TODAY)
+        for declared in ("", slug, other)
     ]
 
 
@@ -141,9 +143,10 @@ def test_the_verdict_is_the_same_with_lazy_and_with_evaluated_marks(
     )
     path, rewritten = save(tmp_path, content), tmp_path / "rewritten.pdf"
     probe = tasks.probe_document(path, rewritten, LIMITS)
-    conclusion = tasks.probe_and_conclude(verdicts, path, rewritten, LIMITS)
+    conclude = partial(verdicts, slug=slug)
+    conclusion = tasks.probe_and_conclude(conclude, path, rewritten, LIMITS)
     if isinstance(conclusion, tasks.Conclusion):
-        assert conclusion.result == verdicts(
+        assert conclusion.result == conclude(
             probe if isinstance(probe, Unreadable) else merge(probe, [])
         )
     else:
