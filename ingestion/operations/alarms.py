@@ -84,10 +84,10 @@ def find_alarms() -> AlarmSnapshot:
 def _find_chain_alarm() -> Iterator[Alarm]:
     verdict = ledger_status.current_verdict()
     if verdict.result == Result.BROKEN:
-        reason_found = next(iter(verdict.reasons), _("see the last verification"))
+        reason_found = next(iter(verdict.reasons), _("See the last verification."))
         yield Alarm(
             "chain",
-            _("The audit trail is broken: {reason}").format(reason=reason_found),
+            _("The audit trail is broken. {reason}").format(reason=reason_found),
             _(
                 "Do not create exports and do not delete anything. Run "
                 "`manage.py verify_audit --full`, compare the result with the checkpoints that the "

@@ -11,7 +11,7 @@ def test_the_demo_processes_a_packet_and_refuses_a_second_run_in_the_same_folder
     assert "10 documents of 1 sites" in result.stdout
     for text in ("Outcomes", "Filed", "On file", "1001"):
         assert text in result.stdout
-    assert "The chain is consistent, but only by this installation's own word" in result.stdout
+    assert "The chain is consistent, not confirmed by an independent anchor" in result.stdout
     output = " ".join(result.stdout.split())
     assert "checkpoints.log is on the same file system as" in output
     assert "This is verdict 3 of verify_audit" in result.stdout

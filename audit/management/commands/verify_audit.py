@@ -125,12 +125,12 @@ def _describe_valid_chain(verdict: LedgerVerdict) -> str:
     head = f"{verdict.head[:4]}...{verdict.head[-4:]}"
     trail = f"{verdict.entries:,} entries, head {head}."
     if verdict.result == Result.UNANCHORED:
-        return f"The chain is consistent, but only by this installation's own word: {trail}"
+        return f"The chain is consistent, not confirmed by an independent anchor: {trail}"
     newer = verdict.entries - (verdict.vouched_to or 0)
     which = "1 newer entry" if newer == 1 else f"{newer:,} newer entries"
     waiting = f" Not anchored yet: {which}." if newer > 0 else ""
     return (
-        f"The chain is intact, and vouched for from outside: {trail}\n"
+        f"The chain is intact, confirmed by an independent anchor: {trail}\n"
         f"{' and '.join(verdict.vouched_by)} holds the checkpoint of {verdict.vouched_to:,} "
         f"entries, as read back just now.{waiting}"
     )

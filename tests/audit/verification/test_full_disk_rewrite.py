@@ -94,7 +94,7 @@ def test_a_rewritten_ledger_is_never_called_intact(
     for mode in MODES:
         code, error = run("verify_audit", *mode)
         assert code == 3, f"{mode}: {capsys.readouterr().out}{error}"
-        assert "only by this installation's own word" in capsys.readouterr().out
+        assert "not confirmed by an independent anchor" in capsys.readouterr().out
 
 
 def test_a_ledger_without_a_checkpoint_is_not_called_intact(db, capsys):

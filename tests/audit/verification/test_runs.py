@@ -203,7 +203,7 @@ def test_the_command_states_that_nothing_independent_confirms_the_chain(signer, 
     assert json.loads(out)["unanchored"][1] == "/anchors holds no checkpoint of this ledger."
     code, out = verify_audit(capsys)
     assert code == 3
-    assert "The chain is consistent, but only by this installation's own word: 9 entries" in out
+    assert "The chain is consistent, not confirmed by an independent anchor: 9 entries" in out
 
 
 def test_the_command_exits_with_0_if_an_independent_anchor_confirms_the_signed_entries(
@@ -213,7 +213,7 @@ def test_the_command_exits_with_0_if_an_independent_anchor_confirms_the_signed_e
     write(subject="document:2")
     code, out = verify_audit(capsys, "--full")
     assert code == 0
-    assert out.startswith("The chain is intact, and vouched for from outside: 10 entries")
+    assert out.startswith("The chain is intact, confirmed by an independent anchor: 10 entries")
     assert "/anchors holds the checkpoint of 9 entries, as read back just now." in out
     assert "Not anchored yet: 1 newer entry." in out
     assert "Read 10 of 10 entries" in out

@@ -181,7 +181,7 @@ def test_the_command_states_that_only_this_installation_confirms_the_chain(writt
     code, out = verify_audit(capsys, "--full")
     assert code == 3
     assert out.startswith(
-        "The chain is consistent, but only by this installation's own word: "
+        "The chain is consistent, not confirmed by an independent anchor: "
         f"9 entries, head {head[:4]}...{head[-4:]}.\nRead 9 of 9 entries in "
     )
 
