@@ -23,14 +23,17 @@ HERE = Path(__file__).parent
 # tests run the same queries there: leases, worker steps, transitions, lists and packages.
 SLOW_ON_POSTGRESQL = [
     HERE / "api",
-    HERE / "audit" / "export" / "test_forgery.py",
-    HERE / "audit" / "export" / "test_tampering.py",
+    HERE / "audit" / "export",
+    HERE / "audit" / "signing" / "test_places.py",
+    HERE / "audit" / "signing" / "test_anchors.py",
+    HERE / "audit" / "signing" / "test_keys.py",
     HERE / "audit" / "test_admin.py",
     HERE / "config" / "test_api_access.py",
     HERE / "ingestion" / "dispatch" / "test_event_loop.py",
     HERE / "ingestion" / "dispatch" / "test_shift.py",
     HERE / "ingestion" / "dispatch" / "test_portal_outages.py",
-    HERE / "ingestion" / "documents" / "test_page_previews.py",
+    HERE / "ingestion" / "documents",
+    HERE / "ingestion" / "intake",
     HERE / "ingestion" / "management",
     HERE / "ingestion" / "operations" / "test_alerts.py",
     HERE / "ingestion" / "test_notifications.py",
@@ -38,8 +41,12 @@ SLOW_ON_POSTGRESQL = [
     HERE / "sites" / "test_account_changes.py",
     HERE / "web",
 ]
-# These pages have special queries, so their tests run on both databases.
+# These pages and exports have special queries, so their tests run on both databases.
 QUICK_ON_BOTH = [
+    HERE / "audit" / "export" / "test_package.py",
+    HERE / "ingestion" / "documents" / "test_batches.py",
+    HERE / "ingestion" / "documents" / "test_transitions.py",
+    HERE / "ingestion" / "intake" / "test_registration.py",
     HERE / "web" / "test_drafts.py",
     HERE / "web" / "test_lists.py",
     HERE / "web" / "test_matrix.py",

@@ -170,6 +170,7 @@ def leave_an_anchor(old):
     return check
 
 
+@pytest.mark.slow
 def test_what_the_release_before_left_waiting_is_delivered(old, settings, tmp_path):
     settings.SITE_URL = "https://ledger.example.org"
     settings.AUDIT_KEY_FILE, settings.ANCHOR_DIR = tmp_path / "audit.pem", tmp_path / "anchors"

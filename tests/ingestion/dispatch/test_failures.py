@@ -44,6 +44,7 @@ def test_an_emptied_queue_does_not_stop_the_work(one_site, submit, settings):
     assert_filed_once()
 
 
+@pytest.mark.slow
 def test_wakeups_that_redis_loses_are_sent_again(one_site, submit, settings):
     with (
         redis_server() as url,

@@ -113,7 +113,14 @@ def test_a_sandbox_has_no_external_settings(tmp_path):
 
 
 @pytest.mark.usefixtures("external_services")
-@pytest.mark.parametrize("name", ["ARCHIVE_S3_BUCKET", "DATABASE_URL", "SPOOL_DIR"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DATABASE_URL",
+        pytest.param("ARCHIVE_S3_BUCKET", marks=pytest.mark.slow),
+        pytest.param("SPOOL_DIR", marks=pytest.mark.slow),
+    ],
+)
 def test_operations_do_not_run_if_a_setting_refers_to_something_outside(
     tmp_path, monkeypatch, name
 ):
