@@ -187,7 +187,7 @@ def survive_kills(corpus, settings, broker, *, seed, copies, kills):
 
 
 @seeds(1)
-@pytest.mark.slow  # test_stuck_states.py, test_workers.py and test_poison.py kill each kind of process
+@pytest.mark.slow  # test_stuck_states, test_workers and test_poison kill each kind of process
 def test_a_batch_survives_killed_processes(seed, broker, corpus_of, settings):
     survive_kills(corpus_of(2), settings, broker, seed=seed, copies=2, kills=4)
 
