@@ -15,9 +15,9 @@ _MAX_NAME_LINE_LENGTH = 60  # characters of a line that is only a name, with tit
 
 
 def check_site(case: CheckInput) -> Iterator[RuleFinding]:
-    """Yield SITE_MISMATCH if the document names another site."""
+    """Yield SITE_MISMATCH if the document names another site than the known one."""
     value, known = case.fields.get("site_number"), case.site.site_id
-    if value and case.kind.names_site and not is_same_number(value.value, known):
+    if value and known and case.kind.names_site and not is_same_number(value.value, known):
         yield RuleFinding("SITE_MISMATCH", value.page, {"named": value.value, "expected": known})
 
 

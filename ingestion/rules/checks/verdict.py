@@ -30,7 +30,12 @@ from ingestion.rules.checks import (
 )
 from ingestion.rules.checks.check_input import CheckInput, SenderFacts, SiteFacts
 from ingestion.rules.checks.signatures import DocumentSignature, expected_signer, find_signature
-from ingestion.rules.classification.classify import Classification, TypeMatch, classify
+from ingestion.rules.classification.classify import (
+    Classification,
+    TypeCandidate,
+    TypeMatch,
+    classify,
+)
 from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
 from ingestion.rules.fields.extraction import FieldValue, read_fields
@@ -105,6 +110,7 @@ class DocumentVerdict:
     fields: tuple[FieldValue, ...] = ()
     signature: DocumentSignature | None = None  # None for a type that needs no signature
     evidence: str = ""  # the landmarks with the most points, in words
+    candidates: tuple[TypeCandidate, ...] = ()  # the three most probable types
     dated: date | None = None  # the date of the document by the dating convention of its type
     expires: date | None = None  # its last valid day, whether or not its site is active
     terms: Facts = field(default_factory=dict)  # the terms of validity by which it was judged
@@ -154,7 +160,10 @@ def check(
     findings += several
     if several or found.fit is not TypeMatch.AGREED:
         return replace(
-            verdict_from_findings(findings), document_type=found.slug, evidence=found.best.evidence
+            verdict_from_findings(findings),
+            document_type=found.slug,
+            evidence=found.best.evidence,
+            candidates=found.candidates,
         )
     kind = TYPES[found.slug]
     fields = {value.name: value for value in read_fields(reading, kind)}
@@ -179,6 +188,7 @@ def check(
         fields=tuple(_restore_value(value, slopes) for value in fields.values()),
         signature=_restore_signature(signature, slopes),
         evidence=found.best.evidence,
+        candidates=found.candidates,
         dated=dated.day if dated else None,
         expires=validity.get_expiry_date(case.terms, fields),
         terms=case.terms.facts,

@@ -1,0 +1,6 @@
+"""Assessment of a corpus: every file is read and judged as if it were filed, and nothing is filed.
+
+truth        what is known about the files, and the criteria that the rules have to meet
+assess       reads and judges the files
+scores       compares the results with the truth, and the totals with the criteria
+"""

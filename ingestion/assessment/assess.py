@@ -1,0 +1,168 @@
+"""Reads and judges files as if they were filed. Nothing is stored.
+
+A file is judged in a parser process, as in the worker hosts, with the same limits.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.results import DocumentReading, Unreadable
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
+from ingestion.rules.checks.verdict import (
+    SCHEMA_VERSIONS,
+    DocumentVerdict,
+    check,
+    verdict_of_unreadable,
+)
+from ingestion.rules.classification.classify import TypeCandidate, classify
+from ingestion.rules.classification.document_starts import DocumentStart, find_document_starts
+from ingestion.rules.fields.extraction import FieldValue
+
+NO_SITE = SiteFacts("")
+# What is not checked without a site, because it needs the register.
+SKIPPED_WITHOUT_SITE = (
+    "SITE_MISMATCH",
+    "PROTOCOL_MISMATCH",
+    "PROTOCOL_VERSION_MISMATCH",
+    "LAB_MISMATCH",
+    "IRB_MISMATCH",
+    "PACKET_INCOMPLETE",
+    "DUPLICATE_CONTENT",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AssessedDocument:
+    """A document that was found in a file."""
+
+    pages: tuple[int, int]  # the first and the last, from 1
+    slug: str  # of its type; "" if it was not recognised
+    state: str
+    codes: tuple[str, ...]
+    candidates: tuple[TypeCandidate, ...] = ()
+    fields: tuple[FieldValue, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the document as in the JSON of `assess_corpus` (docs/assessment.md)."""
+        return {
+            "pages": list(self.pages),
+            "type": self.slug or None,
+            "candidates": [[each.slug, round(each.probability, 3)] for each in self.candidates],
+            "state": self.state,
+            "codes": list(self.codes),
+            "fields": {each.name: each.value for each in self.fields},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AssessedFile:
+    """The result of one file. `seconds` is the time from its submission to the pool to its end."""
+
+    state: str
+    codes: tuple[str, ...]
+    page_count: int = 0  # 0 if it cannot be read
+    documents: tuple[AssessedDocument, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
+
+    def as_json(self, name: str) -> dict[str, Any]:
+        """Return the file as in the JSON of `assess_corpus` (docs/assessment.md)."""
+        return {
+            "file": name,
+            "state": self.state,
+            "codes": list(self.codes),
+            "seconds": round(self.seconds, 2),
+            "documents": [document.as_json() for document in self.documents],
+        }
+
+
+def assess_files(
+    files: Mapping[str, Path],
+    limits: ReadingLimits,
+    *,
+    today: date,
+    site: SiteFacts = NO_SITE,
+    report: Callable[[str, AssessedFile], None] = lambda _name, _result: None,
+) -> dict[str, AssessedFile]:
+    """Return the result of each file, by name, and call `report` with each as soon as it is known.
+
+    Raises ReadingFault if the software fails to read one, and OSError.
+    """
+    from ingestion.reading.processes.pool import Reader  # noqa: PLC0415 - large, see preview_request
+
+    async def assess(reader: Reader, name: str) -> AssessedFile:
+        async with waiting:
+            began = time.monotonic()
+            content = await asyncio.to_thread(files[name].read_bytes)
+            judge = partial(judge_reading, name=name, site=site, today=today)
+            result = await reader.read_then(judge, files[name], hashlib.sha256(content).hexdigest())
+        result = AssessedFile(
+            result.state,
+            result.codes,
+            result.page_count,
+            result.documents,
+            time.monotonic() - began,
+        )
+        report(name, result)
+        return result
+
+    async def assess_all() -> dict[str, AssessedFile]:
+        async with Reader(limits) as reader:
+            results = await asyncio.gather(*(assess(reader, name) for name in files))
+        return dict(zip(files, results, strict=True))
+
+    waiting = asyncio.Semaphore(limits.processes)
+    return asyncio.run(assess_all())
+
+
+def judge_reading(
+    reading: DocumentReading | Unreadable, *, name: str, site: SiteFacts, today: date
+) -> AssessedFile:
+    """Return the result of a file that was read, or could not be read, with `seconds` 0."""
+    if isinstance(reading, Unreadable):
+        verdict = verdict_of_unreadable(reading)
+        return AssessedFile(verdict.state.value, _codes(verdict))
+    sent = SenderFacts(SCHEMA_VERSIONS[-1], filename=name)
+    verdict = check(reading, sent, site=site, today=today)
+    starts = find_document_starts(reading)
+    count = len(reading.pages)
+    if len(starts) == 1:
+        documents: tuple[AssessedDocument, ...] = (
+            AssessedDocument(
+                (1, count),
+                verdict.document_type,
+                verdict.state.value,
+                _codes(verdict),
+                verdict.candidates,
+                verdict.fields,
+            ),
+        )
+    else:
+        documents = tuple(
+            _assess_part(reading, start, max(following.page - 1, start.page), verdict)
+            for start, following in pairwise((*starts, DocumentStart(count + 1)))
+        )
+    return AssessedFile(verdict.state.value, _codes(verdict), count, documents)
+
+
+def _assess_part(
+    reading: DocumentReading, start: DocumentStart, last: int, verdict: DocumentVerdict
+) -> AssessedDocument:
+    """Return a part of a file with several documents. It has the state and codes of the file."""
+    pages = reading.pages[start.page - 1 : last]
+    candidates = classify(DocumentReading(reading.media_type, pages)).candidates
+    return AssessedDocument(
+        (start.page, last), start.slug, verdict.state.value, _codes(verdict), candidates
+    )
+
+
+def _codes(verdict: DocumentVerdict) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(finding.code for finding in verdict.findings))

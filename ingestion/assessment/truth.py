@@ -1,0 +1,145 @@
+"""The truth about the files of a corpus, and the criteria that an assessment has to meet.
+
+A truth file is JSON: a list of files, or an object with `files` and `criteria`. Each file names its
+documents, their pages and types, and some of the values that are printed in them
+(docs/assessment.md).
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+MAX_NAMED_ERRORS = 5  # of a truth file that is refused
+OTHER = "other:"  # the beginning of a type that is none of the supported ones
+
+# The types that are right for a training certificate whose truth is "gcp-certificate", by the first
+# words of its subtype.
+TYPES_BY_SUBTYPE = {
+    "human subjects": (
+        "human-subjects-certificate",
+        "social-behavioral-certificate",
+        "data-specimens-certificate",
+    ),
+    "research ethics": ("human-subjects-certificate",),
+    "responsible conduct": ("rcr-certificate",),
+}
+
+State = Literal["ARCHIVED", "REJECTED", "IN_REVIEW", "HELD"]
+
+
+class TruthError(Exception):
+    """The truth file cannot be used. The message names the entries and their fields."""
+
+
+class Criteria(BaseModel):
+    """The criteria, fixed before an assessment. Shares are from 0 to 1."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # Of documents with a supported type: those that got it, and that had it among three candidates.
+    min_recognised: float = Field(default=0.9, ge=0, le=1)
+    min_recognised_in_three: float = Field(default=0.97, ge=0, le=1)
+    # Documents of no supported type that were given one.
+    max_false_types: int = Field(default=0, ge=0)
+    # Documents that were filed or rejected, although the truth has another state.
+    max_false_acceptances: int = Field(default=0, ge=0)
+    max_false_rejections: int = Field(default=0, ge=0)
+    # Printed values of documents with the right type: read exactly, and wrong without doubt.
+    min_values_exact: float = Field(default=0.95, ge=0, le=1)
+    max_values_wrong: float = Field(default=0.005, ge=0, le=1)
+    min_boundaries_f1: float = Field(default=0.98, ge=0, le=1)
+
+
+# A null in JSON stands for no values.
+Values = Annotated[Mapping[str, str], BeforeValidator(lambda values: values or {})]
+
+
+class TrueDocument(BaseModel):
+    """A document within a file."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    pages: tuple[int, int]  # the first and the last, from 1
+    type: str  # the id of a type, or "other:" and what it is
+    also_ok: str | None = None  # a second type that is right too
+    subtype: str | None = None  # of a training certificate: human subjects, ...
+    values: Values = Field(default_factory=dict)  # as printed, by the names of fields
+    state: State | None = None  # that filing has to give; None if it is not known
+
+    @property
+    def right_types(self) -> frozenset[str]:
+        """The types that are right; empty if the document has none of the supported types."""
+        if self.type.startswith(OTHER):
+            return frozenset()
+        of_course = next(
+            (
+                types
+                for words, types in TYPES_BY_SUBTYPE.items()
+                if (self.subtype or "").startswith(words)
+            ),
+            (),
+        )
+        return frozenset(slug for slug in (self.type, self.also_ok, *of_course) if slug)
+
+
+class TrueFile(BaseModel):
+    """A file. It is one document with a type, or it has a list of documents."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    file: str  # the path within the corpus
+    pages: int = Field(default=1, ge=0)
+    language: str = ""
+    type: str = ""
+    also_ok: str | None = None
+    subtype: str | None = None
+    values: Values = Field(default_factory=dict)
+    state: State | None = None
+    # What a file contains whose boundaries are not known. It is left out of the boundaries.
+    bundle: list[str] | str | None = None
+    documents: tuple[TrueDocument, ...] = ()
+
+    @property
+    def true_documents(self) -> tuple[TrueDocument, ...]:
+        if self.documents or not self.type:
+            return self.documents
+        whole = TrueDocument(
+            pages=(1, max(self.pages, 1)),
+            type=self.type,
+            also_ok=self.also_ok,
+            subtype=self.subtype,
+            values=self.values,
+            state=self.state,
+        )
+        return (whole,)
+
+
+class Truth(BaseModel):
+    """The content of a truth file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    files: tuple[TrueFile, ...]
+    criteria: Criteria = Criteria()
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Return the content of a truth file. Raises TruthError."""
+        try:
+            content: Any = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise TruthError(f"{path} cannot be read: {error}") from error
+        try:
+            return cls.model_validate({"files": content} if isinstance(content, list) else content)
+        except ValidationError as error:
+            faults = [
+                f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
+            ]
+            more = len(faults) - MAX_NAMED_ERRORS
+            named = "; ".join(faults[:MAX_NAMED_ERRORS]) + (
+                f"; and {more} more" if more > 0 else ""
+            )
+            raise TruthError(f"{path} is not a truth file: {named}") from error
