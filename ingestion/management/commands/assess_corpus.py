@@ -133,7 +133,7 @@ class Command(BaseCommand):
         for name, value in totals.as_json().items():
             if name != "types":
                 text = ", ".join(value) if isinstance(value, list) else value
-                self.stdout.write(f"  X")
+                self.stdout.write(f"  {name.replace('_', ' '):<22} {text}")
         for slug, counts in totals.as_json()["types"].items():
             self.stdout.write(
                 f"  {slug:<36} {counts['documents']:>4} documents, recall {counts['recall']}, "

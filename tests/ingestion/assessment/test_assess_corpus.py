@@ -1,6 +1,7 @@
 """Tests of `assess_corpus` with generated documents that are really read."""
 
 import json
+import re
 from datetime import date
 
 import pypdf
@@ -97,6 +98,8 @@ def write_truth(corpus, criteria, pages):
 def test_met_criteria_end_with_0_and_totals_are_printed(corpus, capsys, pages):
     output = assess(capsys, corpus, "--truth", write_truth(corpus, {}, pages))
     assert "Every criterion is met." in output
+    assert re.search(r"^  recognised +1\.0$", output, re.MULTILINE)
+    assert re.search(r"^  cv +1 documents, recall 1\.0, precision 1\.0$", output, re.MULTILINE)
     assert "Without --site these are not checked: SITE_MISMATCH" in output
     assert "approval_date: 2026" in output
 
