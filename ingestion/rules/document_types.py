@@ -70,7 +70,7 @@ class Landmark:
 
     text: str | Phrases  # if there are several phrases, one of them is enough
     weight: int  # points
-    where: Literal["anywhere", "heading", "course"] = "anywhere"
+    where: Literal["anywhere", "heading", "title", "course"] = "anywhere"
 
     @cached_property
     def phrases(self) -> Phrases:

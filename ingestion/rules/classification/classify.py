@@ -38,6 +38,7 @@ MAX_CANDIDATES = 3
 _LOG_ODDS_PER_POINT = 0.8
 _POINTS_OF_NO_TYPE = 5.0
 _HEADING_LINES = 12  # lines that may contain a title, below letterhead, stickers and page headers
+_MIN_TITLE_SHARE = 0.5  # of the letters of a line that a title takes up
 _COURSE_LINES = 4  # lines below the caption of a course that contain its name and its group
 _MAX_FUZZY_PAGES = 3  # pages that are searched for misread landmarks
 
@@ -141,6 +142,12 @@ def heading_lines(page: PageReading) -> list[str]:
     return [line for line in page.text.splitlines() if line.strip()][:_HEADING_LINES]
 
 
+def is_mostly(line: str, phrase: str) -> bool:
+    """Return whether a phrase takes up at least half of the letters of a line."""
+    letter_count = len(fuzzy_phrases.fold_letters(line))
+    return len(fuzzy_phrases.fold_letters(phrase)) >= _MIN_TITLE_SHARE * letter_count
+
+
 def guess_type(filename: str, text: str = "") -> str:
     """Return the slug of the suggested type for the upload form, or "".
 
@@ -188,7 +195,7 @@ def _find_landmarks(
             fuzzy_phrases.may_contain_phrase(text, phrase) for phrase in landmark.phrases
         ):
             continue
-        pages = reading.pages[:1] if landmark.where == "heading" else reading.pages
+        pages = reading.pages[:1] if landmark.where in {"heading", "title"} else reading.pages
         for page in pages:
             if _has_landmark(
                 page, landmark, kind, is_fuzzy=is_fuzzy and page.number <= _MAX_FUZZY_PAGES
@@ -201,6 +208,12 @@ def _has_landmark(
     page: PageReading, landmark: Landmark, kind: DocumentType, *, is_fuzzy: bool
 ) -> bool:
     text = page.text
+    if landmark.where == "title":
+        return any(
+            fuzzy_phrases.contains_phrase(line, phrase) and is_mostly(line, phrase)
+            for line in heading_lines(page)
+            for phrase in landmark.phrases
+        )
     if landmark.where == "heading":
         text = "\n".join(heading_lines(page))
     elif landmark.where == "course":

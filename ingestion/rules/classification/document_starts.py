@@ -23,7 +23,12 @@ from ingestion.reading.results import (
     Word,
 )
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.classification.classify import has_type_landmarks, heading_lines, score_page
+from ingestion.rules.classification.classify import (
+    has_type_landmarks,
+    heading_lines,
+    is_mostly,
+    score_page,
+)
 from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
 from ingestion.rules.fields import geometry, names
 from ingestion.rules.fields.extraction import SCAN_SOURCES, read_fields
@@ -188,7 +193,7 @@ def _find_titles(page: PageReading) -> list[Title]:
         or (
             page.source in SCAN_SOURCES
             and fuzzy_phrases.resembles_phrase(
-                title.phrase, (line for line in lines if _is_mostly(line, title.phrase))
+                title.phrase, (line for line in lines if is_mostly(line, title.phrase))
             )
         )
     ]
@@ -203,18 +208,13 @@ def _is_title(line: str, phrase: str) -> bool:
     match = fuzzy_phrases.compile_phrase(phrase).search(line.strip())
     if match is None:
         return False
-    if _is_mostly(line, phrase):
+    if is_mostly(line, phrase):
         return True
     is_brief = len(line.split()) <= MAX_TITLE_LINE_WORDS and not re.search(
         r"[,;]|\.$", line.rstrip()
     )
     is_at_an_end = match.start() == 0 or match.end() == len(line.strip())
     return is_at_an_end and (is_brief or match[0].isupper())
-
-
-def _is_mostly(line: str, phrase: str) -> bool:
-    letter_count = len(fuzzy_phrases.fold_letters(line))
-    return len(fuzzy_phrases.fold_letters(phrase)) >= MIN_TITLE_SHARE * letter_count
 
 
 def _is_another_document(
