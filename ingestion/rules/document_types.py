@@ -86,6 +86,7 @@ class SignatureRule:
     labels: Phrases  # captions of the signature
     required: bool = True
     dated: bool = True  # the signature needs its own date
+    is_letter: bool = False  # its signature may stand anywhere, or be left out of an email printout
     form: Phrases = ()  # signature fields of a fillable PDF
     signer: str = ""  # the field with the signer's name; "": any name in the document
     date_form: Phrases = ()  # form fields with the date of the signature

@@ -8,6 +8,7 @@ from ingestion.rules.checks.check_input import CheckInput
 from ingestion.rules.checks.form_boxes import BoxContent, find_box_content, has_unread_ink
 from ingestion.rules.checks.signatures import SignatureState
 from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.extraction import SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
@@ -18,9 +19,10 @@ MIN_LEGIBLE_CONFIDENCE = 60.0
 def check_required_entries(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield a finding for each required or expected entry that was not found.
 
-    The document is reviewed, and not rejected, in two cases: it is a scan, on which the entry may
-    only not have been read, or the entry is expected and may have another caption. The numbered
-    boxes of a form are examined in their place, on scans as well.
+    The document is reviewed, and not rejected, if the entry may only not have been found: on a
+    scan; if it is expected and may have another caption; and if it is a date and the text contains
+    a date that no field has. The numbered boxes of a form are examined in their place, on scans as
+    well.
     """
     specs = {spec.name: spec for spec in case.kind.fields}
     is_scan = any(page.source is not TextSource.NATIVE for page in case.reading.pages)
@@ -28,10 +30,19 @@ def check_required_entries(case: CheckInput) -> Iterator[RuleFinding]:
         spec, value = specs[name], case.fields.get(name)
         if spec.box:
             yield from _check_box(case, spec, value)
-        elif value is None and (is_scan or name in case.kind.expected):
+        elif value is None and (
+            is_scan or name in case.kind.expected or (spec.kind == "date" and _has_other_date(case))
+        ):
             yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": f"the {spec.noun}"})
         elif value is None:
             yield RuleFinding("SCHEMA_MISMATCH", facts={"field": spec.noun})
+
+
+def _has_other_date(case: CheckInput) -> bool:
+    """Return whether the text contains a date that is not the value of a field."""
+    known = {value.day for value in case.fields.values() if value.day}
+    written = (each for page in case.reading.pages for each in find_dates(page.text))
+    return any(each.day not in known for each in written)
 
 
 def _check_box(
@@ -74,7 +85,10 @@ def check_signature(case: CheckInput) -> Iterator[RuleFinding]:
         return
     if signature.state is SignatureState.CLAIMED:
         yield RuleFinding("SIGNATURE_UNVERIFIED", signature.page, {"claimed": signature.page})
-    elif signature.state is SignatureState.UNSEEN:
+    elif signature.state is SignatureState.UNSEEN or (
+        # A letter or an email printout may have its signature anywhere, or none.
+        signature.state is SignatureState.EMPTY and signature.area is None and rule.is_letter
+    ):
         yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": "the signature"})
     elif signature.state is SignatureState.EMPTY:
         facts = {"role": rule.role, "section": rule.section, **_page_facts(signature.page)}

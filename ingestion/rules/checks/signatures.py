@@ -89,12 +89,21 @@ def find_signature(
         return _describe_digital(reading, rule, areas, digital, month_first=month_first)
     if claim := _find_typed(reading, _CLAIMED_SIGNATURES):
         return DocumentSignature(SignatureState.CLAIMED, claim.page.number, claim.area)
-    if areas:
-        return DocumentSignature(SignatureState.EMPTY, areas[0].page.number, areas[0].area)
+    # In a letter, a caption such as "chair" stands below the signer's name, or in the text.
+    if empty := next(
+        (area for area in areas if not rule.is_letter or _asks_for_signature(area)), None
+    ):
+        return DocumentSignature(SignatureState.EMPTY, empty.page.number, empty.area)
     if any(has_marks(page, digital_signature_boxes(page, reading)) for page in reading.pages):
         return DocumentSignature(SignatureState.UNSEEN)
     last_page = reading.pages[-1].number if reading.pages else 0
     return DocumentSignature(SignatureState.EMPTY, last_page)
+
+
+def _asks_for_signature(area: SignatureArea) -> bool:
+    """Return whether the caption of an area contains the word "signature", "signed" or the like."""
+    words = area.page.words[area.label.start : area.label.end]
+    return any("sign" in word.text.casefold() for word in words)
 
 
 def expected_signer(kind: DocumentType, fields: Mapping[str, FieldValue], person: str) -> str:
