@@ -22,7 +22,23 @@ from .pages import OpenPages, deferred_work
 LINE_END_HYPHEN = "\x02"  # what pdfium returns for a hyphen at the end of a line
 READABLE_CONTROLS = "\r\n\t" + LINE_END_HYPHEN
 # Characters within a word that `clean_text` changes.
-UNCLEAN = re.compile("[\0\x02\ud800-\udfff]")
+UNCLEAN = re.compile("[\0\x02\u019f\u01a9\ufb00-\ufb06\ud800-\udfff]")
+# Ligatures that a font draws as one glyph. Word maps those of Calibri to two letters of African
+# alphabets, which therefore count as ligatures only beside a small Latin letter.
+LIGATURES = {
+    "\ufb00": "ff",
+    "\ufb01": "fi",
+    "\ufb02": "fl",
+    "\ufb03": "ffi",
+    "\ufb04": "ffl",
+    "\ufb05": "st",
+    "\ufb06": "st",
+    "\u019f": "ti",
+    "\u01a9": "tt",
+}
+LIGATURE = re.compile(
+    "[\ufb00-\ufb06]|(?<=[a-z\u019f\u01a9])[\u019f\u01a9]|[\u019f\u01a9](?=[a-z\u019f\u01a9])"
+)
 # FPDFText_GetText returns U+FFFE for one character that FPDFText_GetUnicode returns as it is.
 NONCHARACTER = re.compile("\ufffe")
 # Text in which positions differ from pdfium's: a character is missing, or takes two UTF-16 units.
@@ -72,13 +88,14 @@ def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> PageWor
 
 
 def clean_text(raw: str) -> str:
-    """Return plain text: with line feeds only, joined surrogates, and no NUL characters.
+    """Return plain text: with line feeds only, joined surrogates, no ligatures and no NULs.
 
     Half surrogates become U+FFFD, so that the text can be stored as UTF-8.
     """
     if raw.isascii() and raw.isprintable():
         return raw.strip()
     text = raw.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    text = LIGATURE.sub(lambda match: LIGATURES[match[0]], text)
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace(LINE_END_HYPHEN, "-")
     return text.replace("\xa0", " ").replace("\0", "").strip()
 

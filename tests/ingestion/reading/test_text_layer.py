@@ -113,3 +113,18 @@ def test_characters_without_a_meaning_are_counted():
     assert unreadable_share("") == 0
     assert unreadable_share("Good\nClinical\tPractice") == 0
     assert unreadable_share("\ue001\ue002ab") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("parƟcipaƟon", "participation"),
+        ("Ɵme", "time"),
+        ("aƩached", "attached"),
+        ("conﬁdential", "confidential"),
+        ("oﬃce", "office"),
+        ("Ɵ Ʃ", "Ɵ Ʃ"),
+    ],
+)
+def test_ligatures_are_read_as_their_letters(raw, text):
+    assert clean_text(raw) == text
