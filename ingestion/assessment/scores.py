@@ -14,7 +14,7 @@ from ingestion.assessment.truth import Criteria, TrueDocument, TrueFile
 from ingestion.core.states import DocumentState
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields import dates
+from ingestion.rules.fields import dates, names
 
 # Fields of a type that hold the value which a truth names differently, the best first.
 FIELD_NAMES = {
@@ -113,10 +113,10 @@ class Totals:
                 "max_false_rejections",
             ),
         )
-        for what, names, name in limits:
+        for what, files, name in limits:
             bound = getattr(criteria, name)
-            if len(names) > bound:
-                yield f"{len(names)} {what}; at most {bound} are allowed: {', '.join(names)}."
+            if len(files) > bound:
+                yield f"{len(files)} {what}; at most {bound} are allowed: {', '.join(files)}."
         wrong = len(self.values_wrong)
         if self.values and wrong / self.values > criteria.max_values_wrong:
             yield (
@@ -197,24 +197,29 @@ def _compare_values(
     true: TrueDocument, found: AssessedDocument | None, label: str, totals: Totals
 ) -> None:
     read = {value.name: value for value in found.fields} if found else {}
-    known = {spec.name for spec in TYPES[found.slug].fields} if found else set()
+    known = {spec.name: spec.kind for spec in TYPES[found.slug].fields} if found else {}
     for name, printed in true.values.items():
         field_name = next((each for each in FIELD_NAMES.get(name, (name,)) if each in known), None)
         if field_name is None:
             continue  # the type has no such field
         totals.values += 1
         value = read.get(field_name)
-        if value is not None and is_same_value(value.value, printed):
+        if value is not None and is_same_value(
+            value.value, printed, is_name=known[field_name] == "name"
+        ):
             totals.values_exact += 1
         elif value is not None and value.is_sure:
             totals.values_wrong.append(f"{label}: {name} is {value.value!r}, not {printed!r}")
 
 
-def is_same_value(read: str, printed: str) -> bool:
-    """Return whether a value is the printed one. Spaces and case are ignored, and so are titles.
+def is_same_value(read: str, printed: str, *, is_name: bool = False) -> bool:
+    """Return whether a value is the printed one. Spaces, case and punctuation are ignored.
 
-    A date is right if it is a day that the printed text can mean.
+    A date is right if it is a day that the printed text can mean, and a name if only titles and
+    degrees differ.
     """
+    if is_name:
+        return names.split_name(read.casefold()) == names.split_name(printed.casefold())
     if re.fullmatch(r"\d{4}-\d\d-\d\d", read):
         full_year = re.sub(r"([/.-])(\d\d)$", r"\g<1>20\2", printed.strip())
         return any(

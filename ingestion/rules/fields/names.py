@@ -182,7 +182,7 @@ def _interpret(text: str) -> Iterator[Name]:
     part of the word after them.
     """
     surname, comma, rest = text.partition(",")
-    groups, after_comma = _split_name(surname), _split_name(rest)
+    groups, after_comma = split_name(surname), split_name(rest)
     if comma and groups and after_comma:
         groups = [*after_comma, *groups]  # "Smith, John"
     without = [parts for parts in groups if parts[0] not in _AMBIGUOUS_DEGREES]
@@ -202,7 +202,7 @@ def _interpret(text: str) -> Iterator[Name]:
             yield joined
 
 
-def _split_name(text: str) -> list[list[str]]:
+def split_name(text: str) -> list[list[str]]:
     """Return the words of a text without titles and degrees, each split at its hyphens and dots.
 
     "M.D." is one word and "J.R." two. A hyphen splits a double name; an apostrophe does not.

@@ -128,6 +128,18 @@ def test_values_are_compared_without_case_and_dates_as_days(read_value, printed,
     assert is_same_value(read_value, printed) is is_same
 
 
+@pytest.mark.parametrize(
+    ("read_name", "printed", "is_same"),
+    [
+        ("Ms. Ana Ruiz", "Ana Ruiz, PhD", True),
+        ("Dr. Ruiz", "Dr. Ana Ruiz", False),
+        ("Ana Ruyz", "Ana Ruiz", False),
+    ],
+)
+def test_titles_and_degrees_of_a_name_do_not_matter(read_name, printed, is_same):
+    assert is_same_value(read_name, printed, is_name=True) is is_same
+
+
 def test_each_missed_criterion_is_a_sentence():
     totals = Totals(documents=10, recognised=8, recognised_in_three=10, false_types=["a", "b"])
     assert list(totals.failed_criteria(Criteria(max_false_types=1))) == [
