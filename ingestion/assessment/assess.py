@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from itertools import pairwise
@@ -104,13 +104,7 @@ def assess_files(
             content = await asyncio.to_thread(files[name].read_bytes)
             judge = partial(judge_reading, name=name, site=site, today=today)
             result = await reader.read_then(judge, files[name], hashlib.sha256(content).hexdigest())
-        result = AssessedFile(
-            result.state,
-            result.codes,
-            result.page_count,
-            result.documents,
-            time.monotonic() - began,
-        )
+        result = replace(result, seconds=time.monotonic() - began)
         report(name, result)
         return result
 

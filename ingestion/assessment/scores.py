@@ -20,13 +20,12 @@ from ingestion.rules.fields import dates, names
 FIELD_NAMES = {
     "board": ("irb_name",),
     "person": ("person", "investigator"),
-    "licence_number": ("licence_number",),
 }
 
 
 @dataclass(slots=True)
 class TypeCounts:
-    """How often a type was right (`found` and `true`), given, and to be given."""
+    """How often a type was given rightly, was given at all, and should have been given."""
 
     right: int = 0
     given: int = 0

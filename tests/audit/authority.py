@@ -1,9 +1,10 @@
 """Runs a time stamp authority (RFC 3161): `openssl ts` behind a small HTTP server."""
 
 import subprocess
-import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.socket_servers import serving
 
 CONFIG = """
 [req]
@@ -94,11 +95,5 @@ def time_stamp_authority(folder):
     server.authority, server.tamper = authority, bytes
     authority.server = server
     authority.address = "http://127.0.0.1:{1}/tsa".format(*server.server_address)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
+    with serving(server):
         yield authority
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

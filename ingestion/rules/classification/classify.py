@@ -38,7 +38,7 @@ MAX_CANDIDATES = 3
 _LOG_ODDS_PER_POINT = 0.8
 _POINTS_OF_NO_TYPE = 5.0
 _HEADING_LINES = 12  # lines that may contain a title, below letterhead, stickers and page headers
-_MIN_TITLE_SHARE = 0.5  # of the letters of a line that a title takes up
+MIN_TITLE_SHARE = 0.5  # of the letters of a line that a title takes up
 _COURSE_LINES = 4  # lines below the caption of a course that contain its name and its group
 _MAX_FUZZY_PAGES = 3  # pages that are searched for misread landmarks
 
@@ -145,7 +145,7 @@ def heading_lines(page: PageReading) -> list[str]:
 def is_mostly(line: str, phrase: str) -> bool:
     """Return whether a phrase takes up at least half of the letters of a line."""
     letter_count = len(fuzzy_phrases.fold_letters(line))
-    return len(fuzzy_phrases.fold_letters(phrase)) >= _MIN_TITLE_SHARE * letter_count
+    return len(fuzzy_phrases.fold_letters(phrase)) >= MIN_TITLE_SHARE * letter_count
 
 
 def guess_type(filename: str, text: str = "") -> str:

@@ -24,6 +24,7 @@ from ingestion.reading.results import (
 )
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.classify import (
+    MIN_TITLE_SHARE,
     has_type_landmarks,
     heading_lines,
     is_mostly,
@@ -37,7 +38,6 @@ MIN_LEAD = 2  # points by which the type of a page must lead the type of the pag
 MIN_LEAD_IN_NUMBERING = 4  # the same, for a page that continues the numbering of the page before
 MIN_TITLE_WEIGHT = 3  # points of a landmark that may be a title
 MIN_MENTIONED_TITLE_WEIGHT = 2  # the same, for a type that others mention: its words count less
-MIN_TITLE_SHARE = 0.5  # share of the letters of a line; a sentence that contains a title has more
 MAX_TITLE_LINE_WORDS = 10  # words of a line that begins or ends with a title
 TITLE_AREA_SHARE = 0.5  # of the height of a page; a title is above
 MIN_PROMINENT_HEIGHT = 1.4  # times the median height of the words of a page

@@ -1,7 +1,6 @@
 """Tests that the clock is compared with real time servers and with the database server."""
 
 import socketserver
-import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -13,6 +12,7 @@ from audit.ledger.actors import add_process
 from audit.signing import clock
 from audit.signing.clock import ClockSkew
 from tests.audit.buckets import free_port
+from tests.socket_servers import serving
 
 NOW = datetime(2026, 8, 14, 9, 31, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -32,15 +32,10 @@ class _ResponseHandler(socketserver.BaseRequestHandler):
 @contextmanager
 def ntp_server():
     """Run a time server, as a client sees it (RFC 5905). `ahead` is the error of its clock."""
-    with socketserver.ThreadingUDPServer(("127.0.0.1", 0), _ResponseHandler) as server:
-        server.ahead, server.stratum = timedelta(0), 1
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    server = socketserver.ThreadingUDPServer(("127.0.0.1", 0), _ResponseHandler)
+    server.ahead, server.stratum = timedelta(0), 1
+    with serving(server):
+        yield server
 
 
 @pytest.fixture
