@@ -351,6 +351,9 @@ READING_LIMITS = ReadingLimits(
 # `ingestion.rules.document_types` reads DOCUMENT_TYPES_FILE from the environment, because parser
 # processes have no settings.
 
+# Criteria of assessments, as NAME=VALUE, in addition to those of the truth file.
+ASSESSMENT_CRITERIA = env.list("ASSESSMENT_CRITERIA", default=[])
+
 CLAMD = env.str("CLAMD", default="")  # "": no virus scanner
 
 # Credentials of portals, by the names that `ingestion.sources.http.credentials` lists: secrets, or

@@ -16,6 +16,7 @@ from audit.ledger import log
 from audit.signing import anchors
 from audit.verification import runs, verify
 from ingestion import checks, notifications, roles
+from ingestion.assessment import criteria_checks, records
 from ingestion.dispatch import queue_checks, schedules, wakeup_transport
 from ingestion.operations import alert_checks, alerts, finding_check, reconciliation
 from ingestion.review import signature_payload
@@ -32,6 +33,7 @@ def connect() -> None:
     verify.register_check(reconciliation.rows_agree_with_the_ledger)
     verify.register_check(finding_check.findings_agree_with_the_ledger)
     verify.register_check(signature_payload.verify_signed_decisions)
+    verify.register_check(records.verify_assessments)
     verify.register_check(roles.roles_are_as_installed)
     background_jobs.register_wakeup(wakeup_transport.wake_worker_for_job)
     background_jobs.register_kind(runs.KIND, runs.run_check_job)
@@ -70,4 +72,11 @@ def _install(**options: Any) -> None:
     schedules.install_schedules()
 
 
-__all__ = ["alert_checks", "bucket_checks", "checks", "connect", "queue_checks"]
+__all__ = [
+    "alert_checks",
+    "bucket_checks",
+    "checks",
+    "connect",
+    "criteria_checks",
+    "queue_checks",
+]

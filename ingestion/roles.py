@@ -78,7 +78,9 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         QA_REVIEWERS: _REVIEW_DOCUMENTS,
         # The second permission allows them to file a document in spite of a finding.
-        QA_LEADS: _REVIEW_DOCUMENTS | _permissions("override", "ingestion.document"),
+        QA_LEADS: _REVIEW_DOCUMENTS
+        | _permissions("override", "ingestion.document")
+        | _permissions("sign", "ingestion.assessment"),
         REGULATORY_AFFAIRS: _VIEW_RECORDS
         | _VIEW_SITES
         | _VIEW_PEOPLE

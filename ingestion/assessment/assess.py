@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from ingestion.assessment.language import identify_language
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
@@ -50,6 +51,7 @@ class AssessedDocument:
     codes: tuple[str, ...]
     candidates: tuple[TypeCandidate, ...] = ()
     fields: tuple[FieldValue, ...] = ()
+    language: str | None = None  # ISO 639-1; None if there is too little text to know it
 
     def as_json(self) -> dict[str, Any]:
         """Return the document as in the JSON of `assess_corpus` (docs/assessment.md)."""
@@ -57,6 +59,7 @@ class AssessedDocument:
             "pages": list(self.pages),
             "type": self.slug or None,
             "candidates": [[each.slug, round(each.probability, 3)] for each in self.candidates],
+            "language": self.language,
             "state": self.state,
             "codes": list(self.codes),
             "fields": {each.name: each.value for each in self.fields},
@@ -137,6 +140,7 @@ def judge_reading(
                 _codes(verdict),
                 verdict.candidates,
                 verdict.fields,
+                identify_language(reading.text),
             ),
         )
     else:
@@ -152,9 +156,14 @@ def _assess_part(
 ) -> AssessedDocument:
     """Return a part of a file with several documents. It has the state and codes of the file."""
     pages = reading.pages[start.page - 1 : last]
-    candidates = classify(DocumentReading(reading.media_type, pages)).candidates
+    part = DocumentReading(reading.media_type, pages)
     return AssessedDocument(
-        (start.page, last), start.slug, verdict.state.value, _codes(verdict), candidates
+        (start.page, last),
+        start.slug,
+        verdict.state.value,
+        _codes(verdict),
+        classify(part).candidates,
+        language=identify_language(part.text),
     )
 
 

@@ -6,7 +6,7 @@ documents, their pages and types, and some of the values that are printed in the
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -31,7 +31,7 @@ State = Literal["ARCHIVED", "REJECTED", "IN_REVIEW", "HELD"]
 
 
 class TruthError(Exception):
-    """The truth file cannot be used. The message names the entries and their fields."""
+    """The truth file or the criteria cannot be used. The message names the entries and fields."""
 
 
 class Criteria(BaseModel):
@@ -51,6 +51,32 @@ class Criteria(BaseModel):
     min_values_exact: float = Field(default=0.95, ge=0, le=1)
     max_values_wrong: float = Field(default=0.005, ge=0, le=1)
     min_boundaries_f1: float = Field(default=0.98, ge=0, le=1)
+
+    @classmethod
+    def parse(cls, settings: Iterable[str]) -> Self:
+        """Return the criteria of texts such as "min_recognised=0.95". Raises TruthError."""
+        given = {}
+        for text in settings:
+            name, separator, value = text.partition("=")
+            if not separator:
+                raise TruthError(f"{text!r} is not NAME=VALUE")
+            given[name.strip()] = value.strip()
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            raise TruthError(_describe_faults(error)) from error
+
+    def tightened_by(self, other: Self) -> Self:
+        """Return the stricter one of both where both state a criterion, and else the stated one.
+
+        So neither a truth file nor the settings can weaken what the other one demands.
+        """
+        stated = {name: getattr(self, name) for name in self.model_fields_set}
+        for name in other.model_fields_set:
+            value = getattr(other, name)
+            choose = max if name.startswith("min_") else min
+            stated[name] = choose(stated[name], value) if name in stated else value
+        return self.model_validate(stated)
 
 
 # A null in JSON stands for no values.
@@ -135,11 +161,10 @@ class Truth(BaseModel):
         try:
             return cls.model_validate({"files": content} if isinstance(content, list) else content)
         except ValidationError as error:
-            faults = [
-                f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
-            ]
-            more = len(faults) - MAX_NAMED_ERRORS
-            named = "; ".join(faults[:MAX_NAMED_ERRORS]) + (
-                f"; and {more} more" if more > 0 else ""
-            )
-            raise TruthError(f"{path} is not a truth file: {named}") from error
+            raise TruthError(f"{path} is not a truth file: {_describe_faults(error)}") from error
+
+
+def _describe_faults(error: ValidationError) -> str:
+    faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
+    more = len(faults) - MAX_NAMED_ERRORS
+    return "; ".join(faults[:MAX_NAMED_ERRORS]) + (f"; and {more} more" if more > 0 else "")

@@ -6,6 +6,7 @@ site (decision 1). Only `documents.transitions`, `documents.batches` and `dispat
 each time with a ledger entry.
 """
 
+from ingestion.models.assessments import Assessment, AssessmentUnchangeable
 from ingestion.models.batches import (
     MAX_URGENT_PRIORITY,
     PRIORITIES,
@@ -54,6 +55,8 @@ __all__ = [
     "Action",
     "AlarmMessage",
     "AlarmRow",
+    "Assessment",
+    "AssessmentUnchangeable",
     "Batch",
     "BatchQuerySet",
     "BatchSource",

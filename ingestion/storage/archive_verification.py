@@ -30,7 +30,7 @@ from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState
-from ingestion.models import Document
+from ingestion.models import Assessment, Document
 from ingestion.storage import object_locks
 from ingestion.storage.archive import Archive, StoredFile, get_archive
 
@@ -58,7 +58,7 @@ class ArchiveFault(StrEnum):
     CHANGED = "changed"  #: the bytes of the file do not have the hash in its name
     UNREADABLE = "unreadable"  #: the storage reports an error when the file is read
     WRITABLE = "writable"  #: the file is not read-only, or its object is not locked
-    ORPHANED = "orphaned"  #: no document has this hash
+    ORPHANED = "orphaned"  #: neither a document nor an assessment has this hash
     SHORT = "short"  #: the lock in S3 ends before the retention of the study
     UNHELD = "unheld"  #: the study has a legal hold, and the object in S3 has none
     STILL_HELD = "still_held"  #: the object in S3 has a legal hold, and the study's was lifted
@@ -199,12 +199,14 @@ def _verify_bytes(archive: Archive, sha256: str) -> ArchiveFault | None:
 
 
 def _compare_with_documents(page: list[StoredFile]) -> Iterator[tuple[ArchiveFault, str]]:
-    """Yield the files without a document, and those whose lock differs from the required one.
+    """Yield the files that belong to nothing, and those whose lock differs from the required one.
 
-    Objects without any lock are left out, because they are reported as WRITABLE.
+    A file belongs to a document, or is the result of an assessment. Objects without any lock are
+    left out, because they are reported as WRITABLE.
     """
     names = [file.name for file in page]
     known = set(Document.objects.filter(sha256__in=names).values_list("sha256", flat=True))
+    known |= set(Assessment.objects.filter(sha256__in=names).values_list("sha256", flat=True))
     for name in names:
         if name not in known:
             yield ArchiveFault.ORPHANED, name

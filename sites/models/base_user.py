@@ -26,6 +26,7 @@ QA_PERMISSIONS = frozenset(
     {
         "ingestion.review_document",
         "ingestion.override_document",
+        "ingestion.sign_assessment",
         "ingestion.add_waiver",
         "ingestion.change_waiver",
         "audit.add_auditreview",

@@ -79,6 +79,8 @@ EVENTS: Mapping[str, str | Promise] = MappingProxyType(
         "archive.file_missing": _("Missing file found in the archive"),
         "system.clock_skew": _("Clock difference detected"),
         "access.reviewed": _("Access reviewed"),
+        "assessment.started": _("Assessment of the rules started"),
+        "assessment.signed": _("Assessment of the rules signed"),
         "approval.approved": _("Request approved"),
         "approval.expired": _("Request expired"),
         "approval.refused": _("Request refused"),

@@ -7,6 +7,7 @@ there is no truth; 1 a criterion is missed; 2 the assessment could not run.
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,18 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from ingestion.assessment import assess, scores
+from audit.files import durable
+from ingestion.assessment import assess, records, scores
 from ingestion.assessment.assess import NO_SITE, SKIPPED_WITHOUT_SITE, AssessedFile
+from ingestion.assessment.records import AssessmentPlan
 from ingestion.assessment.scores import Totals
-from ingestion.assessment.truth import Truth, TruthError
-from ingestion.core.errors import ReadingFault
+from ingestion.assessment.truth import Criteria, Truth, TruthError
+from ingestion.core.errors import ReadingFault, StorageUnavailable
 from ingestion.models import ValidityOverride
 from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.document_types import RULES_VERSION
-from sites.models import Site
+from sites.accounts.terminal_signature import NotSigned, find_signer, sign_at_terminal
+from sites.models import Site, User
 
 COULD_NOT_RUN = 2
 TRUTH_FILE = "truth.json"  # in the folder, if --truth is not given
@@ -33,7 +37,7 @@ class Command(BaseCommand):
     help = (
         "Reads and judges every file of a folder without filing it, and prints its state, its "
         "findings and the documents in it. With a truth file, the totals are compared with the "
-        "criteria. Nothing is stored."
+        "criteria. Nothing is stored, unless the result is signed with --record --by USER."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -46,40 +50,79 @@ class Command(BaseCommand):
             "--day", type=date.fromisoformat, help="The date of the checks. Default: today."
         )
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+        parser.add_argument(
+            "--record", action="store_true", help="Sign the result. It is kept in the ledger."
+        )
+        parser.add_argument(
+            "--by", metavar="USER", help="The user who signs. The password is asked for at the end."
+        )
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
-        as_json = options["json"]
         try:
-            truth = self._load_truth(folder, options["truth"])
-            files = self._list_files(folder, truth)
-            site = self._find_site(options["site"])
-            if not site.site_id and not as_json:
-                self.stdout.write(
-                    f"Without --site these are not checked: {', '.join(SKIPPED_WITHOUT_SITE)}."
-                )
-            results = assess.assess_files(
-                files,
-                settings.READING_LIMITS,
-                today=options["day"] or timezone.now().date(),
-                site=site,
-                report=(lambda *_: None) if as_json else self._show_file,
-            )
-        except (TruthError, ReadingFault, OSError) as error:
+            failed = self._assess(folder, options)
+        except (TruthError, ReadingFault, StorageUnavailable, NotSigned, OSError) as error:
             raise CommandError(
                 f"The assessment could not run: {error}", returncode=COULD_NOT_RUN
             ) from error
-        totals = scores.compare(results, truth.files) if truth else None
-        failed = list(totals.failed_criteria(truth.criteria)) if truth and totals else []
-        if as_json:
-            self._print_json(results, totals, site, failed)
-        elif totals:
-            self._show_totals(totals, failed)
         if failed:
             sys.exit(1)
 
-    def _load_truth(self, folder: Path, given: Path | None) -> Truth | None:
-        path = given or folder / TRUTH_FILE
-        return Truth.load(path) if given or path.is_file() else None
+    def _assess(self, folder: Path, options: Mapping[str, Any]) -> list[str]:
+        """Assess the folder, print and record the result, and return the missed criteria."""
+        if options["record"] != bool(options["by"]):
+            raise NotSigned("--record and --by USER belong together.")
+        signer = find_signer(options["by"], records.PERMISSION) if options["by"] else None
+        path = options["truth"] or folder / TRUTH_FILE
+        truth = Truth.load(path) if options["truth"] or path.is_file() else None
+        criteria = Criteria.parse(settings.ASSESSMENT_CRITERIA)
+        criteria = criteria.tightened_by(truth.criteria) if truth else criteria
+        files = self._list_files(folder, truth)
+        site = self._find_site(options["site"])
+        today = options["day"] or timezone.now().date()
+        plan = AssessmentPlan(
+            {name: durable.digest_of_file(path).sha256 for name, path in files.items()},
+            criteria,
+            RULES_VERSION,
+            durable.digest_of_file(path).sha256 if truth else "",
+            site.site_id,
+            today.isoformat(),
+        )
+        run = records.record_start(plan, by=signer) if signer else ""
+        results = self._read(files, site, today, is_shown=not options["json"])
+        totals = scores.compare(results, truth.files) if truth else None
+        content: dict[str, Any] = {
+            "rules": RULES_VERSION,
+            "skipped": [] if site.site_id else list(SKIPPED_WITHOUT_SITE),
+            "files": [result.as_json(name) for name, result in results.items()],
+            "totals": totals.as_json() if totals else {},
+            "missed": list(totals.failed_criteria(criteria)) if totals else [],
+        }
+        if options["json"]:
+            self.stdout.write(json.dumps(content, indent=1, ensure_ascii=False))
+        elif totals:
+            self._show_totals(totals, content["missed"])
+        if signer:
+            self._sign(plan, content, run, signer)
+        missed: list[str] = content["missed"]
+        return missed
+
+    def _read(
+        self, files: Mapping[str, Path], site: SiteFacts, today: date, *, is_shown: bool
+    ) -> dict[str, AssessedFile]:
+        if is_shown and not site.site_id:
+            skipped = ", ".join(SKIPPED_WITHOUT_SITE)
+            self.stdout.write(f"Without --site these are not checked: {skipped}.")
+        report = self._show_file if is_shown else lambda *_: None
+        limits = settings.READING_LIMITS
+        return assess.assess_files(files, limits, today=today, site=site, report=report)
+
+    def _sign(
+        self, plan: AssessmentPlan, content: Mapping[str, Any], run: str, signer: User
+    ) -> None:
+        """Ask for the signature, and record the result. The output of --json stays one object."""
+        by = sign_at_terminal(signer, records.MEANING, records.PERMISSION)
+        row = records.sign_result(plan, content, run=run, user=signer, by=by)
+        self.stderr.write(f"Signed as {row.subject}. SHA-256 of the result: {row.sha256}")
 
     def _list_files(self, folder: Path, truth: Truth | None) -> dict[str, Path]:
         """Return the files that the truth names, or all files of the folder, by name."""
@@ -143,20 +186,3 @@ class Command(BaseCommand):
             self.stdout.write(f"MISSED: {sentence}")
         if not failed:
             self.stdout.write("Every criterion is met.")
-
-    def _print_json(
-        self,
-        results: dict[str, AssessedFile],
-        totals: Totals | None,
-        site: SiteFacts,
-        failed: list[str],
-    ) -> None:
-        skipped = [] if site.site_id else list(SKIPPED_WITHOUT_SITE)
-        content = {
-            "rules": RULES_VERSION,
-            "skipped": skipped,
-            "files": [result.as_json(name) for name, result in results.items()],
-            "totals": totals.as_json() if totals else {},
-            "missed": failed,
-        }
-        self.stdout.write(json.dumps(content, indent=1, ensure_ascii=False))

@@ -1,19 +1,30 @@
 """Tests of `assess_corpus` with generated documents that are really read."""
 
+import hashlib
 import json
 import re
+import time
 from datetime import date
 
 import pypdf
 import pytest
 from django.core.management import CommandError, call_command
+from django_otp.oath import TOTP
 
+from audit.ledger import queries
 from audit.models import Entry
-from ingestion.models import Document
+from ingestion.assessment.criteria_checks import check_criteria
+from ingestion.assessment.language import identify_language
+from ingestion.assessment.records import SIGNED, STARTED, verify_assessments
+from ingestion.assessment.truth import Criteria, Truth
+from ingestion.models import Assessment, Document
+from ingestion.storage.archive import get_archive
+from ingestion.storage.archive_verification import PARTS, verify_parts
 from samples.documents import make_sample
 from samples.faults import DocumentFault
 from samples.people_and_sites import sample_site
-from tests.factories import make_site
+from sites.accounts import second_factor
+from tests.factories import make_site, make_staff
 
 TODAY = date(2026, 11, 20)
 SITE = sample_site("1001")
@@ -64,6 +75,7 @@ def test_files_are_judged_as_filing_would_and_nothing_is_stored(corpus, capsys, 
     assert (document["pages"], document["type"]) == ([1, pages], "irb-approval")
     assert document["candidates"][0][0] == "irb-approval"
     assert document["candidates"][0][1] > 0.9
+    assert document["language"] == "en"
     assert date.fromisoformat(document["fields"]["approval_date"]) < TODAY
     parts = [(part["pages"], part["type"]) for part in files["bundle.pdf"]["documents"]]
     assert parts == [([1, pages], "irb-approval"), ([pages + 1] * 2, "medical-licence")]
@@ -126,3 +138,132 @@ def test_an_assessment_that_cannot_run_ends_with_2(corpus, tmp_path, case):
     with pytest.raises(CommandError) as refused:
         call_command("assess_corpus", *map(str, arguments))
     assert refused.value.returncode == 2
+
+
+def copied(row):
+    return {
+        each.attname: getattr(row, each.attname)
+        for each in row._meta.concrete_fields
+        if not each.primary_key
+    }
+
+
+def totp_code(device, steps=0):
+    totp = TOTP(device.bin_key)
+    totp.time = time.time() + steps * 30
+    return f"{totp.token():06}"
+
+
+def test_criteria_of_the_settings_and_of_the_truth_apply_together(corpus, capsys, pages, settings):
+    truth = write_truth(corpus, {"max_false_types": 3}, pages)
+    settings.ASSESSMENT_CRITERIA = ["max_false_types=1", "min_values_exact=0.2"]
+    assert check_criteria() == []
+    both = Criteria.parse(settings.ASSESSMENT_CRITERIA).tightened_by(Truth.load(truth).criteria)
+    assert (both.max_false_types, both.min_values_exact, both.min_recognised) == (1, 0.2, 0.9)
+    settings.ASSESSMENT_CRITERIA = ["min_boundaries_f1=2"]
+    assert [each.id for each in check_criteria()] == ["ingestion.E019"]
+    with pytest.raises(CommandError, match="min_boundaries_f1"):
+        assess(capsys, corpus, "--truth", truth)
+
+
+def test_the_language_of_a_document_is_named_if_it_has_enough_text():
+    english = "The committee has reviewed the study and approves it for one year from this day."
+    german = "Die Kommission hat die Studie geprüft und stimmt ihr für die Dauer eines Jahres zu."
+    assert [identify_language(text) for text in (english, german, "Page 1 of 2")] == [
+        "en", "de", None
+    ]  # fmt: skip
+
+
+class TestRecord:
+    @pytest.fixture(autouse=True)
+    def _folders(self, settings, tmp_path):
+        settings.ARCHIVE_DIR = tmp_path / "archive"
+
+    @pytest.fixture
+    def small(self, tmp_path):
+        """Return a folder with one file that is no document, which is judged at once."""
+        folder = tmp_path / "small"
+        folder.mkdir()
+        (folder / "note.txt").write_text("Not a document.")
+        return folder
+
+    @pytest.fixture
+    def ines(self):
+        return make_staff("QA leads", "ines", printed_name="Inês Duarte")
+
+    @pytest.fixture
+    def typed(self, monkeypatch):
+        """Return the list of what the signer types, the first answer first."""
+        answers = ["correct horse"]
+        monkeypatch.setattr("getpass.getpass", lambda _prompt: answers.pop(0))
+        return answers
+
+    def test_the_result_is_archived_and_its_entry_is_signed(
+        self, corpus, capsys, pages, ines, typed
+    ):
+        truth = write_truth(corpus, {"min_recognised": 0.5}, pages)
+        assess(capsys, corpus, "--truth", truth, "--json", "--record", "--by", "ines")
+        row = Assessment.objects.get()
+        started, signed = (queries.entries_after([each], 0, 9)[0] for each in (STARTED, SIGNED))
+        assert started.seq < signed.seq
+        assert "min_recognised = 0.5" in started.detail["criteria"]
+        assert started.detail["criteria"] == signed.detail["criteria"]
+        assert (signed.actor, signed.subject, signed.code) == (
+            ines.actor_name, row.subject, "PASSED"
+        )  # fmt: skip
+        assert signed.detail["printed_name"] == "Inês Duarte"
+        assert signed.detail["truth"] == hashlib.sha256(truth.read_bytes()).hexdigest()
+        with get_archive().open(row.sha256) as opened:
+            content = json.load(opened)
+        assert content["plan"]["file_sha256"]["approval.pdf"] == (
+            hashlib.sha256((corpus / "approval.pdf").read_bytes()).hexdigest()
+        )
+        assert {file["file"] for file in content["files"]} == {
+            "approval.pdf", "unsigned.pdf", "bundle.pdf"
+        }  # fmt: skip
+        assert list(verify_assessments()) == []
+        assert verify_parts(PARTS, asked_by="system:tests").counts["orphaned"] == 0
+
+    def test_a_changed_row_no_longer_agrees_with_its_signature(self, small, capsys, ines, typed):
+        assess(capsys, small, "--record", "--by", "ines")
+        row = Assessment.objects.get()
+        Assessment.objects.update(is_passed=False)
+        assert "is not as it was signed" in next(verify_assessments())
+        Assessment.objects.all()._raw_delete("default")
+        assert "row is missing" in next(verify_assessments())
+        Assessment.objects.bulk_create([row, Assessment(**copied(row), pk=row.pk + 1)])
+        assert "has no entry" in next(verify_assessments())
+        Assessment.objects.filter(pk__gt=row.pk)._raw_delete("default")
+
+    def test_a_wrong_password_leaves_no_result(self, small, capsys, ines, typed):
+        typed[:] = ["wrong"]
+        with pytest.raises(CommandError, match="incorrect") as refused:
+            assess(capsys, small, "--record", "--by", "ines")
+        assert refused.value.returncode == 2
+        assert not Assessment.objects.exists()
+
+    def test_a_person_with_a_second_factor_also_enters_a_code(self, small, capsys, ines, typed):
+        device = second_factor.begin_setup(ines)
+        second_factor.set_up(ines, totp_code(device, steps=-1))
+        typed.append(totp_code(device))
+        assess(capsys, small, "--record", "--by", "ines")
+        assert Assessment.objects.count() == 1
+        typed[:] = ["correct horse", "000000"]
+        with pytest.raises(CommandError, match="code is incorrect"):
+            assess(capsys, small, "--record", "--by", "ines")
+
+    @pytest.mark.parametrize(
+        ("arguments", "why"),
+        [
+            (["--record"], "belong together"),
+            (["--by", "ines"], "belong together"),
+            (["--record", "--by", "nobody"], "no active user"),
+            (["--record", "--by", "rafael"], "does not have the permission"),
+        ],
+    )
+    def test_nothing_is_read_for_a_person_who_may_not_sign(self, small, ines, arguments, why):
+        make_staff("QA reviewers", "rafael")
+        with pytest.raises(CommandError, match=why) as refused:
+            call_command("assess_corpus", str(small), *arguments)
+        assert refused.value.returncode == 2
+        assert not queries.entries_after([STARTED], 0, 1)
