@@ -22,6 +22,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ingestion.rules import VERSION
+from ingestion.rules.fuzzy_phrases import GROUP_LENGTH, fold_letters
 
 TYPES_FILE_SETTING = "DOCUMENT_TYPES_FILE"
 MIN_TYPE_SCORE = 6  # sum of landmark weights; with fewer points a type is not recognised
@@ -71,10 +72,23 @@ class Landmark:
     text: str | Phrases  # if there are several phrases, one of them is enough
     weight: int  # points
     where: Literal["anywhere", "heading", "title", "course"] = "anywhere"
+    required: bool = False  # without it, the type is not recognised
 
     @cached_property
     def phrases(self) -> Phrases:
         return (self.text,) if isinstance(self.text, str) else self.text
+
+    @cached_property
+    def letter_groups(self) -> Phrases:
+        """The beginnings of the phrases, for a quick test whether a text may contain one."""
+        folded = map(fold_letters, self.phrases)
+        return tuple(each[:GROUP_LENGTH] for each in folded if len(each) >= GROUP_LENGTH)
+
+    @cached_property
+    def short_phrases(self) -> Phrases:
+        """The letters of the phrases that are too short for this test."""
+        folded = map(fold_letters, self.phrases)
+        return tuple(each for each in folded if len(each) < GROUP_LENGTH)
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -139,6 +153,8 @@ class DocumentType:
     names_protocol: bool = False  # a protocol number in it must be the study's
     names_version: bool = False  # a protocol version in it must be the study's current one
     printed: Phrases = ()  # other text of the blank form, which is never a value
+    family: str = ""  # the name of the family whose keys it shares
+    satisfies: Phrases = ()  # types that are needed of a site, in whose place it is accepted
 
     @cached_property
     def captions(self) -> str:
@@ -179,6 +195,7 @@ class _Tables:
 
     tmf_rm_version: str = ""
     fields: dict[str, dict[str, Any]] = field(default_factory=dict)
+    families: dict[str, dict[str, Any]] = field(default_factory=dict)
     types: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -209,12 +226,35 @@ def load_types(*sources: TypesFile) -> Mapping[str, DocumentType]:
         for name, file in files
         for key, table in file.fields.items()
     }
-    types = {
-        slug: _read_type(f"{name}: types.{slug}", slug, table, specs, version)
-        for name, file in files
-        for slug, table in file.types.items()
-    }
+    families = {key: table for _, file in files for key, table in file.families.items()}
+    types = {}
+    for name, file in files:
+        for slug, table in file.types.items():
+            where = f"{name}: types.{slug}"
+            whole = _add_family(where, table, families)
+            types[slug] = _read_type(where, slug, whole, specs, version)
+    for slug, kind in types.items():
+        for name in kind.satisfies:
+            if name not in types:
+                raise TypesError(f"types.{slug}: satisfies: there is no [types.{name}]")
     return MappingProxyType(types)
+
+
+def _add_family(
+    where: str, table: dict[str, Any], families: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the table of a type with the keys of its family that it does not have itself.
+
+    The landmarks of the family are added to those of the type.
+    """
+    name = table.get("family")
+    if not name:
+        return table
+    if name not in families:
+        raise TypesError(f"{where}: family: there is no [families.{name}]")
+    shared = families[name]
+    landmarks = [*shared.get("landmarks", ()), *table.get("landmarks", ())]
+    return {**shared, **table, "landmarks": landmarks}
 
 
 def _read_type(

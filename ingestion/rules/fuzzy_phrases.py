@@ -28,10 +28,11 @@ _DIGITS = str.maketrans("OoQDIl|!SsBZz", "0000111155822")
 _FOLDED_LETTERS = str.maketrans("0qi1|!5$82", "oollllssbz")
 _MIN_SIMILARITY = 0.86  # ratio of difflib; it allows about one wrong letter in seven
 _MIN_FUZZY_LETTERS = 12  # letters; a shorter phrase resembles too many others
+GROUP_LENGTH = 8  # letters by which `letter_groups` compares texts
 _MAX_LENGTH_DIFFERENCE = 2  # letters by which a misread phrase may be longer or shorter
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=8192)
 def compile_phrase(text: str) -> re.Pattern[str]:
     """Return a pattern for the phrase as whole words. Apostrophes may be missing or curly."""
     words = re.findall(r"\w+", text.casefold())
@@ -46,7 +47,7 @@ def contains_phrase(text: str, phrase: str) -> bool:
 
 def may_contain_phrase(text: str, phrase: str) -> bool:
     """Return False if the phrase occurs neither in the text nor in any part of it."""
-    return fold_letters(phrase) in _fold_page(text)
+    return fold_letters(phrase) in fold_page(text)
 
 
 @lru_cache(maxsize=16_384)
@@ -57,8 +58,18 @@ def fold_letters(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)  # its own cache, so that pages do not displace the words of `fold_letters`
-def _fold_page(text: str) -> str:
+def fold_page(text: str) -> str:
+    """Return the letters of a long text, as `fold_letters` does."""
     return fold_letters.__wrapped__(text)
+
+
+@lru_cache(maxsize=1024)
+def letter_groups(text: str) -> frozenset[str]:
+    """Return each sequence of GROUP_LENGTH letters of a folded text, for a quick test."""
+    letters = fold_page(text)
+    return frozenset(
+        letters[start : start + GROUP_LENGTH] for start in range(len(letters) - GROUP_LENGTH + 1)
+    )
 
 
 def to_digits(text: str) -> str:

@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from itertools import islice
 from math import exp
+from typing import Self
 
 from ingestion.reading.results import (
     DocumentReading,
@@ -97,6 +99,29 @@ class Classification:
     candidates: tuple[TypeCandidate, ...] = ()  # the three most probable, the best first
 
 
+@dataclass(frozen=True, slots=True)
+class _Letters:
+    """The folded letters of all pages of a document, for a quick test."""
+
+    groups: frozenset[str]
+    pages: tuple[str, ...]
+
+    @classmethod
+    def of(cls, reading: DocumentReading) -> Self:
+        texts = [page.text for page in reading.pages]
+        groups: frozenset[str] = frozenset()
+        return cls(
+            groups.union(*map(fuzzy_phrases.letter_groups, texts)),
+            tuple(map(fuzzy_phrases.fold_page, texts)),
+        )
+
+    def may_contain(self, landmark: Landmark) -> bool:
+        """Return False if no phrase of a landmark occurs. Most landmarks do not occur at all."""
+        if not self.groups.isdisjoint(landmark.letter_groups):
+            return True
+        return any(phrase in page for page in self.pages for phrase in landmark.short_phrases)
+
+
 def classify(
     reading: DocumentReading, declared: str = "", *, types: Mapping[str, DocumentType] = TYPES
 ) -> Classification:
@@ -105,7 +130,20 @@ def classify(
     best, runner_up = scores[0], scores[1] if len(scores) > 1 else TypeScore("")
     candidates = tuple(_rank_candidates(scores))
     by_slug = {score.slug: score.points for score in scores}
-    if by_slug.get(declared, 0) >= max(MIN_TYPE_SCORE, best.points - MIN_SCORE_MARGIN + 1):
+    # Of two decisions of an ethics committee, the declared one is not taken for the better one.
+    rivals = [
+        score.points
+        for score in scores
+        if declared in types
+        and types[declared].family
+        and types[score.slug].family == types[declared].family
+        and score.slug != declared
+    ]
+    if by_slug.get(declared, 0) >= max(
+        MIN_TYPE_SCORE,
+        best.points - MIN_SCORE_MARGIN + 1,
+        max(rivals, default=-MIN_SCORE_MARGIN) + MIN_SCORE_MARGIN,
+    ):
         return Classification(declared, TypeMatch.AGREED, best, candidates)
     if best.points < max(MIN_TYPE_SCORE, runner_up.points + MIN_SCORE_MARGIN):
         return Classification("", TypeMatch.UNRECOGNIZED, best, candidates)
@@ -133,7 +171,8 @@ def has_type_landmarks(page: PageReading, kind: DocumentType) -> bool:
 
     It may have enough landmarks of another type as well.
     """
-    matches = _find_landmarks(_as_document(page), page.text, kind, is_fuzzy=False)
+    document = _as_document(page)
+    matches = _find_landmarks(document, _Letters.of(document), kind, is_fuzzy=False)
     return TypeScore("", tuple(matches)).points >= MIN_TYPE_SCORE
 
 
@@ -172,10 +211,10 @@ def _score_types(reading: DocumentReading, types: Mapping[str, DocumentType]) ->
 
     If a scan has too few points, misread landmarks are searched for as well.
     """
-    text = "\n".join(page.text for page in reading.pages)
+    letters = _Letters.of(reading)
     for is_fuzzy in (False, True):
         scores = [
-            TypeScore(slug, tuple(_find_landmarks(reading, text, kind, is_fuzzy=is_fuzzy)))
+            TypeScore(slug, tuple(_find_landmarks(reading, letters, kind, is_fuzzy=is_fuzzy)))
             for slug, kind in types.items()
         ]
         scores.sort(key=lambda score: -score.points)
@@ -186,22 +225,40 @@ def _score_types(reading: DocumentReading, types: Mapping[str, DocumentType]) ->
 
 
 def _find_landmarks(
-    reading: DocumentReading, text: str, kind: DocumentType, *, is_fuzzy: bool
-) -> Iterator[LandmarkMatch]:
-    """Yield the landmarks of a type that a document shows. `text` is the text of all pages."""
+    reading: DocumentReading, letters: _Letters, kind: DocumentType, *, is_fuzzy: bool
+) -> list[LandmarkMatch]:
+    """Return the landmarks of a type that a document shows; none if a required one is missing.
+
+    `letters` are those of all pages.
+    """
+    matches = []
     for landmark in kind.landmarks:
-        # Most landmarks do not occur at all, which this quick test shows.
-        if not is_fuzzy and not any(
-            fuzzy_phrases.may_contain_phrase(text, phrase) for phrase in landmark.phrases
+        match = _find_landmark(reading, letters, kind, landmark, is_fuzzy=is_fuzzy)
+        if match:
+            matches.append(match)
+        elif landmark.required:
+            return []
+    return matches
+
+
+def _find_landmark(
+    reading: DocumentReading,
+    letters: _Letters,
+    kind: DocumentType,
+    landmark: Landmark,
+    *,
+    is_fuzzy: bool,
+) -> LandmarkMatch | None:
+    """Return a landmark with the first page that shows it, or None."""
+    if not is_fuzzy and not letters.may_contain(landmark):
+        return None
+    pages = reading.pages[:1] if landmark.where in {"heading", "title"} else reading.pages
+    for page in pages:
+        if _has_landmark(
+            page, landmark, kind, is_fuzzy=is_fuzzy and page.number <= _MAX_FUZZY_PAGES
         ):
-            continue
-        pages = reading.pages[:1] if landmark.where in {"heading", "title"} else reading.pages
-        for page in pages:
-            if _has_landmark(
-                page, landmark, kind, is_fuzzy=is_fuzzy and page.number <= _MAX_FUZZY_PAGES
-            ):
-                yield LandmarkMatch(landmark.phrases[0].upper(), page.number, landmark.weight)
-                break
+            return LandmarkMatch(landmark.phrases[0].upper(), page.number, landmark.weight)
+    return None
 
 
 def _has_landmark(
@@ -228,14 +285,20 @@ def _has_landmark(
 
 def _course_lines(page: PageReading, kind: DocumentType) -> list[str]:
     """Return the lines that name the course: those with its caption, and the next ones below."""
-    captions = [
+    captions = tuple(
         label
         for spec in kind.fields
         if spec.name == "course"
         for label in spec.labels
         if " " in label  # "course" alone is an ordinary word
-    ]
-    lines = [line for line in page.text.splitlines() if line.strip()]
+    )
+    return _lines_below(page.text, captions)
+
+
+@lru_cache(maxsize=256)
+def _lines_below(text: str, captions: tuple[str, ...]) -> list[str]:
+    """Return the lines with one of these captions, and the next ones below them."""
+    lines = [line for line in text.splitlines() if line.strip()]
     numbers = {
         number + below
         for number, line in enumerate(lines)

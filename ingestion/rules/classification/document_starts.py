@@ -180,23 +180,48 @@ def _all_titles() -> tuple[Title, ...]:
     )
 
 
+@cache
+def _titles_by_group() -> dict[str, list[Title]]:
+    """Return the titles by their first letters; those with few letters are at ""."""
+    groups: dict[str, list[Title]] = {"": []}
+    for title in _all_titles():
+        letters = fuzzy_phrases.fold_letters(title.phrase)
+        group = letters[: fuzzy_phrases.GROUP_LENGTH]
+        groups.setdefault(group if len(group) == fuzzy_phrases.GROUP_LENGTH else "", []).append(
+            title
+        )
+    return groups
+
+
+def _titles_in_text(text: str) -> list[Title]:
+    """Return the titles that a text may contain, anywhere."""
+    by_group = _titles_by_group()
+    return [
+        title
+        for group in ("", *(fuzzy_phrases.letter_groups(text) & by_group.keys()))
+        for title in by_group[group]
+        if fuzzy_phrases.may_contain_phrase(text, title.phrase)
+    ]
+
+
 def _find_titles(page: PageReading) -> list[Title]:
     """Return the titles among the first lines of a page; on a scan, they may be misread."""
     lines = heading_lines(page)
-    return [
+    found = [
         title
-        for title in _all_titles()
-        if (
-            fuzzy_phrases.may_contain_phrase(page.text, title.phrase)
-            and any(_is_title(line, title.phrase) for line in lines)
-        )
-        or (
-            page.source in SCAN_SOURCES
+        for title in _titles_in_text(page.text)
+        if any(_is_title(line, title.phrase) for line in lines)
+    ]
+    if page.source in SCAN_SOURCES:
+        found += [
+            title
+            for title in _all_titles()
+            if title not in found
             and fuzzy_phrases.resembles_phrase(
                 title.phrase, (line for line in lines if is_mostly(line, title.phrase))
             )
-        )
-    ]
+        ]
+    return found
 
 
 def _is_title(line: str, phrase: str) -> bool:
@@ -252,11 +277,7 @@ def _identifying_values(page: PageReading, slug: str) -> dict[str, str]:
 def _split_shared_sheet(page: PageReading) -> tuple[PageReading, ...]:
     """Return the two halves of a sheet that contains two documents, or () if it contains one."""
     lines, x, y = page.text.splitlines(), page.width / 2, page.height / 2
-    titles = [
-        title
-        for title in _all_titles()
-        if fuzzy_phrases.may_contain_phrase(page.text, title.phrase)
-    ]
+    titles = _titles_in_text(page.text)
     above, below = lines[: len(lines) // 3], lines[len(lines) // 3 :]
     side_by_side = _find_titles_in(lines, titles, MIN_SHARED_LINE_SHARE)
     if _show_two_documents(page, side_by_side) and _has_two_columns(page):

@@ -31,6 +31,8 @@ from ingestion.rules.site_file.requirements import (
 )
 
 _PROTOCOL_PAGE, _IRB_APPROVAL = "protocol-signature-page", "irb-approval"
+# Later approvals, which may name another protocol version than the first one, or another committee.
+_IRB_APPROVALS = (_IRB_APPROVAL, "irb-amendment-approval", "irb-continuing-review")
 _CERTIFICATE, _NORMAL_RANGES = "lab-certification", "lab-normal-ranges"
 _CONSENT_FORM = "informed-consent-form"
 _MAX_NAMES_IN_SENTENCE = 6  # names of a log that a sentence repeats
@@ -128,16 +130,17 @@ def _compare_values(
     """Yield a gap for each document that differs from the one with which most documents agree."""
     found: list[_FoundValue] = []
     for kind in shared.kinds:
-        newest = find_newest(documents, kind)
-        candidates = [newest] if newest else []
+        kinds = _IRB_APPROVALS if kind == _IRB_APPROVAL else (kind,)
+        candidates = [newest for each in kinds if (newest := find_newest(documents, each))]
         if TYPES[kind].per_person:
             # The newest document of each person.
             by_person = {
                 document.names: document for document in documents if document.kind == kind
             }
             candidates = list(by_person.values())
-        values = (_find_value(shared, document, protocol) for document in candidates)
-        found += [value for value in values if value]
+        values = [_find_value(shared, document, protocol) for document in candidates]
+        named = [value for value in values if value]
+        found += named if TYPES[kind].per_person else _latest(named)
     if not found:
         return
     agreeing = [
@@ -149,6 +152,10 @@ def _compare_values(
             yield _mismatch(
                 shared.code, reference.document, reference.value, each.document, each.value
             )
+
+
+def _latest(values: Sequence[_FoundValue]) -> list[_FoundValue]:
+    return [max(values, key=lambda value: value.document.key)] if values else []
 
 
 def _find_value(shared: _SharedValue, document: SiteDocument, protocol: str) -> _FoundValue | None:
@@ -211,13 +218,24 @@ def _compare_team_with_log(documents: Sequence[SiteDocument]) -> Iterator[Gap]:
 
 
 def _compare_consent_with_approval(documents: Sequence[SiteDocument]) -> Iterator[Gap]:
-    """Yield a gap if the IRB approval lists another version than that of the consent form."""
-    approval, form = find_newest(documents, _IRB_APPROVAL), find_newest(documents, _CONSENT_FORM)
-    if approval is None or form is None or not (version := form.first_sure_value("version")):
+    """Yield a gap if the IRB approval lists another version than that of the consent form.
+
+    The newest approval that lists a consent form counts: an amendment may approve a new version.
+    """
+    form = find_newest(documents, _CONSENT_FORM)
+    listings = []
+    for kind in _IRB_APPROVALS:
+        newest = find_newest(documents, kind)
+        listed = [
+            each
+            for each in (newest.sure_values("approved_documents") if newest else ())
+            if _CONSENT_WORDS.search(each)
+        ]
+        if newest and listed:
+            listings.append((newest, listed))
+    if not listings or form is None or not (version := form.first_sure_value("version")):
         return
-    listed = [
-        each for each in approval.sure_values("approved_documents") if _CONSENT_WORDS.search(each)
-    ]
+    approval, listed = max(listings, key=lambda listing: listing[0].key)
     approved = [one for each in listed for one in _VERSION_NUMBER.findall(each)]
     if approved and not any(is_same_version(version, one) for one in approved):
         facts = {"one": _noun(approval), "other": _noun(form), "approved": _join_names(listed)}

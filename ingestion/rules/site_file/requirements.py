@@ -206,6 +206,15 @@ def list_requirements(
     return requirements
 
 
+def is_accepted_as(kind: str, needed: str) -> bool:
+    """Return whether a document of a type meets the requirement of a document of another.
+
+    A type lists the types in whose place it is accepted (`satisfies` in types.toml): a continuing
+    review extends an approval, and a biosketch describes a person as a CV does.
+    """
+    return kind == needed or (kind in TYPES and needed in TYPES[kind].satisfies)
+
+
 def find_newest(documents: Iterable[SiteDocument], kind: str) -> SiteDocument | None:
     """Return the newest document of a type whose content counts, or None."""
     live = (document for document in documents if document.kind == kind and document.is_live)
@@ -254,7 +263,7 @@ def assign_documents(
     A document without a name counts for a laboratory that has none. For a person it counts only if
     it is on file and nobody else lacks one, because a document must not be assigned by a guess.
     """
-    own = [document for document in documents if document.kind == expected.kind]
+    own = [document for document in documents if is_accepted_as(document.kind, expected.kind)]
     people = list_named(documents, expected.required_for)
     if not people:
         yield "", own
@@ -291,7 +300,7 @@ def find_unassigned(
     return [
         document
         for document in documents
-        if document.kind == expected.kind
+        if is_accepted_as(document.kind, expected.kind)
         and document.is_live
         and known
         and document.names

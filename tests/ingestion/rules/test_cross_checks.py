@@ -78,6 +78,21 @@ def test_a_letter_without_an_approved_consent_version_causes_no_gap(listed):
     assert found(make_site_documents(changes)) == []
 
 
+def test_the_newest_approval_that_lists_a_consent_form_counts():
+    amendment = site_document(
+        "irb-amendment-approval",
+        90,
+        values={"approved_documents": "Consent Form, version 3.0", "protocol_version": "4.0"},
+    )
+    changes = {
+        "informed-consent-form": {"version": "3.0"},
+        "protocol-signature-page": {"protocol_version": "4.0"},
+    }
+    documents = make_site_documents(changes)
+    assert len(found(documents)) == 2
+    assert found([*documents, amendment]) == []
+
+
 def test_a_study_can_require_a_certificate_of_everybody_on_the_delegation_log():
     wanted = [ExpectedDocument("gcp-certificate", RequiredFor.DELEGATED)]
     documents = make_site_documents()

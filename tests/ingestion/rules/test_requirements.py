@@ -173,3 +173,34 @@ def test_requirements_do_not_depend_on_the_order_of_the_documents(random):
     documents = make_site_documents({"cv": {"person": "Another Person"}})
     shuffled = random.sample(documents, len(documents))
     assert rows(documents) == rows(shuffled)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("irb-continuing-review", S.CURRENT),
+        ("irb-exemption", S.MISSING),
+        ("irb-amendment-approval", S.MISSING),
+        ("irb-acknowledgement", S.MISSING),
+        ("irb-changes-requested", S.MISSING),
+        ("irb-disapproval", S.MISSING),
+    ],
+)
+def test_only_an_approval_of_the_research_meets_the_requirement_of_one(kind, status):
+    wanted = ExpectedDocument("irb-approval")
+    assert requirement_for(site_document(kind), wanted=wanted).status is status
+
+
+def test_a_continuing_review_follows_an_expired_approval():
+    expired = site_document("irb-approval", 1, expires=TODAY - timedelta(days=1))
+    renewed = site_document("irb-continuing-review", 2, expires=TODAY + timedelta(days=300))
+    wanted = ExpectedDocument("irb-approval")
+    assert requirement_for(expired, wanted=wanted).status is S.EXPIRED
+    assert requirement_for(expired, renewed, wanted=wanted).status is S.CURRENT
+
+
+def test_a_biosketch_stands_in_for_the_cv_of_its_person():
+    documents = make_site_documents(without={"cv"}, with_sub=False)
+    biosketch = site_document("nih-biosketch", 90, values={"person": PI})
+    assert rows(documents)["cv", f"{PI}, MD"].status is S.MISSING
+    assert rows([*documents, biosketch])["cv", f"{PI}, MD"].status is S.CURRENT

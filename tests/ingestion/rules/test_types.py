@@ -14,8 +14,15 @@ TEXT = Path(document_types.__file__).with_name("types.toml").read_text(encoding=
 SLUGS = [
     "protocol-signature-page",
     "irb-approval",
+    "irb-exemption",
+    "irb-amendment-approval",
+    "irb-continuing-review",
+    "irb-acknowledgement",
+    "irb-changes-requested",
+    "irb-disapproval",
     "form-fda-1572",
     "cv",
+    "nih-biosketch",
     "medical-licence",
     "gcp-certificate",
     "human-subjects-certificate",
@@ -34,6 +41,27 @@ SLUGS = [
     "informed-consent-form",
     "training-log",
     "insurance-certificate",
+    "irb-compliance-statement",
+    "regulatory-approval",
+    "investigator-undertaking",
+    "site-initiation-report",
+    "monitoring-report",
+    "monitoring-follow-up",
+    "monitoring-visit-log",
+    "ip-shipment-record",
+    "ip-accountability-log",
+    "ip-handling-instructions",
+    "ip-sample-label",
+    "ip-destruction-record",
+    "certificate-of-analysis",
+    "storage-temperature-log",
+    "unblinding-procedure",
+    "calibration-record",
+    "screening-enrolment-log",
+    "safety-notification",
+    "protocol-deviation-log",
+    "note-to-file",
+    "data-privacy-agreement",
 ]
 
 
@@ -66,11 +94,53 @@ def test_artifacts_are_those_of_the_reference_model():
     assert filed["informed-consent-form"] == ("02.02.03", "040")
     assert filed["training-log"] == ("05.03.03", "104")
     assert filed["insurance-certificate"] == ("02.01.06", "036")
+    assert filed["regulatory-approval"] == ("03.01.02", "053")
+    assert filed["irb-compliance-statement"] == ("04.01.05", "069")
+    assert filed["investigator-undertaking"] == ("05.02.09", "092")
+    assert filed["nih-biosketch"] == filed["cv"] == ("05.02.04", "087")
+    assert filed["data-privacy-agreement"] == ("05.02.11", "094")
+    assert filed["site-initiation-report"] == ("05.03.01", "102")
+    assert filed["screening-enrolment-log"] == ("05.04.01", "105")
+    assert filed["monitoring-report"] == ("05.04.03", "107")
+    assert filed["monitoring-visit-log"] == ("05.04.04", "108")
+    assert filed["protocol-deviation-log"] == ("05.04.06", "110")
+    assert filed["safety-notification"] == ("05.04.09", "113")
+    assert filed["monitoring-follow-up"] == ("05.04.12", "241")
+    assert filed["note-to-file"] == ("05.05.04", "117")
+    assert filed["ip-handling-instructions"] == ("06.01.02", "119")
+    assert filed["ip-sample-label"] == ("06.01.03", "120")
+    assert filed["ip-shipment-record"] == ("06.01.04", "121")
+    assert filed["ip-accountability-log"] == ("06.01.05", "122")
+    assert filed["ip-destruction-record"] == ("06.01.11", "128")
+    assert filed["certificate-of-analysis"] == ("06.02.04", "132")
+    assert filed["unblinding-procedure"] == ("06.03.02", "134")
+    assert filed["storage-temperature-log"] == ("06.04.01", "136")
+    assert filed["calibration-record"] == ("06.04.03", "243")
+
+
+def test_all_decisions_of_ethics_committees_have_one_artifact():
+    decisions = [kind for kind in TYPES.values() if kind.family == "ethics-decision"]
+    assert len(decisions) == 7
+    assert {kind.tmf.artifact for kind in decisions} == {"04.01.02"}
+
+
+def test_only_a_continuing_review_stands_in_for_an_approval():
+    assert [slug for slug, kind in TYPES.items() if "irb-approval" in kind.satisfies] == [
+        "irb-continuing-review"
+    ]
+
+
+def test_a_type_adds_its_landmarks_to_those_of_its_family():
+    ethics = TYPES["irb-approval"], TYPES["irb-disapproval"]
+    phrases = [{mark.phrases[0] for mark in kind.landmarks} for kind in ethics]
+    assert "institutional review board" in phrases[0] & phrases[1]
+    assert phrases[0] != phrases[1]
 
 
 def test_only_personal_documents_are_per_person():
     assert [slug for slug, kind in TYPES.items() if kind.per_person] == [
         "cv",
+        "nih-biosketch",
         "medical-licence",
         "gcp-certificate",
         "human-subjects-certificate",
@@ -102,6 +172,16 @@ def test_only_personal_documents_are_per_person():
         ),
         ('fields = ["person", "course"', 'fields = ["person"', "types.gcp-certificate: expected"),
         ("[types.cv]", "[types.cv", "types.toml: "),
+        (
+            'family = "ethics-decision"',
+            'family = "ethics"',
+            "types.irb-approval: family: there is no [families.ethics]",
+        ),
+        (
+            'satisfies = ["cv"]',
+            'satisfies = ["vita"]',
+            "types.nih-biosketch: satisfies: there is no [types.vita]",
+        ),
         ('from = "approval_date"\n', "", "types.irb-approval: validity.from"),
     ],
     ids=lambda value: value if value.startswith("types") else "",

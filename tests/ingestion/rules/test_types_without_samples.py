@@ -3,13 +3,12 @@
 import pytest
 
 from ingestion.rules.classification.classify import classify
-from ingestion.rules.document_types import TYPES
 from samples.pages import PAGES
 from tests.ingestion.rules.documents import COMPLETE
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.printed_documents import make_printed, read_documents
 
-FURTHER = sorted(TYPES.keys() - PAGES.keys())
+FURTHER = sorted(COMPLETE.keys() - PAGES.keys())
 SIGNED = [slug for slug in FURTHER if COMPLETE[slug][1]]
 
 
