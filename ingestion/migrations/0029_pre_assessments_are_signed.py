@@ -7,8 +7,13 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+    """Create the table of signed assessments.
+
+    It depends on no migration that runs after an upgrade, so that it can run before one.
+    """
+
     dependencies = [
-        ("ingestion", "0028_post_name_the_text_of_alarms"),
+        ("ingestion", "0026_pre_alerts_have_defaults"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -21,6 +21,7 @@ from ingestion.models.batches import (
 from ingestion.models.documents import Document, DocumentQuerySet, Finding
 from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet
 from ingestion.models.extractions import Extraction
+from ingestion.models.learned_models import LearnedModel, ModelActivation, ModelUnchangeable
 from ingestion.models.mail import Mailbox, MailedPacket
 from ingestion.models.operations import (
     AlarmMessage,
@@ -72,9 +73,12 @@ __all__ = [
     "DraftQuerySet",
     "Extraction",
     "Finding",
+    "LearnedModel",
     "LockChange",
     "Mailbox",
     "MailedPacket",
+    "ModelActivation",
+    "ModelUnchangeable",
     "OpenPacket",
     "Packet",
     "PacketQuerySet",

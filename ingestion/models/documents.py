@@ -117,7 +117,7 @@ class Document(RecordedRow):
     next_attempt_at = models.DateTimeField(null=True, blank=True)  # not fetched before
     revision = models.PositiveIntegerField(default=0, editable=False, db_column="transitions")
     correlation_id = models.UUIDField(default=uuid.uuid4, editable=False)
-    rules_version = models.CharField(max_length=20, blank=True)
+    rules_version = models.CharField(max_length=100, blank=True)
     duplicate_of = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="duplicates"
     )
@@ -301,7 +301,7 @@ class Finding(models.Model):
     page = models.PositiveIntegerField(default=0)  # 0: the whole document
     is_primary = models.BooleanField(default=False)
     facts = models.JSONField(default=dict)  # str and int only
-    rules_version = models.CharField(max_length=20)
+    rules_version = models.CharField(max_length=100)
     attempt = models.PositiveIntegerField(default=1)  # of the document, when it was found
     # Of a warning about a document on file, by `documents.expiries`: the last day of validity, and
     # how many days before it the warning was due; 0 after that day.

@@ -22,7 +22,7 @@ class Extraction(models.Model):
 
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="extractions")
     attempt = models.PositiveIntegerField()  # the transition of the document that it decided
-    rules_version = models.CharField(max_length=20)
+    rules_version = models.CharField(max_length=100)
     evidence = models.CharField(max_length=400, blank=True)  # for the document type
     dated = models.DateField(null=True, blank=True)  # by the convention of its type
     expires = models.DateField(null=True, blank=True)  # last day of validity

@@ -27,6 +27,7 @@ QA_PERMISSIONS = frozenset(
         "ingestion.review_document",
         "ingestion.override_document",
         "ingestion.sign_assessment",
+        "ingestion.activate_learnedmodel",
         "ingestion.add_waiver",
         "ingestion.change_waiver",
         "audit.add_auditreview",

@@ -1,0 +1,90 @@
+"""Stores the models of document types that were trained here, and which of them is active.
+
+Rows of both tables are added and never changed. `ingestion.learning` adds them. The active model is
+that of the last activation; without one, it is the model of the package.
+"""
+
+from typing import Any, NoReturn, Self
+
+from django.db import models
+from django.utils import timezone
+
+from audit.ledger.recorded_row import RecordedRow
+from sites.models import User
+
+SHORT_SHA256 = 8  # characters of a digest that name a model in a version of the rules
+
+
+class ModelUnchangeable(Exception):
+    """Models and their activations are added, and never changed or deleted."""
+
+
+class _AddedOnly(models.Model):
+    """The base of rows that are added and never changed."""
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if not self._state.adding:
+            raise ModelUnchangeable(ModelUnchangeable.__doc__)
+        super().save(*args, **options)
+
+    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
+        raise ModelUnchangeable(ModelUnchangeable.__doc__)
+
+
+class LearnedModel(_AddedOnly, RecordedRow):
+    """Stores a model, what it was trained with, and how it compares with the active one."""
+
+    sha256 = models.CharField(max_length=64, unique=True)  # of `content`
+    content = models.TextField()  # JSON: the coefficients
+    rules_version = models.CharField(max_length=100)  # of the rules that gave the features
+    base_sha256 = models.CharField(max_length=64)  # of the model that training started from
+    decisions = models.JSONField(default=list)  # keys of the decisions that it was trained with
+    # The numbers of the sites whose documents it was trained with, and of those kept apart.
+    training_sites = models.JSONField(default=list)
+    test_sites = models.JSONField(default=list)
+    # With which model it was compared, the figures of both, and the documents that they judge
+    # differently: `ingestion.learning.comparison`.
+    comparison = models.JSONField(default=dict)
+    trained_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        permissions = [("activate_learnedmodel", "Can activate models of document types")]
+
+    def __str__(self) -> str:
+        return f"model {self.pk}"
+
+    @property
+    def short_sha256(self) -> str:
+        return self.sha256[:SHORT_SHA256]
+
+
+class ModelActivation(_AddedOnly):
+    """Stores the decision of a person that a model is active from now on."""
+
+    # From 1, without gaps. Two people who decide at the same time cannot both take the next one.
+    number = models.PositiveIntegerField(unique=True)
+    model = models.ForeignKey(  # None: the model of the package
+        LearnedModel, on_delete=models.PROTECT, null=True, blank=True, related_name="activations"
+    )
+    is_rollback = models.BooleanField()  # back to a model that was active before
+    reason = models.CharField(max_length=500)
+    activated_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    printed_name = models.CharField(max_length=150)
+    role = models.CharField(max_length=200)
+    meaning = models.CharField(max_length=300)  # 21 CFR 11.50(a)(3)
+    activated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["number"]
+
+    def __str__(self) -> str:
+        return f"activation {self.number} of {self.model or 'the model of the package'}"
+
+    @classmethod
+    def last(cls) -> Self | None:
+        """Return the activation that holds now, with its model."""
+        return cls._default_manager.select_related("model").order_by("number").last()
