@@ -12,19 +12,37 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from ingestion.rules.document_types import TYPES
+
 MAX_NAMED_ERRORS = 5  # of a truth file that is refused
 OTHER = "other:"  # the beginning of a type that is none of the supported ones
 
-# The types that are right for a training certificate whose truth is "gcp-certificate", by the first
-# words of its subtype.
-TYPES_BY_SUBTYPE = {
-    "human subjects": (
-        "human-subjects-certificate",
-        "social-behavioral-certificate",
-        "data-specimens-certificate",
-    ),
-    "research ethics": ("human-subjects-certificate",),
-    "responsible conduct": ("rcr-certificate",),
+# Further types that are right, by the true type and by words of its subtype; "" applies to a
+# document whose subtype is not known. A truth that was written before a type was divided stays
+# usable.
+TYPES_BY_SUBTYPE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "gcp-certificate": {
+        "human subjects": (
+            "human-subjects-certificate",
+            "social-behavioral-certificate",
+            "data-specimens-certificate",
+        ),
+        "research ethics": ("human-subjects-certificate",),
+        "responsible conduct": ("rcr-certificate",),
+    },
+    "irb-approval": {
+        # Each of them permits the research. A refusal or a request for changes is never right.
+        "": ("irb-exemption", "irb-amendment-approval", "irb-continuing-review"),
+        "exempt": ("irb-exemption",),
+        "amendment": ("irb-amendment-approval",),
+        "modification": ("irb-amendment-approval",),
+        "continuing review": ("irb-continuing-review",),
+        "renewal": ("irb-continuing-review",),
+        "acknowledg": ("irb-acknowledgement",),
+        "request for changes": ("irb-changes-requested",),
+        "changes requested": ("irb-changes-requested",),
+        "disapproval": ("irb-disapproval",),
+    },
 }
 
 State = Literal["ARCHIVED", "REJECTED", "IN_REVIEW", "HELD"]
@@ -91,7 +109,7 @@ class TrueDocument(BaseModel):
     pages: tuple[int, int]  # the first and the last, from 1
     type: str  # the id of a type, or "other:" and what it is
     also_ok: str | None = None  # a second type that is right too
-    subtype: str | None = None  # of a training certificate: human subjects, ...
+    subtype: str | None = None  # see TYPES_BY_SUBTYPE: human subjects, exempt, ...
     values: Values = Field(default_factory=dict)  # as printed, by the names of fields
     state: State | None = None  # that filing has to give; None if it is not known
 
@@ -100,15 +118,16 @@ class TrueDocument(BaseModel):
         """The types that are right; empty if the document has none of the supported types."""
         if self.type.startswith(OTHER):
             return frozenset()
-        of_course = next(
-            (
-                types
-                for words, types in TYPES_BY_SUBTYPE.items()
-                if (self.subtype or "").startswith(words)
-            ),
-            (),
+        subtype = (self.subtype or "").casefold()
+        by_subtype = (
+            slug
+            for words, types in TYPES_BY_SUBTYPE.get(self.type, {}).items()
+            if (words in subtype if words else not subtype)
+            for slug in types
         )
-        return frozenset(slug for slug in (self.type, self.also_ok, *of_course) if slug)
+        accepted_for_it = (kind.slug for kind in TYPES.values() if self.type in kind.satisfies)
+        named = (self.type, self.also_ok, *by_subtype, *accepted_for_it)
+        return frozenset(slug for slug in named if slug)
 
 
 class TrueFile(BaseModel):

@@ -87,4 +87,5 @@ class ModelActivation(_AddedOnly):
     @classmethod
     def last(cls) -> Self | None:
         """Return the activation that holds now, with its model."""
-        return cls._default_manager.select_related("model").order_by("number").last()
+        last: Self | None = cls._base_manager.select_related("model").order_by("number").last()
+        return last

@@ -169,3 +169,23 @@ def test_a_truth_file_with_an_error_is_refused_with_the_entry(tmp_path, content,
     path.write_text(content)
     with pytest.raises(TruthError, match=message):
         Truth.load(path)
+
+
+@pytest.mark.parametrize(
+    ("true", "given", "is_right"),
+    [
+        ({"type": "irb-approval"}, "irb-exemption", True),
+        ({"type": "irb-approval"}, "irb-disapproval", False),
+        ({"type": "irb-approval", "subtype": "Exempt, category 2"}, "irb-exemption", True),
+        ({"type": "irb-approval", "subtype": "Exempt, category 2"}, "irb-disapproval", False),
+        ({"type": "irb-approval", "subtype": "request for changes"}, "irb-changes-requested", True),
+        ({"type": "cv"}, "nih-biosketch", True),
+        ({"type": "nih-biosketch"}, "cv", False),
+        ({"type": "gcp-certificate", "subtype": "human subjects"}, "rcr-certificate", False),
+    ],
+)
+def test_a_type_of_the_family_is_right_if_the_truth_leaves_it_open_or_names_it(
+    true, given, is_right
+):
+    totals = compare({"a": result(found(given))}, truth({"file": "a", **true}))
+    assert totals.recognised == is_right
