@@ -51,10 +51,15 @@ QUICK_ON_BOTH = [
     HERE / "web" / "test_lists.py",
     HERE / "web" / "test_matrix.py",
 ]
-# On SQLite, these tests are marked slow: they count the same queries, or test limits of one host.
+# On SQLite, these tests are marked slow: they make the same queries on PostgreSQL, or test limits
+# of several hosts.
 SLOW_ON_SQLITE = [
+    HERE / "ingestion" / "backup" / "test_backup.py",
     HERE / "ingestion" / "backup" / "test_in_s3.py",
+    HERE / "ingestion" / "dispatch" / "test_cancelling.py",
+    HERE / "ingestion" / "dispatch" / "test_recovery.py",
     HERE / "ingestion" / "dispatch" / "test_shared_limits.py",
+    HERE / "ingestion" / "dispatch" / "test_step_batcher.py",
     HERE / "ingestion" / "storage" / "test_object_locks.py",
     HERE / "web" / "test_lists.py",
     HERE / "config" / "test_upgrade_to_outbox.py",

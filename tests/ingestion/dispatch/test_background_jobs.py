@@ -81,6 +81,7 @@ def test_workers_run_jobs_of_every_kind(settings, key):
     )
 
 
+@pytest.mark.slow
 def test_a_host_without_the_key_leaves_exports_to_a_host_that_has_it(settings, key, tmp_path):
     export = background_jobs.request_job(export_job.KIND, {}, "user:7")
     with worker_host(settings, AUDIT_KEY_FILE=str(tmp_path / "no-key-here.pem")):

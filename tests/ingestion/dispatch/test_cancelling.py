@@ -85,6 +85,7 @@ def test_the_worker_of_another_host_stops_working_on_a_cancelled_batch(slow_batc
 
 @pytest.mark.hosts
 @pytest.mark.requirement("R40")
+@pytest.mark.slow
 def test_ledger_entries_name_the_worker_of_the_host(slow_batch, settings):
     batch, _portal = slow_batch
     with worker_host(settings, WORKERS="1") as host:

@@ -89,9 +89,7 @@ def test_blocking_work_runs_outside_the_event_loop_and_parsing_outside_the_proce
     kinds = {"database", "deciding", "recording", "hashing", "writing"}
     assert set(recorded.threads) == kinds
     assert [kind for kind, threads in recorded.threads.items() if here in threads] == []
-
-
-def test_all_database_work_runs_in_one_thread_that_closes_its_connection(recorded):
+    # All work with the database runs in one thread, which closes its connection.
     assert len(recorded.threads["database"]) == 1
     assert recorded.threads["recording"] == recorded.threads["database"]
     assert recorded.connections

@@ -105,6 +105,7 @@ def restart_postgresql():
     return restart
 
 
+@pytest.mark.slow
 def test_a_shift_survives_a_restart_of_the_database(one_site, submit, settings, restart_postgresql):
     with (
         slow_portal(one_site, submit, per_second=2.0) as batch,

@@ -151,6 +151,7 @@ def test_a_worker_that_dies_with_the_lock_of_its_timer_is_replaced(upload, setti
         assert stop_and_check_traces(host, settings)
 
 
+@pytest.mark.slow
 def test_a_frozen_worker_is_killed_and_its_work_continues(one_site, submit, settings):
     with busy_host(one_site, submit, settings) as (host, _):
         [frozen] = find(host, "worker")

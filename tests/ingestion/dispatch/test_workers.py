@@ -58,6 +58,7 @@ def test_a_stopped_host_returns_its_chunks(one_site, submit, settings, stop):
     assert_filed_once()
 
 
+@pytest.mark.slow
 def test_the_work_of_a_killed_cluster_is_neither_lost_nor_repeated(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=4.0) as batch, worker_host(settings) as host:
         eventually(lambda: has_settled_documents(batch))

@@ -33,8 +33,13 @@ TODAY = date(2026, 11, 20)
 UPPER_AREA, LOWER_AREA = Box(50, 100, 150, 140), Box(50, 600, 150, 640)
 LOGO, SIGNED = Box(60, 105, 140, 135), Box(60, 605, 140, 635)
 FAULTS = [fault for fault in DocumentFault if fault is not DocumentFault.EXPIRED]
-CASES = [(slug, Rendition.BORN_DIGITAL, fault) for slug in PAGES for fault in (None, *FAULTS)]
+CASES = [(slug, Rendition.BORN_DIGITAL, None) for slug in PAGES]
 CASES += [(slug, Rendition.FILLABLE_FORM, None) for slug in sorted(FILLABLE)]
+CASES += [
+    pytest.param(slug, Rendition.BORN_DIGITAL, fault, marks=pytest.mark.slow)
+    for slug in PAGES
+    for fault in FAULTS
+]
 CASES += [(slug, Rendition.BORN_DIGITAL, DocumentFault.EXPIRED) for slug in sorted(EXPIRING)]
 
 
