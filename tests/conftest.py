@@ -48,7 +48,6 @@ QUICK_ON_BOTH = [
     HERE / "ingestion" / "documents" / "test_transitions.py",
     HERE / "ingestion" / "intake" / "test_registration.py",
     HERE / "web" / "test_drafts.py",
-    HERE / "web" / "test_lists.py",
     HERE / "web" / "test_matrix.py",
 ]
 # On SQLite, these tests are marked slow: they make the same queries on PostgreSQL, or test limits
@@ -61,7 +60,6 @@ SLOW_ON_SQLITE = [
     HERE / "ingestion" / "dispatch" / "test_shared_limits.py",
     HERE / "ingestion" / "dispatch" / "test_step_batcher.py",
     HERE / "ingestion" / "storage" / "test_object_locks.py",
-    HERE / "web" / "test_lists.py",
     HERE / "config" / "test_upgrade_to_outbox.py",
 ]
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
