@@ -15,6 +15,7 @@ from ingestion.rules.checks.verdict import (
 )
 from ingestion.rules.fields.extraction import FieldValue
 from samples.document_facts import DocumentFacts, PacketDates
+from samples.layouts.standard import list_values
 from samples.pages import PAGES
 from samples.people_and_sites import SITES, SamplePerson, SampleSite
 
@@ -79,43 +80,5 @@ def _replace_digits(number: str, rng: random.Random) -> str:
 
 
 def _true_values(kind: str, facts: DocumentFacts) -> Mapping[str, str]:
-    site, dates = facts.site, facts.dates
-    study, lab, person = site.study, site.laboratory, site.investigator.printed
-    common = {"protocol_number": study.protocol_number, "site_number": site.site_id}
-    signed = {"signature_date": dates.signature}
-    values: dict[str, Mapping[str, str | date]] = {
-        "protocol-signature-page": {
-            **common, **signed, "investigator": person, "protocol_version": study.version,
-        },
-        "irb-approval": {
-            **common, "investigator": person, "protocol_version": study.version,
-            "approval_date": dates.approval, "expiry_date": dates.approval_ends,
-            "irb_registration": site.board.registration, "fwa_number": site.board.assurance,
-            "signature_date": dates.approval,
-        },
-        "form-fda-1572": {
-            **common, **signed, "investigator": person,
-            "form_edition": "3/19", "omb_expiry": date(2022, 3, 31),
-        },
-        "cv": {**signed, "person": person, "site_number": site.site_id},
-        "medical-licence": {
-            "person": person, "site_number": site.site_id, "licence_number": site.licence.number,
-            "effective_date": dates.licence_issued, "expiry_date": dates.licence_ends,
-        },
-        "gcp-certificate": {
-            "person": person, "site_number": site.site_id,
-            "completion_date": dates.gcp_completed, "expiry_date": dates.gcp_ends,
-        },
-        "lab-certification": {
-            "lab_name": f"{lab.name}, {site.hospital}", "clia_number": lab.clia,
-            "effective_date": dates.clia_effective, "expiry_date": dates.clia_ends,
-            "site_number": site.site_id,
-        },
-        "lab-normal-ranges": {
-            **signed, "lab_name": f"{lab.name} (CLIA {lab.clia})", "version": "4",
-            "effective_date": dates.ranges_effective, "site_number": site.site_id,
-        },
-        "financial-disclosure": {**common, **signed, "investigator": person},
-        "delegation-log": {**common, **signed, "investigator": person},
-    }  # fmt: skip
-    return {name: str(value) for name, value in values[kind].items()}
+    values, days = list_values(kind, facts)
+    return {**values, **{name: str(day) for name, day in days.items()}}

@@ -61,6 +61,20 @@ CV = (
     "",
     "Signature:                          Date: 27 Oct 2026",
 )
+BIOSKETCH = (
+    "OMB No. 0925-0001 and 0925-0002",
+    "BIOGRAPHICAL SKETCH",
+    "NAME: Margaret Whitfield, MD",
+    "eRA COMMONS USER NAME: mwhitfield",
+    "POSITION TITLE: Professor of Medicine",
+    "EDUCATION/TRAINING",
+    "Doctor of Medicine, Ashbourne University, 1998",
+    "A. Personal Statement",
+    "C. Contributions to Science",
+    "",
+    "",
+    "Signature:                          Date: 27 Oct 2026",
+)
 LICENCE = (
     "Ohio Board of Medical Examiners",
     "MEDICAL LICENSE",
@@ -265,6 +279,7 @@ COMPLETE = {
     "form-fda-1572": (FORM_1572, "SIGNATURE OF INVESTIGATOR"),
     "irb-approval": (IRB_APPROVAL, "Signature of IRB Chair"),
     "cv": (CV, "Signature:"),
+    "nih-biosketch": (BIOSKETCH, "Signature:"),
     "medical-licence": (LICENCE, ""),
     "gcp-certificate": (GCP, ""),
     "human-subjects-certificate": (HUMAN_SUBJECTS, ""),

@@ -1,0 +1,9 @@
+"""Specimens of every document type in several layouts, as institutions really write them.
+
+`make_specimen(type, layout, seed)` returns the PDF and the values that are printed on it. The texts
+of the layouts are in `texts/`, one file for each type; `markup` describes how they are written.
+"""
+
+from samples.layouts.specimen import LAYOUTS, Specimen, make_specimen
+
+__all__ = ["LAYOUTS", "Specimen", "make_specimen"]
