@@ -6,11 +6,10 @@ A file is judged in a parser process, as in the worker hosts, with the same limi
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,15 @@ from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
+    CheckedDocument,
     DocumentVerdict,
-    check,
+    check_file,
     verdict_of_unreadable,
 )
-from ingestion.rules.classification.classify import TypeCandidate, classify
-from ingestion.rules.classification.document_starts import DocumentStart, find_document_starts
+from ingestion.rules.classification.classify import TypeCandidate
 from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.segmentation.page_regions import Region
+from ingestion.rules.segmentation.parts import PagePart, select_pages
 
 NO_SITE = SiteFacts("")
 # What is not checked without a site, because it needs the register.
@@ -52,11 +53,14 @@ class AssessedDocument:
     candidates: tuple[TypeCandidate, ...] = ()
     fields: tuple[FieldValue, ...] = ()
     language: str | None = None  # ISO 639-1; None if there is too little text to know it
+    region: Region | None = None  # of a sheet onto which several pages were copied
 
     def as_json(self) -> dict[str, Any]:
         """Return the document as in the JSON of `assess_corpus` (docs/assessment.md)."""
+        region = {"region": list(self.region)} if self.region else {}
         return {
             "pages": list(self.pages),
+            **region,
             "type": self.slug or None,
             "candidates": [[each.slug, round(each.probability, 3)] for each in self.candidates],
             "language": self.language,
@@ -128,42 +132,35 @@ def judge_reading(
         verdict = verdict_of_unreadable(reading)
         return AssessedFile(verdict.state.value, _codes(verdict))
     sent = SenderFacts(SCHEMA_VERSIONS[-1], filename=name)
-    verdict = check(reading, sent, site=site, today=today)
-    starts = find_document_starts(reading)
-    count = len(reading.pages)
-    if len(starts) == 1:
-        documents: tuple[AssessedDocument, ...] = (
-            AssessedDocument(
-                (1, count),
-                verdict.document_type,
-                verdict.state.value,
-                _codes(verdict),
-                verdict.candidates,
-                verdict.fields,
-                identify_language(reading.text),
-            ),
-        )
-    else:
-        documents = tuple(
-            _assess_part(reading, start, max(following.page - 1, start.page), verdict)
-            for start, following in pairwise((*starts, DocumentStart(count + 1)))
-        )
+    checked = check_file(reading, sent, site=site, today=today)
+    documents = tuple(_documents(reading, checked))
+    verdict, count = checked.verdict, len(reading.pages)
     return AssessedFile(verdict.state.value, _codes(verdict), count, documents)
 
 
-def _assess_part(
-    reading: DocumentReading, start: DocumentStart, last: int, verdict: DocumentVerdict
-) -> AssessedDocument:
-    """Return a part of a file with several documents. It has the state and codes of the file."""
-    pages = reading.pages[start.page - 1 : last]
-    part = DocumentReading(reading.media_type, pages)
+def _documents(reading: DocumentReading, checked: CheckedDocument) -> Iterator[AssessedDocument]:
+    """Yield the documents of a file. Those of a division that is in doubt have its state."""
+    if checked.cut is None or not checked.parts:
+        yield _assess(reading, PagePart(1, len(reading.pages)), checked.verdict)
+        return
+    for each in checked.parts:
+        document = _assess(reading, each.part, each.verdict)
+        if not checked.cut.is_certain:
+            state, codes = checked.verdict.state.value, _codes(checked.verdict)
+            document = replace(document, slug=each.part.type, state=state, codes=codes, fields=())
+        yield document
+
+
+def _assess(reading: DocumentReading, part: PagePart, verdict: DocumentVerdict) -> AssessedDocument:
     return AssessedDocument(
-        (start.page, last),
-        start.slug,
+        (part.first, part.last),
+        verdict.document_type,
         verdict.state.value,
         _codes(verdict),
-        classify(part).candidates,
-        language=identify_language(part.text),
+        verdict.candidates,
+        verdict.fields,
+        identify_language(select_pages(reading, part).text),
+        part.region,
     )
 
 

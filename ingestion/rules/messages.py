@@ -291,6 +291,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "MULTIPLE_DOCUMENTS": FindingMessage(
         _("More than one document in the file"),
         (
+            _("This file holds {document_count} documents: {documents}."),
             _("This file seems to contain several documents: {documents}."),
             _("This file has {pages} pages. A file with one {type} has at most {limit_pages}."),
             _("This file seems to contain several documents."),

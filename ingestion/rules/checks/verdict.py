@@ -3,6 +3,9 @@
 The verdict is deterministic: the same reading, site and day give the same verdict. The checks of a
 document type run only if the file certainly contains one document of that type. While there is a
 doubt about that, a rejection would be a guess.
+
+If a file contains several documents, each part of it has a verdict of its own, as if the part were
+a file. Pages keep their numbers, so findings and values of a part name the pages of the file.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +23,6 @@ from ingestion.reading.results import (
 )
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks import (
-    composition,
     digital_signatures,
     identity,
     legibility,
@@ -41,15 +43,26 @@ from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
 from ingestion.rules.fields.extraction import FieldValue, read_fields
 from ingestion.rules.fields.levelled_lines import level_lines, measure_slopes, to_original_position
 from ingestion.rules.findings import Facts, RuleFinding
+from ingestion.rules.segmentation import composition
+from ingestion.rules.segmentation.page_regions import restore_box
+from ingestion.rules.segmentation.parts import (
+    PagePart,
+    ProposedCut,
+    propose_cut,
+    select_pages,
+)
 
 __all__ = [
     "SCHEMA_VERSIONS",
     "CheckedDocument",
+    "CheckedPart",
     "DocumentVerdict",
     "SenderFacts",
     "SiteFacts",
     "check",
+    "check_file",
     "check_or_reject",
+    "check_part",
     "verdict_from_findings",
     "verdict_of_unreadable",
 ]  # fmt: skip
@@ -123,11 +136,25 @@ class DocumentVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedPart:
+    """A part of a file, and the verdict on it."""
+
+    part: PagePart
+    verdict: DocumentVerdict
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedDocument:
-    """A verdict, with the provenance of the reading; None if the file could not be read."""
+    """A verdict, with the provenance of the reading; None if the file could not be read.
+
+    `cut` is the proposed division of the file; None if it could not be read. A file that is one
+    document has no `parts`: the verdict is on the whole of it.
+    """
 
     verdict: DocumentVerdict
     read: Provenance | None = None
+    cut: ProposedCut | None = None
+    parts: tuple[CheckedPart, ...] = ()
 
 
 def check_or_reject(
@@ -139,7 +166,8 @@ def check_or_reject(
     """
     if isinstance(seen, Unreadable):
         return CheckedDocument(verdict_of_unreadable(seen))
-    return CheckedDocument(check(seen, sent, site=site, today=today), describe_provenance(seen))
+    checked = check_file(seen, sent, site=site, today=today)
+    return replace(checked, read=describe_provenance(seen))
 
 
 def verdict_of_unreadable(unreadable: Unreadable) -> DocumentVerdict:
@@ -150,13 +178,76 @@ def verdict_of_unreadable(unreadable: Unreadable) -> DocumentVerdict:
 def check(
     reading: DocumentReading, sent: SenderFacts, *, site: SiteFacts, today: date
 ) -> DocumentVerdict:
-    """Return the verdict on a file that was read."""
+    """Return the verdict on a file that was read. If it has several documents, it is reviewed."""
+    return _check_whole(reading, propose_cut(reading), sent, site=site, today=today)
+
+
+def check_file(
+    reading: DocumentReading, sent: SenderFacts, *, site: SiteFacts, today: date
+) -> CheckedDocument:
+    """Return the verdict on a file that was read, and on each of its parts if it has several.
+
+    What the sender declared applies to the parts of the declared type.
+    """
+    cut = propose_cut(reading)
+    verdict = _check_whole(reading, cut, sent, site=site, today=today)
+    if cut.is_one_document:
+        return CheckedDocument(verdict, cut=cut)
+    parts = tuple(
+        CheckedPart(
+            part,
+            check_part(
+                reading,
+                part,
+                sent if part.type == sent.declared else replace(sent, declared="", person=""),
+                site=site,
+                today=today,
+            ),
+        )
+        for part in cut.parts
+    )
+    return CheckedDocument(verdict, cut=cut, parts=parts)
+
+
+def check_part(
+    reading: DocumentReading, part: PagePart, sent: SenderFacts, *, site: SiteFacts, today: date
+) -> DocumentVerdict:
+    """Return the verdict on one part of a file, whose boundaries are taken as given.
+
+    `reading` is that of the whole file. Positions in the verdict are those on the page of the file.
+    """
+    whole = ProposedCut((part,))
+    verdict = _check_whole(select_pages(reading, part), whole, sent, site=site, today=today)
+    if part.region is None:
+        return verdict
+    page = next(page for page in reading.pages if page.number == part.first)
+    region = part.region
+
+    def restore(value: FieldValue) -> FieldValue:
+        return replace(value, box=value.box and restore_box(value.box, page, region))
+
+    signature = verdict.signature
+    if signature is not None:
+        signature = replace(
+            signature,
+            area=signature.area and restore_box(signature.area, page, region),
+            date=signature.date and restore(signature.date),
+        )
+    return replace(verdict, fields=tuple(map(restore, verdict.fields)), signature=signature)
+
+
+def _check_whole(
+    reading: DocumentReading, cut: ProposedCut, sent: SenderFacts, *, site: SiteFacts, today: date
+) -> DocumentVerdict:
+    """Return the verdict on a reading as one document, unless `cut` has several parts."""
     slopes = measure_slopes(reading)
     reading = level_lines(reading, slopes)
     found = classify(reading, sent.declared)
     findings = [*_check_submission(reading, sent), *_check_type(found, sent.declared)]
-    findings += [finding for check_file in CHECKS_OF_ANY_FILE for finding in check_file(reading)]
-    several = list(composition.check_composition(reading, TYPES.get(found.slug)))
+    findings += [finding for check_any in CHECKS_OF_ANY_FILE for finding in check_any(reading)]
+    several = list(
+        composition.check_composition(cut, TYPES.get(found.slug), page_count=len(reading.pages))
+    )
     findings += several
     if several or found.fit is not TypeMatch.AGREED:
         return replace(

@@ -253,10 +253,8 @@ def _find_landmark(
     if not is_fuzzy and not letters.may_contain(landmark):
         return None
     pages = reading.pages[:1] if landmark.where in {"heading", "title"} else reading.pages
-    for page in pages:
-        if _has_landmark(
-            page, landmark, kind, is_fuzzy=is_fuzzy and page.number <= _MAX_FUZZY_PAGES
-        ):
+    for index, page in enumerate(pages):
+        if _has_landmark(page, landmark, kind, is_fuzzy=is_fuzzy and index < _MAX_FUZZY_PAGES):
             return LandmarkMatch(landmark.phrases[0].upper(), page.number, landmark.weight)
     return None
 

@@ -9,9 +9,8 @@ documents may also share one sheet, side by side or one above the other.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from math import inf
 from statistics import median
 from typing import NamedTuple
 
@@ -20,7 +19,6 @@ from ingestion.reading.results import (
     DocumentReading,
     MediaType,
     PageReading,
-    Word,
 )
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.classify import (
@@ -33,6 +31,7 @@ from ingestion.rules.classification.classify import (
 from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
 from ingestion.rules.fields import geometry, names
 from ingestion.rules.fields.extraction import SCAN_SOURCES, read_fields
+from ingestion.rules.segmentation.page_regions import Region, cut_out
 
 MIN_LEAD = 2  # points by which the type of a page must lead the type of the pages before it
 MIN_LEAD_IN_NUMBERING = 4  # the same, for a page that continues the numbering of the page before
@@ -55,6 +54,9 @@ _IDENTIFYING_FIELDS = _PEOPLE | {
 }  # fmt: skip
 _DATES = frozenset({"completion_date", "approval_date"})
 
+SIDE_BY_SIDE: tuple[Region, ...] = ((0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0))
+ONE_ABOVE_THE_OTHER: tuple[Region, ...] = ((0.0, 0.0, 1.0, 0.5), (0.0, 0.5, 1.0, 1.0))
+
 Numbering = frozenset[tuple[int, int]]  # (2, 3) for "Page 2 of 3"; a page may have two numbers
 
 
@@ -64,6 +66,7 @@ class DocumentStart:
 
     page: int
     slug: str = ""
+    region: Region | None = None  # of the sheet, if it contains two documents
 
 
 class Title(NamedTuple):
@@ -80,19 +83,29 @@ def find_document_starts(reading: DocumentReading) -> list[DocumentStart]:
     its type is left open.
     """
     starts: list[PageReading] = []
+    regions: list[Region | None] = []
     numbering_before: Numbering = frozenset()
     for page in reading.pages:
         numbering = frozenset(
             (int(match[1]), int(match[2])) for match in _NUMBERED.finditer(page.text)
         )
         if halves := _split_shared_sheet(page):
-            starts += halves
-        elif not starts or _begins_document(page, numbering, numbering_before, starts[-1]):
+            starts += (cut_out(page, half) for half in halves)
+            regions += halves
+        elif (
+            not starts
+            or regions[-1]
+            or _begins_document(page, numbering, numbering_before, starts[-1])
+        ):
             starts.append(page)
+            regions.append(None)
         numbering_before = numbering or numbering_before
     if len(starts) == 1:
         return [DocumentStart(starts[0].number)]
-    return [DocumentStart(page.number, _recognise_type(page)) for page in starts]
+    return [
+        DocumentStart(page.number, _recognise_type(page), region)
+        for page, region in zip(starts, regions, strict=True)
+    ]
 
 
 def _begins_document(
@@ -274,22 +287,23 @@ def _identifying_values(page: PageReading, slug: str) -> dict[str, str]:
     }
 
 
-def _split_shared_sheet(page: PageReading) -> tuple[PageReading, ...]:
+def _split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
     """Return the two halves of a sheet that contains two documents, or () if it contains one."""
-    lines, x, y = page.text.splitlines(), page.width / 2, page.height / 2
+    lines = page.text.splitlines()
     titles = _titles_in_text(page.text)
     above, below = lines[: len(lines) // 3], lines[len(lines) // 3 :]
     side_by_side = _find_titles_in(lines, titles, MIN_SHARED_LINE_SHARE)
     if _show_two_documents(page, side_by_side) and _has_two_columns(page):
-        halves = (_cut_out(page, right=x), _cut_out(page, left=x))
+        halves = SIDE_BY_SIDE
     elif (lower := _find_titles_in(below, titles, MIN_TITLE_SHARE)) and _show_two_documents(
         page, [*_find_titles_in(above, titles, MIN_TITLE_SHARE), *lower]
     ):
-        halves = (_cut_out(page, bottom=y), _cut_out(page, top=y))
+        halves = ONE_ABOVE_THE_OTHER
     else:
         return ()
-    one, other = map(_titled_type, halves)
-    are_two = one and other and (one != other or _is_another_document(*halves, one))
+    first, second = (cut_out(page, half) for half in halves)
+    one, other = _titled_type(first), _titled_type(second)
+    are_two = one and other and (one != other or _is_another_document(first, second, one))
     return halves if are_two else ()
 
 
@@ -320,26 +334,3 @@ def _show_two_documents(page: PageReading, titles: Sequence[Title]) -> bool:
     return len(on_page) > 1 or any(
         titles.count(title) > 1 for title in titles if title.slug in on_page
     )
-
-
-def _cut_out(
-    page: PageReading,
-    *,
-    left: float = -inf,
-    top: float = -inf,
-    right: float = inf,
-    bottom: float = inf,
-) -> PageReading:
-    """Return the words of a page within these edges, in points, as a page of its own."""
-    area = Box(left, top, right, bottom)
-    lines: list[list[Word]] = []
-    for word in sorted(page.words, key=lambda word: word.box.top):
-        if not area.contains_centre_of(word.box):
-            continue
-        if lines and geometry.is_level_with(lines[-1][-1].box, word.box):
-            lines[-1].append(word)
-        else:
-            lines.append([word])
-    in_order = [sorted(line, key=lambda word: word.box.left) for line in lines]
-    text = "\n".join(" ".join(word.text for word in line) for line in in_order)
-    return replace(page, text=text, words=tuple(word for line in in_order for word in line))

@@ -1,0 +1,61 @@
+"""The regions of a page onto which several pages were copied, and the reading of one region."""
+
+from dataclasses import replace
+
+from ingestion.reading.results import Box, PageReading, Word
+from ingestion.rules.fields import geometry
+
+Region = tuple[float, float, float, float]
+"""Left, top, right and bottom, as shares of the width and height of a page, from 0 to 1."""
+
+
+def region_box(page: PageReading, region: Region) -> Box:
+    """Return a region of a page in points."""
+    left, top, right, bottom = region
+    return Box(left * page.width, top * page.height, right * page.width, bottom * page.height)
+
+
+def cut_out(page: PageReading, region: Region) -> PageReading:
+    """Return the content of a region as a page of its own, with the number of the page.
+
+    Positions are relative to the upper left corner of the region. A word belongs to the region
+    that contains its centre.
+    """
+    area = region_box(page, region)
+
+    def move(box: Box) -> Box:
+        return Box(
+            box.left - area.left, box.top - area.top, box.right - area.left, box.bottom - area.top
+        )
+
+    lines: list[list[Word]] = []
+    for word in sorted(page.words, key=lambda word: word.box.top):
+        if not area.contains_centre_of(word.box):
+            continue
+        if lines and geometry.is_level_with(lines[-1][-1].box, word.box):
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    in_order = [sorted(line, key=lambda word: word.box.left) for line in lines]
+    words = tuple(
+        Word(word.text, move(word.box), word.confidence) for line in in_order for word in line
+    )
+    return replace(
+        page,
+        width=area.right - area.left,
+        height=area.bottom - area.top,
+        text="\n".join(" ".join(word.text for word in line) for line in in_order),
+        words=words,
+        marks=tuple(move(box) for box in page.marks if area.contains_centre_of(box)),
+        empty_squares=tuple(
+            move(box) for box in page.empty_squares if area.contains_centre_of(box)
+        ),
+    )
+
+
+def restore_box(box: Box, page: PageReading, region: Region) -> Box:
+    """Return the position on `page` of a box within one of its regions."""
+    area = region_box(page, region)
+    return Box(
+        box.left + area.left, box.top + area.top, box.right + area.left, box.bottom + area.top
+    )

@@ -1,0 +1,89 @@
+"""The division of a file into documents: the proposed parts, and the reading of one part.
+
+A file may hold several documents, and pages of none: blank backs of sheets, and separator sheets.
+Each page of a file is in exactly one part, or is a separator, or is blank. A sheet onto which
+several pages were copied belongs to several parts, each with its region; together they cover it.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from ingestion.reading.results import DocumentReading
+from ingestion.rules.segmentation.document_starts import DocumentStart, find_document_starts
+from ingestion.rules.segmentation.page_regions import Region, cut_out
+
+
+@dataclass(frozen=True, slots=True)
+class PagePart:
+    """The pages of a file that belong to one document.
+
+    Pages count from 1, and `last` is included. The sides of `region` (left, top, right, bottom) are
+    shares of the width and height of the page as it is read, from 0 to 1. A part with a region is
+    on one page.
+    """
+
+    first: int
+    last: int
+    region: Region | None = None
+    type: str = ""  # the slug of its document type; "" if it was not recognised
+    probability: float = 0.0  # that the document begins and ends here, from 0 to 1
+    evidence: str = ""  # why the document begins here, in words for a reviewer
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedCut:
+    """The proposed division of a file into documents.
+
+    If `is_certain`, the parts may be filed without a person who confirms the division. Otherwise
+    `reasons` has the keys of `cut_reasons.REASONS` that say why not.
+    """
+
+    parts: tuple[PagePart, ...]  # in reading order
+    separators: tuple[int, ...] = ()  # pages that only separate documents
+    blanks: tuple[int, ...] = ()  # blank pages that are in no part
+    is_certain: bool = True
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def is_one_document(self) -> bool:
+        """Whether the whole file is one document, apart from blank pages."""
+        return len(self.parts) <= 1 and not self.separators
+
+
+def propose_cut(reading: DocumentReading) -> ProposedCut:
+    """Return the proposed division of a file.
+
+    A digitally signed file is one part, because a part of it would lose the signature.
+    """
+    if not reading.pages:
+        return ProposedCut(())
+    first_page, last_page = reading.pages[0].number, reading.pages[-1].number
+    starts = find_document_starts(reading)
+    if len(starts) == 1:
+        return ProposedCut((PagePart(first_page, last_page, probability=1.0),))
+    if reading.signatures or "digital-signature" in reading.flags:
+        return ProposedCut(
+            (PagePart(first_page, last_page),), is_certain=False, reasons=("signed-file",)
+        )
+    parts = tuple(
+        PagePart(start.page, max(start.page, following.page - 1), start.region, start.slug, 0.5)
+        for start, following in pairwise((*starts, DocumentStart(last_page + 1)))
+    )
+    return ProposedCut(parts, is_certain=False, reasons=("unsure-starts",))
+
+
+def select_pages(reading: DocumentReading, part: PagePart) -> DocumentReading:
+    """Return the reading of one part, as if it were a file of its own.
+
+    Its pages keep the numbers that they have in the file, so that each finding and each value names
+    the page of the file. A rule that needs the position of a page in its document takes it from the
+    order of `pages`. If the part has a region, its positions are relative to the corner of that
+    region. The values of form fields are left out if the part is not the whole file, because it
+    is not known on which page a field is.
+    """
+    pages = tuple(page for page in reading.pages if part.first <= page.number <= part.last)
+    if part.region is None and len(pages) == len(reading.pages):
+        return reading
+    if part.region is not None:
+        pages = tuple(cut_out(page, part.region) for page in pages)
+    return replace(reading, pages=pages, fields={})
