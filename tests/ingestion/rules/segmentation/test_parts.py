@@ -98,7 +98,7 @@ def test_each_part_of_a_file_has_a_verdict_that_names_pages_of_the_file():
 
 
 def test_what_the_sender_declared_applies_to_the_part_of_that_type():
-    sent = SenderFacts(SCHEMA_VERSIONS[-1], declared="medical-licence", person="Somebody Else")
+    sent = SenderFacts(SCHEMA_VERSIONS[-1], declared="medical-licence", person="Daniel Okafor")
     reading = make_reading(page_of("irb-approval", 1), page_of("medical-licence", 2))
     checked = check_file(reading, sent, site=SITE, today=TODAY)
     found = [{finding.code for finding in each.verdict.findings} for each in checked.parts]
