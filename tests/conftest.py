@@ -1,8 +1,11 @@
 """Defines what all tests share: no network, automatic markers, a site and its coordinator."""
 
+import fcntl
 import os
 import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,6 +123,28 @@ def _is_slower_proof(item, is_postgresql):
 
 def _is_slow_on_postgresql(path):
     return path not in QUICK_ON_BOTH and any(map(path.is_relative_to, SLOW_ON_POSTGRESQL))
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(django_db_keepdb):
+    """Start with a copy of a migrated SQLite database, if the lanes of the suite share one.
+
+    The first lane that needs the database creates it, and the others wait for it.
+    """
+    shared = os.environ.get("SITELEDGER_MIGRATED_DATABASE")
+    if not shared or connection.vendor != "sqlite":
+        return django_db_keepdb
+    migrated = Path(shared)
+    with migrated.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not migrated.exists():
+            unfinished = migrated.with_suffix(".unfinished")
+            environment = {**os.environ, "DATABASE_URL": f"sqlite:///{unfinished}"}
+            command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+            subprocess.run(command, cwd=HERE.parent, env=environment, check=True)
+            unfinished.rename(migrated)
+    shutil.copyfile(migrated, connection.settings_dict["TEST"]["NAME"])
+    return True
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ def in_buckets(s3, monkeypatch, settings, here):
     return lambda: use_buckets(s3, monkeypatch, settings)
 
 
+@pytest.mark.slow
 def test_all_received_files_are_restored_into_other_buckets(
     in_buckets, target, request, elsewhere, tmp_path, capsys
 ):
