@@ -32,6 +32,8 @@ SLOW_ON_POSTGRESQL = [
     HERE / "audit" / "signing" / "test_keys.py",
     HERE / "audit" / "test_admin.py",
     HERE / "config" / "test_api_access.py",
+    HERE / "deploy",
+    HERE / "ingestion" / "assessment",
     HERE / "ingestion" / "dispatch" / "test_event_loop.py",
     HERE / "ingestion" / "dispatch" / "test_shift.py",
     HERE / "ingestion" / "dispatch" / "test_portal_outages.py",
@@ -41,7 +43,9 @@ SLOW_ON_POSTGRESQL = [
     HERE / "ingestion" / "operations" / "test_alerts.py",
     HERE / "ingestion" / "test_notifications.py",
     HERE / "ingestion" / "test_source_defects.py",
+    HERE / "qualification",
     HERE / "sites" / "test_account_changes.py",
+    HERE / "sites" / "test_site_import.py",
     HERE / "web",
 ]
 # These pages and exports have special queries, so their tests run on both databases.
