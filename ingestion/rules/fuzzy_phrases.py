@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 _LOOKALIKES = {
     "o": "[o0]",
@@ -114,6 +114,43 @@ def resembles_phrase(text: str, lines: Iterable[str]) -> bool:
             ):
                 return True
     return False
+
+
+def find_similar_phrases(phrases: tuple[str, ...], lines: Iterable[str]) -> set[tuple[str, str]]:
+    """Return the pairs of a phrase and a line that contains nearly this phrase.
+
+    It compares as `resembles_phrase` does, but many phrases at once.
+    """
+    windows: dict[int, dict[str, set[str]]] = {}  # the lines by their groups of so many words
+    for line in lines:
+        words = _stripped_words(line)
+        for count in _by_word_count(phrases):
+            for start in range(max(1, len(words) - count + 1)):
+                candidate = "".join(words[start : start + count])
+                windows.setdefault(count, {}).setdefault(candidate, set()).add(line)
+    pairs = set()
+    for count, group in windows.items():
+        wanted, candidates = _by_word_count(phrases)[count], list(group)
+        scores = process.cdist(
+            [letters for _, letters in wanted], candidates, score_cutoff=100 * _MIN_SIMILARITY
+        )
+        for row, column in zip(*scores.nonzero(), strict=True):
+            (phrase, _), candidate = wanted[row], candidates[column]
+            pairs |= {
+                (phrase, line) for line in group[candidate] if resembles_phrase(phrase, (line,))
+            }
+    return pairs
+
+
+@lru_cache(maxsize=8)
+def _by_word_count(phrases: tuple[str, ...]) -> dict[int, list[tuple[str, str]]]:
+    """Return the phrases that are long enough to be misread, with their letters."""
+    groups: dict[int, list[tuple[str, str]]] = {}
+    for phrase in dict.fromkeys(phrases):
+        letters = strip_punctuation(phrase)
+        if len(letters) >= _MIN_FUZZY_LETTERS:
+            groups.setdefault(len(phrase.split()), []).append((phrase, letters))
+    return groups
 
 
 @lru_cache(maxsize=4096)

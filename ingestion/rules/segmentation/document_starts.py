@@ -194,6 +194,11 @@ def _all_titles() -> tuple[Title, ...]:
 
 
 @cache
+def _title_phrases() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(title.phrase for title in _all_titles()))
+
+
+@cache
 def _titles_by_group() -> dict[str, list[Title]]:
     """Return the titles by their first letters; those with few letters are at ""."""
     groups: dict[str, list[Title]] = {"": []}
@@ -226,13 +231,13 @@ def _find_titles(page: PageReading) -> list[Title]:
         if any(_is_title(line, title.phrase) for line in lines)
     ]
     if page.source in SCAN_SOURCES:
+        similar = {
+            phrase
+            for phrase, line in fuzzy_phrases.find_similar_phrases(_title_phrases(), lines)
+            if is_mostly(line, phrase)
+        }
         found += [
-            title
-            for title in _all_titles()
-            if title not in found
-            and fuzzy_phrases.resembles_phrase(
-                title.phrase, (line for line in lines if is_mostly(line, title.phrase))
-            )
+            title for title in _all_titles() if title.phrase in similar and title not in found
         ]
     return found
 
