@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import cos, radians, sin, tan
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingestion.reading.results import Box, TextSource
@@ -58,6 +58,7 @@ def a_form(degrees):
 
 
 @pytest.mark.parametrize("slug", sorted(COMPLETE))
+@settings(max_examples=settings().max_examples // 5)  # for each of the types
 @given(degrees=LITTLE)
 def test_every_type_gives_the_same_fields_on_a_skewed_page(slug, degrees):
     document = make_document(slug)
