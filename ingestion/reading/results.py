@@ -80,6 +80,26 @@ class Word(NamedTuple):
     confidence: float  # of the OCR engine, 0 to 100; 100 for a text layer
 
 
+class AddedMarkKind(StrEnum):
+    """The kinds of marks that people add to a finished document."""
+
+    VOID = "void"  #: A stamp that declares the document void.
+    SUPERSEDED = "superseded"  #: A stamp that says that another document took its place.
+    DRAFT = "draft"  #: A stamp or a watermark that says that the document is not final.
+    COPY = "copy"  #: A stamp that says that this is a copy.
+    RECEIVED = "received"  #: A stamp of the office that received the document.
+    STRUCK_OUT = "struck-out"  #: Printed words with a line through them.
+    COVERED = "covered"  #: Printed words under a sticker or another opaque area.
+
+
+class AddedMark(NamedTuple):
+    """A mark that a person added, with its place on the page."""
+
+    kind: AddedMarkKind
+    box: Box
+    text: str = ""  # the words of a stamp, or the words that are struck out; "" if unknown
+
+
 @dataclass(frozen=True, slots=True)
 class PageReading:
     """One page as it was read."""
@@ -104,6 +124,7 @@ class PageReading:
     skew: float = 0.0
     is_blank: bool = False  # whether the page has neither text nor ink
     error: str = ""  # the reason why this page could not be read; "" if it could
+    added_marks: Sequence[AddedMark] = ()  # stamps, strike-outs and covered words
 
 
 class SignatureResult(StrEnum):

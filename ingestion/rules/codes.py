@@ -63,6 +63,12 @@ _REGISTRY = (
     FindingCode("PHI_SUSPECTED", _CRITICAL, _REVIEW, quarantine=True),
     FindingCode("MULTIPLE_DOCUMENTS", _MAJOR, _REVIEW),
     FindingCode("BLANK_OR_MISSING_PAGE", _MAJOR, _REVIEW),
+    # Marks that people add. QA decides what they mean for the document.
+    FindingCode("STAMPED_VOID", _MAJOR, _REVIEW),
+    FindingCode("STAMPED_SUPERSEDED", _MAJOR, _REVIEW),
+    FindingCode("STAMPED_DRAFT", _MAJOR, _REVIEW),
+    FindingCode("TEXT_COVERED", _MAJOR, _REVIEW),
+    FindingCode("TEXT_STRUCK_OUT", _MAJOR, _REVIEW),
     FindingCode("DOC_TYPE_CONFLICT", _MAJOR, _REVIEW),
     FindingCode("DOC_TYPE_UNRECOGNIZED", _MAJOR, _REVIEW),
     FindingCode("SCHEMA_MISMATCH", _MAJOR, _REJECT),
@@ -94,6 +100,9 @@ _REGISTRY = (
     FindingCode("OCR_LOW_CONFIDENCE", _MINOR, _REVIEW),
     FindingCode("EXPIRES_SOON", _MINOR, _WARN),
     FindingCode("FORM_EDITION_OUTDATED", _INFO, _WARN),
+    FindingCode("TEXT_CORRECTED", _INFO, _WARN),
+    FindingCode("STAMPED_COPY", _INFO, _WARN),
+    FindingCode("STAMPED_RECEIVED", _INFO, _WARN),
     FindingCode("PACKET_INCOMPLETE", _MINOR, _WARN),
     FindingCode("QA_REJECTED", _MAJOR, _REJECT),
 )

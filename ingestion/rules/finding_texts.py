@@ -93,7 +93,9 @@ def grouped_sentences(
     """
     groups: dict[object, list[AnyFinding]] = {}
     for finding in findings:
-        facts = {name: value for name, value in finding.facts.items() if name != "page"}
+        facts = {
+            name: value for name, value in finding.facts.items() if name not in {"page", "area"}
+        }
         if facts.get("what") in _WHOLE_PAGE_FACTS:
             facts["what"] = ""
         key = tuple(sorted(facts.items())), "page" in finding.facts, finding.page == 0

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ingestion.reading.results import Box
+
 Facts = Mapping[str, str | int]
 
 
@@ -18,3 +20,20 @@ class RuleFinding:
     page: int = 0  # from 1; 0 if it concerns the whole document
     facts: Facts = field(default_factory=dict)
     is_remark: bool = False  # the study files such a document, whatever the code would do
+
+
+def area_fact(box: Box) -> str:
+    """Return the value of the fact `area`: left, top, right and bottom in points.
+
+    It is the place on the page that the finding is about. No sentence contains it.
+    """
+    return " ".join(f"{edge:.1f}" for edge in box)
+
+
+def parse_area(fact: str | int) -> Box | None:
+    """Return the box of a fact `area`, or None if it contains no box."""
+    try:
+        left, top, right, bottom = map(float, str(fact).split())
+    except ValueError:
+        return None
+    return Box(left, top, right, bottom)

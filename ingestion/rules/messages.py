@@ -323,6 +323,116 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("Compare the pages with the page numbers that are printed on them."),
         ),
     ),
+    "STAMPED_VOID": FindingMessage(
+        _("Stamped void"),
+        (
+            ngettext(
+                "Page {page} is stamped “{stamp}”.",
+                "{count} pages are stamped “{stamp}”: {pages}.",
+            ),
+            _("This {type} is stamped void."),
+        ),
+        (_("A document that was declared void does not count as a record of the study."),),
+        (_("Upload the {type} that is in force, without this stamp."),),
+        (
+            ngettext(
+                "Look at the stamp on page {page}. Does it void the whole document?",
+                "Look at the stamps on pages {pages}. Do they void the whole document?",
+            ),
+            _("Look at the stamp. Does it void the whole document?"),
+        ),
+    ),
+    "STAMPED_SUPERSEDED": FindingMessage(
+        _("Stamped as superseded"),
+        (
+            ngettext(
+                "Page {page} is stamped “{stamp}”: a newer {type} has taken the place of this one.",
+                "{count} pages are stamped “{stamp}”: {pages}. "
+                "A newer {type} has taken the place of this one.",
+            ),
+            _("The stamp says that a newer {type} has taken the place of this one."),
+        ),
+        (_("The site file needs the version that is in force."),),
+        (_("Upload the {type} that is in force now."),),
+        (
+            ngettext(
+                "Look at the stamp on page {page}. Is there a newer version?",
+                "Look at the stamps on pages {pages}. Is there a newer version?",
+            ),
+            _("Look at the stamp. Is there a newer version?"),
+        ),
+    ),
+    "STAMPED_DRAFT": FindingMessage(
+        _("Marked as a draft"),
+        (
+            ngettext(
+                "Page {page} is marked “{stamp}”, so this is not the final {type}.",
+                "{count} pages are marked “{stamp}”: {pages}. This is not the final {type}.",
+            ),
+            _("This {type} is marked as a draft."),
+        ),
+        (_("A draft may still change, so it does not count as a record of the study."),),
+        (_("Upload the final {type}."),),
+        (
+            ngettext(
+                "Look at the mark on page {page}. Is this the final version?",
+                "Look at the marks on pages {pages}. Is this the final version?",
+            ),
+            _("Look at the mark. Is this the final version?"),
+        ),
+    ),
+    "TEXT_COVERED": FindingMessage(
+        _("Printed text is covered"),
+        (
+            ngettext(
+                "Something covers printed text on page {page}, such as a sticker.",
+                "Something covers printed text on {count} pages, such as a sticker: {pages}.",
+            ),
+            _("Something covers printed text in this {type}, such as a sticker."),
+        ),
+        (_("A correction has to leave the original entry readable."),),
+        (
+            _(
+                "Upload a copy without the cover. "
+                "If the entry was wrong, strike it out with one line, and initial and date it."
+            ),
+        ),
+        (
+            ngettext(
+                "Look at the marked area on page {page}. What does it cover, and who covered it?",
+                "Look at the marked areas on pages {pages}. What do they cover?",
+            ),
+            _("Look at the marked area. What does it cover?"),
+        ),
+    ),
+    "TEXT_STRUCK_OUT": FindingMessage(
+        _("Struck out without initials and date"),
+        (
+            ngettext(
+                "“{struck}” is struck out on page {page}, but not initialled and dated.",
+                "“{struck}” is struck out on {count} pages, but not initialled and dated: {pages}.",
+            ),
+            ngettext(
+                "An entry on page {page} is struck out, but not initialled and dated.",
+                "Entries on {count} pages are struck out, but not initialled and dated: {pages}.",
+            ),
+            _("An entry of this {type} is struck out, but not initialled and dated."),
+        ),
+        (_("The record has to show who changed an entry, and when."),),
+        (
+            _(
+                "Ask the person who struck it out to add initials and the date, "
+                "then upload the document again."
+            ),
+        ),
+        (
+            ngettext(
+                "Look at the marked entry on page {page}. Are there initials and a date?",
+                "Look at the marked entries on pages {pages}. Are there initials and dates?",
+            ),
+            _("Look at the marked entry. Are there initials and a date?"),
+        ),
+    ),
     "DOC_TYPE_CONFLICT": FindingMessage(
         _("Looks like another document type"),
         (
@@ -838,6 +948,55 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("FDA accepts forms with a passed OMB date. It is not the expiry date of the form."),),
         (_("Do nothing. The form is accepted as it is."),),
         (_("No decision is needed. The form is accepted as it is."),),
+    ),
+    "TEXT_CORRECTED": FindingMessage(
+        _("Corrected, with initials and date"),
+        (
+            ngettext(
+                "“{struck}” on page {page} was corrected, with initials and a date.",
+                "“{struck}” was corrected on {count} pages, with initials and a date: {pages}.",
+            ),
+            ngettext(
+                "An entry on page {page} was corrected, with initials and a date.",
+                "Entries on {count} pages were corrected, with initials and a date: {pages}.",
+            ),
+            _("An entry of this {type} was corrected, with initials and a date."),
+        ),
+        (_("This is how a record is corrected. The original entry can still be read."),),
+        (_("Do nothing. The correction is recorded."),),
+        (
+            ngettext(
+                "Look at the correction on page {page}. Does it change what counts?",
+                "Look at the corrections on pages {pages}. Do they change what counts?",
+            ),
+            _("Look at the correction. Does it change what counts?"),
+        ),
+    ),
+    "STAMPED_COPY": FindingMessage(
+        _("Marked as a copy"),
+        (
+            ngettext(
+                "Page {page} is marked “{stamp}”.",
+                "{count} pages are marked “{stamp}”: {pages}.",
+            ),
+            _("This {type} is marked as a copy."),
+        ),
+        (_("A copy is accepted. The original stays at the site."),),
+        (_("Do nothing. Keep the original in the investigator site file."),),
+        (_("No decision is needed. The mark is recorded."),),
+    ),
+    "STAMPED_RECEIVED": FindingMessage(
+        _("Stamped on receipt"),
+        (
+            ngettext(
+                "Page {page} has a stamp of receipt.",
+                "{count} pages have a stamp of receipt: {pages}.",
+            ),
+            _("This {type} has a stamp of receipt."),
+        ),
+        (_("The stamp shows that an office received the document. It changes nothing."),),
+        (_("Do nothing. The stamp is recorded."),),
+        (_("No decision is needed. The stamp is recorded."),),
     ),
     "PACKET_INCOMPLETE": FindingMessage(
         _("Documents are still missing"),

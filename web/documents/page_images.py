@@ -1,6 +1,6 @@
 """`/documents/<id>/pages/<page>/`: the image of a page, and the areas of findings on it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,7 @@ from django.views.decorators.cache import cache_control
 
 from ingestion.documents import downloads, page_previews
 from ingestion.models import Document, Extraction, Finding
+from ingestion.rules.findings import parse_area
 from sites.models import User
 from web.documents.lookup import get_visible_document
 from web.documents.outcomes import DocumentOutcome
@@ -87,10 +88,10 @@ def with_page_image(
 
 
 def _find_areas(extraction: Extraction, finding: Finding) -> Iterator[MarkedArea]:
-    """Yield the area of the signature, or of the fields whose values the finding quotes."""
+    """Yield the area that the finding states, of the signature, or of fields that it quotes."""
     signature = extraction.signature
     is_about_signature = finding.code.startswith(_SIGNATURE_CODES)
-    boxes = []
+    boxes: list[Sequence[float] | None] = [parse_area(finding.facts.get("area", ""))]
     if is_about_signature and signature and signature["page"] == finding.page:
         boxes.append(signature["area"])
     quoted = {str(fact) for fact in finding.facts.values()}

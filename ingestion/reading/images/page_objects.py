@@ -4,7 +4,7 @@ pdfium's functions are called directly and not through pypdfium2's classes, beca
 hundreds of objects and few questions are asked of each.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ctypes import byref, c_float
 from typing import Any, NamedTuple
 
@@ -60,6 +60,25 @@ def page_objects(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[PageObject]:
             yield PageObject(raw, kind, 0, None)
         if kind == pdfium.FPDF_PAGEOBJ_FORM:
             yield from _objects_in_form(PageObject(raw, kind, 0, None), kinds)
+
+
+def object_rects(objects: Iterable[PageObject]) -> list[PdfRect]:
+    """Return the bounds of many objects on the page, in points. Raises PdfiumError.
+
+    It takes half the time of `PageObject.rect` for each.
+    """
+    numbers = c_float(), c_float(), c_float(), c_float()
+    left, bottom, right, top = numbers
+    references = tuple(map(byref, numbers))
+    rects = []
+    for item in objects:
+        if item.form is not None:
+            rects.append(item.rect)
+        elif pdfium.FPDFPageObj_GetBounds(item.raw, *references):
+            rects.append((left.value, bottom.value, right.value, top.value))
+        else:
+            raise pypdfium2.PdfiumError("an object of the page has no bounds")
+    return rects
 
 
 def annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:

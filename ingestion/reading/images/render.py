@@ -4,6 +4,7 @@ The limits are checked before pdfium or Pillow decodes anything, because under a
 pdfium renders an image that does not fit in memory as a blank page, and reports no error.
 """
 
+from collections.abc import Iterable
 from ctypes import byref, c_uint
 from dataclasses import dataclass
 from itertools import islice
@@ -17,7 +18,7 @@ import pypdfium2.raw as pdfium
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence
 
-from ingestion.reading.images.page_objects import MAX_OBJECTS_PER_PAGE, page_objects
+from ingestion.reading.images.page_objects import MAX_OBJECTS_PER_PAGE, PageObject, page_objects
 from ingestion.reading.limits import ReadingLimits, too_many_pages
 from ingestion.reading.results import Box, Unreadable
 
@@ -93,8 +94,12 @@ class PlacedImage:
         return min(pixels[0] / points[0], pixels[1] / points[1]) * POINTS_PER_INCH
 
 
-def list_images(page: pypdfium2.PdfPage, limits: ReadingLimits) -> list[PlacedImage]:
-    """Return the images of a page.
+def list_images(
+    page: pypdfium2.PdfPage,
+    limits: ReadingLimits,
+    objects: Iterable[PageObject] | None = None,
+) -> list[PlacedImage]:
+    """Return the images of a page. `objects` are its objects, if they were listed already.
 
     Raises PageUnreadable if the page or its images exceed the limits, and PdfiumError.
     """
@@ -103,7 +108,10 @@ def list_images(page: pypdfium2.PdfPage, limits: ReadingLimits) -> list[PlacedIm
         raise PageUnreadable(f"the page is {longer / POINTS_PER_INCH:.0f} inches long")
     page_left, page_bottom, page_right, page_top = page.get_bbox()
     images = []
-    for item in islice(page_objects(page, pdfium.FPDF_PAGEOBJ_IMAGE), MAX_OBJECTS_PER_PAGE):
+    if objects is None:
+        objects = page_objects(page, pdfium.FPDF_PAGEOBJ_IMAGE)
+    shown = (item for item in objects if item.kind == pdfium.FPDF_PAGEOBJ_IMAGE)
+    for item in islice(shown, MAX_OBJECTS_PER_PAGE):
         left, bottom, right, top = item.rect
         visible = Box(
             left=min(max(left, page_left), page_right),

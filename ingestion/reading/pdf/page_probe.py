@@ -4,15 +4,21 @@ Values of form fields and text typed over a page are annotations. They are flatt
 before it is read, because they would otherwise be lost without notice.
 """
 
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.reading.images.page_objects import MAX_OBJECTS_PER_PAGE, annotations, page_objects
-from ingestion.reading.images.render import list_images
+from ingestion.reading.images.page_objects import (
+    MAX_OBJECTS_PER_PAGE,
+    PageObject,
+    annotations,
+    page_objects,
+)
+from ingestion.reading.images.render import PlacedImage, list_images
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import PageReading, TextSource
 from ingestion.reading.routing import (
@@ -22,6 +28,7 @@ from ingestion.reading.routing import (
     choose_route,
 )
 
+from .added_marks import find_added_marks, find_annotated_marks, without_repetitions
 from .mark_search import lazy_empty_squares, lazy_marks, lazy_scan_marks
 from .pages import OpenPages
 from .text_layer import lazy_words, read_text, unreadable_share
@@ -47,10 +54,40 @@ def probe_page(
     to draw. Raises PageUnreadable, PdfiumError or MemoryError.
     """
     page = pages.load(number)
-    images = list_images(page, limits)
+    objects = _list_objects(page)
+    images = list_images(page, limits, objects)
+    annotated = find_annotated_marks(page) if with_form else []
     has_typed_text = with_form and _flatten_annotations(pages, number, limits)
-    page = pages.load(number)
-    text, words = read_text(pages.text_layer(number)), lazy_words(pages, number, limits)
+    if pages.load(number) is not page:  # it was loaded again, with its annotations
+        page = pages.load(number)
+        objects = _list_objects(page)
+    layer = pages.text_layer(number)
+    text, words = read_text(layer), lazy_words(pages, number, limits)
+    route = _choose_route(page, text, images)
+    added = without_repetitions([*annotated, *find_added_marks(page, layer, text, objects)])
+    native = TextSource.FORM if has_typed_text else TextSource.NATIVE
+    width, height = page.get_size()
+    reading = PageReading(number, width, height, text, native, words.all, added_marks=added)
+    if route is Route.OCR:
+        return PageProbe(replace(reading, text="", words=()), needs_ocr=True)
+    if route is Route.OCR_AND_TEXT:
+        return PageProbe(reading, needs_ocr=True)
+    source = native
+    if route is Route.OCR_LAYER:
+        source = TextSource.FORM if has_typed_text else TextSource.OCR_LAYER
+        marks = lazy_scan_marks(pages, number, words.all, limits)
+    else:
+        marks = lazy_marks(pages, number, words.printed, limits, may_be_skewed=bool(images))
+    squares = lazy_empty_squares(pages, number, limits)
+    return PageProbe(replace(reading, source=source, marks=marks, empty_squares=squares))
+
+
+def _list_objects(page: pypdfium2.PdfPage) -> list[PageObject]:
+    return list(islice(page_objects(page), MAX_OBJECTS_PER_PAGE))
+
+
+def _choose_route(page: pypdfium2.PdfPage, text: str, images: Sequence[PlacedImage]) -> Route:
+    """Return how a page with this text and these images is read."""
     width, height = page.get_size()
     coverage = min(1.0, sum(image.area for image in images) / (width * height))
     facts = PageFacts(
@@ -59,21 +96,7 @@ def probe_page(
         coverage=coverage,
         hidden_text=coverage >= MIN_IMAGE_SHARE and _has_hidden_text(page),
     )
-    route = choose_route(facts)
-    native = TextSource.FORM if has_typed_text else TextSource.NATIVE
-    if route is Route.OCR:
-        return PageProbe(PageReading(number, width, height, "", native), needs_ocr=True)
-    if route is Route.OCR_AND_TEXT:
-        reading = PageReading(number, width, height, text, native, words.all)
-        return PageProbe(reading, needs_ocr=True)
-    if route is Route.OCR_LAYER:
-        source = TextSource.FORM if has_typed_text else TextSource.OCR_LAYER
-        marks = lazy_scan_marks(pages, number, words.all, limits)
-    else:
-        source = native
-        marks = lazy_marks(pages, number, words.printed, limits, may_be_skewed=bool(images))
-    squares = lazy_empty_squares(pages, number, limits)
-    return PageProbe(PageReading(number, width, height, text, source, words.all, marks, squares))
+    return choose_route(facts)
 
 
 def _flatten_annotations(pages: OpenPages, number: int, limits: ReadingLimits) -> bool:

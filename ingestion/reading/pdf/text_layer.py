@@ -54,7 +54,7 @@ class PageWords(NamedTuple):
 
 def read_text(layer: pypdfium2.PdfTextPage) -> str:
     """Return the text of a page, with lines separated by line feeds."""
-    return clean_text(_raw_text(layer))
+    return clean_text(raw_text(layer))
 
 
 def lazy_words(pages: OpenPages, number: int, limits: ReadingLimits) -> PageWords:
@@ -70,7 +70,7 @@ def lazy_words(pages: OpenPages, number: int, limits: ReadingLimits) -> PageWord
 
 def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> PageWords:
     """Return the words of a text layer with their bounding boxes."""
-    raw = _raw_text(layer)
+    raw = raw_text(layer)
     rect_of, to_box = _rect_finder(layer), point_transform(page)
     clean = clean_text if UNCLEAN.search(raw) else str
     words, printed = [], []
@@ -134,7 +134,7 @@ def point_transform(page: pypdfium2.PdfPage) -> Callable[[PdfRect], Box]:
     return transforms[page.get_rotation()]
 
 
-def _raw_text(layer: pypdfium2.PdfTextPage) -> str:
+def raw_text(layer: pypdfium2.PdfTextPage) -> str:
     """Return one character for each of pdfium's, so that pdfium's indexes are valid in the text.
 
     All characters are fetched at once unless one is missing or takes two UTF-16 units, as an

@@ -26,6 +26,7 @@ from ingestion.rules.checks import (
     digital_signatures,
     identity,
     legibility,
+    marks,
     presence,
     privacy,
     validity,
@@ -77,6 +78,7 @@ CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ..
     legibility.check_illegible_pages,
     legibility.check_doubtful_pages,
     privacy.check_participant_details,
+    marks.check_added_marks,
 )
 # Each module lists its own checks of the document type. Their order does not matter: findings are
 # sorted by their codes.

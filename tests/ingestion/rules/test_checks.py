@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from ingestion.core.states import DocumentState
 from ingestion.reading.results import (
+    AddedMark,
+    AddedMarkKind,
     Box,
     DocumentReading,
     MediaType,
@@ -400,6 +402,13 @@ FAULTY = [
     checked(make_document("cv", {"PUBLICATIONS": "Digitally signed by me"}, signed=False)),
     checked(make_reading(make_page("CV"), make_page("Page 1 of 1", number=2)), declared="cv"),
     checked(make_reading(*make_document("gcp-certificate").pages, *[make_page("")] * 9)),
+    *(
+        checked(make_reading(make_page("3.0  MW 3 May 2026" if dated else "3.0", added_marks=[
+            AddedMark(kind, Box(50.0, 60.0, 70.0, 69.0), "3.0")
+        ])))
+        for kind in AddedMarkKind
+        for dated in (False, True)
+    ),
 ]  # fmt: skip
 
 

@@ -1,0 +1,120 @@
+"""Tests of the marks that people add: stamps, strike-outs and covered words."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from ingestion.reading.results import AddedMarkKind
+from ingestion.reading.stamp_words import may_contain_stamp, read_stamp_line
+from samples.added_marks import Stamp, StampForm, add_stamp, cover, random_stamp, strike_out
+from samples.documents import make_sample
+from tests.ingestion.reading.documents import make_pdf, read, save
+
+STAMPS = {
+    "VOID": AddedMarkKind.VOID,
+    "SUPERSEDED": AddedMarkKind.SUPERSEDED,
+    "DRAFT": AddedMarkKind.DRAFT,
+    "COPY": AddedMarkKind.COPY,
+    "RECEIVED": AddedMarkKind.RECEIVED,
+}
+SENTENCES = (
+    "Draft protocol of the study, and a copy of the consent form",
+    "Void where prohibited. Copy of the approval letter attached.",
+    "Received: 3 May 2026",
+    "RECEIVED 17 February 2026, ACCEPTED 3 March 2026",
+    "Sample size",
+    "Copy: Dr. Ruiz",
+)
+
+
+def added(tmp_path, content):
+    return [
+        (mark.kind, mark.text)
+        for page in read(save(tmp_path, content)).pages
+        for mark in page.added_marks
+    ]
+
+
+@pytest.mark.parametrize("words", STAMPS)
+@pytest.mark.parametrize("form", [StampForm.TEXT, StampForm.ANNOTATION])
+@pytest.mark.parametrize("watermark", [False, True])
+def test_a_stamp_of_any_look_is_found(tmp_path, words, form, watermark):
+    stamp = replace(random_stamp(words, "look", watermark=watermark), form=form)
+    assert added(tmp_path, add_stamp(make_pdf(), stamp)) == [(STAMPS[words], words)]
+
+
+def test_the_box_of_a_stamp_surrounds_it(tmp_path):
+    stamp = Stamp("VOID", size=40, degrees=30, place=(0.5, 0.25))
+    (mark,) = read(save(tmp_path, add_stamp(make_pdf(), stamp))).pages[0].added_marks
+    assert mark.box.left < 306 < mark.box.right
+    assert mark.box.top < 594 < mark.box.bottom
+    assert mark.box.right - mark.box.left < 150
+
+
+@pytest.mark.parametrize("degrees", [0.0, 90.0, 20.0])
+def test_a_stamp_across_lines_of_print_is_found(tmp_path, degrees):
+    content = make_pdf(lines=[f"Line {number}: this draft is in print" for number in range(20)])
+    stamp = Stamp("DRAFT", size=60, degrees=degrees)
+    assert added(tmp_path, add_stamp(content, stamp)) == [(AddedMarkKind.DRAFT, "DRAFT")]
+
+
+def test_a_small_coloured_stamp_is_found(tmp_path):
+    stamp = Stamp("RECEIVED 3 MAY 2026", size=11, place=(0.6, 0.5))
+    marks = added(tmp_path, add_stamp(make_pdf(), stamp))
+    assert marks == [(AddedMarkKind.RECEIVED, "RECEIVED")]
+
+
+def test_draft_alone_in_a_header_is_a_mark(tmp_path):
+    assert added(tmp_path, make_pdf(lines=["DRAFT", "Clinical study protocol"])) == [
+        (AddedMarkKind.DRAFT, "DRAFT")
+    ]
+
+
+def test_the_same_words_in_running_text_are_no_marks(tmp_path):
+    assert added(tmp_path, make_pdf(lines=SENTENCES)) == []
+
+
+@pytest.mark.parametrize("document_type", ["form-fda-1572", "irb-approval", "delegation-log"])
+def test_a_plain_document_has_no_marks(tmp_path, document_type):
+    assert added(tmp_path, make_sample(document_type, today=date(2026, 11, 1))) == []
+
+
+def test_a_line_through_words_strikes_them_out(tmp_path):
+    content = strike_out(make_pdf(), "12 August 2024")
+    assert added(tmp_path, content) == [(AddedMarkKind.STRUCK_OUT, "12 August 2024")]
+
+
+def test_a_line_under_words_strikes_nothing_out(tmp_path):
+    assert added(tmp_path, make_pdf(signed=True)) == []
+
+
+def test_words_under_a_sticker_are_covered(tmp_path):
+    content = cover(make_pdf(), "Site number 1001", new_text="Site number 1007")
+    (mark,) = read(save(tmp_path, content)).pages[0].added_marks
+    assert mark.kind is AddedMarkKind.COVERED
+    assert mark.box.top < 138 < mark.box.bottom
+
+
+@pytest.mark.parametrize(
+    ("line", "phrase"),
+    [
+        ("D R A F T", "DRAFT"),
+        ("DRAFT - NOT FOR USE", "DRAFT"),
+        ("TRUE COPY", "COPY"),
+        ("Superseded 3 Mar 2026", "SUPERSEDED"),
+        ("No longer valid", "NO LONGER VALID"),
+        ("Draft protocol", None),
+        ("Sample size", None),
+        ("void where prohibited", None),
+        ("2026", None),
+    ],
+)
+def test_a_stamp_contains_hardly_more_than_its_phrase(line, phrase):
+    stamp = read_stamp_line(line)
+    assert (stamp.phrase if stamp else None) == phrase
+
+
+def test_only_a_text_with_a_phrase_is_searched():
+    assert may_contain_stamp("Page 1\nVOID")
+    assert not may_contain_stamp("The board avoids a copy.")
