@@ -405,7 +405,7 @@ FAULTY = [
     *(
         checked(make_reading(make_page("3.0  MW 3 May 2026" if dated else "3.0", added_marks=[
             AddedMark(kind, Box(50.0, 60.0, 70.0, 69.0), "3.0")
-        ])))
+        ])), declared="cv")
         for kind in AddedMarkKind
         for dated in (False, True)
     ),
