@@ -86,7 +86,7 @@ def add_stamp(content: bytes, stamp: Stamp, *, page: int = 1) -> bytes:
                 )
                 sheet.Annots = pikepdf.Array([document.make_indirect(annotation)])
             else:
-                sheet.add_overlay(drawn.pages[0])
+                sheet.add_overlay(drawn.pages[0], pikepdf.Rectangle(0, 0, width, height))
         return _save(document)
 
 
@@ -187,7 +187,7 @@ def _draw_over(content: bytes, draw: Callable[[Canvas], None], page: int) -> byt
         canvas.showPage()
         canvas.save()
         with pikepdf.open(io.BytesIO(output.getvalue())) as drawn:
-            sheet.add_overlay(drawn.pages[0])
+            sheet.add_overlay(drawn.pages[0], pikepdf.Rectangle(0, 0, width, height))
         return _save(document)
 
 

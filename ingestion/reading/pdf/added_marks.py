@@ -432,9 +432,8 @@ def _is_running_head(item: PageObject, rect: PdfRect, page: pypdfium2.PdfPage) -
     """
     _, low, _, high = page.get_bbox()
     margin = RUNNING_HEAD_SHARE * (high - low)
-    return item.kind == pdfium.FPDF_PAGEOBJ_IMAGE and (
-        rect[1] > high - margin or rect[3] < low + margin
-    )
+    is_in_margin = rect[1] > high - margin or rect[3] < low + margin
+    return bool(item.kind == pdfium.FPDF_PAGEOBJ_IMAGE and is_in_margin)
 
 
 def _is_opaque(item: PageObject) -> bool:
