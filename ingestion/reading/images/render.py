@@ -110,8 +110,8 @@ def list_images(
     images = []
     if objects is None:
         objects = page_objects(page, pdfium.FPDF_PAGEOBJ_IMAGE)
-    shown = (item for item in objects if item.kind == pdfium.FPDF_PAGEOBJ_IMAGE)
-    for item in islice(shown, MAX_OBJECTS_PER_PAGE):
+    candidates = (item for item in objects if item.kind == pdfium.FPDF_PAGEOBJ_IMAGE)
+    for item in islice(candidates, MAX_OBJECTS_PER_PAGE):
         left, bottom, right, top = item.rect
         visible = Box(
             left=min(max(left, page_left), page_right),

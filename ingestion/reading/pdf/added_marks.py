@@ -281,9 +281,9 @@ def _is_isolated(layer: pypdfium2.PdfTextPage, letters: Sequence[_Character]) ->
     left = min(letter.rect[0] for letter in letters)
     right = max(letter.rect[2] for letter in letters)
     level = (letters[0].rect[1] + letters[0].rect[3]) / 2
-    reach = ISOLATION_WIDTH_POINTS
-    beside = [left - reach * share for share in (0.2, 0.5, 0.9)]
-    beside += [right + reach * share for share in (0.2, 0.5, 0.9)]
+    distance = ISOLATION_WIDTH_POINTS
+    beside = [left - distance * share for share in (0.2, 0.5, 0.9)]
+    beside += [right + distance * share for share in (0.2, 0.5, 0.9)]
     return all(pdfium.FPDFText_GetCharIndexAtPos(layer, x, level, 2.0, 2.0) < 0 for x in beside)
 
 
@@ -385,9 +385,9 @@ def _find_covered_words(
         )
         if sum(map(str.isalnum, hidden)) < MIN_COVERED_CHARACTERS:
             continue
-        # Some programs draw the same text again over the background of a cell.
+        # Some programs draw the same text repeated over the background of a cell.
         later = (_object_text(objects[place], layer) for place, _ in near if place > cover)
-        if not any(hidden.strip() in again or again.strip() in hidden for again in later if again):
+        if not any(hidden.strip() in repeated or repeated.strip() in hidden for repeated in later if repeated):
             yield AddedMark(AddedMarkKind.COVERED, to_box(rect))
 
 
