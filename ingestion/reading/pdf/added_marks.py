@@ -385,9 +385,9 @@ def _find_covered_words(
         )
         if sum(map(str.isalnum, hidden)) < MIN_COVERED_CHARACTERS:
             continue
-        # Some programs draw the same text repeated over the background of a cell.
-        later = (_object_text(objects[place], layer) for place, _ in near if place > cover)
-        if not any(hidden.strip() in repeated or repeated.strip() in hidden for repeated in later if repeated):
+        # Some programs draw the same text twice, the second time over the background of a cell.
+        later = (_object_text(objects[place], layer).strip() for place, _ in near if place > cover)
+        if not any(text in hidden or hidden.strip() in text for text in later if text):
             yield AddedMark(AddedMarkKind.COVERED, to_box(rect))
 
 
