@@ -24,6 +24,7 @@ from pydantic.dataclasses import dataclass
 from ingestion.rules import VERSION
 from ingestion.rules.fuzzy_phrases import GROUP_LENGTH, fold_letters
 
+MODEL_FILE = Path(__file__).with_name("type_model.json")  # see classification.type_model
 TYPES_FILE_SETTING = "DOCUMENT_TYPES_FILE"
 MIN_TYPE_SCORE = 6  # sum of landmark weights; with fewer points a type is not recognised
 

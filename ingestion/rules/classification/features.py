@@ -1,0 +1,89 @@
+"""The features of a document: what the statistical model of document types looks at.
+
+A feature has a name with a prefix and a number. `points:cv` is the number of points of the
+landmarks of a type. `heading:approval` and `body:approval` say that a word is among the first lines
+of the document or on its first pages, and `pair:has approved` says that two words follow each
+other. `layout:pages` and the other features of the layout are from 0 to 1.
+
+Words are plain letters in lower case. Numbers are left out: they distinguish documents, but not
+types.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from math import log2
+
+from ingestion.reading.results import DocumentReading, PageReading
+
+Features = Mapping[str, float]
+
+POINTS, HEADING, BODY, PAIR, LAYOUT = "points:", "heading:", "body:", "pair:", "layout:"
+WORD_PREFIXES = (HEADING, BODY, PAIR)
+
+HEADING_LINES = 12  # lines that may contain a title, below letterhead, stickers and page headers
+MAX_WORD_PAGES = 3  # pages whose words are features; a long document is recognised by its beginning
+_SHORT_LINE_WORDS = 4  # a line with at most this number of words is short
+_LONG_LINE_WORDS = 10  # a line with at least this number of words is long
+# The values at which a feature of the layout is 1.
+_MOST_PAGES, _MOST_WORDS, _MOST_WORDS_PER_PAGE, _MOST_FORM_FIELDS = 64, 16_384, 800, 20
+
+_TOKEN = re.compile(r"[a-z]+|[0-9]+")
+_BLANKS = re.compile(r"_{3,}|\.{5,}|…{2,}")
+_APOSTROPHES = re.compile("['’‘`]")
+_LIGATURES = str.maketrans({"ﬁ": "fi", "ﬂ": "fl", "ﬀ": "ff", "ﬃ": "ffi", "ﬄ": "ffl"})
+
+
+def heading_lines(page: PageReading) -> list[str]:
+    """Return the lines of a page that may contain a title."""
+    return [line for line in page.text.splitlines() if line.strip()][:HEADING_LINES]
+
+
+def extract_features(reading: DocumentReading, points: Mapping[str, int]) -> dict[str, float]:
+    """Return the features of a document. `points` are those of its landmarks, by type.
+
+    A feature that is 0 is left out.
+    """
+    features = {f"{POINTS}{slug}": float(count) for slug, count in points.items() if count}
+    if reading.pages:
+        for word in words_of("\n".join(heading_lines(reading.pages[0]))):
+            features[HEADING + word] = 1.0
+    for page in reading.pages[:MAX_WORD_PAGES]:
+        words = words_of(page.text)
+        features.update((BODY + word, 1.0) for word in words)
+        features.update((f"{PAIR}{first} {second}", 1.0) for first, second in pairwise(words))
+    features.update((LAYOUT + name, value) for name, value in _layout(reading) if value)
+    return features
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in their order: letters without accents and without numbers."""
+    plain = _APOSTROPHES.sub("", text.translate(_LIGATURES).casefold())
+    return [token for token in _TOKEN.findall(plain) if not token.isdigit()]
+
+
+def _layout(reading: DocumentReading) -> Iterator[tuple[str, float]]:
+    """Yield the features of the layout, each from 0 to 1."""
+    page_count = max(len(reading.pages), 1)
+    lines = [
+        line
+        for page in reading.pages[:MAX_WORD_PAGES]
+        for line in page.text.splitlines()
+        if line.strip()
+    ]
+    line_count = max(len(lines), 1)
+    lengths = [line.count(" ") + 1 for line in lines]
+    word_count = sum(lengths)
+    first = reading.pages[0] if reading.pages else None
+    yield "one page", float(page_count == 1)
+    yield "pages", min(log2(page_count) / log2(_MOST_PAGES), 1.0)
+    yield "words", min(log2(1 + word_count) / log2(_MOST_WORDS), 1.0)
+    read_pages = min(page_count, MAX_WORD_PAGES)
+    yield "words per page", min(word_count / read_pages / _MOST_WORDS_PER_PAGE, 1.0)
+    yield "short lines", sum(length <= _SHORT_LINE_WORDS for length in lengths) / line_count
+    yield "long lines", sum(length >= _LONG_LINE_WORDS for length in lengths) / line_count
+    yield "blanks to fill in", sum(bool(_BLANKS.search(line)) for line in lines) / line_count
+    yield "questions", sum("?" in line for line in lines) / line_count
+    yield "captions", sum(":" in line for line in lines) / line_count
+    yield "form fields", min(len(reading.fields) / _MOST_FORM_FIELDS, 1.0)
+    yield "landscape", float(first is not None and first.width > first.height)
