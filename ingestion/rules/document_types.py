@@ -24,7 +24,8 @@ from pydantic.dataclasses import dataclass
 from ingestion.rules import VERSION
 from ingestion.rules.fuzzy_phrases import GROUP_LENGTH, fold_letters
 
-MODEL_FILE = Path(__file__).with_name("type_model.json")  # see classification.type_model
+# The coefficients of the statistical model, see classification.type_model.
+MODEL_FILE = Path(__file__).with_name("type_model.json")
 TYPES_FILE_SETTING = "DOCUMENT_TYPES_FILE"
 MIN_TYPE_SCORE = 6  # sum of landmark weights; with fewer points a type is not recognised
 
@@ -328,7 +329,7 @@ class Catalogue(NamedTuple):
     """The document types in force, with their version."""
 
     types: Mapping[str, DocumentType]
-    version: str  # of all rules, stored with each decision: "2026.11.3+ab12cd34" with a file
+    version: str  # of rules and types: "2026.11.3+ab12cd34" with a file
     fault: str = ""  # why the file was not used; then only the built-in types are there
 
 
@@ -347,4 +348,14 @@ def load_catalogue(path: str = "") -> Catalogue:
     return Catalogue(types, f"{VERSION}+{hashlib.sha256(content).hexdigest()[:8]}")
 
 
-TYPES, RULES_VERSION, TYPES_FILE_FAULT = load_catalogue(os.environ.get(TYPES_FILE_SETTING, ""))
+def name_rules(model_sha256: str) -> str:
+    """Return the version of all rules with a model of document types, stored with each decision.
+
+    It is "2026.11.3+model-0123abcd", and "2026.11.3+ab12cd34+model-0123abcd" with a file of types.
+    """
+    return f"{TYPES_VERSION}+model-{model_sha256[:8]}"
+
+
+TYPES, TYPES_VERSION, TYPES_FILE_FAULT = load_catalogue(os.environ.get(TYPES_FILE_SETTING, ""))
+MODEL_SHA256 = hashlib.sha256(MODEL_FILE.read_bytes()).hexdigest()
+RULES_VERSION = name_rules(MODEL_SHA256)  # with the model of the package

@@ -22,6 +22,7 @@ from ingestion.reading.results import (
     TextSource,
 )
 from ingestion.rules import fuzzy_phrases
+from ingestion.rules.classification.features import extract_features, heading_lines
 from ingestion.rules.document_types import (
     MIN_TYPE_SCORE,
     TYPES,
@@ -29,6 +30,22 @@ from ingestion.rules.document_types import (
     Landmark,
 )
 from ingestion.rules.fields.extraction import SCAN_SOURCES
+
+__all__ = [
+    "MIN_TITLE_SHARE",
+    "Classification",
+    "LandmarkMatch",
+    "TypeCandidate",
+    "TypeMatch",
+    "TypeScore",
+    "classify",
+    "extract_document_features",
+    "guess_type",
+    "has_type_landmarks",
+    "heading_lines",
+    "is_mostly",
+    "score_page",
+]
 
 MIN_SCORE_MARGIN = 2  # points
 # Points of a landmark that may be a title. Only these are searched for when they are misread,
@@ -39,7 +56,6 @@ MAX_CANDIDATES = 3
 # it had 5 points. Both were fitted to 101 real documents in English by maximum likelihood.
 _LOG_ODDS_PER_POINT = 0.8
 _POINTS_OF_NO_TYPE = 5.0
-_HEADING_LINES = 12  # lines that may contain a title, below letterhead, stickers and page headers
 MIN_TITLE_SHARE = 0.5  # of the letters of a line that a title takes up
 _COURSE_LINES = 4  # lines below the caption of a course that contain its name and its group
 _MAX_FUZZY_PAGES = 3  # pages that are searched for misread landmarks
@@ -161,6 +177,14 @@ def _rank_candidates(scores: Sequence[TypeScore]) -> Iterator[TypeCandidate]:
             yield TypeCandidate(score.slug, weight / total, score.evidence)
 
 
+def extract_document_features(
+    reading: DocumentReading, *, types: Mapping[str, DocumentType] = TYPES
+) -> dict[str, float]:
+    """Return the features of a document, with which a model is trained and predicts its type."""
+    points = {score.slug: score.points for score in _score_types(reading, types)}
+    return extract_features(reading, points)
+
+
 def score_page(page: PageReading, *, types: Mapping[str, DocumentType] = TYPES) -> list[TypeScore]:
     """Return the scores of a page as if it were a document by itself, the best first."""
     return _score_types(_as_document(page), types)
@@ -174,11 +198,6 @@ def has_type_landmarks(page: PageReading, kind: DocumentType) -> bool:
     document = _as_document(page)
     matches = _find_landmarks(document, _Letters.of(document), kind, is_fuzzy=False)
     return TypeScore("", tuple(matches)).points >= MIN_TYPE_SCORE
-
-
-def heading_lines(page: PageReading) -> list[str]:
-    """Return the lines of a page that may contain a title."""
-    return [line for line in page.text.splitlines() if line.strip()][:_HEADING_LINES]
 
 
 def is_mostly(line: str, phrase: str) -> bool:

@@ -1,9 +1,9 @@
 """The features of a document: what the statistical model of document types looks at.
 
 A feature has a name with a prefix and a number. `points:cv` is the number of points of the
-landmarks of a type. `heading:approval` and `body:approval` say that a word is among the first lines
-of the document or on its first pages, and `pair:has approved` says that two words follow each
-other. `layout:pages` and the other features of the layout are from 0 to 1.
+landmarks of a type. `heading:approval` and `body:approval` say that a word is among the first
+lines of the document, or on its first pages. `layout:pages` and the other features of the layout
+are from 0 to 1.
 
 Words are plain letters in lower case. Numbers are left out: they distinguish documents, but not
 types.
@@ -11,15 +11,13 @@ types.
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from math import log2
 
 from ingestion.reading.results import DocumentReading, PageReading
 
 Features = Mapping[str, float]
 
-POINTS, HEADING, BODY, PAIR, LAYOUT = "points:", "heading:", "body:", "pair:", "layout:"
-WORD_PREFIXES = (HEADING, BODY, PAIR)
+POINTS, HEADING, BODY, LAYOUT = "points:", "heading:", "body:", "layout:"
 
 HEADING_LINES = 12  # lines that may contain a title, below letterhead, stickers and page headers
 MAX_WORD_PAGES = 3  # pages whose words are features; a long document is recognised by its beginning
@@ -28,9 +26,9 @@ _LONG_LINE_WORDS = 10  # a line with at least this number of words is long
 # The values at which a feature of the layout is 1.
 _MOST_PAGES, _MOST_WORDS, _MOST_WORDS_PER_PAGE, _MOST_FORM_FIELDS = 64, 16_384, 800, 20
 
-_TOKEN = re.compile(r"[a-z]+|[0-9]+")
+_WORD = re.compile(r"[a-z]{2,}|\bi\b")
 _BLANKS = re.compile(r"_{3,}|\.{5,}|…{2,}")
-_APOSTROPHES = re.compile("['’‘`]")
+_APOSTROPHES = re.compile(r"['`\u2018\u2019]")
 _LIGATURES = str.maketrans({"ﬁ": "fi", "ﬂ": "fl", "ﬀ": "ff", "ﬃ": "ffi", "ﬄ": "ffl"})
 
 
@@ -49,17 +47,14 @@ def extract_features(reading: DocumentReading, points: Mapping[str, int]) -> dic
         for word in words_of("\n".join(heading_lines(reading.pages[0]))):
             features[HEADING + word] = 1.0
     for page in reading.pages[:MAX_WORD_PAGES]:
-        words = words_of(page.text)
-        features.update((BODY + word, 1.0) for word in words)
-        features.update((f"{PAIR}{first} {second}", 1.0) for first, second in pairwise(words))
+        features.update((BODY + word, 1.0) for word in words_of(page.text))
     features.update((LAYOUT + name, value) for name, value in _layout(reading) if value)
     return features
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in their order: letters without accents and without numbers."""
-    plain = _APOSTROPHES.sub("", text.translate(_LIGATURES).casefold())
-    return [token for token in _TOKEN.findall(plain) if not token.isdigit()]
+    """Return the words of a text in their order, without numbers and single letters except "I"."""
+    return _WORD.findall(_APOSTROPHES.sub("", text.translate(_LIGATURES).casefold()))
 
 
 def _layout(reading: DocumentReading) -> Iterator[tuple[str, float]]:

@@ -13,14 +13,17 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import exp, sqrt
+from math import exp, inf, log, sqrt
 from typing import Any, NamedTuple, Self
 
 from ingestion.rules.classification.features import LAYOUT, POINTS, Features
-from ingestion.rules.document_types import MODEL_FILE
+from ingestion.rules.document_types import MIN_TYPE_SCORE, MODEL_FILE
 
 NO_TYPE = ""  # the class of documents that have none of the types
 MODEL_FORMAT = 1
+# The lead of a recognised type before the next one, as if it had this many points more.
+MIN_LEAD_POINTS = 2
+_ROUNDING = 1e-9
 
 
 class ModelError(Exception):
@@ -49,7 +52,7 @@ class Model:
     weight_of_words: float
     log_odds_of_any_type: float  # of a type without landmarks and words, against no type
     max_log_odds_of_words: float  # the words of a document count at most this much
-    threshold: float  # the probability from which a type is recognised without doubt
+    threshold: float  # the probability, against no type, from which a type is recognised
     training: Mapping[str, Any]  # what it was trained with: counts, and nothing of a document
 
     @classmethod
@@ -79,30 +82,46 @@ class Model:
         widths = {len(row) for row in (model.intercepts, *model.coefficients.values())}
         if widths != {len(classes)} or classes[:1] != (NO_TYPE,):
             raise ModelError("a row does not have one number for each class")
+        if not 0 < model.threshold < 1:
+            raise ModelError("the threshold is not between 0 and 1")
         return model
 
-    def predict(
-        self, features: Features, types: Collection[str] | None = None
-    ) -> dict[str, float]:
+    def predict(self, features: Features, types: Collection[str] | None = None) -> dict[str, float]:
         """Return the probability of each type and of NO_TYPE. They sum to 1.
 
         `types` are the types in question; by default those of the model and those with points.
         """
+        return to_probabilities(self.log_odds(features, types))
+
+    def recognise(self, features: Features, types: Collection[str] | None = None) -> str:
+        """Return the type that a document has without doubt, or NO_TYPE."""
+        return self.decide(self.log_odds(features, types))
+
+    def log_odds(
+        self, features: Features, types: Collection[str] | None = None
+    ) -> dict[str, float]:
+        """Return the log-odds of each type against no type."""
         if types is None:
-            with_points = (name.removeprefix(POINTS) for name in features if name.startswith(POINTS))
-            types = dict.fromkeys((*self.classes[1:], *with_points))
+            of_points = (name.removeprefix(POINTS) for name in features if name.startswith(POINTS))
+            types = dict.fromkeys((*self.classes[1:], *of_points))
         words = self.log_odds_of_words(features)
-        log_odds = {
-            slug: self.log_odds_of_any_type
-            + self.log_odds_per_point * features.get(POINTS + slug, 0.0)
-            + self.weight_of_words * words.get(slug, 0.0)
+        # A type that the model does not know is recognised from MIN_TYPE_SCORE points.
+        of_unknown = _logit(self.threshold) - self.log_odds_per_point * MIN_TYPE_SCORE
+        return {
+            slug: self.log_odds_per_point * features.get(POINTS + slug, 0.0)
+            + (
+                self.log_odds_of_any_type + self.weight_of_words * words[slug]
+                if slug in words
+                else of_unknown
+            )
             for slug in types
         }
-        log_odds[NO_TYPE] = 0.0
-        highest = max(log_odds.values())  # avoids an overflow
-        weights = {slug: exp(each - highest) for slug, each in log_odds.items()}
-        total = sum(weights.values())
-        return {slug: weight / total for slug, weight in weights.items()}
+
+    def decide(self, log_odds: Mapping[str, float]) -> str:
+        """Return the type that is certain enough and leads clearly, or NO_TYPE."""
+        best = find_leader(log_odds, self.log_odds_per_point)
+        is_certain = log_odds.get(best, -inf) >= _logit(self.threshold) - _ROUNDING
+        return best if is_certain else NO_TYPE
 
     def log_odds_of_words(self, features: Features) -> dict[str, float]:
         """Return the log-odds of each type of the model against no type, without landmarks.
@@ -135,6 +154,22 @@ class Model:
         )
 
 
+def find_leader(log_odds: Mapping[str, float], log_odds_per_point: float) -> str:
+    """Return the most probable type, or NO_TYPE if it does not lead the next one clearly."""
+    best, *others = sorted(log_odds, key=lambda slug: -log_odds[slug]) or [NO_TYPE]
+    lead = log_odds[best] - log_odds[others[0]] if others else inf
+    return best if lead >= MIN_LEAD_POINTS * log_odds_per_point - _ROUNDING else NO_TYPE
+
+
+def to_probabilities(log_odds: Mapping[str, float]) -> dict[str, float]:
+    """Return the probabilities of some types and of NO_TYPE from their log-odds against it."""
+    all_log_odds = {**log_odds, NO_TYPE: 0.0}
+    highest = max(all_log_odds.values())  # avoids an overflow
+    weights = {slug: exp(each - highest) for slug, each in all_log_odds.items()}
+    total = sum(weights.values())
+    return {slug: weight / total for slug, weight in weights.items()}
+
+
 def scale_features(features: Features, known: Collection[str]) -> list[tuple[str, float]]:
     """Return the known features of words and layout, with the values that the model multiplies.
 
@@ -145,6 +180,10 @@ def scale_features(features: Features, known: Collection[str]) -> list[tuple[str
     word_count = sum(not name.startswith(LAYOUT) for name, _ in found)
     share = 1 / sqrt(word_count) if word_count else 0.0
     return [(name, value if name.startswith(LAYOUT) else value * share) for name, value in found]
+
+
+def _logit(probability: float) -> float:
+    return log(probability / (1 - probability))
 
 
 @cache

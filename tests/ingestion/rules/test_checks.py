@@ -16,7 +16,6 @@ from ingestion.reading.results import (
     TextSource,
     Unreadable,
 )
-from ingestion.rules import VERSION
 from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
     SiteFacts,
@@ -24,6 +23,7 @@ from ingestion.rules.checks.verdict import (
     verdict_of_unreadable,
 )
 from ingestion.rules.codes import CODES, Disposition
+from ingestion.rules.document_types import RULES_VERSION
 from ingestion.rules.finding_texts import placeholders
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES
@@ -41,7 +41,7 @@ BLURRED = {"source": TextSource.OCR, "confidence": 72.0}
 def test_a_complete_document_is_filed(slug):
     verdict = checked(make_document(slug), declared=slug)
     assert (verdict.state, verdict.primary) == (DocumentState.ARCHIVED, None)
-    assert (verdict.document_type, verdict.rules_version) == (slug, VERSION)
+    assert (verdict.document_type, verdict.rules_version) == (slug, RULES_VERSION)
 
 
 @pytest.mark.parametrize("slug", SIGNED)

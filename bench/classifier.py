@@ -1,0 +1,137 @@
+"""Training and evaluation of the statistical model of document types.
+
+`python -m bench.classifier train` trains the model with all examples and writes the coefficients
+into the package. `python -m bench.classifier evaluate` prints how the model recognises the real
+documents: with the model of the package, which was trained with them, and, for each institution,
+with a model that was trained without its documents. docs/classification.md describes both.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench import type_examples
+from ingestion.rules.classification.type_model import NO_TYPE, Model, load_model
+from ingestion.rules.document_types import MODEL_FILE
+from ingestion.training.train import Example, train
+
+MODEL_NAME = "siteledger"
+CANDIDATES = 3
+
+
+@dataclass(slots=True)
+class Figures:
+    """The results of a model on documents whose type is known. Lists name the documents."""
+
+    supported: int = 0  # documents that have one of the types
+    others: int = 0  # documents that have none
+    first: int = 0  # of the supported ones: the right type is the most probable one
+    in_three: int = 0  # of them: it is among the three most probable ones
+    recognised: int = 0  # of them: it is recognised without doubt
+    wrong: list[str] = field(default_factory=list)  # recognised as a wrong type without doubt
+    in_doubt: list[str] = field(default_factory=list)  # supported, and not recognised
+
+    def add(self, name: str, example: Example, model: Model) -> None:
+        """Count one document."""
+        log_odds = model.log_odds(example.features)
+        ranked = sorted(log_odds, key=lambda slug: -log_odds[slug])
+        recognised = model.decide(log_odds)
+        if recognised != NO_TYPE and recognised not in example.right_types:
+            self.wrong.append(f"{name}: {recognised}")
+        if example.type == NO_TYPE:
+            self.others += 1
+            return
+        self.supported += 1
+        self.first += ranked[0] in example.right_types
+        self.in_three += any(slug in example.right_types for slug in ranked[:CANDIDATES])
+        self.recognised += recognised in example.right_types
+        if recognised == NO_TYPE:
+            self.in_doubt.append(
+                f"{name}: {ranked[0]} {model.predict(example.features)[ranked[0]]:.2f}"
+            )
+
+    def describe(self) -> str:
+        """Return the figures as lines of text."""
+        return (
+            f"  right type first       {self.first} of {self.supported}\n"
+            f"  right type in three    {self.in_three} of {self.supported}\n"
+            f"  right without doubt    {self.recognised} of {self.supported}\n"
+            f"  wrong without doubt    {len(self.wrong)} of {self.supported + self.others}, "
+            f"{self.others} of them without a type\n"
+            + "".join(f"    wrong: {each}\n" for each in self.wrong)
+            + "".join(f"    in doubt: {each}\n" for each in self.in_doubt)
+        )
+
+
+def train_all(examples: Sequence[Example]) -> dict[str, Any]:
+    """Return the model of all examples, as it is stored."""
+    excluded = type_examples.words_to_exclude(examples)
+    return train(examples, name=MODEL_NAME, excluded_words=excluded)
+
+
+def evaluate_in_sample(real: Mapping[str, Example], model: Model) -> Figures:
+    """Return the figures of a model on examples that it may have been trained with."""
+    figures = Figures()
+    for name, example in real.items():
+        figures.add(name, example, model)
+    return figures
+
+
+def evaluate_unseen(real: Mapping[str, Example], generated: Sequence[Example]) -> Figures:
+    """Return the figures of models that were trained without the institution of each document.
+
+    Everything that training decides is decided anew without it: the words, the coefficients, the
+    weights and the threshold. The landmarks stay as they are.
+    """
+    figures = Figures()
+    for group in dict.fromkeys(example.group for example in real.values()):
+        others = [example for example in real.values() if example.group != group]
+        model = Model.from_json(train_all([*others, *generated]))
+        for name, example in real.items():
+            if example.group == group:
+                figures.add(name, example, model)
+        sys.stderr.write(".")
+        sys.stderr.flush()
+    return figures
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["train", "evaluate", "unseen"])
+    parser.add_argument("--corpus", type=Path, default=type_examples.CORPUS)
+    parser.add_argument("--readings", type=Path, default=type_examples.READINGS)
+    options = parser.parse_args(arguments)
+    real = dict(sorted(type_examples.real_examples(options.corpus, options.readings).items()))
+    if options.what == "evaluate":
+        sys.stdout.write("With the model of the package:\n")
+        sys.stdout.write(evaluate_in_sample(real, load_model()).describe())
+        return
+    generated = [
+        *type_examples.sample_examples(options.readings),
+        *type_examples.other_examples(options.readings),
+    ]
+    if options.what == "unseen":
+        sys.stdout.write("\nTrained without the institution of each document:\n")
+        sys.stdout.write(evaluate_unseen(real, generated).describe())
+        return
+    model = train_all([*real.values(), *generated])
+    MODEL_FILE.write_text(_dump(model), encoding="utf-8")
+    sys.stdout.write(f"{MODEL_FILE}: {len(model['coefficients'])} features\n")
+
+
+def _dump(model: Mapping[str, Any]) -> str:
+    """Return the model as JSON with one line for each feature, so that changes can be read."""
+    head = json.dumps(
+        {key: value for key, value in model.items() if key != "coefficients"}, indent=1
+    )
+    rows = model["coefficients"].items()
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in rows)
+    return f'{head[:-2]},\n "coefficients": {{\n{lines}\n }}\n}}\n'
+
+
+if __name__ == "__main__":
+    main()

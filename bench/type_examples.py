@@ -1,0 +1,163 @@
+"""The examples with which the statistical model of document types is trained.
+
+There are three sources: the real documents of `../shared/corpus/real`, which stay outside of the
+repository; the sample documents; and generated documents that have none of the types. Readings of
+the real documents are kept in a folder, because OCR takes minutes.
+"""
+
+import asyncio
+import hashlib
+import json
+import pickle
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+from ingestion.assessment.truth import Truth
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.processes.pool import Reader
+from ingestion.reading.results import DocumentReading
+from ingestion.rules.classification.classify import extract_document_features
+from ingestion.rules.classification.features import POINTS
+from ingestion.training.train import MIN_GROUPS, Example
+from samples.documents import make_sample
+from samples.other_documents import OTHER_DOCUMENTS, make_other_document
+from samples.pages import PAGES
+from samples.people_and_sites import SITES
+
+CORPUS = Path(__file__).parents[2] / "shared" / "corpus" / "real"
+READINGS = Path(tempfile.gettempdir()) / "siteledger-readings"
+TODAY = date(2026, 11, 20)
+SAMPLE_SITES = SITES[:4]
+OTHER_VARIANTS = 6  # of each generated document that has none of the types
+LANGUAGE = "en"
+# The words that the model may use. They were checked by hand: no names of people, institutions,
+# places or products, because the real documents stay outside of the repository.
+ORDINARY_WORDS_FILE = Path(__file__).with_name("ordinary_words.txt")
+LIMITS = ReadingLimits(processes=2)
+
+
+def read_corpus(corpus: Path = CORPUS, readings: Path = READINGS) -> dict[str, DocumentReading]:
+    """Return the readings of the documents in English, by file. Unreadable files are left out.
+
+    They are taken from the folder `readings`, or read and stored there.
+    """
+    readings.mkdir(parents=True, exist_ok=True)
+    wanted = [file.file for file in _truth(corpus).files if file.language.endswith(LANGUAGE)]
+    found = read_files({name: corpus / name for name in wanted}, readings)
+    return {name: each for name, each in found.items() if isinstance(each, DocumentReading)}
+
+
+def read_files(files: Mapping[str, Path], readings: Path) -> dict[str, object]:
+    """Return the readings of some files by name. The folder `readings` keeps them by SHA-256."""
+
+    async def read_missing() -> None:
+        async with Reader(LIMITS) as reader:
+            for sha256, path in missing.items():
+                reading = await reader.read(path, sha256)
+                (readings / f"{sha256}.pickle").write_bytes(pickle.dumps(reading))
+
+    digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
+    missing = {
+        sha256: files[name]
+        for name, sha256 in digests.items()
+        if not (readings / f"{sha256}.pickle").exists()
+    }
+    if missing:
+        asyncio.run(read_missing())
+    return {
+        name: pickle.loads((readings / f"{sha256}.pickle").read_bytes())  # noqa: S301 - written above
+        for name, sha256 in digests.items()
+    }
+
+
+def real_examples(corpus: Path = CORPUS, readings: Path = READINGS) -> dict[str, Example]:
+    """Return an example for each real document in English, by file, with its origin as its group.
+
+    The truth often names a type that was divided later. Of the types that are right, the one with
+    the most landmarks is then the type of the example.
+    """
+    files = {file.file: file for file in _truth(corpus).files}
+    origins = {
+        each["file"]: each["repo"] for each in json.loads((corpus / "truth.json").read_bytes())
+    }
+    examples = {}
+    for name, reading in read_corpus(corpus, readings).items():
+        right = files[name].true_documents[0].right_types
+        features = extract_document_features(reading)
+        best = max(sorted(right), key=lambda slug: features.get(POINTS + slug, 0.0), default="")
+        examples[name] = Example(features, best, origins[name], right)
+    return examples
+
+
+def sample_examples(readings: Path = READINGS) -> Iterator[Example]:
+    """Yield an example for each sample document. A layout is a group."""
+    made = {
+        (slug, f"sample {slug}", site.site_id): make_sample(slug, today=TODAY, site=site)
+        for slug in PAGES
+        for site in SAMPLE_SITES
+    }
+    yield from _generated(made, readings)
+
+
+def other_examples(readings: Path = READINGS) -> Iterator[Example]:
+    """Yield an example for each generated document that has none of the types."""
+    made = {
+        ("", f"other {kind}", str(seed)): make_other_document(kind, seed)
+        for kind in OTHER_DOCUMENTS
+        for seed in range(OTHER_VARIANTS)
+    }
+    yield from _generated(made, readings)
+
+
+def _generated(made: Mapping[tuple[str, str, str], bytes], readings: Path) -> Iterator[Example]:
+    readings.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        files = {}
+        for number, content in enumerate(made.values()):
+            files[str(number)] = Path(folder, f"{number}.pdf")
+            files[str(number)].write_bytes(content)
+        found = read_files(files, readings)
+    for number, (slug, group, _) in enumerate(made):
+        reading = found[str(number)]
+        if not isinstance(reading, DocumentReading):
+            raise TypeError(f"a sample of {group} cannot be read: {reading}")
+        yield Example(extract_document_features(reading), slug, group, (slug,) if slug else ())
+
+
+def ordinary_words() -> frozenset[str]:
+    """Return the words that the model may use."""
+    return frozenset(ORDINARY_WORDS_FILE.read_text(encoding="utf-8").split())
+
+
+def words_to_check(examples: Iterable[Example]) -> list[str]:
+    """Return the words that occur in enough groups to be features and were not checked yet."""
+    groups: dict[str, set[str]] = defaultdict(set)
+    for example in examples:
+        for feature in example.features:
+            groups[feature.partition(":")[2]].add(example.group)
+    often = {word for word, having in groups.items() if len(having) >= MIN_GROUPS}
+    return sorted(word for word in often - ordinary_words() if word.isalpha())
+
+
+def words_to_exclude(examples: Iterable[Example]) -> frozenset[str]:
+    """Return all words of the examples that the model may not use."""
+    words = {feature.partition(":")[2] for each in examples for feature in each.features}
+    return frozenset(words) - ordinary_words()
+
+
+def all_examples(corpus: Path = CORPUS, readings: Path = READINGS) -> list[Example]:
+    """Return all examples, in an order that does not depend on anything but the files."""
+    return [
+        *(example for _, example in sorted(real_examples(corpus, readings).items())),
+        *sample_examples(readings),
+        *other_examples(readings),
+    ]
+
+
+@cache
+def _truth(corpus: Path) -> Truth:
+    return Truth.load(corpus / "truth.json")
