@@ -112,7 +112,6 @@ def main(arguments: Iterable[str] | None = None) -> None:
         return
     generated = [
         *type_examples.sample_examples(options.readings),
-        *type_examples.other_examples(options.readings),
     ]
     if options.what == "unseen":
         sys.stdout.write("\nTrained without the institution of each document:\n")

@@ -1,8 +1,7 @@
 """The examples with which the statistical model of document types is trained.
 
-There are three sources: the real documents of `../shared/corpus/real`, which stay outside of the
-repository; the sample documents; and generated documents that have none of the types. Readings of
-the real documents are kept in a folder, because OCR takes minutes.
+There are two sources: the real documents of `../shared/corpus/real`, which stay outside of the
+repository, and the sample documents. Readings are kept in a folder, because OCR takes minutes.
 """
 
 import asyncio
@@ -24,7 +23,6 @@ from ingestion.rules.classification.classify import extract_document_features
 from ingestion.rules.classification.features import POINTS
 from ingestion.training.train import MIN_GROUPS, Example
 from samples.documents import make_sample
-from samples.other_documents import OTHER_DOCUMENTS, make_other_document
 from samples.pages import PAGES
 from samples.people_and_sites import SITES
 
@@ -32,7 +30,6 @@ CORPUS = Path(__file__).parents[2] / "shared" / "corpus" / "real"
 READINGS = Path(tempfile.gettempdir()) / "siteledger-readings"
 TODAY = date(2026, 11, 20)
 SAMPLE_SITES = SITES[:4]
-OTHER_VARIANTS = 6  # of each generated document that has none of the types
 LANGUAGE = "en"
 # The words that the model may use. They were checked by hand: no names of people, institutions,
 # places or products, because the real documents stay outside of the repository.
@@ -103,16 +100,6 @@ def sample_examples(readings: Path = READINGS) -> Iterator[Example]:
     yield from _generated(made, readings)
 
 
-def other_examples(readings: Path = READINGS) -> Iterator[Example]:
-    """Yield an example for each generated document that has none of the types."""
-    made = {
-        ("", f"other {kind}", str(seed)): make_other_document(kind, seed)
-        for kind in OTHER_DOCUMENTS
-        for seed in range(OTHER_VARIANTS)
-    }
-    yield from _generated(made, readings)
-
-
 def _generated(made: Mapping[tuple[str, str, str], bytes], readings: Path) -> Iterator[Example]:
     readings.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -154,7 +141,6 @@ def all_examples(corpus: Path = CORPUS, readings: Path = READINGS) -> list[Examp
     return [
         *(example for _, example in sorted(real_examples(corpus, readings).items())),
         *sample_examples(readings),
-        *other_examples(readings),
     ]
 
 
