@@ -24,7 +24,7 @@ from api.schemas import (
     ResultOut,
     responses,
 )
-from ingestion.core.states import SETTLED_STATES, BatchState
+from ingestion.core.states import SETTLED_STATES, BatchState, DocumentState
 from ingestion.documents import batches, progress, results
 from ingestion.documents.progress import BatchProgress
 from ingestion.models import Batch
@@ -56,12 +56,13 @@ def list_batches(
         rows = rows.filter(packets__site__site_id=query.site).distinct()
     page = paginate(request, response, rows, query)
     # One query counts the documents of all batches on the page.
-    settled = Count("documents", filter=Q(documents__state__in=SETTLED_STATES))
+    is_divided = Q(documents__state=DocumentState.DIVIDED)  # its parts are counted
+    settled = Count("documents", filter=Q(documents__state__in=SETTLED_STATES) & ~is_divided)
     on_page = Batch.objects.filter(pk__in=[batch.pk for batch in page.rows]).order_by()
     counts = {
         key: (total, settled_count)
         for key, total, settled_count in on_page.annotate(
-            total=Count("documents"), settled=settled
+            total=Count("documents", filter=~is_divided), settled=settled
         ).values_list("pk", "total", "settled")
     }
     items = []
@@ -228,6 +229,7 @@ def _describe_batch(request: HttpRequest, batch: Batch, current: BatchProgress) 
         progress=ProgressOut(
             step=current.step,
             total=current.total,
+            files=current.files,
             settled=current.settled,
             percentage=current.percentage,
             estimated_seconds_remaining=current.estimated_seconds_remaining,

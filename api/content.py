@@ -2,6 +2,9 @@
 
 The strong ETag and Repr-Digest (RFC 9530) are the SHA-256 digest in the ledger. Responses have no
 Content-Encoding, so that a range is a range of the file itself.
+
+Of a part of a file, its pages are sent as a file of their own. Its ETag adds the pages to the
+digest of the file, and it has no Repr-Digest, because the ledger has none of these bytes.
 """
 
 import base64
@@ -44,7 +47,7 @@ def content_response(request: ApiRequest, document: Document) -> HttpResponseBas
         on_exit.callback(content.close)
         reason = _read_reason(request)
         size = content.seek(0, 2)
-        etag = f'"{document.sha256}"'
+        etag = _etag(document)
         if conditional := get_conditional_response(request, etag=etag):
             if conditional.status_code == 412:
                 raise Problem(412, "The document does not match the header If-Match.")
@@ -64,12 +67,18 @@ def content_response(request: ApiRequest, document: Document) -> HttpResponseBas
 def _set_headers(response: HttpResponseBase, document: Document) -> None:
     """Set the headers that describe the whole document, also in the response to a range."""
     name = downloads.get_filename(document)
-    digest = base64.b64encode(bytes.fromhex(document.sha256)).decode()
     response["Content-Type"] = downloads.get_media_type(name)
     response["Content-Disposition"] = content_disposition_header(True, name)
-    response["Repr-Digest"] = f"sha-256=:{digest}:"
+    if not document.is_part:
+        digest = base64.b64encode(bytes.fromhex(document.sha256)).decode()
+        response["Repr-Digest"] = f"sha-256=:{digest}:"
     response["Accept-Ranges"] = "bytes"
-    response["ETag"] = f'"{document.sha256}"'
+    response["ETag"] = _etag(document)
+
+
+def _etag(document: Document) -> str:
+    part = document.file_part
+    return f'"{document.sha256}{part.suffix if part else ""}"'
 
 
 def _read_reason(request: ApiRequest) -> str:

@@ -44,7 +44,7 @@ DECLARATION_BODY: dict[str, Any] = {
     }
 }
 Number = Annotated[int, Field(ge=1, le=MAX_ROW_NUMBER)]
-Text = Annotated[str, Field(max_length=120, pattern=NO_NUL)]
+Text = Annotated[str, Field(max_length=160, pattern=NO_NUL)]
 
 
 class DocumentFilter(Cursor):
@@ -55,6 +55,9 @@ class DocumentFilter(Cursor):
     batch: Text = ""
     sha256: Text = ""
     state: DocumentState | None = None
+    part_of: Annotated[
+        Number | None, Field(description="Only the parts of the divided file with this id.")
+    ] = None
     since: Annotated[
         QueryTime | None, Field(description="Only documents received or settled since this time.")
     ] = None
@@ -77,6 +80,7 @@ def list_documents(
         "batch__reference": query.batch,
         "sha256": query.sha256,
         "state": query.state,
+        "part_of": query.part_of,
     }
     rows = visibility.documents(request.auth)
     rows = rows.filter(**{name: value for name, value in values.items() if value})
@@ -162,7 +166,7 @@ def _document_url(request: HttpRequest, document: Document, view: str = "one_doc
 
 
 def _describe_document(request: HttpRequest, document: Document) -> dict[str, Any]:
-    is_open = downloads.is_file_open(document)
+    is_open, part = downloads.is_file_open(document), document.file_part
     return {
         "id": document.pk,
         "site_id": document.site.site_id,
@@ -174,6 +178,9 @@ def _describe_document(request: HttpRequest, document: Document) -> dict[str, An
         "sha256": document.sha256,
         "size": document.size,
         "pages": document.pages,
+        "part_of": document.part_of_id,
+        "page_range": [part.first, part.last] if part else None,
+        "region": list(part.region) if part and part.region else None,
         "batch": document.batch.reference,
         "packet": document.packet.reference,
         "received_at": document.received_at,

@@ -148,7 +148,10 @@ class OpenPacketOut(Schema):
 
 class ProgressOut(Schema):
     step: str
-    total: int
+    total: Annotated[
+        int, Field(description="Documents. A divided file counts as the documents in it.")
+    ]
+    files: Annotated[int, Field(description="Files as they were received.")]
     settled: int
     percentage: int
     estimated_seconds_remaining: int | None
@@ -204,6 +207,13 @@ class ResultOut(Schema):
     why: str
     do: str
     url: Annotated[str, Field(description='The address at its portal, or "" for an uploaded file.')]
+    part_of: Annotated[
+        str, Field(description='The doc_id of the divided file of which this is a part, or "".')
+    ]
+    page_range: Annotated[
+        list[int] | None,
+        Field(description="The first and the last page of the file that a part has, from 1."),
+    ]
 
 
 class ManifestOut(Schema):
@@ -276,6 +286,17 @@ class DocumentLine(Schema):
     sha256: str
     size: int | None
     pages: int | None
+    part_of: Annotated[
+        int | None, Field(description="The id of the divided file of which this is a part.")
+    ]
+    page_range: Annotated[
+        list[int] | None,
+        Field(description="The first and the last page of the file that a part has, from 1."),
+    ]
+    region: Annotated[
+        list[float] | None,
+        Field(description="Left, top, right and bottom of a part of one page, from 0 to 1."),
+    ]
     batch: str
     packet: str
     received_at: datetime

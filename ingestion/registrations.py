@@ -18,7 +18,13 @@ from audit.verification import runs, verify
 from ingestion import checks, notifications, roles
 from ingestion.assessment import criteria_checks, records
 from ingestion.dispatch import queue_checks, schedules, wakeup_transport
-from ingestion.operations import alert_checks, alerts, finding_check, reconciliation
+from ingestion.operations import (
+    alert_checks,
+    alerts,
+    division_check,
+    finding_check,
+    reconciliation,
+)
 from ingestion.review import signature_payload
 from ingestion.rules import finding_texts
 from ingestion.rules.document_types import RULES_VERSION
@@ -32,6 +38,7 @@ def connect() -> None:
     """Register everything. A repeated call changes nothing. System checks register on import."""
     verify.register_check(reconciliation.rows_agree_with_the_ledger)
     verify.register_check(finding_check.findings_agree_with_the_ledger)
+    verify.register_check(division_check.divisions_agree_with_the_ledger)
     verify.register_check(signature_payload.verify_signed_decisions)
     verify.register_check(records.verify_assessments)
     verify.register_check(roles.roles_are_as_installed)

@@ -15,6 +15,7 @@ from ingestion.reading.results import (
     TextSource,
 )
 from ingestion.rules.checks.verdict import CheckedDocument, DocumentVerdict
+from ingestion.rules.segmentation.parts import ProposedCut
 
 
 def start_attempt(document: int, lease: UUID, *, max_attempts: int) -> bool:
@@ -53,6 +54,7 @@ def conclude(
     *,
     pages: int | None = None,
     reading: DocumentReading | None = None,
+    cut: ProposedCut | None = None,
 ) -> DocumentState:
     """Record the decision of the checks. `pages` creates a reading with so many empty pages."""
     if pages:
@@ -62,7 +64,7 @@ def conclude(
         reading = DocumentReading(MediaType.PDF, tuple(typed))
     read = describe_provenance(reading) if reading else None
     step = worker_steps.Conclude(
-        document=document, lease=lease, checked=CheckedDocument(verdict, read)
+        document=document, lease=lease, checked=CheckedDocument(verdict, read, cut)
     )
     return worker_steps.apply_step(step)
 

@@ -34,6 +34,9 @@ STATES: Mapping[DocumentState, Promise] = MappingProxyType(
         DocumentState.DEDUPED: _(
             "The same file is already on file for this site. You do not need to do anything."
         ),
+        DocumentState.DIVIDED: _(
+            "The file holds several documents. Each of them has a status of its own."
+        ),
         DocumentState.REJECTED: _("The document needs a correction. Its page explains what to do."),
         DocumentState.RETURNED: _(
             "QA reviewed the document and asks you for a correction. The note on its "

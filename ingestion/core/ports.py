@@ -10,6 +10,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Protocol
 
+from ingestion.core.file_parts import FilePart
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortalTerms:
@@ -49,6 +51,7 @@ class WorkItem:
     url: str  # "" for an upload, whose bytes are in the spool already
     terms: PortalTerms | None  # None for an upload
     spooled: str = ""
+    part: FilePart | None = None  # the pages of the file; None: the whole file
     expected_sha256: str = ""
     filename: str = ""
     declared_type: str = ""

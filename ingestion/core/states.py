@@ -21,6 +21,7 @@ class DocumentState(StrEnum):
     ARCHIVED = "ARCHIVED"  #: Filed, once.
     REJECTED = "REJECTED"  #: The site can correct it; a finding says how.
     DEDUPED = "DEDUPED"  #: The same bytes are on file already.
+    DIVIDED = "DIVIDED"  #: The file holds several documents, and each has become a row of its own.
     HELD = "HELD"  #: SiteLedger or the portal is to blame; operations decides.
     RETURNED = "RETURNED"  #: QA returned it to the site.
     WITHDRAWN = "WITHDRAWN"  #: Filed in error, or replaced in review; bytes and history stay.
@@ -55,6 +56,7 @@ STATE_LABELS: Mapping[DocumentState, str] = {
     _D.ARCHIVED: gettext_noop("Filed"),
     _D.REJECTED: gettext_noop("Rejected"),
     _D.DEDUPED: gettext_noop("Already on file"),
+    _D.DIVIDED: gettext_noop("Divided"),
     _D.HELD: gettext_noop("Held by us"),
     _D.RETURNED: gettext_noop("Returned to site"),
     _D.WITHDRAWN: gettext_noop("Withdrawn"),
@@ -66,14 +68,26 @@ DOCUMENT_MOVES: Mapping[DocumentState, frozenset[DocumentState]] = {
     _D.RECEIVED: frozenset({_D.VALIDATING, _D.DEDUPED, _D.REJECTED, _D.HELD, _D.CANCELLED}),
     # Back to RECEIVED: the worker died or lost its lease, and another one starts again.
     _D.VALIDATING: frozenset(
-        {_D.RECEIVED, _D.ARCHIVED, _D.IN_REVIEW, _D.REJECTED, _D.DEDUPED, _D.HELD, _D.CANCELLED}
+        {
+            _D.RECEIVED,
+            _D.ARCHIVED,
+            _D.IN_REVIEW,
+            _D.REJECTED,
+            _D.DEDUPED,
+            _D.DIVIDED,
+            _D.HELD,
+            _D.CANCELLED,
+        }
     ),
     # Back to RECEIVED: type or person was corrected. WITHDRAWN: the site sent another file.
-    _D.IN_REVIEW: frozenset({_D.ARCHIVED, _D.REJECTED, _D.RETURNED, _D.RECEIVED, _D.WITHDRAWN}),
+    _D.IN_REVIEW: frozenset(
+        {_D.ARCHIVED, _D.REJECTED, _D.RETURNED, _D.RECEIVED, _D.WITHDRAWN, _D.DIVIDED}
+    ),
     _D.REJECTED: frozenset({_D.IN_REVIEW, _D.RECEIVED, _D.ARCHIVED, _D.RETURNED}),
     _D.HELD: frozenset({_D.RECEIVED, _D.CANCELLED}),
     _D.ARCHIVED: frozenset({_D.WITHDRAWN}),
     _D.DEDUPED: frozenset(),
+    _D.DIVIDED: frozenset(),  # its parts are documents, and have states of their own
     _D.RETURNED: frozenset(),
     _D.WITHDRAWN: frozenset(),
     _D.CANCELLED: frozenset(),

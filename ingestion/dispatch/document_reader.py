@@ -63,9 +63,11 @@ class PooledDocumentReader:
         # The doc_id of an upload contains the declared person after the type (decision 12).
         kind = TYPES.get(item.declared_type)
         declared, _, name = item.doc_id.partition(".")
-        is_declared = kind and kind.per_person and not item.url and declared == kind.slug
+        is_upload = not item.url and not item.part
+        is_declared = kind and kind.per_person and is_upload and declared == kind.slug
         person = name.replace("-", " ") if is_declared else ""
         sent = verdict.SenderFacts(item.schema_version, item.declared_type, person, item.filename)
         today = timezone.now().date()
-        check = partial(verdict.check_or_reject, sent=sent, site=site, today=today)
-        return await self._reader.read_then(check, fetched.path, fetched.sha256)
+        check = partial(verdict.check_or_reject, sent=sent, site=site, today=today, part=item.part)
+        pages = item.part.numbers if item.part else None
+        return await self._reader.read_then(check, fetched.path, fetched.sha256, pages=pages)

@@ -1,7 +1,8 @@
 """Finds filed documents with the same bytes, so that the same bytes are filed once.
 
 Decision 12 defines what repeats what: a portal's document repeats a filed document of its site only
-if both have the same doc_id; an upload repeats one with any doc_id.
+if both have the same doc_id; an upload repeats one with any doc_id. Of two parts of files, both
+have to have the same bytes and the same pages; a part never repeats a whole file.
 """
 
 from collections import defaultdict
@@ -26,9 +27,13 @@ class FiledDocument(NamedTuple):
     doc_id: str
     size: int | None  # bytes
     packet: str  # reference; "" for a document that was filed in this transaction
+    pages: tuple[int, int, str]  # first and last page and region of a part; (0, 0, "") of a file
 
 
-_COLUMNS = ("pk", "site", "sha256", "doc_id", "size", "packet__reference")
+_COLUMNS = (
+    "pk", "site", "sha256", "doc_id", "size", "packet__reference", "first_page", "last_page",
+    "region",
+)  # fmt: skip
 
 
 @cache
@@ -61,13 +66,13 @@ class FiledDocuments:
         query, states = _find_query(len(sites), len(hashes))
         with connection.cursor() as cursor:
             cursor.execute(query, (*states, *sites, *hashes))
-            return cls(FiledDocument(*row) for row in cursor.fetchall())
+            return cls(FiledDocument(*row[:-3], pages=row[-3:]) for row in cursor.fetchall())
 
     def find_twin(self, document: Document) -> FiledDocument | None:
         """Return the filed document that this one repeats, or None (decision 12)."""
         for filed in self._filed[document.site_id, document.sha256]:
             is_same = not document.url or filed.doc_id == document.doc_id
-            if is_same and filed.pk != document.pk:
+            if is_same and filed.pages == _pages_of(document) and filed.pk != document.pk:
                 return filed
         return None
 
@@ -78,10 +83,18 @@ class FiledDocuments:
         one (decision 12).
         """
         same = self._filed[document.site_id, document.sha256]
-        return next((filed for filed in same if filed.doc_id != document.doc_id), None)
+        pages = _pages_of(document)
+        others = (each for each in same if each.pages == pages and each.doc_id != document.doc_id)
+        return next(others, None)
 
     def add(self, document: Document) -> None:
         """Add a document that was just filed, because the next step may repeat it."""
         site, sha256 = document.site_id, document.sha256
-        filed = FiledDocument(document.pk, site, sha256, document.doc_id, document.size, "")
+        filed = FiledDocument(
+            document.pk, site, sha256, document.doc_id, document.size, "", _pages_of(document)
+        )
         self._filed[site, sha256].append(filed)
+
+
+def _pages_of(document: Document) -> tuple[int, int, str]:
+    return document.first_page, document.last_page, document.region

@@ -36,7 +36,7 @@ from ingestion.dispatch.recorder import DatabaseRecorder
 from ingestion.dispatch.shared_portal_limits import SharedPortalLimit
 from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.sources.document_source import DocumentSource, LeaseFolders
-from ingestion.storage import spool
+from ingestion.storage import archive, spool
 
 logger = logging.getLogger(__name__)
 
@@ -142,6 +142,7 @@ class Shift:
                     limits,
                     files,
                     open_upload=spool.open_local,
+                    open_archived=archive.open_local,
                     wait_for_slot=shift._wait_for_extra_slot,
                 )
             )

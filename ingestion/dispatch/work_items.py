@@ -49,8 +49,11 @@ def _make_item(
         site_id=document.site.site_id,
         doc_id=document.doc_id,
         url=document.url,
-        terms=None if document.spooled else portal_terms_of(chunk.site.portal),
+        terms=(
+            None if document.spooled or document.is_part else portal_terms_of(chunk.site.portal)
+        ),
         spooled=document.spooled,
+        part=document.file_part,
         expected_sha256=document.expected_sha256,
         declared_type=document.document_type,
         filename=document.filename,

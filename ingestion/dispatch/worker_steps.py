@@ -13,14 +13,17 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 
 from audit.ledger.log import ledger
 from ingestion.core.errors import LeaseLost
+from ingestion.core.file_parts import Division
 from ingestion.core.ports import EarlyDecision, Fetched, FetchFailure, FiledVersion, NotModified
 from ingestion.core.states import DocumentState
+from ingestion.dispatch import wakeup
 from ingestion.dispatch.clock import database_now
 from ingestion.dispatch.filed_documents import FiledDocument, FiledDocuments
+from ingestion.documents import division
 from ingestion.documents.transitions import WORKER_ACTOR, move_document
 from ingestion.models import Document, Extraction, Packet
 from ingestion.rules.checks.verdict import CheckedDocument
@@ -168,6 +171,15 @@ class Conclude(WorkerStep):
 
     def apply(self, document: Document, on_file: FiledDocuments) -> DocumentState:
         verdict, read = self.checked.verdict, self.checked.read
+        if divided := self._choose_division(document):
+            division.divide(
+                document,
+                divided,
+                page_count=len(read.pages) if read else 0,
+                rules_version=verdict.rules_version,
+            )
+            transaction.on_commit(wakeup.wake_worker)
+            return DocumentState.DIVIDED
         if verdict.state is DocumentState.ARCHIVED and (twin := on_file.find_twin(document)):
             return _dedupe(document, twin)
         findings, other = list(verdict.findings), on_file.find_other_name(document)
@@ -196,7 +208,27 @@ class Conclude(WorkerStep):
     def extraction(self, document: Document) -> Extraction | None:
         if self.checked.read is None:
             return None
-        return Extraction.of(document, self.checked.verdict, self.checked.read)
+        cut = self.checked.cut
+        described = division.describe_cut(cut) if cut and not document.is_part else None
+        return Extraction.of(document, self.checked.verdict, self.checked.read, described)
+
+    def _choose_division(self, document: Document) -> Division | None:
+        """Return the division of a file that needs no person to confirm it, or None.
+
+        If there is any doubt, the file stays whole, and its findings send it to QA.
+        """
+        cut, read = self.checked.cut, self.checked.read
+        if cut is None or read is None or document.is_part or not division.is_enabled():
+            return None
+        is_safe = (
+            cut.is_certain
+            and not cut.is_one_document
+            and division.SIGNED_FLAG not in read.flags
+            and not any(page.get("error") for page in read.pages)
+            and not self.checked.verdict.is_quarantined
+            and self.checked.verdict.state is not DocumentState.HELD
+        )
+        return division.propose_division(cut) if is_safe else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

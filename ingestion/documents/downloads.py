@@ -1,4 +1,7 @@
-"""Provides the original of a document: permission, name, and the ledger entry."""
+"""Provides the original of a document: permission, name, and the ledger entry.
+
+Of a part of a file, only its own pages are provided.
+"""
 
 from contextlib import ExitStack
 from datetime import timedelta
@@ -11,6 +14,7 @@ from audit.ledger import queries
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
+from ingestion.documents import part_files
 from ingestion.models import Document
 from ingestion.reading.results import SUFFIXES
 from ingestion.rules.codes import CODES
@@ -30,19 +34,29 @@ _UNFILED = (*STATES_NEEDING_SITE, DocumentState.WITHDRAWN)
 
 
 def is_file_open(document: Document) -> bool:
-    """Return whether everyone who can see the document may have its original."""
+    """Return whether everyone who can see the document may have its original.
+
+    A divided file is open if all documents in it are.
+    """
+    if document.state == DocumentState.DIVIDED:
+        return all(is_file_open(part) for part in document.parts.all())
     return bool(document.sha256) and document.state in _OPEN
 
 
 def can_view_file(person: User, document: Document) -> bool:
     """Return whether a person who can see the document may view its pages and download it.
 
-    A document in review or in quarantine is for QA only (decision 16).
+    A document in review or in quarantine is for QA only (decision 16). A divided file may be viewed
+    by those who may view all documents in it.
     """
     if is_file_open(document):
         return True
     if not document.sha256 or not DocumentState(document.state).is_settled:
         return False
+    if document.state == DocumentState.DIVIDED and all(
+        can_view_file(person, part) for part in document.parts.all()
+    ):
+        return True
     if document.state in _UNFILED and not is_quarantined(document):
         return True
     return person.is_staff and person.has_perm(REVIEW_PERMISSION)
@@ -57,18 +71,25 @@ def is_quarantined(document: Document) -> bool:
 
 
 def open_original(document: Document, person: User | None = None) -> IO[bytes]:
-    """Open the original for this person or, without one, for everyone.
+    """Open the original, or the pages of a part, for this person or, without one, for everyone.
 
     Raises FileNotFoundError if it is missing, and also if the person may not have it.
     """
     if not (can_view_file(person, document) if person else is_file_open(document)):
         raise FileNotFoundError(f"the bytes of {document.subject} are withheld")
-    return get_archive().open(document.sha256)
+    part = document.file_part
+    return part_files.open_part(document, part) if part else get_archive().open(document.sha256)
 
 
 def get_filename(document: Document) -> str:
-    """Return the name under which the original is downloaded."""
-    return document.filename or f"{document.doc_id}.pdf"
+    """Return the name under which the original or a part of it is downloaded."""
+    name = document.filename or f"{document.file_doc_id}.pdf"
+    part = document.file_part
+    if part is None:
+        return name
+    path = PurePath(name)
+    pages = f"page {part.first}" if part.first == part.last else f"pages {part.first}-{part.last}"
+    return f"{path.stem}, {pages}{path.suffix}"
 
 
 def get_media_type(filename: str) -> str:

@@ -19,15 +19,19 @@ from ingestion.models import Batch, Finding
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """Describes how far a batch is. Workers have finished `settled` of its `total` documents."""
+    """Describes how far a batch is. Workers have finished `settled` of its `total` documents.
+
+    A file that was divided into documents counts as a file, and its parts count as documents.
+    """
 
     batch: str
     state: BatchState
     total: int
+    files: int  # as they were received
     states: dict[str, int]  # the number of documents in each state that has any
     codes: dict[str, int]  # the number of documents with each finding code
     seconds: float  # from its submission until its end, or until now
-    percentage: int  # never falls, and is 100 only at the end
+    percentage: int  # 100 only at the end; falls only when a file is divided into documents
     step: str
     error: str = ""  # a sentence: why it ended with unfinished documents
     estimated_seconds_remaining: int | None = None  # None: no document is settled yet
@@ -46,6 +50,7 @@ class BatchProgress:
             "batch": self.batch,
             "status": str(self.state),
             "documents": self.total,
+            "files": self.files,
             "states": self.states,
             "codes": self.codes,
             "seconds": round(self.seconds, 3),
@@ -87,6 +92,7 @@ def get_progress(batch: Batch, *, max_age: float = 0.0) -> BatchProgress:
 
 def _count_progress(batch: Batch) -> BatchProgress:
     counts, state, now = batch.counts(), BatchState(batch.state), timezone.now()
+    counts.pop(DocumentState.DIVIDED, None)
     codes = batch.documents.exclude(code="").order_by("code").values_list("code")
     # Held documents that are retried were settled before: they do not lower the percentage.
     is_retried = Exists(Finding.objects.filter(document=OuterRef("pk"), is_primary=True))
@@ -102,6 +108,7 @@ def _count_progress(batch: Batch) -> BatchProgress:
         batch=batch.reference,
         state=state,
         total=total,
+        files=batch.count_files(),
         states={str(name): n for name, n in sorted(counts.items())},
         codes=dict(codes.annotate(Count("pk"))),
         seconds=((batch.finished_at or now) - batch.created_at).total_seconds(),

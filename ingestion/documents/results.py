@@ -17,6 +17,11 @@ _UNFINISHED_SENTENCES = Sentences(
 # For documents without a finding code.
 _SENTENCES: Mapping[DocumentState, Sentences] = {
     DocumentState.ARCHIVED: Sentences("The document is on file.", "", "No action is needed."),
+    DocumentState.DIVIDED: Sentences(
+        "The file holds several documents. Each of them has a result of its own.",
+        "",
+        "No action is needed for the file.",
+    ),
     DocumentState.CANCELLED: Sentences(
         "The document was cancelled before it was checked.",
         "",
@@ -43,8 +48,10 @@ class DocumentResult:
     why: str  # a sentence: why it matters
     do: str  # a sentence: what to do
     url: str  # the address at its portal; "" for an upload
+    part_of: str  # the doc_id of the divided file of which this is a part, or ""
+    page_range: list[int] | None  # the first and the last page of a part in its file
 
-    def as_json(self) -> dict[str, str]:
+    def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
@@ -53,7 +60,9 @@ def list_results(batch: Batch) -> Iterator[DocumentResult]:
     primary = Prefetch(
         "findings", Finding.objects.filter(is_primary=True).order_by("attempt"), to_attr="decisions"
     )
-    rows = batch.documents.order_by("pk").select_related("site").prefetch_related(primary)
+    rows = (
+        batch.documents.order_by("pk").select_related("site", "part_of").prefetch_related(primary)
+    )
     for document in rows.iterator(_ROWS_PER_QUERY):
         state, code = DocumentState(document.state), document.code
         text = _SENTENCES.get(state, _UNFINISHED_SENTENCES)
@@ -73,4 +82,6 @@ def list_results(batch: Batch) -> Iterator[DocumentResult]:
             why=text.why,
             do=text.do,
             url=document.url,
+            part_of=document.part_of.doc_id if document.part_of else "",
+            page_range=[document.first_page, document.last_page] if document.is_part else None,
         )

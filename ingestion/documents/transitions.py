@@ -27,6 +27,7 @@ EVENTS: Mapping[DocumentState, str] = {
     DocumentState.ARCHIVED: "document.filed",
     DocumentState.REJECTED: "document.rejected",
     DocumentState.DEDUPED: "document.already_on_file",
+    DocumentState.DIVIDED: "document.divided",
     DocumentState.HELD: "document.held",
     DocumentState.CANCELLED: "document.cancelled",
     DocumentState.RETURNED: "document.returned",

@@ -24,9 +24,9 @@ from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.documents import batches, transitions
+from ingestion.documents.chunks import create_requeue_chunk
 from ingestion.intake import corrections
-from ingestion.intake.submission import create_requeue_chunk
-from ingestion.models import Action, Document
+from ingestion.models import MAX_DOC_ID_LENGTH, Action, Document
 from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
 from ingestion.storage.archive import get_archive
@@ -55,7 +55,9 @@ class Declaration:
         """
         kind = TYPES.get(document.document_type)
         declared, _, slug = document.doc_id.partition(".")
-        is_declared = kind is not None and kind.per_person and declared == kind.slug
+        is_declared = (
+            kind is not None and kind.per_person and declared == kind.slug and not document.is_part
+        )
         person = slug.replace("-", " ").title() if is_declared else ""
         return cls(document.document_type, person)
 
@@ -67,7 +69,7 @@ class Declaration:
             return self.document_type
         name = unicodedata.normalize("NFC", self.person.casefold())
         person = re.sub(r"[^\w]+", "-", name).strip("-")
-        return f"{self.document_type}.{person}"[:120]
+        return f"{self.document_type}.{person}"[:MAX_DOC_ID_LENGTH]
 
     @property
     def lacks_person(self) -> bool:
@@ -76,8 +78,11 @@ class Declaration:
 
 
 def can_declare_person(document: Document) -> bool:
-    """Return whether a person can be declared. A portal's document keeps its doc_id."""
-    return not document.url
+    """Return whether a person can be declared.
+
+    A portal's document and a part of a file keep their doc_id.
+    """
+    return not document.url and not document.is_part
 
 
 def explain_refusal(document: Document) -> str:

@@ -60,7 +60,9 @@ def record_download(packet: Packet, *, by: Actor) -> None:
 
 def _list_parts(sheet: PdfDocument, packet: Packet) -> Iterator[Any]:
     """Yield the parts of the PDF from top to bottom."""
-    documents = list(packet.documents.select_related("duplicate_of", "corrects").order_by("pk"))
+    documents = list(
+        packet.documents.select_related("duplicate_of", "corrects", "part_of").order_by("pk")
+    )
     yield title(_title(packet))
     yield sheet.facts(_packet_facts(packet, documents))
     for number, document in enumerate(documents, start=1):
@@ -90,7 +92,7 @@ def _packet_facts(packet: Packet, documents: list[Document]) -> dict[str, str]:
         if sender
         else packet.batch.submitted_as,
         _("Sent through"): packet.batch.get_source_display(),
-        _("Documents"): str(len(documents)),
+        _("Documents"): str(sum(document.state != DocumentState.DIVIDED for document in documents)),
         _("Status on"): _format_time(max(moments, default=packet.created_at)),
     }
 
@@ -107,6 +109,8 @@ def _document_facts(document: Document) -> dict[str, str]:
         _("Status"): _describe_status(document),
         _("Correlation ID"): str(document.correlation_id),
     }
+    if document.is_part and (whole := document.part_of):
+        facts[_("Part of")] = whole.filename or whole.doc_id
     if old := document.corrects:
         facts[_("Replaces")] = _("{file}, received {time}").format(
             file=downloads.get_filename(old), time=_format_time(old.received_at)

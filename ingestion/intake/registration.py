@@ -22,7 +22,7 @@ from ingestion.intake.submission import (
     create_batch,
     find_batch_by_key,
 )
-from ingestion.models import Batch, BatchSource, Document, Packet
+from ingestion.models import MAX_DOC_ID_LENGTH, Batch, BatchSource, Document, Packet
 from ingestion.rules.checks.verdict import SCHEMA_VERSIONS
 from ingestion.rules.classification.classify import guess_type
 from ingestion.rules.document_types import TYPES
@@ -209,7 +209,6 @@ def assign_folder_doc_ids(names: Iterable[str]) -> dict[str, str]:
 
 def _find_doc_id_faults(doc_ids: Mapping[str, str]) -> Iterator[SubmissionFault]:
     """Yield faults of doc_ids, which are given by the name of the file."""
-    max_length = Document._meta.get_field("doc_id").max_length or 0
     files: dict[str, list[str]] = {}
     for name, doc_id in doc_ids.items():
         files.setdefault(doc_id, []).append(name)
@@ -217,8 +216,9 @@ def _find_doc_id_faults(doc_ids: Mapping[str, str]) -> Iterator[SubmissionFault]
         if len(names) > 1:
             message = f"{' and '.join(names)} would both be the document {doc_id}. Rename one."
             yield SubmissionFault(0, "", message)
-        if len(doc_id) > max_length:
-            message = f"the name of {names[0]} is longer than {max_length} characters. Shorten it."
+        if len(doc_id) > MAX_DOC_ID_LENGTH:
+            limit = MAX_DOC_ID_LENGTH
+            message = f"the name of {names[0]} is longer than {limit} characters. Shorten it."
             yield SubmissionFault(0, "", message)
 
 

@@ -17,8 +17,8 @@ from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.documents import batches, transitions
+from ingestion.documents.chunks import create_requeue_chunk
 from ingestion.intake import corrections
-from ingestion.intake.submission import create_requeue_chunk
 from ingestion.models import Chunk, Document
 
 MAX_DOCUMENTS_PER_RETRY = 500  # held documents in one transaction

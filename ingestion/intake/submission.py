@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Max
 from django.utils import timezone
 
 from audit.ledger.actors import Actor
@@ -20,6 +19,7 @@ from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.documents import batches
+from ingestion.documents.chunks import compute_start_ranks
 from ingestion.intake import admission, corrections
 from ingestion.intake.admission import AtCapacity
 from ingestion.models import Batch, BatchSource, Chunk, Document, Packet
@@ -192,7 +192,7 @@ def _create_chunks(batch: Batch, documents: Sequence[Document]) -> None:
     by_site: defaultdict[Site, list[Document]] = defaultdict(list)
     for document in documents:
         by_site[document.site].append(document)
-    ranks = _compute_start_ranks(by_site, batch.priority)
+    ranks = compute_start_ranks(by_site, batch.priority)
     chunks: list[Chunk] = []
     for site, own in by_site.items():
         for start in range(0, len(own), settings.CHUNK_SIZE):
@@ -202,29 +202,3 @@ def _create_chunks(batch: Batch, documents: Sequence[Document]) -> None:
             for document in own[start : start + settings.CHUNK_SIZE]:
                 document.chunk = chunk
     Chunk.objects.bulk_create(chunks)
-
-
-def create_requeue_chunk(batch: Batch, site: Site) -> Chunk:
-    """Create a chunk for documents that are queued again. It ranks behind the site's others."""
-    rank = _compute_start_ranks([site], batch.priority)[site.pk] + batch.priority
-    return Chunk.objects.create(batch=batch, site=site, rank=rank, is_urgent=batch.is_urgent)
-
-
-def _compute_start_ranks(sites: Iterable[Site], priority: int) -> dict[int, float]:
-    """Return the rank after which new chunks of each site are queued, by primary key.
-
-    Ranks are virtual times (self-clocked fair queueing, Golestani 1994). A new chunk ranks behind
-    the site's own waiting chunks that are as urgent or more urgent, and never before the chunk that
-    was leased last. So a site with many documents waits behind itself, a site that sends them in
-    small portions gains no advantage, and no stream of urgent chunks can delay other chunks for
-    ever, because chunks that arrive later rank later.
-    """
-    own = (
-        Chunk.objects.waiting()
-        .filter(site__in=list(sites), batch__priority__lte=priority)
-        .order_by()
-        .values_list("site")
-        .annotate(Max("rank"))
-    )
-    last_ranks, now = dict(own), Chunk.objects.virtual_time()
-    return {site.pk: max(now, last_ranks.get(site.pk, 0.0)) for site in sites}

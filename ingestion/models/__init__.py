@@ -1,9 +1,9 @@
 """Defines the tables of documents, from submission to archive.
 
 A batch is what was submitted at once. A packet is what one site sent in a batch. A document is one
-file with an identity (site, doc_id). A chunk is the unit of leases and of fairness, always of one
-site (decision 1). Only `documents.transitions`, `documents.batches` and `dispatch` change states,
-each time with a ledger entry.
+file with an identity (site, doc_id), or a part of such a file. A chunk is the unit of leases and of
+fairness, always of one site (decision 1). Only `documents.transitions`, `documents.batches` and
+`dispatch` change states, each time with a ledger entry.
 """
 
 from ingestion.models.assessments import Assessment, AssessmentUnchangeable
@@ -18,7 +18,13 @@ from ingestion.models.batches import (
     Packet,
     PacketQuerySet,
 )
-from ingestion.models.documents import Document, DocumentQuerySet, Finding
+from ingestion.models.documents import (
+    MAX_DOC_ID_LENGTH,
+    Document,
+    DocumentQuerySet,
+    ExcludedPage,
+    Finding,
+)
 from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet
 from ingestion.models.extractions import Extraction
 from ingestion.models.learned_models import LearnedModel, ModelActivation, ModelUnchangeable
@@ -51,6 +57,7 @@ from ingestion.models.uploads import OpenPacket, ReceivedPart, Upload
 
 __all__ = [
     "MAX_DECISION_REASON_CHARACTERS",
+    "MAX_DOC_ID_LENGTH",
     "MAX_URGENT_PRIORITY",
     "PRIORITIES",
     "Action",
@@ -71,6 +78,7 @@ __all__ = [
     "Draft",
     "DraftFile",
     "DraftQuerySet",
+    "ExcludedPage",
     "Extraction",
     "Finding",
     "LearnedModel",

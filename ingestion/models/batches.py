@@ -113,6 +113,10 @@ class Batch(RecordedRow):
         rows = self.documents.order_by().values_list("state").annotate(n=Count("pk"))
         return {DocumentState(state): n for state, n in rows}
 
+    def count_files(self) -> int:
+        """Return the number of files that were received. Parts of files are not counted."""
+        return self.documents.files().count()
+
 
 class PacketQuerySet(models.QuerySet["Packet"]):
     def visible_to(self, user: User) -> Self:

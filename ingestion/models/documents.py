@@ -1,4 +1,4 @@
-"""Defines documents and their findings. A document is one file with an identity."""
+"""Defines documents and their findings. A document is a file, or a part of a file."""
 
 import uuid
 from collections.abc import Mapping
@@ -12,11 +12,14 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from audit.ledger.recorded_row import RecordedRow
+from ingestion.core.file_parts import FilePart, PageUse
 from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
 from ingestion.models.choices import state_choices
 from ingestion.rules.document_types import TYPES
 from sites.models import Site, User, visibility_filter
+
+MAX_DOC_ID_LENGTH = 120  # characters of a doc_id as it is submitted
 
 
 class DocumentQuerySet(models.QuerySet["Document"]):
@@ -40,9 +43,15 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         """Return documents that the site has to replace and has not replaced, oldest first."""
         sent = self.model.objects.exclude(state=DocumentState.CANCELLED)
         newer = sent.filter(site=OuterRef("site"), doc_id=OuterRef("doc_id"), pk__gt=OuterRef("pk"))
+        # A newer version of the file replaces all parts of the older one.
+        newer_file = sent.filter(
+            site=OuterRef("site"),
+            doc_id=OuterRef("part_of__doc_id"),
+            pk__gt=OuterRef("part_of"),
+        )
         corrections = sent.filter(corrects=OuterRef("pk"))
-        needed = self.filter(~Exists(newer), ~Exists(corrections), state__in=STATES_NEEDING_SITE)
-        return needed.order_by("pk")
+        is_replaced = Exists(newer) | Exists(newer_file) | Exists(corrections)
+        return self.filter(~is_replaced, state__in=STATES_NEEDING_SITE).order_by("pk")
 
     def held(self) -> Self:
         """Return documents that are held because of SiteLedger or a portal."""
@@ -50,6 +59,14 @@ class DocumentQuerySet(models.QuerySet["Document"]):
 
     def on_file(self) -> Self:
         return self.filter(state=DocumentState.ARCHIVED)
+
+    def files(self) -> Self:
+        """Return the rows of files as they were received. Parts of files are left out."""
+        return self.filter(part_of=None)
+
+    def undivided(self) -> Self:
+        """Return documents. Files that were divided into documents are left out."""
+        return self.exclude(state=DocumentState.DIVIDED)
 
     def with_etag(self) -> Self:
         """Return documents with an ETag, for which a portal can be asked whether they changed."""
@@ -78,9 +95,13 @@ class DocumentQuerySet(models.QuerySet["Document"]):
 
 
 class Document(RecordedRow):
-    """Stores one file with an identity (site, doc_id).
+    """Stores one file with an identity (site, doc_id), or one part of a file.
 
     Files with the same identity and different bytes are versions of each other.
+
+    If a file holds several documents, its row stays the record of the file, in the state DIVIDED.
+    Each document in it has a row of its own: `part_of` is the row that was divided, and the pages
+    are those of the file. A part is identified by the hash of the file, its pages and its region.
     """
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="documents")
@@ -91,7 +112,8 @@ class Document(RecordedRow):
         Chunk, on_delete=models.SET_NULL, null=True, blank=True, related_name="documents"
     )
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="documents")
-    doc_id = models.CharField(gettext_lazy("document"), max_length=120)
+    # A submitted doc_id has at most MAX_DOC_ID_LENGTH characters. That of a part adds its pages.
+    doc_id = models.CharField(gettext_lazy("document"), max_length=160)
     # The field has no choices, because types are data that a data manager extends without a
     # migration.
     document_type = models.CharField(gettext_lazy("type"), max_length=40, blank=True)
@@ -105,6 +127,19 @@ class Document(RecordedRow):
     size = models.PositiveBigIntegerField(null=True, blank=True)  # bytes
     etag = models.CharField(max_length=200, blank=True)  # a strong ETag from the portal
     pages = models.PositiveIntegerField(null=True, blank=True)
+    part_of = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="parts",
+        db_index=False,
+    )
+    # The pages of the file that a part has, from 1; 0 for a whole file.
+    first_page = models.PositiveIntegerField(default=0, db_default=0)
+    last_page = models.PositiveIntegerField(default=0, db_default=0)
+    # Of one page, if the part is not a whole page: `core.file_parts.FilePart.region_text`.
+    region = models.CharField(max_length=40, blank=True, default="", db_default="")
     state = models.CharField(
         max_length=20, choices=state_choices(DocumentState), default=DocumentState.RECEIVED
     )
@@ -154,6 +189,11 @@ class Document(RecordedRow):
             models.Index(
                 fields=["corrects"], condition=Q(corrects__isnull=False), name="corrections"
             ),
+            models.Index(
+                fields=["part_of", "first_page"],
+                condition=Q(part_of__isnull=False),
+                name="parts_of_a_file",
+            ),
             # For the newest and the first version of a document.
             models.Index(fields=["site", "doc_id", "id"], name="documents_by_version"),
         ]
@@ -168,21 +208,32 @@ class Document(RecordedRow):
                 name="document_is_filed_once",
             ),
             models.UniqueConstraint(
-                fields=["site", "sha256"],
+                fields=["site", "sha256", "first_page", "last_page", "region"],
                 condition=Q(state=DocumentState.ARCHIVED, url=""),
                 name="an_upload_is_filed_once",  # under any doc_id
             ),
             models.UniqueConstraint(
                 fields=["batch", "site", "doc_id"],
-                condition=Q(is_redeclared=False),
+                condition=Q(is_redeclared=False, part_of=None),
                 name="a_batch_names_a_document_once",
+            ),
+            models.UniqueConstraint(
+                fields=["part_of", "first_page", "last_page", "region"],
+                condition=Q(part_of__isnull=False),
+                name="a_file_has_a_part_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(part_of=None, first_page=0, last_page=0, region="")
+                | Q(part_of__isnull=False, first_page__gte=1, last_page__gte=models.F("first_page"))
+                & (Q(region="") | Q(last_page=models.F("first_page"))),
+                name="a_part_has_pages_of_its_file",
             ),
             models.CheckConstraint(
                 condition=~Q(state=DocumentState.ARCHIVED) | ~Q(sha256=""),
                 name="a_filed_document_has_its_fingerprint",
             ),
             models.CheckConstraint(
-                condition=~Q(url="") | ~Q(spooled=""),
+                condition=~Q(url="") | ~Q(spooled="") | Q(part_of__isnull=False),
                 name="a_document_comes_from_a_portal_or_an_upload",
             ),
         ]
@@ -250,13 +301,37 @@ class Document(RecordedRow):
     def declared_person(self) -> str:
         """Return the name of the person that the sender declared, or "".
 
-        The doc_id of an upload contains the name after the type (decision 12); that of a portal's
-        document contains none.
+        The doc_id of an upload contains the name after the type (decision 12); those of a portal's
+        document and of a part of a file contain none.
         """
         declared, _, person = self.doc_id.partition(".")
         kind = TYPES.get(declared)
-        is_declared = kind is not None and kind.per_person and not self.url
+        is_declared = kind is not None and kind.per_person and not self.url and not self.is_part
         return person.replace("-", " ").title() if is_declared else ""
+
+    @property
+    def is_part(self) -> bool:
+        """Return whether this is a part of a file, and not a whole file."""
+        return self.part_of_id is not None
+
+    @property
+    def file_part(self) -> FilePart | None:
+        """Return the pages of the file that this document has, or None for a whole file."""
+        if not self.is_part:
+            return None
+        return FilePart.parse(self.first_page, self.last_page, self.region)
+
+    @property
+    def page_numbers(self) -> range:
+        """Return the numbers of this document's pages in its file. Empty if it was not read."""
+        part = self.file_part
+        return part.numbers if part else range(1, (self.pages or 0) + 1)
+
+    @property
+    def file_doc_id(self) -> str:
+        """Return the doc_id of the file: without the pages, if this is a part of it."""
+        part = self.file_part
+        return self.doc_id.removesuffix(part.suffix) if part else self.doc_id
 
     @property
     def type_name(self) -> str:
@@ -325,3 +400,35 @@ class Finding(models.Model):
 
     def __str__(self) -> str:
         return self.code
+
+
+class ExcludedPage(models.Model):
+    """Stores one page of a divided file that belongs to no document, and why.
+
+    Together with the pages of the parts, these rows account for every page of the file.
+    """
+
+    document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="excluded_pages")
+    page = models.PositiveIntegerField()  # of the file, from 1
+    region = models.CharField(max_length=40, blank=True)  # as in `Document.region`
+    use = models.CharField(max_length=12)
+    reason = models.CharField(max_length=200, blank=True)  # of a person who set the page aside
+
+    class Meta:
+        ordering = ["document", "page", "region"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document", "page", "region"], name="a_page_is_accounted_for_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(use__in=[use.value for use in PageUse]),
+                name="the_use_of_a_page_is_one_of_the_table",
+            ),
+            models.CheckConstraint(
+                condition=~Q(use=PageUse.SET_ASIDE) | ~Q(reason=""),
+                name="a_page_is_set_aside_with_a_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"page {self.page}: {self.use}"

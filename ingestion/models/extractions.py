@@ -31,6 +31,8 @@ class Extraction(models.Model):
     signature = models.JSONField(null=True, blank=True)  # ink, page, area, digital
     pages = models.JSONField(default=list)  # how each page was read: `reading.provenance`
     flags = models.JSONField(default=list)  # javascript, digital-signature, ...
+    # The documents that the pages seem to show (`documents.division`). None: one, or not known.
+    cut = models.JSONField(null=True, blank=True)
     engine = models.CharField(max_length=120, blank=True)  # with versions; "" without OCR
     is_repaired = models.BooleanField(default=False)  # for reading; the original is kept
     words = models.BinaryField(default=b"")  # words read by OCR: see `words_by_page`
@@ -48,7 +50,13 @@ class Extraction(models.Model):
         return f"{self.document_id}, attempt {self.attempt}"
 
     @classmethod
-    def of(cls, document: Document, verdict: DocumentVerdict, read: Provenance) -> Self:
+    def of(
+        cls,
+        document: Document,
+        verdict: DocumentVerdict,
+        read: Provenance,
+        cut: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Return an unsaved extraction, after the document made the move of the verdict."""
         return cls(
             document=document,
@@ -72,6 +80,7 @@ class Extraction(models.Model):
             signature=_signature(verdict.signature) if verdict.signature else None,
             pages=list(read.pages),
             flags=list(read.flags),
+            cut=cut,
             engine=read.engine[:120],
             is_repaired=read.repaired,
             words=read.words,

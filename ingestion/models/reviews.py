@@ -33,6 +33,7 @@ class Action(models.TextChoices):
     SUPERSEDE = "supersede", _("Superseded by a newer version")
     WITHDRAW = "withdraw", _("Withdrawn")
     REHOME = "rehome", _("Moved to another site")
+    DIVIDE = "divide", _("Divided into documents")
 
 
 class DecisionUnchangeable(Exception):
@@ -57,9 +58,11 @@ class Decision(models.Model):
     )
     # What the document was sent as at the time of the decision, and what it became by REDECLARE.
     document_type = models.CharField(max_length=40, blank=True, db_default="")
-    doc_id = models.CharField(max_length=120, blank=True, db_default="")
+    doc_id = models.CharField(max_length=160, blank=True, db_default="")
     new_document_type = models.CharField(max_length=40, blank=True, db_default="")
-    new_doc_id = models.CharField(max_length=120, blank=True, db_default="")
+    new_doc_id = models.CharField(max_length=160, blank=True, db_default="")
+    # Of DIVIDE: the parts of the file, and its pages without document (`documents.division`).
+    division = models.JSONField(null=True, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that were reviewed
     decided_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="decisions")
     printed_name = models.CharField(max_length=150)

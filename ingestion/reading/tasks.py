@@ -91,15 +91,17 @@ def probe_and_conclude(
     rewritten: Path,
     limits: ReadingLimits,
     *,
+    pages: range | None = None,
     with_form: bool = True,
 ) -> ProbedDocument | Conclusion[Result]:
     """Probe a document, and call `conclude` with its reading if no page needs OCR.
 
     `conclude` is called while the document is open, so that words and marks are searched only
-    where it uses them, and only its result is sent back. `with_form` is False after a probe that
-    took too long (see `_probe_pdf`).
+    where it uses them, and only its result is sent back. `pages` are the numbers of the pages to
+    read; None: all of them. `with_form` is False after a probe that took too long (see
+    `_probe_pdf`).
     """
-    with _open_probe(path, rewritten, limits, with_form=with_form) as probe:
+    with _open_probe(path, rewritten, limits, pages=pages, with_form=with_form) as probe:
         if isinstance(probe, ProbedDocument) and probe.scans:
             return _evaluate_pages(probe)
         rewritten.unlink(missing_ok=True)  # it remains readable as long as it is open
@@ -140,14 +142,19 @@ def read_scans(
 
 @contextmanager
 def _open_probe(
-    path: Path, rewritten: Path, limits: ReadingLimits, *, with_form: bool = True
+    path: Path,
+    rewritten: Path,
+    limits: ReadingLimits,
+    *,
+    pages: range | None = None,
+    with_form: bool = True,
 ) -> Iterator[ProbedDocument | Unreadable]:
     """Probe a document that stays open for the block, in which lazy words and marks are found."""
     media_type = detect_media_type(path, limits)
     if isinstance(media_type, Unreadable):
         yield media_type
     elif media_type is not MediaType.PDF:
-        yield _probe_image_file(path, media_type, limits)
+        yield _probe_image_file(path, media_type, limits, pages)
     else:
         with page_time_limit(limits.page_seconds):
             opened = open_pdf(path, rewritten, limits, with_form=with_form)
@@ -155,7 +162,7 @@ def _open_probe(
             yield opened
         else:
             with closing(opened.pdf):
-                yield _probe_pdf(opened, path, limits, with_form=with_form)
+                yield _probe_pdf(opened, path, limits, pages, with_form=with_form)
 
 
 def _apply(document: ProbedDocument, function: Callable[[ProbedDocument], Result]) -> Result:
@@ -173,22 +180,35 @@ def _evaluate_pages(document: ProbedDocument) -> ProbedDocument:
 
 
 def _probe_image_file(
-    path: Path, media_type: MediaType, limits: ReadingLimits
+    path: Path, media_type: MediaType, limits: ReadingLimits, pages: range | None
 ) -> ProbedDocument | Unreadable:
     """Return the pages of a JPEG, PNG or TIFF file, all of which need OCR."""
     with page_time_limit(limits.page_seconds):
         frames = count_frames(path, limits)
     if isinstance(frames, Unreadable):
         return frames
-    numbers = tuple(range(1, frames + 1))
-    pages = tuple(PageReading(number, 0.0, 0.0, "", TextSource.OCR) for number in numbers)
-    return ProbedDocument(media_type, path, pages, scans=numbers)
+    numbers = tuple(_select(frames, pages))
+    empty = tuple(PageReading(number, 0.0, 0.0, "", TextSource.OCR) for number in numbers)
+    return ProbedDocument(media_type, path, empty, scans=numbers)
+
+
+def _select(page_count: int, pages: range | None) -> Iterator[int]:
+    """Yield the numbers of the pages of a file that are to be read. None: all of them."""
+    return (n for n in range(1, page_count + 1) if pages is None or n in pages)
 
 
 def _probe_pdf(
-    opened: OpenedPdf, original: Path, limits: ReadingLimits, *, with_form: bool
+    opened: OpenedPdf,
+    original: Path,
+    limits: ReadingLimits,
+    selected: range | None,
+    *,
+    with_form: bool,
 ) -> ProbedDocument | Unreadable:
-    """Probe every page of a PDF, its form and its signatures.
+    """Probe the selected pages of a PDF, or all pages, its form and its signatures.
+
+    The values of form fields are left out if pages were selected, because it is not known on which
+    page a field is. What a page shows of them is in its text.
 
     Without `with_form`, the document has its printed text without form values and annotations.
     The flag `unread-form` tells the rules about it.
@@ -205,16 +225,17 @@ def _probe_pdf(
     if "xfa-dynamic" in flags:
         # Its pages only say "please wait", because Adobe Reader replaces them with the form.
         return Unreadable("DYNAMIC_XFA_FORM")
-    for number in range(1, len(opened.pdf) + 1):
+    for number in _select(len(opened.pdf), selected):
         with page_time_limit(min(limits.probe_seconds, limits.page_seconds)):
             probes.append(_probe_page(pages, number, limits, with_form=with_form))
     values: Mapping[str, str] = {}
-    if has_form and with_form:
+    if has_form and with_form and selected is None:
         with page_time_limit(limits.page_seconds):
             from .pdf.form_values import form_values  # noqa: PLC0415 - most have no form
 
             values = form_values(opened.path)
-    if not with_form and (has_form or any(map(pages.has_annotations, range(1, len(probes) + 1)))):
+    numbers = [probe.page.number for probe in probes]
+    if not with_form and (has_form or any(map(pages.has_annotations, numbers))):
         flags |= {"unread-form"}
     signatures: tuple[DigitalSignature, ...] = ()
     if "digital-signature" in flags:

@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import DocumentState
-from ingestion.documents import downloads
+from ingestion.documents import division, downloads
 from ingestion.intake import declarations
 from ingestion.models import Action, Document
 from ingestion.rules.codes import CODES, Disposition
@@ -95,6 +95,17 @@ RULES: Mapping[Action, DecisionRule] = MappingProxyType(
                 "returns to you. If they find none, it is filed."
             ),
         ),
+        Action.DIVIDE: DecisionRule(
+            _IN_REVIEW,
+            _D.DIVIDED,
+            "document.divided",
+            _("Divide into documents"),
+            "I reviewed this file, and I divide it into the documents that it holds.",
+            effect=_(
+                "Each document is checked and filed on its own. The file stays in the archive as "
+                "it was received."
+            ),
+        ),
         Action.SUPERSEDE: DecisionRule(
             _ON_FILE,
             None,
@@ -120,7 +131,7 @@ RULES: Mapping[Action, DecisionRule] = MappingProxyType(
 )
 
 FILING_ACTIONS = frozenset({Action.RELEASE, Action.UNSEAL, Action.OVERRIDE})
-ACTIONS_NEEDING_FILE = FILING_ACTIONS | {Action.REDECLARE}
+ACTIONS_NEEDING_FILE = FILING_ACTIONS | {Action.REDECLARE, Action.DIVIDE}
 ACTIONS_ON_FILED = frozenset({Action.SUPERSEDE, Action.WITHDRAW, Action.REHOME})
 
 # Reasons for returning or rejecting, for the ledger and for statistics. The site reads the note.
@@ -172,15 +183,19 @@ def list_permitted_actions(person: User, document: Document) -> list[Action]:
     """Return the actions that this person may take on the document now, in the order of buttons."""
     if not person.is_staff or is_submitter(person, document):
         return []
-    return [
+    actions = [
         action
         for action, rule in RULES.items()
         if DocumentState(document.state) in rule.sources
         and person.has_perm(rule.permission)
         and (action not in FILING_ACTIONS or action is choose_filing_action(document))
         and (action is not Action.REDECLARE or not declarations.explain_recheck_refusal(document))
+        and (action is not Action.DIVIDE or not division.explain_refusal(document))
         and (action not in ACTIONS_NEEDING_FILE or document.sha256)
     ]
+    if document.code == "MULTIPLE_DOCUMENTS":  # then to divide it is the usual decision
+        actions.sort(key=lambda action: action is not Action.DIVIDE)
+    return actions
 
 
 def is_submitter(person: User, document: Document) -> bool:

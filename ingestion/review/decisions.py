@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.files.base import File
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from audit.electronic_signatures import ElectronicSignature
 from audit.ledger.log import ledger
+from ingestion.core.file_parts import Division, PageUse
 from ingestion.core.states import DocumentState
+from ingestion.dispatch import wakeup
 from ingestion.dispatch.filed_documents import FiledDocuments
-from ingestion.documents import transitions
+from ingestion.documents import batches, division, transitions
+from ingestion.documents.division import DivisionRefused
 from ingestion.intake import admission, declarations, registration
 from ingestion.intake.declarations import Declaration
 from ingestion.models import Action, Decision, Document, ReviewAssignment
@@ -71,6 +74,7 @@ class DecisionInput:
     other: Document | None = None  # SUPERSEDE: the newer version
     site: Site | None = None  # REHOME: the site that the document belongs to
     declared: Declaration | None = None  # REDECLARE: the correct type and person
+    division: Division | None = None  # DIVIDE: the documents in the file, and its other pages
 
 
 def get_version(document: Document) -> str:
@@ -118,7 +122,10 @@ def decide(
             _check_version(row, expected_version)
             _check(row, given, user, by)
             decision = _create_decision(row, given, other, user, by)
-            _move_and_record(row, decision, by)
+            if given.action is Action.DIVIDE and given.division:
+                _divide(row, given.division, decision, by)
+            else:
+                _move_and_record(row, decision, by)
             row.review_requests.open().update(answered_at=by.at)
             ReviewAssignment.objects.filter(document=row).delete()
     except IntegrityError as error:
@@ -184,6 +191,8 @@ def _check(row: Document, given: DecisionInput, user: User, by: ElectronicSignat
             % {"status": status}
         )
     _check_texts(row, given)
+    if action is Action.DIVIDE:
+        _check_division(row, given.division)
     if must_be_signed(action) and not by.meaning:
         raise DecisionRefused(_("You must sign this decision."))
     if action in FILING_ACTIONS:
@@ -192,6 +201,18 @@ def _check(row: Document, given: DecisionInput, user: User, by: ElectronicSignat
         raise DecisionRefused(
             _("Select a newer document of the same site and type that is on file.")
         )
+
+
+def _check_division(row: Document, given: Division | None) -> None:
+    """Raise DecisionRefused unless each page is in one document, or excluded with its reason."""
+    if given is None:
+        raise DecisionRefused(_("Enter the documents of the file."))
+    if any(page.use is PageUse.SET_ASIDE and not page.reason.strip() for page in given.excluded):
+        raise DecisionRefused(_("Enter a reason for each page that you set aside."))
+    try:
+        division.check_division(given, row.page_numbers)
+    except DivisionRefused as refused:
+        raise DecisionRefused(str(refused)) from refused
 
 
 def _check_texts(row: Document, given: DecisionInput) -> None:
@@ -250,6 +271,7 @@ def _create_decision(
         doc_id=row.doc_id,
         new_document_type=given.declared.document_type if given.declared else "",
         new_doc_id=declarations.get_doc_id(row, given.declared) if given.declared else "",
+        division=given.division.as_json() if given.division else None,
         sha256=row.sha256,
         decided_by=user,
         printed_name=by.printed_name,
@@ -266,6 +288,24 @@ def _signed_detail(row: Document, decision: Decision, by: ElectronicSignature) -
         **by.sign(signature_payload.build_facts(decision), sha256=row.sha256),
         signature_payload.DECISION_KEY: decision.pk,
     }
+
+
+def _divide(
+    row: Document, divided: Division, decision: Decision, by: ElectronicSignature
+) -> None:
+    """Divide the file, and queue the documents in it."""
+    division.divide(
+        row,
+        divided,
+        page_count=row.pages or 0,
+        by=by.signer,
+        decided_by=division.DECIDED_BY_PERSON,
+        detail=_signed_detail(row, decision, by),
+        reason_code=decision.reason_code,
+        at=by.at,
+    )
+    batches.restart_polls({row.batch_id})
+    transaction.on_commit(wakeup.wake_worker)
 
 
 def _move_and_record(row: Document, decision: Decision, by: ElectronicSignature) -> None:

@@ -52,6 +52,8 @@ def build_facts(decision: Decision) -> dict[str, Any]:
         "decided_at": decision.decided_at.isoformat(),
         "new_name": decision.new_doc_id,
         "new_type": decision.new_document_type,
+        # Other decisions were signed without this fact.
+        **({"division": decision.division} if decision.action == Action.DIVIDE else {}),
         "signer": f"{decision.printed_name}, {decision.role}",
         "signed_as": decision.meaning,
     }

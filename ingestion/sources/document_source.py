@@ -1,4 +1,6 @@
-"""Selects the source of each document: the spool for uploads, else the client of its portal.
+"""Selects the source of each document: the spool, the archive, or the client of its portal.
+
+Uploads are in the spool. A part of a file is read from the archived file.
 
 Each kind of source implements the core's port `DocumentFetcher` and is registered in
 `SOURCE_KINDS` under the schemes of the addresses that it serves. To add a kind, write its client in
@@ -68,7 +70,8 @@ class DocumentSource:
     It is an async context manager, which opens and closes the clients of all kinds of portals.
 
     `open_upload(key, folder)` returns the path of an upload's file. It may copy the file into the
-    folder, for example from S3. It runs in `files`, because it blocks.
+    folder, for example from S3. `open_archived(sha256, folder)` does the same for a file of the
+    archive. Both run in `files`, because they block.
     """
 
     def __init__(
@@ -78,12 +81,14 @@ class DocumentSource:
         files: Executor,
         *,
         open_upload: Callable[[str, Path], Path],
+        open_archived: Callable[[str, Path], Path],
         wait_for_slot: WaitForSlot,
     ) -> None:
         self._folder_of = folder_of
         self._limits = limits
         self._files = files
         self._open_upload = open_upload
+        self._open_archived = open_archived
         self._wait_for_slot = wait_for_slot
         self._clients: dict[str, PortalClient] = {}  # by scheme
         self._stack = AsyncExitStack()
@@ -111,8 +116,11 @@ class DocumentSource:
                 return await client.fetch(item)
             raise NotServed(f"SiteLedger has no client for {scheme} addresses")
         loop, folder = asyncio.get_running_loop(), self._folder_of(item)
-        path = await loop.run_in_executor(self._files, self._open_upload, item.spooled, folder)
-        # The digest was computed before the upload was registered.
+        # A part that is checked again after a correction has a copy of its file in the spool.
+        open_file = self._open_upload if item.spooled else self._open_archived
+        key = item.spooled or item.expected_sha256
+        path = await loop.run_in_executor(self._files, open_file, key, folder)
+        # The digest was computed before the document was registered.
         return Fetched(path, item.expected_sha256, item.size)
 
 

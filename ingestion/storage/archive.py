@@ -158,3 +158,30 @@ def verify_file(path: Path, sha256: str) -> None:
 def get_archive() -> Archive:
     """Return the archive that the settings select."""
     return cast("Archive", storages["archive"])
+
+
+def open_local(sha256: str, folder: Path) -> Path:
+    """Return a local file with the bytes of an archived file: the archive's own, or a copy.
+
+    A copy is in the folder, and is verified. The file must not be changed. Raises
+    StorageUnavailable.
+    """
+    store = get_archive()
+    try:
+        if isinstance(store, FolderArchive):
+            path = store.path_of(sha256)
+            if not os.access(path, os.R_OK):
+                raise FileNotFoundError(f"{path} cannot be read")
+            return path
+        copy = folder / sha256
+        if not copy.exists():  # an earlier part of the same file has copied it
+            with (
+                tempfile.NamedTemporaryFile(dir=folder, delete=False) as incoming,
+                store.open(sha256) as original,
+            ):
+                shutil.copyfileobj(original, incoming, COPY_BYTES)
+            verify_file(Path(incoming.name), sha256)
+            Path(incoming.name).rename(copy)
+    except OSError as error:
+        raise StorageUnavailable(f"the archive lost {sha256}: {error}") from error
+    return copy

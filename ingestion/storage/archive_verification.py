@@ -48,6 +48,7 @@ STORED = (
     DocumentState.IN_REVIEW,
     DocumentState.RETURNED,
     DocumentState.DEDUPED,
+    DocumentState.DIVIDED,
 )
 
 Progress = Callable[[int, int], object]  # is called with the number of finished and of all parts

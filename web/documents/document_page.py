@@ -21,6 +21,7 @@ from web.documents.decision_display import (
 from web.documents.extracted_fields import list_extracted_values
 from web.documents.lookup import get_visible_document
 from web.documents.outcomes import describe_outcome
+from web.documents.page_account import account_for_pages, name_pages
 from web.documents.page_images import with_page_image
 from web.documents.timeline import build_timeline
 from web.shell.access import FORM, READ, SignedIn, page
@@ -56,6 +57,8 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "outcome": with_page_image(outcome, request.user, document.extractions.last()),
         "review_requests": document.review_requests.select_related("asked_by"),
         "plain_outcome": plain_outcome,
+        "account": account_for_pages(document),
+        "part_pages": name_pages(document.file_part) if document.file_part else "",
         "extracted": list_extracted_values(document),
         "steps": build_timeline(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),

@@ -133,6 +133,9 @@ _NOTES = {
     ),
     DocumentState.WITHDRAWN: _("Filed in error. The file and its history are kept."),
     DocumentState.CANCELLED: _("Cancelled before it was checked."),
+    DocumentState.DIVIDED: _(
+        "This file holds several documents. Each of them is checked and filed on its own."
+    ),
 }
 _NOTES_FOR_STAFF = _NOTES | {
     DocumentState.IN_REVIEW: _("Waiting for a decision by QA."),
@@ -154,6 +157,7 @@ _STATES_WITHOUT_FINDINGS = {
     DocumentState.RECEIVED,
     DocumentState.VALIDATING,
     DocumentState.DEDUPED,
+    DocumentState.DIVIDED,
 }
 
 

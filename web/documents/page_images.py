@@ -31,6 +31,8 @@ def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     document = get_visible_document(request.user, pk)
     if not downloads.can_view_file(request.user, document):
         raise Http404
+    if document.is_part and page not in document.page_numbers:
+        raise Http404
     zoom = page_previews.ZOOMS[request.GET.get("zoom") == "2"]
     try:
         image = page_previews.get_preview(document, page, zoom)

@@ -26,11 +26,13 @@ class PacketProgress:
 
     @property
     def total(self) -> int:
-        return sum(self.counts.values())
+        """Return the number of documents. A divided file counts as the documents in it."""
+        return sum(n for state, n in self.counts.items() if state is not DocumentState.DIVIDED)
 
     @property
     def settled(self) -> int:
-        return sum(number for state, number in self.counts.items() if state in SETTLED_STATES)
+        settled = SETTLED_STATES - {DocumentState.DIVIDED}
+        return sum(number for state, number in self.counts.items() if state in settled)
 
     @property
     def is_done(self) -> bool:
@@ -91,7 +93,9 @@ class PacketProgress:
     def sentence(self) -> str:
         """Return the counts in a sentence, for example "2 of 4 checked. 2 filed, 0 rejected."."""
         others = (
-            state for state in DocumentState if state in SETTLED_STATES and self.counts.get(state)
+            state
+            for state in DocumentState
+            if state in SETTLED_STATES - {DocumentState.DIVIDED} and self.counts.get(state)
         )
         states = dict.fromkeys((*_ALWAYS_COUNTED, *others))
         sentence = _("{settled} of {total} checked. {counts}.")

@@ -18,6 +18,7 @@ from web.documents.extracted_fields import (
     list_extracted_values,
 )
 from web.documents.outcomes import describe_findings
+from web.documents.page_account import name_pages
 from web.documents.page_images import build_page_image
 from web.review.forms import FilterForm
 from web.review.names import compare_names
@@ -36,12 +37,13 @@ _STATES_WITH_VIEWERS = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
 def review_page(request: SignedIn, pk: int) -> HttpResponse:
     document = get_reviewed_document(pk)
     extraction, findings = get_last_extraction(document), document.current_findings
-    pages = max(document.pages or 0, len(extraction.pages) if extraction else 0, 1)
+    count = max(document.pages or 0, len(extraction.pages) if extraction else 0, 1)
+    numbers = document.page_numbers if document.is_part else range(1, count + 1)
     # At first, the page of the primary finding is shown.
     number = whole_number(request.GET.get("page", ""))
     if number is None:
-        number = next((finding.page for finding in findings if finding.page), 1)
-    number = min(max(number, 1), pages)
+        number = next((finding.page for finding in findings if finding.page), numbers[0])
+    number = min(max(number, numbers[0]), numbers[-1])
     zoom = 2 if request.GET.get("zoom") == "2" else 1
     position = find_position(document, FilterForm(request.GET).to_queue_filter(request.user))
     # The filters of the queue from which the reviewer came.
@@ -51,8 +53,10 @@ def review_page(request: SignedIn, pk: int) -> HttpResponse:
         "document": document,
         "row": build_queue_row(document),
         "page": number,
-        "pages": pages,
-        "page_numbers": range(1, pages + 1),
+        "first_page": numbers[0],
+        "pages": numbers[-1],
+        "page_numbers": numbers,
+        "part_pages": name_pages(document.file_part) if document.file_part else "",
         "zoom": zoom,
         "current_image": build_page_image(request.user, document, findings, number, zoom),
         "findings": describe_findings(document, for_staff=True),

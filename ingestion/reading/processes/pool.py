@@ -73,9 +73,14 @@ class Reader:
         return await self.read_then(_evaluated, path, sha256)
 
     async def read_then(
-        self, conclude: Callable[[DocumentReading | Unreadable], Result], path: Path, sha256: str
+        self,
+        conclude: Callable[[DocumentReading | Unreadable], Result],
+        path: Path,
+        sha256: str,
+        *,
+        pages: range | None = None,
     ) -> Result:
-        """Return `conclude` of the reading of a file. Raises ReadingFault.
+        """Return `conclude` of the reading of a file, or of some of its pages. Raises ReadingFault.
 
         `conclude` is a function of a module, or a partial of one. It is sent to the parser
         process, so that a reading of thousands of words stays there. Its pages have lazy words and
@@ -83,7 +88,7 @@ class Reader:
         `conclude` is called with it in a thread of this process.
         """
         rewritten = self.scratch / f"{sha256[:16]}-{next(self._numbers)}.pdf"
-        probe = await self._probe(conclude, path, rewritten)
+        probe = await self._probe(conclude, path, rewritten, pages)
         if isinstance(probe, tasks.Conclusion):
             return probe.result
         try:
@@ -106,9 +111,12 @@ class Reader:
         conclude: Callable[[DocumentReading | Unreadable], Result],
         path: Path,
         rewritten: Path,
+        pages: range | None,
     ) -> ProbedDocument | tasks.Conclusion[Result] | ProcessKilled:
         """Probe a document: again if the process died, and without its form if that fails too."""
-        task = partial(tasks.probe_and_conclude, conclude, path, rewritten, self._limits)
+        task = partial(
+            tasks.probe_and_conclude, conclude, path, rewritten, self._limits, pages=pages
+        )
         outcome = await self._processes.run(task)
         if isinstance(outcome, ProcessKilled) and not outcome.is_page_timeout:
             outcome = await self._processes.run(task)

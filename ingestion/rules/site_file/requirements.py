@@ -163,7 +163,12 @@ class DocumentRequirement:
 
 _NAME_FIELDS = frozenset({"person", "investigator", "persons", "subinvestigators"})
 _LABORATORY_TYPES = frozenset({"lab-certification", "lab-normal-ranges"})
-_REMOVED = {DocumentState.WITHDRAWN, DocumentState.CANCELLED, DocumentState.DEDUPED}
+_REMOVED = {
+    DocumentState.WITHDRAWN,
+    DocumentState.CANCELLED,
+    DocumentState.DEDUPED,
+    DocumentState.DIVIDED,  # its parts count
+}
 _SENT_BACK = {DocumentState.REJECTED, DocumentState.RETURNED}
 
 

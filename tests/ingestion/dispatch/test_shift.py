@@ -2,24 +2,30 @@
 
 import dataclasses
 import datetime
+from io import BytesIO
 
+import pikepdf
 import pytest
 from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.utils import timezone
 
 from audit.ledger.actors import Actor
+from audit.ledger.log import ledger
 from audit.ledger.queries import timeline
+from ingestion.core.file_parts import Division, DocumentPart, FilePart
 from ingestion.core.retry import RetryRules
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.dispatch.processes import drain
 from ingestion.dispatch.shift import work_shift
+from ingestion.documents import division
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import portal_pull, registration, submission
 from ingestion.models import BatchSource, Chunk, Document, ValidityOverride
 from ingestion.rules.fields.dates import add_months
 from ingestion.storage.archive import get_archive
+from samples.binders import make_binder
 from samples.documents import make_sample
 from samples.people_and_sites import sample_site as sample
 from samples.portal import SamplePortal, read_limits
@@ -234,3 +240,38 @@ def test_a_document_is_checked_with_the_validity_override_of_its_study(settings)
     kept = packet.documents.get().extractions.get()
     assert kept.terms == {"months": 60}
     assert kept.expires == add_months(kept.dated, 60)
+
+
+def test_a_divided_file_is_filed_as_its_documents_and_stays_one_archived_file(one_site):
+    """Each part is read from the archived file, and only its own pages are."""
+    call_command("load_sites", str(one_site.sites), verbosity=0)
+    today = datetime.datetime.now(datetime.UTC).date()
+    kinds = ("irb-approval", "delegation-log")
+    papers = [make_sample(slug, today=today) for slug in kinds]
+    binder = make_binder(papers)
+    upload = registration.UploadedDocument("all.pdf", kinds[0], "", ContentFile(binder))
+    user, site = make_user(), Site.objects.get()
+    packet = registration.register_upload(site=site, user=user, files=[upload])
+    work_shift()
+    file = packet.documents.get()
+    assert (file.state, file.code) == (DocumentState.IN_REVIEW, "MULTIPLE_DOCUMENTS")
+    with pikepdf.open(BytesIO(papers[0])) as paper:
+        first = len(paper.pages)
+    parts = [FilePart(1, first), FilePart(first + 1, file.pages)]
+    with ledger():
+        division.divide(
+            Document.lock(file.pk),
+            Division(tuple(map(DocumentPart, parts))),
+            page_count=file.pages,
+        )
+    work_shift()
+    rows = file.parts.order_by("pk")
+    assert [(row.document_type, row.state, row.code) for row in rows] == [
+        (kind, DocumentState.ARCHIVED, "") for kind in kinds
+    ]
+    for row, part in zip(rows, parts, strict=True):
+        read = [page["number"] for page in row.extractions.get().pages]
+        assert (row.sha256, row.pages, read) == (file.sha256, len(read), list(part.numbers))
+    with get_archive().open(file.sha256) as archived:
+        assert archived.read() == binder
+    assert division.is_finished(Document.objects.get(pk=file.pk))

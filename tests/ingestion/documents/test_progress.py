@@ -171,6 +171,8 @@ def test_the_results_name_each_document_with_what_happened_and_what_to_do(settin
         "why": "",
         "do": "No action is needed.",
         "url": document.url,
+        "part_of": "",
+        "page_range": None,
     }
 
 

@@ -265,8 +265,29 @@ async def test_an_upload_is_taken_from_the_spool_without_a_request(tmp_path, por
 
 def open_source(folder, files):
     return DocumentSource(
-        lambda _: folder, LIMITS, files, open_upload=spool.open_local, wait_for_slot=no_wait
+        lambda _: folder,
+        LIMITS,
+        files,
+        open_upload=spool.open_local,
+        open_archived=archive.open_local,
+        wait_for_slot=no_wait,
     )
+
+
+async def test_a_part_of_a_file_is_taken_from_the_archive(tmp_path, settings):
+    settings.ARCHIVE_DIR = tmp_path / "archive"
+    (tmp_path / "file").write_bytes(b"%PDF")
+    sha256 = hashlib.sha256(b"%PDF").hexdigest()
+    archive.get_archive().put(tmp_path / "file", sha256)
+    values = {"document": 1, "chunk": 1, "site_id": "1", "doc_id": "all#1-2", "url": ""}
+    item = WorkItem(**values, terms=None, part=FilePart(1, 2), expected_sha256=sha256, size=4)
+    with ThreadPoolExecutor(1) as files:
+        async with open_source(tmp_path, files) as source:
+            fetched = await source.fetch(item)
+            assert (fetched.path.read_bytes(), fetched.sha256) == (b"%PDF", sha256)
+            fetched.path.unlink()
+            with pytest.raises(StorageUnavailable, match="lost"):
+                await source.fetch(item)
 
 
 async def test_preparing_opens_the_connection_that_the_first_request_uses(portal, portals):

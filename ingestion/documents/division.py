@@ -1,0 +1,228 @@
+"""Divides a file into the documents that it holds, and accounts for each of its pages.
+
+The row of the file stays the record of the file, in the state DIVIDED. Each document in it becomes
+a row of its own, which is queued and checked as if it had been sent alone. The state of the file,
+the rows of its parts, the excluded pages and all ledger entries are written in one transaction, so
+a file is either divided as a whole or not at all.
+
+A digitally signed file is never divided: no part of it would have the signature.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils.translation import gettext, ngettext
+
+from audit.ledger.actors import Actor
+from ingestion.core.file_parts import (
+    AccountFault,
+    Division,
+    DocumentPart,
+    FilePart,
+    PageExclusion,
+    PageUse,
+)
+from ingestion.core.states import DocumentState
+from ingestion.documents import downloads
+from ingestion.documents.chunks import create_requeue_chunk
+from ingestion.documents.transitions import EVENTS, WORKER_ACTOR, move_document
+from ingestion.models import Document, ExcludedPage
+from ingestion.rules.segmentation.parts import ProposedCut
+
+MIGRATION: Final = ("ingestion", "0033_post_divide_files")
+DIVISION_KEY = "division"  # in the detail of the entry of a divided file
+DECIDED_BY_RULES, DECIDED_BY_PERSON = "rules", "person"
+SIGNED_FLAG = "digital-signature"  # of `Extraction.flags`
+
+_APPLIED: set[tuple[str, str]] = set()
+
+
+class DivisionRefused(Exception):
+    """The file was not divided. The message is a sentence for people."""
+
+
+def is_enabled() -> bool:
+    """Return whether files may be divided: whether the upgrade to this release is finished.
+
+    Until then, processes of the release before may be running, which know no parts of files.
+    """
+    if not _APPLIED and MIGRATION in MigrationRecorder(connection).applied_migrations():
+        _APPLIED.add(MIGRATION)  # no release takes it back, so it is looked up once
+    return bool(_APPLIED)
+
+
+def explain_refusal(document: Document) -> str:
+    """Return why a person cannot divide this file, as a sentence for people, or ""."""
+    if not is_enabled():
+        return gettext("Files are divided only after the upgrade of SiteLedger is finished.")
+    if len(document.page_numbers) < 2:
+        return gettext("The file has one page only.")
+    if downloads.is_quarantined(document):
+        return gettext("The file is in quarantine.")
+    last = document.extractions.last()
+    if last is None or SIGNED_FLAG in last.flags:
+        return gettext("The file is digitally signed, and a part of it would not be.")
+    return ""
+
+
+def describe_cut(cut: ProposedCut) -> dict[str, Any] | None:
+    """Return a proposed cut as `Extraction.cut` stores it, or None if the file is one document."""
+    if cut.is_one_document:
+        return None
+    proposed = propose_division(cut).as_json()
+    for described, part in zip(proposed["parts"], cut.parts, strict=True):
+        described |= {
+            "type": part.type,
+            "probability": round(part.probability, 4),
+            "evidence": part.evidence,
+        }
+    return {**proposed, "is_certain": cut.is_certain, "reasons": list(cut.reasons)}
+
+
+def propose_division(cut: ProposedCut) -> Division:
+    """Return the division that a cut proposes.
+
+    The recognised types are not declared: the checks of each part have to recognise them again.
+    """
+    uses = [*((page, PageUse.SEPARATOR) for page in cut.separators)]
+    uses += [(page, PageUse.BLANK) for page in cut.blanks]
+    return Division(
+        tuple(DocumentPart(FilePart(each.first, each.last, each.region)) for each in cut.parts),
+        tuple(PageExclusion(FilePart(page, page), use) for page, use in sorted(uses)),
+    )
+
+
+def check_division(division: Division, pages: Iterable[int]) -> None:
+    """Raise DivisionRefused unless every one of the pages is accounted for exactly once."""
+    wanted = list(pages)
+    if faults := division.find_faults(wanted):
+        raise DivisionRefused(_describe_faults(faults))
+    if not division.parts:
+        raise DivisionRefused(gettext("At least one page has to belong to a document."))
+    if len(division.parts) == 1 and not division.excluded:
+        raise DivisionRefused(gettext("The file is one document. There is nothing to divide."))
+
+
+def divide(
+    document: Document,
+    division: Division,
+    *,
+    page_count: int,
+    by: Actor = WORKER_ACTOR,
+    decided_by: str = DECIDED_BY_RULES,
+    detail: Mapping[str, Any] | None = None,
+    **entry: Any,
+) -> list[Document]:
+    """Move a file to DIVIDED, create its parts and queue them. Returns the parts.
+
+    `document` may itself be a part; the pages are those of the file all the same. `page_count` is
+    the number of pages of `document`. `detail` and `entry` are passed on to `move_document`.
+
+    Call it inside `ledger()`, with the row locked, and wake a worker after the commit. Raises
+    DivisionRefused if a page is not accounted for, and the errors of `move_document`.
+    """
+    part = document.file_part
+    check_division(division, part.numbers if part else range(1, page_count + 1))
+    parts = _create_parts(document, division)
+    ExcludedPage.objects.bulk_create(
+        ExcludedPage(
+            document=document,
+            page=each.page.first,
+            region=each.page.region_text,
+            use=each.use,
+            reason=each.reason,
+        )
+        for each in division.excluded
+    )
+    recorded = division.as_json()
+    for described, row in zip(recorded["parts"], parts, strict=True):
+        described |= {"document": row.subject, "doc_id": row.doc_id}
+    move_document(
+        document,
+        DocumentState.DIVIDED,
+        by=by,
+        detail={DIVISION_KEY: {**recorded, "decided_by": decided_by}, **(detail or {})},
+        pages=page_count,
+        **entry,
+    )
+    for row in parts:
+        pages = {"pages": [row.first_page, row.last_page]}
+        region = {"region": row.region} if row.region else {}
+        row.record_at_revision(
+            EVENTS[DocumentState.RECEIVED],
+            by=by,
+            to_state=DocumentState.RECEIVED,
+            detail={"part_of": document.subject, **pages, **region},
+        )
+    return parts
+
+
+def _create_parts(document: Document, division: Division) -> list[Document]:
+    """Insert the rows of the parts, in chunks of their own."""
+    parts = []
+    for number, each in enumerate(division.parts):
+        if number % settings.CHUNK_SIZE == 0:
+            chunk = create_requeue_chunk(document.batch, document.site)
+        parts.append(
+            Document(
+                batch_id=document.batch_id,
+                packet_id=document.packet_id,
+                chunk=chunk,
+                site=document.site,
+                doc_id=document.file_doc_id + each.pages.suffix,
+                document_type=each.document_type,
+                filename=document.filename,
+                schema_version=document.schema_version,
+                expected_sha256=document.sha256,
+                sha256=document.sha256,
+                size=document.size,
+                part_of=document,
+                first_page=each.pages.first,
+                last_page=each.pages.last,
+                region=each.pages.region_text,
+            )
+        )
+    return Document.objects.bulk_create(parts)
+
+
+def is_finished(document: Document) -> bool:
+    """Return whether each page of a file belongs to a settled document or is excluded.
+
+    That each page is accounted for is checked when a file is divided, so only the states of its
+    parts can be open.
+    """
+    state = DocumentState(document.state)
+    if state is not DocumentState.DIVIDED:
+        return state.is_settled
+    return all(is_finished(part) for part in document.parts.all())
+
+
+def excluded_parts(document: Document) -> list[FilePart]:
+    """Return the pages of a divided file that belong to no document."""
+    rows = document.excluded_pages.all()
+    return [FilePart.parse(each.page, each.page, each.region) for each in rows]
+
+
+def _describe_faults(faults: Iterable[AccountFault]) -> str:
+    """Return sentences that name the pages which are missing or counted twice."""
+    sentences = []
+    missing = [str(each.page) for each in faults if each.is_missing]
+    repeated = [str(each.page) for each in faults if not each.is_missing]
+    if missing:
+        sentence = ngettext(
+            "Page {pages} belongs to no document and is not set aside.",
+            "Pages {pages} belong to no document and are not set aside.",
+            len(missing),
+        )
+        sentences.append(sentence.format(pages=", ".join(missing)))
+    if repeated:
+        sentence = ngettext(
+            "Page {pages} belongs to more than one document, or is not in the file.",
+            "Pages {pages} belong to more than one document, or are not in the file.",
+            len(repeated),
+        )
+        sentences.append(sentence.format(pages=", ".join(repeated)))
+    return " ".join(sentences)

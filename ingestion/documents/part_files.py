@@ -1,0 +1,64 @@
+"""Provides a part of a file as a file of its own, cut out of the archived original.
+
+The original is the record. A cut part is for reading only: it is kept with the page previews, and
+one that was removed is cut out again.
+"""
+
+import asyncio
+import logging
+import os
+import shutil
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+
+from ingestion.core.errors import ReadingFault
+from ingestion.core.file_parts import FilePart
+from ingestion.models import Document
+from ingestion.storage.archive import get_archive
+
+logger = logging.getLogger(__name__)
+
+
+def open_part(document: Document, part: FilePart) -> IO[bytes]:
+    """Open the pages of a part as a file of the type of the original.
+
+    Raises FileNotFoundError if the original is missing, or if the pages cannot be cut out of it.
+    """
+    folder = Path(settings.PREVIEW_DIR) / document.sha256[:2] / document.sha256
+    cached = folder / f"part{part.suffix.replace('#', '-').replace('@', '-')}"
+    if cached.is_file():
+        os.utime(cached)  # so that files in use are not pruned
+        return cached.open("rb")
+    content = _cut(document, part)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as incoming:
+            incoming.write(content)
+        Path(incoming.name).rename(cached)  # so that it is complete or absent
+    except OSError:  # A full disk must not prevent people from reading the document.
+        logger.exception("a part of a file could not be cached")
+    return BytesIO(content)
+
+
+def _cut(document: Document, part: FilePart) -> bytes:
+    """Cut the part out of the archived file, in a parser process."""
+    from ingestion.reading.cut_file import CutFailed, cut_file  # noqa: PLC0415 - loads libraries
+
+    # The archive may be a bucket, so its bytes are copied to a file of this machine.
+    with tempfile.NamedTemporaryFile(prefix="siteledger-part-") as local:
+        with get_archive().open(document.sha256) as original:
+            shutil.copyfileobj(original, local, 1 << 20)
+        local.flush()
+        try:
+            outcome = asyncio.run(cut_file(Path(local.name), part, settings.READING_LIMITS))
+        except ReadingFault as fault:
+            logger.exception("cutting %s out of its file failed", document.subject)
+            raise FileNotFoundError("the reader failed") from fault
+    if isinstance(outcome, CutFailed):
+        logger.error("%s was not cut out of its file: %s", document.subject, outcome.reason)
+        raise FileNotFoundError(outcome.reason)
+    return outcome
