@@ -33,7 +33,7 @@ from ingestion.models import Document, ExcludedPage
 from ingestion.rules.segmentation.parts import ProposedCut
 
 MIGRATION: Final = ("ingestion", "0033_post_divide_files")
-DIVISION_KEY = "division"  # in the detail of the entry of a divided file
+DIVISION_KEY = "page_account"  # in the detail of the entry of a divided file
 DECIDED_BY_RULES, DECIDED_BY_PERSON = "rules", "person"
 SIGNED_FLAG = "digital-signature"  # of `Extraction.flags`
 

@@ -290,9 +290,7 @@ def _signed_detail(row: Document, decision: Decision, by: ElectronicSignature) -
     }
 
 
-def _divide(
-    row: Document, divided: Division, decision: Decision, by: ElectronicSignature
-) -> None:
+def _divide(row: Document, divided: Division, decision: Decision, by: ElectronicSignature) -> None:
     """Divide the file, and queue the documents in it."""
     division.divide(
         row,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import PurePath
 
+from ingestion.core.file_parts import FilePart
 from ingestion.core.states import DocumentState
 from ingestion.reading.provenance import Provenance, describe_provenance
 from ingestion.reading.results import (
@@ -160,14 +161,25 @@ class CheckedDocument:
 
 
 def check_or_reject(
-    seen: DocumentReading | Unreadable, sent: SenderFacts, *, site: SiteFacts, today: date
+    seen: DocumentReading | Unreadable,
+    sent: SenderFacts,
+    *,
+    site: SiteFacts,
+    today: date,
+    part: FilePart | None = None,
 ) -> CheckedDocument:
-    """Return the verdict on a file, whether or not it can be read.
+    """Return the verdict on a file, or on a part of it, whether or not it can be read.
 
-    This is the result that a parser process returns.
+    Of a file that was divided, `seen` has the pages of `part` or all pages. This is the result that
+    a parser process returns.
     """
     if isinstance(seen, Unreadable):
         return CheckedDocument(verdict_of_unreadable(seen))
+    if part:
+        pages = PagePart(part.first, part.last, part.region)
+        verdict = check_part(seen, pages, sent, site=site, today=today)
+        own = tuple(page for page in seen.pages if page.number in part.numbers)
+        return CheckedDocument(verdict, describe_provenance(replace(seen, pages=own)))
     checked = check_file(seen, sent, site=site, today=today)
     return replace(checked, read=describe_provenance(seen))
 

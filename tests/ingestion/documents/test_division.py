@@ -90,7 +90,7 @@ def test_a_file_that_certainly_holds_several_documents_is_divided_into_them():
     uses = list(document.excluded_pages.values_list("page", "use"))
     assert uses == [(6, "separator"), (7, "blank")]
     assert events(document) == ["document.received", "document.checking", "document.divided"]
-    detail = timeline(document.subject)[-1].detail["division"]
+    detail = timeline(document.subject)[-1].detail["page_account"]
     assert detail["decided_by"] == "rules"
     assert [part["document"] for part in detail["parts"]] == [part.subject for part in parts]
     assert document.extractions.get().cut["parts"][1]["type"] == "irb-approval"

@@ -8,6 +8,7 @@ from audit.ledger import redaction
 from audit.ledger.actors import Actor
 from audit.ledger.queries import timeline
 from audit.verification.verify import verify_ledger
+from ingestion.core.file_parts import Division, DocumentPart, FilePart, PageExclusion, PageUse
 from ingestion.documents import downloads
 from ingestion.intake.declarations import Declaration
 from ingestion.models import Action, Decision, DecisionUnchangeable, Document
@@ -23,7 +24,9 @@ from tests.ingestion.review.reviewers import HARMFUL, NOTE, REASON, decide, ruli
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,
+    READ,
     REJECTED,
+    make_packet,
     settle,
 )
 
@@ -420,3 +423,61 @@ def test_uncertain_findings_need_no_second_permission(sent, rafael):
     )
     assert Action.RELEASE in list_permitted_actions(rafael, document)
     assert ruling(Action.RELEASE).reason == REASON
+
+
+SEVERAL = verdict("IN_REVIEW", RuleFinding("MULTIPLE_DOCUMENTS", 2, {"documents": "..."}))
+TWO = Division(
+    (DocumentPart(FilePart(1, 1), "cv"),),
+    (PageExclusion(FilePart(2, 2), PageUse.SET_ASIDE, "a fax cover sheet"),),
+)
+
+
+@pytest.mark.requirement("R16")
+def test_a_reviewer_divides_a_file_and_the_signature_covers_the_division(sent, rafael):
+    document = sent(SEVERAL)
+    assert list_permitted_actions(rafael, document)[0] is Action.DIVIDE
+    decision = decide(document, Action.DIVIDE, rafael, division=TWO)
+    assert state_of(document) == "DIVIDED"
+    entry = last_entry(document)
+    assert (entry.event, entry.actor) == ("document.divided", rafael.actor_name)
+    assert entry.detail["page_account"]["decided_by"] == "person"
+    (part,) = document.parts.all()
+    assert (part.document_type, part.first_page, part.last_page) == ("cv", 1, 1)
+    (page,) = document.excluded_pages.all()
+    assert (page.page, page.use, page.reason) == (2, "set_aside", "a fax cover sheet")
+    assert signature_payload.find_changes(decision) == []
+    changed = Division(TWO.parts, (replace(TWO.excluded[0], reason="another reason"),))
+    Decision.objects.filter(pk=decision.pk).update(division=changed.as_json())
+    try:
+        assert signature_payload.find_changes(Decision.objects.get()) == ["division"]
+    finally:
+        Decision.objects.filter(pk=decision.pk).update(division=TWO.as_json())
+
+
+@pytest.mark.parametrize(
+    ("division", "sentence"),
+    [
+        (None, "Enter the documents"),
+        (Division(TWO.parts), "Page 2 belongs to no document"),
+        (
+            Division(TWO.parts, (replace(TWO.excluded[0], reason=" "),)),
+            "Enter a reason for each page",
+        ),
+        (Division((DocumentPart(FilePart(1, 2)),)), "nothing to divide"),
+    ],
+)
+def test_a_division_that_leaves_a_page_unexplained_is_refused(sent, rafael, division, sentence):
+    document = sent(SEVERAL)
+    with pytest.raises(DecisionRefused, match=sentence):
+        decide(document, Action.DIVIDE, rafael, division=division)
+    assert state_of(document) == "IN_REVIEW"
+    assert not Decision.objects.exists()
+
+
+def test_a_signed_file_and_one_with_harmful_content_are_never_divided(sent, site, rafael, mara):
+    signed = replace(READ, flags=frozenset({"digital-signature"}))
+    packet = make_packet(site, mara, SEVERAL, reading=signed)
+    for document in (packet.documents.get(), sent(HARMFUL)):
+        assert Action.DIVIDE not in list_permitted_actions(rafael, document)
+        with pytest.raises(DecisionRefused, match="cannot make this decision"):
+            decide(document, Action.DIVIDE, rafael, division=TWO)

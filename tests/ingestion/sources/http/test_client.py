@@ -19,11 +19,12 @@ from ingestion.core.errors import (
     StorageUnavailable,
     TooLarge,
 )
+from ingestion.core.file_parts import FilePart
 from ingestion.core.ports import WorkItem
 from ingestion.sources.document_source import DocumentSource
 from ingestion.sources.http.connections import PortalConnection
 from ingestion.sources.http.redirects import no_wait
-from ingestion.storage import spool
+from ingestion.storage import archive, spool
 from tests.ingestion.sources.http.conftest import LIMITS, make_item
 from tests.ingestion.sources.http.servers import (
     chunked,
