@@ -25,6 +25,7 @@ _VERBS = {
     "checking": ("verify", "E"),
     "filed": ("archive", "U"),
     "already_on_file": ("link", "U"),
+    "divided": ("transform", "U"),
     "sent_to_review": ("hold", "U"),
     "held": ("hold", "U"),
     "changed": ("amend", "U"),

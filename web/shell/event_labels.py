@@ -21,6 +21,7 @@ EVENTS: Mapping[str, str | Promise] = MappingProxyType(
         "document.filed": _("Filed"),
         "document.rejected": _("Rejected"),
         "document.already_on_file": _("Already on file"),
+        "document.divided": _("Divided into documents"),
         "document.sent_to_review": _("Sent to QA for review"),
         "document.held": _("Held by us"),
         "document.cancelled": _("Cancelled"),
