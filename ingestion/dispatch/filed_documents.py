@@ -27,7 +27,14 @@ class FiledDocument(NamedTuple):
     doc_id: str
     size: int | None  # bytes
     packet: str  # reference; "" for a document that was filed in this transaction
-    pages: tuple[int, int, str]  # first and last page and region of a part; (0, 0, "") of a file
+    # Of a part of a file; 0, 0 and "" for a whole file.
+    first_page: int
+    last_page: int
+    region: str
+
+    @property
+    def pages(self) -> tuple[int, int, str]:
+        return self.first_page, self.last_page, self.region
 
 
 _COLUMNS = (
@@ -66,7 +73,7 @@ class FiledDocuments:
         query, states = _find_query(len(sites), len(hashes))
         with connection.cursor() as cursor:
             cursor.execute(query, (*states, *sites, *hashes))
-            return cls(FiledDocument(*row[:-3], pages=row[-3:]) for row in cursor.fetchall())
+            return cls(FiledDocument(*row) for row in cursor.fetchall())
 
     def find_twin(self, document: Document) -> FiledDocument | None:
         """Return the filed document that this one repeats, or None (decision 12)."""
@@ -91,7 +98,7 @@ class FiledDocuments:
         """Add a document that was just filed, because the next step may repeat it."""
         site, sha256 = document.site_id, document.sha256
         filed = FiledDocument(
-            document.pk, site, sha256, document.doc_id, document.size, "", _pages_of(document)
+            document.pk, site, sha256, document.doc_id, document.size, "", *_pages_of(document)
         )
         self._filed[site, sha256].append(filed)
 
