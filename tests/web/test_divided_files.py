@@ -55,25 +55,25 @@ def page_of(client, document):
 
 
 def test_the_page_of_a_file_accounts_for_each_of_its_pages(signed_in, divided):
-    shown = page_of(signed_in, divided)
+    html = page_of(signed_in, divided)
     for text in ("Pages 1 to 2", "Pages 3 to 5", "Page 6", "Separator sheet"):
-        assert text in shown
-    assert "The file is finished when each document is." in shown
+        assert text in html
+    assert "The file is finished when each document is." in html
     settle(divided.packet, verdict(), verdict())
     assert "Every page is accounted for. The file is finished." in page_of(signed_in, divided)
 
 
 def test_the_page_of_a_part_names_its_pages_and_its_file(signed_in, filed):
     part = filed.parts.get(first_page=3)
-    shown = page_of(signed_in, part)
-    assert "Pages 3 to 5 of" in shown
-    assert f'href="/documents/{filed.pk}/"' in shown
+    html = page_of(signed_in, part)
+    assert "Pages 3 to 5 of" in html
+    assert f'href="/documents/{filed.pk}/"' in html
 
 
 def test_a_packet_counts_the_documents_and_not_the_file_that_holds_them(signed_in, filed):
-    shown = signed_in.get(f"/packets/{filed.packet.reference}/").content.decode()
-    assert "All documents are on file" in shown
-    assert "2 of 2 checked" in shown
+    html = signed_in.get(f"/packets/{filed.packet.reference}/").content.decode()
+    assert "All documents are on file" in html
+    assert "2 of 2 checked" in html
 
 
 def test_a_part_is_downloaded_as_its_pages_and_the_file_as_it_was_received(signed_in, filed):
@@ -83,8 +83,8 @@ def test_a_part_is_downloaded_as_its_pages_and_the_file_as_it_was_received(signe
     content = answer.getvalue()
     with pikepdf.open(BytesIO(content)) as pdf:
         assert len(pdf.pages) == 3
-    again = signed_in.get(f"/documents/{part.pk}/file/")
-    assert again.getvalue() == content  # from the cache
+    second = signed_in.get(f"/documents/{part.pk}/file/")
+    assert second.getvalue() == content  # from the cache
     assert timeline(part.subject)[-1].event == downloads.DOWNLOADED
     whole = signed_in.get(f"/documents/{filed.pk}/file/")
     assert whole.getvalue() == CONTENT
