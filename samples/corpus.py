@@ -57,13 +57,19 @@ class Corpus:
 
 
 def write_corpus(
-    directory: Path, *, base_url: str, today: date, seed: int = 2026, sites: int = 12
+    directory: Path,
+    *,
+    base_url: str,
+    today: date,
+    seed: int = 2026,
+    sites: int = 12,
+    has_scans: bool = True,
 ) -> Corpus:
     """Write the corpus for portals under `base_url`. Twelve sites take about 12 s on one core.
 
     Raises ValueError unless `sites` is between 1 and the number of sample sites.
     """
-    planned = plan_corpus(sites)
+    planned = plan_corpus(sites, has_scans=has_scans)
     scanned, lines = 0, []
     for number, document in enumerate(planned):
         content = make_sample(

@@ -48,10 +48,11 @@ class PlannedDocument:
         return self.document_type
 
 
-def plan_corpus(sites: int) -> list[PlannedDocument]:
+def plan_corpus(sites: int, *, has_scans: bool = True) -> list[PlannedDocument]:
     """Return the documents of the first `sites` sample sites.
 
-    Raises ValueError unless `sites` is between 1 and the number of sample sites.
+    Scans take most of the time of reading. Without them, these documents are born digital. Raises
+    ValueError unless `sites` is between 1 and the number of sample sites.
     """
     if not 1 <= sites <= len(SITES):
         raise ValueError(f"there are 1 to {len(SITES)} sample sites, not {sites}")
@@ -59,7 +60,7 @@ def plan_corpus(sites: int) -> list[PlannedDocument]:
         PlannedDocument(
             site,
             document_type,
-            _choose_rendition(row, place),
+            _choose_rendition(row, place, has_scans=has_scans),
             FAULTS.get((site.site_id, document_type)),
         )
         for row, site in enumerate(SITES[:sites])
@@ -67,8 +68,8 @@ def plan_corpus(sites: int) -> list[PlannedDocument]:
     ]
 
 
-def _choose_rendition(row: int, place: int) -> Rendition:
-    if (3 * row + place) % 10 in _SCANNED:
+def _choose_rendition(row: int, place: int, *, has_scans: bool) -> Rendition:
+    if has_scans and (3 * row + place) % 10 in _SCANNED:
         return Rendition.SCAN
     if list(PAGES)[place] in FILLABLE and row % 2 == 0:
         return Rendition.FILLABLE_FORM

@@ -1,8 +1,11 @@
 """The demo, run as a command: a worker host, a sample portal and the packet of one site."""
 
+import pytest
+
 from qualification.sandbox import Sandbox
 
 
+@pytest.mark.slow
 def test_the_demo_processes_a_packet_and_refuses_a_second_run_in_the_same_folder(tmp_path):
     sandbox = Sandbox(tmp_path / "demo")
     sandbox.folder.mkdir()

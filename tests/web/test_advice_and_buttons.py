@@ -56,7 +56,8 @@ def wordings():
     for code, copy in MESSAGES.items():
         for number, wording in enumerate(copy.do, start=1):
             names = placeholders(wording) - {"type"}
-            yield pytest.param(code, names, number == 1, id=f"{code}-{number}")
+            marks = [] if number == 1 else pytest.mark.slow
+            yield pytest.param(code, names, number == 1, id=f"{code}-{number}", marks=marks)
 
 
 def asked_for(sentence):

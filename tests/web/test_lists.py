@@ -26,6 +26,7 @@ def queries_of_each_page(*, warm_up):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_number_of_queries_of_a_list_does_not_grow_with_its_rows():
     fill_database(FEW, 3 * FEW * DOCUMENTS_PER_SITE)

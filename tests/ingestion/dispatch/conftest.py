@@ -24,19 +24,25 @@ def _folders(settings, tmp_path):
 
 @pytest.fixture(scope="session")
 def one_site(tmp_path_factory):
-    """The packet of one site, written once for all tests."""
+    """The packet of one site, without scans, written once for all tests."""
+    return _corpus(tmp_path_factory, sites=1, has_scans=False)
+
+
+@pytest.fixture(scope="session")
+def one_site_with_scans(tmp_path_factory):
+    """The packet of one site. Reading its scans takes ten times as long as reading the others."""
     return _corpus(tmp_path_factory, sites=1)
 
 
 @pytest.fixture(scope="session")
 def two_sites(tmp_path_factory):
-    """The packets of two sites, for tests about another site."""
-    return _corpus(tmp_path_factory, sites=2)
+    """The packets of two sites without scans, for tests about another site."""
+    return _corpus(tmp_path_factory, sites=2, has_scans=False)
 
 
-def _corpus(folders, *, sites):
+def _corpus(folders, **options):
     today = datetime.datetime.now(datetime.UTC).date()
-    return write_corpus(folders.mktemp("corpus"), base_url=NOWHERE, today=today, sites=sites)
+    return write_corpus(folders.mktemp("corpus"), base_url=NOWHERE, today=today, **options)
 
 
 @pytest.fixture(scope="session")

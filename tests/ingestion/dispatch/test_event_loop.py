@@ -75,9 +75,10 @@ class ThreadRecorder:
 
 
 @pytest.fixture
-def recorded(one_site, submit):
-    with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0.3) as portal:
-        submit(one_site, portal)
+def recorded(one_site_with_scans, submit):
+    corpus = one_site_with_scans  # the pages of scans are read separately, and judged together
+    with SamplePortal(corpus.directory, read_limits(corpus.sites), faults=0.3) as portal:
+        submit(corpus, portal)
         with ThreadRecorder() as recorder:
             work_shift()
     assert Document.objects.filter(state=DocumentState.ARCHIVED, pages__gt=0).exists()

@@ -21,11 +21,11 @@ POISON = "lab-normal-ranges"  # a scan, which takes long enough to kill its read
 
 
 def test_poison_is_held_after_its_attempts_and_other_documents_are_filed(
-    one_site, submit, settings
+    one_site_with_scans, submit, settings
 ):
-    packet = only(one_site, "irb-approval", "cv-whitfield", POISON)
+    packet = only(one_site_with_scans, "irb-approval", "cv-whitfield", POISON)
     with (
-        SamplePortal(one_site.directory, {}, faults=0) as portal,
+        SamplePortal(one_site_with_scans.directory, {}, faults=0) as portal,
         worker_host(settings, DOCUMENT_ATTEMPTS=str(MAX_ATTEMPTS)) as host,
     ):
         batch = submit(packet, portal)

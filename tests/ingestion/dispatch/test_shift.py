@@ -41,15 +41,18 @@ def outcomes(batch):
     return {(site, doc_id): (state, code) for site, doc_id, state, code in rows}
 
 
-def test_a_packet_has_the_expected_outcomes_and_the_portal_limits_are_kept(one_site, submit):
-    with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0.3) as portal:
-        batch = submit(one_site, portal)
+def test_a_packet_has_the_expected_outcomes_and_the_portal_limits_are_kept(
+    one_site_with_scans, submit
+):
+    corpus = one_site_with_scans
+    with SamplePortal(corpus.directory, read_limits(corpus.sites), faults=0.3) as portal:
+        batch = submit(corpus, portal)
         work_shift()
         assert portal.violations.total() == 0
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED
-    assert_outcomes(one_site, batch)
-    codes = {entry.doc_id: entry.code for entry in one_site.expectations}
+    assert_outcomes(corpus, batch)
+    codes = {entry.doc_id: entry.code for entry in corpus.expectations}
     for rejected in batch.documents.filter(state=DocumentState.REJECTED):
         assert rejected.code == codes[rejected.doc_id]
 
