@@ -101,37 +101,40 @@ def _own(settings, tmp_path):
 
 
 @pytest.mark.usefixtures("_own")
-@pytest.mark.parametrize(
-    "at_everything",
-    [
-        pytest.param(False, id="once"),
-        pytest.param(True, id="in-each-state-and-theme", marks=pytest.mark.slow),
-    ],
-)
-def test_every_page_is_accessible(open_page, signed_in, tmp_path, at_everything):
-    checker, found = PageChecker(at_everything=at_everything), people()
-    tab = open_page()
-    for page in pages.SIGNED_OUT:
-        tab.context.clear_cookies()
-        checker.at(tab, page, "nobody", {})
-    if at_everything:
-        for who, addresses in pages.BEFORE_ANYTHING.items():
-            tab = signed_in(found[who])
-            for address in addresses:
-                checker.at(tab, Page(address), f"{who}, before anything", {})
-    world = World(found, tmp_path)
-    for who, own in pages.WITH_EVERYTHING.items():
-        tab = signed_in(found[who])
-        for page in own:
-            checker.at(tab, page, who, world.names)
-    if at_everything:
-        for page in pages.of_the_admin():
-            checker.at(tab, page, who, world.names)
+def test_every_page_is_accessible(open_page, signed_in, tmp_path):
+    checker = PageChecker(at_everything=False)
+    check_pages(checker, open_page, signed_in, World(people(), tmp_path))
     assert not checker.wrong, "\n".join(checker.wrong)
-    if not at_everything:
-        return
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_own")
+def test_every_page_is_accessible_in_each_state_and_theme(open_page, signed_in, tmp_path):
+    checker, found = PageChecker(at_everything=True), people()
+    for who, addresses in pages.BEFORE_ANYTHING.items():
+        tab = signed_in(found[who])
+        for address in addresses:
+            checker.at(tab, Page(address), f"{who}, before anything", {})
+    world = World(found, tmp_path)
+    tab, who = check_pages(checker, open_page, signed_in, world)
+    for page in pages.of_the_admin():
+        checker.at(tab, page, who, world.names)
+    assert not checker.wrong, "\n".join(checker.wrong)
     missed = {
         name for name in pages.names() - checker.seen if not name.startswith(pages.NO_SECTIONS)
     }
     assert sorted(missed - set(pages.NO_PAGES)) == []
     assert sorted(set(pages.NO_PAGES) - pages.names()) == []
+
+
+def check_pages(checker, open_page, signed_in, world):
+    """Check the pages besides those of the admin. Return the last tab and who is signed in there."""
+    tab = open_page()
+    for page in pages.SIGNED_OUT:
+        tab.context.clear_cookies()
+        checker.at(tab, page, "nobody", {})
+    for who, own in pages.WITH_EVERYTHING.items():
+        tab = signed_in(world.people[who])
+        for page in own:
+            checker.at(tab, page, who, world.names)
+    return tab, who
