@@ -128,7 +128,7 @@ def test_every_page_is_accessible_in_each_state_and_theme(open_page, signed_in, 
 
 
 def check_pages(checker, open_page, signed_in, world):
-    """Check the pages besides those of the admin. Return the last tab and who is signed in there."""
+    """Check all pages but those of the admin. Return the last tab and who is signed in there."""
     tab = open_page()
     for page in pages.SIGNED_OUT:
         tab.context.clear_cookies()
