@@ -354,6 +354,9 @@ READING_LIMITS = ReadingLimits(
 # Criteria of assessments, as NAME=VALUE, in addition to those of the truth file.
 ASSESSMENT_CRITERIA = env.list("ASSESSMENT_CRITERIA", default=[])
 
+# Decisions of QA about types since the last training, after which a model is trained at night.
+LEARNING_DECISIONS = env.int("LEARNING_DECISIONS", default=25)
+
 CLAMD = env.str("CLAMD", default="")  # "": no virus scanner
 
 # Credentials of portals, by the names that `ingestion.sources.http.credentials` lists: secrets, or

@@ -18,6 +18,7 @@ from audit.verification import runs, verify
 from ingestion import checks, notifications, roles
 from ingestion.assessment import criteria_checks, records
 from ingestion.dispatch import queue_checks, schedules, wakeup_transport
+from ingestion.learning import activation, rejudgement, training
 from ingestion.operations import (
     alert_checks,
     alerts,
@@ -41,6 +42,7 @@ def connect() -> None:
     verify.register_check(division_check.divisions_agree_with_the_ledger)
     verify.register_check(signature_payload.verify_signed_decisions)
     verify.register_check(records.verify_assessments)
+    verify.register_check(activation.verify_models)
     verify.register_check(roles.roles_are_as_installed)
     background_jobs.register_wakeup(wakeup_transport.wake_worker_for_job)
     background_jobs.register_kind(runs.KIND, runs.run_check_job)
@@ -50,6 +52,8 @@ def connect() -> None:
     background_jobs.register_kind(
         archive_verification.KIND, archive_verification.run_verification_job
     )
+    background_jobs.register_kind(training.KIND, training.run_training_job)
+    background_jobs.register_kind(rejudgement.KIND, rejudgement.run_rejudgement_job)
     background_jobs.register_kind(object_locks.KIND, object_locks.run_lock_job)
     outbox.register_kinds(
         anchors.KIND, account_notices.KIND, notifications.KIND, *alerts.KINDS.values()

@@ -42,6 +42,7 @@ _VIEW_RECORDS = _permissions(
     "ingestion.document",
     "ingestion.finding",
     "ingestion.decision",
+    "ingestion.learnedmodel",
 )
 _VIEW_SITES = _permissions(
     "view", *(f"clinical_sites.{model}" for model in ("site", "study", "legalhold"))
@@ -80,7 +81,8 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         # The second permission allows them to file a document in spite of a finding.
         QA_LEADS: _REVIEW_DOCUMENTS
         | _permissions("override", "ingestion.document")
-        | _permissions("sign", "ingestion.assessment"),
+        | _permissions("sign", "ingestion.assessment")
+        | _permissions("activate", "ingestion.learnedmodel"),
         REGULATORY_AFFAIRS: _VIEW_RECORDS
         | _VIEW_SITES
         | _VIEW_PEOPLE

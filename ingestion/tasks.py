@@ -15,6 +15,7 @@ from ingestion import notifications
 from ingestion.dispatch import shift, wakeup
 from ingestion.dispatch.processes import drain, worker_presence
 from ingestion.documents import expiries
+from ingestion.learning import training
 from ingestion.operations import retention, site_summaries
 from ingestion.storage import archive_verification, object_locks
 
@@ -87,6 +88,12 @@ def follow_locks() -> None:
     """Start a job that adjusts the bucket's locks to what changed, and to a part of the rest."""
     with _own_connections():
         object_locks.queue_nightly_update(archive_verification.list_parts_of_day())
+
+
+def learn_from_decisions() -> None:
+    """Start a job that trains a model of document types, if there are enough new decisions."""
+    with _own_connections():
+        training.request_training_if_due()
 
 
 def send_digests() -> None:

@@ -102,6 +102,7 @@ class Shift:
         self._database = database
         self._portal_queues = portal_queues
         self._folders = folders
+        self._reader: PooledDocumentReader | None = None  # until `work` has created it
         self._clock = DatabaseClock()
         self._owner = worker_presence.current_owner()
         self._chunks: dict[int, _HeldChunk] = {}  # by primary key, as the next dictionary
@@ -146,7 +147,8 @@ class Shift:
                     wait_for_slot=shift._wait_for_extra_slot,
                 )
             )
-            reader = await stack.enter_async_context(PooledDocumentReader.pool())
+            pool = await stack.enter_async_context(PooledDocumentReader.pool())
+            shift._reader = PooledDocumentReader(pool)
             recorder = DatabaseRecorder(
                 StepBatcher(database),
                 files,
@@ -159,7 +161,7 @@ class Shift:
                 portal_queues,
                 fetcher=source,
                 recorder=recorder,
-                reader=PooledDocumentReader(reader),
+                reader=shift._reader,
                 limits=limits,
             )
             try:
@@ -237,6 +239,8 @@ class Shift:
         self, lease: Lease, ingest: Ingest, source: DocumentSource, group: asyncio.TaskGroup
     ) -> None:
         """Open the queues that the chunk needs, and start to feed its documents."""
+        if self._reader is not None:
+            await self._reader.refresh_model(self._database)
         self._lease_ids[lease.chunk] = lease.lease_id
         chunk = _HeldChunk(lease, {item.document for item in lease.items})
         self._chunks[lease.chunk] = chunk

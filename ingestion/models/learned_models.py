@@ -4,6 +4,7 @@ Rows of both tables are added and never changed. `ingestion.learning` adds them.
 that of the last activation; without one, it is the model of the package.
 """
 
+import hashlib
 from typing import Any, NoReturn, Self
 
 from django.db import models
@@ -11,8 +12,6 @@ from django.utils import timezone
 
 from audit.ledger.recorded_row import RecordedRow
 from sites.models import User
-
-SHORT_SHA256 = 8  # characters of a digest that name a model in a version of the rules
 
 
 class ModelUnchangeable(Exception):
@@ -57,9 +56,10 @@ class LearnedModel(_AddedOnly, RecordedRow):
     def __str__(self) -> str:
         return f"model {self.pk}"
 
-    @property
-    def short_sha256(self) -> str:
-        return self.sha256[:SHORT_SHA256]
+    def has_content(self, sha256: str) -> bool:
+        """Return whether the content is that of this digest, and of the row's own."""
+        found = hashlib.sha256(self.content.encode()).hexdigest()
+        return found == self.sha256 == sha256
 
 
 class ModelActivation(_AddedOnly):

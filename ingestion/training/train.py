@@ -93,15 +93,20 @@ def train(
 ) -> dict[str, Any]:
     """Return a model of the examples: an object for `Model.from_json` that can be stored as JSON.
 
-    With `base`, the new model starts from the coefficients of that one, and keeps its types and its
-    words. None of `excluded_words`, in lower case, becomes a feature, unless `base` has it. Raises
-    ValueError if the examples have fewer than two groups or two types.
+    With `base`, the new model starts from the coefficients of that one, and keeps its types, its
+    words, its weights of landmarks and words, and its threshold: the examples of an installation
+    contain no documents without a type, by which these are set. None of `excluded_words`, in lower
+    case, becomes a feature, unless `base` has it. Raises ValueError if the examples have fewer than
+    two groups or two types.
     """
     _check_examples(examples)
-    unseen = _fit_unseen(examples, base, excluded_words)
+    words = _fit_words(examples, base, excluded_words)
+    if base:
+        kept = Weights(base.log_odds_per_point, base.weight_of_words, base.log_odds_of_any_type)
+        return _to_json(words, kept, base.threshold, name, examples)
+    unseen = _fit_unseen(examples, excluded_words)
     weights = _fit_weights(examples, unseen)
     threshold = _find_threshold(examples, unseen, weights)
-    words = _fit_words(examples, base, excluded_words)
     return _to_json(words, weights, threshold, name, examples)
 
 
@@ -138,7 +143,7 @@ def _to_json(
 
 
 def _fit_unseen(
-    examples: Sequence[Example], base: Model | None, excluded_words: Collection[str]
+    examples: Sequence[Example], excluded_words: Collection[str]
 ) -> list[dict[str, float]]:
     """Return the log-odds of the words of each example.
 
@@ -148,7 +153,7 @@ def _fit_unseen(
     folds = GroupKFold(n_splits=min(FOLDS, len(set(groups))))
     log_odds: list[dict[str, float]] = [{} for _ in examples]
     for training, test in folds.split(groups, groups=groups):
-        words = _fit_words([examples[each] for each in training], base, excluded_words)
+        words = _fit_words([examples[each] for each in training], None, excluded_words)
         model = Model.from_json(_to_json(words, EXPECTED_WEIGHTS, MIN_THRESHOLD, "", examples))
         for each in test:
             log_odds[each] = model.log_odds_of_words(examples[each].features)

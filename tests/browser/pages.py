@@ -228,6 +228,10 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         ),
         Page(f"{_REVIEW}{{in_review}}/sign/?action=return", refused("Return to site")),
         Page(f"{_REVIEW}{{in_review}}/sign/?action=return&made_on=0", status=409),
+        Page(f"{_REVIEW}models/"),
+        Page(f"{_REVIEW}models/package/"),
+        Page(f"{_REVIEW}models/{{model}}/"),
+        Page(f"{_REVIEW}models/{{model}}/activate/", refused("Sign and activate")),
         Page(f"{_REVIEW}{{filed}}/sign/?action=withdraw"),
         Page("/documents/{filed}/"),
         Page("/documents/{released}/"),
@@ -310,6 +314,7 @@ NO_PAGES = {
     "account_identity", "account_training", "draft_file", "draft_file_guess", "draft_file_remove",
     "draft_files", "upload_allowed", "resumable_upload", "resumable_uploads",
     "retry", "review_take", "trail_check_now",
+    "model_report", "model_train",
     # They are answered by a file or a picture.
     "access_table", "certified_copy", "page_image", "receipt", "required_csv",
     "trail_export_file",

@@ -36,6 +36,7 @@ from sites import password_links, portal_approval
 from sites.models import ApiToken, Study, User
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user
+from tests.ingestion.learning.stored_models import make_model
 from tests.ingestion.reading.documents import make_pdf
 from tests.ingestion.review.reviewers import decide
 from tests.web.operations.conftest import hold
@@ -235,6 +236,7 @@ class World:
         form = {"since": today, "until": today, "outcome": "nothing_found", **signed}
         made = rafael.post("/admin/audit/reviews/new/", form)
         self.names["review"] = _key(made)
+        self.names["model"] = make_model(document=self.names["filed"]).pk
         assert rafael.post("/access/", {"outcome": "in_order", **signed}).status_code == 302
 
 

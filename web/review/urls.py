@@ -4,6 +4,7 @@ from django.urls import path
 
 from web.review import (
     bulk,
+    models,
     page,
     queue,
     sign,
@@ -12,6 +13,12 @@ from web.review import (
 urlpatterns = [
     path("", queue.review_queue, name="review_queue"),
     path("together/", bulk.decide_several, name="review_together"),
+    path("models/", models.model_list, name="models"),
+    path("models/train/", models.train_now, name="model_train"),
+    path("models/package/", models.package_page, name="package_model"),
+    path("models/<int:pk>/", models.model_page, name="model"),
+    path("models/<slug:name>/activate/", models.activate_model, name="model_activate"),
+    path("models/<slug:name>/report/", models.request_report, name="model_report"),
     path("<int:pk>/", page.review_page, name="review"),
     path("<int:pk>/take/", page.assign_to_me, name="review_take"),
     path("<int:pk>/sign/", sign.sign_decision, name="review_sign"),

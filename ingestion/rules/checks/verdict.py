@@ -40,6 +40,7 @@ from ingestion.rules.classification.classify import (
     TypeMatch,
     classify,
 )
+from ingestion.rules.classification.model_file import ModelFile, load_model_file
 from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
 from ingestion.rules.fields.extraction import FieldValue, read_fields
@@ -167,20 +168,22 @@ def check_or_reject(
     site: SiteFacts,
     today: date,
     part: FilePart | None = None,
+    model: ModelFile | None = None,
 ) -> CheckedDocument:
     """Return the verdict on a file, or on a part of it, whether or not it can be read.
 
-    Of a file that was divided, `seen` has the pages of `part` or all pages. This is the result that
-    a parser process returns.
+    Of a file that was divided, `seen` has the pages of `part` or all pages. With `model`, document
+    types are recognised with this model, and otherwise with that of the package. This is the result
+    that a parser process returns.
     """
     if isinstance(seen, Unreadable):
         return CheckedDocument(verdict_of_unreadable(seen))
     if part:
         pages = PagePart(part.first, part.last, part.region)
-        verdict = check_part(seen, pages, sent, site=site, today=today)
+        verdict = check_part(seen, pages, sent, site=site, today=today, model=model)
         own = tuple(page for page in seen.pages if page.number in part.numbers)
         return CheckedDocument(verdict, describe_provenance(replace(seen, pages=own)))
-    checked = check_file(seen, sent, site=site, today=today)
+    checked = check_file(seen, sent, site=site, today=today, model=model)
     return replace(checked, read=describe_provenance(seen))
 
 
@@ -190,21 +193,32 @@ def verdict_of_unreadable(unreadable: Unreadable) -> DocumentVerdict:
 
 
 def check(
-    reading: DocumentReading, sent: SenderFacts, *, site: SiteFacts, today: date
+    reading: DocumentReading,
+    sent: SenderFacts,
+    *,
+    site: SiteFacts,
+    today: date,
+    model: ModelFile | None = None,
 ) -> DocumentVerdict:
     """Return the verdict on a file that was read. If it has several documents, it is reviewed."""
-    return _check_whole(reading, propose_cut(reading), sent, site=site, today=today)
+    cut = propose_cut(reading)
+    return _check_whole(reading, cut, sent, site=site, today=today, model=model)
 
 
 def check_file(
-    reading: DocumentReading, sent: SenderFacts, *, site: SiteFacts, today: date
+    reading: DocumentReading,
+    sent: SenderFacts,
+    *,
+    site: SiteFacts,
+    today: date,
+    model: ModelFile | None = None,
 ) -> CheckedDocument:
     """Return the verdict on a file that was read, and on each of its parts if it has several.
 
     What the sender declared applies to the parts of the declared type.
     """
     cut = propose_cut(reading)
-    verdict = _check_whole(reading, cut, sent, site=site, today=today)
+    verdict = _check_whole(reading, cut, sent, site=site, today=today, model=model)
     if cut.is_one_document:
         return CheckedDocument(verdict, cut=cut)
     parts = tuple(
@@ -216,6 +230,7 @@ def check_file(
                 sent if part.type == sent.declared else replace(sent, declared="", person=""),
                 site=site,
                 today=today,
+                model=model,
             ),
         )
         for part in cut.parts
@@ -224,14 +239,21 @@ def check_file(
 
 
 def check_part(
-    reading: DocumentReading, part: PagePart, sent: SenderFacts, *, site: SiteFacts, today: date
+    reading: DocumentReading,
+    part: PagePart,
+    sent: SenderFacts,
+    *,
+    site: SiteFacts,
+    today: date,
+    model: ModelFile | None = None,
 ) -> DocumentVerdict:
     """Return the verdict on one part of a file, whose boundaries are taken as given.
 
     `reading` is that of the whole file. Positions in the verdict are those on the page of the file.
     """
     whole = ProposedCut((part,))
-    verdict = _check_whole(select_pages(reading, part), whole, sent, site=site, today=today)
+    pages = select_pages(reading, part)
+    verdict = _check_whole(pages, whole, sent, site=site, today=today, model=model)
     if part.region is None:
         return verdict
     page = next(page for page in reading.pages if page.number == part.first)
@@ -251,12 +273,19 @@ def check_part(
 
 
 def _check_whole(
-    reading: DocumentReading, cut: ProposedCut, sent: SenderFacts, *, site: SiteFacts, today: date
+    reading: DocumentReading,
+    cut: ProposedCut,
+    sent: SenderFacts,
+    *,
+    site: SiteFacts,
+    today: date,
+    model: ModelFile | None,
 ) -> DocumentVerdict:
     """Return the verdict on a reading as one document, unless `cut` has several parts."""
+    rules_version = model.rules_version if model else RULES_VERSION
     slopes = measure_slopes(reading)
     reading = level_lines(reading, slopes)
-    found = classify(reading, sent.declared)
+    found = classify(reading, sent.declared, model=load_model_file(model) if model else None)
     findings = [*_check_submission(reading, sent), *_check_type(found, sent.declared)]
     findings += [finding for check_any in CHECKS_OF_ANY_FILE for finding in check_any(reading)]
     several = list(
@@ -269,6 +298,7 @@ def _check_whole(
             document_type=found.slug,
             evidence=found.best.evidence,
             candidates=found.candidates,
+            rules_version=rules_version,
         )
     kind = TYPES[found.slug]
     fields = {value.name: value for value in read_fields(reading, kind)}
@@ -294,6 +324,7 @@ def _check_whole(
         signature=_restore_signature(signature, slopes),
         evidence=found.best.evidence,
         candidates=found.candidates,
+        rules_version=rules_version,
         dated=dated.day if dated else None,
         expires=validity.get_expiry_date(case.terms, fields),
         terms=case.terms.facts,

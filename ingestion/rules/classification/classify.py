@@ -23,6 +23,7 @@ from ingestion.reading.results import (
 )
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.features import extract_features, heading_lines
+from ingestion.rules.classification.type_model import Model, to_probabilities
 from ingestion.rules.document_types import (
     MIN_TYPE_SCORE,
     TYPES,
@@ -139,10 +140,19 @@ class _Letters:
 
 
 def classify(
-    reading: DocumentReading, declared: str = "", *, types: Mapping[str, DocumentType] = TYPES
+    reading: DocumentReading,
+    declared: str = "",
+    *,
+    types: Mapping[str, DocumentType] = TYPES,
+    model: Model | None = None,
 ) -> Classification:
-    """Return the type of a document, compared with the slug of the declared type, if any."""
+    """Return the type of a document, compared with the slug of the declared type, if any.
+
+    With a model, it decides which type is certain and how probable the others are.
+    """
     scores = _score_types(reading, types)
+    if model is not None:
+        return _classify_by_model(reading, scores, declared, model)
     best, runner_up = scores[0], scores[1] if len(scores) > 1 else TypeScore("")
     candidates = tuple(_rank_candidates(scores))
     by_slug = {score.slug: score.points for score in scores}
@@ -165,6 +175,25 @@ def classify(
         return Classification("", TypeMatch.UNRECOGNIZED, best, candidates)
     fit = TypeMatch.CONFLICT if declared else TypeMatch.AGREED
     return Classification(best.slug, fit, best, candidates)
+
+
+def _classify_by_model(
+    reading: DocumentReading, scores: Sequence[TypeScore], declared: str, model: Model
+) -> Classification:
+    by_slug = {score.slug: score for score in scores}
+    features = extract_features(reading, {score.slug: score.points for score in scores})
+    log_odds = model.log_odds(features, by_slug)
+    probabilities = to_probabilities(log_odds)
+    ranked = sorted(by_slug, key=lambda slug: -log_odds[slug])[:MAX_CANDIDATES]
+    candidates = tuple(
+        TypeCandidate(slug, probabilities[slug], by_slug[slug].evidence) for slug in ranked
+    )
+    recognised = model.decide(log_odds)
+    best = by_slug[ranked[0]]
+    if not recognised:
+        return Classification("", TypeMatch.UNRECOGNIZED, best, candidates)
+    fit = TypeMatch.CONFLICT if declared not in {"", recognised} else TypeMatch.AGREED
+    return Classification(recognised, fit, best, candidates)
 
 
 def _rank_candidates(scores: Sequence[TypeScore]) -> Iterator[TypeCandidate]:

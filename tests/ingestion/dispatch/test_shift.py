@@ -10,6 +10,7 @@ from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.utils import timezone
 
+from audit.electronic_signatures import ElectronicSignature
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from audit.ledger.queries import timeline
@@ -22,7 +23,9 @@ from ingestion.dispatch.shift import work_shift
 from ingestion.documents import division
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import portal_pull, registration, submission
-from ingestion.models import BatchSource, Chunk, Document, ValidityOverride
+from ingestion.learning import activation
+from ingestion.models import BatchSource, Chunk, Document, LearnedModel, ValidityOverride
+from ingestion.rules.document_types import RULES_VERSION, name_rules
 from ingestion.rules.fields.dates import add_months
 from ingestion.storage.archive import get_archive
 from samples.binders import make_binder
@@ -30,7 +33,8 @@ from samples.documents import make_sample
 from samples.people_and_sites import sample_site as sample
 from samples.portal import SamplePortal, read_limits
 from sites.models import Site, Study
-from tests.factories import make_batch, make_site, make_user
+from tests.factories import make_batch, make_site, make_staff, make_user
+from tests.ingestion.learning.stored_models import make_model
 from tests.ingestion.whole_batches import assert_outcomes
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -278,3 +282,36 @@ def test_a_divided_file_is_filed_as_its_documents_and_stays_one_archived_file(on
     with get_archive().open(file.sha256) as archived:
         assert archived.read() == binder
     assert division.is_finished(Document.objects.get(pk=file.pk))
+
+
+def test_a_worker_uses_the_model_that_is_active_when_it_begins_a_chunk(one_site):
+    """No process is restarted, and the decision and its entry name the model."""
+    call_command("load_sites", str(one_site.sites), verbosity=0)
+    ines, today = make_staff("QA leads"), datetime.datetime.now(datetime.UTC).date()
+
+    def check(number):
+        content = ContentFile(make_sample("irb-approval", today=today, seed=number))
+        file = registration.UploadedDocument("irb.pdf", "irb-approval", "", content)
+        packet = registration.register_upload(
+            site=Site.objects.get(), user=make_user(), files=[file]
+        )
+        work_shift()
+        return packet.documents.get()
+
+    assert check(1).rules_version == RULES_VERSION
+    model = make_model()
+    activation.activate(
+        model,
+        reason="It was compared with the other one.",
+        expected_version=0,
+        user=ines,
+        by=ElectronicSignature(ines.actor, str(ines), activation.ACTIVATION_MEANING),
+    )
+    document = check(2)
+    assert document.rules_version == name_rules(model.sha256) != RULES_VERSION
+    assert timeline(document.subject)[-1].rules == document.rules_version
+    content = model.content
+    LearnedModel.objects.update(content="{}")
+    held = check(3)
+    assert (held.state, held.code) == (DocumentState.HELD, "INTERNAL_ERROR")
+    LearnedModel.objects.update(content=content)

@@ -1,0 +1,45 @@
+"""Provides the active model of document types to the processes that judge documents.
+
+The model is a row of the database, and each reader of documents writes it into its own temporary
+folder. It is looked up whenever a worker begins a chunk, so that no process has to be restarted
+after an activation. Each decision names the model that it used.
+"""
+
+import tempfile
+from pathlib import Path
+
+from ingestion.core.errors import ReadingFault
+from ingestion.models import LearnedModel, ModelActivation
+from ingestion.rules.classification.model_file import ModelFile
+
+
+def find_active_model() -> LearnedModel | None:
+    """Return the active model without its content, or None for the model of the package."""
+    rows = ModelActivation.objects.select_related("model").defer(
+        "model__content", "model__comparison", "model__decisions"
+    )
+    last = rows.order_by("number").last()
+    return last.model if last else None
+
+
+def provide_active_model(folder: Path, known: ModelFile | None) -> ModelFile | None:
+    """Return the active model as a file in `folder`, or None for the model of the package.
+
+    `known` is the file that the caller has; it is returned if it is the active model. Raises
+    ReadingFault if the content of the row is not that of its digest.
+    """
+    model = find_active_model()
+    if model is None or (known is not None and known.sha256 == model.sha256):
+        return known if model else None
+    return write_model_file(model, folder)
+
+
+def write_model_file(model: LearnedModel, folder: Path) -> ModelFile:
+    """Write a model into a folder, whole or not at all. Raises ReadingFault and OSError."""
+    if not model.has_content(model.sha256):
+        raise ReadingFault(f"the content of {model.subject} is not what was trained")
+    file = ModelFile(model.sha256, folder / f"model-{model.sha256}.json")
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as part:
+        part.write(model.content.encode())
+    Path(part.name).rename(file.path)
+    return file

@@ -1,0 +1,71 @@
+"""Finds the documents whose type QA confirmed or corrected: the examples for training.
+
+Nothing about them is stored for training. A document is an example as long as its last decision
+stands, and the text is read again from the archive each time (`kept_readings`).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ingestion.models import Action, Decision, Document
+from ingestion.review.decision_rules import FILING_ACTIONS
+from ingestion.rules.document_types import TYPES
+
+MAX_DOCUMENTS = 5_000  # the newest ones are used
+
+# Actions with which a person states the type of a document. A rejected or returned document may be
+# rejected for any reason, so its type is not known, and neither is that of a withdrawn one.
+STATING_ACTIONS = FILING_ACTIONS | {Action.REDECLARE}
+_ACTIONS = STATING_ACTIONS | {Action.WITHDRAW}
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedDocument:
+    """A document with the type that a person stated. `decision` is the key of that decision."""
+
+    decision: int
+    document: Document  # with its site
+    type: str
+
+    @property
+    def site(self) -> str:
+        return self.document.site.site_id
+
+
+def find_decided_documents() -> list[DecidedDocument]:
+    """Return the documents whose last decision states a type that exists, the newest first.
+
+    Of documents with the same bytes only the last one is returned, so that none is on both sides of
+    a comparison. If people stated different types for the same bytes, none of them is returned.
+    """
+    decided = list(_find_last_statements().values())
+    types = defaultdict(set)
+    for each in decided:
+        types[each.document.sha256].add(each.type)
+    by_content = {
+        each.document.sha256: each
+        for each in sorted(decided, key=lambda each: each.decision)
+        if len(types[each.document.sha256]) == 1
+    }
+    newest_first = sorted(by_content.values(), key=lambda each: -each.decision)
+    return newest_first[:MAX_DOCUMENTS]
+
+
+def count_decisions_since(known: Iterable[int]) -> int:
+    """Return how many examples rest on decisions that are not among these."""
+    seen = set(known)
+    return sum(each.decision not in seen for each in find_decided_documents())
+
+
+def _find_last_statements() -> dict[int, DecidedDocument]:
+    rows = Decision.objects.filter(action__in=_ACTIONS).order_by("pk")
+    found: dict[int, DecidedDocument] = {}
+    for decision in rows.select_related("document__site"):
+        document = decision.document
+        kind = decision.new_document_type or decision.document_type or document.document_type
+        found.pop(document.pk, None)
+        is_same_file = bool(document.sha256) and decision.sha256 == document.sha256
+        if decision.action in STATING_ACTIONS and kind in TYPES and is_same_file:
+            found[document.pk] = DecidedDocument(decision.pk, document, kind)
+    return found

@@ -1,0 +1,245 @@
+"""Reports what changed rules or another model would decide differently about filed documents.
+
+Each document is read and checked again as a worker would do it, as on the day on which it was
+decided. Nothing about the document changes: the report names the differences, and a person decides
+what follows from them.
+"""
+
+import asyncio
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from audit import background_jobs
+from audit.background_jobs import AuditJob
+from audit.ledger.actors import Actor
+from audit.ledger.log import ledger, record
+from ingestion.core.states import DocumentState
+from ingestion.documents.active_model import find_active_model, write_model_file
+from ingestion.models import Decision, Document, LearnedModel, ValidityOverride
+from ingestion.reading.processes.pool import Reader
+from ingestion.review.decision_rules import FILING_ACTIONS
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
+from ingestion.rules.checks.verdict import CheckedDocument, DocumentVerdict, check_or_reject
+from ingestion.rules.classification.model_file import ModelFile
+from ingestion.rules.document_types import RULES_VERSION
+from ingestion.storage.archive import get_archive
+from sites.models import Site
+
+KIND = "rejudge_filed"
+EVENT = "rules.compared"
+ACTIVE_MODEL, PACKAGE_MODEL = "active", "package"  # other models are named by their keys
+DEFAULT_DOCUMENTS = 200  # the newest ones, if no number is given
+MAX_LISTED_DIFFERENCES = 1_000
+_COPY_BYTES = 1 << 20
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A filed document that would be decided differently. `was_...` is what was decided."""
+
+    document: int
+    name: str
+    site: str
+    was_type: str
+    was_state: str  # that the checks gave; QA may have filed the document in spite of it
+    was_rules: str
+    type: str
+    state: str
+    codes: list[str]
+
+
+@dataclass(slots=True)
+class RejudgementReport:
+    """The differences of some filed documents, and how many were judged again."""
+
+    rules: str
+    documents: int = 0
+    unreadable: int = 0  # their file is missing, or the software failed to read it
+    different: int = 0
+    differences: list[Difference] = field(default_factory=list)  # at most MAX_LISTED_DIFFERENCES
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def find_filed_documents(site: str = "", limit: int = DEFAULT_DOCUMENTS) -> "QuerySet[Document]":
+    """Return the newest filed documents, of one site or of all."""
+    rows = Document.objects.on_file().select_related("site__study").order_by("-pk")
+    return (rows.filter(site__site_id=site) if site else rows)[:limit]
+
+
+def find_model(name: str) -> LearnedModel | None:
+    """Return the model of this name, or None for that of the package.
+
+    Raises LearnedModel.DoesNotExist, and ValueError if the name is neither a word nor a key.
+    """
+    if name == PACKAGE_MODEL:
+        return None
+    if name == ACTIVE_MODEL:
+        active = find_active_model()
+        return LearnedModel.objects.get(pk=active.pk) if active else None
+    return LearnedModel.objects.get(pk=int(name))
+
+
+def rejudge(
+    documents: Sequence[Document],
+    model: LearnedModel | None,
+    *,
+    by: Actor,
+    progress: Progress = lambda _done, _total: None,
+) -> RejudgementReport:
+    """Judge filed documents again, record that in the ledger, and return the differences."""
+    with tempfile.TemporaryDirectory(prefix="siteledger-rejudgement-") as folder:
+        file = write_model_file(model, Path(folder)) if model else None
+        report = RejudgementReport(file.rules_version if file else RULES_VERSION)
+        checked = asyncio.run(_check_all(documents, _find_sites(documents), file, progress))
+    was_states = _find_automatic_states(documents)
+    report.documents = len(documents)
+    for document in documents:
+        found = checked.get(document.pk)
+        was_state = was_states.get(document.pk, DocumentState.ARCHIVED)
+        if found is None:
+            report.unreadable += 1
+        elif difference := _compare(document, was_state, found.verdict):
+            report.different += 1
+            if report.different <= MAX_LISTED_DIFFERENCES:
+                report.differences.append(difference)
+    with ledger():
+        record(
+            EVENT,
+            subject=f"rejudgement:{uuid4()}",
+            by=by,
+            sha256=model.sha256 if model else "",
+            rules=report.rules,
+            detail={
+                "documents": report.documents,
+                "different": report.different,
+                "unreadable": report.unreadable,
+            },
+        )
+    return report
+
+
+def run_rejudgement_job(job: AuditJob) -> Mapping[str, Any]:
+    """Judge the newest filed documents again with the model that the job names."""
+    arguments = job.arguments
+    return rejudge(
+        list(find_filed_documents(limit=arguments.get("limit", DEFAULT_DOCUMENTS))),
+        find_model(arguments["model"]),
+        by=Actor(job.asked_by, arguments.get("role", "")),
+        progress=partial(background_jobs.report_progress, job),
+    ).as_json()
+
+
+def _compare(
+    document: Document, was_state: DocumentState, verdict: DocumentVerdict
+) -> Difference | None:
+    if (verdict.document_type, verdict.state) == (document.document_type, was_state):
+        return None
+    return Difference(
+        document=document.pk,
+        name=document.doc_id,
+        site=document.site.site_id,
+        was_type=document.document_type,
+        was_state=str(was_state),
+        was_rules=document.rules_version,
+        type=verdict.document_type,
+        state=str(verdict.state),
+        codes=list(dict.fromkeys(each.code for each in verdict.findings)),
+    )
+
+
+async def _check_all(
+    documents: Sequence[Document],
+    sites: Mapping[int, SiteFacts],
+    model: ModelFile | None,
+    progress: Progress,
+) -> dict[int, CheckedDocument]:
+    limits = settings.READING_LIMITS
+    waiting = asyncio.Semaphore(limits.processes)
+    found: dict[int, CheckedDocument] = {}
+    done = 0
+
+    async def check(reader: Reader, document: Document) -> None:
+        nonlocal done
+        async with waiting:
+            path = reader.scratch / f"filed-{document.pk}"
+            try:
+                await asyncio.to_thread(_copy_original, document, path)
+                judge = partial(
+                    check_or_reject,
+                    sent=_sender_facts(document),
+                    site=sites[document.site_id],
+                    today=(document.settled_at or document.received_at).date(),
+                    model=model,
+                )
+                found[document.pk] = await reader.read_then(judge, path, document.sha256)
+            except FileNotFoundError:
+                pass  # it is counted as unreadable
+            finally:
+                path.unlink(missing_ok=True)
+                done += 1
+                progress(done, len(documents))
+
+    async with Reader(limits) as reader, asyncio.TaskGroup() as group:
+        for document in documents:
+            group.create_task(check(reader, document))
+    return found
+
+
+def _copy_original(document: Document, path: Path) -> None:
+    with get_archive().open(document.sha256) as original, path.open("wb") as local:
+        shutil.copyfileobj(original, local, _COPY_BYTES)
+
+
+def _sender_facts(document: Document) -> SenderFacts:
+    """Return what the sender declared. The recorded type stands for a declared one."""
+    return SenderFacts(
+        document.schema_version,
+        document.document_type,
+        document.declared_person,
+        document.filename,
+    )
+
+
+def _find_sites(documents: Iterable[Document]) -> dict[int, SiteFacts]:
+    """Return the facts of the sites of these documents as they are registered today."""
+    sites: dict[int, Site] = {each.site_id: each.site for each in documents}
+    overrides = {
+        study: ValidityOverride.objects.of_study(study)
+        for study in {site.study_id for site in sites.values()}
+    }
+    return {
+        key: SiteFacts(
+            site.site_id,
+            site.study.protocol_number,
+            site.name,
+            site.study.protocol_version,
+            site.activated_on,
+            overrides[site.study_id],
+        )
+        for key, site in sites.items()
+    }
+
+
+def _find_automatic_states(documents: Iterable[Document]) -> dict[int, DocumentState]:
+    """Return the states that the checks gave to documents which QA filed, by primary key."""
+    rows = Decision.objects.filter(
+        document__in=[each.pk for each in documents], action__in=FILING_ACTIONS
+    )
+    states: defaultdict[int, DocumentState] = defaultdict(lambda: DocumentState.ARCHIVED)
+    for decision in rows.order_by("pk"):
+        states[decision.document_id] = DocumentState(decision.from_state)
+    return states
