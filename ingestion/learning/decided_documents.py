@@ -29,6 +29,12 @@ class DecidedDocument:
     type: str
 
     @property
+    def content(self) -> tuple[str, int, int, str]:
+        """What is the same for documents with the same bytes: the file, and the part of it."""
+        document = self.document
+        return document.sha256, document.first_page, document.last_page, document.region
+
+    @property
     def site(self) -> str:
         return self.document.site.site_id
 
@@ -42,11 +48,11 @@ def find_decided_documents() -> list[DecidedDocument]:
     decided = list(_find_last_statements().values())
     types = defaultdict(set)
     for each in decided:
-        types[each.document.sha256].add(each.type)
+        types[each.content].add(each.type)
     by_content = {
-        each.document.sha256: each
+        each.content: each
         for each in sorted(decided, key=lambda each: each.decision)
-        if len(types[each.document.sha256]) == 1
+        if len(types[each.content]) == 1
     }
     newest_first = sorted(by_content.values(), key=lambda each: -each.decision)
     return newest_first[:MAX_DOCUMENTS]

@@ -20,6 +20,7 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import OcrPages, ProbedDocument, merge
 from ingestion.reading.processes.parser_processes import ParserProcesses
 from ingestion.reading.results import Box, DocumentReading, PageReading, TextSource, Word
+from ingestion.rules.segmentation.parts import PagePart, select_pages
 from ingestion.storage.archive import get_archive
 
 _COPY_BYTES = 1 << 20
@@ -89,7 +90,10 @@ async def _read(
         return None  # it cannot be read any more, or it killed its process
     pages = tuple(_kept_pages(probe, kept)) if kept else ()
     reading = merge(probe, [OcrPages(pages, kept.engine if kept else "")])
-    return reading if isinstance(reading, DocumentReading) else None
+    if not isinstance(reading, DocumentReading):
+        return None
+    part = document.file_part
+    return select_pages(reading, PagePart(part.first, part.last, part.region)) if part else reading
 
 
 def _copy_original(document: Document, path: Path) -> None:

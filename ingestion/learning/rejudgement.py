@@ -183,9 +183,13 @@ async def _check_all(
                     sent=_sender_facts(document),
                     site=sites[document.site_id],
                     today=(document.settled_at or document.received_at).date(),
+                    part=document.file_part,
                     model=model,
                 )
-                found[document.pk] = await reader.read_then(judge, path, document.sha256)
+                pages = document.file_part.numbers if document.file_part else None
+                found[document.pk] = await reader.read_then(
+                    judge, path, document.sha256, pages=pages
+                )
             except FileNotFoundError:
                 pass  # it is counted as unreadable
             finally:

@@ -35,6 +35,7 @@ from sites import portal_approval
 from sites.models import ApiToken, LegalHold, TokenScope
 from tests.config import access_table
 from tests.factories import make_site, make_staff, make_user, verdict
+from tests.ingestion.learning.stored_models import make_model
 from tests.ingestion.reading.documents import make_pdf
 from tests.ingestion.review.reviewers import REASON, decide, sender
 from tests.web.scenes import IN_REVIEW
@@ -68,7 +69,11 @@ def make_installation() -> Installation:
     packet = document.packet
     kept = _kept(mara)
     opened = _opened(site)
+    model = make_model()
     known = {
+        "model.pk": model.pk,
+        "model_activate.name": model.pk,
+        "model_report.name": model.pk,
         **_rows(site, document, admin, people[access_table.QA]),
         **_trail(document, mara, admin),
         "admin:app_list": "/admin/ingestion/",
