@@ -1,9 +1,10 @@
 """Specimens of every document type in several layouts, as institutions really write them.
 
 `make_specimen(type, layout, seed)` returns the PDF and the values that are printed on it. The texts
-of the layouts are in `texts/`, one file for each type; `markup` describes how they are written.
+of the layouts are in `texts/`, one file for each type, and one for documents of no type (OTHER).
+`markup` describes how they are written.
 """
 
-from samples.layouts.specimen import LAYOUTS, Specimen, make_specimen
+from samples.layouts.specimen import LAYOUTS, OTHER, OTHER_LAYOUTS, Specimen, make_specimen
 
-__all__ = ["LAYOUTS", "Specimen", "make_specimen"]
+__all__ = ["LAYOUTS", "OTHER", "OTHER_LAYOUTS", "Specimen", "make_specimen"]

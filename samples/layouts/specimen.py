@@ -20,6 +20,7 @@ from samples.layouts.standard import make_standard
 from samples.layouts.values import TODAY, Person, Values, make_values, print_date
 from samples.pages import PAGES
 
+OTHER = "other"  # in the place of a type: documents of no type
 STANDARD = "standard"  # the layout of the sample corpus, which ten types have
 _TEXTS = Path(__file__).with_name("texts")
 _PLACEHOLDER = re.compile(r"\{(\w+)(?::([\w ./]+))?\}")
@@ -74,18 +75,20 @@ def _list_layouts() -> Mapping[str, tuple[str, ...]]:
         {
             slug: (*((STANDARD,) if slug in PAGES else ()), *own)
             for slug, own in _read_layouts().items()
+            if slug != OTHER
         }
     )
 
 
 LAYOUTS: Mapping[str, tuple[str, ...]] = _list_layouts()  # the ids of the layouts of each type
+OTHER_LAYOUTS = tuple(_read_layouts()[OTHER])
 
 
 def make_specimen(slug: str, layout: str, seed: int = 0, *, today: date = TODAY) -> Specimen:
-    """Return a specimen of a document type in a layout. It is valid at `today`.
+    """Return a specimen of a document type, or of OTHER, in a layout. It is valid at `today`.
 
     The same arguments give the same bytes. Specimens of the same seed and country are of the same
-    site. Raises KeyError if the type has no such layout (see LAYOUTS).
+    site. Raises KeyError if the type has no such layout (see LAYOUTS and OTHER_LAYOUTS).
     """
     if layout == STANDARD and slug in PAGES:
         return Specimen(slug, layout, seed, *make_standard(slug, seed, today))

@@ -2,14 +2,17 @@
 
 import io
 import re
+import sys
 from contextlib import closing
 from datetime import date
+from subprocess import run
 
 import pypdfium2 as pdfium
 import pytest
 
+from ingestion.assessment.truth import Truth
 from ingestion.rules.document_types import TYPES
-from samples.layouts import LAYOUTS, make_specimen
+from samples.layouts import LAYOUTS, OTHER, OTHER_LAYOUTS, make_specimen
 from samples.layouts.markup import Typography, make_flowables
 from samples.layouts.values import COUNTRIES, Person, make_values, print_date
 from tests.marks import slower
@@ -105,3 +108,17 @@ def test_an_unknown_command_of_a_layout_is_an_error():
 def test_an_unknown_layout_is_an_error():
     with pytest.raises(KeyError):
         make_specimen("cv", "no-such-layout")
+
+
+def test_the_specimens_are_written_with_a_truth_that_an_assessment_reads(tmp_path):
+    arguments = [str(tmp_path), "--type", "irb-approval", "--type", OTHER, "--sheet"]
+    run([sys.executable, "-m", "samples.layouts", *arguments], check=True)
+    truth = Truth.load(tmp_path / "truth.json")
+    assert len(truth.files) == len(LAYOUTS["irb-approval"]) + len(OTHER_LAYOUTS)
+    approval = next(each for each in truth.files if each.file == "irb-approval__memo-us.pdf")
+    assert (approval.type, set(approval.values)) == (
+        "irb-approval",
+        {"investigator", "irb_name", "approval_date", "expiry_date", "fwa_number"},
+    )
+    assert {each.type.partition(":")[0] for each in truth.files} == {"irb-approval", OTHER}
+    assert (tmp_path / "sheet.png").exists()

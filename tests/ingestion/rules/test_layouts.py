@@ -8,7 +8,7 @@ import pytest
 
 from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
 from ingestion.rules.classification.classify import classify
-from samples.layouts import LAYOUTS, make_specimen
+from samples.layouts import LAYOUTS, OTHER, OTHER_LAYOUTS, make_specimen
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
 
@@ -35,3 +35,12 @@ def test_a_specimen_has_its_type_among_the_candidates_and_is_taken_for_no_other(
         found = classify(read_text(make_specimen(slug, layout, seed).content))
         assert found.slug in {slug, ""}, layout
         assert slug in [candidate.slug for candidate in found.candidates], layout
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_documents_of_no_type_are_not_recognised(seed):
+    found = {
+        layout: classify(read_text(make_specimen(OTHER, layout, seed).content)).slug
+        for layout in OTHER_LAYOUTS
+    }
+    assert {layout: slug for layout, slug in found.items() if slug} == {}
