@@ -11,7 +11,7 @@ A layout is written in lines. The first signs of a line say what it is:
     @hand name          a signature without a line         @fill POINTS (space down to there)
     @box … @end         a frame               @columns WIDTHS … @column … @end
 
-Other lines are paragraphs, which blank lines separate. `**words**` are bold.
+Other lines are paragraphs, which blank lines separate; line ends are kept. `**words**` are bold.
 """
 
 import random
@@ -135,7 +135,7 @@ class _Reader:
         first = self.place
         while self.place < len(self.lines) and _is_plain(self.lines[self.place]):
             self.place += 1
-        return _text(" ".join(self.lines[first : self.place]), self.typography.style())
+        return _text("\n".join(self.lines[first : self.place]), self.typography.style())
 
     def _styled(self, line: str) -> Any:
         """Return the flowable of a line with a prefix, or None if it has none."""
@@ -248,7 +248,7 @@ def _is_plain(line: str) -> bool:
 
 
 def _text(content: str, style: Any) -> Any:
-    marked = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(content))
+    marked = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(content)).replace("\n", "<br/>")
     return blocks.markup_paragraph(marked, style)
 
 
