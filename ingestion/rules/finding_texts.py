@@ -19,7 +19,8 @@ from ingestion.rules.messages import (
 )
 
 _NOUNS = {kind.name: kind.noun for kind in TYPES.values()}
-# Codes whose facts `detected` and `declared` name a document type, as in "an IRB approval".
+# Codes whose facts `detected`, `declared` and `resembled` name a document type, as in "an IRB
+# approval".
 _CODES_ABOUT_TYPES = frozenset({"DOC_TYPE_CONFLICT", "DOC_TYPE_UNRECOGNIZED"})
 # Values of the fact `what` that are about a page and not about one entry on it.
 _WHOLE_PAGE_FACTS = frozenset({"the text", "all of the text"})
@@ -147,13 +148,9 @@ def _filled_in(
     }
     known["type"] = _NOUNS.get(type_name, type_name) or "document"
     if code in _CODES_ABOUT_TYPES:
-        for fact in known.keys() & {"declared", "detected"}:
+        for fact in known.keys() & {"declared", "detected", "resembled"}:
             name = known[fact]
-            # Type names are written as headings, with a capital letter; within a sentence only
-            # those keep it whose noun begins with one, such as "IRB approval".
-            if _NOUNS.get(name, name)[:1].islower():
-                name = name[:1].lower() + name[1:]
-            known[fact] = with_article(name)
+            known[fact] = with_article(_NOUNS.get(name, name))
     if len(pages) > 1:
         known.pop("page", None)
         known |= {"pages": list_pages(pages), "count": str(len(pages))}

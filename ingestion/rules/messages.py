@@ -434,31 +434,85 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
     ),
     "DOC_TYPE_CONFLICT": FindingMessage(
-        _("Looks like another document type"),
+        _("Another document than expected"),
         (
-            _("This looks like {detected}, but it was sent as {declared}. We read {evidence}."),
-            _("This looks like {detected}, but it was sent as {declared}."),
+            _("This is {detected}, not {declared}. We read {evidence}."),
+            _("This is {detected}, not {declared}."),
             _("This looks like a different document type from the one it was sent as."),
         ),
-        (_("The document type decides which checks run and where the document is filed."),),
-        (_("Correct the type, or upload the right file."),),
         (
-            _("Check the document type. Is it {detected} or {declared}?"),
+            _("It cannot take the place of {declared}."),
+            _("The document type decides which checks run and where the document is filed."),
+        ),
+        (
+            _("Upload {declared}. If you meant to send {detected}, correct the type."),
+            _("Correct the type, or upload the right file."),
+        ),
+        (
+            _("Read the title and the first sentences. Is it {detected} or {declared}?"),
             _("Check the document type."),
+        ),
+    ),
+    "NOT_FINAL": FindingMessage(
+        _("Not a final decision"),
+        (
+            _("Page {page} says “{phrase}”, so this is not the final {type}."),
+            _("This {type} does not seem to be final."),
+        ),
+        (_("Work at the site may start only after the final decision."),),
+        (_("Upload the final {type}. If this is another kind of decision, correct the type."),),
+        (
+            _("Read page {page}. What was decided, and is it final?"),
+            _("Read the document. What was decided, and is it final?"),
+        ),
+    ),
+    "UNFILLED_TEMPLATE": FindingMessage(
+        _("A template that is not filled in"),
+        (
+            ngettext(
+                "This is a template: page {page} still says “{placeholder}”.",
+                "This is a template: {count} pages still contain “{placeholder}”: {pages}.",
+            ),
+            _("This {type} is a template that is not filled in."),
+        ),
+        (_("A template does not say for which site, person or study it counts."),),
+        (_("Fill in what the template asks for, and upload the document again."),),
+        (
+            ngettext(
+                "Look at the placeholder on page {page}. Is the document complete without it?",
+                "Look at the placeholders on pages {pages}. Is the document complete without them?",
+            ),
+            _("Look at the placeholders. Is the document complete without them?"),
         ),
     ),
     "DOC_TYPE_UNRECOGNIZED": FindingMessage(
         _("Document type not recognised"),
         (
+            _("This is {resembled}, not {declared}."),
+            _("This looks like {resembled}, which is not a document type of the site file."),
             _("This does not look like {declared}."),
             _("We could not recognise the type of this document."),
         ),
-        (_("The document type decides which checks run and where the document is filed."),),
-        (_("Check the document type and the file. Correct the type, or upload the right file."),),
         (
-            _("Check the document type. It was sent as {declared}."),
-            _("Check the document type."),
+            _("It cannot take the place of {declared}."),
+            _("The document type decides which checks run and where the document is filed."),
         ),
+        (
+            _("Upload {declared}. If you meant to send another document, correct the type."),
+            _("Check the document type and the file. Correct the type, or upload the right file."),
+        ),
+        (
+            _("Read the title and the first sentences. Is it {resembled} or {declared}?"),
+            _("Read the title and the first sentences. It was sent as {declared}."),
+            _("Read the title and the first sentences. What is this document?"),
+        ),
+    ),
+    "BLANK_FORM": FindingMessage(
+        _("The blank form"),
+        (_("This is the blank {type}. Nothing is filled in, and nobody has signed it."),),
+        (_("The site file needs the form with its entries and its signature."),),
+        (_("Fill in the {type}, have it signed, and upload it."),),
+        (_("Look at the form. Is anything filled in?"),),
     ),
     "SCHEMA_MISMATCH": FindingMessage(
         _("A required entry is missing"),

@@ -27,9 +27,11 @@ from ingestion.rules.checks import (
     digital_signatures,
     identity,
     legibility,
+    lookalikes,
     marks,
     presence,
     privacy,
+    unfilled,
     validity,
 )
 from ingestion.rules.checks.check_input import CheckInput, SenderFacts, SiteFacts
@@ -45,7 +47,7 @@ from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
 from ingestion.rules.fields.extraction import FieldValue, read_fields
 from ingestion.rules.fields.levelled_lines import level_lines, measure_slopes, to_original_position
-from ingestion.rules.findings import Facts, RuleFinding
+from ingestion.rules.findings import Facts, RuleFinding, area_fact, parse_area
 from ingestion.rules.segmentation import composition
 from ingestion.rules.segmentation.page_regions import restore_box
 from ingestion.rules.segmentation.parts import (
@@ -81,6 +83,7 @@ CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ..
     legibility.check_doubtful_pages,
     privacy.check_participant_details,
     marks.check_added_marks,
+    unfilled.check_placeholders,
 )
 # Each module lists its own checks of the document type. Their order does not matter: findings are
 # sorted by their codes.
@@ -269,7 +272,23 @@ def check_part(
             area=signature.area and restore_box(signature.area, page, region),
             date=signature.date and restore(signature.date),
         )
-    return replace(verdict, fields=tuple(map(restore, verdict.fields)), signature=signature)
+    findings = tuple(
+        replace(
+            finding,
+            facts={**finding.facts, "area": area_fact(restore_box(box, page, region))},
+        )
+        if (box := parse_area(finding.facts.get("area", "")))
+        else finding
+        for finding in verdict.findings
+    )
+    primary = verdict.primary and findings[verdict.findings.index(verdict.primary)]
+    return replace(
+        verdict,
+        findings=findings,
+        primary=primary,
+        fields=tuple(map(restore, verdict.fields)),
+        signature=signature,
+    )
 
 
 def _check_whole(
@@ -286,7 +305,7 @@ def _check_whole(
     slopes = measure_slopes(reading)
     reading = level_lines(reading, slopes)
     found = classify(reading, sent.declared, model=load_model_file(model) if model else None)
-    findings = [*_check_submission(reading, sent), *_check_type(found, sent.declared)]
+    findings = [*_check_submission(reading, sent), *_check_type(reading, found, sent.declared)]
     findings += [finding for check_any in CHECKS_OF_ANY_FILE for finding in check_any(reading)]
     several = list(
         composition.check_composition(cut, TYPES.get(found.slug), page_count=len(reading.pages))
@@ -316,6 +335,7 @@ def _check_whole(
     for check_document in CHECKS_OF_ITS_TYPE:
         if is_whole or check_document not in CHECKS_OF_ALL_PAGES:
             findings += check_document(case)
+    findings = unfilled.summarise_blank_form(findings, kind, fields)
     dated = fields.get(kind.dated_by)
     return replace(
         verdict_from_findings(findings),
@@ -374,24 +394,27 @@ def _check_submission(reading: DocumentReading, sent: SenderFacts) -> Iterator[R
         yield RuleFinding("TYPE_MISMATCH", facts={"declared": sent.filename, "found": found})
 
 
-def _check_type(found: Classification, declared: str) -> Iterator[RuleFinding]:
+def _check_type(
+    reading: DocumentReading, found: Classification, declared: str
+) -> Iterator[RuleFinding]:
     """Yield a finding if the type was not recognised, or conflicts with the declared one."""
     declared_facts = {"declared": _type_name(declared)} if declared else {}
     if found.fit is TypeMatch.UNRECOGNIZED:
-        yield RuleFinding("DOC_TYPE_UNRECOGNIZED", facts=declared_facts)
+        resembled = lookalikes.find_lookalike(reading)
+        facts = {"resembled": resembled} if resembled else {}
+        yield RuleFinding("DOC_TYPE_UNRECOGNIZED", facts={**facts, **declared_facts})
     elif found.fit is TypeMatch.CONFLICT:
         facts = {"detected": _type_name(found.slug), "evidence": found.best.evidence}
         yield RuleFinding("DOC_TYPE_CONFLICT", facts={**facts, **declared_facts})
 
 
 def _check_contradictions(reading: DocumentReading, kind: DocumentType) -> Iterator[RuleFinding]:
-    """Yield a finding for the first phrase, such as DRAFT, that contradicts the type."""
+    """Yield a finding for the first phrase that says that the decision is not final."""
     for page in reading.pages:
         for phrase in kind.contradictions:
             if fuzzy_phrases.contains_phrase(page.text, phrase):
-                facts = {"detected": f"{kind.noun} that is not final", "declared": kind.name}
-                evidence = f'"{phrase.upper()}" on page {page.number}'
-                yield RuleFinding("DOC_TYPE_CONFLICT", page.number, {**facts, "evidence": evidence})
+                facts: Facts = {"phrase": phrase, "page": page.number}
+                yield RuleFinding("NOT_FINAL", page.number, facts)
                 return
 
 

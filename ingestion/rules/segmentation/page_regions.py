@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ingestion.reading.results import Box, PageReading, Word
+from ingestion.reading.results import AddedMark, Box, PageReading, Word
 from ingestion.rules.fields import geometry
 
 Region = tuple[float, float, float, float]
@@ -49,6 +49,12 @@ def cut_out(page: PageReading, region: Region) -> PageReading:
         marks=tuple(move(box) for box in page.marks if area.contains_centre_of(box)),
         empty_squares=tuple(
             move(box) for box in page.empty_squares if area.contains_centre_of(box)
+        ),
+        # A stamp across the whole sheet concerns each of its pages.
+        added_marks=tuple(
+            AddedMark(mark.kind, move(mark.box), mark.text)
+            for mark in page.added_marks
+            if area.intersects(mark.box)
         ),
     )
 

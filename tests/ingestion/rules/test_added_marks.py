@@ -7,9 +7,10 @@ import pytest
 from ingestion.core.states import DocumentState
 from ingestion.reading.results import AddedMark, AddedMarkKind, Box
 from ingestion.rules.checks.marks import MAX_FINDINGS_PER_PAGE, check_added_marks
-from ingestion.rules.checks.verdict import SiteFacts
+from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check_part
 from ingestion.rules.finding_texts import grouped_sentences
 from ingestion.rules.findings import area_fact, parse_area
+from ingestion.rules.segmentation.parts import PagePart
 from samples.added_marks import Stamp, add_stamp, cover, strike_out
 from samples.documents import make_sample
 from samples.people_and_sites import sample_site
@@ -105,3 +106,18 @@ def test_the_area_of_a_finding_is_read_back():
     assert parse_area(area_fact(box)) == box
     assert parse_area("") is None
     assert parse_area("left of the table") is None
+
+
+def test_a_mark_on_a_half_sheet_is_placed_on_the_whole_sheet():
+    stamp = AddedMark(AddedMarkKind.VOID, Box(300, 500, 400, 540), "VOID")
+    reading = make_reading(marked_page(stamp))
+    sent, site = SenderFacts("v2.1"), SiteFacts("1001")
+    areas = {}
+    for half in ((0.0, 0.0, 1.0, 0.5), (0.0, 0.5, 1.0, 1.0)):
+        verdict = check_part(reading, PagePart(1, 1, region=half), sent, site=site, today=TODAY)
+        areas[half[1]] = [
+            parse_area(finding.facts["area"])
+            for finding in verdict.findings
+            if finding.code == "STAMPED_VOID"
+        ]
+    assert areas == {0.0: [], 0.5: [stamp.box]}

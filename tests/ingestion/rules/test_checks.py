@@ -94,7 +94,7 @@ def test_problems_that_the_site_can_correct_cause_a_rejection(slug, change, code
         ("irb-approval", {"Site number: 0203": "Site number: 0204"}, "SITE_MISMATCH"),
         ("irb-approval", {"Number: SLX-301": "Number: ABC-999"}, "PROTOCOL_MISMATCH"),
         ("irb-approval", {"meeting of 12 Aug": "modifications required 12 Aug"},
-         "DOC_TYPE_CONFLICT"),
+         "NOT_FINAL"),
         ("irb-approval", {"14 Aug 2026": "08/09/2026"}, "OCR_LOW_CONFIDENCE"),
     ],
 )  # fmt: skip
@@ -389,6 +389,8 @@ FAULTY = [
     checked(make_document("form-fda-1572"), declared="cv"),
     checked(make_document("cv"), schema_version="v1.0"),
     checked(make_reading(make_page("The canteen is closed.")), declared="cv"),
+    checked(make_reading(make_page("CV of <Your Name>")), declared="cv"),
+    verdict_from_findings([RuleFinding("BLANK_FORM")]),
     checked(make_document("cv"), filename="cv.JPG"),
     numbered(1, 3),
     *(

@@ -38,7 +38,7 @@ def test_a_final_approval_is_filed():
 @pytest.mark.parametrize("phrase", TYPES["irb-approval"].contradictions)
 def test_a_decision_that_is_not_final_goes_to_review(phrase):
     verdict = checked(letter(f"The study: {phrase} of the committee."))
-    assert (verdict.state, codes(verdict)) == ("IN_REVIEW", ["DOC_TYPE_CONFLICT"])
+    assert (verdict.state, codes(verdict)) == ("IN_REVIEW", ["NOT_FINAL"])
 
 
 @pytest.mark.parametrize(

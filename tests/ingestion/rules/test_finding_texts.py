@@ -70,6 +70,9 @@ DOMAIN = {
     "LAB_MISMATCH",
     "IRB_MISMATCH",
     "PHI_SUSPECTED",
+    "NOT_FINAL",
+    "UNFILLED_TEMPLATE",
+    "BLANK_FORM",
     "STAMPED_VOID",
     "STAMPED_SUPERSEDED",
     "STAMPED_DRAFT",
@@ -308,9 +311,36 @@ def test_nouns_have_the_article_of_their_first_sound(noun, expected):
 def test_a_conflict_of_types_names_both_types_within_its_sentence():
     facts = {"detected": "IRB approval", "declared": "Medical licence"}
     result = sentences("DOC_TYPE_CONFLICT", facts).what
-    assert result == "This looks like an IRB approval, but it was sent as a medical licence."
+    assert result == "This is an IRB approval, not a medical licence."
     result = sentences("DOC_TYPE_UNRECOGNIZED", {"declared": "CV"}).what
     assert result == "This does not look like a CV."
+    facts = {"resembled": "participant information sheet", "declared": "Informed consent form"}
+    result = sentences("DOC_TYPE_UNRECOGNIZED", facts)
+    assert result.what == "This is a participant information sheet, not an informed consent form."
+    assert result.do.startswith("Upload an informed consent form.")
+
+
+@pytest.mark.parametrize(
+    ("detected", "sentence"),
+    [
+        (
+            "irb-changes-requested",
+            "This is an ethics committee's request for changes, not an IRB approval.",
+        ),
+        ("irb-disapproval", "This is an ethics committee's disapproval, not an IRB approval."),
+        (
+            "rcr-certificate",
+            (
+                "This is a certificate of a course on the responsible conduct of research, "
+                "not an IRB approval."
+            ),
+        ),
+    ],
+)
+def test_a_conflict_says_what_the_document_is(detected, sentence):
+    facts = {"detected": TYPES[detected].name, "declared": TYPES["irb-approval"].name}
+    result = sentences("DOC_TYPE_CONFLICT", facts)
+    assert (result.what, result.why) == (sentence, "It cannot take the place of an IRB approval.")
 
 
 def test_messages_are_translated_when_they_are_shown(monkeypatch):
