@@ -62,6 +62,7 @@ QUICK_ON_BOTH = [
 SLOW_ON_SQLITE = [
     HERE / "ingestion" / "backup" / "test_backup.py",
     HERE / "ingestion" / "backup" / "test_in_s3.py",
+    HERE / "ingestion" / "backup" / "test_restore.py",
     HERE / "ingestion" / "dispatch" / "test_cancelling.py",
     HERE / "ingestion" / "dispatch" / "test_recovery.py",
     HERE / "ingestion" / "dispatch" / "test_shared_limits.py",

@@ -93,6 +93,7 @@ def test_a_host_without_the_key_leaves_exports_to_a_host_that_has_it(settings, k
         eventually(lambda: is_done(export))
 
 
+@pytest.mark.slow
 def test_a_host_runs_a_check_that_a_person_requested(settings):
     with worker_host(settings):
         job = runs.request_check("user:7")

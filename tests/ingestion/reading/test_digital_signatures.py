@@ -53,6 +53,7 @@ from tests.ingestion.reading.signing import (
     update,
     write_trusted_issuers,
 )
+from tests.marks import slower
 
 SITE = SiteFacts("0203", protocol_number="SLX-301", protocol_version="3.0")
 EMPTY, UNCHECKED, BROKEN, PARTIAL, CHANGED, WEAK, OUT_OF_DATE, UNKNOWN, TRUSTED = SignatureResult
@@ -597,7 +598,11 @@ UNSOUND = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("make", UNSOUND, ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make",
+    [slower(make) if make is with_huge_contents else make for make in UNSOUND],
+    ids=lambda make: make.__name__,
+)
 def test_an_unsound_signature_is_found_and_its_document_is_not_filed(read_and_check, make):
     expected, state, found = UNSOUND[make]
     reading, verdict = read_and_check(make())

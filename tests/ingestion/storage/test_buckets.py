@@ -82,6 +82,7 @@ def test_a_locked_object_cannot_be_deleted(tmp_path, s3, archive_bucket):
             s3.delete_object(**version, **options)
 
 
+@pytest.mark.slow
 def test_the_same_bytes_stored_concurrently_are_one_version(tmp_path, s3, archive_bucket):
     (tmp_path / "incoming").write_bytes(BYTES)
     with ThreadPoolExecutor(8) as pool:
