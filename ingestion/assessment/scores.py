@@ -203,12 +203,36 @@ def _compare_values(
             continue  # the type has no such field
         totals.values += 1
         value = read.get(field_name)
-        if value is not None and is_same_value(
-            value.value, printed, is_name=known[field_name] == "name"
-        ):
+        if value is not None and _is_right(value.value, printed, field_name, known[field_name]):
             totals.values_exact += 1
         elif value is not None and value.is_sure:
             totals.values_wrong.append(f"{label}: {name} is {value.value!r}, not {printed!r}")
+
+
+def _is_right(read: str, printed: str, name: str, kind: str) -> bool:
+    """Return whether a value is the printed one, as the documents of its field are compared.
+
+    A number is right with or without the caption before it, as in "IRB # 150692". An institution is
+    right if its distinctive words are. A title is right with or without its subtitle.
+    """
+    if is_same_value(read, printed, is_name=kind == "name"):
+        return True
+    if kind == "number":
+        bare = _CAPTION_OF_NUMBER.sub("", printed)
+        return fuzzy_phrases.strip_punctuation(read) == fuzzy_phrases.strip_punctuation(bare)
+    if name in _INSTITUTIONS:
+        are_named = names.names_institution(read) and names.names_institution(printed)
+        return are_named and names.is_same_institution(read, printed)
+    if name == "title":
+        shorter, longer = sorted((read, printed), key=len)
+        main, _, subtitle = longer.partition(":")
+        return bool(subtitle) and is_same_value(shorter, main)
+    return False
+
+
+# Capital words, and "#" or "number", before a number.
+_CAPTION_OF_NUMBER = re.compile(r"^(?:[A-Z][A-Za-z]*\s?)+(?:#|No\.?|Number)?[\s:]*(?=\d)")
+_INSTITUTIONS = frozenset({"irb_name", "institution", "lab_name"})
 
 
 def is_same_value(read: str, printed: str, *, is_name: bool = False) -> bool:

@@ -57,6 +57,7 @@ class WorkItem:
     declared_type: str = ""
     schema_version: str = ""
     site_name: str = ""
+    site_country: str = ""
     protocol_number: str = ""
     protocol_version: str = ""
     activated_on: date | None = None  # the site

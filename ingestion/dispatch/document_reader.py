@@ -83,6 +83,7 @@ class PooledDocumentReader:
         site = verdict.SiteFacts(
             site_id=item.site_id,
             name=item.site_name,
+            country=item.site_country,
             protocol_number=item.protocol_number,
             protocol_version=item.protocol_version,
             activated_on=item.activated_on,

@@ -59,6 +59,7 @@ def _make_item(
         filename=document.filename,
         schema_version=document.schema_version,
         site_name=document.site.name,
+        site_country=document.site.country,
         protocol_number=document.site.study.protocol_number,
         protocol_version=document.site.study.protocol_version,
         activated_on=document.site.activated_on,

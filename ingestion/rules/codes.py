@@ -100,6 +100,8 @@ _REGISTRY = (
     FindingCode("PERSON_NOT_READ", _MAJOR, _REVIEW, only_overridden=True),
     FindingCode("LAB_MISMATCH", _MAJOR, _REVIEW),
     FindingCode("IRB_MISMATCH", _MAJOR, _REVIEW),
+    FindingCode("VALUE_NEARLY_MATCHES", _MAJOR, _REVIEW, only_overridden=True),
+    FindingCode("VALUE_IN_DOUBT", _MINOR, _REVIEW),
     FindingCode("OCR_LOW_CONFIDENCE", _MINOR, _REVIEW),
     FindingCode("EXPIRES_SOON", _MINOR, _WARN),
     FindingCode("FORM_EDITION_OUTDATED", _INFO, _WARN),

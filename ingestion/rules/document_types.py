@@ -58,12 +58,23 @@ class FieldSpec:
     shape: str = ""  # format of a number that needs no caption; # stands for a digit
     near: str = ""  # a phrase that must occur shortly before the caption, or in it
     not_near: str = ""  # a phrase that must not occur there
+    is_informative: bool = False  # nothing depends on it, so a doubt about it is no finding
     past: bool = False  # a date that cannot be in the future
     until: Phrases = ()  # for lines and names: the phrases below the last entry
     heading: Phrases = ()  # the first heading line that contains one of these is the value
     line_with: Phrases = ()  # without a caption, a line that contains one of these is the value
     box: str = ""  # the number of its box on the form
     alone: bool = False  # a name on its own line at the top of page 1 needs no caption
+    is_large: bool = False  # a name in a larger type than the text is the value without a caption
+    sentences: Phrases = ()  # phrases of running text with the place of the value, <value>
+    references: Phrases = ()  # words before a sign such as "#" or "no", after which the number is
+    # The date of the letter is the value, or takes its place if no other date is found.
+    letter_date: Literal["", "value", "fallback"] = ""
+    addressee: bool = False  # the name of the person to whom the letter is addressed
+    is_title: bool = False  # the title of the study, which may stand in the heading of page 1
+    is_institution: bool = False  # the institution, which may stand in the head of page 1
+    bracketed: Phrases = ()  # captions in brackets, above which the parts of the value stand
+    wraps: bool = False  # a text that may continue on the lines below
     name: str = ""  # of the stored value; by default the key of its table
 
 

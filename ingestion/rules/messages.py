@@ -958,6 +958,47 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("Compare the IRBs."),
         ),
     ),
+    "VALUE_NEARLY_MATCHES": FindingMessage(
+        _("Differs from the register by a few characters"),
+        (
+            _("The {field} on this {type} is {read}. The register has {registered}."),
+            _("A value on this {type} is nearly, but not exactly, the one in the register."),
+        ),
+        (
+            _(
+                "A character may have been misread, or the document may be about another person, "
+                "site or study. We do not correct what we read."
+            ),
+        ),
+        (
+            _("Check the {field} on the document. If it is wrong, upload the right document."),
+            _("Check the names and numbers on the document."),
+        ),
+        (
+            _("Is {read} on the document, or {registered}? Is it the right document?"),
+            _("Compare the names and numbers on the document with the register."),
+        ),
+    ),
+    "VALUE_IN_DOUBT": FindingMessage(
+        _("A value can be read in two ways"),
+        (
+            _("We read two possible dates for the {field}: {first_date} or {second_date}."),
+            _("We read two possible values of the {field}: {first} or {second}."),
+            _("We read {read} as the {field}, and found nothing that confirms it."),
+            _("A value on this {type} can be read in two ways."),
+        ),
+        (_("We use a value only if two independent readings agree on it."),),
+        (
+            _("If you have a copy on which the {field} is clear, upload that copy."),
+            _("If you have a copy that is clearer, upload that copy."),
+        ),
+        (
+            _("Look at the document. Is the {field} {first_date} or {second_date}?"),
+            _("Look at the document. Is the {field} {first} or {second}?"),
+            _("Look at the document. Is the {field} {read}?"),
+            _("Look at the values on the document."),
+        ),
+    ),
     "OCR_LOW_CONFIDENCE": FindingMessage(
         _("Some words could not be read with certainty"),
         (

@@ -8,6 +8,7 @@ from ingestion.reading.results import DocumentReading
 from ingestion.rules.checks.signatures import DocumentSignature
 from ingestion.rules.checks.validity_terms import TermsOverride, ValidityTerms
 from ingestion.rules.document_types import DocumentType
+from ingestion.rules.fields.dates import puts_month_first
 from ingestion.rules.fields.extraction import SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
@@ -22,6 +23,12 @@ class SiteFacts:
     protocol_version: str = ""  # the current one
     activated_on: date | None = None
     overrides: Mapping[str, TermsOverride] = field(default_factory=dict)  # of the study, by type
+    country: str = ""  # as the register names it; it decides the order of day and month
+
+    @property
+    def month_first(self) -> bool | None:
+        """Whether dates such as 03/12/2026 put the month first in the country; None if unknown."""
+        return puts_month_first(self.country)
 
     def terms(self, kind: DocumentType) -> ValidityTerms:
         """Return how long documents of a type are valid at this site."""

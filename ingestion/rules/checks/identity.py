@@ -1,16 +1,23 @@
 """The checks that a document is about this site, this study and this person.
 
-QA decides about mismatches, because the data of the site may be wrong.
+QA decides about mismatches, because the data of the site may be wrong. A value that differs from
+the registered one by a misread character is a question with both values. It is never corrected
+without a person.
 """
 
 import re
 from collections.abc import Iterator
 
+from rapidfuzz.distance import Levenshtein
+
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.check_input import CheckInput, finding_if_sure
 from ingestion.rules.fields import names
+from ingestion.rules.fields.extraction import SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
+_MIN_NEARLY_SAME = 5  # characters of a number
+_MAX_WRONG_LETTERS = 2  # of a name
 _MAX_NAME_LINE_LENGTH = 60  # characters of a line that is only a name, with titles and degrees
 
 
@@ -18,7 +25,11 @@ def check_site(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield SITE_MISMATCH if the document names another site than the known one."""
     value, known = case.fields.get("site_number"), case.site.site_id
     if value and known and case.kind.names_site and not is_same_number(value.value, known):
-        yield RuleFinding("SITE_MISMATCH", value.page, {"named": value.value, "expected": known})
+        if is_nearly_same_number(value.value, known) and _may_be_misread(value):
+            yield _nearly(value, "site number", known)
+        else:
+            facts: Facts = {"named": value.value, "expected": known}
+            yield RuleFinding("SITE_MISMATCH", value.page, facts)
 
 
 def check_protocol(case: CheckInput) -> Iterator[RuleFinding]:
@@ -26,7 +37,13 @@ def check_protocol(case: CheckInput) -> Iterator[RuleFinding]:
     value, known = case.fields.get("protocol_number"), case.site.protocol_number
     if not value or not known or not case.kind.names_protocol or is_same_number(value.value, known):
         return
-    if not fuzzy_phrases.contains_phrase(case.reading.text, known):
+    if value.is_own_reference:
+        return  # the committee's own number is no other protocol
+    if fuzzy_phrases.contains_phrase(case.reading.text, known):
+        return
+    if is_nearly_same_number(value.value, known) and _may_be_misread(value):
+        yield _nearly(value, "protocol number", known)
+    else:
         yield RuleFinding(
             "PROTOCOL_MISMATCH", value.page, {"named": value.value, "expected": known}
         )
@@ -63,12 +80,25 @@ def check_person(case: CheckInput) -> Iterator[RuleFinding]:
         yield RuleFinding("PERSON_NOT_READ", facts=expected)
     elif declared and names.is_same_person(value.value, declared):
         return
+    elif declared and is_nearly_same_name(value.value, declared):
+        yield _nearly(value, "name", declared.title())
     elif not value.is_sure:
         page_facts: Facts = {"page": value.page} if value.page else {}
         facts = {**expected, "read": value.value, **page_facts}
         yield RuleFinding("PERSON_NOT_READ", value.page, facts)
     elif declared:
         yield RuleFinding("PERSON_MISMATCH", value.page, {"named": value.value, **expected})
+
+
+def _may_be_misread(value: FieldValue) -> bool:
+    """Return whether single characters of a value may be misread: on a scan, or in doubt."""
+    return value.source in SCAN_SOURCES or not value.is_sure
+
+
+def _nearly(value: FieldValue, noun: str, registered: str) -> RuleFinding:
+    page_facts: Facts = {"page": value.page} if value.page else {}
+    facts: Facts = {"field": noun, "read": value.value, "registered": registered, **page_facts}
+    return RuleFinding("VALUE_NEARLY_MATCHES", value.page, facts)
 
 
 def _names(case: CheckInput, declared: str) -> bool:
@@ -111,6 +141,42 @@ def is_same_number(written: str, known: str) -> bool:
         _normalise_number(known),
         digits or _normalise_number(known),
     }
+
+
+def is_nearly_same_number(written: str, known: str) -> bool:
+    """Return whether one character of a number differs, is missing or is too many.
+
+    A number of fewer than five characters is never nearly another one: 1001 and 1002 are two sites.
+    """
+    one, other = _normalise_number(written), _normalise_number(known)
+    return min(len(one), len(other)) >= _MIN_NEARLY_SAME and (
+        Levenshtein.distance(one, other, score_cutoff=1) == 1
+    )
+
+
+def is_nearly_same_name(written: str, known: str) -> bool:
+    """Return whether two names differ in one or two letters of a word, and agree in the others.
+
+    An initial agrees with its name. Names of people are often alike, so this is only a question.
+    """
+    one, other = (
+        [part for group in names.split_name(text.casefold()) for part in group]
+        for text in (written, known)
+    )
+    if min(len(one), len(other)) < 2:
+        return False
+    fewer, more = sorted((one, other), key=len)
+    nearest = [min(_name_distance(part, each) for each in more) for part in fewer]
+    return 0 < sum(nearest) <= _MAX_WRONG_LETTERS
+
+
+def _name_distance(one: str, other: str) -> int:
+    """Return the number of letters that differ; many if the words are too short to compare."""
+    if one == other or (1 in {len(one), len(other)} and one[0] == other[0]):
+        return 0
+    if min(len(one), len(other)) < _MIN_NEARLY_SAME - 1:
+        return _MAX_WRONG_LETTERS + 1
+    return Levenshtein.distance(one, other)
 
 
 def _normalise_number(number: str) -> str:

@@ -72,7 +72,7 @@ class DocumentSignature:
 
 
 def find_signature(
-    reading: DocumentReading, rule: SignatureRule, *, month_first: bool, expected: str = ""
+    reading: DocumentReading, rule: SignatureRule, *, month_first: bool | None, expected: str = ""
 ) -> DocumentSignature:
     """Return the signature of a document.
 
@@ -119,7 +119,11 @@ def expected_signer(kind: DocumentType, fields: Mapping[str, FieldValue], person
 
 
 def _describe(
-    reading: DocumentReading, rule: SignatureRule, area: SignatureArea | None, *, month_first: bool
+    reading: DocumentReading,
+    rule: SignatureRule,
+    area: SignatureArea | None,
+    *,
+    month_first: bool | None,
 ) -> DocumentSignature:
     """Return a signature in an area, or in a form field, with its date."""
     signed_on = read_form_date("signature_date", reading, rule.date_form, month_first=month_first)
@@ -138,7 +142,7 @@ def _describe_digital(
     areas: list[SignatureArea],
     digital: DigitalSignature,
     *,
-    month_first: bool,
+    month_first: bool | None,
 ) -> DocumentSignature:
     """Return a digital signature with its own time, because its displayed date may be wrong."""
     area = next((area for area in areas if _is_in(digital, area)), None)
@@ -227,7 +231,7 @@ def _typed_signatures_on(page: PageReading, phrases: tuple[str, ...]) -> Iterato
                 yield SignatureArea(page, span)
 
 
-def _find_date_beside(area: SignatureArea, *, month_first: bool) -> FieldValue | None:
+def _find_date_beside(area: SignatureArea, *, month_first: bool | None) -> FieldValue | None:
     """Return the date after or below the word "date" beside a signature, or the nearest date."""
     page = area.page
     for caption in _date_captions(area):

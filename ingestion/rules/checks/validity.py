@@ -67,11 +67,15 @@ def check_future_dates(case: CheckInput) -> Iterator[RuleFinding]:
 
 
 def check_impossible_dates(case: CheckInput) -> Iterator[RuleFinding]:
-    """Yield DATE_INVALID for dates that do not exist, and a doubt for dates with two meanings."""
-    nouns = {spec.name: spec.noun for spec in case.kind.fields if spec.kind == "date"}
+    """Yield DATE_INVALID for dates that do not exist."""
+    nouns = {
+        spec.name: spec.noun
+        for spec in case.kind.fields
+        if spec.kind == "date" and not spec.is_informative
+    }
     for name, noun in {**nouns, "signature_date": "date of the signature"}.items():
         value = case.fields.get(name)
-        if value and not value.day:
+        if value and not value.day and not value.readings:
             facts = {"field": noun, "written": value.value}
             yield implausible_value_finding(value, f"the {noun}", "DATE_INVALID", facts)
 

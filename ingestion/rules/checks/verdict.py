@@ -25,6 +25,7 @@ from ingestion.reading.results import (
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks import (
     digital_signatures,
+    doubtful_values,
     identity,
     legibility,
     lookalikes,
@@ -45,7 +46,7 @@ from ingestion.rules.classification.classify import (
 from ingestion.rules.classification.model_file import ModelFile, load_model_file
 from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
-from ingestion.rules.fields.extraction import FieldValue, read_fields
+from ingestion.rules.fields.extraction import FieldValue, find_month_first, read_fields
 from ingestion.rules.fields.levelled_lines import level_lines, measure_slopes, to_original_position
 from ingestion.rules.findings import Facts, RuleFinding, area_fact, parse_area
 from ingestion.rules.segmentation import composition
@@ -90,6 +91,7 @@ CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ..
 CHECKS_OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = (
     *presence.CHECKS,
     *digital_signatures.CHECKS,
+    *doubtful_values.CHECKS,
     *validity.CHECKS,
     *identity.CHECKS,
 )
@@ -320,12 +322,15 @@ def _check_whole(
             rules_version=rules_version,
         )
     kind = TYPES[found.slug]
-    fields = {value.name: value for value in read_fields(reading, kind)}
+    month_first = find_month_first(reading, kind, site.month_first)
+    fields = {
+        value.name: value for value in read_fields(reading, kind, month_first=site.month_first)
+    }
     signature = None
     if kind.signature:
         expected = expected_signer(kind, fields, sent.person)
         signature = find_signature(
-            reading, kind.signature, month_first=kind.us_dates, expected=expected
+            reading, kind.signature, month_first=month_first, expected=expected
         )
         if signature.date:
             fields["signature_date"] = signature.date

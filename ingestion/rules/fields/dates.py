@@ -2,58 +2,142 @@
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from ingestion.rules.fuzzy_phrases import to_digits
+from ingestion.rules.fuzzy_phrases import strip_punctuation, to_digits
 
 MONTHS = tuple(name.casefold() for name in calendar.month_name[1:])  # English: no locale is set
 
 _DIGIT = "[0-9OoIl|]"  # a digit, or a letter that OCR reads in its place
 _DAY = rf"{_DIGIT}{{1,2}}"  # the pattern below also accepts O05: OCR may double a round character
 _YEAR = rf"[12Il|]{_DIGIT}{{3}}"
+_SHORT_YEAR = rf"(?:{_YEAR}|{_DIGIT}{{2}})"
+_CENTURY_PIVOT = 70  # a year of two digits from here on is of the last century
 _NAME = r"[A-Za-z01|]{3,9}"
-_WRITTEN_DATE = re.compile(
-    r"(?<![^\W_])(?<!/)(?:"
-    rf"(?P<iso_year>{_YEAR})[-/.](?P<iso_month>{_DAY})[-/.](?P<iso_day>{_DAY})"
-    rf"|(?P<day>O?{_DAY})(?:st|nd|rd|th|\.)?[\s-]{{0,3}}(?P<month>{_NAME})\.?[\s,-]{{0,3}}(?P<year>{_YEAR})"
-    rf"|(?P<us_month>{_NAME})\.?\s{{0,3}}(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"
-    rf"|(?P<dot_day>{_DAY})\.\s?(?P<dot_month>{_DAY})\.\s?(?P<dot_year>{_YEAR})"
-    rf"|(?P<one>{_DAY})\s?[/-]\s?(?P<two>{_DAY})\s?[/-]\s?(?P<numeric_year>{_YEAR})"
-    r")(?![^\W_])(?!/)"
+
+
+def _compile(year: str) -> re.Pattern[str]:
+    """Return a pattern of written dates whose years match `year`, but for ISO dates."""
+    return re.compile(
+        r"(?<![^\W_])(?<!/)(?:"
+        rf"(?P<iso_year>{_YEAR})[-/.](?P<iso_month>{_DAY})[-/.](?P<iso_day>{_DAY})"
+        rf"|(?P<day>O?{_DAY})(?:st|nd|rd|th|\.)?(?:\s(?:day\s)?of)?[\s-]{{0,3}}"
+        rf"(?P<month>{_NAME})\.?[\s,-]{{0,3}}(?P<year>{year})"
+        rf"|(?P<us_month>{_NAME})\.?\s{{0,3}}(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"
+        rf"|(?P<dot_day>{_DAY})\.\s?(?P<dot_month>{_DAY})\.\s?(?P<dot_year>{year})"
+        rf"|(?P<one>{_DAY})\s?[/-]\s?(?P<two>{_DAY})\s?[/-]\s?(?P<numeric_year>{year})"
+        r")(?![^\W_])(?!/)"
+    )
+
+
+_WRITTEN_DATE = _compile(_YEAR)
+_DATE_AT_CAPTION = _compile(_SHORT_YEAR)
+_NUMERIC_DATE = re.compile(r"(?<![\w/.-])(\d{1,2})[/-](\d{1,2})[/-](?:19|20)\d\d(?![\w/-])")
+
+
+# Countries by the order of day and month in numeric dates, in the letters of `strip_punctuation`:
+# names in English and codes of ISO 3166. Countries that use several orders, such as Canada, the
+# Philippines and South Africa, or that put the year first, are in neither.
+# Source: Unicode CLDR 44, short date formats of the countries' languages.
+_MONTH_FIRST = frozenset({"us", "usa", "unitedstates", "unitedstatesofamerica"})
+_DAY_FIRST = frozenset(
+    re.findall(
+        r"\w+",
+        "gb uk unitedkingdom greatbritain england scotland wales northernireland ie ireland"
+        " de germany at austria ch switzerland fr france be belgium nl netherlands thenetherlands"
+        " lu luxembourg it italy es spain pt portugal gr greece dk denmark no norway fi finland"
+        " is iceland pl poland cz czechia czechrepublic sk slovakia si slovenia hr croatia"
+        " rs serbia ro romania bg bulgaria ee estonia lv latvia ua ukraine tr turkey turkiye"
+        " il israel in india pk pakistan bd bangladesh lk srilanka au australia nz newzealand"
+        " sg singapore my malaysia id indonesia th thailand vn vietnam br brazil ar argentina"
+        " cl chile co colombia mx mexico pe peru uy uruguay ec ecuador eg egypt ma morocco"
+        " tn tunisia ng nigeria gh ghana ke kenya ug uganda tz tanzania sa saudiarabia"
+        " ae unitedarabemirates ge georgia am armenia cy cyprus mt malta",
+    )
 )
+
+
+def puts_month_first(country: str) -> bool | None:
+    """Return whether numeric dates of a country put the month first; None if that is not known."""
+    name = strip_punctuation(country)
+    if name in _MONTH_FIRST:
+        return True
+    return False if name in _DAY_FIRST else None
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenDate:
     """A date as it is written in a text.
 
-    `day` is None if the text names a day that does not exist, or may mean two days.
+    `day` is None if the text names a day that does not exist, or may mean two days. Then `readings`
+    has both, the one with the day before the month first.
     """
 
     raw: str
     start: int
     end: int
     day: date | None
-    is_ambiguous: bool = False  # 03/12/2026, unless the form asks for mm/dd/yyyy
+    is_ambiguous: bool = False  # 03/12/2026, unless the order of day and month is known
+    readings: tuple[date, ...] = ()
 
 
-def find_dates(text: str, *, month_first: bool = False) -> Iterator[WrittenDate]:
-    """Yield the written dates of a text in order. `month_first` reads 03/12/2026 as 12 March."""
-    for match in _WRITTEN_DATE.finditer(text):
+def find_dates(
+    text: str, *, month_first: bool | None = None, short_years: bool = False
+) -> Iterator[WrittenDate]:
+    """Yield the written dates of a text in order.
+
+    `month_first` is the order in 03/12/2026: True for 12 March, False for 3 December, None if it is
+    not known. With `short_years`, 03.12.26 is a date too; it is not safe outside of a caption's
+    place, where it may be the number of a section.
+    """
+    for match in (_DATE_AT_CAPTION if short_years else _WRITTEN_DATE).finditer(text):
         parts = {name: part for name, part in match.groupdict().items() if part}
         if not (interpretations := _interpret(parts)):
             continue
-        days = []
+        days: list[date | None] = []
         for year, month, day_of_month in interpretations:
             try:
                 days.append(date(year, month, day_of_month))
             except ValueError:
-                continue
-        is_ambiguous = len(set(days)) > 1 and not month_first
-        day = days[0] if days and not is_ambiguous else None
-        yield WrittenDate(match[0], match.start(), match.end(), day, is_ambiguous)
+                days.append(None)
+        possible = tuple(dict.fromkeys(each for each in days if each is not None))
+        is_ambiguous = len(possible) > 1 and month_first is None
+        day: date | None = None
+        if len(possible) > 1 and month_first is not None:
+            day = days[0] if month_first else days[1]
+        elif possible and not is_ambiguous:
+            day = possible[0]
+        readings = tuple(reversed(possible)) if is_ambiguous else ()
+        yield WrittenDate(match[0], match.start(), match.end(), day, is_ambiguous, readings)
+
+
+def find_date_order(texts: Iterable[str]) -> bool | None:
+    """Return whether the numeric dates of a document put the month first; None if not known.
+
+    Only a date that can be read in one way shows the order, as 25/03/2026 does. If there are dates
+    of both orders, nothing is known.
+    """
+    orders = _find_orders(texts)
+    return orders.pop() if len(orders) == 1 else None
+
+
+def has_both_orders(texts: Iterable[str]) -> bool:
+    """Return whether some numeric dates of a document put the month first, and others the day."""
+    return len(_find_orders(texts)) > 1
+
+
+def _find_orders(texts: Iterable[str]) -> set[bool]:
+    orders = set()
+    for text in texts:
+        for match in _NUMERIC_DATE.finditer(text):
+            one, two = int(match[1]), int(match[2])
+            if 12 < one <= 31 and 1 <= two <= 12:
+                orders.add(False)
+            elif 12 < two <= 31 and 1 <= one <= 12:
+                orders.add(True)
+    return orders
 
 
 def add_months(day: date, months: int) -> date:
@@ -64,10 +148,16 @@ def add_months(day: date, months: int) -> date:
 
 
 def _interpret(parts: dict[str, str]) -> list[tuple[int, int, int]]:
-    """Return each possible (year, month, day); none if a word in the text is not a month."""
+    """Return each possible (year, month, day); none if a word in the text is not a month.
+
+    Of two, the first has the month before the day.
+    """
     name = parts.get("month") or parts.get("us_month")
     numbers = {key: int(to_digits(part)) for key, part in parts.items() if part != name}
-    year = next(value for key, value in numbers.items() if key.endswith("year"))
+    year_key = next(key for key in numbers if key.endswith("year"))
+    year = numbers[year_key]
+    if len(parts[year_key]) == 2:
+        year += 1900 if year >= _CENTURY_PIVOT else 2000
     if "one" in numbers:
         one, two = numbers["one"], numbers["two"]
         return [(year, one, two), (year, two, one)]

@@ -1,120 +1,544 @@
 """Field extraction: each value with its page, position, source and confidence.
 
-The fields of a PDF form have priority over the text. On a page, the value of a field is to the
-right of its caption or below it; a number with a fixed format is found anywhere. If the date at a
-caption does not exist, or may mean two days, the value is the text as it is written, without a day.
-Nothing is guessed.
+Each field has candidates, which are found in several ways: in a form field of the PDF, by a fixed
+format, beside or below a caption, after it in the text, in a sentence, or at its place in the head
+of the first page. The candidates of all fields are judged together (`candidates`). A value that
+only one way led to, or that another value competes with, is not sure, and says so. Nothing is
+guessed.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
-from itertools import chain, islice, product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from itertools import islice
 
-from ingestion.reading.results import (
-    Box,
-    DocumentReading,
-    PageReading,
-    TextSource,
-    Word,
-)
+from ingestion.reading.results import DocumentReading, PageReading, Word
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import DocumentType, FieldSpec
-from ingestion.rules.fields import dates, geometry, list_fields
+from ingestion.rules.fields import (
+    dates,
+    geometry,
+    head_readings,
+    list_fields,
+    names,
+    person_names,
+    text_readings,
+)
+from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
+from ingestion.rules.fields.text_lines import TextLine, split_lines
+from ingestion.rules.fields.values import (
+    DOUBTFUL_CONFIDENCE,
+    FORM_SOURCE,
+    MAX_DATE_GAP,
+    MIN_SURE_CONFIDENCE,
+    SCAN_SOURCES,
+    FieldValue,
+    lowest_confidence,
+    parse_date,
+    parse_value,
+    pattern_of,
+    read_form_field,
+    value_of_words,
+)
 
-FORM_SOURCE = "acroform"  # the source of a value of a form field; others have their page's source
-MIN_SURE_CONFIDENCE = 80.0  # percent; a value below it never causes a rejection
+__all__ = [
+    "FORM_SOURCE",
+    "LIST_KINDS",
+    "MIN_SURE_CONFIDENCE",
+    "SCAN_SOURCES",
+    "FieldValue",
+    "find_date",
+    "find_month_first",
+    "is_in_context",
+    "read_fields",
+    "read_form_date",
+    "read_form_field",
+]  # fmt: skip
+
 LIST_KINDS = frozenset({"lines", "names"})
 _TEXT_KINDS = frozenset({"text", "name", *LIST_KINDS})
-SCAN_SOURCES = frozenset({TextSource.OCR, TextSource.OCR_LAYER})
 
-_DOUBTFUL_CONFIDENCE = 40.0  # percent, of an ambiguous date or of a value that may be misread
 _CONTEXT_WORDS = 12  # words before a caption in which `near` and `not_near` are searched
 # Captions that are examined for one field. The limit bounds the time for a document that consists
 # of nothing but captions.
 _MAX_CAPTIONS_PER_FIELD = 200
 _MAX_LISTS_PER_FIELD = 20  # captions of a list, each of which may have many lines
-_MAX_DATE_GAP = 40  # characters after a caption within which its date begins
 _MAX_LINES_BEFORE_NAME = 8  # lines from the top of page 1 that are examined for a name
 _LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
-_BETWEEN = r"[\s:.#_*)(-]*"  # characters that may stand between a caption and its value
-_CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
-_PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
-_DEGREE = r"(?:med|dent|rer|nat|sc|phil)\."  # as in Prof. Dr. med. Karin von der Heide
-_MISREAD_DOT = re.compile(r"\b(Prof|Dr|med|dent),(?=$| (?:\||Dr|med|dent|rer|nat))")
-_SPLIT_NUMBER = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that OCR seems to have split
-_CLIA_NUMBER = re.compile(r"\b\d\dD(?: ?\d){7}\b")  # it always has seven digits after the D
-_PATTERNS = {
-    "number": r"(?=[\w/.-]*\d)\w+(?:[-/.]\w+)*",
-    "name": rf"{_CAPITAL}{_IN_NAME}*,?"
-    rf"(?: (?:(?:{_PARTICLE} ){{0,3}}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE})){{1,7}}",
-    "text": r".{2,120}",
-}
+_MAX_LINE_DROP = 80.0  # points below a caption within which large type may begin
+_MAX_BOARDS = 10  # committees named on page 1 that are compared
+_RANK_OF_SENTENCES = 20  # behind the captions
+_SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentence would stand
+_MAX_OFFSET = 3.0  # points
+_MAX_YEARS = 5  # of a period
+_MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
 _MISREAD_DIGIT = "[0-9OQDIl|SBZ]"
 _MISREAD_LETTERS = {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
 
+# The worth of each way, by which candidates are compared. A caption is worth less the later it
+# stands among the captions of its field.
+_SCORES = {
+    Way.FORM: 1.0,
+    Way.SHAPE: 0.98,
+    Way.PLACE: 0.9,
+    Way.TEXT: 0.88,
+    Way.SENTENCE: 0.72,
+    Way.HEADING: 0.6,
+    Way.LETTER: 0.5,
+    Way.TYPE: 0.5,
+}
+_SCORE_BY_RANK = 0.02  # by which the next caption of a field is worth less
+_MIN_CAPTION_SCORE = 0.55
+_CAPTION_RANK_OF_OTHERS = 1000  # the rank of candidates without a caption
+_UNCONFIRMED_CONFIDENCE = 70.0  # percent, at most, of a value that only one way led to
+
+
+@dataclass(slots=True)
+class _Document:
+    """A document while its fields are read, with what several fields need."""
+
+    reading: DocumentReading
+    kind: DocumentType
+    month_first: bool | None
+    lines: dict[int, list[TextLine]] = field(default_factory=dict)
+
+    def lines_of(self, page: PageReading) -> list[TextLine]:
+        """Return the printed lines of a page."""
+        if page.number not in self.lines:
+            self.lines[page.number] = split_lines(page)
+        return self.lines[page.number]
+
 
 @dataclass(frozen=True, slots=True)
-class FieldValue:
-    """The value of one field of a document."""
+class _Found:
+    """A value that one or more ways led to, before it is compared with others."""
 
-    name: str
-    value: str  # a date as 2026-03-12, or as it is written if `day` is None
-    page: int  # from 1; 0 for a form field
-    source: str
-    confidence: float  # percent
-    box: Box | None = None  # its position on the page, if known
-    day: date | None = None
+    value: FieldValue
+    ways: frozenset[Way]
+    rank: int = _CAPTION_RANK_OF_OTHERS
 
     @property
-    def is_sure(self) -> bool:
-        return self.confidence >= MIN_SURE_CONFIDENCE
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """The entries of a list field; for any other field, its value alone."""
-        return tuple(self.value.split(list_fields.SEPARATOR))
+    def score(self) -> float:
+        best = max(_SCORES.get(way, 0.0) for way in self.ways)
+        if self.rank == _CAPTION_RANK_OF_OTHERS:
+            return best
+        return max(best - _SCORE_BY_RANK * self.rank, _MIN_CAPTION_SCORE - self.rank / 1e4)
 
 
-def read_fields(reading: DocumentReading, kind: DocumentType) -> tuple[FieldValue, ...]:
-    """Return one value for each field that was found, in the order of the type's fields."""
-    found = (read_field(reading, spec, kind) for spec in kind.fields)
-    return tuple(value for value in found if value is not None)
+def find_month_first(
+    reading: DocumentReading, kind: DocumentType, by_country: bool | None = None
+) -> bool | None:
+    """Return whether numeric dates of a document put the month first; None if not known.
 
-
-def read_field(reading: DocumentReading, spec: FieldSpec, kind: DocumentType) -> FieldValue | None:
-    """Return the first value of a field that is not part of the blank form, or None."""
-    if spec.kind == "choice":
+    The form decides first, then the document's own dates, of which one may be definite. The country
+    decides only if its site has one, and if the document does not contradict it.
+    """
+    if kind.us_dates:
+        return True
+    texts = [page.text for page in reading.pages]
+    shown = dates.find_date_order(texts)
+    if shown is None and dates.has_both_orders(texts):
         return None
-    month_first = kind.us_dates
-    max_captions = _MAX_LISTS_PER_FIELD if spec.kind in LIST_KINDS else _MAX_CAPTIONS_PER_FIELD
+    return by_country if shown is None else shown
+
+
+def read_fields(
+    reading: DocumentReading, kind: DocumentType, *, month_first: bool | None = None
+) -> tuple[FieldValue, ...]:
+    """Return one value for each field that was found, in the order of the type's fields.
+
+    `month_first` is the order of day and month in the country of the site, if it is known.
+    """
+    order = find_month_first(reading, kind, month_first)
+    document = _Document(reading, kind, order)
+    lists: dict[str, FieldValue] = {}
+    found: dict[str, dict[str, _Found]] = {}
+    for spec in kind.fields:
+        if spec.kind == "choice":
+            continue
+        if spec.kind in LIST_KINDS:
+            if value := _read_list(document, spec):
+                lists[spec.name] = value
+        else:
+            found[spec.name] = _collect(document, spec)
+    candidates = {
+        name: [
+            Candidate(key, each.ways, each.score, each.rank, each.value.day)
+            for key, each in values.items()
+        ]
+        for name, values in found.items()
+    }
+    order_of_dates = _date_order(kind)
+    choices = choose_together(candidates, order_of_dates)
+    values = dict(lists)
+    for name, choice in choices.items():
+        values[name] = _value_of_choice(choice, found[name])
+    for begins, ends in order_of_dates:
+        if begins in values and ends in values:
+            values[ends] = _confirm_end(values[begins], values[ends], found[ends])
+    return tuple(values[spec.name] for spec in kind.fields if spec.name in values)
+
+
+def _confirm_end(begin: FieldValue, end: FieldValue, found: Mapping[str, _Found]) -> FieldValue:
+    """Return the end of a period without doubt if it is whole years after a certain beginning."""
+    if not end.is_unconfirmed or not begin.is_sure or not begin.day or not end.day:
+        return end
+    after = end.day + timedelta(days=1)
+    anniversaries = {dates.add_months(begin.day, 12 * years) for years in range(1, _MAX_YEARS + 1)}
+    return found[_key(end)].value if {end.day, after} & anniversaries else end
+
+
+def _date_order(kind: DocumentType) -> list[tuple[str, str]]:
+    """Return the pairs of date fields of a type of which the first cannot be the later one."""
+    ends = kind.validity.expires or "expiry_date"
+    known = {spec.name for spec in kind.fields if spec.kind == "date"}
+    begins = known & {kind.validity.from_, kind.dated_by, "effective_date", "approval_date"}
+    return [(name, ends) for name in sorted(begins - {ends}) if ends in known]
+
+
+def _value_of_choice(choice: Choice[str], found: Mapping[str, _Found]) -> FieldValue:
+    """Return the chosen value, with the readings that compete if it is in doubt."""
+    value = found[choice.best.key].value
+    if choice.rival is not None:
+        rival = found[choice.rival.key].value
+        readings = tuple(dict.fromkeys((value.value, rival.value)))
+        return replace(
+            value, confidence=min(value.confidence, DOUBTFUL_CONFIDENCE), readings=readings
+        )
+    if choice.is_without_doubt:
+        return value
+    confidence = min(value.confidence, _UNCONFIRMED_CONFIDENCE)
+    return replace(value, confidence=confidence, is_unconfirmed=True)
+
+
+def _collect(document: _Document, spec: FieldSpec) -> dict[str, _Found]:
+    """Return the candidates of a field by their keys, each with all ways that led to it.
+
+    The ways are tried from the surest one on, until a value is found in two ways.
+    """
+    found: dict[str, _Found] = {}
+    ways: tuple[Callable[[_Document, FieldSpec], Iterator[_Found]], ...] = (
+        _in_form,
+        _by_shape,
+        _at_bracketed_captions,
+        _in_heading,
+        _at_captions,
+        _in_sentences,
+        _at_reference_signs,
+        _in_letter,
+        _at_top,
+        _in_head,
+        _in_lines,
+    )
+    for way in ways:
+        for each in way(document, spec):
+            if not _is_printed(document.kind, spec, each.value):
+                _add(found, each)
+        if any(
+            len(each.ways) > 1 or Way.FORM in each.ways or Way.SHAPE in each.ways
+            for each in found.values()
+        ):
+            break
+    if spec.kind == "name":
+        _join_names(found)
+    elif spec.wraps:
+        _join_beginnings(found)
+    for key, each in found.items():
+        is_single = len(each.ways) == 1 and spec.kind != "date"
+        if is_single and text_readings.is_repeated(document.reading.text, each.value.value):
+            found[key] = replace(each, ways=each.ways | {Way.REPEATED})
+    return found
+
+
+def _join_names(found: dict[str, _Found]) -> None:
+    """Give each full name the ways of the shorter names that may be the same person's.
+
+    "Dr. Smith" in a salutation confirms "John Smith" in the address above it.
+    """
+    for key, each in list(found.items()):
+        for fuller_key, fuller in list(found.items()):
+            if key == fuller_key or each.ways <= fuller.ways:
+                continue
+            one, other = (sum(map(len, names.split_name(v.value.value))) for v in (each, fuller))
+            if one < other and names.may_be_same_person(each.value.value, fuller.value.value):
+                better = max(each.score, fuller.score)
+                rank = each.rank if each.score == better else fuller.rank
+                found[fuller_key] = replace(fuller, ways=each.ways | fuller.ways, rank=rank)
+                found.pop(key, None)
+                break
+
+
+def _join_beginnings(found: dict[str, _Found]) -> None:
+    """Give each text the ways of the texts with which it begins: they are its first line."""
+    for key, each in list(found.items()):
+        longer = next((other for other in found if other != key and other.startswith(key)), None)
+        if longer is not None:
+            whole = found[longer]
+            best = max(whole, each, key=lambda one: one.score)
+            found[longer] = replace(whole, ways=whole.ways | each.ways, rank=best.rank)
+            found.pop(key)
+
+
+def _add(found: dict[str, _Found], each: _Found) -> None:
+    key = _key(each.value)
+    known = found.get(key)
+    if known is None:
+        found[key] = each
+    else:
+        better = known if known.score >= each.score else each
+        found[key] = replace(better, ways=known.ways | each.ways)
+
+
+def _key(value: FieldValue) -> str:
+    return value.value if value.day else fuzzy_phrases.fold_letters(value.value)
+
+
+def _is_printed(kind: DocumentType, spec: FieldSpec, value: FieldValue) -> bool:
+    """Return whether a text is part of the blank form, and so not a value."""
+    if spec.kind not in _TEXT_KINDS:
+        return False
+    if spec.kind == "name" and not person_names.may_be_name(value.value):
+        return True
+    return kind.is_printed(value.value, is_name=spec.kind == "name")
+
+
+def _in_form(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    """Yield the value that the form fields of the PDF have for a field."""
+    if spec.kind == "date":
+        if value := read_form_date(
+            spec.name, document.reading, spec.form, month_first=document.month_first
+        ):
+            yield _Found(value, frozenset({Way.FORM}))
+    elif match := re.search(pattern_of(spec), read_form_field(document.reading, spec.form)):
+        value = FieldValue(spec.name, match[0].strip(), 0, FORM_SOURCE, 100.0)
+        yield _Found(value, frozenset({Way.FORM}))
+
+
+def _by_shape(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    for page in document.reading.pages:
+        for value in islice(_values_of_shape(page, spec), 1):
+            yield _Found(value, frozenset({Way.SHAPE}))
+            return
+
+
+def _in_heading(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    """Yield the topmost lines of page 1 that contain a heading phrase of the field."""
+    if not spec.heading:
+        return
+    for page in document.reading.pages[:1]:
+        lines = document.lines_of(page)
+        for value in islice(head_readings.lines_with_heading(page, lines, spec), 1):
+            yield _Found(value, frozenset({Way.HEADING}))
+        boards = islice(head_readings.boards_in_text(page, lines, spec), _MAX_BOARDS)
+        for number, value in enumerate(boards):
+            yield _Found(value, frozenset({Way.SENTENCE}), _RANK_OF_SENTENCES + number)
+
+
+def _at_bracketed_captions(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    """Yield the text above captions in brackets, as in "Basic course" above "(Stage)".
+
+    The texts of several captions are joined by a stroke.
+    """
+    for page in document.reading.pages[:1] if spec.bracketed else ():
+        parts: list[str] = []
+        above: TextLine | None = None
+        is_confirmed = True
+        for label in spec.bracketed:
+            bracketed = f"({label})".casefold()
+            previous: TextLine | None = None
+            for line in document.lines_of(page):
+                if line.text.strip().casefold() == bracketed and previous:
+                    parts.append(previous.text.strip())
+                    above = above or previous
+                    is_confirmed &= f"{previous.text}\n{line.text}" in page.text
+                previous = line
+        if above:
+            ways = {Way.PLACE, Way.TEXT} if is_confirmed else {Way.PLACE}
+            value = _value_of_line(page, above.words, spec)
+            yield _Found(replace(value, value=" / ".join(parts)), frozenset(ways), 0)
+
+
+def _at_captions(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    """Yield the values at the captions of a field, the most specific caption first.
+
+    Once a value at a caption was found in two ways, less specific captions are not examined.
+    """
+    examined = 0
+    for rank, label in enumerate(spec.labels):
+        if examined >= _MAX_CAPTIONS_PER_FIELD:
+            return
+        by_label: dict[str, _Found] = {}
+        for page in document.reading.pages:
+            for caption in islice(
+                geometry.find_phrase(page, label), _MAX_CAPTIONS_PER_FIELD - examined
+            ):
+                examined += 1
+                if each := _at_caption(document, page, caption, spec, rank):
+                    _add(by_label, each)
+            if examined >= _MAX_CAPTIONS_PER_FIELD:
+                break
+            for value in text_readings.values_after_caption(
+                page, label, spec, month_first=document.month_first
+            ):
+                _add(by_label, _Found(value, frozenset({Way.TEXT}), rank))
+        yield from by_label.values()
+        if any(
+            len(each.ways) > 1 and not _is_printed(document.kind, spec, each.value)
+            for each in by_label.values()
+        ):
+            return
+
+
+def _at_caption(
+    document: _Document,
+    page: PageReading,
+    caption: geometry.TextSpan,
+    spec: FieldSpec,
+    rank: int,
+) -> _Found | None:
+    """Return the value beside or below one occurrence of a caption, or None."""
+    if not is_in_context(page, caption, spec) or not _is_isolated(page, caption, spec):
+        return None
+    places = (
+        (geometry.words_right_of, _is_beside),
+        (geometry.words_below, _is_aligned),
+        (lambda _page, span: _line_below(document.lines_of(page), span), _is_aligned),
+    )
+    for find_words, is_certain_place in places:
+        words = find_words(page, caption)
+        if value := _value_in(page, words, spec, month_first=document.month_first):
+            ways = {Way.PLACE}
+            if spec.kind != "text" and is_certain_place(page, caption, value):
+                ways.add(Way.ALIGNED)
+            return _Found(value, frozenset(ways), rank)
+    return None
+
+
+def _is_beside(page: PageReading, caption: geometry.TextSpan, value: FieldValue) -> bool:
+    """Return whether a value stands level with a caption that ends with a colon."""
+    return (
+        value.box is not None
+        and page.words[caption.end - 1].text.endswith(":")
+        and geometry.is_level_with(page.words[caption.end - 1].box, value.box)
+    )
+
+
+def _is_aligned(_page: PageReading, caption: geometry.TextSpan, value: FieldValue) -> bool:
+    """Return whether a value below a caption has its left edge, or its centre."""
+    if value.box is None:
+        return False
+    one, other = caption.box, value.box
+    centres = (one.left + one.right) - (other.left + other.right)
+    return abs(one.left - other.left) < _MAX_OFFSET or abs(centres) < 4 * _MAX_OFFSET
+
+
+def _line_below(lines: Sequence[TextLine], caption: geometry.TextSpan) -> Sequence[Word]:
+    """Return the words of the next line below a caption, which may be of a larger type."""
+    box = caption.box
+    below = [
+        line
+        for line in lines
+        if box.bottom - 2 < line.box.top < box.bottom + _MAX_LINE_DROP
+        and line.box.left < box.right
+        and line.box.right > box.left
+    ]
+    return min(below, key=lambda line: line.box.top).words if below else ()
+
+
+def _in_sentences(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    if spec.sentences:
+        for page in document.reading.pages:
+            for value in text_readings.values_in_sentences(
+                page, spec, month_first=document.month_first
+            ):
+                yield _Found(value, frozenset({Way.SENTENCE}))
+
+
+def _at_reference_signs(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    for page in document.reading.pages if spec.references else ():
+        for value in text_readings.values_at_reference_signs(page, spec):
+            yield _Found(value, frozenset({Way.SENTENCE}))
+
+
+def _in_letter(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    """Yield the date of a letter, or the person to whom it is addressed."""
+    for page in document.reading.pages[:1]:
+        if spec.letter_date:
+            is_fallback = spec.letter_date == "fallback"
+            ways = {Way.LETTER} if is_fallback else {Way.LETTER, Way.HEADING}
+            for value in head_readings.dates_of_letter(
+                page, document.lines_of(page), spec, month_first=document.month_first
+            ):
+                yield _Found(value, frozenset(ways))
+        if spec.addressee:
+            lines = document.lines_of(page)
+            for value, is_greeted in head_readings.addressees(page, lines, spec):
+                ways = {Way.LETTER, Way.TEXT} if is_greeted else {Way.LETTER}
+                yield _Found(value, frozenset(ways))
+
+
+def _at_top(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    """Yield the names at the top of page 1, and those in the largest type.
+
+    A name that is all of the topmost line needs no other evidence.
+    """
+    for page in document.reading.pages[:1]:
+        for number, value in enumerate(_names_at_top(page, spec) if spec.alone else ()):
+            if value is not None:
+                ways = {Way.HEADING, Way.PLACE} if number == 0 else {Way.HEADING}
+                yield _Found(value, frozenset(ways))
+        if spec.alone or spec.is_large:
+            lines = document.lines_of(page)
+            for value in islice(head_readings.largest_names(page, lines, spec), 1):
+                yield _Found(value, frozenset({Way.TYPE}))
+
+
+def _in_head(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    """Yield the institution, or the title of the study, in the head of page 1."""
+    for page in document.reading.pages[:1]:
+        values: Iterator[FieldValue] = iter(())
+        if spec.is_institution:
+            values = head_readings.institutions(page, document.lines_of(page), spec)
+        elif spec.is_title:
+            values = head_readings.titles_beside_heading(page, document.lines_of(page), spec)
+        for value in islice(values, _MAX_IN_HEAD):
+            yield _Found(value, frozenset({Way.HEADING}))
+
+
+def _in_lines(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
+    """Yield the lines that contain one of the phrases by which the field is known."""
+    for page in document.reading.pages if spec.line_with else ():
+        for phrase in spec.line_with:
+            for span in islice(geometry.find_phrase(page, phrase), 1):
+                words = geometry.text_run_at(page, span)
+                if value := _value_in(page, words, spec, month_first=document.month_first):
+                    yield _Found(value, frozenset({Way.HEADING}))
+                    return
+
+
+def _read_list(document: _Document, spec: FieldSpec) -> FieldValue | None:
+    """Return the entries of a list field that are not part of the blank form, or None."""
+    reading, kind = document.reading, document.kind
     captions = (
         (page, caption)
         for label in spec.labels
         for page in reading.pages
         for caption in geometry.find_phrase(page, label)
     )
-    values = chain(
-        _values_in_form(reading, spec, month_first=month_first),
-        (value for page in reading.pages for value in _values_of_shape(page, spec)),
-        _values_in_heading(reading, spec),
-        (
-            value
-            for page, caption in islice(captions, max_captions)
-            for value in _values_at_caption(page, caption, spec, month_first=month_first)
-        ),
-        _names_at_top(reading, spec),
-        (
-            _value_of_line(page, geometry.text_run_at(page, span), spec)
-            for page, phrase in product(reading.pages, spec.line_with)
-            for span in islice(geometry.find_phrase(page, phrase), 1)
-        ),
+    text = read_form_field(reading, spec.form)
+    found: list[FieldValue] = []
+    if entries := list(list_fields.split_entries(text, spec, person_names.PATTERN)):
+        joined = list_fields.join_entries(entries)
+        found.append(FieldValue(spec.name, joined, 0, FORM_SOURCE, 100.0))
+    at_captions = (
+        value
+        for page, caption in islice(captions, _MAX_LISTS_PER_FIELD)
+        if is_in_context(page, caption, spec)
+        for value in _lists_at_caption(page, caption, spec)
     )
-    if spec.kind not in _TEXT_KINDS:
-        return next(values, None)
-    is_name = spec.kind in {"name", "names"}
-    for value in values:
+    is_name = spec.kind == "names"
+    for value in (each for source in (found, at_captions) for each in source):
         entries = [
             entry
             for entry in value.entries
@@ -125,29 +549,23 @@ def read_field(reading: DocumentReading, spec: FieldSpec, kind: DocumentType) ->
     return None
 
 
-def read_form_field(reading: DocumentReading, names: tuple[str, ...]) -> str:
-    """Return the value of the first of these form fields that is filled in, or "".
-
-    Names are compared with the last part of the full names of form fields.
-    """
-    filled = {
-        fuzzy_phrases.strip_punctuation(name.rsplit(".", 1)[-1]): value.strip()
-        for name, value in reading.fields.items()
-    }
-    wanted = map(fuzzy_phrases.strip_punctuation, names)
-    return next((value for name in wanted if (value := filled.get(name, ""))), "")
-
-
 def read_form_date(
-    name: str, reading: DocumentReading, names: tuple[str, ...], *, month_first: bool
+    name: str, reading: DocumentReading, names: tuple[str, ...], *, month_first: bool | None
 ) -> FieldValue | None:
     """Return the first date in these form fields, as the value of the field `name`, or None."""
     text = read_form_field(reading, names)
-    written = next(dates.find_dates(text, month_first=month_first), None)
-    if written is None:
+    parsed = parse_date(text, month_first=month_first, is_scan=False, max_gap=len(text))
+    if parsed is None:
         return None
-    value, confidence = _value_of_date(written, 100.0)
-    return FieldValue(name, value, 0, FORM_SOURCE, confidence, day=written.day)
+    return FieldValue(
+        name,
+        parsed.value,
+        0,
+        FORM_SOURCE,
+        parsed.max_confidence,
+        day=parsed.day,
+        readings=parsed.readings,
+    )
 
 
 def find_date(
@@ -155,47 +573,17 @@ def find_date(
     page: PageReading,
     words: Sequence[Word],
     *,
-    month_first: bool,
-    max_gap: int = _MAX_DATE_GAP,
+    month_first: bool | None,
+    max_gap: int = MAX_DATE_GAP,
 ) -> FieldValue | None:
     """Return the first date in a run of words, as the value of the field `name`, or None.
 
     The date must begin within `max_gap` characters.
     """
     text = " ".join(word.text for word in words)
-    written = next(dates.find_dates(text, month_first=month_first), None)
-    if written is None or written.start > max_gap:
-        return None
-    used = _words_at(words, written.start, written.end)
-    value, confidence = _value_of_date(written, _lowest_confidence(used))
-    if written.day is None and page.source in SCAN_SOURCES:
-        # On a scan, 46 September is more likely a misread 16 September.
-        confidence = min(confidence, _DOUBTFUL_CONFIDENCE)
-    box = geometry.bounding_box(used)
-    return FieldValue(name, value, page.number, page.source, confidence, box, written.day)
-
-
-def _value_of_date(written: dates.WrittenDate, confidence: float) -> tuple[str, float]:
-    value = written.day.isoformat() if written.day else written.raw
-    return value, _DOUBTFUL_CONFIDENCE if written.is_ambiguous else confidence
-
-
-def _values_in_form(
-    reading: DocumentReading, spec: FieldSpec, *, month_first: bool
-) -> Iterator[FieldValue]:
-    """Yield the value that the form fields of the PDF have for a field."""
-    if spec.kind == "date":
-        if value := read_form_date(spec.name, reading, spec.form, month_first=month_first):
-            yield value
-        return
-    text = read_form_field(reading, spec.form)
-    if spec.kind in LIST_KINDS:
-        entries = list(list_fields.split_entries(text, spec, _PATTERNS["name"]))
-        if entries:
-            joined = list_fields.join_entries(entries)
-            yield FieldValue(spec.name, joined, 0, FORM_SOURCE, 100.0)
-    elif match := re.search(_pattern(spec), text):
-        yield FieldValue(spec.name, match[0].strip(), 0, FORM_SOURCE, 100.0)
+    is_scan = page.source in SCAN_SOURCES
+    parsed = parse_date(text, month_first=month_first, is_scan=is_scan, max_gap=max_gap)
+    return value_of_words(name, page, words, parsed) if parsed else None
 
 
 def _values_of_shape(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue]:
@@ -228,42 +616,11 @@ def _compile_shape(shape: str, *, is_scan: bool) -> re.Pattern[str]:
         else "".join(_MISREAD_LETTERS.get(sign, sign) if is_scan else sign for sign in run)
         for run in runs
     ]
-    whole = r"[\s#-]{0,2}".join(parts)
+    whole = r"[\s#-]{0,3}".join(parts)
     if is_scan:
         split = (r" ?".join([r"\d"] * len(run)) if run[0] == "#" else run for run in runs)
         whole = rf"(?:{whole}|{'[ #-]{0,2}'.join(split)})"
     return re.compile(rf"(?<!\w){whole}(?!\w)")
-
-
-def _values_in_heading(reading: DocumentReading, spec: FieldSpec) -> Iterator[FieldValue]:
-    """Yield the topmost line of page 1 that contains a heading phrase of the field."""
-    for page in reading.pages[:1]:
-        spans = [span for phrase in spec.heading for span in geometry.find_phrase(page, phrase)]
-        high = [span for span in spans if span.box.bottom < _LETTERHEAD_SHARE * page.height]
-        if high:
-            topmost = min(high, key=lambda span: span.box.top)
-            yield _value_of_line(page, geometry.text_run_at(page, topmost), spec)
-
-
-def _value_of_line(page: PageReading, line: Sequence[Word], spec: FieldSpec) -> FieldValue:
-    """Return the text of some words as the value of a field."""
-    text, box = " ".join(word.text for word in line), geometry.bounding_box(line)
-    return FieldValue(spec.name, text, page.number, page.source, _lowest_confidence(line), box)
-
-
-def _values_at_caption(
-    page: PageReading, caption: geometry.TextSpan, spec: FieldSpec, *, month_first: bool
-) -> Iterator[FieldValue]:
-    """Yield the values that belong to one occurrence of a caption."""
-    if not is_in_context(page, caption, spec):
-        return
-    if spec.kind in LIST_KINDS:
-        yield from _lists_at_caption(page, caption, spec)
-    elif _is_isolated(page, caption, spec):
-        for find_words in (geometry.words_right_of, geometry.words_below):
-            if value := _value_in(page, find_words(page, caption), spec, month_first=month_first):
-                yield value
-                return
 
 
 def _lists_at_caption(
@@ -271,7 +628,7 @@ def _lists_at_caption(
 ) -> Iterator[FieldValue]:
     """Yield the entries below a caption; for a numbered box, also those beside it."""
     if _is_isolated(page, caption, spec) and (
-        found := list_fields.read_entries_below(page, caption, spec, _PATTERNS["name"])
+        found := list_fields.read_entries_below(page, caption, spec, person_names.PATTERN)
     ):
         words = [word for _, line in found for word in line]
         yield _value_of_entries(page, [entry for entry, _ in found], words, spec)
@@ -279,12 +636,19 @@ def _lists_at_caption(
         # An entry, such as "None", may be written beside the caption.
         line = geometry.words_right_of(page, caption)
         text = " ".join(word.text for word in line)
-        if entries := list(list_fields.split_entries(text, spec, _PATTERNS["name"])):
+        if entries := list(list_fields.split_entries(text, spec, person_names.PATTERN)):
             yield _value_of_entries(page, entries, line, spec)
 
 
 def _is_isolated(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
     """Return whether a caption is not part of a sentence or of a heading."""
+    if spec.kind == "date" and caption.end == caption.start + 1:
+        left, word = page.words[: caption.start], page.words[caption.start]
+        return word.text.endswith(":") or not any(
+            geometry.is_on_same_line(each.box, word.box)
+            and word.box.left - _SENTENCE_WIDTH < each.box.right <= word.box.left
+            for each in left
+        )
     if spec.kind in {"text", "name", "names"} and not geometry.has_no_text_before(page, caption):
         return False
     return spec.kind not in {"text", "names"} or geometry.has_no_text_after(page, caption)
@@ -294,17 +658,11 @@ def _value_of_entries(
     page: PageReading, entries: Sequence[str], words: Sequence[Word], spec: FieldSpec
 ) -> FieldValue:
     value, box = list_fields.join_entries(entries), geometry.bounding_box(words)
-    return FieldValue(spec.name, value, page.number, page.source, _lowest_confidence(words), box)
+    return FieldValue(spec.name, value, page.number, page.source, lowest_confidence(words), box)
 
 
-def _names_at_top(reading: DocumentReading, spec: FieldSpec) -> Iterator[FieldValue]:
-    """Yield the names that stand on lines of their own at the top of page 1.
-
-    Only a name on the topmost line is sure to be the name of the person.
-    """
-    if not spec.alone or not reading.pages:
-        return
-    page = reading.pages[0]
+def _names_at_top(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue | None]:
+    """Yield for each line at the top of a page the name that it consists of, or None."""
     high = [word for word in page.words if word.box.bottom < _LETTERHEAD_SHARE * page.height]
     first_words = [
         word
@@ -312,34 +670,28 @@ def _names_at_top(reading: DocumentReading, spec: FieldSpec) -> Iterator[FieldVa
         if not any(geometry.is_followed_by(each.box, word.box) for each in high)
     ]
     first_words.sort(key=lambda word: word.box.top)
-    for number, word in enumerate(first_words[:_MAX_LINES_BEFORE_NAME]):
+    for word in first_words[:_MAX_LINES_BEFORE_NAME]:
         line = geometry.text_run_at(page, geometry.span_of_word(page, word))
         value = _value_of_line(page, line, spec)
-        if len(line) > 1 and re.fullmatch(_PATTERNS["name"], value.value):
-            yield value if number == 0 else replace(value, confidence=_DOUBTFUL_CONFIDENCE)
+        is_name = len(line) > 1 and re.fullmatch(person_names.PATTERN, value.value)
+        yield value if is_name else None
+
+
+def _value_of_line(page: PageReading, line: Sequence[Word], spec: FieldSpec) -> FieldValue:
+    """Return the text of some words as the value of a field."""
+    text, box = " ".join(word.text for word in line), geometry.bounding_box(line)
+    return FieldValue(spec.name, text, page.number, page.source, lowest_confidence(line), box)
 
 
 def _value_in(
-    page: PageReading, words: Sequence[Word], spec: FieldSpec, *, month_first: bool
+    page: PageReading, words: Sequence[Word], spec: FieldSpec, *, month_first: bool | None
 ) -> FieldValue | None:
     """Return the value with which a run of words beside or below a caption begins, or None."""
-    if spec.kind == "date":
-        return find_date(spec.name, page, words, month_first=month_first)
-    is_scan = page.source in SCAN_SOURCES
-    text = " ".join(word.text for word in words)
-    if spec.kind == "name" and is_scan:
-        text = _MISREAD_DOT.sub(r"\1.", text)
-    match = re.match(rf"{_BETWEEN}(?P<value>{_pattern(spec)})", text)
-    if match is None:
+    if not words:
         return None
-    used = _words_at(words, match.start("value"), match.end("value"))
-    value, confidence = match["value"].strip(" ,;"), _lowest_confidence(used)
-    if is_scan:
-        value = _CLIA_NUMBER.sub(lambda number: number[0].replace(" ", ""), value)
-        if _SPLIT_NUMBER.search(value):
-            confidence = min(confidence, _DOUBTFUL_CONFIDENCE)
-    box = geometry.bounding_box(used)
-    return FieldValue(spec.name, value, page.number, page.source, confidence, box)
+    text, is_scan = " ".join(word.text for word in words), page.source in SCAN_SOURCES
+    parsed = parse_value(text, spec, month_first=month_first, is_scan=is_scan)
+    return value_of_words(spec.name, page, words, parsed) if parsed else None
 
 
 def is_in_context(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
@@ -349,21 +701,3 @@ def is_in_context(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec
     if spec.near and not fuzzy_phrases.contains_phrase(text, spec.near):
         return False
     return not (spec.not_near and fuzzy_phrases.contains_phrase(text, spec.not_near))
-
-
-def _words_at(words: Sequence[Word], start: int, end: int) -> list[Word]:
-    """Return the words that contain the characters `start` to `end` of their joined text."""
-    used, position = [], 0
-    for word in words:
-        if position < end and start < position + len(word.text):
-            used.append(word)
-        position += len(word.text) + 1
-    return used
-
-
-def _lowest_confidence(words: Sequence[Word]) -> float:
-    return min(word.confidence for word in words)
-
-
-def _pattern(spec: FieldSpec) -> str:
-    return spec.pattern or _PATTERNS[spec.kind]

@@ -26,6 +26,7 @@ _MAX_VALUE_INDENT = 60.0  # points by which it may begin further right
 _MAX_LIST_LINE_DROP = 45.0  # points below a line within which the next line of a list begins
 _MAX_LIST_LINES = 40  # lines of a list
 _MIN_CAPTION_GAP = 9.0  # points of white space that separate a caption from other text
+_MAX_SPACE = 0.6  # of the height of a word; a wider space separates it from the word before
 _MIN_WORD_CONFIDENCE = 50.0  # percent; below it, what OCR read may not be a word
 _COLUMN_RULE = "|"  # the character that OCR reads from a rule between two columns
 _MAX_SMALL_PRINT_HEIGHT = 20.0  # points; words up to this height may stand beside small print
@@ -180,7 +181,9 @@ def has_no_text_after(page: PageReading, span: TextSpan) -> bool:
 def is_followed_by(left: Box, right: Box) -> bool:
     """Return whether `right` comes next on the line, with no more space than in running text."""
     gap = right.left - left.right
-    return -2 <= gap < _MIN_CAPTION_GAP and is_on_same_line(left, right) and left.left < right.left
+    # The space between words grows with the type.
+    widest = max(_MIN_CAPTION_GAP, _MAX_SPACE * (right.bottom - right.top))
+    return -2 <= gap < widest and is_on_same_line(left, right) and left.left < right.left
 
 
 def bounding_box(words: Iterable[Word]) -> Box:

@@ -107,6 +107,11 @@ def is_same_institution(one: str, other: str) -> bool:
     return fewer <= more
 
 
+def names_institution(text: str) -> bool:
+    """Return whether a text has a word that distinguishes one institution from another."""
+    return bool(_distinctive_words(text))
+
+
 def is_same_version(one: str, other: str) -> bool:
     """Return whether two versions are equal: 3 is 3.0 and v3.0, and is not 3.1.
 

@@ -1,0 +1,84 @@
+"""How the name of a person is printed: its pattern, and where it ends in a line."""
+
+import re
+
+from ingestion.rules.fields import names
+
+_CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
+_PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
+_DEGREE = r"(?:med|dent|rer|nat|sc|phil)\."  # as in Prof. Dr. med. Karin von der Heide
+PATTERN = (
+    rf"{_CAPITAL}{_IN_NAME}*,?"
+    rf"(?: (?:(?:{_PARTICLE} ){{0,3}}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE})){{1,7}}"
+)
+
+# Words that follow a name in its line and do not belong to it, in lower case.
+_ROLES = frozenset(
+    re.findall(
+        r"[\w-]+",
+        "assistant associate adjunct senior junior lead principal co-investigator investigator"
+        " researcher research lecturer reader fellow student candidate director coordinator chair"
+        " department dept division school faculty institute university college hospital centre center"
+        " email e-mail phone tel telephone fax date signature title role irb iec reb rec id no number"
+        " study protocol project site dear from to re subject cc and the has is was will with"
+        " linguistics psychology biology medicine engineering",
+    )
+)
+# Words that no name of a person has, in lower case. They are printed with capital letters in titles.
+_NOT_IN_NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        "form consent certificate certification completion report study studies research protocol"
+        " board committee university college hospital institute department school faculty office"
+        " review approval approved notice letter memorandum information sheet statement informed"
+        " training course program programme module practice clinical human subjects ethics ethical"
+        " institutional curriculum vitae biographical sketch education training log page version"
+        " number title date signature investigator investigators participant participants subject"
+        " street avenue road suite building center centre medical health services sciences the of",
+    )
+)
+_ACADEMIC = frozenset({"dr", "prof", "professor"})
+_TITLES = frozenset(re.findall(r"\w+", "dr prof professor mr mrs ms miss sir dame doctor pd priv"))
+
+
+def trim(text: str) -> str:
+    """Return the name with which a text begins, without what follows it in its line.
+
+    A role ends it, as in "Ann Smith, Assistant Professor", and so does any word after a degree that
+    is no degree, as in "Ann Smith, PhD. Linguistics". Titles before the name are kept.
+    """
+    kept: list[str] = []
+    has_degree = False
+    for written in text.split():
+        word = written.strip(".,;:").casefold()
+        is_degree = not names.split_name(written) and (has_degree or word not in _TITLES)
+        count = sum(1 for each in kept if each.strip(".,").casefold() not in _TITLES)
+        is_title_after = word in _TITLES and count > 1 and not is_degree and word not in _ACADEMIC
+        if (word in _ROLES and kept) or (has_degree and not is_degree) or is_title_after:
+            break
+        kept.append(written)
+        has_degree = has_degree or (is_degree and count > 0)
+        if written.endswith(":"):
+            kept.pop()
+            break
+    return " ".join(kept).strip(" ,;")
+
+
+def is_full_name(text: str) -> bool:
+    """Return whether a text has at least two words of a name besides titles and degrees."""
+    parts = [part for group in names.split_name(text) for part in group]
+    return len(parts) >= 2 and any(len(part) > 1 for part in parts)
+
+
+def may_be_name(text: str) -> bool:
+    """Return whether no word of a text shows that it is a title or an institution."""
+    return _NOT_IN_NAMES.isdisjoint(re.findall(r"\w+", text.casefold()))
+
+
+def find_name_line(text: str) -> str:
+    """Return the name that is all of a line, or "". Degrees may follow it."""
+    plain = text.strip(" ,;")
+    match = re.fullmatch(PATTERN, plain)
+    if match is None or trim(plain) != plain or not is_full_name(plain) or not may_be_name(plain):
+        return ""
+    return plain

@@ -1,0 +1,63 @@
+"""The lines of a page as they are printed, from top to bottom, with their positions and type size.
+
+A line ends where the space to the next word is wider than in running text, so that the columns of a
+page give lines of their own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from ingestion.reading.results import Box, PageReading, Word
+from ingestion.rules.fields import geometry
+
+_MAX_SPACE = 0.9  # of the height of the words; more space separates two columns
+_MIN_SPACE = 9.0  # points
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A printed line, or the part of it that stands in one column."""
+
+    text: str
+    words: Sequence[Word]
+    box: Box
+
+    @property
+    def size(self) -> float:
+        """The median height of its words, in points."""
+        return median(word.box.bottom - word.box.top for word in self.words)
+
+
+def split_lines(page: PageReading) -> list[TextLine]:
+    """Return the lines of a page from top to bottom, and from left to right."""
+    runs: list[list[Word]] = []
+    for word in page.words:
+        last = runs[-1][-1].box if runs else None
+        if last is not None and _continues(last, word.box):
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    lines = [
+        TextLine(" ".join(word.text for word in run), run, geometry.bounding_box(run))
+        for run in runs
+    ]
+    return sorted(lines, key=lambda line: (round(line.box.top / 3), line.box.left))
+
+
+def body_size(lines: Sequence[TextLine]) -> float:
+    """Return the type size of most of the text, in points; 0 without lines."""
+    heights = sorted((line.size, len(line.text)) for line in lines)
+    half, so_far = sum(count for _, count in heights) / 2, 0
+    for size, count in heights:
+        so_far += count
+        if so_far >= half:
+            return size
+    return 0.0
+
+
+def _continues(last: Box, box: Box) -> bool:
+    height = max(last.bottom - last.top, box.bottom - box.top)
+    space = box.left - last.right
+    is_near = -height < space < max(_MIN_SPACE, _MAX_SPACE * height)
+    return is_near and box.left > last.left and geometry.is_on_same_line(last, box)

@@ -1,0 +1,215 @@
+"""Values by the order of the text: after a caption, in a sentence, or at a reference sign.
+
+The order of the text is another witness than the positions on the page. Where both lead to the same
+value, it belongs to its caption.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice, pairwise
+
+from ingestion.reading.results import PageReading
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields import geometry, person_names
+from ingestion.rules.fields.values import (
+    SCAN_SOURCES,
+    FieldValue,
+    ParsedValue,
+    parse_date,
+    parse_value,
+)
+
+VALUE_PLACE = "<value>"  # in the pattern of a sentence
+_GAP = "..."  # any words of the same sentence
+_MAX_OCCURRENCES = 20  # of a phrase on a page; the limit bounds the time
+_MIN_REFERENCE_DIGITS = 3
+_MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
+_CONTEXT_LENGTH = 80  # characters before a caption in which `near` and `not_near` are searched
+_MAX_SENTENCE_GAP = 90  # characters
+_MAX_CONTINUED_LINES = 5  # lines of a title
+_CONTINUES = re.compile(r"^[^:]{2,200}$")
+# A caption on the next line ends a text of several lines, and so does a sentence.
+_NEW_BLOCK = re.compile(
+    r"(?i)^\W*(?:[^:]{0,45}:|\d+\.|you are|we are|dear|i |this |thank|page \d|please|introduction"
+    r"|purpose|summary|key information|what |why |investigator|sponsor|supported by|department)"
+)
+_COLON = re.compile(r"\s?:")
+_SEPARATOR = re.compile(r"\W*[:\u2013\u2014-]")
+_NO_WORDS = re.compile(r"^[\W\d_]*$")
+_CAPTION_ALONE = re.compile(r"[\s:.#*)(\]\[]*$")
+_SPLIT_CAPTION = re.compile(r"^(?:\w+ ){1,3}\w+:")  # over two lines
+# Signs after which the number of a study or of a committee's file follows.
+_REFERENCE_SIGN = (
+    r"(?:\.?\s?\#|\.?\s?no\b\.?|\s?nr\b\.?|\s?number\b|\s?id\b|\s?ref\b\.?"
+    r"|\s?code\b|\s?is\b|\s?:)"
+)
+_NOT_A_REFERENCE = re.compile(
+    r"(?i)(?:hhs|ohrp|fwa|iorg|registration|assurance|federalwide|phone|tel|fax|grant|funding"
+    r"|charity|version|page|room|suite|box|category|policy)\W*(?:\w+\W+){0,2}$"
+)
+
+
+def values_after_caption(
+    page: PageReading, label: str, spec: FieldSpec, *, month_first: bool | None
+) -> Iterator[FieldValue]:
+    """Yield the values that follow a caption in the text: on its line, or on the next one.
+
+    The next line counts only if the caption is all of its line.
+    """
+    if not fuzzy_phrases.contains_phrase(page.text, label):
+        return
+    is_scan = page.source in SCAN_SOURCES
+    captions = fuzzy_phrases.compile_phrase(label).finditer(page.text)
+    for match in islice(captions, _MAX_OCCURRENCES):
+        if not _is_in_context(page.text, match, spec):
+            continue
+        rest, following = _text_after(page.text, match, spec, is_word=" " not in label)
+        parsed = parse_value(rest, spec, month_first=month_first, is_scan=is_scan) if rest else None
+        if parsed is not None:
+            value = _continue(parsed.value, following) if spec.wraps else parsed.value
+            yield _locate(page, spec, parsed, value)
+
+
+def _is_in_context(text: str, caption: re.Match[str], spec: FieldSpec) -> bool:
+    """Return whether the text up to a caption contains `near` and does not contain `not_near`."""
+    context = text[max(0, caption.start() - _CONTEXT_LENGTH) : caption.end()]
+    if spec.near and not fuzzy_phrases.contains_phrase(context, spec.near):
+        return False
+    return not (spec.not_near and fuzzy_phrases.contains_phrase(context, spec.not_near))
+
+
+def _text_after(
+    text: str, caption: re.Match[str], spec: FieldSpec, *, is_word: bool
+) -> tuple[str, str]:
+    """Return the text that a caption belongs to and what follows it; "" if it is no caption.
+
+    A single word is the caption of a date only at the beginning of a line or before a colon.
+    """
+    line_start = text.rfind("\n", 0, caption.start()) + 1
+    starts_line = _NO_WORDS.match(text[line_start : caption.start()]) is not None
+    has_colon = _COLON.match(text, caption.end()) is not None
+    is_caption = starts_line or (
+        spec.kind not in {"text", "name"} and (spec.kind != "date" or not is_word or has_colon)
+    )
+    rest, _, following = text[caption.end() :].partition("\n")
+    if _CAPTION_ALONE.fullmatch(rest):
+        is_caption = starts_line
+        rest, _, following = following.lstrip().partition("\n")
+    elif spec.kind == "text" and not _SEPARATOR.match(rest):
+        is_caption = False
+    return (rest, following) if is_caption else ("", "")
+
+
+def values_in_sentences(
+    page: PageReading, spec: FieldSpec, *, month_first: bool | None
+) -> Iterator[FieldValue]:
+    """Yield the values in sentences of the field's patterns, such as "approved on <value>"."""
+    text, is_scan = page.text, page.source in SCAN_SOURCES
+    for sentence in spec.sentences:
+        before, _, after = sentence.partition(VALUE_PLACE)
+        if not before.strip():
+            yield from _values_before(page, spec, after)
+            continue
+        words = max(before.split(_GAP), key=len).strip()
+        if not fuzzy_phrases.may_contain_phrase(text, words):
+            continue
+        for match in islice(_compile_sentence(before).finditer(text), _MAX_OCCURRENCES):
+            rest = " ".join(text[match.end() : match.end() + 300].split())
+            if spec.kind == "date":
+                parsed = parse_date(rest, month_first=month_first, is_scan=is_scan, max_gap=3)
+            else:
+                parsed = parse_value(rest, spec, month_first=month_first, is_scan=is_scan)
+            if parsed is None:
+                continue
+            rest = rest[parsed.end :].lstrip(" ,:;.-")
+            if after.strip() and not _compile_sentence(after.strip()).match(rest):
+                continue
+            yield _locate(page, spec, parsed, parsed.value)
+
+
+def _values_before(page: PageReading, spec: FieldSpec, words: str) -> Iterator[FieldValue]:
+    """Yield the names directly before these words, as in "<value> is conducting a study"."""
+    if not fuzzy_phrases.may_contain_phrase(page.text, max(words.split(_GAP), key=len)):
+        return
+    for match in islice(_compile_sentence(words).finditer(page.text), _MAX_OCCURRENCES):
+        start = max(0, match.start() - _MAX_SENTENCE_GAP)
+        before = " ".join(page.text[start : match.start()].rpartition("\n\n")[2].split(" "))
+        before = before.rpartition("\n")[2] or before
+        for name in re.finditer(person_names.PATTERN, before):
+            if not before[name.end() :].strip(" ,(\u2013-"):
+                text = person_names.trim(name[0])
+                if text == name[0].strip(" ,") and person_names.is_full_name(text):
+                    yield _locate(page, spec, ParsedValue(text, 0, len(text)), text)
+
+
+def values_at_reference_signs(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue]:
+    """Yield the numbers after the words and a sign, as in "IRB #", "File:" or "Project no"."""
+    text, is_scan = page.text, page.source in SCAN_SOURCES
+    for words in spec.references:
+        if not fuzzy_phrases.may_contain_phrase(text, words):
+            continue
+        pattern = re.compile(
+            rf"(?<!\w){fuzzy_phrases.compile_phrase(words).pattern}"
+            rf"(?:\s(?:protocol|project|study|application))?{_REFERENCE_SIGN}{{1,3}}",
+            re.IGNORECASE,
+        )
+        for match in islice(pattern.finditer(text), _MAX_OCCURRENCES):
+            if _NOT_A_REFERENCE.search(text[max(0, match.start() - 30) : match.start()]):
+                continue
+            rest = text[match.end() :].partition("\n")[0]
+            parsed = parse_value(": " + rest, spec, month_first=None, is_scan=is_scan)
+            if parsed and sum(sign.isdigit() for sign in parsed.value) >= _MIN_REFERENCE_DIGITS:
+                yield replace(_locate(page, spec, parsed, parsed.value), is_own_reference=True)
+
+
+def is_repeated(text: str, value: str) -> bool:
+    """Return whether a value is printed at least twice in a text."""
+    folded = fuzzy_phrases.fold_letters(value)
+    return len(folded) > 3 and fuzzy_phrases.fold_page(text).count(folded) > 1
+
+
+@lru_cache(maxsize=512)
+def _compile_sentence(words: str) -> re.Pattern[str]:
+    """Return a pattern for a part of a sentence, in which "..." stands for any words."""
+    parts = [r"[\W_]+".join(map(re.escape, re.findall(r"\w+", part))) for part in words.split(_GAP)]
+    body = rf"(?:[^.;]|\.(?=\w)){{0,{_MAX_SENTENCE_GAP}}}?".join(parts)
+    return re.compile(rf"(?<!\w){body}(?!\w)" if parts[0] else rf"\W*{body}(?!\w)", re.IGNORECASE)
+
+
+def _continue(value: str, following: str) -> str:
+    """Return a text with the lines that continue it: up to a caption, a sentence or its end."""
+    lines = [value]
+    below = following.split("\n")[: _MAX_CONTINUED_LINES + 1]
+    for line, after in pairwise([*below, ""]):
+        plain = line.strip()
+        if _SPLIT_CAPTION.match(f"{plain} {after.strip()}"):
+            break
+        ended = lines[-1].rstrip().endswith((".", "?", "!", "\u201d", '"'))
+        if ended or not plain or _NEW_BLOCK.match(plain) or not _CONTINUES.match(plain):
+            break
+        if len(lines[-1]) < _MIN_WRAPPED_LINE and not lines[-1].rstrip().endswith(
+            ("-", ",", "and")
+        ):
+            break
+        lines.append(plain)
+    return " ".join(lines)
+
+
+def _locate(page: PageReading, spec: FieldSpec, parsed: ParsedValue, value: str) -> FieldValue:
+    """Return a value of the text with its position, if the words of the page have it."""
+    wanted = parsed.value if parsed.day is None else value
+    span = next(geometry.find_phrase(page, wanted), None)
+    confidence = min(span.confidence if span else page.confidence, parsed.max_confidence)
+    return FieldValue(
+        spec.name,
+        value,
+        page.number,
+        page.source,
+        confidence,
+        span.box if span else None,
+        parsed.day,
+        parsed.readings,
+    )

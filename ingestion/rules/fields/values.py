@@ -1,0 +1,196 @@
+"""The value of a field, and how a text is read as one.
+
+A date that may mean two days, such as 02/06/2011, has both readings and no day. Nothing is guessed.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from ingestion.reading.results import Box, DocumentReading, PageReading, TextSource, Word
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields import dates, geometry, list_fields, person_names
+
+FORM_SOURCE = "acroform"  # the source of a value of a form field; others have their page's source
+MIN_SURE_CONFIDENCE = 80.0  # percent; a value below it never causes a rejection
+DOUBTFUL_CONFIDENCE = 40.0  # percent, of a value with two readings or one that may be misread
+SCAN_SOURCES = frozenset({TextSource.OCR, TextSource.OCR_LAYER})
+MAX_DATE_GAP = 40  # characters after a caption within which its date begins
+
+_BETWEEN = r"[\s:.#_*)(\[\u2022\u2013\u2014-]*"  # characters that may stand between a caption and its value
+_NUMBER_SIGN = re.compile(r"[\s.]*(?:[:#=]|no\b|number\b|id\b)", re.IGNORECASE)
+_MISREAD_DOT = re.compile(r"\b(Prof|Dr|med|dent),(?=$| (?:\||Dr|med|dent|rer|nat))")
+_SPLIT_NUMBER = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that OCR seems to have split
+_CLIA_NUMBER = re.compile(r"\b\d\dD(?: ?\d){7}\b")  # it always has seven digits after the D
+_PHONE = re.compile(r"\d{0,3}[\s().-]*\d{3}[ .-]\d{4}")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_QUOTED = re.compile(r"[\u201c\"\u00ab](?P<text>[^\u201d\"\u00bb]{4,200})[\u201d\"\u00bb]")
+_PATTERNS = {
+    "number": r"(?=[\w/.-]*\d)\w+(?:[-/.]\w+)*",
+    "name": person_names.PATTERN,
+    "text": r".{2,200}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    """The value of one field of a document."""
+
+    name: str
+    value: str  # a date as 2026-03-12, or as it is written if `day` is None
+    page: int  # from 1; 0 for a form field
+    source: str
+    confidence: float  # percent
+    box: Box | None = None  # its position on the page, if known
+    day: date | None = None
+    # The values that it may be, if there are two: days as 2026-03-12, or two texts of the document.
+    readings: tuple[str, ...] = ()
+    # Whether only one way led to the value, so that a person has to confirm it.
+    is_unconfirmed: bool = False
+    # Whether a number is the own reference of the committee or institution that wrote the document.
+    is_own_reference: bool = False
+
+    @property
+    def is_sure(self) -> bool:
+        return self.confidence >= MIN_SURE_CONFIDENCE
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The entries of a list field; for any other field, its value alone."""
+        return tuple(self.value.split(list_fields.SEPARATOR))
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedValue:
+    """A value in a text, from character `start` to before character `end`."""
+
+    value: str
+    start: int
+    end: int
+    day: date | None = None
+    readings: tuple[str, ...] = ()
+    max_confidence: float = 100.0  # percent; less if the value may be misread
+
+
+def parse_value(
+    text: str,
+    spec: FieldSpec,
+    *,
+    month_first: bool | None,
+    is_scan: bool,
+    max_gap: int = MAX_DATE_GAP,
+) -> ParsedValue | None:
+    """Return the value of a field with which the text after its caption begins, or None.
+
+    A date may begin within `max_gap` characters.
+    """
+    if spec.kind == "date":
+        return parse_date(text, month_first=month_first, is_scan=is_scan, max_gap=max_gap)
+    if spec.kind == "name" and is_scan:
+        text = _MISREAD_DOT.sub(r"\1.", text)
+    match = re.match(rf"{_BETWEEN}(?P<value>{pattern_of(spec)})", text)
+    if match is None:
+        return None
+    value, start, end = match["value"].strip(" ,;"), match.start("value"), match.end("value")
+    confidence = 100.0
+    if is_scan:
+        value = _CLIA_NUMBER.sub(lambda number: number[0].replace(" ", ""), value)
+        if _SPLIT_NUMBER.search(value):
+            confidence = DOUBTFUL_CONFIDENCE
+    if spec.kind == "name":
+        value = person_names.trim(value)
+        end = start + len(value)
+    elif spec.kind == "number" and _is_no_number(text, start, end):
+        return None
+    elif spec.kind == "text":
+        value, start, end = _parse_text(text, value, start, end)
+    return ParsedValue(value, start, end, max_confidence=confidence) if value else None
+
+
+def _parse_text(text: str, value: str, start: int, end: int) -> tuple[str, int, int]:
+    """Return a text with its opening bracket, or the part of it that is between quotation marks."""
+    opening = text[:start].rstrip()[-1:]
+    if opening in {"(", "["}:
+        value = opening + value  # as in "(2023) Basic course"
+    if quoted := _QUOTED.search(value):
+        return (
+            quoted["text"].strip(" ,;."),
+            start + quoted.start("text"),
+            start + quoted.end("text"),
+        )
+    return value, start, end
+
+
+def parse_date(
+    text: str, *, month_first: bool | None, is_scan: bool, max_gap: int
+) -> ParsedValue | None:
+    """Return the first date of a text, which must begin within `max_gap` characters, or None."""
+    written = next(dates.find_dates(text, month_first=month_first, short_years=True), None)
+    if written is None or written.start > max_gap:
+        return None
+    readings = tuple(day.isoformat() for day in written.readings)
+    # On a scan, 46 September is more likely a misread 16 September.
+    is_doubtful = written.is_ambiguous or (written.day is None and is_scan)
+    return ParsedValue(
+        written.day.isoformat() if written.day else written.raw,
+        written.start,
+        written.end,
+        written.day,
+        readings,
+        DOUBTFUL_CONFIDENCE if is_doubtful else 100.0,
+    )
+
+
+def value_of_words(
+    name: str, page: PageReading, words: Sequence[Word], parsed: ParsedValue
+) -> FieldValue:
+    """Return a value that was found in the joined text of some words."""
+    used = words_at(words, parsed.start, parsed.end) or list(words)
+    confidence = min(lowest_confidence(used), parsed.max_confidence)
+    box = geometry.bounding_box(used)
+    return FieldValue(
+        name, parsed.value, page.number, page.source, confidence, box, parsed.day, parsed.readings
+    )
+
+
+def words_at(words: Sequence[Word], start: int, end: int) -> list[Word]:
+    """Return the words that contain the characters `start` to `end` of their joined text."""
+    used, position = [], 0
+    for word in words:
+        if position < end and start < position + len(word.text):
+            used.append(word)
+        position += len(word.text) + 1
+    return used
+
+
+def lowest_confidence(words: Sequence[Word]) -> float:
+    return min(word.confidence for word in words)
+
+
+def pattern_of(spec: FieldSpec) -> str:
+    """Return the regular expression of the values of a field."""
+    return spec.pattern or _PATTERNS[spec.kind]
+
+
+def read_form_field(reading: DocumentReading, names: tuple[str, ...]) -> str:
+    """Return the value of the first of these form fields that is filled in, or "".
+
+    Names are compared with the last part of the full names of form fields.
+    """
+    filled = {
+        fuzzy_phrases.strip_punctuation(name.rsplit(".", 1)[-1]): value.strip()
+        for name, value in reading.fields.items()
+    }
+    wanted = map(fuzzy_phrases.strip_punctuation, names)
+    return next((value for name in wanted if (value := filled.get(name, ""))), "")
+
+
+def _is_no_number(text: str, start: int, end: int) -> bool:
+    """Return whether the digits are a telephone number, or a year without a sign such as "#"."""
+    if any(match.start() <= start < match.end() for match in _PHONE.finditer(text)) and not (
+        _NUMBER_SIGN.match(text)
+    ):
+        return True
+    return _YEAR.fullmatch(text[start:end]) is not None and not _NUMBER_SIGN.match(text)
