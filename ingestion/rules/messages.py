@@ -982,15 +982,15 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "VALUE_IN_DOUBT": FindingMessage(
         _("A value can be read in two ways"),
         (
-            _("We read two possible dates for the {field}: {first_date} or {second_date}."),
-            _("We read two possible values of the {field}: {first} or {second}."),
+            _("We read two possible dates: {first_date} or {second_date} ({field})."),
+            _("We read two possible values: {first} or {second} ({field})."),
             _("We read {read} as the {field}, and found nothing that confirms it."),
             _("A value on this {type} can be read in two ways."),
         ),
         (_("We use a value only if two independent readings agree on it."),),
         (
-            _("If you have a copy on which the {field} is clear, upload that copy."),
-            _("If you have a copy that is clearer, upload that copy."),
+            _("Upload a copy on which the {field} is clear, if you have one."),
+            _("Upload a clearer copy, if you have one."),
         ),
         (
             _("Look at the document. Is the {field} {first_date} or {second_date}?"),

@@ -102,6 +102,7 @@ CHECKS_OF_ALL_PAGES = frozenset({
     presence.check_signature_date,
     digital_signatures.check_signature_place,
     digital_signatures.check_signer,
+    doubtful_values.check_doubtful_values,
     identity.check_protocol,
     identity.check_protocol_version,
     identity.check_person,

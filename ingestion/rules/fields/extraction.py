@@ -119,6 +119,10 @@ class _Found:
     rank: int = _CAPTION_RANK_OF_OTHERS
 
     @property
+    def is_agreed(self) -> bool:
+        return Candidate("", self.ways, 0.0).is_agreed
+
+    @property
     def score(self) -> float:
         best = max(_SCORES.get(way, 0.0) for way in self.ways)
         if self.rank == _CAPTION_RANK_OF_OTHERS:
@@ -235,20 +239,22 @@ def _collect(document: _Document, spec: FieldSpec) -> dict[str, _Found]:
         for each in way(document, spec):
             if not _is_printed(document.kind, spec, each.value):
                 _add(found, each)
-        if any(
-            len(each.ways) > 1 or Way.FORM in each.ways or Way.SHAPE in each.ways
-            for each in found.values()
-        ):
+        if any(each.is_agreed for each in found.values()):
             break
     if spec.kind == "name":
         _join_names(found)
     elif spec.wraps:
         _join_beginnings(found)
-    for key, each in found.items():
-        is_single = len(each.ways) == 1 and spec.kind != "date"
-        if is_single and text_readings.is_repeated(document.reading.text, each.value.value):
-            found[key] = replace(each, ways=each.ways | {Way.REPEATED})
+    if spec.kind != "date":
+        _add_repetitions(found, document.reading.text)
     return found
+
+
+def _add_repetitions(found: dict[str, _Found], text: str) -> None:
+    """Confirm the values that one way led to, and that are printed a second time."""
+    for key, each in found.items():
+        if len(each.ways) == 1 and text_readings.is_repeated(text, each.value.value):
+            found[key] = replace(each, ways=each.ways | {Way.REPEATED})
 
 
 def _join_names(found: dict[str, _Found]) -> None:
@@ -366,27 +372,24 @@ def _at_captions(document: _Document, spec: FieldSpec) -> Iterator[_Found]:
     """
     examined = 0
     for rank, label in enumerate(spec.labels):
-        if examined >= _MAX_CAPTIONS_PER_FIELD:
-            return
         by_label: dict[str, _Found] = {}
         for page in document.reading.pages:
-            for caption in islice(
-                geometry.find_phrase(page, label), _MAX_CAPTIONS_PER_FIELD - examined
-            ):
+            if examined >= _MAX_CAPTIONS_PER_FIELD:
+                break
+            captions = geometry.find_phrase(page, label)
+            for caption in islice(captions, _MAX_CAPTIONS_PER_FIELD - examined):
                 examined += 1
                 if each := _at_caption(document, page, caption, spec, rank):
                     _add(by_label, each)
-            if examined >= _MAX_CAPTIONS_PER_FIELD:
-                break
             for value in text_readings.values_after_caption(
                 page, label, spec, month_first=document.month_first
             ):
                 _add(by_label, _Found(value, frozenset({Way.TEXT}), rank))
-        yield from by_label.values()
-        if any(
-            len(each.ways) > 1 and not _is_printed(document.kind, spec, each.value)
-            for each in by_label.values()
-        ):
+        found = [
+            each for each in by_label.values() if not _is_printed(document.kind, spec, each.value)
+        ]
+        yield from found
+        if any(each.is_agreed for each in found):
             return
 
 

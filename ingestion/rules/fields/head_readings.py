@@ -24,14 +24,14 @@ _LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
 _MAX_OFF_CENTRE = 24.0  # points, twice the distance of the centres of two centred lines
 _MIN_INDENT = 8.0  # points between the left edges of two centred lines
 _MAX_BOARD_WORDS = 10  # words of a line that is the name of a committee
-_DATE_LINE = re.compile(r"(?i)^(?:[\w .]{1,30},\s*)?(?:date|dated|on)?\s*:?\s*$")
+_DATE_LINE = re.compile(r"(?i)^(?:(?:[^\W\d_]|[ .-]){1,30},\s*)?(?:date|dated|on)?\s*:?\s*$")
 _AFTER_DATE = re.compile(r"(?i)^\W*(?:at\W*)?(?:\d{1,2}:\d\d.*)?$")
 _DATE_CAPTION = re.compile(r"(?i)(?:^|[-|;,\u2013]\s*)(?:date|dated|sent)\s*:\s*$")
 _DEAR = re.compile(r"(?i)^dear\b:?\s*(?P<name>.+?)[,:;]?$")
 _TO = re.compile(r"(?i)^(?:to|pi|attn|attention)\s*:\s*(?P<name>.*)$")
 _STUDY_WORDS = re.compile(
-    r"(?i)^(?:(?:entitled|titled|title of (?:the )?(?:study|project|research)|study|project|research)"
-    r"\W*)+"
+    r"(?i)^(?:(?:entitled|titled|title of (?:the )?(?:study|project|research)|study|project"
+    r"|research)\W*)+"
 )
 _CONSENT_HEADING = re.compile(
     r"(?i)\b(?:informed |participant |adult |parental )*(?:consent|permission|assent)\b"
@@ -199,7 +199,8 @@ _SENTENCE_START = re.compile(
     r"(?i)^(?:thank|please|you|i|we|this|the purpose|if|dear|before|as|in|key information)\b"
 )
 _INSTITUTION = re.compile(
-    rf"(?:{_NAME_WORD} ){{0,5}}(?:University|UNIVERSITY|College|COLLEGE|Institute|Hospital|HOSPITAL)"
+    rf"(?:{_NAME_WORD} ){{0,5}}"
+    r"(?:University|UNIVERSITY|College|COLLEGE|Institute|Hospital|HOSPITAL)"
     rf"(?: (?:{_OF} )*{_NAME_WORD}){{0,5}}"
 )
 

@@ -18,13 +18,14 @@ _ROLES = frozenset(
         r"[\w-]+",
         "assistant associate adjunct senior junior lead principal co-investigator investigator"
         " researcher research lecturer reader fellow student candidate director coordinator chair"
-        " department dept division school faculty institute university college hospital centre center"
-        " email e-mail phone tel telephone fax date signature title role irb iec reb rec id no number"
+        " department dept division school faculty institute university college hospital centre"
+        " center email e-mail phone tel telephone fax date signature title role irb iec reb rec id"
+        " no number"
         " study protocol project site dear from to re subject cc and the has is was will with"
         " linguistics psychology biology medicine engineering",
     )
 )
-# Words that no name of a person has, in lower case. They are printed with capital letters in titles.
+# Words that no name of a person has, in lower case. Titles print them with capital letters.
 _NOT_IN_NAMES = frozenset(
     re.findall(
         r"\w+",

@@ -40,7 +40,9 @@ _COLON = re.compile(r"\s?:")
 _SEPARATOR = re.compile(r"\W*[:\u2013\u2014-]")
 _NO_WORDS = re.compile(r"^[\W\d_]*$")
 _CAPTION_ALONE = re.compile(r"[\s:.#*)(\]\[]*$")
-_SPLIT_CAPTION = re.compile(r"^(?:\w+ ){1,3}\w+:")  # over two lines
+_SPLIT_CAPTION = re.compile(  # over two lines
+    r"(?i)^(?:co-?)?(?:principal|lead|chief|responsible|faculty|academic|name of)\s+\w+(?: \w+)?:"
+)
 # Signs after which the number of a study or of a committee's file follows.
 _REFERENCE_SIGN = (
     r"(?:\.?\s?\#|\.?\s?no\b\.?|\s?nr\b\.?|\s?number\b|\s?id\b|\s?ref\b\.?"

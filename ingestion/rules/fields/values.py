@@ -19,7 +19,8 @@ DOUBTFUL_CONFIDENCE = 40.0  # percent, of a value with two readings or one that 
 SCAN_SOURCES = frozenset({TextSource.OCR, TextSource.OCR_LAYER})
 MAX_DATE_GAP = 40  # characters after a caption within which its date begins
 
-_BETWEEN = r"[\s:.#_*)(\[\u2022\u2013\u2014-]*"  # characters that may stand between a caption and its value
+# Characters that may stand between a caption and its value.
+_BETWEEN = r"[\s:.#_*)(\[\u2022\u2013\u2014-]*"
 _NUMBER_SIGN = re.compile(r"[\s.]*(?:[:#=]|no\b|number\b|id\b)", re.IGNORECASE)
 _MISREAD_DOT = re.compile(r"\b(Prof|Dr|med|dent),(?=$| (?:\||Dr|med|dent|rer|nat))")
 _SPLIT_NUMBER = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that OCR seems to have split
@@ -91,19 +92,16 @@ def parse_value(
     if spec.kind == "name" and is_scan:
         text = _MISREAD_DOT.sub(r"\1.", text)
     match = re.match(rf"{_BETWEEN}(?P<value>{pattern_of(spec)})", text)
-    if match is None:
+    if match is None or (spec.kind == "number" and _is_no_number(text, match)):
         return None
     value, start, end = match["value"].strip(" ,;"), match.start("value"), match.end("value")
     confidence = 100.0
     if is_scan:
         value = _CLIA_NUMBER.sub(lambda number: number[0].replace(" ", ""), value)
-        if _SPLIT_NUMBER.search(value):
-            confidence = DOUBTFUL_CONFIDENCE
+        confidence = DOUBTFUL_CONFIDENCE if _SPLIT_NUMBER.search(value) else confidence
     if spec.kind == "name":
         value = person_names.trim(value)
         end = start + len(value)
-    elif spec.kind == "number" and _is_no_number(text, start, end):
-        return None
     elif spec.kind == "text":
         value, start, end = _parse_text(text, value, start, end)
     return ParsedValue(value, start, end, max_confidence=confidence) if value else None
@@ -187,10 +185,11 @@ def read_form_field(reading: DocumentReading, names: tuple[str, ...]) -> str:
     return next((value for name in wanted if (value := filled.get(name, ""))), "")
 
 
-def _is_no_number(text: str, start: int, end: int) -> bool:
+def _is_no_number(text: str, match: re.Match[str]) -> bool:
     """Return whether the digits are a telephone number, or a year without a sign such as "#"."""
-    if any(match.start() <= start < match.end() for match in _PHONE.finditer(text)) and not (
-        _NUMBER_SIGN.match(text)
-    ):
-        return True
-    return _YEAR.fullmatch(text[start:end]) is not None and not _NUMBER_SIGN.match(text)
+    if _NUMBER_SIGN.match(text):
+        return False
+    start, end = match.span("value")
+    phones = (phone.span() for phone in _PHONE.finditer(text))
+    is_phone = any(first <= start < last for first, last in phones)
+    return is_phone or _YEAR.fullmatch(text[start:end]) is not None

@@ -27,6 +27,12 @@ FIELDS = {
         "investigator": ("Margaret Whitfield, MD", 1),
         "approval_date": ("2026-08-14", 1),
         "expiry_date": ("2027-08-12", 1),
+        "title": (
+            "A Phase 3, Randomized, Double-Blind, Placebo-Controlled Study to Evaluate the "
+            "Efficacy and Safety of Selaxumab in Adults with Moderately to Severely Active "
+            "Ulcerative Colitis",
+            1,
+        ),
         "irb_name": ("Cedar Ridge Institutional Review Board", 1),
         "irb_registration": ("IRB99000101", 1),
         "fwa_number": ("FWA99000201", 1),
@@ -39,6 +45,11 @@ FIELDS = {
         "investigator": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "approval_date": ("2026-07-12", 1),
         "expiry_date": ("2027-07-08", 1),
+        "title": (
+            "A Phase 2, Randomized, Open-Label Study of Two Dose Levels of Selaxumab in Adults "
+            "with Crohn's Disease and Inadequate Response to Conventional Therapy",
+            1,
+        ),
         "irb_name": ("Ethics Committee of the Klinikum Lindenhof", 1),
         "irb_registration": ("IRB99000109", 1),
         "fwa_number": ("FWA99000209", 1),
@@ -87,6 +98,7 @@ FIELDS = {
     ("gcp-certificate", AMERICAN): {
         "person": ("Margaret Whitfield, MD", 1),
         "course": ("Good Clinical Practice (GCP)", 1),
+        "certificate_number": ("MRTC-80014433", 1),
         "completion_date": ("2026-03-17", 1),
         "expiry_date": ("2029-03-17", 1),
         "site_number": ("1001", 1),
@@ -94,6 +106,7 @@ FIELDS = {
     ("gcp-certificate", GERMAN): {
         "person": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "course": ("Good Clinical Practice (GCP)", 1),
+        "certificate_number": ("MRTC-48501931", 1),
         "completion_date": ("2025-10-01", 1),
         "expiry_date": ("2028-10-01", 1),
         "site_number": ("1009", 1),

@@ -95,7 +95,7 @@ def test_problems_that_the_site_can_correct_cause_a_rejection(slug, change, code
         ("irb-approval", {"Number: SLX-301": "Number: ABC-999"}, "PROTOCOL_MISMATCH"),
         ("irb-approval", {"meeting of 12 Aug": "modifications required 12 Aug"},
          "NOT_FINAL"),
-        ("irb-approval", {"14 Aug 2026": "08/09/2026"}, "OCR_LOW_CONFIDENCE"),
+        ("irb-approval", {"14 Aug 2026": "08/09/2026"}, "VALUE_IN_DOUBT"),
     ],
 )  # fmt: skip
 def test_doubtful_documents_are_reviewed(slug, change, code):
