@@ -381,9 +381,11 @@ FAULTY = [
         ("irb-approval", {"Site number: 0203": "Site number: 0204"}, {}),
         ("irb-approval", {"Number: SLX-301": "Number: ABC-999"}, {}),
         ("irb-approval", {"meeting of": "modifications required"}, {}),
+        ("irb-approval", {"14 Aug 2026": "08/09/2026"}, {}),
     )
 ] + [
     checked(make_document("cv"), person="Helena Brandt"),
+    checked(make_document("cv"), person="Margret Whitfield"),
     checked(make_document("irb-approval"), site=SiteFacts("0203", protocol_version="2.0")),
     checked(make_document("cv", {"EDUCATION": "SSN: 078-05-1120"})),
     checked(make_document("form-fda-1572"), declared="cv"),
