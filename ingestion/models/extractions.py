@@ -74,6 +74,8 @@ class Extraction(models.Model):
                     "source": value.source,
                     "confidence": round(value.confidence, 1),
                     "box": _sides(value.box),
+                    # Two values, between which a person decides.
+                    **({"readings": list(value.readings)} if value.readings else {}),
                 }
                 for value in verdict.fields
             ],
@@ -95,7 +97,8 @@ class Extraction(models.Model):
             with suppress(ValueError):  # not a date, or an ambiguous one
                 day = date.fromisoformat(field["value"])
             named = {name: field[name] for name in _VALUE_NAMES}
-            values.append(FieldValue(**named, day=day))
+            readings = tuple(field.get("readings", ()))
+            values.append(FieldValue(**named, day=day, readings=readings))
         return tuple(values)
 
     @property

@@ -63,7 +63,11 @@ def list_extracted_values(document: Document) -> list[ExtractedValue]:
     for field in extraction.fields:
         noun = nouns.get(field["name"], field["name"].replace("_", " "))
         label, page = noun[:1].upper() + noun[1:], _format_page(field["page"])
-        values.append(ExtractedValue(label, field["value"], page, _describe_source(field)))
+        # A value in doubt is shown with both readings.
+        text = field["value"]
+        if len(readings := field.get("readings", ())) > 1:
+            text = gettext("{first} or {second}").format(first=readings[0], second=readings[1])
+        values.append(ExtractedValue(label, text, page, _describe_source(field)))
     signature = extraction.signature or {}
     if digital := signature.get("digital"):
         result = _SIGNATURE_RESULTS[SignatureResult(digital["result"])]

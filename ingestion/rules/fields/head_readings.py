@@ -44,10 +44,10 @@ _CONSENT_WORDS_AROUND = re.compile(
 def dates_of_letter(
     page: PageReading, lines: Sequence[TextLine], spec: FieldSpec, *, month_first: bool | None
 ) -> Iterator[FieldValue]:
-    """Yield the dates that stand alone on a line in the head of page 1, or after "Date:" there."""
+    """Yield the dates that stand alone on a line above the salutation, or after "Date:" there."""
     is_scan = page.source in SCAN_SOURCES
     for line in lines:
-        if line.box.top > _HEAD_SHARE * page.height:
+        if line.box.top > _HEAD_SHARE * page.height or _DEAR.match(line.text):
             return
         for written in dates.find_dates(line.text, month_first=month_first):
             before, after = line.text[: written.start], line.text[written.end :]

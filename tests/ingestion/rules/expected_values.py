@@ -5,6 +5,15 @@ Dates are ISO days; documents write them in other forms. Pages are counted from 
 
 AMERICAN, GERMAN = "1001", "1009"
 
+AMERICAN_TITLE = (
+    "A Phase 3, Randomized, Double-Blind, Placebo-Controlled Study to Evaluate the Efficacy and "
+    "Safety of Selaxumab in Adults with Moderately to Severely Active Ulcerative Colitis"
+)
+GERMAN_TITLE = (
+    "A Phase 2, Randomized, Open-Label Study of Two Dose Levels of Selaxumab in Adults with "
+    "Crohn's Disease and Inadequate Response to Conventional Therapy"
+)
+
 FIELDS = {
     ("protocol-signature-page", AMERICAN): {
         "protocol_number": ("SLX-301", 1),
@@ -27,12 +36,7 @@ FIELDS = {
         "investigator": ("Margaret Whitfield, MD", 1),
         "approval_date": ("2026-08-14", 1),
         "expiry_date": ("2027-08-12", 1),
-        "title": (
-            "A Phase 3, Randomized, Double-Blind, Placebo-Controlled Study to Evaluate the "
-            "Efficacy and Safety of Selaxumab in Adults with Moderately to Severely Active "
-            "Ulcerative Colitis",
-            1,
-        ),
+        "title": (AMERICAN_TITLE, 1),
         "irb_name": ("Cedar Ridge Institutional Review Board", 1),
         "irb_registration": ("IRB99000101", 1),
         "fwa_number": ("FWA99000201", 1),
@@ -45,11 +49,7 @@ FIELDS = {
         "investigator": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "approval_date": ("2026-07-12", 1),
         "expiry_date": ("2027-07-08", 1),
-        "title": (
-            "A Phase 2, Randomized, Open-Label Study of Two Dose Levels of Selaxumab in Adults "
-            "with Crohn's Disease and Inadequate Response to Conventional Therapy",
-            1,
-        ),
+        "title": (GERMAN_TITLE, 1),
         "irb_name": ("Ethics Committee of the Klinikum Lindenhof", 1),
         "irb_registration": ("IRB99000109", 1),
         "fwa_number": ("FWA99000209", 1),
