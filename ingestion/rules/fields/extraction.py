@@ -141,10 +141,10 @@ def find_month_first(
     if kind.us_dates:
         return True
     texts = [page.text for page in reading.pages]
-    shown = dates.find_date_order(texts)
-    if shown is None and dates.has_both_orders(texts):
+    order_of_document = dates.find_date_order(texts)
+    if order_of_document is None and dates.has_both_orders(texts):
         return None
-    return by_country if shown is None else shown
+    return by_country if order_of_document is None else order_of_document
 
 
 def read_fields(

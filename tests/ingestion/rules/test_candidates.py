@@ -95,9 +95,9 @@ def test_the_choice_is_one_of_the_best_candidates_and_never_its_own_rival(candid
 @given(CANDIDATES)
 def test_a_further_way_never_makes_a_value_worse(candidates):
     best = choose(candidates).best
-    again = choose([*candidates, candidate(best.key, Way.REPEATED, score=0.0, rank=best.rank)])
-    assert again.best.key == best.key
-    assert again.best.ways >= best.ways
+    confirmed = choose([*candidates, candidate(best.key, Way.REPEATED, score=0.0, rank=best.rank)])
+    assert confirmed.best.key == best.key
+    assert confirmed.best.ways >= best.ways
 
 
 @given(CANDIDATES)
