@@ -323,7 +323,6 @@ def _check_whole(
             rules_version=rules_version,
         )
     kind = TYPES[found.slug]
-    month_first = find_month_first(reading, kind, site.month_first)
     fields = {
         value.name: value for value in read_fields(reading, kind, month_first=site.month_first)
     }
@@ -331,7 +330,10 @@ def _check_whole(
     if kind.signature:
         expected = expected_signer(kind, fields, sent.person)
         signature = find_signature(
-            reading, kind.signature, month_first=month_first, expected=expected
+            reading,
+            kind.signature,
+            month_first=find_month_first(reading, kind, site.month_first),
+            expected=expected,
         )
         if signature.date:
             fields["signature_date"] = signature.date
