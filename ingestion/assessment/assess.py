@@ -25,6 +25,7 @@ from ingestion.rules.checks.verdict import (
     verdict_of_unreadable,
 )
 from ingestion.rules.classification.classify import TypeCandidate
+from ingestion.rules.classification.model_file import ModelFile
 from ingestion.rules.fields.extraction import FieldValue
 from ingestion.rules.segmentation.page_regions import Region
 from ingestion.rules.segmentation.parts import PagePart, select_pages
@@ -97,11 +98,13 @@ def assess_files(
     *,
     today: date,
     site: SiteFacts = NO_SITE,
+    model: ModelFile | None = None,
     report: Callable[[str, AssessedFile], None] = lambda _name, _result: None,
 ) -> dict[str, AssessedFile]:
     """Return the result of each file, by name, and call `report` with each as soon as it is known.
 
-    Raises ReadingFault if the software fails to read one, and OSError.
+    Document types are recognised with `model`, and by default with that of the package. Raises
+    ReadingFault if the software fails to read one, and OSError.
     """
     from ingestion.reading.processes.pool import Reader  # noqa: PLC0415 - large, see preview_request
 
@@ -109,7 +112,7 @@ def assess_files(
         async with waiting:
             began = time.monotonic()
             content = await asyncio.to_thread(files[name].read_bytes)
-            judge = partial(judge_reading, name=name, site=site, today=today)
+            judge = partial(judge_reading, name=name, site=site, today=today, model=model)
             result = await reader.read_then(judge, files[name], hashlib.sha256(content).hexdigest())
         result = replace(result, seconds=time.monotonic() - began)
         report(name, result)
@@ -125,14 +128,19 @@ def assess_files(
 
 
 def judge_reading(
-    reading: DocumentReading | Unreadable, *, name: str, site: SiteFacts, today: date
+    reading: DocumentReading | Unreadable,
+    *,
+    name: str,
+    site: SiteFacts,
+    today: date,
+    model: ModelFile | None = None,
 ) -> AssessedFile:
     """Return the result of a file that was read, or could not be read, with `seconds` 0."""
     if isinstance(reading, Unreadable):
         verdict = verdict_of_unreadable(reading)
         return AssessedFile(verdict.state.value, _codes(verdict))
     sent = SenderFacts(SCHEMA_VERSIONS[-1], filename=name)
-    checked = check_file(reading, sent, site=site, today=today)
+    checked = check_file(reading, sent, site=site, today=today, model=model)
     documents = tuple(_documents(reading, checked))
     verdict, count = checked.verdict, len(reading.pages)
     return AssessedFile(verdict.state.value, _codes(verdict), count, documents)

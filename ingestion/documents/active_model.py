@@ -5,12 +5,17 @@ folder. It is looked up whenever a worker begins a chunk, so that no process has
 after an activation. Each decision names the model that it used.
 """
 
+import json
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 
 from ingestion.core.errors import ReadingFault
 from ingestion.models import LearnedModel, ModelActivation
 from ingestion.rules.classification.model_file import ModelFile
+from ingestion.rules.classification.type_model import Model
+
+ACTIVE_MODEL, PACKAGE_MODEL = "active", "package"  # other models are named by their keys
 
 
 def find_active_model() -> LearnedModel | None:
@@ -20,6 +25,34 @@ def find_active_model() -> LearnedModel | None:
     )
     last = rows.order_by("number").last()
     return last.model if last else None
+
+
+def find_model(name: str) -> LearnedModel | None:
+    """Return the model of this name, or None for that of the package.
+
+    Raises LearnedModel.DoesNotExist, and ValueError if the name is neither a word nor a key.
+    """
+    if name == PACKAGE_MODEL:
+        return None
+    if name == ACTIVE_MODEL:
+        active = find_active_model()
+        return LearnedModel.objects.get(pk=active.pk) if active else None
+    return LearnedModel.objects.get(pk=int(name))
+
+
+def load_active_model() -> Model | None:
+    """Return the active model, or None for that of the package. Raises ReadingFault."""
+    active = find_active_model()
+    return _load_model(active.pk, active.sha256) if active else None
+
+
+@lru_cache(maxsize=1)
+def _load_model(key: int, sha256: str) -> Model:
+    """Return a model. A process that shows suggestions reads it from the database once."""
+    model = LearnedModel.objects.get(pk=key)
+    if not model.has_content(sha256):
+        raise ReadingFault(f"the content of {model.subject} is not what was trained")
+    return Model.from_json(json.loads(model.content))
 
 
 def provide_active_model(folder: Path, known: ModelFile | None) -> ModelFile | None:

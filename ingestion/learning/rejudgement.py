@@ -24,7 +24,7 @@ from audit.background_jobs import AuditJob
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from ingestion.core.states import DocumentState
-from ingestion.documents.active_model import find_active_model, write_model_file
+from ingestion.documents.active_model import find_model, write_model_file
 from ingestion.models import Decision, Document, LearnedModel, ValidityOverride
 from ingestion.reading.processes.pool import Reader
 from ingestion.review.decision_rules import FILING_ACTIONS
@@ -37,7 +37,6 @@ from sites.models import Site
 
 KIND = "rejudge_filed"
 EVENT = "rules.compared"
-ACTIVE_MODEL, PACKAGE_MODEL = "active", "package"  # other models are named by their keys
 DEFAULT_DOCUMENTS = 200  # the newest ones, if no number is given
 MAX_LISTED_DIFFERENCES = 1_000
 _COPY_BYTES = 1 << 20
@@ -78,19 +77,6 @@ def find_filed_documents(site: str = "", limit: int = DEFAULT_DOCUMENTS) -> "Que
     """Return the newest filed documents, of one site or of all."""
     rows = Document.objects.on_file().select_related("site__study").order_by("-pk")
     return (rows.filter(site__site_id=site) if site else rows)[:limit]
-
-
-def find_model(name: str) -> LearnedModel | None:
-    """Return the model of this name, or None for that of the package.
-
-    Raises LearnedModel.DoesNotExist, and ValueError if the name is neither a word nor a key.
-    """
-    if name == PACKAGE_MODEL:
-        return None
-    if name == ACTIVE_MODEL:
-        active = find_active_model()
-        return LearnedModel.objects.get(pk=active.pk) if active else None
-    return LearnedModel.objects.get(pk=int(name))
 
 
 def rejudge(

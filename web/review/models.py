@@ -16,11 +16,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from audit import background_jobs
 from audit.background_jobs import AuditJob
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS
+from ingestion.documents.active_model import PACKAGE_MODEL, find_model
 from ingestion.learning import activation, rejudgement, training
 from ingestion.learning.activation import ActivationRefused
 from ingestion.learning.comparison import Change
 from ingestion.learning.decided_documents import count_decisions_since
-from ingestion.learning.rejudgement import PACKAGE_MODEL
 from ingestion.models import LearnedModel, ModelActivation
 from ingestion.rules.document_types import RULES_VERSION, TYPES
 from web.permissions import ACTIVATE_MODELS, VIEW_MODELS
@@ -163,7 +163,7 @@ def activate_model(request: SignedIn, name: str) -> HttpResponse:
 def _get_model(name: str) -> LearnedModel | None:
     """Return the model of this name, or None for that of the package. Raises Http404."""
     try:
-        return rejudgement.find_model(name)
+        return find_model(name)
     except (LearnedModel.DoesNotExist, ValueError) as error:
         raise Http404 from error
 

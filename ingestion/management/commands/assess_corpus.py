@@ -7,6 +7,7 @@ there is no truth; 1 a criterion is missed; 2 the assessment could not run.
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -23,8 +24,15 @@ from ingestion.assessment.records import AssessmentPlan
 from ingestion.assessment.scores import Totals
 from ingestion.assessment.truth import Criteria, Truth, TruthError
 from ingestion.core.errors import ReadingFault, StorageUnavailable
-from ingestion.models import ValidityOverride
+from ingestion.documents.active_model import (
+    ACTIVE_MODEL,
+    PACKAGE_MODEL,
+    find_model,
+    write_model_file,
+)
+from ingestion.models import LearnedModel, ValidityOverride
 from ingestion.rules.checks.check_input import SiteFacts
+from ingestion.rules.classification.model_file import ModelFile
 from ingestion.rules.document_types import RULES_VERSION
 from sites.accounts.terminal_signature import NotSigned, find_signer, sign_at_terminal
 from sites.models import Site, User
@@ -49,6 +57,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--day", type=date.fromisoformat, help="The date of the checks. Default: today."
         )
+        parser.add_argument(
+            "--model",
+            default=ACTIVE_MODEL,
+            metavar="MODEL",
+            help=f"{ACTIVE_MODEL} (default), {PACKAGE_MODEL}, or the number of a learned model.",
+        )
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
         parser.add_argument(
             "--record", action="store_true", help="Sign the result. It is kept in the ledger."
@@ -59,7 +73,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         try:
-            failed = self._assess(folder, options)
+            with tempfile.TemporaryDirectory(prefix="siteledger-assessment-") as scratch:
+                model = self._find_model(options["model"], Path(scratch))
+                failed = self._assess(folder, model, options)
         except (TruthError, ReadingFault, StorageUnavailable, NotSigned, OSError) as error:
             raise CommandError(
                 f"The assessment could not run: {error}", returncode=COULD_NOT_RUN
@@ -67,8 +83,19 @@ class Command(BaseCommand):
         if failed:
             sys.exit(1)
 
-    def _assess(self, folder: Path, options: Mapping[str, Any]) -> list[str]:
+    def _find_model(self, name: str, scratch: Path) -> ModelFile | None:
+        """Return a file with the model of this name, or None for that of the package."""
+        try:
+            model = find_model(name)
+        except (LearnedModel.DoesNotExist, ValueError) as error:
+            raise CommandError(f"There is no model {name}.", returncode=COULD_NOT_RUN) from error
+        return write_model_file(model, scratch) if model else None
+
+    def _assess(
+        self, folder: Path, model: ModelFile | None, options: Mapping[str, Any]
+    ) -> list[str]:
         """Assess the folder, print and record the result, and return the missed criteria."""
+        rules = model.rules_version if model else RULES_VERSION
         if options["record"] != bool(options["by"]):
             raise NotSigned("--record and --by USER belong together.")
         signer = find_signer(options["by"], records.PERMISSION) if options["by"] else None
@@ -82,16 +109,16 @@ class Command(BaseCommand):
         plan = AssessmentPlan(
             {name: durable.digest_of_file(path).sha256 for name, path in files.items()},
             criteria,
-            RULES_VERSION,
+            rules,
             durable.digest_of_file(path).sha256 if truth else "",
             site.site_id,
             today.isoformat(),
         )
         run = records.record_start(plan, by=signer) if signer else ""
-        results = self._read(files, site, today, is_shown=not options["json"])
+        results = self._read(files, site, today, model, is_shown=not options["json"])
         totals = scores.compare(results, truth.files) if truth else None
         content: dict[str, Any] = {
-            "rules": RULES_VERSION,
+            "rules": rules,
             "skipped": [] if site.site_id else list(SKIPPED_WITHOUT_SITE),
             "files": [result.as_json(name) for name, result in results.items()],
             "totals": totals.as_json() if totals else {},
@@ -100,21 +127,29 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(content, indent=1, ensure_ascii=False))
         elif totals:
-            self._show_totals(totals, content["missed"])
+            self._show_totals(totals, content["missed"], rules)
         if signer:
             self._sign(plan, content, run, signer)
         missed: list[str] = content["missed"]
         return missed
 
     def _read(
-        self, files: Mapping[str, Path], site: SiteFacts, today: date, *, is_shown: bool
+        self,
+        files: Mapping[str, Path],
+        site: SiteFacts,
+        today: date,
+        model: ModelFile | None,
+        *,
+        is_shown: bool,
     ) -> dict[str, AssessedFile]:
         if is_shown and not site.site_id:
             skipped = ", ".join(SKIPPED_WITHOUT_SITE)
             self.stdout.write(f"Without --site these are not checked: {skipped}.")
         report = self._show_file if is_shown else lambda *_: None
         limits = settings.READING_LIMITS
-        return assess.assess_files(files, limits, today=today, site=site, report=report)
+        return assess.assess_files(
+            files, limits, today=today, site=site, model=model, report=report
+        )
 
     def _sign(
         self, plan: AssessmentPlan, content: Mapping[str, Any], run: str, signer: User
@@ -171,8 +206,8 @@ class Command(BaseCommand):
                     f"        {value.name}: {value.value} ({place}, {value.confidence:.0f} %)"
                 )
 
-    def _show_totals(self, totals: Totals, failed: list[str]) -> None:
-        self.stdout.write(f"\nRules {RULES_VERSION}: {totals.files} files assessed")
+    def _show_totals(self, totals: Totals, failed: list[str], rules: str) -> None:
+        self.stdout.write(f"\nRules {rules}: {totals.files} files assessed")
         for name, value in totals.as_json().items():
             if name != "types":
                 text = ", ".join(value) if isinstance(value, list) else value

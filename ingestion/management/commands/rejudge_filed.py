@@ -13,8 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.core.errors import ReadingFault
+from ingestion.documents.active_model import ACTIVE_MODEL, PACKAGE_MODEL, find_model
 from ingestion.learning import rejudgement
-from ingestion.learning.rejudgement import ACTIVE_MODEL, PACKAGE_MODEL, RejudgementReport
+from ingestion.learning.rejudgement import RejudgementReport
 from ingestion.models import LearnedModel
 
 COULD_NOT_RUN = 2
@@ -46,7 +47,7 @@ class Command(BaseCommand):
         try:
             report = rejudgement.rejudge(
                 list(rejudgement.find_filed_documents(site, limit)),
-                rejudgement.find_model(model),
+                find_model(model),
                 by=Actor.software("rejudge_filed", OPERATIONS),
             )
         except (LearnedModel.DoesNotExist, ValueError) as error:

@@ -18,6 +18,7 @@ from ingestion.assessment.language import identify_language
 from ingestion.assessment.records import SIGNED, STARTED, verify_assessments
 from ingestion.assessment.truth import Criteria, Truth
 from ingestion.models import Assessment, Document
+from ingestion.rules.document_types import name_rules
 from ingestion.storage.archive import get_archive
 from ingestion.storage.archive_verification import PARTS, verify_parts
 from samples.documents import make_sample
@@ -25,6 +26,7 @@ from samples.faults import DocumentFault
 from samples.people_and_sites import sample_site
 from sites.accounts import second_factor
 from tests.factories import make_site, make_staff
+from tests.ingestion.learning.stored_models import make_model
 
 TODAY = date(2026, 11, 20)
 SITE = sample_site("1001")
@@ -267,3 +269,12 @@ class TestRecord:
             call_command("assess_corpus", str(small), *arguments)
         assert refused.value.returncode == 2
         assert not queries.entries_after([STARTED], 0, 1)
+
+
+def test_a_learned_model_is_assessed_before_it_is_active(corpus, capsys):
+    model = make_model()
+    output = json.loads(assess(capsys, corpus, "--json", "--model", model.pk))
+    assert output["rules"] == name_rules(model.sha256)
+    with pytest.raises(CommandError, match="There is no model 77") as refused:
+        assess(capsys, corpus, "--model", 77)
+    assert refused.value.returncode == 2
