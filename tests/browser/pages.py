@@ -233,6 +233,8 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page(f"{_REVIEW}models/{{model}}/"),
         Page(f"{_REVIEW}models/{{model}}/activate/", refused("Sign and activate")),
         Page(f"{_REVIEW}{{filed}}/sign/?action=withdraw"),
+        Page(f"{_REVIEW}{{in_review}}/divide/"),
+        Page(f"{_REVIEW}{{in_review}}/divide/", refused("Sign: Divide into documents")),
         Page("/documents/{filed}/"),
         Page("/documents/{released}/"),
         Page("/packets/{rejected_packet}/"),

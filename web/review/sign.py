@@ -39,7 +39,7 @@ def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
         action, [document], request.POST or None, initial={"made_on": seen_version}
     )
     if form.data.get("made_on", seen_version) != decisions.get_version(document):
-        return _render_conflict(request, pk, form, document.qa_decisions.order_by("pk").last())
+        return render_conflict(request, pk, form, document.qa_decisions.order_by("pk").last())
     if action not in list_permitted_actions(request.user, document):
         raise PermissionDenied
     if form.is_valid() and (by := make_signature(request, form)):
@@ -52,11 +52,11 @@ def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
                 by=by,
             )
         except DecisionConflict as conflict:
-            return _render_conflict(request, pk, form, conflict.decision)
+            return render_conflict(request, pk, form, conflict.decision)
         except DecisionRefused as refusal:
             form.add_error(None, str(refusal))
         else:
-            return _go_to_next(request, decision)
+            return go_to_next(request, decision)
     back = "document" if action in ACTIONS_ON_FILED else "review"
     context = {
         "document": document,
@@ -80,7 +80,7 @@ def make_signature(request: SignedIn, form: ReviewDecisionForm) -> ElectronicSig
     return ElectronicSignature(person.actor_with(rule.permission), str(person), "")
 
 
-def _go_to_next(request: SignedIn, decision: Decision) -> HttpResponse:
+def go_to_next(request: SignedIn, decision: Decision) -> HttpResponse:
     """Confirm the decision, and go to the next document of the queue.
 
     After a decision about a filed document, go back to its page.
@@ -105,7 +105,7 @@ def _go_to_next(request: SignedIn, decision: Decision) -> HttpResponse:
     return redirect(url)
 
 
-def _render_conflict(
+def render_conflict(
     request: SignedIn, pk: int, form: ReviewDecisionForm, decision: Decision | None
 ) -> HttpResponse:
     """Answer 409 with the current state of the document and the text that was entered.

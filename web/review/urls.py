@@ -4,6 +4,7 @@ from django.urls import path
 
 from web.review import (
     bulk,
+    divide,
     models,
     page,
     queue,
@@ -21,5 +22,6 @@ urlpatterns = [
     path("models/<slug:name>/report/", models.request_report, name="model_report"),
     path("<int:pk>/", page.review_page, name="review"),
     path("<int:pk>/take/", page.assign_to_me, name="review_take"),
+    path("<int:pk>/divide/", divide.divide_file, name="review_divide"),
     path("<int:pk>/sign/", sign.sign_decision, name="review_sign"),
 ]

@@ -1,0 +1,62 @@
+"""`/admin/review/<pk>/divide/`: the pages of a file, in which a reviewer marks its documents."""
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.debug import sensitive_post_parameters
+
+from ingestion.documents import downloads
+from ingestion.models import Action
+from ingestion.review import decisions
+from ingestion.review.decision_rules import RULES, list_permitted_actions
+from ingestion.review.decisions import DecisionConflict, DecisionRefused
+from ingestion.rules.segmentation.cut_reasons import REASONS
+from web.documents.extracted_fields import get_last_extraction
+from web.review.division_form import DivisionForm
+from web.review.page import get_reviewed_document
+from web.review.sign import go_to_next, make_signature, render_conflict
+from web.shell.access import FORM, SignedIn, page
+
+
+@page(FORM, permission=downloads.REVIEW_PERMISSION)
+@sensitive_post_parameters("password")
+def divide_file(request: SignedIn, pk: int) -> HttpResponse:
+    """Show the pages with the proposed cut. With POST, divide the file."""
+    document = get_reviewed_document(pk)
+    extraction = get_last_extraction(document)
+    seen_version = request.GET.get("made_on") or decisions.get_version(document)
+    form = DivisionForm(
+        document, extraction, request.POST or None, initial={"made_on": seen_version}
+    )
+    if form.data.get("made_on", seen_version) != decisions.get_version(document):
+        return render_conflict(request, pk, form, document.qa_decisions.order_by("pk").last())
+    if Action.DIVIDE not in list_permitted_actions(request.user, document):
+        raise PermissionDenied
+    if form.is_valid() and (by := make_signature(request, form)):
+        try:
+            decision = decisions.decide(
+                document,
+                form.decision_input,
+                expected_version=form.cleaned_data["made_on"],
+                user=request.user,
+                by=by,
+            )
+        except DecisionConflict as conflict:
+            return render_conflict(request, pk, form, conflict.decision)
+        except DecisionRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            return go_to_next(request, decision)
+    cut = (extraction.cut if extraction else None) or {}
+    context = {
+        "document": document,
+        "form": form,
+        "rule": RULES[Action.DIVIDE],
+        "meaning": RULES[Action.DIVIDE].meaning,
+        "is_proposed": bool(cut),
+        "reasons": [gettext(REASONS[key]) for key in cut.get("reasons", ()) if key in REASONS],
+        "back": reverse("review", args=[pk]),
+    }
+    return render(request, "review/divide.html", context, status=400 if form.errors else 200)
