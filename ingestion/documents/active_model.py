@@ -6,6 +6,7 @@ after an activation. Each decision names the model that it used.
 """
 
 import json
+import logging
 import tempfile
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,9 @@ from pathlib import Path
 from ingestion.core.errors import ReadingFault
 from ingestion.models import LearnedModel, ModelActivation
 from ingestion.rules.classification.model_file import ModelFile
-from ingestion.rules.classification.type_model import Model
+from ingestion.rules.classification.type_model import Model, ModelError
+
+logger = logging.getLogger(__name__)
 
 ACTIVE_MODEL, PACKAGE_MODEL = "active", "package"  # other models are named by their keys
 
@@ -41,9 +44,16 @@ def find_model(name: str) -> LearnedModel | None:
 
 
 def load_active_model() -> Model | None:
-    """Return the active model, or None for that of the package. Raises ReadingFault."""
+    """Return the active model for suggestions, or None for that of the package.
+
+    The result is None, too, if the row of the model was changed. Workers hold documents then.
+    """
     active = find_active_model()
-    return _load_model(active.pk, active.sha256) if active else None
+    try:
+        return _load_model(active.pk, active.sha256) if active else None
+    except (ReadingFault, ModelError, ValueError):
+        logger.exception("the active model of document types cannot be used")
+        return None
 
 
 @lru_cache(maxsize=1)

@@ -19,6 +19,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from ingestion.core.errors import StorageUnavailable
+from ingestion.documents.active_model import load_active_model
 from ingestion.intake import quotas, upload_sessions
 from ingestion.intake.quotas import OpenUploads
 from ingestion.intake.registration import UploadedDocument, register_upload
@@ -155,7 +156,8 @@ def suggest_file_type(file: DraftFile) -> None:
         return
     try:
         with tempfile.TemporaryDirectory(prefix="siteledger-draft-") as folder:
-            detected = suggest_type(spool.open_local(file.spooled, Path(folder)))
+            local = spool.open_local(file.spooled, Path(folder))
+            detected = suggest_type(local, load_active_model())
     except StorageUnavailable:  # The checks will read the file again.
         logger.exception("an uploaded file could not be read for a suggestion")
         return

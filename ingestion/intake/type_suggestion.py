@@ -13,6 +13,7 @@ from django.conf import settings
 from ingestion.core.errors import ReadingFault
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.classify import classify
+from ingestion.rules.classification.type_model import Model
 
 MAX_CONCURRENT_SUGGESTIONS = 2  # of one web server process
 
@@ -20,11 +21,11 @@ logger = logging.getLogger(__name__)
 _slots = threading.BoundedSemaphore(MAX_CONCURRENT_SUGGESTIONS)
 
 
-def suggest_type(path: Path) -> str | None:
+def suggest_type(path: Path, model: Model | None = None) -> str | None:
     """Return the slug of the type that the pages show, or "" if they show none.
 
-    Returns None if there was no time to read the file. It takes at most GUESS_SECONDS; with 0, no
-    file is read.
+    Types are recognised with `model`, and by default with that of the package. Returns None if
+    there was no time to read the file. It takes at most GUESS_SECONDS; with 0, no file is read.
     """
     # Commands and pages that read no file start faster without the libraries that open files.
     from ingestion.reading.quick_classification import read_quickly  # noqa: PLC0415 - as stated
@@ -42,4 +43,4 @@ def suggest_type(path: Path) -> str | None:
         _slots.release()
     if reading is None:
         return None
-    return classify(reading).slug if isinstance(reading, DocumentReading) else ""
+    return classify(reading, model=model).slug if isinstance(reading, DocumentReading) else ""

@@ -5,14 +5,16 @@ stands, and the text is read again from the archive each time (`kept_readings`).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from ingestion.models import Action, Decision, Document
 from ingestion.review.decision_rules import FILING_ACTIONS
 from ingestion.rules.document_types import TYPES
 
 MAX_DOCUMENTS = 5_000  # the newest ones are used
+_ROWS_PER_QUERY = 500
 
 # Actions with which a person states the type of a document. A rejected or returned document may be
 # rejected for any reason, so its type is not known, and neither is that of a withdrawn one.
@@ -45,33 +47,30 @@ def find_decided_documents() -> list[DecidedDocument]:
     Of documents with the same bytes only the last one is returned, so that none is on both sides of
     a comparison. If people stated different types for the same bytes, none of them is returned.
     """
-    decided = list(_find_last_statements().values())
-    types = defaultdict(set)
-    for each in decided:
+    types: defaultdict[tuple[str, int, int, str], set[str]] = defaultdict(set)
+    newest: dict[tuple[str, int, int, str], DecidedDocument] = {}
+    for each in islice(_find_last_statements(), MAX_DOCUMENTS):
         types[each.content].add(each.type)
-    by_content = {
-        each.content: each
-        for each in sorted(decided, key=lambda each: each.decision)
-        if len(types[each.content]) == 1
-    }
-    newest_first = sorted(by_content.values(), key=lambda each: -each.decision)
-    return newest_first[:MAX_DOCUMENTS]
+        newest.setdefault(each.content, each)
+    return [each for content, each in newest.items() if len(types[content]) == 1]
 
 
 def count_decisions_since(known: Iterable[int]) -> int:
-    """Return how many examples rest on decisions that are not among these."""
-    seen = set(known)
-    return sum(each.decision not in seen for each in find_decided_documents())
+    """Return how many decisions state a type and are newer than these decisions."""
+    rows = Decision.objects.filter(action__in=STATING_ACTIONS, pk__gt=max(known, default=0))
+    return rows.values("document").distinct().count()
 
 
-def _find_last_statements() -> dict[int, DecidedDocument]:
-    rows = Decision.objects.filter(action__in=_ACTIONS).order_by("pk")
-    found: dict[int, DecidedDocument] = {}
-    for decision in rows.select_related("document__site"):
+def _find_last_statements() -> Iterator[DecidedDocument]:
+    """Yield the documents whose last decision of these actions states a type, the newest first."""
+    rows = Decision.objects.filter(action__in=_ACTIONS).order_by("-pk")
+    seen: set[int] = set()
+    for decision in rows.select_related("document__site").iterator(_ROWS_PER_QUERY):
         document = decision.document
+        if document.pk in seen:
+            continue
+        seen.add(document.pk)
         kind = decision.new_document_type or decision.document_type or document.document_type
-        found.pop(document.pk, None)
         is_same_file = bool(document.sha256) and decision.sha256 == document.sha256
         if decision.action in STATING_ACTIONS and kind in TYPES and is_same_file:
-            found[document.pk] = DecidedDocument(decision.pk, document, kind)
-    return found
+            yield DecidedDocument(decision.pk, document, kind)

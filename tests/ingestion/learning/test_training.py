@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from audit import background_jobs
 from audit.electronic_signatures import ElectronicSignature
 from audit.ledger import queries
-from ingestion.documents.active_model import provide_active_model
+from ingestion.documents.active_model import load_active_model, provide_active_model
 from ingestion.learning import activation, rejudgement, training
 from ingestion.learning.activation import ActivationRefused
 from ingestion.learning.kept_readings import join_lines
@@ -106,6 +106,7 @@ def check_activation(model, ines, folder):
         activate(None, ines, version=0)
     file = provide_active_model(folder, None)
     assert provide_active_model(folder, file) is file
+    assert load_active_model() == load_model_file(file)
     assert file.rules_version.startswith(RULES_VERSION.partition("+")[0])
     assert file.rules_version != RULES_VERSION
     reading = house_reading("delegation-log", "0301-1")
