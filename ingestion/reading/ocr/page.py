@@ -34,6 +34,7 @@ from .engines import (
     OcrWord,
 )
 from .second_pass import run_second_pass
+from .stamps import find_scanned_stamps
 
 MIN_PAGE_CONFIDENCE = 70.0  # mean of a page's words, 0 to 100; below it may be upside down
 MAX_UNCOVERED_SHARE = 0.1  # of a page's letters that are in no word; above, much was omitted
@@ -129,6 +130,7 @@ def read_page_image(
     dpi = variant.raster.dpi
     first, _ = _add_words(best.words, dpi, variant.page.words, page.text)
     marks = find_marks(variant.flat, first)
+    stamps = find_scanned_stamps(variant.flat, best.words, dpi, marks, engine, deadline)
     ocr_words, omitted = run_second_pass(variant.raster, best.words, first, marks, engine, deadline)
     words, text = _add_words(ocr_words, dpi, variant.page.words, page.text)
     words, text = _add_words(omitted, dpi, words, text)
@@ -143,6 +145,7 @@ def read_page_image(
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
         dpi=round(dpi),
+        added_marks=(*variant.page.added_marks, *stamps),
     )
 
 

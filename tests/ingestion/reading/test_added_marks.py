@@ -9,6 +9,7 @@ from ingestion.reading.results import AddedMarkKind
 from ingestion.reading.stamp_words import may_contain_stamp, read_stamp_line
 from samples.added_marks import Stamp, StampForm, add_stamp, cover, random_stamp, strike_out
 from samples.documents import make_sample
+from samples.renditions import make_scan
 from tests.ingestion.reading.documents import make_pdf, read, save
 
 STAMPS = {
@@ -118,3 +119,26 @@ def test_a_stamp_contains_hardly_more_than_its_phrase(line, phrase):
 def test_only_a_text_with_a_phrase_is_searched():
     assert may_contain_stamp("Page 1\nVOID")
     assert not may_contain_stamp("The board avoids a copy.")
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        Stamp("DRAFT", size=100, degrees=45, colour=(0.8, 0.8, 0.8)),
+        Stamp("VOID", size=40, degrees=20, place=(0.5, 0.3)),
+        Stamp("SUPERSEDED", size=43, degrees=12, boxed=True, place=(0.5, 0.35)),
+    ],
+    ids=lambda stamp: stamp.words,
+)
+def test_a_stamp_on_a_scan_is_found_at_an_angle(tmp_path, stamp):
+    content = make_scan(add_stamp(make_pdf(), stamp), seed=stamp.words)
+    (mark,) = read(save(tmp_path, content)).pages[0].added_marks
+    assert (mark.kind, mark.text) == (STAMPS[stamp.words], stamp.words)
+    x, y = stamp.place[0] * 612, (1 - stamp.place[1]) * 792
+    assert mark.box.left < x < mark.box.right
+    assert mark.box.top < y < mark.box.bottom
+
+
+def test_a_signed_scan_without_stamps_has_no_marks(tmp_path):
+    content = make_scan(make_pdf(signed=True), seed="plain")
+    assert added(tmp_path, content) == []

@@ -1,0 +1,110 @@
+"""The stamps of a scanned page: lines of OCR that look like one, and areas that are read again."""
+
+import time
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import groupby
+from statistics import median
+
+from ingestion.reading.images.render import PageRaster
+from ingestion.reading.images.stamps import StampArea, find_stamp_areas
+from ingestion.reading.results import AddedMark, AddedMarkKind, Box, bounding_box
+from ingestion.reading.stamp_words import STAMP_PHRASES, read_stamp_line
+
+from .engines import Engine, OcrFailed, OcrWord, SegmentationMode
+
+MIN_STAMP_HEIGHT_RATIO = 1.7  # of the height of a stamp's word to the median of the page
+MIN_STAMP_CONFIDENCE = 30.0  # 0 to 100, of the words of a stamp with a short phrase
+MIN_LONG_PHRASE = 7  # letters of a phrase that no other word resembles
+MIN_PHRASE_SIMILARITY = 0.85  # of a misread phrase, from 0 to 1
+# Of a word of a title, which is no stamp.
+MIN_TITLE_CONFIDENCE, MIN_TITLE_LETTERS, MAX_TITLE_HEIGHT_RATIO = 80.0, 3, 4.0
+MIN_SECONDS_LEFT = 1.0  # for one area
+
+
+def find_scanned_stamps(
+    flat: PageRaster,
+    words: Sequence[OcrWord],
+    dpi: float,
+    marks: Sequence[Box],
+    engine: Engine,
+    deadline: float,
+) -> list[AddedMark]:
+    """Return the stamps of a scanned page.
+
+    `flat` is a result of `flatten_background`, `words` are those of OCR at `dpi`, `marks` are the
+    marks of the page, and `deadline` is in seconds of the monotonic clock.
+    """
+    found = list(_stamps_in_lines(words, dpi))
+    for area in find_stamp_areas(flat, marks, _large_words(words, dpi)):
+        if any(mark.box.intersects(area.box) for mark in found):
+            continue
+        seconds = deadline - time.monotonic()
+        if seconds < MIN_SECONDS_LEFT:
+            break
+        try:
+            found += _read_area(area, engine, seconds)
+        except OcrFailed:
+            break  # the results so far remain
+    return found
+
+
+def _large_words(words: Sequence[OcrWord], dpi: float) -> list[Box]:
+    """Return the boxes of words that are larger than print and were read with certainty."""
+    usual = median(word.height for word in words) if words else 0
+    return [
+        word.to_word(dpi).box
+        for word in words
+        if word.confidence >= MIN_TITLE_CONFIDENCE
+        and len(word.text) >= MIN_TITLE_LETTERS
+        and usual < word.height < MAX_TITLE_HEIGHT_RATIO * usual
+        and read_stamp_line(word.text) is None
+    ]
+
+
+def _stamps_in_lines(words: Sequence[OcrWord], dpi: float) -> Iterator[AddedMark]:
+    """Yield the lines of OCR that consist of the words of a stamp and are larger than print."""
+    heights = [word.height for word in words]
+    usual = median(heights) if heights else 0
+    for _, line in groupby(words, key=lambda word: word.line):
+        on_line = list(line)
+        stamp = read_stamp_line(" ".join(word.text for word in on_line))
+        if stamp is None or stamp.phrase == "SAMPLE":
+            continue
+        is_large = max(word.height for word in on_line) >= MIN_STAMP_HEIGHT_RATIO * usual
+        is_heading = stamp.is_capital and stamp.kind in {
+            AddedMarkKind.DRAFT,
+            AddedMarkKind.VOID,
+            AddedMarkKind.SUPERSEDED,
+        }
+        if (is_large and len(words) > len(on_line)) or is_heading:
+            box = bounding_box(word.to_word(dpi).box for word in on_line)
+            yield AddedMark(stamp.kind, box, stamp.phrase)
+
+
+def _read_area(area: StampArea, engine: Engine, seconds: float) -> Iterator[AddedMark]:
+    """Yield the stamp that an area shows. Raises OcrFailed."""
+    words = engine.recognise(area.image, area.dpi, seconds, SegmentationMode.SINGLE_BLOCK)
+    for _, line in groupby(words, key=lambda word: word.line):
+        on_line = list(line)
+        text = " ".join(_correct_stamp_word(word.text) for word in on_line)
+        stamp = read_stamp_line(text)
+        if stamp is None or not stamp.is_capital:
+            continue
+        confidence = max(word.confidence for word in on_line)
+        if confidence >= MIN_STAMP_CONFIDENCE or len(stamp.phrase) >= MIN_LONG_PHRASE:
+            yield AddedMark(stamp.kind, area.box, stamp.phrase)
+            return
+
+
+def _correct_stamp_word(word: str) -> str:
+    """Return the long phrase of a stamp that a word in capitals resembles, or the word itself."""
+    if not word.isupper() or len(word) < MIN_LONG_PHRASE:
+        return word
+    phrases = (phrase.upper() for phrase in STAMP_PHRASES if len(phrase) >= MIN_LONG_PHRASE)
+    similar = (
+        phrase
+        for phrase in phrases
+        if SequenceMatcher(None, word, phrase).ratio() >= MIN_PHRASE_SIMILARITY
+    )
+    return next(similar, word)
