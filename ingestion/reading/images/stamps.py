@@ -14,7 +14,9 @@ import numpy as np
 from ingestion.reading.results import Box
 
 from .binarise import (
+    ANALYSIS_DPI,
     INK_BRIGHTNESS,
+    WHITE,
     WORD_PADDING_POINTS,
     Mask,
     label_components,
@@ -24,11 +26,7 @@ from .binarise import (
 )
 from .render import POINTS_PER_INCH, GreyArray, PageRaster
 
-# Brightness, 0 to 255, of a pale watermark after the background is flattened.
-WATERMARK_BRIGHTNESS = 228
-# Thickness of strokes and size of letters at 100 dpi. Pale ink makes print look thicker.
-MIN_PALE_STROKE_PIXELS, MIN_DARK_STROKE_PIXELS = 5, 3
-MIN_PALE_LETTER_PIXELS, MIN_DARK_LETTER_PIXELS = 30, 17
+MAX_THICK_SHARE = 0.25  # of a page's pixels; more is a shadow, a photograph or dark paper
 JOIN_PIXELS = 27  # between thick strokes of one stamp
 MIN_THICK_INK_PIXELS = 250  # of one stamp
 MIN_LONG_SIDE_PIXELS, MIN_SHORT_SIDE_PIXELS = 55, 14
@@ -41,6 +39,18 @@ SCALE = 2  # by which a mask of 100 dpi is enlarged for OCR
 BORDER_PIXELS = 20  # of paper around a turned area
 
 
+class LetterSize(NamedTuple):
+    """The letters of stamps in one brightness, in pixels at 100 dpi."""
+
+    brightness: int  # 0 to 255; the ink is darker
+    min_stroke_pixels: int  # pale ink makes print look thicker
+    min_pixels: int  # the longer side of a letter
+
+
+PALE_LETTERS = LetterSize(228, 5, 30)
+DARK_LETTERS = LetterSize(INK_BRIGHTNESS, 3, 17)
+
+
 class StampArea(NamedTuple):
     """An area that may be a stamp: its place, and its image turned upright for OCR."""
 
@@ -50,46 +60,56 @@ class StampArea(NamedTuple):
 
 
 def find_stamp_areas(
-    page: PageRaster, marks: Sequence[Box], words: Sequence[Box]
+    page: PageRaster, even: PageRaster, marks: Sequence[Box], words: Sequence[Box]
 ) -> list[StampArea]:
     """Return the areas of a scanned page that may be stamps, the largest first.
 
-    `page` is a result of `flatten_background`, `marks` are the marks of the page, and `words` are
-    the boxes of large words that were read with certainty, such as those of a title.
+    `page` is the page with dark ink on light paper, `even` is its result of `flatten_background`,
+    which may take the wide strokes of a watermark for paper. `marks` are the marks of the page, and
+    `words` are the boxes of large words that were read with certainty, such as those of a title.
     """
     areas: list[StampArea] = []
-    for area in (*_thick_areas(page, words), *_mark_areas(page, marks)):
+    for area in (
+        *_thick_areas(_divide_by_paper(page), PALE_LETTERS, words),
+        *_thick_areas(even, DARK_LETTERS, words),
+        *_mark_areas(even, marks),
+    ):
         if not any(area.box.contains_centre_of(each.box) for each in areas):
             areas.append(area)
     areas.sort(key=lambda area: -area.image.size)
     return areas[:MAX_AREAS_PER_PAGE]
 
 
-def _thick_areas(page: PageRaster, words: Sequence[Box]) -> Iterator[StampArea]:
-    """Yield the areas of letters that are larger than print, pale ones and dark ones."""
-    for brightness, thickness, letter in (
-        (WATERMARK_BRIGHTNESS, MIN_PALE_STROKE_PIXELS, MIN_PALE_LETTER_PIXELS),
-        (INK_BRIGHTNESS, MIN_DARK_STROKE_PIXELS, MIN_DARK_LETTER_PIXELS),
-    ):
-        ink = threshold(page.grey, brightness)
-        for word in words:
-            left, top, right, bottom = pixel_bounds(word, page, WORD_PADDING_POINTS)
-            ink[top:bottom, left:right] = 0
-        kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (thickness,) * 2)
-        thick = np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, kernel), np.uint8)
-        if np.count_nonzero(thick) < MIN_THICK_INK_PIXELS:
-            continue
-        labels = label_components(thick)
-        parts = measure_components(labels)
-        is_letter = np.zeros(labels.max() + 1, np.uint8)
-        is_letter[parts.label] = np.maximum(parts.width, parts.height) >= letter
-        large = np.asarray(is_letter[labels])
-        joined = np.asarray(cv2.dilate(large, np.ones((JOIN_PIXELS, JOIN_PIXELS), np.uint8)))
-        groups = np.where(large > 0, label_components(joined), 0)
-        found = measure_components(groups)
-        for label, ink_count in zip(found.label.tolist(), found.ink.tolist(), strict=True):
-            if ink_count >= MIN_THICK_INK_PIXELS:
-                yield from _turned_area(np.asarray(groups == label, np.uint8), page)
+def _divide_by_paper(page: PageRaster) -> PageRaster:
+    """Return the page at 100 dpi, divided by the usual brightness of its paper."""
+    small = page.downsampled(ANALYSIS_DPI)
+    paper = max(float(np.median(small.grey[::4, ::4])), 1.0)
+    return PageRaster(np.asarray(cv2.convertScaleAbs(small.grey, alpha=WHITE / paper)), small.dpi)
+
+
+def _thick_areas(
+    page: PageRaster, letters: LetterSize, words: Sequence[Box]
+) -> Iterator[StampArea]:
+    """Yield the areas of letters that are larger than print."""
+    ink = threshold(page.grey, letters.brightness)
+    for word in words:
+        left, top, right, bottom = pixel_bounds(word, page, WORD_PADDING_POINTS)
+        ink[top:bottom, left:right] = 0
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (letters.min_stroke_pixels,) * 2)
+    thick = np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, kernel), np.uint8)
+    if not MIN_THICK_INK_PIXELS <= np.count_nonzero(thick) <= MAX_THICK_SHARE * thick.size:
+        return
+    labels = label_components(thick)
+    parts = measure_components(labels)
+    is_letter = np.zeros(labels.max() + 1, np.uint8)
+    is_letter[parts.label] = np.maximum(parts.width, parts.height) >= letters.min_pixels
+    large = np.asarray(is_letter[labels])
+    joined = np.asarray(cv2.dilate(large, np.ones((JOIN_PIXELS, JOIN_PIXELS), np.uint8)))
+    groups = np.where(large > 0, label_components(joined), 0)
+    found = measure_components(groups)
+    for label, ink_count in zip(found.label.tolist(), found.ink.tolist(), strict=True):
+        if ink_count >= MIN_THICK_INK_PIXELS:
+            yield from _turned_area(np.asarray(groups == label, np.uint8), page)
 
 
 def _mark_areas(page: PageRaster, marks: Sequence[Box]) -> Iterator[StampArea]:

@@ -130,7 +130,7 @@ def read_page_image(
     dpi = variant.raster.dpi
     first, _ = _add_words(best.words, dpi, variant.page.words, page.text)
     marks = find_marks(variant.flat, first)
-    stamps = find_scanned_stamps(variant.flat, best.words, dpi, marks, engine, deadline)
+    stamps = find_scanned_stamps(variant, best.words, marks, engine, deadline)
     ocr_words, omitted = run_second_pass(variant.raster, best.words, first, marks, engine, deadline)
     words, text = _add_words(ocr_words, dpi, variant.page.words, page.text)
     words, text = _add_words(omitted, dpi, words, text)

@@ -6,8 +6,8 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from statistics import median
 
-from ingestion.reading.images.render import PageRaster
 from ingestion.reading.images.stamps import StampArea, find_stamp_areas
+from ingestion.reading.images.variants import PageVariant
 from ingestion.reading.results import AddedMark, AddedMarkKind, Box, bounding_box
 from ingestion.reading.stamp_words import STAMP_PHRASES, read_stamp_line
 
@@ -23,20 +23,21 @@ MIN_SECONDS_LEFT = 1.0  # for one area
 
 
 def find_scanned_stamps(
-    flat: PageRaster,
+    variant: PageVariant,
     words: Sequence[OcrWord],
-    dpi: float,
     marks: Sequence[Box],
     engine: Engine,
     deadline: float,
 ) -> list[AddedMark]:
     """Return the stamps of a scanned page.
 
-    `flat` is a result of `flatten_background`, `words` are those of OCR at `dpi`, `marks` are the
-    marks of the page, and `deadline` is in seconds of the monotonic clock.
+    `words` are those of OCR, `marks` are the marks of the page, and `deadline` is in seconds of the
+    monotonic clock.
     """
+    dpi = variant.raster.dpi
     found = list(_stamps_in_lines(words, dpi))
-    for area in find_stamp_areas(flat, marks, _large_words(words, dpi)):
+    large = _large_words(words, dpi)
+    for area in find_stamp_areas(variant.raster, variant.flat, marks, large):
         if any(mark.box.intersects(area.box) for mark in found):
             continue
         seconds = deadline - time.monotonic()
