@@ -63,7 +63,8 @@ def document(mara):
 def test_a_site_corrects_the_type_and_the_same_file_is_filed(signed_in, mara, document):
     page = signed_in(mara, viewport=WIDE)
     page.goto(f"/packets/{document.packet.reference}/")
-    expect(page.get_by_text("If you meant to send a delegation log, correct the type.")).to_be_visible()
+    advice = "If you meant to send a delegation log, correct the type."
+    expect(page.get_by_text(advice)).to_be_visible()
     shoot_both(page, "packet_in_review")
     page.goto(f"/documents/{document.pk}/")
     shoot_both(page, "document_in_review")
