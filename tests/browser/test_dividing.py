@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from audit.ledger.log import ledger
+from ingestion.core.file_parts import Division, DocumentPart, FilePart
+from ingestion.documents import division
 from ingestion.models import Document
 from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut
 from ingestion.storage.archive import get_archive
 from tests import steps
+from tests.browser import axe
 from tests.browser.actions import fits
 from tests.factories import verdict
 from tests.ingestion.reading.documents import make_pdf
@@ -113,4 +117,19 @@ def test_a_file_is_divided_without_javascript_and_on_a_narrow_screen(signed_in, 
 def test_the_page_fits_a_narrow_screen(signed_in, rafael, file):
     page = signed_in(rafael, viewport={"width": 320, "height": 700})
     page.goto(f"/admin/review/{file.pk}/divide/")
+    page.wait_for_load_state("networkidle")  # images are rendered while they are requested
     assert fits(page)
+    assert axe.faults(page) == []
+
+
+def test_the_page_of_a_divided_file_lists_its_documents(signed_in, mara, file):
+    two = Division((DocumentPart(FilePart(1, 2), "cv"), DocumentPart(FilePart(3, 6))))
+    with ledger():
+        division.divide(Document.lock(file.pk), two, page_count=PAGES)
+    page = signed_in(mara, viewport={"width": 1200, "height": 900})
+    page.goto(f"/documents/{file.pk}/")
+    expect(page.get_by_role("row", name="Pages 3 to 6")).to_be_visible()
+    assert axe.faults(page) == []
+    shoot(page, "divided-file")
+    page.goto(f"/packets/{file.packet.reference}/")
+    shoot(page, "divided-packet")

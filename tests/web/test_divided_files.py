@@ -74,6 +74,7 @@ def test_a_packet_counts_the_documents_and_not_the_file_that_holds_them(signed_i
     html = signed_in.get(f"/packets/{filed.packet.reference}/").content.decode()
     assert "All documents are on file" in html
     assert "2 of 2 checked" in html
+    assert ", pages 3 to 5" in html
 
 
 def test_a_part_is_downloaded_as_its_pages_and_the_file_as_it_was_received(signed_in, filed):
