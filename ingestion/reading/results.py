@@ -100,6 +100,33 @@ class AddedMark(NamedTuple):
     text: str = ""  # the words of a stamp, or the words that are struck out; "" if unknown
 
 
+class MeasuredBox(NamedTuple):
+    """A box of a registered form, as it was filled in. The print of the blank form is left out."""
+
+    position: int  # of the box in its page of `forms.catalogue`, from 0
+    box: Box  # its place on the page
+    words: tuple[Word, ...] = ()  # the words in it, in reading order
+    ink: float = 0.0  # square points of ink; of a tick, inside its square
+    # Square points of ink in no word: handwriting, a stamp, a drawing. Of a tick, all around it.
+    unread_ink: float = 0.0
+    line: float = 0.0  # length of its longest straight stroke, as a share of the content's width
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredPage:
+    """A page that was recognised as a page of a registered form, and aligned with the blank form.
+
+    It is a page of this edition if `is_edition_certain`. Otherwise another edition with the same
+    print may not be registered.
+    """
+
+    form: str  # key of the edition in `forms.catalogue`
+    page: int  # number of the page of the blank form, from 1
+    match: float  # share of the words of the blank form that were found in their place, 0 to 1
+    is_edition_certain: bool  # whether the printed edition was read in its place
+    boxes: tuple[MeasuredBox, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class PageReading:
     """One page as it was read."""
@@ -125,6 +152,8 @@ class PageReading:
     is_blank: bool = False  # whether the page has neither text nor ink
     error: str = ""  # the reason why this page could not be read; "" if it could
     added_marks: Sequence[AddedMark] = ()  # stamps, strike-outs and covered words
+    # The page of a registered form that it is, or nothing. A sequence, because it may be lazy.
+    forms: Sequence[RegisteredPage] = ()
 
 
 class SignatureResult(StrEnum):

@@ -74,6 +74,7 @@ _REGISTRY = (
     FindingCode("NOT_FINAL", _MAJOR, _REVIEW),
     FindingCode("UNFILLED_TEMPLATE", _MAJOR, _REVIEW),
     FindingCode("BLANK_FORM", _MAJOR, _REJECT),
+    FindingCode("FORM_PAGES_MIXED", _MAJOR, _REVIEW),
     FindingCode("SCHEMA_MISMATCH", _MAJOR, _REJECT),
     FindingCode("SIGNATURE_BROKEN", _CRITICAL, _REJECT),
     FindingCode("SIGNATURE_PARTIAL", _CRITICAL, _REJECT),

@@ -514,6 +514,22 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("Fill in the {type}, have it signed, and upload it."),),
         (_("Look at the form. Is anything filled in?"),),
     ),
+    "FORM_PAGES_MIXED": FindingMessage(
+        _("Pages of two editions of a form"),
+        (
+            _(
+                "Page {page} belongs to the {edition} edition of {form}, and page {first_page} to "
+                "the {first_edition} edition."
+            ),
+            _("The pages of this {type} belong to two editions of the form."),
+        ),
+        (_("The pages of a form belong together. A page may have come from another form."),),
+        (_("Upload the form with all pages of one edition."),),
+        (
+            _("Compare page {page} with page {first_page}. Do they belong to one form?"),
+            _("Compare the pages. Do they belong to one form?"),
+        ),
+    ),
     "SCHEMA_MISMATCH": FindingMessage(
         _("A required entry is missing"),
         (
@@ -1037,6 +1053,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "FORM_EDITION_OUTDATED": FindingMessage(
         _("Older edition of the form"),
         (
+            _("This is the {edition} edition of {form}. A newer edition was published."),
             _("The OMB date printed on this form ({printed}) has passed."),
             _("The OMB date printed on this form has passed."),
         ),

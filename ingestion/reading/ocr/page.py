@@ -13,6 +13,7 @@ from itertools import groupby
 
 import numpy as np
 
+from ingestion.reading.forms.registration import find_form, may_be_form
 from ingestion.reading.images.binarise import (
     has_edges,
     is_blank,
@@ -146,6 +147,7 @@ def read_page_image(
         uncovered=round(uncovered, 3),
         dpi=round(dpi),
         added_marks=(*variant.page.added_marks, *stamps),
+        forms=find_form(words, lambda: variant.raster) if may_be_form(text) else (),
     )
 
 

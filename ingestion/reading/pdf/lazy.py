@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NoReturn, TypeVar, overload
 
-from ingestion.reading.results import Box, PageReading, Word
+from ingestion.reading.results import Box, PageReading, RegisteredPage, Word
 
 Item = TypeVar("Item")
 
@@ -82,6 +82,17 @@ class LazySquares(LazySequence[Box]):
         return tuple(self._find())
 
 
+class LazyForms(LazySequence[RegisteredPage]):
+    """The page of a registered form that a page is, or nothing. `find` renders a form."""
+
+    def __init__(self, find: Callable[[], Sequence[RegisteredPage]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _items(self) -> tuple[RegisteredPage, ...]:
+        return tuple(self._find())
+
+
 class LazyMarks(LazySequence[Box]):
     """Marks from top to bottom.
 
@@ -129,8 +140,14 @@ def marks_near(page: PageReading, place: Box) -> Sequence[Box]:
 
 
 def evaluate(page: PageReading) -> PageReading:
-    """Return the page with its words, marks and empty check boxes as plain tuples."""
-    words, marks, squares = page.words, page.marks, page.empty_squares
-    if any(isinstance(items, LazySequence) for items in (words, marks, squares)):
-        return replace(page, words=tuple(words), marks=tuple(marks), empty_squares=tuple(squares))
+    """Return the page with its words, marks, check boxes and forms as plain tuples."""
+    words, marks, squares, forms = page.words, page.marks, page.empty_squares, page.forms
+    if any(isinstance(items, LazySequence) for items in (words, marks, squares, forms)):
+        return replace(
+            page,
+            words=tuple(words),
+            marks=tuple(marks),
+            empty_squares=tuple(squares),
+            forms=tuple(forms),
+        )
     return page

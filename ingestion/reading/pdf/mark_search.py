@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ingestion.reading.forms.registration import find_form, may_be_form
 from ingestion.reading.images.binarise import (
     ANALYSIS_DPI,
     flatten_background,
@@ -9,12 +10,12 @@ from ingestion.reading.images.binarise import (
     normalise_tone,
 )
 from ingestion.reading.images.marks import MIN_RULE_PIXELS, find_marks, find_marks_in_area
-from ingestion.reading.images.render import POINTS_PER_INCH, render_page
+from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster, render_page
 from ingestion.reading.images.squares import SQUARES_DPI, find_empty_squares
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.results import Box, Word
+from ingestion.reading.results import Box, PageReading, RegisteredPage, Word
 
-from .lazy import LazyMarks, LazySquares
+from .lazy import LazyForms, LazyMarks, LazySquares
 from .pages import OpenPages, deferred_work
 from .unaccounted_ink import find_unaccounted_areas
 
@@ -60,6 +61,23 @@ def lazy_empty_squares(pages: OpenPages, number: int, limits: ReadingLimits) -> 
             return find_empty_squares(render_page(pages.load(number), SQUARES_DPI, limits))
 
     return LazySquares(find)
+
+
+def lazy_forms(
+    pages: OpenPages, page: PageReading, limits: ReadingLimits
+) -> Sequence[RegisteredPage]:
+    """Return the page of a registered form that a page is, or nothing."""
+    if not may_be_form(page.text):
+        return ()
+
+    def find() -> Sequence[RegisteredPage]:
+        def render() -> PageRaster:
+            return render_page(pages.load(page.number), SQUARES_DPI, limits)
+
+        with deferred_work(page.number, limits):
+            return find_form(page.words, render)
+
+    return LazyForms(find)
 
 
 def lazy_scan_marks(

@@ -29,7 +29,7 @@ from ingestion.reading.routing import (
 )
 
 from .added_marks import find_added_marks, find_annotated_marks, without_repetitions
-from .mark_search import lazy_empty_squares, lazy_marks, lazy_scan_marks
+from .mark_search import lazy_empty_squares, lazy_forms, lazy_marks, lazy_scan_marks
 from .pages import OpenPages
 from .text_layer import lazy_words, read_text, unreadable_share
 from .unaccounted_ink import INVISIBLE_ANNOTATIONS
@@ -78,8 +78,10 @@ def probe_page(
         marks = lazy_scan_marks(pages, number, words.all, limits)
     else:
         marks = lazy_marks(pages, number, words.printed, limits, may_be_skewed=bool(images))
-    squares = lazy_empty_squares(pages, number, limits)
-    return PageProbe(replace(reading, source=source, marks=marks, empty_squares=squares))
+    forms, squares = lazy_forms(pages, reading, limits), lazy_empty_squares(pages, number, limits)
+    return PageProbe(
+        replace(reading, source=source, marks=marks, empty_squares=squares, forms=forms)
+    )
 
 
 def _list_objects(page: pypdfium2.PdfPage) -> list[PageObject]:

@@ -1,7 +1,8 @@
 """The content of the numbered boxes of a form: typed, printed or handwritten.
 
 A box is called empty only if its caption and the caption after it were found and there is nothing
-between them: neither a word that is not printed on the blank form, nor ink.
+between them: neither a word that is not printed on the blank form, nor ink. The boxes of a
+registered form are examined in their places instead (`rules.forms.boxes`).
 """
 
 import re
@@ -15,7 +16,8 @@ from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.checks.signature_areas import has_marks_in
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import geometry
-from ingestion.rules.fields.extraction import is_in_context
+from ingestion.rules.fields.extraction import FieldValue, is_in_context
+from ingestion.rules.forms.boxes import BoxState, boxes_of_field, find_boxes
 
 _MAX_CAPTIONS_PER_BOX = 20  # occurrences of its captions that are examined
 _BOX_NUMBER = re.compile(r"^\W*\d{1,2}\W+")  # the number before the caption
@@ -28,6 +30,8 @@ class BoxContent(Enum):
     UNREAD = "unread"  #: its content was not read, or its end was not found
     NOT_FOUND = "not found"  #: its caption was not found
     CHOSEN = "chosen"  #: an option is ticked, or may be
+    READ = "read"  #: its content was read from the box of a registered form
+    STRUCK_OUT = "struck out"  #: on a registered form
 
 
 def find_box_content(
@@ -39,6 +43,30 @@ def find_box_content(
     found = list(islice(_find_boxes(reading, spec, kind), _MAX_CAPTIONS_PER_BOX))
     unread = [each for each in found if each[0] is BoxContent.UNREAD]
     return next(iter([*unread, *found]), (BoxContent.NOT_FOUND, 0))
+
+
+def find_registered_content(
+    reading: DocumentReading, spec: FieldSpec, kind: DocumentType, value: FieldValue | None
+) -> tuple[BoxContent, int] | None:
+    """Return the content of the box of a field on a registered form, and its page.
+
+    `value` is the value of the field, which was read from the box. Return None if the document is
+    no registered form that has the box.
+    """
+    boxes = boxes_of_field(find_boxes(reading, kind.slug), spec.name)
+    if not boxes:
+        return None
+    page = boxes[0].page.number
+    states = {box.state for box in boxes if box.page.number == page}
+    if states <= {BoxState.EMPTY, BoxState.UNTICKED}:
+        # A form field of the PDF has a value that its page does not show.
+        return (BoxContent.UNREAD if value else BoxContent.EMPTY), page
+    if states <= {BoxState.TICKED, BoxState.UNTICKED}:
+        return BoxContent.CHOSEN, page
+    if BoxState.STRUCK_OUT in states:
+        return BoxContent.STRUCK_OUT, page
+    is_read = states == {BoxState.TYPED} and value is not None
+    return (BoxContent.READ if is_read else BoxContent.UNREAD), page
 
 
 def has_unread_ink(page: PageReading, spec: FieldSpec) -> bool:

@@ -5,7 +5,12 @@ from statistics import median_low
 
 from ingestion.reading.results import DocumentReading, TextSource
 from ingestion.rules.checks.check_input import CheckInput
-from ingestion.rules.checks.form_boxes import BoxContent, find_box_content, has_unread_ink
+from ingestion.rules.checks.form_boxes import (
+    BoxContent,
+    find_box_content,
+    find_registered_content,
+    has_unread_ink,
+)
 from ingestion.rules.checks.signatures import SignatureState
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.dates import find_dates
@@ -49,18 +54,25 @@ def _check_box(
     case: CheckInput, spec: FieldSpec, value: FieldValue | None
 ) -> Iterator[RuleFinding]:
     """Yield a finding for a numbered box that is empty or was not read."""
-    if value and _is_legible(case.reading, value, spec):
+    registered = find_registered_content(case.reading, spec, case.kind, value)
+    if registered:
+        content, page = registered
+    elif value and _is_legible(case.reading, value, spec):
         return
-    content, page = find_box_content(case.reading, spec, case.kind)
-    if value:
+    elif value:
         content, page = BoxContent.UNREAD, value.page
+    else:
+        content, page = find_box_content(case.reading, spec, case.kind)
     box, page_facts = f"box {spec.box}", _page_facts(page)
     if content is BoxContent.EMPTY:
         named = {"choice": box} if spec.kind == "choice" else {"box": box}
         facts: Facts = {**named, "field": spec.noun, **page_facts}
         yield RuleFinding("SCHEMA_MISMATCH", page, facts)
-    elif content is not BoxContent.CHOSEN:
-        facts = {"what": f"{box} ({spec.noun})", **page_facts}
+    elif content not in {BoxContent.CHOSEN, BoxContent.READ}:
+        what = f"{box} ({spec.noun})"
+        if content is BoxContent.STRUCK_OUT:
+            what = f"{what}, which is struck out"
+        facts = {"what": what, **page_facts}
         yield RuleFinding("OCR_LOW_CONFIDENCE", page, facts)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
+from ingestion.reading.forms.catalogue import registered_forms
 from ingestion.rules.checks.check_input import (
     CheckInput,
     finding_if_sure,
@@ -11,6 +12,7 @@ from ingestion.rules.checks.check_input import (
 from ingestion.rules.checks.validity_terms import ValidityTerms
 from ingestion.rules.fields.extraction import FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
+from ingestion.rules.forms.boxes import find_pages
 
 # A document that is signed today on the other side of the date line has the date of our tomorrow.
 _DATE_LINE_TOLERANCE = timedelta(days=1)
@@ -98,12 +100,18 @@ def check_date_order(case: CheckInput) -> Iterator[RuleFinding]:
 
 
 def check_form_edition(case: CheckInput) -> Iterator[RuleFinding]:
-    """Yield FORM_EDITION_OUTDATED, a remark, if the printed OMB date has passed.
+    """Yield FORM_EDITION_OUTDATED, a remark, for an old edition or a passed OMB date.
 
     The OMB date is the end of a clearance under the Paperwork Reduction Act and not the expiry date
     of the form. FDA's Division of Drug Information: a form with a passed date may be used as
-    intended.
+    intended. The edition of a registered form says more than its OMB date.
     """
+    for page, found in find_pages(case.reading):
+        form = registered_forms()[found.form]
+        if form.is_superseded:
+            facts = {"edition": form.edition_name, "form": form.name}
+            yield RuleFinding("FORM_EDITION_OUTDATED", page.number, facts)
+            return
     value = case.fields.get("omb_expiry")
     if value and value.day and value.day < case.today:
         yield RuleFinding("FORM_EDITION_OUTDATED", value.page, {"printed": value.value})

@@ -32,6 +32,7 @@ from ingestion.rules.checks import (
     marks,
     presence,
     privacy,
+    registered_forms,
     unfilled,
     validity,
 )
@@ -49,6 +50,7 @@ from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
 from ingestion.rules.fields.extraction import FieldValue, find_month_first, read_fields
 from ingestion.rules.fields.levelled_lines import level_lines, measure_slopes, to_original_position
 from ingestion.rules.findings import Facts, RuleFinding, area_fact, parse_area
+from ingestion.rules.forms.values import apply_box_values
 from ingestion.rules.segmentation import composition
 from ingestion.rules.segmentation.page_regions import restore_box
 from ingestion.rules.segmentation.parts import (
@@ -90,6 +92,7 @@ CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ..
 # sorted by their codes.
 CHECKS_OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = (
     *presence.CHECKS,
+    *registered_forms.CHECKS,
     *digital_signatures.CHECKS,
     *doubtful_values.CHECKS,
     *validity.CHECKS,
@@ -100,6 +103,7 @@ CHECKS_OF_ALL_PAGES = frozenset({
     presence.check_required_entries,
     presence.check_signature,
     presence.check_signature_date,
+    registered_forms.check_other_boxes,
     digital_signatures.check_signature_place,
     digital_signatures.check_signer,
     doubtful_values.check_doubtful_values,
@@ -323,9 +327,9 @@ def _check_whole(
             rules_version=rules_version,
         )
     kind = TYPES[found.slug]
-    fields = {
-        value.name: value for value in read_fields(reading, kind, month_first=site.month_first)
-    }
+    fields = apply_box_values(
+        reading, kind, read_fields(reading, kind, month_first=site.month_first)
+    )
     signature = None
     if kind.signature:
         expected = expected_signer(kind, fields, sent.person)

@@ -31,6 +31,7 @@ from ingestion.rules.document_types import (
     Landmark,
 )
 from ingestion.rules.fields.extraction import SCAN_SOURCES
+from ingestion.rules.forms.boxes import find_forms
 
 __all__ = [
     "MIN_TITLE_SHARE",
@@ -53,6 +54,7 @@ MIN_SCORE_MARGIN = 2  # points
 # because that search is slow.
 MIN_TITLE_WEIGHT = 3
 MAX_CANDIDATES = 3
+FORM_WEIGHT = 8  # points of a page whose print is that of a registered form
 # The probability of a type grows with its points as exp(0.8 * points), and that of no type is as if
 # it had 5 points. Both were fitted to 101 real documents in English by maximum likelihood.
 _LOG_ODDS_PER_POINT = 0.8
@@ -279,7 +281,10 @@ def _find_landmarks(
 
     `letters` are those of all pages.
     """
-    matches = []
+    matches = [
+        LandmarkMatch(form.name, page.number, FORM_WEIGHT)
+        for page, form in islice(find_forms(reading, kind.slug), 1)
+    ]
     for landmark in kind.landmarks:
         match = _find_landmark(reading, letters, kind, landmark, is_fuzzy=is_fuzzy)
         if match:

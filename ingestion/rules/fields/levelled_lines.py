@@ -13,7 +13,9 @@ from math import radians, tan
 from ingestion.reading.results import (
     Box,
     DocumentReading,
+    MeasuredBox,
     PageReading,
+    RegisteredPage,
     TextSource,
     Word,
 )
@@ -44,12 +46,25 @@ def _level_page(page: PageReading, slope: float) -> PageReading:
         return page
     return replace(
         page,
-        words=tuple(
-            Word(word.text, _level_box(word.box, slope), word.confidence) for word in page.words
-        ),
+        words=_level_words(page.words, slope),
+        forms=tuple(_level_form(form, slope) for form in page.forms),
         marks=tuple(_level_box(box, slope) for box in page.marks),
         empty_squares=tuple(_level_box(box, slope) for box in page.empty_squares),
     )
+
+
+def _level_words(words: Sequence[Word], slope: float) -> tuple[Word, ...]:
+    return tuple(Word(word.text, _level_box(word.box, slope), word.confidence) for word in words)
+
+
+def _level_form(form: RegisteredPage, slope: float) -> RegisteredPage:
+    boxes = (
+        MeasuredBox(
+            box.position, _level_box(box.box, slope), _level_words(box.words, slope), *box[3:]
+        )
+        for box in form.boxes
+    )
+    return replace(form, boxes=tuple(boxes))
 
 
 def measure_slope(page: PageReading) -> float:

@@ -29,6 +29,7 @@ from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES
 from tests.ingestion.rules.documents import COMPLETE, CV, LICENCE, make_document, make_signature
 from tests.ingestion.rules.pages import SITE, TODAY, checked, codes, make_page, make_reading
+from tests.ingestion.rules.registered_forms import with_blank_forms
 
 every_type = pytest.mark.parametrize("slug", COMPLETE)
 SIGNED = [slug for slug, (_, caption) in COMPLETE.items() if caption]
@@ -412,6 +413,10 @@ FAULTY = [
         ])), declared="cv")
         for kind in AddedMarkKind
         for dated in (False, True)
+    ),
+    # The blank pages of two editions of a registered form.
+    checked(
+        with_blank_forms(make_document("form-fda-1572"), "fda-1572-2009-05", "fda-1572-2006-05")
     ),
 ]  # fmt: skip
 

@@ -1,0 +1,150 @@
+"""The recognition of a page as a page of a registered form, by the places of its printed words.
+
+The words of the page are matched with those of each blank page. Their places give the transform
+from the blank page to this one, whether it was scanned askew, cropped, reduced or photographed. A
+page is recognised by the share of the printed words that are in their places. The first test is a
+search for a few phrases in the text, so that other pages cost next to nothing.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from ingestion.reading.images.render import PageRaster
+from ingestion.reading.results import Box, RegisteredPage, Word
+
+from .catalogue import BlankForm, BlankPage, fold_signs, registered_forms, sign_pattern
+from .measurement import Transform, measure_boxes
+
+MAX_SAME_WORDS = 3  # occurrences of a word on a page; more say little about where the page is
+MIN_ANCHOR_LETTERS = 3  # shorter words are often misread
+MIN_ANCHORS = 12  # pairs of words that agree about the transform
+MAX_ANCHOR_ERROR = 4.0  # points by which they may disagree
+MAX_WORD_ERROR = 4.0  # points between a word of the blank form and the same word of the page
+MIN_MATCH = 0.55  # share of the words of the blank page; OCR misreads some of a poor scan
+MIN_SCALE, MAX_SCALE = 0.4, 2.5  # of the page to the blank page
+MAX_SHEAR = 0.12  # of a photograph; 0.1 is 6 degrees
+
+
+class _Candidate(NamedTuple):
+    """A page of a registered form that a page may be."""
+
+    form: BlankForm
+    blank: BlankPage
+    transform: Transform
+    match: float
+    is_edition_certain: bool
+
+
+def may_be_form(text: str) -> bool:
+    """Return whether the text of a page contains a phrase of a registered form."""
+    return sign_pattern().search(fold_signs(text)) is not None
+
+
+def find_form(
+    words: Sequence[Word], render: Callable[[], PageRaster]
+) -> tuple[RegisteredPage, ...]:
+    """Return the page of a registered form that a page is, with its boxes, or an empty tuple.
+
+    `render` is called only for a page of a form. It returns the raster in which the words were
+    read, with the same corner.
+    """
+    candidates = list(_find_candidates(words))
+    if not candidates:
+        return ()
+    best = max(candidates, key=lambda each: (each.match, each.is_edition_certain))
+    # Editions that print the same words in the same places differ in the edition itself.
+    near = [each for each in candidates if each.match > best.match - 0.05]
+    best = next((each for each in near if each.is_edition_certain), best)
+    boxes = measure_boxes(best.blank, best.transform, words, render())
+    return (
+        RegisteredPage(
+            best.form.key, best.blank.number, round(best.match, 3), best.is_edition_certain, boxes
+        ),
+    )
+
+
+def _find_candidates(words: Sequence[Word]) -> Iterator[_Candidate]:
+    by_text: dict[str, list[Box]] = defaultdict(list)
+    for word in words:
+        by_text[fold_signs(word.text)].append(word.box)
+    for form in registered_forms().values():
+        for blank in form.pages:
+            transform = _align(blank, by_text)
+            if transform is None:
+                continue
+            found = _find_in_place(blank, transform, by_text)
+            match = sum(found) / len(blank.read_words)
+            if match >= MIN_MATCH:
+                edition = fold_signs(form.edition)
+                is_certain = not edition or any(
+                    is_found
+                    for is_found, (text, _) in zip(found, blank.read_words, strict=True)
+                    if text == edition
+                )
+                yield _Candidate(form, blank, transform, match, is_certain)
+
+
+def _align(blank: BlankPage, by_text: Mapping[str, Sequence[Box]]) -> Transform | None:
+    """Return the transform from a blank page to a page, or None if it is not the same form.
+
+    OpenCV draws the same samples for the same input, so the result is deterministic.
+    """
+    printed: dict[str, list[Box]] = defaultdict(list)
+    for text, box in blank.read_words:
+        printed[text].append(box)
+    pairs = [
+        (_centre(one), _centre(other))
+        for text, boxes in printed.items()
+        if len(text) >= MIN_ANCHOR_LETTERS
+        and len(boxes) <= MAX_SAME_WORDS
+        and len(by_text.get(text, ())) <= MAX_SAME_WORDS
+        for one, other in product(boxes, by_text.get(text, ()))
+    ]
+    if len(pairs) < MIN_ANCHORS:
+        return None
+    source, target = (np.array(points) for points in zip(*pairs, strict=True))
+    affine, inliers = cv2.estimateAffine2D(
+        source, target, method=cv2.RANSAC, ransacReprojThreshold=3 * MAX_ANCHOR_ERROR
+    )
+    if affine is None or np.count_nonzero(inliers) < MIN_ANCHORS or not _is_plausible(affine):
+        return None
+    kept = inliers.ravel() > 0
+    homography, agreeing = cv2.findHomography(
+        source[kept], target[kept], cv2.RANSAC, MAX_ANCHOR_ERROR
+    )
+    if homography is None or np.count_nonzero(agreeing) < MIN_ANCHORS:
+        return None
+    return np.asarray(homography, np.float64)
+
+
+def _is_plausible(affine: NDArray[np.float64]) -> bool:
+    """Return whether a sheet can be scanned or photographed like this, upright."""
+    (a, b, _), (c, d, _) = affine
+    scales_agree = MIN_SCALE < a < MAX_SCALE and MIN_SCALE < d < MAX_SCALE
+    return bool(scales_agree and max(abs(b), abs(c)) < MAX_SHEAR * a and abs(a - d) < 0.2 * a)
+
+
+def _find_in_place(
+    blank: BlankPage, transform: Transform, by_text: Mapping[str, Sequence[Box]]
+) -> list[bool]:
+    """Return for each printed word with letters or digits whether the page has it in its place."""
+    centres = np.array([[_centre(box) for _, box in blank.read_words]])
+    places = cv2.perspectiveTransform(centres, transform)[0]
+    scale = abs(transform[0, 0])
+    return [
+        any(
+            max(abs(x - place[0]), abs(y - place[1])) <= MAX_WORD_ERROR * max(scale, 1.0)
+            for x, y in map(_centre, by_text.get(text, ()))
+        )
+        for (text, _), place in zip(blank.read_words, places, strict=True)
+    ]
+
+
+def _centre(box: Box) -> tuple[float, float]:
+    return (box.left + box.right) / 2, (box.top + box.bottom) / 2

@@ -1,0 +1,127 @@
+"""The boxes of the registered forms in a document, and how each of them is filled in."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from statistics import median_low
+
+from ingestion.reading.forms.catalogue import BlankBox, BlankForm, registered_forms
+from ingestion.reading.results import (
+    DocumentReading,
+    MeasuredBox,
+    PageReading,
+    RegisteredPage,
+    Word,
+)
+
+# Square points of ink. A dash by a pen has 10, a handwritten "None" about 30, dust has less than 2.
+_MAX_EMPTY_INK = 3.0
+_MIN_HANDWRITING_INK = 12.0
+_MAX_UNREAD_SHARE = 0.35  # of the ink of typed text that lies outside of its words
+_MIN_LEGIBLE_CONFIDENCE = 60.0  # percent, the median of the words of a box
+_MAX_STRAY_CONFIDENCE = 60.0  # percent; signs below it may be misread rules
+_STRUCK_LINE_SHARE = 0.6  # of the width of the content that a line through it crosses
+# Share of the inside of a square that is ink: a thin tick has 0.1, a misplaced side has 0.02.
+_MAX_UNTICKED_SHARE, _MIN_TICKED_SHARE = 0.015, 0.06
+_INSIDE_SHARE = 0.56**2  # of the area of a square that is its inside
+_MAX_INK_AROUND_UNTICKED = 3.0  # square points
+
+
+class BoxState(Enum):
+    """How a box of a form is filled in."""
+
+    EMPTY = "empty"
+    TYPED = "typed"
+    BY_HAND = "by hand"
+    TICKED = "ticked"
+    UNTICKED = "unticked"
+    STRUCK_OUT = "struck out"
+    UNCLEAR = "unclear"  #: something may be in it
+
+
+@dataclass(frozen=True, slots=True)
+class FilledBox:
+    """A box of a page of a registered form."""
+
+    page: PageReading
+    form: BlankForm
+    blank: BlankBox
+    measured: MeasuredBox
+
+    @property
+    def state(self) -> BoxState:
+        if self.blank.kind == "tick":
+            return _state_of_tick(self.measured)
+        return _state_of_text(self.measured)
+
+    @property
+    def name(self) -> str:
+        """Return its number within a sentence, such as "box 4"; "" if it has none."""
+        return f"box {self.blank.number}" if self.blank.number else ""
+
+
+def find_pages(reading: DocumentReading) -> Iterator[tuple[PageReading, RegisteredPage]]:
+    """Yield the pages of registered forms of which this is certainly the edition."""
+    for page in reading.pages:
+        for form in page.forms:
+            if form.is_edition_certain and form.form in registered_forms():
+                yield page, form
+
+
+def find_forms(
+    reading: DocumentReading, document_type: str
+) -> Iterator[tuple[PageReading, BlankForm]]:
+    """Yield the pages whose print is that of a registered form of a type, of whatever edition."""
+    for page in reading.pages:
+        for registered in page.forms:
+            form = registered_forms().get(registered.form)
+            if form and form.document_type == document_type:
+                yield page, form
+
+
+def find_boxes(reading: DocumentReading, document_type: str) -> list[FilledBox]:
+    """Return the boxes of the registered forms of a document type, page by page."""
+    found = []
+    for page, registered in find_pages(reading):
+        form = registered_forms()[registered.form]
+        if form.document_type == document_type:
+            blanks = form.pages[registered.page - 1].boxes
+            found += [FilledBox(page, form, blanks[box.position], box) for box in registered.boxes]
+    return found
+
+
+def boxes_of_field(boxes: Sequence[FilledBox], name: str) -> list[FilledBox]:
+    """Return the boxes whose value is the value of a field."""
+    return [box for box in boxes if box.blank.field == name]
+
+
+def written_words(box: MeasuredBox) -> list[Word]:
+    """Return the words that were added to a box, without signs that may be misread rules."""
+    return [
+        word
+        for word in box.words
+        if any(map(str.isalnum, word.text)) or word.confidence >= _MAX_STRAY_CONFIDENCE
+    ]
+
+
+def _state_of_text(box: MeasuredBox) -> BoxState:
+    words = [word for word in written_words(box) if any(map(str.isalnum, word.text))]
+    if box.line >= _STRUCK_LINE_SHARE and box.ink >= _MIN_HANDWRITING_INK:
+        return BoxState.STRUCK_OUT
+    if not words:
+        if box.ink <= _MAX_EMPTY_INK:
+            return BoxState.EMPTY
+        return BoxState.BY_HAND if box.ink >= _MIN_HANDWRITING_INK else BoxState.UNCLEAR
+    is_legible = median_low(word.confidence for word in words) >= _MIN_LEGIBLE_CONFIDENCE
+    is_read = box.unread_ink <= max(_MIN_HANDWRITING_INK, _MAX_UNREAD_SHARE * box.ink)
+    return BoxState.TYPED if is_legible and is_read else BoxState.BY_HAND
+
+
+def _state_of_tick(box: MeasuredBox) -> BoxState:
+    left, top, right, bottom = box.box
+    share = box.ink / max(_INSIDE_SHARE * (right - left) * (bottom - top), 1.0)
+    if share >= _MIN_TICKED_SHARE:
+        return BoxState.TICKED
+    if share <= _MAX_UNTICKED_SHARE and box.unread_ink <= _MAX_INK_AROUND_UNTICKED:
+        return BoxState.UNTICKED
+    return BoxState.UNCLEAR
