@@ -50,6 +50,7 @@ def cut_out(page: PageReading, region: Region) -> PageReading:
         empty_squares=tuple(
             move(box) for box in page.empty_squares if area.contains_centre_of(box)
         ),
+        forms=(),  # they were aligned with the whole sheet
         # A stamp across the whole sheet concerns each of its pages.
         added_marks=tuple(
             AddedMark(mark.kind, move(mark.box), mark.text)
