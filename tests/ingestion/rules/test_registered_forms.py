@@ -53,7 +53,7 @@ def readings(tmp_path_factory):
     return read_documents(tmp_path_factory.mktemp("forms"), specimens)
 
 
-def said(verdict):
+def join_sentences(verdict):
     return " ".join(
         sentences(each.code, each.facts, type_name="Form FDA 1572").what
         for each in verdict.findings
@@ -98,22 +98,22 @@ def test_values_come_from_the_boxes(readings, key):
 def test_an_empty_box_has_no_value_and_is_named(readings):
     verdict = checked(readings[f"{OLD} mixed"], declared=FORM, today=TODAY)
     assert "labs" not in {value.name for value in verdict.fields}
-    assert "box 4 is empty" in said(verdict).casefold()
-    assert "Nothing is ticked in box 8" in said(verdict)
-    assert "box 5 (institutional review board), which is struck out" in said(verdict)
+    assert "box 4 is empty" in join_sentences(verdict).casefold()
+    assert "Nothing is ticked in box 8" in join_sentences(verdict)
+    assert "box 5 (institutional review board), which is struck out" in join_sentences(verdict)
     assert verdict.state == "REJECTED"
 
 
 @pytest.mark.parametrize(("key", "edition"), [(OLD, "May 2009"), (OLDER, "May 2006")])
 def test_a_superseded_edition_is_a_remark(readings, key, edition):
     verdict = checked(readings[f"{key} filled"], declared=FORM, today=TODAY)
-    assert f"This is the {edition} edition of Form FDA 1572" in said(verdict)
+    assert f"This is the {edition} edition of Form FDA 1572" in join_sentences(verdict)
     assert codes(verdict) == ["FORM_EDITION_OUTDATED"]
 
 
 def test_a_page_of_another_edition_is_left_to_a_person(readings):
     verdict = checked(readings["two editions"], declared=FORM, today=TODAY)
-    assert "Page 2 belongs to the May 2006 edition" in said(verdict)
+    assert "Page 2 belongs to the May 2006 edition" in join_sentences(verdict)
     assert verdict.state == "IN_REVIEW"
 
 
