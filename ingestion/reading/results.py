@@ -109,7 +109,7 @@ class MeasuredBox(NamedTuple):
     ink: float = 0.0  # square points of ink; of a tick, inside its square
     # Square points of ink in no word: handwriting, a stamp, a drawing. Of a tick, all around it.
     unread_ink: float = 0.0
-    line: float = 0.0  # length of its longest straight stroke, as a share of the content's width
+    line: float = 0.0  # length of its longest straight stroke, as a share of the width of the ink
 
 
 @dataclass(frozen=True, slots=True)
