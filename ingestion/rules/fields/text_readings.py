@@ -36,6 +36,7 @@ _NEW_BLOCK = re.compile(
     r"(?i)^\W*(?:[^:]{0,45}:|\d+\.|you are|we are|dear|i |this |thank|page \d|please|introduction"
     r"|purpose|summary|key information|what |why |investigator|sponsor|supported by|department)"
 )
+_DIGIT = re.compile(r"\d")
 _COLON = re.compile(r"\s?:")
 _SEPARATOR = re.compile(r"\W*[:\u2013\u2014-]")
 _NO_WORDS = re.compile(r"^[\W\d_]*$")
@@ -47,6 +48,12 @@ _SPLIT_CAPTION = re.compile(  # over two lines
 _REFERENCE_SIGN = (
     r"(?:\.?\s?\#|\.?\s?no\b\.?|\s?nr\b\.?|\s?number\b|\s?id\b|\s?ref\b\.?"
     r"|\s?code\b|\s?is\b|\s?:)"
+)
+_ACRONYM = "<acronym>"  # in place of words: any acronym before "#", "no" or "ID"
+# Acronyms before the numbers of other things.
+_NO_COMMITTEES = (
+    "FWA|IORG|OMB|HHS|DHHS|OHRP|TEL|FAX|PO|ZIP|NCT|IND|IDE|EIN|VAT|CLIA|CAP|NPI|DEA|ORCID|ISBN|ISSN"
+    "|DOI|ROOM|PAGE|VERSION|SITE|PHONE|STUDENT|GRANT|AWARD|NIH|NSF|MRN|SSN|ID|NO"
 )
 _NOT_A_REFERENCE = re.compile(
     r"(?i)(?:hhs|ohrp|fwa|iorg|registration|assurance|federalwide|phone|tel|fax|grant|funding"
@@ -116,9 +123,12 @@ def values_in_sentences(
             yield from _values_before(page, spec, after)
             continue
         words = max(before.split(_GAP), key=len).strip()
-        if not fuzzy_phrases.may_contain_phrase(text, words):
+        ending = max(after.split(_GAP), key=len).strip()
+        if not all(fuzzy_phrases.may_contain_phrase(text, each) for each in (words, ending)):
             continue
         for match in islice(_compile_sentence(before).finditer(text), _MAX_OCCURRENCES):
+            if spec.kind == "date" and not _DIGIT.search(text, match.end(), match.end() + 20):
+                continue
             rest = " ".join(text[match.end() : match.end() + 300].split())
             if spec.kind == "date":
                 parsed = parse_date(rest, month_first=month_first, is_scan=is_scan, max_gap=3)
@@ -151,13 +161,9 @@ def values_at_reference_signs(page: PageReading, spec: FieldSpec) -> Iterator[Fi
     """Yield the numbers after the words and a sign, as in "IRB #", "File:" or "Project no"."""
     text, is_scan = page.text, page.source in SCAN_SOURCES
     for words in spec.references:
-        if not fuzzy_phrases.may_contain_phrase(text, words):
+        if words != _ACRONYM and not fuzzy_phrases.may_contain_phrase(text, words):
             continue
-        pattern = re.compile(
-            rf"(?<!\w){fuzzy_phrases.compile_phrase(words).pattern}"
-            rf"(?:\s(?:protocol|project|study|application))?{_REFERENCE_SIGN}{{1,3}}",
-            re.IGNORECASE,
-        )
+        pattern = _compile_reference(words)
         for match in islice(pattern.finditer(text), _MAX_OCCURRENCES):
             if _NOT_A_REFERENCE.search(text[max(0, match.start() - 30) : match.start()]):
                 continue
@@ -165,6 +171,19 @@ def values_at_reference_signs(page: PageReading, spec: FieldSpec) -> Iterator[Fi
             parsed = parse_value(": " + rest, spec, month_first=None, is_scan=is_scan)
             if parsed and sum(sign.isdigit() for sign in parsed.value) >= _MIN_REFERENCE_DIGITS:
                 yield replace(_locate(page, spec, parsed, parsed.value), is_own_reference=True)
+
+
+@lru_cache(maxsize=128)
+def _compile_reference(words: str) -> re.Pattern[str]:
+    """Return a pattern for words, or for any acronym, and the signs of a number after them."""
+    kind = r"(?:\s(?:protocol|project|study|application))?"
+    if words == _ACRONYM:
+        return re.compile(
+            rf"(?<![\w-])(?!(?:{_NO_COMMITTEES})\b)[A-Z]{{2,8}}(?i:{kind}\s?(?:\#|no\b\.?|number\b|id\b)"
+            r"[\s:#]*)"
+        )
+    phrase = fuzzy_phrases.compile_phrase(words).pattern
+    return re.compile(rf"(?<!\w){phrase}{kind}{_REFERENCE_SIGN}{{1,3}}", re.IGNORECASE)
 
 
 def is_repeated(text: str, value: str) -> bool:
