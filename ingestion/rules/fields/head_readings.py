@@ -151,7 +151,7 @@ def titles_beside_heading(
         if not _CONSENT_HEADING.search(line.text) or len(line.text.split()) > 14:
             continue
         rest = _CONSENT_WORDS_AROUND.sub("", line.text).strip(' \u2013:-\u201c\u201d"')
-        if rest != line.text.strip() and len(rest.split()) > 1:
+        if rest != line.text.strip() and len(rest.split()) > 1 and not _INSTITUTION.match(rest):
             yield _value_of_line(page, line, spec, rest)
         for near in (head[at + 1 : at + 4], head[max(0, at - 3) : at]):
             large = [each for each in near if each.size > 1.08 * size]
