@@ -988,7 +988,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
         (
             _("Check the {field} on the document. If it is wrong, upload the right document."),
-            _("Check the names and numbers on the document."),
+            _("Check the names and numbers on the document, and upload the right one if needed."),
         ),
         (
             _("Is {read} on the document, or {registered}? Is it the right document?"),

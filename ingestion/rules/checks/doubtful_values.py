@@ -16,7 +16,7 @@ def check_doubtful_values(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield VALUE_IN_DOUBT for each value in doubt that matters.
 
     Two readings of a date matter for each date of the type; other doubts only for the values that
-    the document has to have, by which it is dated, or from which its validity follows.
+    the document has to have, or from which its validity follows.
     """
     nouns = {spec.name: spec.noun for spec in case.kind.fields if not spec.is_informative}
     needed = _needed(case.kind)
@@ -51,7 +51,7 @@ def _two_readings(value: FieldValue, noun: str, *, is_date: bool) -> RuleFinding
 def _needed(kind: DocumentType) -> frozenset[str]:
     """Return the fields without which a decision about a document of the type is not possible."""
     validity = kind.validity
-    names = {*kind.required, *kind.expected, kind.dated_by, validity.expires, validity.from_}
+    names = {*kind.required, *kind.expected, validity.expires, validity.from_}
     return frozenset(names)
 
 

@@ -357,7 +357,7 @@ def _check_whole(
         evidence=found.best.evidence,
         candidates=found.candidates,
         rules_version=rules_version,
-        dated=dated.day if dated else None,
+        dated=dated.day if dated and not dated.is_unconfirmed else None,
         expires=validity.get_expiry_date(case.terms, fields),
         terms=case.terms.facts,
     )

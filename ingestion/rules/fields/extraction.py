@@ -403,6 +403,8 @@ def _at_caption(
     """Return the value beside or below one occurrence of a caption, or None."""
     if not is_in_context(page, caption, spec) or not _is_isolated(page, caption, spec):
         return None
+    if not geometry.is_in_one_column(page, caption):
+        return None
     places = (
         (geometry.words_right_of, _is_beside),
         (geometry.words_below, _is_aligned),
@@ -410,7 +412,8 @@ def _at_caption(
     )
     for find_words, is_certain_place in places:
         words = find_words(page, caption)
-        if value := _value_in(page, words, spec, month_first=document.month_first):
+        value = _value_in(page, words, spec, month_first=document.month_first)
+        if value and not _is_printed(document.kind, spec, value):
             ways = {Way.PLACE}
             if spec.kind != "text" and is_certain_place(page, caption, value):
                 ways.add(Way.ALIGNED)
@@ -652,6 +655,9 @@ def _is_isolated(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec)
             and word.box.left - _SENTENCE_WIDTH < each.box.right <= word.box.left
             for each in left
         )
+    has_colon = page.words[caption.end - 1].text.endswith(":")
+    if spec.kind == "name" and caption.end > caption.start + 1 and has_colon:
+        return True
     if spec.kind in {"text", "name", "names"} and not geometry.has_no_text_before(page, caption):
         return False
     return spec.kind not in {"text", "names"} or geometry.has_no_text_after(page, caption)

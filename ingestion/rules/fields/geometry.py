@@ -8,6 +8,7 @@ below it.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ingestion.reading import results
 from ingestion.reading.results import (
@@ -25,6 +26,7 @@ _MAX_VALUE_OUTDENT = 20.0  # points by which that value may begin further left
 _MAX_VALUE_INDENT = 60.0  # points by which it may begin further right
 _MAX_LIST_LINE_DROP = 45.0  # points below a line within which the next line of a list begins
 _MAX_LIST_LINES = 40  # lines of a list
+_MIN_COLUMN_GAP = 14.0  # points of white space that separate two columns of a table
 _MIN_CAPTION_GAP = 9.0  # points of white space that separate a caption from other text
 _MAX_SPACE = 0.6  # of the height of a word; a wider space separates it from the word before
 _MIN_WORD_CONFIDENCE = 50.0  # percent; below it, what OCR read may not be a word
@@ -175,6 +177,16 @@ def has_no_text_after(page: PageReading, span: TextSpan) -> bool:
     following = words_right_of(page, span)[:1]
     return not any(
         is_followed_by(span.box, word.box) and word.text[0].isalnum() for word in following
+    )
+
+
+def is_in_one_column(page: PageReading, span: TextSpan) -> bool:
+    """Return whether no wide space separates the words of a span that are on one line."""
+    words = page.words[span.start : span.end]
+    return all(
+        not is_on_same_line(one.box, other.box)
+        or other.box.left - one.box.right < max(_MIN_COLUMN_GAP, other.box.bottom - other.box.top)
+        for one, other in pairwise(words)
     )
 
 

@@ -200,7 +200,8 @@ _SENTENCE_START = re.compile(
 )
 _INSTITUTION = re.compile(
     rf"(?:{_NAME_WORD} ){{0,5}}"
-    r"(?:University|UNIVERSITY|College|COLLEGE|Institute|Hospital|HOSPITAL)"
+    r"(?:University|UNIVERSITY|College|COLLEGE|Institute|Hospital|HOSPITAL|Infirmary|Clinic"
+    r"|Medical Cent(?:er|re))"
     rf"(?: (?:{_OF} )*{_NAME_WORD}){{0,5}}"
 )
 

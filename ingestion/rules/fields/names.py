@@ -26,7 +26,8 @@ def _words(text: str) -> frozenset[str]:
 _TITLES_AND_DEGREES = _words(
     "dr doctor prof professor med mr mrs ms miss sir dame pd priv doz dipl hc habil"
     " md mdphd phd dphil mbbs mbchb mb bch bs bsc msc mph mba mrcp mrcs frcp frcs frcpc facp facc"
-    " facs fasco dsc dnp rn bsn msn np aprn pac pharmd rph ccrc ccrp cra dds dmd dvm esq"
+    " facs fracp fracs frcr bscphm"
+    " fasco dsc dnp rn bsn msn np aprn pac pharmd rph ccrc ccrp cra dds dmd dvm esq"
 )
 _AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
 # Words that belong to a surname and do not distinguish two people.

@@ -22,7 +22,8 @@ _ROLES = frozenset(
         " center email e-mail phone tel telephone fax date signature title role irb iec reb rec id"
         " no number"
         " study protocol project site dear from to re subject cc and the has is was will with"
-        " linguistics psychology biology medicine engineering",
+        " linguistics psychology biology medicine engineering january february march april may june"
+        " july august september october november december",
     )
 )
 # Words that no name of a person has, in lower case. Titles print them with capital letters.
@@ -55,7 +56,13 @@ def trim(text: str) -> str:
         is_degree = not names.split_name(written) and (has_degree or word not in _TITLES)
         count = sum(1 for each in kept if each.strip(".,").casefold() not in _TITLES)
         is_title_after = word in _TITLES and count > 1 and not is_degree and word not in _ACADEMIC
-        if (word in _ROLES and kept) or (has_degree and not is_degree) or is_title_after:
+        is_next_name = bool(kept) and kept[-1].endswith(",") and count > 1 and not is_degree
+        if (
+            is_next_name
+            or (word in _ROLES and kept)
+            or (has_degree and not is_degree)
+            or is_title_after
+        ):
             break
         kept.append(written)
         has_degree = has_degree or (is_degree and count > 0)

@@ -18,7 +18,6 @@ from ingestion.rules.fields.values import (
     SCAN_SOURCES,
     FieldValue,
     ParsedValue,
-    parse_date,
     parse_value,
 )
 
@@ -36,6 +35,9 @@ _NEW_BLOCK = re.compile(
     r"(?i)^\W*(?:[^:]{0,45}:|\d+\.|you are|we are|dear|i |this |thank|page \d|please|introduction"
     r"|purpose|summary|key information|what |why |investigator|sponsor|supported by|department)"
 )
+_BEFORE_WORDS = ' ,(\n"\u201c\u2013-'  # signs between a name and the words after it
+_MAX_SIGNS = 3  # characters between the words of a sentence and a date
+_MAX_GAP_OF_DATE = 14  # characters after "..." at the end of a sentence's beginning
 _DIGIT = re.compile(r"\d")
 _COLON = re.compile(r"\s?:")
 _SEPARATOR = re.compile(r"\W*[:\u2013\u2014-]")
@@ -100,8 +102,10 @@ def _text_after(
     line_start = text.rfind("\n", 0, caption.start()) + 1
     starts_line = _NO_WORDS.match(text[line_start : caption.start()]) is not None
     has_colon = _COLON.match(text, caption.end()) is not None
-    is_caption = starts_line or (
-        spec.kind not in {"text", "name"} and (spec.kind != "date" or not is_word or has_colon)
+    is_caption = (
+        starts_line
+        or (has_colon and spec.kind == "name" and not is_word)
+        or (spec.kind not in {"text", "name"} and (spec.kind != "date" or not is_word or has_colon))
     )
     rest, _, following = text[caption.end() :].partition("\n")
     if _CAPTION_ALONE.fullmatch(rest):
@@ -116,29 +120,33 @@ def values_in_sentences(
     page: PageReading, spec: FieldSpec, *, month_first: bool | None
 ) -> Iterator[FieldValue]:
     """Yield the values in sentences of the field's patterns, such as "approved on <value>"."""
-    text, is_scan = page.text, page.source in SCAN_SOURCES
     for sentence in spec.sentences:
         before, _, after = sentence.partition(VALUE_PLACE)
-        if not before.strip():
+        if before.strip():
+            yield from _values_within(page, spec, before, after, month_first=month_first)
+        else:
             yield from _values_before(page, spec, after)
+
+
+def _values_within(
+    page: PageReading, spec: FieldSpec, before: str, after: str, *, month_first: bool | None
+) -> Iterator[FieldValue]:
+    """Yield the values between the words `before` and `after` of a sentence."""
+    text, is_scan, is_date = page.text, page.source in SCAN_SOURCES, spec.kind == "date"
+    literals = (max(part.split(_GAP), key=len).strip() for part in (before, after))
+    if not all(fuzzy_phrases.may_contain_phrase(text, each) for each in literals):
+        return
+    max_gap = _MAX_GAP_OF_DATE if before.endswith(f"{_GAP} ") else _MAX_SIGNS
+    pattern = _compile_sentence(before.removesuffix(f"{_GAP} "))
+    for match in islice(pattern.finditer(text), _MAX_OCCURRENCES):
+        if is_date and not _DIGIT.search(text, match.end(), match.end() + 20 + max_gap):
             continue
-        words = max(before.split(_GAP), key=len).strip()
-        ending = max(after.split(_GAP), key=len).strip()
-        if not all(fuzzy_phrases.may_contain_phrase(text, each) for each in (words, ending)):
+        rest = " ".join(text[match.end() : match.end() + 300].split()).lstrip(" ,")
+        parsed = parse_value(rest, spec, month_first=month_first, is_scan=is_scan, max_gap=max_gap)
+        if parsed is None:
             continue
-        for match in islice(_compile_sentence(before).finditer(text), _MAX_OCCURRENCES):
-            if spec.kind == "date" and not _DIGIT.search(text, match.end(), match.end() + 20):
-                continue
-            rest = " ".join(text[match.end() : match.end() + 300].split())
-            if spec.kind == "date":
-                parsed = parse_date(rest, month_first=month_first, is_scan=is_scan, max_gap=3)
-            else:
-                parsed = parse_value(rest, spec, month_first=month_first, is_scan=is_scan)
-            if parsed is None:
-                continue
-            rest = rest[parsed.end :].lstrip(" ,:;.-")
-            if after.strip() and not _compile_sentence(after.strip()).match(rest):
-                continue
+        following = rest[parsed.end :].lstrip(" ,:;.-")
+        if not after.strip() or _compile_sentence(after.strip()).match(following):
             yield _locate(page, spec, parsed, parsed.value)
 
 
@@ -151,7 +159,7 @@ def _values_before(page: PageReading, spec: FieldSpec, words: str) -> Iterator[F
         before = " ".join(page.text[start : match.start()].rpartition("\n\n")[2].split(" "))
         before = before.rpartition("\n")[2] or before
         for name in re.finditer(person_names.PATTERN, before):
-            if not before[name.end() :].strip(" ,(\u2013-"):
+            if not before[name.end() :].strip(_BEFORE_WORDS):
                 text = person_names.trim(name[0])
                 if text == name[0].strip(" ,") and person_names.is_full_name(text):
                     yield _locate(page, spec, ParsedValue(text, 0, len(text)), text)
