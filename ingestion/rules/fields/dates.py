@@ -19,11 +19,15 @@ _NAME = r"[A-Za-z01|]{3,9}"
 
 
 def _compile(year: str) -> re.Pattern[str]:
-    """Return a pattern of written dates whose years match `year`, but for ISO dates."""
+    """Return a pattern of written dates whose years match `year`, but for ISO dates.
+
+    With years of two digits, a day has a digit: the first letter of October is none.
+    """
+    day_with_digit = r"(?=\S*\d)" if year == _SHORT_YEAR else ""
     return re.compile(
         r"(?<![^\W_])(?<!/)(?:"
         rf"(?P<iso_year>{_YEAR})[-/.](?P<iso_month>{_DAY})[-/.](?P<iso_day>{_DAY})"
-        rf"|(?=\S*\d)(?P<day>O?{_DAY})(?:st|nd|rd|th|\.)?(?:\s(?:day\s)?of)?[\s-]{{0,3}}"
+        rf"|{day_with_digit}(?P<day>O?{_DAY})(?:st|nd|rd|th|\.)?(?:\s(?:day\s)?of)?[\s-]{{0,3}}"
         rf"(?P<month>{_NAME})\.?[\s,-]{{0,3}}(?P<year>{year})"
         rf"|(?P<us_month>{_NAME})\.?\s{{0,3}}(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"
         rf"|(?P<dot_day>{_DAY})\.\s?(?P<dot_month>{_DAY})\.\s?(?P<dot_year>{year})"

@@ -57,6 +57,7 @@ def trim(text: str) -> str:
         count = sum(1 for each in kept if each.strip(".,").casefold() not in _TITLES)
         is_title_after = word in _TITLES and count > 1 and not is_degree and word not in _ACADEMIC
         is_next_name = bool(kept) and kept[-1].endswith(",") and count > 1 and not is_degree
+        is_next_name = is_next_name and word not in _TITLES
         if (
             is_next_name
             or (word in _ROLES and kept)
