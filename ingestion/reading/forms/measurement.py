@@ -26,6 +26,8 @@ from .catalogue import BlankPage, fold_signs
 
 Transform = NDArray[np.floating[Any]]  # 3 by 3, between points of the blank page and the page
 
+Piece = tuple[float, ...]  # left, top, right and bottom of a straight stroke, in pixels
+
 FORM_DPI = 150  # the resolution of the measurement; pixels below are pixels at it
 INK_BRIGHTNESS = 165  # of 255, relative to white paper
 PRINT_PADDING = 1.5  # points around a printed word, whose box leaves out the edges of its letters
@@ -35,7 +37,9 @@ TICK_BORDER_SHARE = 0.22  # of a side of a square, next to each edge, that is no
 MIN_SPECK_PIXELS = 8  # of ink; smaller components are dust
 MIN_READ_CONFIDENCE = 60.0  # percent; a word below it may be handwriting that was misread
 MAX_PRINT_DISTANCE = 5.0  # points between a word and the same word of the blank form
-MIN_LINE_PIXELS = 60  # of a straight stroke
+MIN_LINE_PIXELS = 60  # of a piece of a straight stroke
+LINE_BAND_PIXELS = 10  # above and below a line, in which its words are
+MAX_PIECE_OFFSET_PIXELS = 5  # between a piece of a line and the other pieces
 MAX_LINE_GAP_PIXELS = 1  # the gap between two letters is wider
 
 
@@ -150,20 +154,46 @@ def _square_points(ink: Mask, area: Box) -> float:
 
 
 def _longest_line(ink: Mask, area: Box) -> float:
-    """Return the length of the longest straight stroke, as a share of the width of the content."""
+    """Return the length of the longest straight stroke, as a share of the width of its words."""
     left, top, right, bottom = _pixels(area)
     part = np.ascontiguousarray(ink[top:bottom, left:right])
     if np.count_nonzero(part) < MIN_LINE_PIXELS:
         return 0.0
+    # A line that is a little askew steps from one row of pixels to the next.
+    thick = np.asarray(cv2.dilate(part, np.ones((3, 1), np.uint8)))
     lines = cv2.HoughLinesP(
-        part, 1, np.pi / 360, MIN_LINE_PIXELS // 2,
+        thick, 1, np.pi / 360, MIN_LINE_PIXELS // 2,
         minLineLength=MIN_LINE_PIXELS, maxLineGap=MAX_LINE_GAP_PIXELS,
     )  # fmt: skip
     if lines is None:
         return 0.0
-    length = max(float(np.hypot(x2 - x1, y2 - y1)) for x1, y1, x2, y2 in lines.reshape(-1, 4))
-    columns = np.flatnonzero(part.any(axis=0))
-    return length / float(columns[-1] - columns[0] + 1)
+    pieces = [tuple(map(float, line)) for line in lines.reshape(-1, 4)]
+    shares = []
+    for piece in pieces:
+        middle = round((piece[1] + piece[3]) / 2)
+        band = part[max(middle - LINE_BAND_PIXELS, 0) : middle + LINE_BAND_PIXELS]
+        columns = np.flatnonzero(band.any(axis=0))
+        length = _covered([other for other in pieces if _is_in_line(piece, other)])
+        shares.append(length / float(columns[-1] - columns[0] + 1))
+    return min(max(shares), 1.0)
+
+
+def _is_in_line(piece: Piece, other: Piece) -> bool:
+    """Return whether another piece continues a piece, on either side."""
+    left, top, right, bottom = piece
+    middle = (other[0] + other[2]) / 2
+    slope = (bottom - top) / max(right - left, 1.0)
+    height = top + slope * (middle - left)
+    return abs(height - (other[1] + other[3]) / 2) <= MAX_PIECE_OFFSET_PIXELS
+
+
+def _covered(pieces: Sequence[Piece]) -> float:
+    """Return the width in pixels that some pieces of a line cover together."""
+    covered = end = 0.0
+    for left, _, right, _ in sorted(pieces):
+        covered += max(right - max(left, end), 0.0)
+        end = max(end, right)
+    return covered
 
 
 def _move(box: Box, transform: Transform) -> Box:

@@ -20,7 +20,7 @@ _MIN_HANDWRITING_INK = 12.0
 _MAX_UNREAD_SHARE = 0.35  # of the ink of typed text that lies outside of its words
 _MIN_LEGIBLE_CONFIDENCE = 60.0  # percent, the median of the words of a box
 _MAX_STRAY_CONFIDENCE = 60.0  # percent; signs below it may be misread rules
-_STRUCK_LINE_SHARE = 0.85  # of the width of the content that a line through it crosses
+_STRUCK_LINE_SHARE = 0.9  # of the width of the words that a line through them crosses
 # Share of the inside of a square that is ink: a thin tick has 0.1, a misplaced side has 0.02.
 _MAX_UNTICKED_SHARE, _MIN_TICKED_SHARE = 0.015, 0.06
 _INSIDE_SHARE = 0.56**2  # of the area of a square that is its inside
