@@ -29,6 +29,7 @@ class SegmentationMode(IntEnum):
 
     # Mode 1 also detects the orientation, which costs 23 % more and finds little.
     AUTO = 3  #: Any layout.
+    SINGLE_COLUMN = 4  #: Lines of any size, as on a stamp.
     SINGLE_BLOCK = 6  #: One column of lines.
     SPARSE_TEXT = 11  #: Words anywhere. It reads a lone line above a rule, which 6 may omit.
 

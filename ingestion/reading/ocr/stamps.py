@@ -85,7 +85,7 @@ def _stamps_in_lines(words: Sequence[OcrWord], dpi: float) -> Iterator[AddedMark
 
 def _read_area(area: StampArea, engine: Engine, seconds: float) -> Iterator[AddedMark]:
     """Yield the stamp that an area shows. Raises OcrFailed."""
-    words = engine.recognise(area.image, area.dpi, seconds, SegmentationMode.SINGLE_BLOCK)
+    words = engine.recognise(area.image, area.dpi, seconds, SegmentationMode.SINGLE_COLUMN)
     for _, line in groupby(words, key=lambda word: word.line):
         on_line = list(line)
         text = " ".join(_correct_stamp_word(word.text) for word in on_line)

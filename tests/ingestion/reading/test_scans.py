@@ -84,7 +84,8 @@ class OmittingEngine:
         self.second_passes = 0
 
     def recognise(self, grey, dpi, seconds, mode=SegmentationMode.AUTO):
-        alone = mode is not SegmentationMode.AUTO
+        # Areas that may be stamps are read as a column.
+        alone = mode not in {SegmentationMode.AUTO, SegmentationMode.SINGLE_COLUMN}
         self.second_passes += alone
         tokens = self._engine.recognise(grey, dpi, seconds, mode)
         passed_over = {token.line for token in tokens if token.text == self._word}
