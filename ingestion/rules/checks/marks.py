@@ -33,9 +33,23 @@ def check_added_marks(reading: DocumentReading) -> Iterator[RuleFinding]:
     """Yield a finding for each added mark, with its place on the page as the fact `area`."""
     for page in reading.pages:
         for kind in AddedMarkKind:
-            marks = (mark for mark in page.added_marks if mark.kind is kind)
+            marks = (
+                mark
+                for mark in page.added_marks
+                if mark.kind is kind and not _is_drawn_by_signature(mark, page, reading)
+            )
             for mark in islice(marks, MAX_FINDINGS_PER_PAGE):
                 yield _finding(mark, page)
+
+
+def _is_drawn_by_signature(mark: AddedMark, page: PageReading, reading: DocumentReading) -> bool:
+    """Return whether a mark is a part of what a digital signature draws over the page."""
+    if mark.kind not in {AddedMarkKind.STRUCK_OUT, AddedMarkKind.COVERED}:
+        return False
+    return any(
+        each.box is not None and each.page == page.number and each.box.intersects(mark.box)
+        for each in reading.signatures
+    )
 
 
 def _finding(mark: AddedMark, page: PageReading) -> RuleFinding:
