@@ -58,9 +58,20 @@ _NEXT_STEP = gettext_lazy(
 
 
 def explain_refusal(document: Document) -> str:
-    """Return why the document cannot be certified, in sentences for the user, or ""."""
+    """Return why the document cannot be certified, in sentences for the user, or "".
+
+    Of a file that was divided, the whole file is certified: it is the original that was sent.
+    """
+    if document.part_of_id:
+        return _("This document is a part of a file. You can certify the whole file: %(file)s.") % {
+            "file": document.file_doc_id
+        }
     if document.state == DocumentState.ARCHIVED:
         return ""
+    if document.state == DocumentState.DIVIDED:
+        if downloads.is_file_open(document):
+            return ""
+        return _("A document in this file is not settled, is in review, or is in quarantine.")
     if document.state == DocumentState.DEDUPED:
         return _(
             "The same file was already on file. Request a copy of the document that it belongs to."

@@ -68,7 +68,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "decisions_leading_here": list_decisions_leading_to(document),
         "choices": choices,
         "version": decisions.get_version(document) if choices else "",
-        "can_certify": downloads.is_file_open(document),
+        "can_certify": downloads.is_file_open(document) and document.part_of_id is None,
     }
     return render(request, "documents/page.html", context)
 

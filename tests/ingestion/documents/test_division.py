@@ -10,6 +10,7 @@ from audit.ledger.log import ledger
 from audit.ledger.queries import timeline
 from audit.verification import verify
 from audit.verification.start import Mode
+from ingestion.certified_copies import certification
 from ingestion.core.file_parts import (
     Division,
     DocumentPart,
@@ -168,6 +169,18 @@ def test_the_whole_file_is_no_duplicate_of_one_of_its_parts():
         steps.conclude(part.pk, lease.lease_id, verdict(), pages=2)
     whole, lease = file_being_checked(site)
     assert steps.conclude(whole.pk, lease, verdict(), pages=7) is DocumentState.ARCHIVED
+
+
+def test_the_whole_file_can_be_certified_when_its_documents_are_filed_and_a_part_cannot():
+    document = divided()
+    assert "is not settled" in certification.explain_refusal(document)
+    lease = lease_of_parts(document)
+    for part in document.parts.all():
+        steps.start_checking(part.pk, lease.lease_id, sha256=SHA, size=10)
+        steps.conclude(part.pk, lease.lease_id, verdict(), pages=2)
+    assert certification.explain_refusal(document) == ""
+    part = document.parts.first()
+    assert document.doc_id in certification.explain_refusal(part)
 
 
 def test_the_same_part_of_a_file_cannot_be_filed_twice():
