@@ -9,15 +9,21 @@ with a model that was trained without its documents. docs/classification.md desc
 import argparse
 import json
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bench import type_examples
-from ingestion.rules.classification.type_model import NO_TYPE, Model, load_model
+from ingestion.rules.classification.type_model import (
+    NO_TYPE,
+    Model,
+    load_model,
+    to_probabilities,
+)
 from ingestion.rules.document_types import MODEL_FILE
-from ingestion.training.train import Example, train
+from ingestion.training.train import Example, Judged, judge_unseen, train
 
 MODEL_NAME = "siteledger"
 CANDIDATES = 3
@@ -35,11 +41,10 @@ class Figures:
     wrong: list[str] = field(default_factory=list)  # recognised as a wrong type without doubt
     in_doubt: list[str] = field(default_factory=list)  # supported, and not recognised
 
-    def add(self, name: str, example: Example, model: Model) -> None:
+    def add(self, name: str, example: Example, judged: Judged) -> None:
         """Count one document."""
-        log_odds = model.log_odds(example.features)
+        log_odds, recognised = judged
         ranked = sorted(log_odds, key=lambda slug: -log_odds[slug])
-        recognised = model.decide(log_odds)
         if recognised != NO_TYPE and recognised not in example.right_types:
             self.wrong.append(f"{name}: {recognised}")
         if example.type == NO_TYPE:
@@ -50,9 +55,8 @@ class Figures:
         self.in_three += any(slug in example.right_types for slug in ranked[:CANDIDATES])
         self.recognised += recognised in example.right_types
         if recognised == NO_TYPE:
-            self.in_doubt.append(
-                f"{name}: {ranked[0]} {model.predict(example.features)[ranked[0]]:.2f}"
-            )
+            probability = to_probabilities(log_odds)[ranked[0]]
+            self.in_doubt.append(f"{name}: {ranked[0]} {probability:.2f}")
 
     def describe(self) -> str:
         """Return the figures as lines of text."""
@@ -77,31 +81,30 @@ def evaluate_in_sample(real: Mapping[str, Example], model: Model) -> Figures:
     """Return the figures of a model on examples that it may have been trained with."""
     figures = Figures()
     for name, example in real.items():
-        figures.add(name, example, model)
+        log_odds = model.log_odds(example.features)
+        figures.add(name, example, Judged(log_odds, model.decide(log_odds)))
     return figures
 
 
 def evaluate_unseen(real: Mapping[str, Example], generated: Sequence[Example]) -> Figures:
     """Return the figures of models that were trained without the institution of each document.
 
-    Everything that training decides is decided anew without it: the words, the coefficients, the
-    weights and the threshold. The landmarks stay as they are.
+    The words, the coefficients, the weights and the threshold are decided without it. The landmarks
+    stay as they are.
     """
     figures = Figures()
-    for group in dict.fromkeys(example.group for example in real.values()):
-        others = [example for example in real.values() if example.group != group]
-        model = Model.from_json(train_all([*others, *generated]))
-        for name, example in real.items():
-            if example.group == group:
-                figures.add(name, example, model)
-        sys.stderr.write(".")
-        sys.stderr.flush()
+    examples = [*real.values(), *generated]
+    groups = [example.group for example in real.values()]
+    excluded = type_examples.words_to_exclude(examples)
+    judged = judge_unseen(examples, groups, excluded_words=excluded)
+    for place, (name, example) in enumerate(real.items()):
+        figures.add(name, example, judged[place])
     return figures
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["train", "evaluate", "unseen"])
+    parser.add_argument("what", choices=["train", "evaluate", "unseen", "words"])
     parser.add_argument("--corpus", type=Path, default=type_examples.CORPUS)
     parser.add_argument("--readings", type=Path, default=type_examples.READINGS)
     options = parser.parse_args(arguments)
@@ -111,8 +114,13 @@ def main(arguments: Iterable[str] | None = None) -> None:
         sys.stdout.write(evaluate_in_sample(real, load_model()).describe())
         return
     generated = [
-        *type_examples.sample_examples(options.readings),
+        *type_examples.specimen_examples(options.readings),
+        *type_examples.other_examples(options.readings),
     ]
+    if options.what == "words":
+        words = type_examples.words_to_check([*real.values(), *generated])
+        sys.stdout.write(textwrap.fill(" ".join(words), 100) + "\n")
+        return
     if options.what == "unseen":
         sys.stdout.write("\nTrained without the institution of each document:\n")
         sys.stdout.write(evaluate_unseen(real, generated).describe())

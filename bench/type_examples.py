@@ -1,7 +1,8 @@
 """The examples with which the statistical model of document types is trained.
 
-There are two sources: the real documents of `../shared/corpus/real`, which stay outside of the
-repository, and the sample documents. Readings are kept in a folder, because OCR takes minutes.
+There are three sources: the real documents of `../shared/corpus/real`, which stay outside of the
+repository; generated specimens of every type; and generated documents that have none of the types.
+Readings are kept in a folder, because OCR takes minutes.
 """
 
 import asyncio
@@ -11,7 +12,6 @@ import pickle
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
 from functools import cache
 from pathlib import Path
 
@@ -22,14 +22,11 @@ from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.classify import extract_document_features
 from ingestion.rules.classification.features import POINTS
 from ingestion.training.train import MIN_GROUPS, Example
-from samples.documents import make_sample
-from samples.pages import PAGES
-from samples.people_and_sites import SITES
+from samples.layouts import LAYOUTS, OTHER, OTHER_LAYOUTS, make_specimen
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus" / "real"
 READINGS = Path(tempfile.gettempdir()) / "siteledger-readings"
-TODAY = date(2026, 11, 20)
-SAMPLE_SITES = SITES[:4]
+SPECIMEN_SEEDS = (1, 2)
 LANGUAGE = "en"
 # The words that the model may use. They were checked by hand: no names of people, institutions,
 # places or products, because the real documents stay outside of the repository.
@@ -90,17 +87,28 @@ def real_examples(corpus: Path = CORPUS, readings: Path = READINGS) -> dict[str,
     return examples
 
 
-def sample_examples(readings: Path = READINGS) -> Iterator[Example]:
-    """Yield an example for each sample document. A layout is a group."""
+def specimen_examples(readings: Path = READINGS) -> Iterator[Example]:
+    """Yield examples for the generated specimens of every type. A layout is a group."""
     made = {
-        (slug, f"sample {slug}", site.site_id): make_sample(slug, today=TODAY, site=site)
-        for slug in PAGES
-        for site in SAMPLE_SITES
+        (slug, f"layout {slug} {layout}", seed): make_specimen(slug, layout, seed).content
+        for slug, layouts in LAYOUTS.items()
+        for layout in layouts
+        for seed in SPECIMEN_SEEDS
     }
     yield from _generated(made, readings)
 
 
-def _generated(made: Mapping[tuple[str, str, str], bytes], readings: Path) -> Iterator[Example]:
+def other_examples(readings: Path = READINGS) -> Iterator[Example]:
+    """Yield examples for the generated documents that have none of the types. A kind is a group."""
+    made = {
+        ("", f"other {kind}", seed): make_specimen(OTHER, kind, seed).content
+        for kind in OTHER_LAYOUTS
+        for seed in SPECIMEN_SEEDS
+    }
+    yield from _generated(made, readings)
+
+
+def _generated(made: Mapping[tuple[str, str, int], bytes], readings: Path) -> Iterator[Example]:
     readings.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         files = {}
@@ -140,7 +148,8 @@ def all_examples(corpus: Path = CORPUS, readings: Path = READINGS) -> list[Examp
     """Return all examples, in an order that does not depend on anything but the files."""
     return [
         *(example for _, example in sorted(real_examples(corpus, readings).items())),
-        *sample_examples(readings),
+        *specimen_examples(readings),
+        *other_examples(readings),
     ]
 
 

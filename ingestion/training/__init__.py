@@ -2,6 +2,5 @@
 
 Only this package uses scikit-learn and scipy. Processes that judge documents do not import it.
 
-train        makes a model from examples
-evaluate     measures models on examples that they were not trained with
+train        makes a model from examples, and judges examples that it was not trained with
 """

@@ -34,15 +34,17 @@ from ingestion.rules.classification.type_model import (
 Numbers = NDArray[np.float64]
 
 MIN_GROUPS = 3  # of examples in which a word has to occur to be a feature
+MIN_TYPE_GROUPS = 3  # a type with examples of fewer groups is left to its landmarks
 MAX_FEATURES = 1500  # words; those that distinguish the types most are kept
-FOLDS = 10
+FOLDS = 8
 PENALTY = 0.3  # of the squares of the coefficients
 MAX_LOG_ODDS_OF_WORDS = 6.0
-MIN_THRESHOLD = 0.9  # probability; with less, a type is never recognised
+MIN_THRESHOLD = 0.95  # probability; with less, a type is never recognised
 THRESHOLD_MARGIN = 0.5  # log-odds by which the threshold lies above the most probable wrong type
 DIGITS = 3  # after the point, of the coefficients that are stored
 THRESHOLD_DIGITS = 6
-MAX_ITERATIONS = 500
+MAX_ITERATIONS = 200
+MIN_PROGRESS = 1e-5  # share of the loss by which a further iteration has to reduce it
 
 
 class Weights(NamedTuple):
@@ -99,6 +101,7 @@ def train(
     case, becomes a feature, unless `base` has it. Raises ValueError if the examples have fewer than
     two groups or two types.
     """
+    examples = _leave_out_rare_types(examples, base)
     _check_examples(examples)
     words = _fit_words(examples, base, excluded_words)
     if base:
@@ -108,6 +111,56 @@ def train(
     weights = _fit_weights(examples, unseen)
     threshold = _find_threshold(examples, unseen, weights)
     return _to_json(words, weights, threshold, name, examples)
+
+
+class Judged(NamedTuple):
+    """What a model says about an example that it was not trained with."""
+
+    log_odds: Mapping[str, float]  # of each type against no type
+    recognised: str  # the type without doubt, or NO_TYPE
+
+
+def judge_unseen(
+    examples: Sequence[Example],
+    groups: Collection[str],
+    *,
+    excluded_words: Collection[str] = frozenset(),
+) -> dict[int, Judged]:
+    """Return what is said about the examples of some groups, by their places in `examples`.
+
+    The words of an example are judged by coefficients that were fitted without its group, and
+    combined with weights and a threshold that were set without its group.
+    """
+    _check_examples(examples)
+    unseen = _fit_unseen(examples, None, excluded_words)
+    judged = {}
+    for group in dict.fromkeys(groups):
+        rest = [place for place, each in enumerate(examples) if each.group != group]
+        others, of_others = [examples[each] for each in rest], [unseen[each] for each in rest]
+        weights = _fit_weights(others, of_others)
+        threshold = _find_threshold(others, of_others, weights)
+        limit = log(threshold / (1 - threshold))
+        for place, example in enumerate(examples):
+            if example.group == group:
+                log_odds = _combine(example, unseen[place], weights, _types_of(examples))
+                best = find_leader(log_odds, weights.log_odds_per_point)
+                is_certain = log_odds.get(best, 0.0) >= limit
+                judged[place] = Judged(log_odds, best if is_certain else NO_TYPE)
+    return judged
+
+
+def _leave_out_rare_types(examples: Sequence[Example], base: Model | None) -> list[Example]:
+    """Return the examples without those of types that few groups have and `base` does not know.
+
+    The words of one layout say little about the words of another one.
+    """
+    groups: dict[str, set[str]] = defaultdict(set)
+    for example in examples:
+        groups[example.type].add(example.group)
+    known = {NO_TYPE, *(base.classes if base else ())}
+    return [
+        each for each in examples if each.type in known or len(groups[each.type]) >= MIN_TYPE_GROUPS
+    ]
 
 
 def _check_examples(examples: Sequence[Example]) -> None:
@@ -216,7 +269,7 @@ def _fit_coefficients(
         weights=_weigh(examples),
         prior=prior,
     )
-    options = {"maxiter": MAX_ITERATIONS}
+    options = {"maxiter": MAX_ITERATIONS, "ftol": MIN_PROGRESS}
     found = minimize(loss, prior.ravel(), jac=True, method="L-BFGS-B", options=options).x
     found = found.reshape(prior.shape)
     return _Words(classes, tuple(vocabulary), found[:-1], found[-1])
@@ -330,16 +383,23 @@ def _find_threshold(
     slugs = _types_of(examples)
     highest = log(MIN_THRESHOLD / (1 - MIN_THRESHOLD))
     for example, words in zip(examples, unseen, strict=True):
-        log_odds = {
-            slug: weights.log_odds_of_any_type
-            + weights.log_odds_per_point * example.features.get(POINTS + slug, 0.0)
-            + weights.weight_of_words * words.get(slug, 0.0)
-            for slug in slugs
-        }
+        log_odds = _combine(example, words, weights, slugs)
         best = find_leader(log_odds, weights.log_odds_per_point)
         if best != NO_TYPE and best not in example.right_types:
             highest = max(highest, log_odds[best] + THRESHOLD_MARGIN)
     return 1 / (1 + exp(-highest))
+
+
+def _combine(
+    example: Example, words: Mapping[str, float], weights: Weights, slugs: Sequence[str]
+) -> dict[str, float]:
+    """Return the log-odds of each type against no type."""
+    return {
+        slug: weights.log_odds_of_any_type
+        + weights.log_odds_per_point * example.features.get(POINTS + slug, 0.0)
+        + weights.weight_of_words * words.get(slug, 0.0)
+        for slug in slugs
+    }
 
 
 def _types_of(examples: Sequence[Example]) -> list[str]:

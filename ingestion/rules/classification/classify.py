@@ -1,18 +1,19 @@
-"""Document classification: the document type that the landmarks on a document show.
+"""Document classification: the document type that landmarks, words and layout show.
 
-Each landmark that is found adds its weight to the score of its type, once. A type wins if it has
-at least MIN_TYPE_SCORE points and leads the next type by MIN_SCORE_MARGIN points. Otherwise there
-is no answer and a person decides; nothing is guessed. The evidence is readable, such as "STATEMENT
-OF INVESTIGATOR" on page 1.
+Each landmark that is found adds its weight to the points of its type, once. A statistical model
+(`type_model`) adds what the words and the layout say, and gives each type a probability. A type is
+recognised if its probability reaches the model's threshold and it leads the next type clearly.
+Otherwise there is no answer and a person decides, with the three most probable types as candidates.
+The evidence is readable, such as "STATEMENT OF INVESTIGATOR" on page 1.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
-from math import exp
+from math import inf
 from typing import Self
 
 from ingestion.reading.results import (
@@ -22,8 +23,19 @@ from ingestion.reading.results import (
     TextSource,
 )
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.classification.features import extract_features, heading_lines
-from ingestion.rules.classification.type_model import Model, to_probabilities
+from ingestion.rules.classification.features import (
+    LAYOUT,
+    MAX_WORD_PAGES,
+    extract_features,
+    heading_lines,
+    words_of,
+)
+from ingestion.rules.classification.type_model import (
+    Contribution,
+    Model,
+    load_model,
+    to_probabilities,
+)
 from ingestion.rules.document_types import (
     MIN_TYPE_SCORE,
     TYPES,
@@ -55,12 +67,9 @@ MIN_SCORE_MARGIN = 2  # points
 MIN_TITLE_WEIGHT = 3
 MAX_CANDIDATES = 3
 FORM_WEIGHT = 8  # points of a page whose print is that of a registered form
-# The probability of a type grows with its points as exp(0.8 * points), and that of no type is as if
-# it had 5 points. Both were fitted to 101 real documents in English by maximum likelihood.
-_LOG_ODDS_PER_POINT = 0.8
-_POINTS_OF_NO_TYPE = 5.0
 MIN_TITLE_SHARE = 0.5  # of the letters of a line that a title takes up
 _COURSE_LINES = 4  # lines below the caption of a course that contain its name and its group
+_MAX_EVIDENCE_WORDS = 3
 _MAX_FUZZY_PAGES = 3  # pages that are searched for misread landmarks
 
 
@@ -150,62 +159,34 @@ def classify(
 ) -> Classification:
     """Return the type of a document, compared with the slug of the declared type, if any.
 
-    With a model, it decides which type is certain and how probable the others are.
+    By default, `model` is the model of the package.
     """
-    scores = _score_types(reading, types)
-    if model is not None:
-        return _classify_by_model(reading, scores, declared, model)
-    best, runner_up = scores[0], scores[1] if len(scores) > 1 else TypeScore("")
-    candidates = tuple(_rank_candidates(scores))
-    by_slug = {score.slug: score.points for score in scores}
-    # Of two decisions of an ethics committee, the declared one is not taken for the better one.
-    rivals = [
-        score.points
-        for score in scores
-        if declared in types
-        and types[declared].family
-        and types[score.slug].family == types[declared].family
-        and score.slug != declared
-    ]
-    if by_slug.get(declared, 0) >= max(
-        MIN_TYPE_SCORE,
-        best.points - MIN_SCORE_MARGIN + 1,
-        max(rivals, default=-MIN_SCORE_MARGIN) + MIN_SCORE_MARGIN,
-    ):
-        return Classification(declared, TypeMatch.AGREED, best, candidates)
-    if best.points < max(MIN_TYPE_SCORE, runner_up.points + MIN_SCORE_MARGIN):
-        return Classification("", TypeMatch.UNRECOGNIZED, best, candidates)
-    fit = TypeMatch.CONFLICT if declared else TypeMatch.AGREED
-    return Classification(best.slug, fit, best, candidates)
-
-
-def _classify_by_model(
-    reading: DocumentReading, scores: Sequence[TypeScore], declared: str, model: Model
-) -> Classification:
-    by_slug = {score.slug: score for score in scores}
-    features = extract_features(reading, {score.slug: score.points for score in scores})
-    log_odds = model.log_odds(features, by_slug)
+    model = model or load_model()
+    scores = {score.slug: score for score in _score_types(reading, types)}
+    features = extract_features(reading, {slug: score.points for slug, score in scores.items()})
+    log_odds = model.log_odds(features, scores)
+    ranked = sorted(scores, key=lambda slug: -log_odds[slug])
+    best = scores[ranked[0]] if ranked else TypeScore("")
     probabilities = to_probabilities(log_odds)
-    ranked = sorted(by_slug, key=lambda slug: -log_odds[slug])[:MAX_CANDIDATES]
+    pages = [set(words_of(page.text)) for page in reading.pages[:MAX_WORD_PAGES]]
+    described = (
+        (slug, _describe_evidence(scores[slug], model.explain(features, slug), pages))
+        for slug in ranked
+    )
+    with_evidence = ((slug, evidence) for slug, evidence in described if evidence)
     candidates = tuple(
-        TypeCandidate(slug, probabilities[slug], by_slug[slug].evidence) for slug in ranked
+        TypeCandidate(slug, probabilities[slug], evidence)
+        for slug, evidence in islice(with_evidence, MAX_CANDIDATES)
     )
     recognised = model.decide(log_odds)
-    best = by_slug[ranked[0]]
+    if declared and declared != recognised:
+        is_possible = log_odds.get(declared, -inf) >= 0  # the type is as probable as no type
+        if is_possible and _agrees(declared, scores, types):
+            return Classification(declared, TypeMatch.AGREED, best, candidates)
     if not recognised:
         return Classification("", TypeMatch.UNRECOGNIZED, best, candidates)
     fit = TypeMatch.CONFLICT if declared not in {"", recognised} else TypeMatch.AGREED
     return Classification(recognised, fit, best, candidates)
-
-
-def _rank_candidates(scores: Sequence[TypeScore]) -> Iterator[TypeCandidate]:
-    """Yield the most probable types that have at least one landmark, the best first."""
-    highest = max(_POINTS_OF_NO_TYPE, *(score.points for score in scores))  # avoids an overflow
-    weights = [exp(_LOG_ODDS_PER_POINT * (score.points - highest)) for score in scores]
-    total = sum(weights) + exp(_LOG_ODDS_PER_POINT * (_POINTS_OF_NO_TYPE - highest))
-    for score, weight in islice(zip(scores, weights, strict=True), MAX_CANDIDATES):
-        if score.points > 0:
-            yield TypeCandidate(score.slug, weight / total, score.evidence)
 
 
 def extract_document_features(
@@ -214,6 +195,42 @@ def extract_document_features(
     """Return the features of a document, with which a model is trained and predicts its type."""
     points = {score.slug: score.points for score in _score_types(reading, types)}
     return extract_features(reading, points)
+
+
+def _agrees(
+    declared: str, scores: Mapping[str, TypeScore], types: Mapping[str, DocumentType]
+) -> bool:
+    """Return whether the declared type has enough landmarks, and not clearly fewer than others."""
+    # Of two decisions of an ethics committee, the declared one is not taken for the better one.
+    rivals = [
+        score.points
+        for score in scores.values()
+        if types[declared].family
+        and types[score.slug].family == types[declared].family
+        and score.slug != declared
+    ]
+    return scores[declared].points >= max(
+        MIN_TYPE_SCORE,
+        max(score.points for score in scores.values()) - MIN_SCORE_MARGIN + 1,
+        max(rivals, default=-MIN_SCORE_MARGIN) + MIN_SCORE_MARGIN,
+    )
+
+
+def _describe_evidence(
+    score: TypeScore, contributions: Sequence[Contribution], pages: Sequence[Set[str]]
+) -> str:
+    """Return the landmarks of a type and the words that weighed most, with their pages.
+
+    `pages` are the words of the first pages. The result is "" if there are neither.
+    """
+    words: dict[str, int] = {}
+    for feature, _ in contributions:
+        prefix, _, word = feature.partition(":")
+        page = next((number for number, found in enumerate(pages, 1) if word in found), 0)
+        if page and f"{prefix}:" != LAYOUT and len(words) < _MAX_EVIDENCE_WORDS:
+            words.setdefault(word, page)
+    named = ", ".join(f'"{word}" on page {page}' for word, page in words.items())
+    return "; ".join(filter(None, (score.evidence, named and f"words: {named}")))
 
 
 def score_page(page: PageReading, *, types: Mapping[str, DocumentType] = TYPES) -> list[TypeScore]:
