@@ -132,7 +132,7 @@ def judge_unseen(
     combined with weights and a threshold that were set without its group.
     """
     _check_examples(examples)
-    unseen = _fit_unseen(examples, None, excluded_words)
+    unseen = _fit_unseen(examples, excluded_words)
     judged = {}
     for group in dict.fromkeys(groups):
         rest = [place for place, each in enumerate(examples) if each.group != group]
