@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from django.conf import settings
@@ -26,7 +26,6 @@ from audit.ledger.log import ledger, record
 from ingestion.core.states import DocumentState
 from ingestion.documents.active_model import find_model, write_model_file
 from ingestion.models import Decision, Document, LearnedModel, ValidityOverride
-from ingestion.reading.processes.pool import Reader
 from ingestion.review.decision_rules import FILING_ACTIONS
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 from ingestion.rules.checks.verdict import CheckedDocument, DocumentVerdict, check_or_reject
@@ -34,6 +33,9 @@ from ingestion.rules.classification.model_file import ModelFile
 from ingestion.rules.document_types import RULES_VERSION
 from ingestion.storage.archive import get_archive
 from sites.models import Site
+
+if TYPE_CHECKING:
+    from ingestion.reading.processes.pool import Reader
 
 KIND = "rejudge_filed"
 EVENT = "rules.compared"
@@ -158,7 +160,7 @@ async def _check_all(
     found: dict[int, CheckedDocument] = {}
     done = 0
 
-    async def check(reader: Reader, document: Document) -> None:
+    async def check(reader: "Reader", document: Document) -> None:
         nonlocal done
         async with waiting:
             path = reader.scratch / f"filed-{document.pk}"
@@ -182,6 +184,8 @@ async def _check_all(
                 path.unlink(missing_ok=True)
                 done += 1
                 progress(done, len(documents))
+
+    from ingestion.reading.processes.pool import Reader  # noqa: PLC0415 - large libraries
 
     async with Reader(limits) as reader, asyncio.TaskGroup() as group:
         for document in documents:

@@ -26,10 +26,8 @@ from ingestion.learning.decided_documents import (
     find_decided_documents,
 )
 from ingestion.learning.fitting import fit
-from ingestion.learning.kept_readings import read_kept
 from ingestion.learning.sites_apart import keep_sites_apart
 from ingestion.models import Extraction, LearnedModel, ModelActivation
-from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.classify import classify
 from ingestion.rules.classification.features import words_of
@@ -144,6 +142,8 @@ def _read(
     progress: Any,
 ) -> _Examples:
     """Read the documents of both sides. Those that cannot be read are left out."""
+    from ingestion.learning.kept_readings import read_kept  # noqa: PLC0415 - large libraries
+
     documents = [each.document for each in decided]
     readings = read_kept(documents, progress=lambda done: progress(done, len(documents)))
     read = [(each, readings[each.document.pk]) for each in decided if each.document.pk in readings]
@@ -159,6 +159,11 @@ def _train_in_process(
     examples: Sequence[tuple[DecidedDocument, DocumentReading]], names: frozenset[str]
 ) -> str:
     """Return the JSON of a model. Raises ExplainedFailure if the examples are too few."""
+    from ingestion.reading.processes.parser_processes import (  # noqa: PLC0415 - large libraries
+        ParserProcesses,
+        ProcessKilled,
+    )
+
     task = partial(
         fit,
         [(reading, each.type, each.site) for each, reading in examples],

@@ -122,6 +122,7 @@ PAGES = {
     "review": _page(REVIEWERS),
     "review_take": _post(REVIEWERS),
     "review_sign": _form(REVIEWERS),
+    "review_divide": _form(REVIEWERS),
     "review_together": _post(REVIEWERS),
     "models": _page(ROLES),
     "model": _page(ROLES),

@@ -38,7 +38,7 @@ from tests.factories import make_site, make_staff, make_user, verdict
 from tests.ingestion.learning.stored_models import make_model
 from tests.ingestion.reading.documents import make_pdf
 from tests.ingestion.review.reviewers import REASON, decide, sender
-from tests.web.scenes import IN_REVIEW
+from tests.web.scenes import IN_REVIEW, make_file_to_divide
 
 NUMBER, NAME, FILE = "7731-Q", "Quarterdeck Infirmary", "quarterdeck-approval"
 REMARKED = verdict("ARCHIVED", RuleFinding("PACKET_INCOMPLETE", facts={"missing": "CV"}))
@@ -79,6 +79,7 @@ def make_installation() -> Installation:
         "admin:app_list": "/admin/ingestion/",
         "admin:admin/(?P<url>.*)$": "/admin/nothing/here",
         "pk": document.pk,
+        "review_divide.pk": make_file_to_divide(site, mara).pk,
         "reference": packet.reference,
         "site_id": site.site_id,
         "page": 1,

@@ -18,6 +18,7 @@ from ingestion.reading.results import (
     TextSource,
 )
 from ingestion.rules.findings import RuleFinding
+from ingestion.rules.segmentation.parts import PagePart, ProposedCut
 from tests import steps
 from tests.factories import verdict
 
@@ -88,3 +89,21 @@ def settle(packet, *verdicts, reading=READ):
         sha256 = document.expected_sha256
         if steps.start_checking(document.pk, lease, sha256=sha256, size=document.size):
             steps.conclude(document.pk, lease, decided, reading=reading)
+
+
+def make_file_to_divide(site, user):
+    """Return a file of three pages in review, which may hold two documents."""
+    reading = DocumentReading(
+        MediaType.PDF,
+        tuple(PageReading(n, 612, 792, "", TextSource.NATIVE) for n in range(1, 4)),
+    )
+    several = verdict("IN_REVIEW", RuleFinding("MULTIPLE_DOCUMENTS", 2, {"documents": "two"}))
+    packet = make_packet(site, user, None)
+    file, lease = packet.documents.get(), lease_all(packet)
+    steps.start_checking(file.pk, lease, sha256=file.expected_sha256, size=file.size)
+    cut = ProposedCut(
+        (PagePart(1, 1, type="cv"), PagePart(2, 3)), is_certain=False, reasons=("unsure-starts",)
+    )
+    steps.conclude(file.pk, lease, several, reading=reading, cut=cut)
+    file.refresh_from_db()
+    return file

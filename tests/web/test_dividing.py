@@ -6,12 +6,8 @@ import pytest
 
 from ingestion.core.file_parts import DocumentPart, FilePart, PageExclusion, PageUse
 from ingestion.models import Document
-from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
-from ingestion.rules.findings import RuleFinding
-from ingestion.rules.segmentation.parts import PagePart, ProposedCut
-from tests import steps
-from tests.factories import make_staff, verdict
-from tests.web.scenes import lease_all, make_packet
+from tests.factories import make_staff
+from tests.web.scenes import make_file_to_divide
 from web.review.division_form import DivisionForm, list_sheets
 
 LEFT, RIGHT = "0,0,0.5,1", "0.5,0,1,1"
@@ -79,18 +75,7 @@ def test_what_does_not_fit_is_an_error_at_its_page(uses, field):
 
 
 def test_the_page_shows_each_page_of_the_file_with_the_proposal(client, site, mara):
-    reader = DocumentReading(
-        MediaType.PDF,
-        tuple(PageReading(n, 612, 792, "", TextSource.NATIVE) for n in range(1, 4)),
-    )
-    several = verdict("IN_REVIEW", RuleFinding("MULTIPLE_DOCUMENTS", 2, {"documents": "two"}))
-    packet = make_packet(site, mara, None)
-    file, lease = packet.documents.get(), lease_all(packet)
-    steps.start_checking(file.pk, lease, sha256=file.expected_sha256, size=file.size)
-    cut = ProposedCut(
-        (PagePart(1, 1, type="cv"), PagePart(2, 3)), is_certain=False, reasons=("unsure-starts",)
-    )
-    steps.conclude(file.pk, lease, several, reading=reader, cut=cut)
+    file = make_file_to_divide(site, mara)
     client.force_login(make_staff("QA reviewers", "quinn"))
     html = client.get(f"/admin/review/{file.pk}/divide/").content.decode()
     assert "It is not certain on which pages documents begin." in html

@@ -45,8 +45,9 @@ class PagePart:
 class ProposedCut:
     """The proposed division of a file into documents.
 
-    If `is_certain`, the parts may be filed without a person who confirms the division. Otherwise
-    `reasons` has the keys of `cut_reasons.REASONS` that say why not.
+    If `is_certain`, and a separator sheet is before each part, the parts may be filed without a
+    person who confirms the division. If it is not certain, `reasons` has the keys of
+    `cut_reasons.REASONS` that say why.
     """
 
     parts: tuple[PagePart, ...]  # in reading order
@@ -59,6 +60,11 @@ class ProposedCut:
     def is_one_document(self) -> bool:
         """Whether the whole file is one document, apart from blank pages."""
         return len(self.parts) <= 1 and not self.separators
+
+    @property
+    def has_sheet_for_each_part(self) -> bool:
+        """Whether a separator sheet is before each part. With fewer sheets, a person confirms."""
+        return len(self.separators) >= len(self.parts)
 
 
 def propose_cut(reading: DocumentReading) -> ProposedCut:

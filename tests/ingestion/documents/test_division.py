@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 SHA = "a" * 64
 SEVERAL = RuleFinding("MULTIPLE_DOCUMENTS", page=3, facts={"documents": "CV on pages 1 to 2; ..."})
 CUT = ProposedCut(
-    (PagePart(1, 2, type="cv"), PagePart(3, 5, type="irb-approval")), separators=(6,), blanks=(7,)
+    (PagePart(1, 2, type="cv"), PagePart(3, 5, type="irb-approval")), separators=(6, 8), blanks=(7,)
 )
 
 
@@ -48,7 +48,7 @@ def file_being_checked(site=None, sha256=SHA):
 
 def conclude(document, lease, cut=CUT, flags=(), **page):
     pages = tuple(
-        PageReading(number, 612, 792, "", TextSource.NATIVE, **page) for number in range(1, 8)
+        PageReading(number, 612, 792, "", TextSource.NATIVE, **page) for number in range(1, 9)
     )
     reading = DocumentReading(MediaType.PDF, pages, flags=frozenset(flags))
     found = verdict("IN_REVIEW", SEVERAL)
@@ -77,7 +77,7 @@ def lease_of_parts(document):
 
 def test_a_file_that_certainly_holds_several_documents_is_divided_into_them():
     document = divided()
-    assert (document.state, document.pages, document.code) == ("DIVIDED", 7, "")
+    assert (document.state, document.pages, document.code) == ("DIVIDED", 8, "")
     parts = list(document.parts.order_by("pk"))
     assert [part.doc_id for part in parts] == ["doc-1#1-2", "doc-1#3-5"]
     for part in parts:
@@ -89,7 +89,7 @@ def test_a_file_that_certainly_holds_several_documents_is_divided_into_them():
         )
         assert events(part) == ["document.received"]
     uses = list(document.excluded_pages.values_list("page", "use"))
-    assert uses == [(6, "separator"), (7, "blank")]
+    assert uses == [(6, "separator"), (7, "blank"), (8, "separator")]
     assert events(document) == ["document.received", "document.checking", "document.divided"]
     detail = timeline(document.subject)[-1].detail["page_account"]
     assert detail["decided_by"] == "rules"
@@ -101,10 +101,11 @@ def test_a_file_that_certainly_holds_several_documents_is_divided_into_them():
     ("cut", "reading"),
     [
         (ProposedCut(CUT.parts, CUT.separators, CUT.blanks, is_certain=False), {}),
+        (ProposedCut(CUT.parts, separators=(6,), blanks=(7, 8)), {}),
         (CUT, {"flags": ["digital-signature"]}),
         (CUT, {"error": "it cannot be decoded"}),
     ],
-    ids=["uncertain", "signed", "a page was not read"],
+    ids=["uncertain", "a part without a separator sheet", "signed", "a page was not read"],
 )
 def test_in_doubt_the_file_stays_whole_and_goes_to_review_with_the_proposal(cut, reading):
     document, lease = file_being_checked()
@@ -117,7 +118,7 @@ def test_in_doubt_the_file_stays_whole_and_goes_to_review_with_the_proposal(cut,
 def test_a_cut_that_leaves_a_page_out_is_not_carried_out():
     document, lease = file_being_checked()
     with pytest.raises(DivisionRefused, match="Page 6 belongs to no document"):
-        conclude(document, lease, ProposedCut(CUT.parts, blanks=(7,)))
+        conclude(document, lease, ProposedCut(CUT.parts, separators=(7, 8)))
     document.refresh_from_db()
     assert document.state == "VALIDATING"
     assert not Document.objects.filter(part_of=document).exists()
