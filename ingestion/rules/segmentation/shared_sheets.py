@@ -6,7 +6,7 @@ on a sheet stay one page.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ingestion.reading.results import Box, PageReading
+from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.classify import MIN_TITLE_SHARE, has_type_landmarks
 from ingestion.rules.document_types import TYPES
@@ -44,18 +44,12 @@ def may_be_shared_sheet(page: PageReading) -> bool:
     pages are recognised as types. Two columns of one page, as in a journal, do not.
     """
     for regions in _candidates(page):
-        is_empty = not any(map(_middle_strip(page).intersects, (word.box for word in page.words)))
-        if regions is SIDE_BY_SIDE and is_empty and _have_text(page, regions, MIN_DOUBTED_WORDS):
+        if regions is SIDE_BY_SIDE and _have_text(page, regions, MIN_DOUBTED_WORDS):
             return True
         slugs = {recognise_type(cut_out(page, region)) for region in regions} - {""}
         if regions is not ONE_ABOVE_THE_OTHER and len(slugs) > 1:
             return True
     return False
-
-
-def _middle_strip(page: PageReading) -> Box:
-    """Return the white strip that two pages side by side leave between them. A table crosses it."""
-    return Box(0.49 * page.width, 0.0, 0.51 * page.width, page.height)
 
 
 def _candidates(page: PageReading) -> Iterator[tuple[Region, ...]]:
