@@ -23,7 +23,6 @@ from ingestion.reading.images.binarise import (
 from ingestion.reading.images.coverage import uncovered_share
 from ingestion.reading.images.marks import find_marks
 from ingestion.reading.images.render import PageRaster
-from ingestion.reading.images.separator_codes import read_separator_codes
 from ingestion.reading.images.squares import find_empty_squares
 from ingestion.reading.images.variants import PageVariant, measure_skew, smooth_bilevel
 from ingestion.reading.results import PageReading, TextSource, Word
@@ -45,7 +44,6 @@ MIN_RETRY_TIME_SHARE = 0.5  # of a page's time that must be left for another pas
 # On a page of faint ink. Print that shines through from the back is mirrored and yields fewer.
 MIN_FAINT_PAGE_WORDS = 5
 MIN_COUNTED_WORD_LETTERS = 3
-MAX_SEPARATOR_WORDS = 120  # words of a page that may be a separator sheet with a QR code
 # Words from this length on show by their shape whether a page lies on its side.
 MIN_ORIENTED_WORD_CHARACTERS = 4
 MIN_SIDEWAYS_RATIO = 1.5  # height to width of a word on a page that lies on its side
@@ -115,7 +113,7 @@ def read_page_image(
     `seconds` is the time limit for the engine. A page that was scanned upside down, sideways or
     far askew is returned upright: its boxes, width and height are those after the rotation. If
     the engine fails, the page has the failure as its error and all of its ink as marks, because
-    some of it may be handwriting. The text of a separator sheet's QR code is added to its text.
+    some of it may be handwriting.
     """
     tone = measure_tone(raster)
     variant = PageVariant.of(normalise_tone(raster, tone), page)
@@ -137,8 +135,6 @@ def read_page_image(
     ocr_words, omitted = run_second_pass(variant.raster, best.words, first, marks, engine, deadline)
     words, text = _add_words(ocr_words, dpi, variant.page.words, page.text)
     words, text = _add_words(omitted, dpi, words, text)
-    if len(words) <= MAX_SEPARATOR_WORDS:
-        text = "\n".join((text, *read_separator_codes(raster)))
     uncovered = best.uncovered if words == first else uncovered_share(variant.flat, words)
     return replace(
         variant.page,

@@ -59,7 +59,6 @@ from ingestion.rules.segmentation.parts import (
     propose_cut,
     select_pages,
 )
-from ingestion.rules.segmentation.separators import find_separator
 
 __all__ = [
     "SCHEMA_VERSIONS",
@@ -226,8 +225,7 @@ def check_file(
 ) -> CheckedDocument:
     """Return the verdict on a file that was read, and on each of its parts if it has several.
 
-    What the sender declared applies to the parts of the declared type. A separator sheet declares
-    the type and the person of the part that follows it.
+    What the sender declared applies to the parts of the declared type.
     """
     cut = propose_cut(reading)
     verdict = _check_whole(reading, cut, sent, site=site, today=today, model=model)
@@ -239,7 +237,7 @@ def check_file(
             check_part(
                 reading,
                 part,
-                _declared_for(reading, cut, part, sent),
+                sent if part.type == sent.declared else replace(sent, declared="", person=""),
                 site=site,
                 today=today,
                 model=model,
@@ -248,17 +246,6 @@ def check_file(
         for part in cut.parts
     )
     return CheckedDocument(verdict, cut=cut, parts=parts)
-
-
-def _declared_for(
-    reading: DocumentReading, cut: ProposedCut, part: PagePart, sent: SenderFacts
-) -> SenderFacts:
-    before = max((each.last for each in cut.parts if each.last < part.first), default=0)
-    sheets = [number for number in cut.separators if before < number < part.first]
-    pages = (page for page in reading.pages if page.number in sheets)
-    if sheet := next(filter(None, map(find_separator, pages)), None):
-        return replace(sent, declared=sheet.type, person=sheet.person)
-    return sent if part.type == sent.declared else replace(sent, declared="", person="")
 
 
 def check_part(

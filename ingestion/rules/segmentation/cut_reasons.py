@@ -17,10 +17,4 @@ REASONS: Mapping[str, str] = MappingProxyType({
         "signature."
     ),
     "unsure-starts": _("It is not certain on which pages documents begin."),
-    "repeated-form": _("Two pages look like the same form, filled in twice."),
-    "shared-sheet": _("Several documents may share one sheet."),
-    "separator-missing": _(
-        "Several documents seem to follow one separator sheet. A separator sheet may be missing."
-    ),
-    "empty-separator": _("No document follows a separator sheet."),
 })  # fmt: skip
