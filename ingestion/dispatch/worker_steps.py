@@ -216,8 +216,8 @@ class Conclude(WorkerStep):
         """Return the division of a file that needs no person to confirm it, or None.
 
         If there is any doubt, the file stays whole, and its findings send it to QA. Only separator
-        sheets are without doubt: of 100 scanned binders, 5 were divided in a wrong way although
-        the evidence of their pages was certain (docs/segmentation.md).
+        sheets are without doubt: a first measurement of the evidence of pages alone divided 5 of
+        100 scanned binders in a wrong way.
         """
         cut, read = self.checked.cut, self.checked.read
         if cut is None or read is None or document.is_part or not division.is_enabled():

@@ -198,6 +198,10 @@ _ARTICLE = re.compile(r"^(?:The|This|From|On|Your|Our|Dear|To) ")
 _SENTENCE_START = re.compile(
     r"(?i)^(?:thank|please|you|i|we|this|the purpose|if|dear|before|as|in|key information)\b"
 )
+_CAPTION = re.compile(
+    r"(?i)(?:[\w-]+ ){0,2}(?:investigators?|researchers?|sponsor|protocol|number|version|date|site)"
+    r"(?: number)?\s*:"
+)
 _INSTITUTION = re.compile(
     rf"(?:{_NAME_WORD} ){{0,5}}"
     r"(?:University|UNIVERSITY|College|COLLEGE|Institute|Hospital|HOSPITAL|Infirmary|Clinic"
@@ -221,7 +225,8 @@ def _is_title(text: str) -> bool:
         r"(?i)\b(?:university|department|college|school of|institute)\b", text
     )
     is_sentence = _SENTENCE_START.match(text) or text.rstrip().endswith((".", ":"))
-    return len(words) > 2 and not is_institution and not is_sentence
+    is_other = is_institution or is_sentence or _CAPTION.match(text)
+    return len(words) > 2 and not is_other
 
 
 def _is_named(greeted: str, name: str) -> bool:
