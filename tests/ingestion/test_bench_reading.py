@@ -7,7 +7,6 @@ import pytest
 
 from bench.accuracy import f1
 from bench.papers import make_documents
-from ingestion.assessment.scores import is_same_value
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import merge
@@ -56,7 +55,10 @@ def test_the_true_values_of_a_document_are_in_its_text_layer(document, tmp_path)
     fields = document.fields(merge(probe, []))
     assert KNOWN_FIELDS & fields.keys() == document.values.keys()
     for name, printed in document.values.items():
-        assert is_same_value(fields[name].value, printed, is_name=name in PEOPLE), name
+        value = fields[name].value
+        if name in PEOPLE:  # not every degree is read with the name
+            value, printed = value.partition(",")[0], printed.partition(",")[0]  # noqa: PLW2901
+        assert value == printed
 
 
 def test_repeated_words_count_repeatedly():

@@ -27,7 +27,7 @@ _TITLES_AND_DEGREES = _words(
     "dr doctor prof professor med mr mrs ms miss sir dame pd priv doz dipl hc habil"
     " md mdphd phd dphil mbbs mbchb mb bch bs bsc msc mph mba mrcp mrcs frcp frcs frcpc facp facc"
     " facs fracp fracs frcr bscphm"
-    " fasco dsc dnp rn bsn msn np aprn pac pharmd rph ccrc ccrp cra dds dmd dvm esq"
+    " fasco dsc dnp rn rgn bsn msn np aprn pac pharmd rph ccrc ccrp cra dds dmd dvm esq mrcpi frcpi"
 )
 _AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
 # Words that belong to a surname and do not distinguish two people.
