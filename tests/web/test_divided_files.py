@@ -20,18 +20,20 @@ from tests.ingestion.reading.documents import make_pdf
 from tests.web.scenes import lease_all, make_packet, settle
 
 SEVERAL = verdict("IN_REVIEW", RuleFinding("MULTIPLE_DOCUMENTS", 3, {"documents": "..."}))
-PAGES = 6
+PAGES = 7
 CONTENT = make_pdf(pages=PAGES)
 READING = DocumentReading(
     MediaType.PDF,
     tuple(PageReading(n, 612, 792, "", TextSource.NATIVE) for n in range(1, PAGES + 1)),
 )
-CUT = ProposedCut((PagePart(1, 2, type="cv"), PagePart(3, 5, type="irb-approval")), separators=(6,))
+CUT = ProposedCut(
+    (PagePart(1, 2, type="cv"), PagePart(3, 5, type="irb-approval")), separators=(6, 7)
+)
 
 
 @pytest.fixture
 def divided(site, mara, tmp_path, settings):
-    """A file of six pages that was divided into two documents and a separator sheet."""
+    """A file that was divided into two documents and two separator sheets."""
     settings.PREVIEW_DIR = tmp_path / "previews"
     packet = make_packet(site, mara, None, content=CONTENT)
     file = packet.documents.get()
