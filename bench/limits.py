@@ -54,10 +54,8 @@ async def send_requests(key: str, url: str, requests: int) -> None:
 
     from ingestion.core.portal_limits import KEEP_ALIVE_SECONDS, RequestOutcome
     from ingestion.core.portal_queues import PortalQueues
-    from ingestion.dispatch.clock import DatabaseClock
-    from ingestion.dispatch.database_thread import DatabaseThread
-    from ingestion.dispatch.shared_portal_limits import SharedPortalLimit
-    from ingestion.dispatch.work_items import portal_terms_of
+    from ingestion.dispatch import clock, database_thread, shared_portal_limits, work_items
+    from ingestion.sources.http.client import load_backend
     from sites.models import Portal
 
     queues: PortalQueues[int] = PortalQueues(WORKERS)
@@ -68,13 +66,16 @@ async def send_requests(key: str, url: str, requests: int) -> None:
             await queues.report_outcome(key, RequestOutcome.DELIVERED)
             queues.finish_request(key)
 
+    await load_backend()  # as before the first slot of a shift
     keep_alive = httpx.Limits(keepalive_expiry=KEEP_ALIVE_SECONDS)
     async with (
-        DatabaseThread() as database,
+        database_thread.DatabaseThread() as database,
         httpx.AsyncClient(trust_env=False, limits=keep_alive) as client,
     ):
-        terms = portal_terms_of(await database(Portal.objects.get, key=key))
-        portal_limit = SharedPortalLimit(database, DatabaseClock(), terms, settings.BREAKER)
+        terms = work_items.portal_terms_of(await database(Portal.objects.get, key=key))
+        portal_limit = shared_portal_limits.SharedPortalLimit(
+            database, clock.DatabaseClock(), terms, settings.BREAKER
+        )
         queues.open(key, portal_limit, WORKERS)
         async with asyncio.TaskGroup() as group:
             group.create_task(queues.reserve_slots(lambda *_: None))

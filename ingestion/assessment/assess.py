@@ -6,7 +6,7 @@ A file is judged in a parser process, as in the worker hosts, with the same limi
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -19,9 +19,9 @@ from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
-    CheckedDocument,
     DocumentVerdict,
     check_file,
+    check_part,
     verdict_of_unreadable,
 )
 from ingestion.rules.classification.classify import TypeCandidate
@@ -141,22 +141,20 @@ def judge_reading(
         return AssessedFile(verdict.state.value, _codes(verdict))
     sent = SenderFacts(SCHEMA_VERSIONS[-1], filename=name)
     checked = check_file(reading, sent, site=site, today=today, model=model)
-    documents = tuple(_documents(reading, checked))
+    cut = checked.cut
+    if cut is None or cut.is_one_document:
+        documents = (_assess(reading, PagePart(1, len(reading.pages)), checked.verdict),)
+    else:
+        check = partial(check_part, reading, sent=sent, site=site, today=today, model=model)
+        documents = tuple(_assess(reading, part, check(part)) for part in cut.parts)
+        if not cut.is_certain:  # QA gets the whole file with the proposal
+            state, codes = checked.verdict.state.value, _codes(checked.verdict)
+            documents = tuple(
+                replace(document, slug=part.type, state=state, codes=codes, fields=())
+                for document, part in zip(documents, cut.parts, strict=True)
+            )
     verdict, count = checked.verdict, len(reading.pages)
     return AssessedFile(verdict.state.value, _codes(verdict), count, documents)
-
-
-def _documents(reading: DocumentReading, checked: CheckedDocument) -> Iterator[AssessedDocument]:
-    """Yield the documents of a file. Those of a division that is in doubt have its state."""
-    if checked.cut is None or not checked.parts:
-        yield _assess(reading, PagePart(1, len(reading.pages)), checked.verdict)
-        return
-    for each in checked.parts:
-        document = _assess(reading, each.part, each.verdict)
-        if not checked.cut.is_certain:
-            state, codes = checked.verdict.state.value, _codes(checked.verdict)
-            document = replace(document, slug=each.part.type, state=state, codes=codes, fields=())
-        yield document
 
 
 def _assess(reading: DocumentReading, part: PagePart, verdict: DocumentVerdict) -> AssessedDocument:

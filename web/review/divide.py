@@ -1,6 +1,5 @@
 """`/admin/review/<pk>/divide/`: the pages of a file, in which a reviewer marks its documents."""
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -10,13 +9,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from ingestion.documents import downloads
 from ingestion.models import Action
 from ingestion.review import decisions
-from ingestion.review.decision_rules import RULES, list_permitted_actions
-from ingestion.review.decisions import DecisionConflict, DecisionRefused
+from ingestion.review.decision_rules import RULES
 from ingestion.rules.segmentation.cut_reasons import REASONS
 from web.documents.extracted_fields import get_last_extraction
 from web.review.division_form import DivisionForm
 from web.review.page import get_reviewed_document
-from web.review.sign import go_to_next, make_signature, render_conflict
+from web.review.sign import decide_with
 from web.shell.access import FORM, SignedIn, page
 
 
@@ -30,25 +28,8 @@ def divide_file(request: SignedIn, pk: int) -> HttpResponse:
     form = DivisionForm(
         document, extraction, request.POST or None, initial={"made_on": seen_version}
     )
-    if form.data.get("made_on", seen_version) != decisions.get_version(document):
-        return render_conflict(request, pk, form, document.qa_decisions.order_by("pk").last())
-    if Action.DIVIDE not in list_permitted_actions(request.user, document):
-        raise PermissionDenied
-    if form.is_valid() and (by := make_signature(request, form)):
-        try:
-            decision = decisions.decide(
-                document,
-                form.decision_input,
-                expected_version=form.cleaned_data["made_on"],
-                user=request.user,
-                by=by,
-            )
-        except DecisionConflict as conflict:
-            return render_conflict(request, pk, form, conflict.decision)
-        except DecisionRefused as refusal:
-            form.add_error(None, str(refusal))
-        else:
-            return go_to_next(request, decision)
+    if response := decide_with(request, document, form):
+        return response
     cut = (extraction.cut if extraction else None) or {}
     context = {
         "document": document,

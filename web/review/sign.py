@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from audit.electronic_signatures import ElectronicSignature
 from ingestion.documents import downloads
 from ingestion.intake import corrections
-from ingestion.models import Action, Decision
+from ingestion.models import Action, Decision, Document
 from ingestion.review import assignments, decisions
 from ingestion.review.assignments import QueueFilter
 from ingestion.review.decision_rules import ACTIONS_ON_FILED, RULES, list_permitted_actions
@@ -38,25 +38,8 @@ def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
     form = ReviewDecisionForm(
         action, [document], request.POST or None, initial={"made_on": seen_version}
     )
-    if form.data.get("made_on", seen_version) != decisions.get_version(document):
-        return render_conflict(request, pk, form, document.qa_decisions.order_by("pk").last())
-    if action not in list_permitted_actions(request.user, document):
-        raise PermissionDenied
-    if form.is_valid() and (by := make_signature(request, form)):
-        try:
-            decision = decisions.decide(
-                document,
-                form.decision_input,
-                expected_version=form.cleaned_data["made_on"],
-                user=request.user,
-                by=by,
-            )
-        except DecisionConflict as conflict:
-            return render_conflict(request, pk, form, conflict.decision)
-        except DecisionRefused as refusal:
-            form.add_error(None, str(refusal))
-        else:
-            return go_to_next(request, decision)
+    if response := decide_with(request, document, form):
+        return response
     back = "document" if action in ACTIONS_ON_FILED else "review"
     context = {
         "document": document,
@@ -67,6 +50,38 @@ def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
     }
     status = 400 if form.errors else 200
     return render(request, _get_template(request, "sign"), context, status=status)
+
+
+def decide_with(
+    request: SignedIn, document: Document, form: ReviewDecisionForm
+) -> HttpResponse | None:
+    """Decide about a document as the form states, and return the response, or None.
+
+    Without a response, the form has to be shown: it was not sent, or it has errors. Raises
+    PermissionDenied if the person may not decide in this way.
+    """
+    seen_version = form.data.get("made_on", form.initial["made_on"])
+    if seen_version != decisions.get_version(document):
+        last = document.qa_decisions.order_by("pk").last()
+        return _render_conflict(request, document.pk, form, last)
+    if form.action not in list_permitted_actions(request.user, document):
+        raise PermissionDenied
+    if not form.is_valid() or (by := make_signature(request, form)) is None:
+        return None
+    try:
+        decision = decisions.decide(
+            document,
+            form.decision_input,
+            expected_version=form.cleaned_data["made_on"],
+            user=request.user,
+            by=by,
+        )
+    except DecisionConflict as conflict:
+        return _render_conflict(request, document.pk, form, conflict.decision)
+    except DecisionRefused as refusal:
+        form.add_error(None, str(refusal))
+        return None
+    return _go_to_next(request, decision)
 
 
 def make_signature(request: SignedIn, form: ReviewDecisionForm) -> ElectronicSignature | None:
@@ -80,7 +95,7 @@ def make_signature(request: SignedIn, form: ReviewDecisionForm) -> ElectronicSig
     return ElectronicSignature(person.actor_with(rule.permission), str(person), "")
 
 
-def go_to_next(request: SignedIn, decision: Decision) -> HttpResponse:
+def _go_to_next(request: SignedIn, decision: Decision) -> HttpResponse:
     """Confirm the decision, and go to the next document of the queue.
 
     After a decision about a filed document, go back to its page.
@@ -105,7 +120,7 @@ def go_to_next(request: SignedIn, decision: Decision) -> HttpResponse:
     return redirect(url)
 
 
-def render_conflict(
+def _render_conflict(
     request: SignedIn, pk: int, form: ReviewDecisionForm, decision: Decision | None
 ) -> HttpResponse:
     """Answer 409 with the current state of the document and the text that was entered.

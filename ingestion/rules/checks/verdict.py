@@ -63,7 +63,6 @@ from ingestion.rules.segmentation.parts import (
 __all__ = [
     "SCHEMA_VERSIONS",
     "CheckedDocument",
-    "CheckedPart",
     "DocumentVerdict",
     "SenderFacts",
     "SiteFacts",
@@ -150,25 +149,15 @@ class DocumentVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedPart:
-    """A part of a file, and the verdict on it."""
-
-    part: PagePart
-    verdict: DocumentVerdict
-
-
-@dataclass(frozen=True, slots=True)
 class CheckedDocument:
     """A verdict, with the provenance of the reading; None if the file could not be read.
 
-    `cut` is the proposed division of the file; None if it could not be read. A file that is one
-    document has no `parts`: the verdict is on the whole of it.
+    `cut` is the proposed division of the file; None if it could not be read.
     """
 
     verdict: DocumentVerdict
     read: Provenance | None = None
     cut: ProposedCut | None = None
-    parts: tuple[CheckedPart, ...] = ()
 
 
 def check_or_reject(
@@ -223,29 +212,10 @@ def check_file(
     today: date,
     model: ModelFile | None = None,
 ) -> CheckedDocument:
-    """Return the verdict on a file that was read, and on each of its parts if it has several.
-
-    What the sender declared applies to the parts of the declared type.
-    """
+    """Return the verdict on a file that was read, with its proposed division."""
     cut = propose_cut(reading)
     verdict = _check_whole(reading, cut, sent, site=site, today=today, model=model)
-    if cut.is_one_document:
-        return CheckedDocument(verdict, cut=cut)
-    parts = tuple(
-        CheckedPart(
-            part,
-            check_part(
-                reading,
-                part,
-                sent if part.type == sent.declared else replace(sent, declared="", person=""),
-                site=site,
-                today=today,
-                model=model,
-            ),
-        )
-        for part in cut.parts
-    )
-    return CheckedDocument(verdict, cut=cut, parts=parts)
+    return CheckedDocument(verdict, cut=cut)
 
 
 def check_part(

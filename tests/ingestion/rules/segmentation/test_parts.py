@@ -78,32 +78,22 @@ def test_a_part_has_the_verdict_of_the_same_document_in_a_file_of_its_own(slug):
     assert {each.page for each in verdict.fields if each.page} <= {2}
 
 
-def test_a_file_with_one_document_has_no_parts():
+def test_a_file_with_one_document_is_certainly_one():
     checked = check_file(make_document("medical-licence"), SENT, site=SITE, today=TODAY)
-    assert checked.parts == ()
     assert checked.cut.is_one_document
     assert checked.cut.is_certain
 
 
-def test_each_part_of_a_file_has_a_verdict_that_names_pages_of_the_file():
+def test_the_verdict_on_each_part_of_a_file_names_pages_of_the_file():
     reading = make_reading(page_of("irb-approval", 1), page_of("medical-licence", 2))
     checked = check_file(reading, SENT, site=SITE, today=TODAY)
-    assert [(each.part.first, each.part.last) for each in checked.parts] == [(1, 1), (2, 2)]
-    assert [each.verdict.document_type for each in checked.parts] == [
-        "irb-approval",
-        "medical-licence",
-    ]
-    assert {value.page for value in checked.parts[1].verdict.fields} == {2}
+    assert [(part.first, part.last) for part in checked.cut.parts] == [(1, 1), (2, 2)]
+    first, second = (
+        check_part(reading, part, SENT, site=SITE, today=TODAY) for part in checked.cut.parts
+    )
+    assert (first.document_type, second.document_type) == ("irb-approval", "medical-licence")
+    assert {value.page for value in second.fields} == {2}
     assert checked.verdict.state == "IN_REVIEW"
-
-
-def test_what_the_sender_declared_applies_to_the_part_of_that_type():
-    sent = SenderFacts(SCHEMA_VERSIONS[-1], declared="medical-licence", person="Daniel Okafor")
-    reading = make_reading(page_of("irb-approval", 1), page_of("medical-licence", 2))
-    checked = check_file(reading, sent, site=SITE, today=TODAY)
-    found = [{finding.code for finding in each.verdict.findings} for each in checked.parts]
-    assert "PERSON_MISMATCH" not in found[0]
-    assert "PERSON_MISMATCH" in found[1]
 
 
 def test_a_digitally_signed_file_is_never_cut():
