@@ -141,20 +141,18 @@ def judge_reading(
         return AssessedFile(verdict.state.value, _codes(verdict))
     sent = SenderFacts(SCHEMA_VERSIONS[-1], filename=name)
     checked = check_file(reading, sent, site=site, today=today, model=model)
-    cut = checked.cut
+    cut, verdict = checked.cut, checked.verdict
+    state, codes, count = verdict.state.value, _codes(verdict), len(reading.pages)
     if cut is None or cut.is_one_document:
-        documents = (_assess(reading, PagePart(1, len(reading.pages)), checked.verdict),)
-    else:
-        check = partial(check_part, reading, sent=sent, site=site, today=today, model=model)
-        documents = tuple(_assess(reading, part, check(part)) for part in cut.parts)
-        if not cut.is_certain:  # QA gets the whole file with the proposal
-            state, codes = checked.verdict.state.value, _codes(checked.verdict)
-            documents = tuple(
-                replace(document, slug=part.type, state=state, codes=codes, fields=())
-                for document, part in zip(documents, cut.parts, strict=True)
-            )
-    verdict, count = checked.verdict, len(reading.pages)
-    return AssessedFile(verdict.state.value, _codes(verdict), count, documents)
+        return AssessedFile(state, codes, count, (_assess(reading, PagePart(1, count), verdict),))
+    check = partial(check_part, reading, sent=sent, site=site, today=today, model=model)
+    documents = tuple(_assess(reading, part, check(part)) for part in cut.parts)
+    if not cut.is_certain:  # QA gets the whole file with the proposal
+        documents = tuple(
+            replace(document, slug=part.type, state=state, codes=codes, fields=())
+            for document, part in zip(documents, cut.parts, strict=True)
+        )
+    return AssessedFile(state, codes, count, documents)
 
 
 def _assess(reading: DocumentReading, part: PagePart, verdict: DocumentVerdict) -> AssessedDocument:
