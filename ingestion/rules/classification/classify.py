@@ -103,9 +103,13 @@ class TypeScore:
 
     @property
     def evidence(self) -> str:
-        """The three landmarks with the most points, in words for a reviewer."""
-        best = sorted(self.matches, key=lambda match: -match.weight)[:3]
-        return ", ".join(f'"{match.landmark}" on page {match.page}' for match in best)
+        """The three landmarks with the most points, in words for a reviewer.
+
+        One phrase may be several landmarks, in a title and anywhere. It is named once.
+        """
+        best = sorted(self.matches, key=lambda match: -match.weight)
+        named = dict.fromkeys(f'"{match.landmark}" on page {match.page}' for match in best)
+        return ", ".join(islice(named, 3))
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,8 @@ def test_another_course_is_not_filed_as_a_gcp_certificate(group, learners, slug,
     texts = sentences("DOC_TYPE_CONFLICT", verdict.primary.facts)
     assert TYPES[slug].noun in texts.what
     assert "not a GCP certificate" in texts.what
+    named = verdict.primary.facts["evidence"].split(", ")
+    assert len(named) == len(set(named))
 
 
 @pytest.mark.parametrize(
