@@ -33,7 +33,7 @@ from ingestion.reading.ocr.engines import get_engine
 from ingestion.reading.pdf.open_pdf import open_document
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading
-from ingestion.rules.fields.extraction import MIN_SURE_CONFIDENCE
+from ingestion.rules.fields.values import MIN_SURE_CONFIDENCE
 
 LIMITS = ReadingLimits(processes=AT_ONCE)
 GROUPS = ("clean", "office", "fax", "photo")

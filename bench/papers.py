@@ -13,7 +13,7 @@ from ingestion.rules.checks.verdict import (
     SiteFacts,
     check,
 )
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from samples.document_facts import DocumentFacts, PacketDates
 from samples.layouts.standard import list_values
 from samples.pages import PAGES

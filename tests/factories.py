@@ -19,7 +19,7 @@ from ingestion.models import Batch, BatchSource, Chunk, Document
 from ingestion.rules.checks.validity import get_expiry_date
 from ingestion.rules.checks.verdict import DocumentVerdict, SiteFacts
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from sites.models import Membership, Portal, Site, Study, User
 from sites.portal_origin import origin_of
 from tests import steps

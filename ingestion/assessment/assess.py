@@ -26,7 +26,7 @@ from ingestion.rules.checks.verdict import (
 )
 from ingestion.rules.classification.classify import TypeCandidate
 from ingestion.rules.classification.model_file import ModelFile
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.segmentation.page_regions import Region
 from ingestion.rules.segmentation.parts import PagePart, select_pages
 

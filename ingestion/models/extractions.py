@@ -12,7 +12,7 @@ from ingestion.reading.provenance import Provenance, unpack_words
 from ingestion.reading.results import Box
 from ingestion.rules.checks.signatures import DocumentSignature
 from ingestion.rules.checks.verdict import DocumentVerdict
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 
 _VALUE_NAMES = ("name", "value", "page", "source", "confidence")
 

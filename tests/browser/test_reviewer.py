@@ -13,7 +13,7 @@ from ingestion.models import Action, Document
 from ingestion.reading.results import Box
 from ingestion.review.review_requests import request_review
 from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from ingestion.storage.archive import get_archive
 from tests.browser.actions import fits
 from tests.ingestion.reading.documents import make_pdf
@@ -185,8 +185,7 @@ def test_a_missing_page_image_does_not_block_a_decision(page, sent):
 def test_without_javascript_every_form_is_a_page(sign_in, sent, ines):
     document, mara = sent(UNSIGNED_PAGE)
     request_review(document, "It is signed, on the back of page 2.\nPlease look again.", user=mara)
-    viewport = {"width": 320, "height": 900}
-    page = sign_in(ines, viewport=viewport, java_script_enabled=False)
+    page = sign_in(ines, viewport={"width": 320, "height": 900}, java_script_enabled=False)
     page.goto("/admin/review/?only=asked")
     assert fits(page)
     shoot(page, "queue_320")
@@ -199,7 +198,6 @@ def test_without_javascript_every_form_is_a_page(sign_in, sent, ines):
     assert fits(page)
     shoot(page, "larger_320")
     page.get_by_role("link", name="Zoom out").click()
-    expect(page.get_by_role("link", name="Zoom in")).to_be_visible()
     page.get_by_role("link", name="Override and file").click()
     page.get_by_label("Reason").fill("The signature is on the back of page 2.")
     page.get_by_label("User name").fill("ines")

@@ -17,7 +17,7 @@ from ingestion.reading.results import (
     Word,
 )
 from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from tests import steps
 from tests.factories import make_leased, verdict
 from web.documents.extracted_fields import list_extracted_values

@@ -8,7 +8,7 @@ import pytest
 from audit.ledger.actors import Actor, add_process
 from audit.ledger.log import ledger, record
 from ingestion.documents import transitions
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from ingestion.storage.archive import get_archive
 from sites.models.legal_holds import LegalHold
 from tests import steps

@@ -10,7 +10,7 @@ from ingestion.core.states import DocumentState
 from ingestion.documents import transitions
 from ingestion.reading.results import Box
 from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.findings import RuleFinding
 from ingestion.storage.archive import get_archive
 from tests.factories import make_staff, verdict

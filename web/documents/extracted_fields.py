@@ -16,7 +16,7 @@ from ingestion.reading.results import SignatureResult, TextSource
 from ingestion.rules.checks.legibility import MAX_UNREAD_LETTER_SHARE
 from ingestion.rules.checks.signatures import DIGITAL_SIGNATURE_SOURCE
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields.extraction import FORM_SOURCE
+from ingestion.rules.fields.values import FORM_SOURCE
 
 _TEXT_LAYERS = {
     TextSource.NATIVE: _("text layer of the file"),

@@ -9,7 +9,7 @@ from ingestion.rules.checks.signatures import DocumentSignature
 from ingestion.rules.checks.validity_terms import TermsOverride, ValidityTerms
 from ingestion.rules.document_types import DocumentType
 from ingestion.rules.fields.dates import puts_month_first
-from ingestion.rules.fields.extraction import SCAN_SOURCES, FieldValue
+from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
 

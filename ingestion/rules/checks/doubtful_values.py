@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ingestion.rules.checks.check_input import CheckInput
 from ingestion.rules.document_types import DocumentType
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
 

@@ -16,7 +16,8 @@ from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.checks.signature_areas import has_marks_in
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import geometry
-from ingestion.rules.fields.extraction import FieldValue, is_in_context
+from ingestion.rules.fields.searches import is_in_context
+from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.forms.boxes import BoxState, boxes_of_field, find_boxes
 
 _MAX_CAPTIONS_PER_BOX = 20  # occurrences of its captions that are examined

@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.check_input import CheckInput, finding_if_sure
 from ingestion.rules.fields import names
-from ingestion.rules.fields.extraction import SCAN_SOURCES, FieldValue
+from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
 _MIN_NEARLY_SAME = 5  # characters of a number

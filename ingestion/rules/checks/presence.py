@@ -14,7 +14,7 @@ from ingestion.rules.checks.form_boxes import (
 from ingestion.rules.checks.signatures import SignatureState
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.dates import find_dates
-from ingestion.rules.fields.extraction import SCAN_SOURCES, FieldValue
+from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
 # Percent, the median of the words of an entry. Below it, handwriting was read as print.

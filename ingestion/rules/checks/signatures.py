@@ -30,14 +30,14 @@ from ingestion.rules.checks.signature_areas import (
 )
 from ingestion.rules.document_types import DocumentType, SignatureRule
 from ingestion.rules.fields import geometry, names
-from ingestion.rules.fields.extraction import (
+from ingestion.rules.fields.geometry import TextSpan
+from ingestion.rules.fields.values import (
     SCAN_SOURCES,
     FieldValue,
     find_date,
     read_form_date,
     read_form_field,
 )
-from ingestion.rules.fields.geometry import TextSpan
 
 # Points above and below the caption of a signature between which its date stands.
 _MAX_DATE_DISTANCE = 45.0

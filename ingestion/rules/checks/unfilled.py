@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.document_types import DocumentType
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
 MAX_PLACEHOLDER_CHARACTERS = 60  # that a sentence quotes

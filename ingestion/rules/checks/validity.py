@@ -10,7 +10,7 @@ from ingestion.rules.checks.check_input import (
     implausible_value_finding,
 )
 from ingestion.rules.checks.validity_terms import ValidityTerms
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 from ingestion.rules.forms.boxes import find_pages
 

@@ -47,8 +47,9 @@ from ingestion.rules.classification.classify import (
 from ingestion.rules.classification.model_file import ModelFile, load_model_file
 from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
-from ingestion.rules.fields.extraction import FieldValue, find_month_first, read_fields
+from ingestion.rules.fields.extraction import find_month_first, read_fields
 from ingestion.rules.fields.levelled_lines import level_lines, measure_slopes, to_original_position
+from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.findings import Facts, RuleFinding, area_fact, parse_area
 from ingestion.rules.forms.values import apply_box_values
 from ingestion.rules.segmentation import composition

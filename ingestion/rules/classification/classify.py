@@ -42,7 +42,7 @@ from ingestion.rules.document_types import (
     DocumentType,
     Landmark,
 )
-from ingestion.rules.fields.extraction import SCAN_SOURCES
+from ingestion.rules.fields.values import SCAN_SOURCES
 from ingestion.rules.forms.boxes import find_forms
 
 __all__ = [

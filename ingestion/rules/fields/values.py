@@ -193,3 +193,40 @@ def _is_no_number(text: str, match: re.Match[str]) -> bool:
     phones = (phone.span() for phone in _PHONE.finditer(text))
     is_phone = any(first <= start < last for first, last in phones)
     return is_phone or _YEAR.fullmatch(text[start:end]) is not None
+
+
+def read_form_date(
+    name: str, reading: DocumentReading, names: tuple[str, ...], *, month_first: bool | None
+) -> FieldValue | None:
+    """Return the first date in these form fields, as the value of the field `name`, or None."""
+    text = read_form_field(reading, names)
+    parsed = parse_date(text, month_first=month_first, is_scan=False, max_gap=len(text))
+    if parsed is None:
+        return None
+    return FieldValue(
+        name,
+        parsed.value,
+        0,
+        FORM_SOURCE,
+        parsed.max_confidence,
+        day=parsed.day,
+        readings=parsed.readings,
+    )
+
+
+def find_date(
+    name: str,
+    page: PageReading,
+    words: Sequence[Word],
+    *,
+    month_first: bool | None,
+    max_gap: int = MAX_DATE_GAP,
+) -> FieldValue | None:
+    """Return the first date in a run of words, as the value of the field `name`, or None.
+
+    The date must begin within `max_gap` characters.
+    """
+    text = " ".join(word.text for word in words)
+    is_scan = page.source in SCAN_SOURCES
+    parsed = parse_date(text, month_first=month_first, is_scan=is_scan, max_gap=max_gap)
+    return value_of_words(name, page, words, parsed) if parsed else None

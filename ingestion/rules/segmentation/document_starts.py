@@ -30,7 +30,8 @@ from ingestion.rules.classification.classify import (
 )
 from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
 from ingestion.rules.fields import geometry, names
-from ingestion.rules.fields.extraction import SCAN_SOURCES, read_fields
+from ingestion.rules.fields.extraction import read_fields
+from ingestion.rules.fields.values import SCAN_SOURCES
 from ingestion.rules.segmentation.page_regions import Region, cut_out
 
 MIN_LEAD = 2  # points by which the type of a page must lead the type of the pages before it

@@ -6,7 +6,7 @@ from ingestion.assessment.assess import AssessedDocument, AssessedFile
 from ingestion.assessment.scores import Totals, compare, is_same_value
 from ingestion.assessment.truth import Criteria, Truth, TruthError
 from ingestion.rules.classification.classify import TypeCandidate
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 
 
 def found(slug, *, pages=(1, 1), state="ARCHIVED", candidates=(), fields=()):

@@ -1,7 +1,7 @@
 """The documents of one site, which agree with one another. A test changes some of them."""
 
 from ingestion.core.states import DocumentState
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.site_file.requirements import SiteDocument
 
 PI, SUB = "Margaret Whitfield", "Jonas Weber"

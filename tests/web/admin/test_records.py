@@ -14,7 +14,7 @@ from ingestion.reading.results import (
     PageReading,
     TextSource,
 )
-from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.fields.values import FieldValue
 from tests import steps
 from tests.factories import make_batch, make_user
 from tests.web.scenes import (

@@ -1,0 +1,510 @@
+"""The ways in which the values of fields are found in a document.
+
+Each way yields the values that it finds, and says which kind of evidence led to them. `extraction`
+joins and compares them. Values of form fields, at captions, in sentences and in the head of the
+first page are searched here; `text_readings` and `head_readings` read the text and the head.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from ingestion.reading.results import DocumentReading, PageReading, Word
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.document_types import DocumentType, FieldSpec
+from ingestion.rules.fields import (
+    geometry,
+    head_readings,
+    list_fields,
+    person_names,
+    text_readings,
+)
+from ingestion.rules.fields.candidates import Candidate, Way
+from ingestion.rules.fields.text_lines import TextLine, split_lines
+from ingestion.rules.fields.values import (
+    FORM_SOURCE,
+    SCAN_SOURCES,
+    FieldValue,
+    lowest_confidence,
+    parse_value,
+    pattern_of,
+    read_form_date,
+    read_form_field,
+    value_of_words,
+)
+
+LIST_KINDS = frozenset({"lines", "names"})
+_TEXT_KINDS = frozenset({"text", "name", *LIST_KINDS})
+
+_CONTEXT_WORDS = 12  # words before a caption in which `near` and `not_near` are searched
+# Captions that are examined for one field. The limit bounds the time for a document that consists
+# of nothing but captions.
+_MAX_CAPTIONS_PER_FIELD = 200
+_MAX_LISTS_PER_FIELD = 20  # captions of a list, each of which may have many lines
+_MAX_LINES_BEFORE_NAME = 8  # lines from the top of page 1 that are examined for a name
+_LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
+_MAX_LINE_DROP = 80.0  # points below a caption within which large type may begin
+_MAX_BOARDS = 10  # committees named on page 1 that are compared
+_RANK_OF_SENTENCES = 20  # behind the captions
+_SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentence would stand
+_MAX_OFFSET = 3.0  # points
+_MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
+_MISREAD_DIGIT = "[0-9OQDIl|SBZ]"
+_MISREAD_LETTERS = {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
+
+# The worth of each way, by which candidates are compared. A caption is worth less the later it
+# stands among the captions of its field.
+_SCORES = {
+    Way.FORM: 1.0,
+    Way.SHAPE: 0.98,
+    Way.PLACE: 0.9,
+    Way.TEXT: 0.88,
+    Way.SENTENCE: 0.72,
+    Way.HEADING: 0.6,
+    Way.LETTER: 0.5,
+    Way.TYPE: 0.5,
+}
+_SCORE_BY_RANK = 0.02  # by which the next caption of a field is worth less
+_MIN_CAPTION_SCORE = 0.55
+_CAPTION_RANK_OF_OTHERS = 1000  # the rank of candidates without a caption
+
+
+@dataclass(slots=True)
+class SearchedDocument:
+    """A document while its fields are read, with what several fields need."""
+
+    reading: DocumentReading
+    kind: DocumentType
+    month_first: bool | None
+    lines: dict[int, list[TextLine]] = field(default_factory=dict)
+
+    def lines_of(self, page: PageReading) -> list[TextLine]:
+        """Return the printed lines of a page."""
+        if page.number not in self.lines:
+            self.lines[page.number] = split_lines(page)
+        return self.lines[page.number]
+
+    def is_printed(self, spec: FieldSpec, value: FieldValue) -> bool:
+        """Return whether a text is part of the blank form, and so not a value."""
+        if spec.kind not in _TEXT_KINDS:
+            return False
+        if spec.kind == "name" and not person_names.may_be_name(value.value):
+            return True
+        return self.kind.is_printed(value.value, is_name=spec.kind == "name")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundValue:
+    """A value that one or more ways led to, before it is compared with others."""
+
+    value: FieldValue
+    ways: frozenset[Way]
+    rank: int = _CAPTION_RANK_OF_OTHERS
+
+    @property
+    def is_agreed(self) -> bool:
+        return Candidate("", self.ways, 0.0).is_agreed
+
+    @property
+    def score(self) -> float:
+        best = max(_SCORES.get(way, 0.0) for way in self.ways)
+        if self.rank == _CAPTION_RANK_OF_OTHERS:
+            return best
+        return max(best - _SCORE_BY_RANK * self.rank, _MIN_CAPTION_SCORE - self.rank / 1e4)
+
+
+def add_found(found: dict[str, FoundValue], each: FoundValue) -> None:
+    """Add a value to those of its field, or its ways to the same value that is there."""
+    key = key_of(each.value)
+    known = found.get(key)
+    if known is None:
+        found[key] = each
+    else:
+        better = known if known.score >= each.score else each
+        found[key] = replace(better, ways=known.ways | each.ways)
+
+
+def key_of(value: FieldValue) -> str:
+    """Return the key by which two readings are the same value: the day, or the folded letters."""
+    return value.value if value.day else fuzzy_phrases.fold_letters(value.value)
+
+
+def _in_form(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the value that the form fields of the PDF have for a field."""
+    if spec.kind == "date":
+        if value := read_form_date(
+            spec.name, document.reading, spec.form, month_first=document.month_first
+        ):
+            yield FoundValue(value, frozenset({Way.FORM}))
+    elif match := re.search(pattern_of(spec), read_form_field(document.reading, spec.form)):
+        value = FieldValue(spec.name, match[0].strip(), 0, FORM_SOURCE, 100.0)
+        yield FoundValue(value, frozenset({Way.FORM}))
+
+
+def _by_shape(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    for page in document.reading.pages:
+        for value in islice(_values_of_shape(page, spec), 1):
+            yield FoundValue(value, frozenset({Way.SHAPE}))
+            return
+
+
+def _in_heading(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the topmost lines of page 1 that contain a heading phrase of the field."""
+    if not spec.heading:
+        return
+    for page in document.reading.pages[:1]:
+        lines = document.lines_of(page)
+        for value in islice(head_readings.lines_with_heading(page, lines, spec), 1):
+            yield FoundValue(value, frozenset({Way.HEADING}))
+        boards = islice(head_readings.boards_in_text(page, lines, spec), _MAX_BOARDS)
+        for number, value in enumerate(boards):
+            yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_SENTENCES + number)
+
+
+def _at_bracketed_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the text above captions in brackets, as in "Basic course" above "(Stage)".
+
+    The texts of several captions are joined by a stroke.
+    """
+    for page in document.reading.pages[:1] if spec.bracketed else ():
+        parts: list[str] = []
+        above: TextLine | None = None
+        is_confirmed = True
+        for label in spec.bracketed:
+            bracketed = f"({label})".casefold()
+            previous: TextLine | None = None
+            for line in document.lines_of(page):
+                if line.text.strip().casefold() == bracketed and previous:
+                    parts.append(previous.text.strip())
+                    above = above or previous
+                    is_confirmed &= f"{previous.text}\n{line.text}" in page.text
+                previous = line
+        if above:
+            ways = {Way.PLACE, Way.TEXT} if is_confirmed else {Way.PLACE}
+            value = _value_of_line(page, above.words, spec)
+            yield FoundValue(replace(value, value=" / ".join(parts)), frozenset(ways), 0)
+
+
+def _at_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the values at the captions of a field, the most specific caption first.
+
+    Once a value at a caption was found in two ways, less specific captions are not examined.
+    """
+    examined = 0
+    for rank, label in enumerate(spec.labels):
+        by_label: dict[str, FoundValue] = {}
+        for page in document.reading.pages:
+            if examined >= _MAX_CAPTIONS_PER_FIELD:
+                break
+            captions = geometry.find_phrase(page, label)
+            for caption in islice(captions, _MAX_CAPTIONS_PER_FIELD - examined):
+                examined += 1
+                if each := _at_caption(document, page, caption, spec, rank):
+                    add_found(by_label, each)
+            for value in text_readings.values_after_caption(
+                page, label, spec, month_first=document.month_first
+            ):
+                add_found(by_label, FoundValue(value, frozenset({Way.TEXT}), rank))
+        found = [each for each in by_label.values() if not document.is_printed(spec, each.value)]
+        yield from found
+        if any(each.is_agreed for each in found):
+            return
+
+
+def _at_caption(
+    document: SearchedDocument,
+    page: PageReading,
+    caption: geometry.TextSpan,
+    spec: FieldSpec,
+    rank: int,
+) -> FoundValue | None:
+    """Return the value beside or below one occurrence of a caption, or None."""
+    if not is_in_context(page, caption, spec) or not _is_isolated(page, caption, spec):
+        return None
+    if not geometry.is_in_one_column(page, caption):
+        return None
+    places = (
+        (geometry.words_right_of, _is_beside),
+        (geometry.words_below, _is_aligned),
+        (lambda _page, span: _line_below(document.lines_of(page), span), _is_aligned),
+    )
+    for find_words, is_certain_place in places:
+        words = find_words(page, caption)
+        value = _value_in(page, words, spec, month_first=document.month_first)
+        if value and not document.is_printed(spec, value):
+            ways = {Way.PLACE}
+            if spec.kind != "text" and is_certain_place(page, caption, value):
+                ways.add(Way.ALIGNED)
+            return FoundValue(value, frozenset(ways), rank)
+    return None
+
+
+def _is_beside(page: PageReading, caption: geometry.TextSpan, value: FieldValue) -> bool:
+    """Return whether a value stands level with a caption that ends with a colon."""
+    return (
+        value.box is not None
+        and page.words[caption.end - 1].text.endswith(":")
+        and geometry.is_level_with(page.words[caption.end - 1].box, value.box)
+    )
+
+
+def _is_aligned(_page: PageReading, caption: geometry.TextSpan, value: FieldValue) -> bool:
+    """Return whether a value below a caption has its left edge, or its centre."""
+    if value.box is None:
+        return False
+    one, other = caption.box, value.box
+    centres = (one.left + one.right) - (other.left + other.right)
+    return abs(one.left - other.left) < _MAX_OFFSET or abs(centres) < 4 * _MAX_OFFSET
+
+
+def _line_below(lines: Sequence[TextLine], caption: geometry.TextSpan) -> Sequence[Word]:
+    """Return the words of the next line below a caption, which may be of a larger type."""
+    box = caption.box
+    below = [
+        line
+        for line in lines
+        if box.bottom - 2 < line.box.top < box.bottom + _MAX_LINE_DROP
+        and line.box.left < box.right
+        and line.box.right > box.left
+    ]
+    return min(below, key=lambda line: line.box.top).words if below else ()
+
+
+def _in_sentences(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    if spec.sentences:
+        for page in document.reading.pages:
+            for value in text_readings.values_in_sentences(
+                page, spec, month_first=document.month_first
+            ):
+                yield FoundValue(value, frozenset({Way.SENTENCE}))
+
+
+def _at_reference_signs(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    for page in document.reading.pages if spec.references else ():
+        for value in text_readings.values_at_reference_signs(page, spec):
+            yield FoundValue(value, frozenset({Way.SENTENCE}))
+
+
+def _in_letter(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the date of a letter, or the person to whom it is addressed."""
+    for page in document.reading.pages[:1]:
+        if spec.letter_date:
+            is_fallback = spec.letter_date == "fallback"
+            ways = {Way.LETTER} if is_fallback else {Way.LETTER, Way.HEADING}
+            for value in head_readings.dates_of_letter(
+                page, document.lines_of(page), spec, month_first=document.month_first
+            ):
+                yield FoundValue(value, frozenset(ways))
+        if spec.addressee:
+            lines = document.lines_of(page)
+            for value, is_greeted in head_readings.addressees(page, lines, spec):
+                ways = {Way.LETTER, Way.TEXT} if is_greeted else {Way.LETTER}
+                yield FoundValue(value, frozenset(ways))
+
+
+def _at_top(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the names at the top of page 1, and those in the largest type.
+
+    A name that is all of the topmost line needs no other evidence.
+    """
+    for page in document.reading.pages[:1]:
+        for number, value in enumerate(_names_at_top(page, spec) if spec.alone else ()):
+            if value is not None:
+                ways = {Way.HEADING, Way.PLACE} if number == 0 else {Way.HEADING}
+                yield FoundValue(value, frozenset(ways))
+        if spec.alone or spec.is_large:
+            lines = document.lines_of(page)
+            for value in islice(head_readings.largest_names(page, lines, spec), 1):
+                yield FoundValue(value, frozenset({Way.TYPE}))
+
+
+def _in_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the institution, or the title of the study, in the head of page 1."""
+    for page in document.reading.pages[:1]:
+        values: Iterator[FieldValue] = iter(())
+        if spec.is_institution:
+            values = head_readings.institutions(page, document.lines_of(page), spec)
+        elif spec.is_title:
+            values = head_readings.titles_beside_heading(page, document.lines_of(page), spec)
+        for value in islice(values, _MAX_IN_HEAD):
+            yield FoundValue(value, frozenset({Way.HEADING}))
+
+
+def _in_lines(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the lines that contain one of the phrases by which the field is known."""
+    for page in document.reading.pages if spec.line_with else ():
+        for phrase in spec.line_with:
+            for span in islice(geometry.find_phrase(page, phrase), 1):
+                words = geometry.text_run_at(page, span)
+                if value := _value_in(page, words, spec, month_first=document.month_first):
+                    yield FoundValue(value, frozenset({Way.HEADING}))
+                    return
+
+
+def read_list(document: SearchedDocument, spec: FieldSpec) -> FieldValue | None:
+    """Return the entries of a list field that are not part of the blank form, or None."""
+    reading, kind = document.reading, document.kind
+    captions = (
+        (page, caption)
+        for label in spec.labels
+        for page in reading.pages
+        for caption in geometry.find_phrase(page, label)
+    )
+    text = read_form_field(reading, spec.form)
+    found: list[FieldValue] = []
+    if entries := list(list_fields.split_entries(text, spec, person_names.PATTERN)):
+        joined = list_fields.join_entries(entries)
+        found.append(FieldValue(spec.name, joined, 0, FORM_SOURCE, 100.0))
+    at_captions = (
+        value
+        for page, caption in islice(captions, _MAX_LISTS_PER_FIELD)
+        if is_in_context(page, caption, spec)
+        for value in _lists_at_caption(page, caption, spec)
+    )
+    is_name = spec.kind == "names"
+    for value in (each for source in (found, at_captions) for each in source):
+        entries = [
+            entry
+            for entry in value.entries
+            if entry == list_fields.NONE_ENTRY or not kind.is_printed(entry, is_name=is_name)
+        ]
+        if entries:
+            return replace(value, value=list_fields.join_entries(entries))
+    return None
+
+
+def _values_of_shape(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue]:
+    """Yield each number on a page that has the fixed format of the field."""
+    if not spec.shape:
+        return
+    pattern = _compile_shape(spec.shape, is_scan=page.source in SCAN_SOURCES)
+    for match in pattern.finditer(page.text):
+        signs = re.sub(r"[\s#-]", "", match[0])
+        value = "".join(
+            fuzzy_phrases.to_digits(sign) if wanted == "#" else wanted
+            for sign, wanted in zip(signs, spec.shape, strict=True)
+        )
+        span = next(geometry.find_phrase(page, match[0]), None)
+        confidence, box = (span.confidence, span.box) if span else (page.confidence, None)
+        yield FieldValue(spec.name, value, page.number, page.source, confidence, box)
+
+
+def _compile_shape(shape: str, *, is_scan: bool) -> re.Pattern[str]:
+    """Return a pattern for a fixed format.
+
+    Separators may stand where letters and digits meet, as in 36 D 1234567 or FWA 00001234. On a
+    scan, characters may be misread, or the number may be split by blanks.
+    """
+    digit = _MISREAD_DIGIT if is_scan else r"\d"
+    runs = re.findall(r"#+|[^#]+", shape)
+    parts = [
+        f"{digit}{{{len(run)}}}"
+        if run[0] == "#"
+        else "".join(_MISREAD_LETTERS.get(sign, sign) if is_scan else sign for sign in run)
+        for run in runs
+    ]
+    whole = r"[\s#-]{0,3}".join(parts)
+    if is_scan:
+        split = (r" ?".join([r"\d"] * len(run)) if run[0] == "#" else run for run in runs)
+        whole = rf"(?:{whole}|{'[ #-]{0,2}'.join(split)})"
+    return re.compile(rf"(?<!\w){whole}(?!\w)")
+
+
+def _lists_at_caption(
+    page: PageReading, caption: geometry.TextSpan, spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the entries below a caption; for a numbered box, also those beside it."""
+    if _is_isolated(page, caption, spec) and (
+        found := list_fields.read_entries_below(page, caption, spec, person_names.PATTERN)
+    ):
+        words = [word for _, line in found for word in line]
+        yield _value_of_entries(page, [entry for entry, _ in found], words, spec)
+    if spec.box:
+        # An entry, such as "None", may be written beside the caption.
+        line = geometry.words_right_of(page, caption)
+        text = " ".join(word.text for word in line)
+        if entries := list(list_fields.split_entries(text, spec, person_names.PATTERN)):
+            yield _value_of_entries(page, entries, line, spec)
+
+
+def _is_isolated(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
+    """Return whether a caption is not part of a sentence or of a heading."""
+    if spec.kind == "date" and caption.end == caption.start + 1:
+        left, word = page.words[: caption.start], page.words[caption.start]
+        return word.text.endswith(":") or not any(
+            geometry.is_on_same_line(each.box, word.box)
+            and word.box.left - _SENTENCE_WIDTH < each.box.right <= word.box.left
+            for each in left
+        )
+    has_colon = page.words[caption.end - 1].text.endswith(":")
+    if spec.kind == "name" and caption.end > caption.start + 1 and has_colon:
+        return True
+    if spec.kind in {"text", "name", "names"} and not geometry.has_no_text_before(page, caption):
+        return False
+    return spec.kind not in {"text", "names"} or geometry.has_no_text_after(page, caption)
+
+
+def _value_of_entries(
+    page: PageReading, entries: Sequence[str], words: Sequence[Word], spec: FieldSpec
+) -> FieldValue:
+    value, box = list_fields.join_entries(entries), geometry.bounding_box(words)
+    return FieldValue(spec.name, value, page.number, page.source, lowest_confidence(words), box)
+
+
+def _names_at_top(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue | None]:
+    """Yield for each line at the top of a page the name that it consists of, or None."""
+    high = [word for word in page.words if word.box.bottom < _LETTERHEAD_SHARE * page.height]
+    first_words = [
+        word
+        for word in high
+        if not any(geometry.is_followed_by(each.box, word.box) for each in high)
+    ]
+    first_words.sort(key=lambda word: word.box.top)
+    for word in first_words[:_MAX_LINES_BEFORE_NAME]:
+        line = geometry.text_run_at(page, geometry.span_of_word(page, word))
+        value = _value_of_line(page, line, spec)
+        is_name = len(line) > 1 and re.fullmatch(person_names.PATTERN, value.value)
+        yield value if is_name else None
+
+
+def _value_of_line(page: PageReading, line: Sequence[Word], spec: FieldSpec) -> FieldValue:
+    """Return the text of some words as the value of a field."""
+    text, box = " ".join(word.text for word in line), geometry.bounding_box(line)
+    return FieldValue(spec.name, text, page.number, page.source, lowest_confidence(line), box)
+
+
+def _value_in(
+    page: PageReading, words: Sequence[Word], spec: FieldSpec, *, month_first: bool | None
+) -> FieldValue | None:
+    """Return the value with which a run of words beside or below a caption begins, or None."""
+    if not words:
+        return None
+    text, is_scan = " ".join(word.text for word in words), page.source in SCAN_SOURCES
+    parsed = parse_value(text, spec, month_first=month_first, is_scan=is_scan)
+    return value_of_words(spec.name, page, words, parsed) if parsed else None
+
+
+def is_in_context(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
+    """Return whether the text up to a caption contains `near` and does not contain `not_near`."""
+    words = page.words[max(0, caption.start - _CONTEXT_WORDS) : caption.end]
+    text = " ".join(word.text for word in words)
+    if spec.near and not fuzzy_phrases.contains_phrase(text, spec.near):
+        return False
+    return not (spec.not_near and fuzzy_phrases.contains_phrase(text, spec.not_near))
+
+
+# The ways to a value, the surest first.
+SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], ...] = (
+    _in_form,
+    _by_shape,
+    _at_bracketed_captions,
+    _in_heading,
+    _at_captions,
+    _in_sentences,
+    _at_reference_signs,
+    _in_letter,
+    _at_top,
+    _in_head,
+    _in_lines,
+)
