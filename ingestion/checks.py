@@ -15,7 +15,6 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
-from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_in
 from ingestion.rules import document_types
 from ingestion.storage.virus_scanner import get_scanner
 
@@ -162,6 +161,11 @@ def _check_reading() -> Iterator[CheckMessage]:
             "OCR_LANGUAGES is empty.", hint="Set it to eng, or eng+deu.", id="ingestion.E013"
         )
     if settings.READING_LIMITS.trusted_issuers:
+        from ingestion.reading.pdf.trusted_issuers import (  # noqa: PLC0415 - loads asn1crypto
+            TrustedIssuersError,
+            issuers_in,
+        )
+
         try:
             issuers_in(settings.READING_LIMITS.trusted_issuers)
         except TrustedIssuersError as error:

@@ -10,7 +10,6 @@ settings.
 import hashlib
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
+import tomli
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
@@ -229,8 +229,8 @@ def load_types(*sources: TypesFile) -> Mapping[str, DocumentType]:
     files: list[tuple[str, _Tables]] = []
     for source in sources:
         try:
-            tables = tomllib.loads(source.text)
-        except tomllib.TOMLDecodeError as error:
+            tables = tomli.loads(source.text)
+        except tomli.TOMLDecodeError as error:
             raise TypesError(f"{source.name}: {error}") from error
         files.append((source.name, _read(_Tables, source.name, tables)))
     version = files[0][1].tmf_rm_version

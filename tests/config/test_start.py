@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-LARGE = {"boto3", "botocore", "cv2", "numpy", "PIL", "pypdfium2", "reportlab"}
+LARGE = {"asn1crypto", "boto3", "botocore", "cv2", "numpy", "PIL", "pypdfium2", "reportlab"}
 PROGRAM = """
 import sys
 import django
