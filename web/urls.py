@@ -17,7 +17,7 @@ from web.packets.files import (
 from web.packets.home import home
 from web.packets.packets import download_receipt, packet_page
 from web.packets.uploads import upload_allowed, upload_correction, upload_packet
-from web.sites.required_documents import site_page
+from web.sites.required_documents import separator_sheets, site_page
 from web.sites.sites import metrics_page, required_documents_csv, required_documents_page
 
 urlpatterns = [
@@ -43,6 +43,7 @@ urlpatterns = [
     path("sites/", required_documents_page, name="required"),
     path("sites.csv", required_documents_csv, name="required_csv"),
     path("figures/", metrics_page, name="figures"),
+    path("sites/<path:site_id>/separators/", separator_sheets, name="separator_sheets"),
     path("sites/<path:site_id>/", site_page, name="required_of"),
     path("account/mail/", account_mail, name="account_mail"),
     path("help/", help_page, name="help"),

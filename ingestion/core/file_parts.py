@@ -123,13 +123,19 @@ def _shared_area(a: Region, b: Region) -> float:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A part of a file that becomes a document. `document_type` is a slug, or "" if not known."""
+    """A part of a file that becomes a document.
+
+    `document_type` is a slug. `person` is the person whose document it is. Both are declared by a
+    person or by a separator sheet; "" if not.
+    """
 
     pages: FilePart
     document_type: str = ""
+    person: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        return {**_pages_as_json(self.pages), "type": self.document_type}
+        person = {"person": self.person} if self.person else {}
+        return {**_pages_as_json(self.pages), "type": self.document_type, **person}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +174,7 @@ class Division:
         """Return the division that `as_json` described. Raises ValueError, KeyError, TypeError."""
         return cls(
             tuple(
-                DocumentPart(_pages_from_json(each), each.get("type", ""))
+                DocumentPart(_pages_from_json(each), each.get("type", ""), each.get("person", ""))
                 for each in stored["parts"]
             ),
             tuple(

@@ -55,6 +55,7 @@ class WorkItem:
     expected_sha256: str = ""
     filename: str = ""
     declared_type: str = ""
+    person: str = ""  # whose document a part is, by its separator sheet
     schema_version: str = ""
     site_name: str = ""
     site_country: str = ""

@@ -89,13 +89,9 @@ class PooledDocumentReader:
             activated_on=item.activated_on,
             overrides=item.overrides,
         )
-        # The doc_id of an upload contains the declared person after the type (decision 12).
-        kind = TYPES.get(item.declared_type)
-        declared, _, name = item.doc_id.partition(".")
-        is_upload = not item.url and not item.part
-        is_declared = kind and kind.per_person and is_upload and declared == kind.slug
-        person = name.replace("-", " ") if is_declared else ""
-        sent = verdict.SenderFacts(item.schema_version, item.declared_type, person, item.filename)
+        sent = verdict.SenderFacts(
+            item.schema_version, item.declared_type, _declared_person(item), item.filename
+        )
         today = timezone.now().date()
         check = partial(
             verdict.check_or_reject,
@@ -107,3 +103,18 @@ class PooledDocumentReader:
         )
         pages = item.part.numbers if item.part else None
         return await self._reader.read_then(check, fetched.path, fetched.sha256, pages=pages)
+
+
+def _declared_person(item: WorkItem) -> str:
+    """Return the person whose document it is, as declared, or "".
+
+    The separator sheet of a part names the person. The doc_id of an upload contains the name after
+    the type (decision 12).
+    """
+    kind = TYPES.get(item.declared_type)
+    if kind is None or not kind.per_person or (item.url and not item.part):
+        return ""
+    if item.part:
+        return item.person
+    declared, _, name = item.doc_id.partition(".")
+    return name.replace("-", " ") if declared == kind.slug else ""

@@ -30,12 +30,14 @@ from ingestion.documents import downloads
 from ingestion.documents.chunks import create_requeue_chunk
 from ingestion.documents.transitions import EVENTS, WORKER_ACTOR, move_document
 from ingestion.models import Document, ExcludedPage
-from ingestion.rules.segmentation.parts import ProposedCut
+from ingestion.rules.document_types import TYPES
+from ingestion.rules.segmentation.parts import PagePart, ProposedCut
 
 MIGRATION: Final = ("ingestion", "0033_post_divide_files")
 DIVISION_KEY = "page_account"  # in the detail of the entry of a divided file
 DECIDED_BY_RULES, DECIDED_BY_PERSON = "rules", "person"
 SIGNED_FLAG = "digital-signature"  # of `Extraction.flags`
+MAX_PERSON_CHARACTERS = 80  # of `Document.person`
 
 _APPLIED: set[tuple[str, str]] = set()
 
@@ -79,20 +81,30 @@ def describe_cut(cut: ProposedCut) -> dict[str, Any] | None:
             "probability": round(part.probability, 4),
             "evidence": part.evidence,
         }
+        if part.separator:
+            described["is_declared"] = True
     return {**proposed, "is_certain": cut.is_certain, "reasons": list(cut.reasons)}
 
 
 def propose_division(cut: ProposedCut) -> Division:
     """Return the division that a cut proposes.
 
-    The recognised types are not declared: the checks of each part have to recognise them again.
+    What a separator sheet announces is declared. The recognised types are not: the checks of each
+    part have to recognise them again.
     """
     uses = [*((page, PageUse.SEPARATOR) for page in cut.separators)]
     uses += [(page, PageUse.BLANK) for page in cut.blanks]
     return Division(
-        tuple(DocumentPart(FilePart(each.first, each.last, each.region)) for each in cut.parts),
+        tuple(map(_declare_part, cut.parts)),
         tuple(PageExclusion(FilePart(page, page), use) for page, use in sorted(uses)),
     )
+
+
+def _declare_part(part: PagePart) -> DocumentPart:
+    pages = FilePart(part.first, part.last, part.region)
+    if part.separator is None or part.separator.type not in TYPES:
+        return DocumentPart(pages)
+    return DocumentPart(pages, part.separator.type, part.separator.person[:MAX_PERSON_CHARACTERS])
 
 
 def check_division(division: Division, pages: Iterable[int]) -> None:
@@ -183,6 +195,7 @@ def _create_parts(document: Document, division: Division) -> list[Document]:
                 first_page=each.pages.first,
                 last_page=each.pages.last,
                 region=each.pages.region_text,
+                person=each.person,
             )
         )
     return Document.objects.bulk_create(parts)

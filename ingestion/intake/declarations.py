@@ -51,13 +51,14 @@ class Declaration:
     def of(cls, document: Document) -> "Declaration":
         """Return the current declaration of a document.
 
-        The doc_id of an upload contains the person (decision 12).
+        The doc_id of an upload contains the person (decision 12). The separator sheet of a part
+        may name one.
         """
+        if document.is_part:
+            return cls(document.document_type, document.person)
         kind = TYPES.get(document.document_type)
         declared, _, slug = document.doc_id.partition(".")
-        is_declared = (
-            kind is not None and kind.per_person and declared == kind.slug and not document.is_part
-        )
+        is_declared = kind is not None and kind.per_person and declared == kind.slug
         person = slug.replace("-", " ").title() if is_declared else ""
         return cls(document.document_type, person)
 

@@ -140,6 +140,8 @@ class Document(RecordedRow):
     last_page = models.PositiveIntegerField(default=0, db_default=0)
     # Of one page, if the part is not a whole page: `core.file_parts.FilePart.region_text`.
     region = models.CharField(max_length=40, blank=True, default="", db_default="")
+    # The person whose document a part is, as its separator sheet declares; "" if none does.
+    person = models.CharField(max_length=80, blank=True, default="", db_default="")
     state = models.CharField(
         max_length=20, choices=state_choices(DocumentState), default=DocumentState.RECEIVED
     )
@@ -302,11 +304,13 @@ class Document(RecordedRow):
         """Return the name of the person that the sender declared, or "".
 
         The doc_id of an upload contains the name after the type (decision 12); those of a portal's
-        document and of a part of a file contain none.
+        document and of a part of a file contain none. The separator sheet of a part may name one.
         """
+        if self.is_part:
+            return self.person
         declared, _, person = self.doc_id.partition(".")
         kind = TYPES.get(declared)
-        is_declared = kind is not None and kind.per_person and not self.url and not self.is_part
+        is_declared = kind is not None and kind.per_person and not self.url
         return person.replace("-", " ").title() if is_declared else ""
 
     @property

@@ -71,6 +71,7 @@ class DraftFile(models.Model):
     person = models.CharField(max_length=80, blank=True)
     guess = models.CharField(max_length=40, blank=True)  # detected from the document, or ""
     guessed_at = models.DateTimeField(null=True)  # None: not detected yet
+    cut = models.JSONField(null=True, blank=True)  # as in `Extraction.cut`; None: one document
     doubted = models.CharField(max_length=40, blank=True)  # the choice to be confirmed
     received_at = models.DateTimeField(default=timezone.now)
 

@@ -154,6 +154,7 @@ class PageReading:
     added_marks: Sequence[AddedMark] = ()  # stamps, strike-outs and covered words
     # The page of a registered form that it is, or nothing. A sequence, because it may be lazy.
     forms: Sequence[RegisteredPage] = ()
+    separator_codes: Sequence[str] = ()  # the texts of the QR codes of separator sheets
 
 
 class SignatureResult(StrEnum):

@@ -318,7 +318,7 @@ NO_PAGES = {
     "retry", "review_take", "trail_check_now",
     "model_report", "model_train",
     # They are answered by a file or a picture.
-    "access_table", "certified_copy", "page_image", "receipt", "required_csv",
+    "access_table", "certified_copy", "page_image", "receipt", "required_csv", "separator_sheets",
     "trail_export_file",
     # They are for scripts and for monitoring.
     "admin:autocomplete", "admin:jsi18n", "healthz", "readyz", "metrics",

@@ -9,7 +9,7 @@ from ingestion.models import Document
 from tests.factories import make_filed, make_site
 
 BEFORE = [("ingestion", "0031_post_join_learning")]
-SIDE_BY_SIDE = [*BEFORE, ("ingestion", "0032_pre_parts_of_files")]
+SIDE_BY_SIDE = [*BEFORE, ("ingestion", "0033_pre_separator_sheets")]
 pytestmark = pytest.mark.django_db(transaction=True)
 NEW_COLUMNS = ("part_of_id", "first_page", "last_page", "region")
 

@@ -11,6 +11,7 @@ from ingestion.documents import downloads
 from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut
+from ingestion.rules.segmentation.separators import Separator
 from ingestion.storage.archive import get_archive
 from sites.models import TokenScope
 from tests import steps
@@ -27,7 +28,11 @@ READING = DocumentReading(
     tuple(PageReading(n, 612, 792, "", TextSource.NATIVE) for n in range(1, PAGES + 1)),
 )
 CUT = ProposedCut(
-    (PagePart(1, 2, type="cv"), PagePart(3, 5, type="irb-approval")), separators=(6, 7)
+    (
+        PagePart(1, 2, type="cv", separator=Separator("0203", "cv")),
+        PagePart(3, 5, type="irb-approval", separator=Separator("0203", "irb-approval")),
+    ),
+    separators=(6, 7),
 )
 
 

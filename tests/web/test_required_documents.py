@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pypdfium2
 import pytest
 from django.utils import timezone
 
@@ -129,3 +130,26 @@ def test_conflicts_are_not_shown_while_a_packet_is_checked(signed_in, site, mara
     content = text(signed_in.get(f"/packets/{packet.reference}/"))
     assert 'id="live-conflicts"' in content
     assert "to resolve" not in content
+
+
+def sheets_at(client, address):
+    response = client.get(address)
+    assert response["Content-Type"] == "application/pdf"
+    return len(pypdfium2.PdfDocument(response.content))
+
+
+def test_the_page_of_a_site_leads_to_its_separator_sheets(signed_in, page, site):
+    make_read(site, "irb-approval", approval_date=today(-9), expiry_date=today(300))
+    content = page()
+    for address, sheets in (
+        ("/sites/0203/separators/", 10),
+        ("/sites/0203/separators/?documents=open", 9),
+    ):
+        assert f'href="{address}"' in content
+        assert sheets_at(signed_in, address) == sheets
+    assert 'href="/sites/0203/separators/"' in panel(signed_in)
+
+
+def test_separator_sheets_of_other_sites_are_not_shown(signed_in):
+    make_site("0999")
+    assert signed_in.get("/sites/0999/separators/").status_code == 404

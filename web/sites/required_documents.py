@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -67,11 +67,32 @@ def site_page(request: SignedIn, site_id: str) -> HttpResponse:
     context = {
         "readiness": readiness,
         "requirements": list_requirements(readiness),
+        "has_open": any(not each.status.is_met for each in readiness.required),
         "conflicts": list_conflicts(readiness, readiness.contradictions, for_staff=is_staff),
         "waiting": list_needing_action(waiting, for_staff=is_staff),
         "waiting_count": waiting.count(),
     }
     return render(request, "sites/page.html", context)
+
+
+@page(READ)
+def separator_sheets(request: SignedIn, site_id: str) -> HttpResponse:
+    """Return the separator sheets of a site as a PDF file to print.
+
+    With `?documents=open`, only those of documents that the site still has to send. Raises Http404
+    if there is none.
+    """
+    from ingestion.documents import separator_sheets as printing  # noqa: PLC0415 - lays out PDFs
+
+    visible = Site.objects.visible_to(request.user).select_related("study")
+    site = get_object_or_404(visible, site_id=site_id)
+    only_open = request.GET.get("documents") == "open"
+    sheets = printing.list_sheets(get_readiness(site), only_open=only_open)
+    if not sheets:
+        raise Http404
+    headers = {"Content-Disposition": f'inline; filename="separator-sheets-{site.pk}.pdf"'}
+    content = printing.render_sheets(site, sheets)
+    return HttpResponse(content, content_type="application/pdf", headers=headers)
 
 
 def list_requirements(readiness: SiteReadiness) -> list[RequirementLine]:

@@ -23,6 +23,7 @@ from ingestion.reading.images.binarise import (
 from ingestion.reading.images.coverage import uncovered_share
 from ingestion.reading.images.marks import find_marks
 from ingestion.reading.images.render import PageRaster
+from ingestion.reading.images.separator_codes import read_separator_codes
 from ingestion.reading.images.squares import find_empty_squares
 from ingestion.reading.images.variants import PageVariant, measure_skew, smooth_bilevel
 from ingestion.reading.results import PageReading, TextSource, Word
@@ -148,6 +149,7 @@ def read_page_image(
         dpi=round(dpi),
         added_marks=(*variant.page.added_marks, *stamps),
         forms=find_form(words, lambda: variant.raster) if may_be_form(text) else (),
+        separator_codes=read_separator_codes(raster),
     )
 
 

@@ -93,6 +93,17 @@ class LazyForms(LazySequence[RegisteredPage]):
         return tuple(self._find())
 
 
+class LazyCodes(LazySequence[str]):
+    """The texts of separator codes. `find` renders the page for them."""
+
+    def __init__(self, find: Callable[[], Sequence[str]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _items(self) -> tuple[str, ...]:
+        return tuple(self._find())
+
+
 class LazyMarks(LazySequence[Box]):
     """Marks from top to bottom.
 
@@ -140,14 +151,16 @@ def marks_near(page: PageReading, place: Box) -> Sequence[Box]:
 
 
 def evaluate(page: PageReading) -> PageReading:
-    """Return the page with its words, marks, check boxes and forms as plain tuples."""
+    """Return the page with its words, marks, check boxes, forms and codes as plain tuples."""
     words, marks, squares, forms = page.words, page.marks, page.empty_squares, page.forms
-    if any(isinstance(items, LazySequence) for items in (words, marks, squares, forms)):
+    codes = page.separator_codes
+    if any(isinstance(items, LazySequence) for items in (words, marks, squares, forms, codes)):
         return replace(
             page,
             words=tuple(words),
             marks=tuple(marks),
             empty_squares=tuple(squares),
             forms=tuple(forms),
+            separator_codes=tuple(codes),
         )
     return page

@@ -1,4 +1,4 @@
-"""The lazy search for marks and check boxes on the pages of an open document."""
+"""The lazy search for marks, check boxes, forms and separator codes on an open document's pages."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,12 @@ from ingestion.reading.images.binarise import (
 )
 from ingestion.reading.images.marks import MIN_RULE_PIXELS, find_marks, find_marks_in_area
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster, render_page
+from ingestion.reading.images.separator_codes import CODES_DPI, PREFIX, read_separator_codes
 from ingestion.reading.images.squares import SQUARES_DPI, find_empty_squares
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Box, PageReading, RegisteredPage, Word
 
-from .lazy import LazyForms, LazyMarks, LazySquares
+from .lazy import LazyCodes, LazyForms, LazyMarks, LazySquares
 from .pages import OpenPages, deferred_work
 from .unaccounted_ink import find_unaccounted_areas
 
@@ -78,6 +79,23 @@ def lazy_forms(
             return find_form(page.words, render)
 
     return LazyForms(find)
+
+
+def lazy_separator_codes(
+    pages: OpenPages, page: PageReading, limits: ReadingLimits, *, is_scan: bool
+) -> Sequence[str]:
+    """Return the separator codes of a page.
+
+    A born-digital page is rendered only if it has the text that is printed below each code.
+    """
+    if not is_scan and PREFIX not in page.text:
+        return ()
+
+    def find() -> Sequence[str]:
+        with deferred_work(page.number, limits):
+            return read_separator_codes(render_page(pages.load(page.number), CODES_DPI, limits))
+
+    return LazyCodes(find)
 
 
 def lazy_scan_marks(

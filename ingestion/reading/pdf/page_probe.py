@@ -29,7 +29,13 @@ from ingestion.reading.routing import (
 )
 
 from .added_marks import find_added_marks, find_annotated_marks, without_repetitions
-from .mark_search import lazy_empty_squares, lazy_forms, lazy_marks, lazy_scan_marks
+from .mark_search import (
+    lazy_empty_squares,
+    lazy_forms,
+    lazy_marks,
+    lazy_scan_marks,
+    lazy_separator_codes,
+)
 from .pages import OpenPages
 from .text_layer import lazy_words, read_text, unreadable_share
 from .unaccounted_ink import INVISIBLE_ANNOTATIONS
@@ -79,8 +85,16 @@ def probe_page(
     else:
         marks = lazy_marks(pages, number, words.printed, limits, may_be_skewed=bool(images))
     forms, squares = lazy_forms(pages, reading, limits), lazy_empty_squares(pages, number, limits)
+    is_scan = route is Route.OCR_LAYER
     return PageProbe(
-        replace(reading, source=source, marks=marks, empty_squares=squares, forms=forms)
+        replace(
+            reading,
+            source=source,
+            marks=marks,
+            empty_squares=squares,
+            forms=forms,
+            separator_codes=lazy_separator_codes(pages, reading, limits, is_scan=is_scan),
+        )
     )
 
 

@@ -201,7 +201,7 @@ def check(
     model: ModelFile | None = None,
 ) -> DocumentVerdict:
     """Return the verdict on a file that was read. If it has several documents, it is reviewed."""
-    cut = propose_cut(reading)
+    cut = propose_cut(reading, site_id=site.site_id)
     return _check_whole(reading, cut, sent, site=site, today=today, model=model)
 
 
@@ -214,7 +214,7 @@ def check_file(
     model: ModelFile | None = None,
 ) -> CheckedDocument:
     """Return the verdict on a file that was read, with its proposed division."""
-    cut = propose_cut(reading)
+    cut = propose_cut(reading, site_id=site.site_id)
     verdict = _check_whole(reading, cut, sent, site=site, today=today, model=model)
     return CheckedDocument(verdict, cut=cut)
 

@@ -17,14 +17,14 @@ def check_composition(
     `kind` is the recognised type of the file, or None. The finding names the documents, as in
     "IRB approval on pages 1 to 2; CV on page 3". It has their number if the division is certain.
     """
-    if not cut.is_one_document:
+    if cut.parts and not cut.is_one_document:
         named = [_describe(part) for part in cut.parts[:MAX_DOCUMENTS_NAMED]]
         if more := len(cut.parts) - len(named):
             named.append(f"and {more} more")
         facts: Facts = {"documents": "; ".join(named)}
-        if cut.is_certain:
+        if cut.is_certain and len(cut.parts) > 1:
             facts = {**facts, "document_count": len(cut.parts)}
-        second = cut.parts[min(1, len(cut.parts) - 1)].first if cut.parts else 0
+        second = cut.parts[min(1, len(cut.parts) - 1)].first
         yield RuleFinding("MULTIPLE_DOCUMENTS", second, facts)
     elif not cut.is_certain:
         yield RuleFinding("MULTIPLE_DOCUMENTS")

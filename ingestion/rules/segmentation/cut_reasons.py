@@ -17,4 +17,13 @@ REASONS: Mapping[str, str] = MappingProxyType({
         "signature."
     ),
     "unsure-starts": _("It is not certain on which pages documents begin."),
+    "unread-separator": _("The code of a separator sheet could not be read."),
+    "repeated-separator": _("The same separator sheet is in the file twice."),
+    "other-site": _("A separator sheet was printed for another site."),
+    "unknown-type": _("A separator sheet names a document type that is not known."),
+    "pages-before-separator": _("There are pages before the first separator sheet."),
+    "empty-separator": _("No document follows a separator sheet."),
+    "separator-missing": _(
+        "Several documents seem to follow one separator sheet. A separator sheet may be missing."
+    ),
 })  # fmt: skip

@@ -5,12 +5,19 @@ Each page of a file is in exactly one part, or is a separator, or is blank. A sh
 several pages were copied belongs to several parts, each with its region; together they cover it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.segmentation.document_starts import DocumentStart, find_document_starts
 from ingestion.rules.segmentation.page_regions import Region, cut_out
+from ingestion.rules.segmentation.separators import (
+    SeparatedPages,
+    Separator,
+    find_doubts,
+    split_at_sheets,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,7 @@ class PagePart:
     type: str = ""  # the slug of its document type; "" if it was not recognised
     probability: float = 0.0  # that the document begins and ends here, from 0 to 1
     evidence: str = ""  # why the document begins here, in words for a reviewer
+    separator: Separator | None = None  # what the separator sheet before it announces
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +61,81 @@ class ProposedCut:
     @property
     def has_sheet_for_each_part(self) -> bool:
         """Whether a separator sheet is before each part. With fewer sheets, a person confirms."""
-        return len(self.separators) >= len(self.parts)
+        return bool(self.parts) and all(part.separator for part in self.parts)
 
 
-def propose_cut(reading: DocumentReading) -> ProposedCut:
+def propose_cut(reading: DocumentReading, *, site_id: str = "") -> ProposedCut:
     """Return the proposed division of a file.
 
-    A digitally signed file is one part, because a part of it would lose the signature.
+    A digitally signed file is one part, because a part of it would lose the signature. A file with
+    separator sheets is divided at the sheets. They are certain unless something contradicts them.
+    `site_id` is the number of the site that sent the file; "" if it is not known.
     """
     if not reading.pages:
         return ProposedCut(())
+    split = split_at_sheets(reading.pages)
+    has_sheets = any(each.sheet_page for each in split)
+    cut = _cut_at_sheets(reading, split, site_id) if has_sheets else _cut_by_content(reading)
+    is_signed = bool(reading.signatures) or "digital-signature" in reading.flags
+    if is_signed and not cut.is_one_document:
+        whole = PagePart(reading.pages[0].number, reading.pages[-1].number)
+        return ProposedCut((whole,), is_certain=False, reasons=("signed-file",))
+    return cut
+
+
+def _cut_at_sheets(
+    reading: DocumentReading, split: Sequence[SeparatedPages], site_id: str
+) -> ProposedCut:
+    """Return the division at separator sheets. Blank pages around a document are in no part."""
+    parts: list[PagePart] = []
+    blanks: list[int] = []
+    reasons = list(find_doubts(split, site_id))
+    for each in split:
+        filled = [index for index, page in enumerate(each.pages) if not page.is_blank]
+        if not filled:
+            blanks += (page.number for page in each.pages)
+            reasons += ["empty-separator"] if each.sheet_page else []
+            continue
+        start, end = filled[0], filled[-1] + 1
+        pages = each.pages[start:end]
+        blanks += (page.number for page in (*each.pages[:start], *each.pages[end:]))
+        found = _cut_by_content(replace(reading, pages=pages))
+        reasons += [] if each.sheet_page else ["pages-before-separator"]
+        if each.separator is None:
+            parts += found.parts
+            blanks += found.blanks
+            continue
+        announced = each.separator
+        document = PagePart(
+            pages[0].number,
+            pages[-1].number,
+            type=announced.type,
+            probability=1.0,
+            evidence="a separator sheet",
+            separator=announced,
+        )
+        if len(found.parts) > 1:
+            reasons.append("separator-missing")
+            first, *others = found.parts
+            parts += [replace(document, last=first.last, region=first.region), *others]
+            blanks += found.blanks
+        else:
+            parts.append(document)
+    return ProposedCut(
+        tuple(parts),
+        separators=tuple(each.sheet_page for each in split if each.sheet_page),
+        blanks=tuple(blanks),
+        is_certain=not reasons,
+        reasons=tuple(dict.fromkeys(reasons)),
+    )
+
+
+def _cut_by_content(reading: DocumentReading) -> ProposedCut:
+    """Return the division that the content of the pages suggests."""
     first_page, last_page = reading.pages[0].number, reading.pages[-1].number
     starts = find_document_starts(reading)
     if len(starts) == 1:
         return ProposedCut((PagePart(first_page, last_page, probability=1.0),))
-    if reading.signatures or "digital-signature" in reading.flags:
-        return ProposedCut(
-            (PagePart(first_page, last_page),), is_certain=False, reasons=("signed-file",)
-        )
     parts = tuple(
         PagePart(start.page, max(start.page, following.page - 1), start.region, start.slug, 0.5)
         for start, following in pairwise((*starts, DocumentStart(last_page + 1)))

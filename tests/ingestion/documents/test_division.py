@@ -27,14 +27,21 @@ from ingestion.operations.division_check import divisions_agree_with_the_ledger
 from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut
+from ingestion.rules.segmentation.separators import Separator
 from tests import steps
 from tests.factories import make_leased, make_site, verdict
 
 pytestmark = pytest.mark.django_db
 SHA = "a" * 64
 SEVERAL = RuleFinding("MULTIPLE_DOCUMENTS", page=3, facts={"documents": "CV on pages 1 to 2; ..."})
+CV, LETTER = Separator("1001", "cv", "Elena Márquez"), Separator("1001", "irb-approval")
 CUT = ProposedCut(
-    (PagePart(1, 2, type="cv"), PagePart(3, 5, type="irb-approval")), separators=(6, 8), blanks=(7,)
+    (
+        PagePart(1, 2, type="cv", separator=CV),
+        PagePart(3, 5, type="irb-approval", separator=LETTER),
+    ),
+    separators=(6, 8),
+    blanks=(7,),
 )
 
 
@@ -80,6 +87,10 @@ def test_a_file_that_certainly_holds_several_documents_is_divided_into_them():
     assert (document.state, document.pages, document.code) == ("DIVIDED", 8, "")
     parts = list(document.parts.order_by("pk"))
     assert [part.doc_id for part in parts] == ["doc-1#1-2", "doc-1#3-5"]
+    assert [(part.document_type, part.declared_person) for part in parts] == [
+        ("cv", "Elena Márquez"),
+        ("irb-approval", ""),
+    ]
     for part in parts:
         assert (part.state, part.sha256, part.url) == ("RECEIVED", SHA, "")
         assert (part.batch, part.packet, part.site) == (
@@ -101,7 +112,7 @@ def test_a_file_that_certainly_holds_several_documents_is_divided_into_them():
     ("cut", "reading"),
     [
         (ProposedCut(CUT.parts, CUT.separators, CUT.blanks, is_certain=False), {}),
-        (ProposedCut(CUT.parts, separators=(6,), blanks=(7, 8)), {}),
+        (ProposedCut((CUT.parts[0], PagePart(3, 5)), separators=(6, 8), blanks=(7,)), {}),
         (CUT, {"flags": ["digital-signature"]}),
         (CUT, {"error": "it cannot be decoded"}),
     ],
