@@ -110,9 +110,7 @@ def _lay_out_sheet(site: Site, sheet: SeparatorSheet) -> Iterator[Any]:
     yield Spacer(1, 22)
     for step in (
         _("1. Put this sheet in front of the signed and complete document that it names."),
-        _(
-            "2. Put all documents and their sheets in one pile, and scan them together into one PDF."
-        ),
+        _("2. Put all documents and their sheets in one pile. Scan them together into one PDF."),
         _("3. Upload the PDF. SiteLedger files each document separately."),
         _("Use each sheet once. Leave out the sheets of documents that you do not have yet."),
     ):

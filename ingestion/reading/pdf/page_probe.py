@@ -84,15 +84,14 @@ def probe_page(
         marks = lazy_scan_marks(pages, number, words.all, limits)
     else:
         marks = lazy_marks(pages, number, words.printed, limits, may_be_skewed=bool(images))
-    forms, squares = lazy_forms(pages, reading, limits), lazy_empty_squares(pages, number, limits)
     is_scan = route is Route.OCR_LAYER
     return PageProbe(
         replace(
             reading,
             source=source,
             marks=marks,
-            empty_squares=squares,
-            forms=forms,
+            empty_squares=lazy_empty_squares(pages, number, limits),
+            forms=lazy_forms(pages, reading, limits),
             separator_codes=lazy_separator_codes(pages, reading, limits, is_scan=is_scan),
         )
     )

@@ -7,7 +7,7 @@ several pages were copied belongs to several parts, each with its region; togeth
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.segmentation.document_starts import DocumentStart, find_document_starts
@@ -86,48 +86,51 @@ def propose_cut(reading: DocumentReading, *, site_id: str = "") -> ProposedCut:
 def _cut_at_sheets(
     reading: DocumentReading, split: Sequence[SeparatedPages], site_id: str
 ) -> ProposedCut:
-    """Return the division at separator sheets. Blank pages around a document are in no part."""
-    parts: list[PagePart] = []
-    blanks: list[int] = []
-    reasons = list(find_doubts(split, site_id))
-    for each in split:
-        filled = [index for index, page in enumerate(each.pages) if not page.is_blank]
-        if not filled:
-            blanks += (page.number for page in each.pages)
-            reasons += ["empty-separator"] if each.sheet_page else []
-            continue
-        start, end = filled[0], filled[-1] + 1
-        pages = each.pages[start:end]
-        blanks += (page.number for page in (*each.pages[:start], *each.pages[end:]))
-        found = _cut_by_content(replace(reading, pages=pages))
-        reasons += [] if each.sheet_page else ["pages-before-separator"]
-        if each.separator is None:
-            parts += found.parts
-            blanks += found.blanks
-            continue
-        announced = each.separator
-        document = PagePart(
-            pages[0].number,
-            pages[-1].number,
-            type=announced.type,
-            probability=1.0,
-            evidence="a separator sheet",
-            separator=announced,
-        )
-        if len(found.parts) > 1:
-            reasons.append("separator-missing")
-            first, *others = found.parts
-            parts += [replace(document, last=first.last, region=first.region), *others]
-            blanks += found.blanks
-        else:
-            parts.append(document)
+    """Return the division at separator sheets."""
+    cuts = [_cut_between_sheets(reading, each) for each in split]
+    reasons = dict.fromkeys(chain(find_doubts(split, site_id), *(cut.reasons for cut in cuts)))
     return ProposedCut(
-        tuple(parts),
+        tuple(part for cut in cuts for part in cut.parts),
         separators=tuple(each.sheet_page for each in split if each.sheet_page),
-        blanks=tuple(blanks),
+        blanks=tuple(number for cut in cuts for number in cut.blanks),
         is_certain=not reasons,
-        reasons=tuple(dict.fromkeys(reasons)),
+        reasons=tuple(reasons),
     )
+
+
+def _cut_between_sheets(reading: DocumentReading, separated: SeparatedPages) -> ProposedCut:
+    """Return the documents after one sheet, or before the first one.
+
+    Blank pages before and after a document are in no part. The content of the pages decides how
+    many documents there are only if no readable sheet announces one.
+    """
+    filled = [index for index, page in enumerate(separated.pages) if not page.is_blank]
+    start, end = (filled[0], filled[-1] + 1) if filled else (0, 0)
+    around = (*separated.pages[:start], *separated.pages[end:])
+    blanks = tuple(page.number for page in around)
+    pages, announced = separated.pages[start:end], separated.separator
+    if not pages:
+        reasons = ("empty-separator",) if separated.sheet_page else ()
+        return ProposedCut((), blanks=blanks, reasons=reasons)
+    found = _cut_by_content(replace(reading, pages=pages))
+    blanks += found.blanks
+    if announced is None:
+        reasons = () if separated.sheet_page else ("pages-before-separator",)
+        return ProposedCut(found.parts, blanks=blanks, reasons=reasons)
+    document = PagePart(
+        pages[0].number,
+        pages[-1].number,
+        type=announced.type,
+        probability=1.0,
+        evidence="a separator sheet",
+        separator=announced,
+    )
+    if len(found.parts) == 1:
+        blanks = tuple(page.number for page in around)  # those within the document belong to it
+        return ProposedCut((document,), blanks=blanks)
+    first, *others = found.parts
+    document = replace(document, last=first.last, region=first.region)
+    return ProposedCut((document, *others), blanks=blanks, reasons=("separator-missing",))
 
 
 def _cut_by_content(reading: DocumentReading) -> ProposedCut:
