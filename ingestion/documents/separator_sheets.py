@@ -87,7 +87,7 @@ def _lay_out(site: Site, sheets: Sequence[SeparatorSheet]) -> Iterator[Any]:
 
 def _lay_out_sheet(site: Site, sheet: SeparatorSheet) -> Iterator[Any]:
     kind = TYPES[sheet.document_type]
-    # A person is declared only for types that belong to one. Other names help whoever scans.
+    # A person is declared only for types that belong to one. Other names help the person who scans.
     separator = Separator(site.site_id, kind.slug, sheet.whose if kind.per_person else "")
     picture = io.BytesIO()
     code = segno.make_qr(separator.payload, error="h")
