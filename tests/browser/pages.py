@@ -196,7 +196,7 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page("/account/mail/"),
         Page("/account/policy/"),
         Page("/account/code/"),
-        Page("/account/code/", refused("Set it up")),
+        Page("/account/code/", refused("Finish setup")),
         Page("/password/"),
         Page("/password/", refused("Change password")),
         Page("/session/"),

@@ -18,7 +18,7 @@ _VARIABLE = re.compile(
     r"(\.\.\.|[0-9a-f]{8}-[0-9a-f-]+|[0-9a-f]{12,}|\d+)"
 )  # parts that may differ
 _FENCE = re.compile(
-    r"(?:^<!-- (?P<mark>(?:(?!-->).)*) -->\n+)?"
+    r"(?:^ *<!-- (?P<mark>(?:(?!-->).)*) -->\n+)?"
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^ *```$",
     re.MULTILINE | re.DOTALL,
 )
