@@ -32,6 +32,8 @@ STAMP_PHRASES: Mapping[str, AddedMarkKind] = MappingProxyType(
         "photocopy": _COPY,
         "duplicate": _COPY,
         "received": _RECEIVED,
+        "not for use": _VOID,
+        "do not use": _VOID,
     }
 )
 # Words that a stamp may contain beside its phrase, as in "DRAFT - NOT FOR USE" or "TRUE COPY".
@@ -64,6 +66,8 @@ _BEGINNINGS = tuple(
         "photocopy",
         "duplicate",
         "received",
+        "not for use",
+        "do not use",
     )
     for written in (phrase.upper(), phrase.capitalize())
 ) + tuple(" ".join(word) for word in ("VOID", "DRAFT", "COPY", "SUPERSEDED", "RECEIVED"))

@@ -6,10 +6,11 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from statistics import median
 
+from ingestion.reading.images.render import GreyArray
 from ingestion.reading.images.stamps import StampArea, find_stamp_areas
 from ingestion.reading.images.variants import PageVariant
 from ingestion.reading.results import AddedMark, AddedMarkKind, Box, bounding_box
-from ingestion.reading.stamp_words import STAMP_PHRASES, read_stamp_line
+from ingestion.reading.stamp_words import STAMP_PHRASES, StampLine, read_stamp_line
 
 from .engines import Engine, OcrFailed, OcrWord, SegmentationMode
 
@@ -85,17 +86,29 @@ def _stamps_in_lines(words: Sequence[OcrWord], dpi: float) -> Iterator[AddedMark
 
 def _read_area(area: StampArea, engine: Engine, seconds: float) -> Iterator[AddedMark]:
     """Yield the stamp that an area shows. Raises OcrFailed."""
-    words = engine.recognise(area.image, area.dpi, seconds, SegmentationMode.SINGLE_COLUMN)
-    for _, line in groupby(words, key=lambda word: word.line):
-        on_line = list(line)
-        text = " ".join(_correct_stamp_word(word.text) for word in on_line)
-        stamp = read_stamp_line(text)
-        if stamp is None or not stamp.is_capital:
-            continue
-        confidence = max(word.confidence for word in on_line)
-        if confidence >= MIN_STAMP_CONFIDENCE or len(stamp.phrase) >= MIN_LONG_PHRASE:
-            yield AddedMark(stamp.kind, area.box, stamp.phrase)
-            return
+    if stamp := read_stamp_image(area.image, area.dpi, engine, seconds):
+        yield AddedMark(stamp.kind, area.box, stamp.phrase)
+
+
+def read_stamp_image(
+    image: GreyArray, dpi: int, engine: Engine, seconds: float
+) -> StampLine | None:
+    """Return the stamp that an upright image shows, or None. Raises OcrFailed.
+
+    `seconds` is the time limit.
+    """
+    for mode in (SegmentationMode.SINGLE_COLUMN, SegmentationMode.SINGLE_BLOCK):
+        words = engine.recognise(image, dpi, seconds, mode)
+        for _, line in groupby(words, key=lambda word: word.line):
+            on_line = list(line)
+            text = " ".join(_correct_stamp_word(word.text) for word in on_line)
+            stamp = read_stamp_line(text)
+            if stamp is None or not stamp.is_capital:
+                continue
+            confidence = max(word.confidence for word in on_line)
+            if confidence >= MIN_STAMP_CONFIDENCE or len(stamp.phrase) >= MIN_LONG_PHRASE:
+                return stamp
+    return None
 
 
 def _correct_stamp_word(word: str) -> str:

@@ -23,6 +23,7 @@ from ingestion.reading.images.page_objects import (
     annotations,
     object_rects,
 )
+from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import AddedMark, AddedMarkKind, bounding_box
 from ingestion.reading.stamp_words import (
     StampLine,
@@ -31,9 +32,11 @@ from ingestion.reading.stamp_words import (
     read_stamp_line,
 )
 
+from .drawn_stamps import StampMemory, find_drawn_stamps
 from .text_layer import point_transform, raw_text
 
-MAX_DRAWN_OBJECTS = 300  # paths and images of one page that are examined
+MAX_DRAWN_OBJECTS = 300  # paths and images at the end of one page that are examined
+MAX_WATERMARK_OBJECTS = 100  # paths and images at the start of one page that are examined
 MAX_MARKS_PER_PAGE = 50  # of one search; more are a drawing or a list of changes
 # Characters whose size, angle and colour are measured to find out what is usual on a page.
 USUAL_SAMPLE_CHARACTERS = 20
@@ -86,20 +89,27 @@ def find_added_marks(
     layer: pypdfium2.PdfTextPage,
     text: str,
     objects: Sequence[PageObject],
+    known_stamps: StampMemory,
+    limits: ReadingLimits,
 ) -> list[AddedMark]:
     """Return the stamps, strike-outs and covered words of a page. Raises PdfiumError.
 
     `text` is the text of the page, and `objects` are its objects in the order of drawing.
+    `known_stamps` are those that were drawn on other pages of the file.
     """
     found: list[AddedMark] = []
     if may_contain_stamp(text):
         found += islice(_find_stamps(page, layer), MAX_MARKS_PER_PAGE)
-    # What people add is drawn after the page, so the last objects are examined if there are many.
+    # What people add is drawn after the page, and a watermark before it, so the first and the last
+    # objects are examined if there are many.
     drawn = [
         (place, item)
         for place, item in enumerate(objects)
         if item.kind in {pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE}
-    ][-MAX_DRAWN_OBJECTS:]
+    ]
+    if len(drawn) > MAX_DRAWN_OBJECTS + MAX_WATERMARK_OBJECTS:
+        drawn = drawn[:MAX_WATERMARK_OBJECTS] + drawn[-MAX_DRAWN_OBJECTS:]
+    rects: list[PdfRect] = []
     if drawn:
         rects = object_rects(item for _, item in drawn)
         lines = [
@@ -110,6 +120,8 @@ def find_added_marks(
         found += islice(_find_strike_outs(page, layer, lines), MAX_MARKS_PER_PAGE)
         areas = [(place, rect) for (place, _), rect in zip(drawn, rects, strict=True)]
         found += islice(_find_covered_words(page, layer, objects, areas), MAX_MARKS_PER_PAGE)
+    placed = [(item, rect) for (_, item), rect in zip(drawn, rects, strict=True)]
+    found += find_drawn_stamps(page, layer, objects, placed, known_stamps, limits)
     return found
 
 

@@ -70,10 +70,10 @@ def probe_page(
     layer = pages.text_layer(number)
     text, words = read_text(layer), lazy_words(pages, number, limits)
     route = _choose_route(page, text, images)
-    added = without_repetitions([*annotated, *find_added_marks(page, layer, text, objects)])
+    found = find_added_marks(page, layer, text, objects, pages.known_stamps, limits)
+    added = without_repetitions([*annotated, *found])
     native = TextSource.FORM if has_typed_text else TextSource.NATIVE
-    width, height = page.get_size()
-    reading = PageReading(number, width, height, text, native, words.all, added_marks=added)
+    reading = PageReading(number, *page.get_size(), text, native, words.all, added_marks=added)
     if route is Route.OCR:
         return PageProbe(replace(reading, text="", words=()), needs_ocr=True)
     if route is Route.OCR_AND_TEXT:

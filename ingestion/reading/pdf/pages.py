@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import pypdfium2
 
@@ -9,10 +10,21 @@ from ingestion.reading.images.page_objects import annotations
 from ingestion.reading.images.render import PAGE_ERRORS, error_text
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.process_limits import page_time_limit
+from ingestion.reading.results import Box
+from ingestion.reading.stamp_words import StampLine
 
 from .lazy import LazyReadError
 
+StampMemory = dict[tuple[object, ...], "KnownStamp | None"]
+
 MAX_LOADED_PAGES = 8  # more are seldom needed again before their marks are, and fill the memory
+
+
+class KnownStamp(NamedTuple):
+    """A stamp that is drawn on a page, with the place of its ink as shares of what draws it."""
+
+    stamp: StampLine
+    place: Box
 
 
 class OpenPages:
@@ -26,6 +38,7 @@ class OpenPages:
         self._opened = opened
         self._loaded: dict[int, pypdfium2.PdfPage] = {}
         self._layers: dict[int, pypdfium2.PdfTextPage] = {}
+        self.known_stamps: StampMemory = {}  # of pages that were read, see `drawn_stamps`
 
     def load(self, number: int) -> pypdfium2.PdfPage:
         """Return a page. Raises PdfiumError."""

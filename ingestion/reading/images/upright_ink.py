@@ -1,0 +1,222 @@
+"""Ink that may be the words of a stamp: turned upright, without its frame, in the size for OCR."""
+
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+
+from ingestion.reading.stamp_words import STAMP_PHRASES
+
+from .binarise import WHITE, Mask
+from .render import GreyArray
+
+MIN_CONTRAST = 8  # of 255, between the ink and its paper; the palest watermarks have 15
+MIN_INK_PIXELS = 60
+MIN_SIDE_RATIO = 1.3  # of the long side of a line of letters to its short side
+MAX_TURN_ERROR_DEGREES = 9  # of the smallest rectangle around the letters of a short word
+TURN_STEP_DEGREES = 1.5
+TURN_SEARCH_PIXELS = 220  # width at which the turn is refined
+MIN_FRAME_WIDTH_SHARE, MIN_FRAME_HEIGHT_SHARE = 0.8, 0.55  # of the ink's box
+MAX_FRAME_INK_SHARE = 0.45  # of the frame's own box
+MIN_LETTER_HEIGHT_SHARE = 0.55  # of the highest letter
+MIN_STAMP_TURN_DEGREES, MIN_TURNED_LETTERS = 4.0, 4  # of a stamp on empty paper
+LETTER_PIXELS = 36  # height of a letter for OCR
+MIN_SCALE, MAX_SCALE = 0.3, 4.0
+BORDER_PIXELS = 24  # of paper around the letters
+WORD_GAPS = (0.25, 0.45)  # between the words of a line, in heights of a letter: in narrow fonts
+MIN_HOLE_SHARE = 0.015  # of a letter's box; smaller holes are noise
+
+_HOLES = {**dict.fromkeys("ADOPQR", 1), "B": 2}
+# For each long word of a stamp, the number of holes of each letter: "DRAFT" is 1, 1, 1, 0, 0.
+_WORD_HOLES = frozenset(
+    tuple(_HOLES.get(letter, 0) for letter in word.upper())
+    for phrase in STAMP_PHRASES
+    for word in phrase.split()
+    if len(word) >= 4
+)
+
+
+class UprightInk(NamedTuple):
+    """The ink of what may be a stamp, turned so that its long side is horizontal."""
+
+    image: GreyArray  # black on white, for OCR
+    degrees: float  # by which it was turned, clockwise
+    bounds: tuple[int, int, int, int]  # left, top, right and bottom in the mask, in pixels
+    letters: int  # connected parts that are as high as letters
+    has_word_of_stamp: bool  # whether the holes of its letters are those of a word of stamps
+
+    @property
+    def may_be_stamp(self) -> bool:
+        """Return whether the ink looks like a stamp although nothing is printed below it."""
+        is_turned = MIN_STAMP_TURN_DEGREES < abs(self.degrees) < 90 - MIN_STAMP_TURN_DEGREES
+        return self.has_word_of_stamp or (is_turned and self.letters >= MIN_TURNED_LETTERS)
+
+
+def isolated_ink(grey: GreyArray) -> Mask | None:
+    """Return the mask of what is drawn on even paper, or None if there is no contrast."""
+    # Most of a stamp is paper, also within its frame.
+    paper = int(np.bincount(grey.ravel(), minlength=WHITE + 1).argmax())
+    difference = np.asarray(cv2.absdiff(grey, np.full_like(grey, paper)))
+    if difference.max() < MIN_CONTRAST:
+        return None
+    strongest = float(np.percentile(difference[difference >= MIN_CONTRAST], 90))
+    return np.asarray(difference >= max(strongest / 2, MIN_CONTRAST), np.uint8)
+
+
+def turn_upright(ink: Mask) -> UprightInk | None:
+    """Return the ink turned upright, or None if it cannot be a line of letters."""
+    points = cv2.findNonZero(ink)
+    if points is None or len(points) < MIN_INK_PIXELS:
+        return None
+    left, top, width, height = cv2.boundingRect(points)
+    cut = np.ascontiguousarray(ink[top : top + height, left : left + width])
+    degrees = _refine_turn(cut, _rough_turn(points))
+    upright = _crop(_without_frame(_crop(_turn(cut, degrees, 1.0))))
+    if upright is None:
+        return None
+    _, _, stats, _ = cv2.connectedComponentsWithStats(upright, connectivity=8)
+    parts = stats[1:]
+    highest = int(np.percentile(parts[:, cv2.CC_STAT_HEIGHT], 95)) if len(parts) else 0
+    is_letter = parts[:, cv2.CC_STAT_HEIGHT] >= max(MIN_LETTER_HEIGHT_SHARE * highest, 4)
+    letters = parts[is_letter]
+    if not len(letters):
+        return None
+    letter_height = float(np.median(letters[:, cv2.CC_STAT_HEIGHT]))
+    scale = float(np.clip(LETTER_PIXELS / letter_height, MIN_SCALE, MAX_SCALE))
+    image = cv2.resize(
+        np.asarray((1 - upright) * WHITE, np.uint8), None, fx=scale, fy=scale,
+        interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC,
+    )  # fmt: skip
+    image = cv2.copyMakeBorder(
+        image, *(BORDER_PIXELS,) * 4, borderType=cv2.BORDER_CONSTANT, value=(WHITE,)
+    )
+    return UprightInk(
+        np.asarray(cv2.GaussianBlur(image, (3, 3), 0)),
+        degrees,
+        (left, top, left + width, top + height),
+        len(letters),
+        any(_has_word_of_stamp(line) for line in _holes_of_words(upright, letters)),
+    )
+
+
+def _rough_turn(points: np.ndarray) -> float:
+    """Return the turn of the smallest rectangle around the ink, in degrees clockwise."""
+    _, (width, height), degrees = cv2.minAreaRect(points)
+    if max(width, height) < MIN_SIDE_RATIO * min(width, height):
+        return float((degrees + 45) % 90 - 45)  # a stamp of several lines
+    if width < height:
+        degrees -= 90
+    return float((degrees + 90) % 180 - 90)
+
+
+def _refine_turn(ink: Mask, rough: float) -> float:
+    """Return the turn near `rough` at which the ink falls into the fewest rows."""
+    factor = TURN_SEARCH_PIXELS / max(ink.shape)
+    small = ink
+    if factor < 1:
+        small = cv2.resize(ink * WHITE, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
+        small = np.asarray(small >= WHITE / 3, np.uint8)
+    y, x = np.nonzero(small)
+    steps = np.arange(-MAX_TURN_ERROR_DEGREES, MAX_TURN_ERROR_DEGREES + 0.1, TURN_STEP_DEGREES)
+    angles = np.radians(rough + steps)
+    rows = np.round(np.outer(np.cos(angles), y) - np.outer(np.sin(angles), x)).astype(int)
+    rows -= rows.min()
+    # Letters have straight edges at their top and at their bottom, so the rows change abruptly.
+    sharpness = [
+        float(np.square(np.diff(np.bincount(row, minlength=2).astype(float))).sum()) for row in rows
+    ]
+    return rough + float(steps[int(np.argmax(sharpness))])
+
+
+def _turn(ink: Mask, degrees: float, scale: float) -> Mask:
+    height, width = ink.shape
+    side = int(np.hypot(width, height) * scale) + 4
+    matrix = np.asarray(cv2.getRotationMatrix2D((width / 2, height / 2), degrees, scale))
+    matrix[:, 2] += (side / 2 - width / 2, side / 2 - height / 2)
+    turned = cv2.warpAffine(ink * WHITE, matrix, (side, side), flags=cv2.INTER_LINEAR)
+    return np.asarray(turned >= WHITE / 2, np.uint8)
+
+
+def _crop(ink: Mask | None) -> Mask | None:
+    points = None if ink is None else cv2.findNonZero(ink)
+    if ink is None or points is None:
+        return None
+    left, top, width, height = cv2.boundingRect(points)
+    return np.ascontiguousarray(ink[top : top + height, left : left + width])
+
+
+def _without_frame(ink: Mask | None) -> Mask | None:
+    """Return the ink without the parts that surround nearly all of it."""
+    if ink is None:
+        return None
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
+    height, width = ink.shape
+    for label in range(1, len(stats)):
+        part = stats[label]
+        area = part[cv2.CC_STAT_WIDTH] * part[cv2.CC_STAT_HEIGHT]
+        if (
+            part[cv2.CC_STAT_WIDTH] >= MIN_FRAME_WIDTH_SHARE * width
+            and part[cv2.CC_STAT_HEIGHT] >= MIN_FRAME_HEIGHT_SHARE * height
+            and part[cv2.CC_STAT_AREA] <= MAX_FRAME_INK_SHARE * area
+            and len(stats) > 3
+        ):
+            ink = np.where(labels == label, 0, ink).astype(np.uint8)
+    return ink
+
+
+def _holes_of_words(ink: Mask, letters: np.ndarray) -> Iterator[list[tuple[int, float, float]]]:
+    """Yield for each line of letters their holes, their left and their right edges."""
+    contours, hierarchy = cv2.findContours(ink, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    if hierarchy is None:
+        return
+    parents = hierarchy[0][:, 3]
+    outer = {
+        index: cv2.boundingRect(contours[index]) for index in np.flatnonzero(parents < 0).tolist()
+    }
+    holes = dict.fromkeys(outer, 0)
+    for index in np.flatnonzero(parents >= 0).tolist():
+        _, _, width, height = outer[parents[index]]
+        if cv2.contourArea(contours[index]) >= MIN_HOLE_SHARE * width * height:
+            holes[parents[index]] += 1
+    lowest = min(letters[:, cv2.CC_STAT_HEIGHT])
+    boxes = sorted((box[1] + box[3] / 2, index) for index, box in outer.items() if box[3] >= lowest)
+    line: list[int] = []
+    for level, index in boxes:
+        if line and level > outer[line[0]][1] + outer[line[0]][3]:
+            yield _line_of(line, outer, holes)
+            line = []
+        line.append(index)
+    if line:
+        yield _line_of(line, outer, holes)
+
+
+def _line_of(
+    line: Sequence[int], boxes: dict[int, Sequence[int]], holes: dict[int, int]
+) -> list[tuple[int, float, float]]:
+    height = float(np.median([boxes[index][3] for index in line]))
+    ordered = sorted(line, key=lambda index: boxes[index][0])
+    return [
+        (holes[index], boxes[index][0] / height, (boxes[index][0] + boxes[index][2]) / height)
+        for index in ordered
+    ]
+
+
+def _has_word_of_stamp(line: Sequence[tuple[int, float, float]]) -> bool:
+    """Return whether a word of a line, or the whole line, has the holes of a word of stamps."""
+    return any(
+        tuple(word) in _WORD_HOLES for gap in (*WORD_GAPS, inf) for word in _split(line, gap)
+    )
+
+
+def _split(line: Sequence[tuple[int, float, float]], min_gap: float) -> list[list[int]]:
+    """Return the numbers of holes of the letters of each word of a line."""
+    words: list[list[int]] = [[]]
+    right = line[0][1]
+    for holes, start, end in line:
+        if start - right > min_gap:
+            words.append([])
+        words[-1].append(holes)
+        right = max(right, end)
+    return words

@@ -1,0 +1,299 @@
+"""The search of a born-digital page for stamps that are drawn: as images, outlines or glyphs.
+
+Such a stamp has no words in the text layer. Word writes a watermark as the outlines of its letters,
+a PDF editor as a form XObject or an image, and other programs as a font without a meaning. The
+objects of the page tell where one may be. Only such an object is rendered, without the print
+around it, and only if it looks like a line of letters is it read by OCR. The result is kept for
+the other pages of the file, because a watermark is usually on all of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from ctypes import addressof, byref, c_int, c_size_t, c_uint
+from typing import NamedTuple
+
+import numpy as np
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from ingestion.reading.images.binarise import Mask
+from ingestion.reading.images.page_objects import PageObject, PdfRect
+from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster, render_page
+from ingestion.reading.images.upright_ink import isolated_ink, turn_upright
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.results import AddedMark, Box
+
+from .pages import KnownStamp, StampMemory
+from .text_layer import point_transform
+
+MAX_CANDIDATES_PER_PAGE = 4
+MIN_LONG_SIDE_POINTS, MIN_SHORT_SIDE_POINTS = 36.0, 9.0  # of a stamp
+MIN_LETTER_POINTS = 8.0  # the longer side of a letter, with or without a turn
+MAX_LETTER_GAP = 1.6  # between letters of one stamp, in longer sides of the larger one
+MAX_LETTERS = 60  # of one stamp; more outlines are a chart or a text
+MIN_LETTERS, MIN_SEGMENTS_OF_ONE_PATH = 3, 16  # paths, or segments of one path with all letters
+RECTANGLE_SEGMENTS = 5
+MAX_IMAGE_SHARE = 0.7  # of the page's area; a larger image may be a scan or a background
+# Of such an image, compressed: a stamp on an empty page has few bytes, and a scan has many.
+MAX_BYTES_PER_PIXEL = 0.02
+MAX_SIDE_PIXELS = 560  # of a candidate that is rendered
+MIN_DPI, MAX_DPI = 40.0, 200.0
+BORDER_POINTS = 3.0  # around a candidate that is rendered
+MIN_INKED_SHARE = 0.6  # of the width of a candidate; of less ink, only its place is rendered
+MAX_TEXT_OBJECTS = 60  # at the start and at the end of the page that are examined
+
+OCR_DPI = 300  # that is stated for a candidate, whose letters have the size for OCR
+OCR_SECONDS = 3.0  # for one candidate
+
+
+class Candidate(NamedTuple):
+    """Objects of a page that may draw a stamp."""
+
+    objects: tuple[PageObject, ...]
+    rect: PdfRect
+    is_over_print: bool  # whether print of the page lies below it or above it
+    key: tuple[object, ...]  # equal for the same stamp on another page of the file
+
+
+def find_drawn_stamps(
+    page: pypdfium2.PdfPage,
+    layer: pypdfium2.PdfTextPage,
+    objects: Sequence[PageObject],
+    drawn: Sequence[tuple[PageObject, PdfRect]],
+    memory: StampMemory,
+    limits: ReadingLimits,
+) -> Iterator[AddedMark]:
+    """Yield the stamps of a page that are drawn. Raises PdfiumError.
+
+    `objects` are all objects of the page, and `drawn` are its paths and images with their bounds.
+    `memory` is what candidates of other pages of the file show.
+    """
+    candidates = [
+        *_image_candidates(page, layer, drawn),
+        *_letter_candidates(layer, [*drawn, *_glyphs_without_words(objects)]),
+    ]
+    candidates.sort(key=lambda each: (not each.is_over_print, -_area(each.rect)))
+    to_box = point_transform(page)
+    for candidate in candidates[:MAX_CANDIDATES_PER_PAGE]:
+        if candidate.key not in memory:
+            memory[candidate.key] = _read_candidate(
+                page, objects, candidate, to_box(candidate.rect), limits
+            )
+        if known := memory[candidate.key]:
+            box, place = to_box(candidate.rect), known.place
+            width, height = box.right - box.left, box.bottom - box.top
+            inked = Box(
+                box.left + place.left * width,
+                box.top + place.top * height,
+                box.left + place.right * width,
+                box.top + place.bottom * height,
+            )
+            yield AddedMark(known.stamp.kind, inked, known.stamp.phrase)
+
+
+def _area(rect: PdfRect) -> float:
+    return (rect[2] - rect[0]) * (rect[3] - rect[1])
+
+
+def _has_size_of_stamp(rect: PdfRect) -> bool:
+    short, long = sorted((rect[2] - rect[0], rect[3] - rect[1]))
+    return short >= MIN_SHORT_SIDE_POINTS and long >= MIN_LONG_SIDE_POINTS
+
+
+def _is_over_print(layer: pypdfium2.PdfTextPage, rect: PdfRect) -> bool:
+    left, bottom, right, top = rect
+    return bool(pdfium.FPDFText_GetBoundedText(layer, left, top, right, bottom, None, 0))
+
+
+def _image_candidates(
+    page: pypdfium2.PdfPage,
+    layer: pypdfium2.PdfTextPage,
+    drawn: Sequence[tuple[PageObject, PdfRect]],
+) -> Iterator[Candidate]:
+    """Yield the images that may show a stamp.
+
+    An image that fills the page may be a scan or a background. It is examined only if it is so
+    simple that it can hardly show more than a stamp.
+    """
+    max_area = MAX_IMAGE_SHARE * page.get_width() * page.get_height()
+    for item, rect in drawn:
+        if item.kind != pdfium.FPDF_PAGEOBJ_IMAGE or not _has_size_of_stamp(rect):
+            continue
+        across, down = c_uint(), c_uint()
+        pdfium.FPDFImageObj_GetImagePixelSize(item.raw, byref(across), byref(down))
+        length = pdfium.FPDFImageObj_GetImageDataRaw(item.raw, None, 0)
+        if _area(rect) > max_area and length > MAX_BYTES_PER_PIXEL * across.value * down.value:
+            continue
+        left, bottom, right, top = rect
+        key = ("image", across.value, down.value, length, round(right - left), round(top - bottom))
+        yield Candidate((item,), rect, _is_over_print(layer, rect), key)
+
+
+def _letter_candidates(
+    layer: pypdfium2.PdfTextPage,
+    drawn: Sequence[tuple[PageObject, PdfRect]],
+) -> Iterator[Candidate]:
+    """Yield the groups of paths and glyphs that may be the letters of a stamp."""
+    group: list[tuple[PageObject, PdfRect]] = []
+    for item, rect in (*drawn, (None, (0.0, 0.0, 0.0, 0.0))):
+        if item is not None and item.kind == pdfium.FPDF_PAGEOBJ_IMAGE:
+            continue
+        if item is not None and not _may_be_letter(item, rect):
+            continue
+        if group and (item is None or not _continues(group[-1], (item, rect))):
+            yield from _group_candidate(layer, group)
+            group = []
+        if item is not None:
+            group.append((item, rect))
+
+
+def _group_candidate(
+    layer: pypdfium2.PdfTextPage, group: Sequence[tuple[PageObject, PdfRect]]
+) -> Iterator[Candidate]:
+    lefts, bottoms, rights, tops = zip(*(rect for _, rect in group), strict=True)
+    rect = (min(lefts), min(bottoms), max(rights), max(tops))
+    if not _has_size_of_stamp(rect) or len(group) > MAX_LETTERS:
+        return
+    segments = [
+        pdfium.FPDFPath_CountSegments(item.raw) if item.kind == pdfium.FPDF_PAGEOBJ_PATH else 0
+        for item, _ in group
+    ]
+    is_path = group[0][0].kind == pdfium.FPDF_PAGEOBJ_PATH
+    if is_path and len(group) < MIN_LETTERS and max(segments) < MIN_SEGMENTS_OF_ONE_PATH:
+        return
+    key = ("letters", *segments, round(rect[2] - rect[0]), round(rect[3] - rect[1]))
+    yield Candidate(tuple(item for item, _ in group), rect, _is_over_print(layer, rect), key)
+
+
+def _may_be_letter(item: PageObject, rect: PdfRect) -> bool:
+    if max(rect[2] - rect[0], rect[3] - rect[1]) < MIN_LETTER_POINTS:
+        return False
+    if item.kind == pdfium.FPDF_PAGEOBJ_TEXT:
+        return True
+    if pdfium.FPDFPath_CountSegments(item.raw) <= RECTANGLE_SEGMENTS:
+        return False
+    fill, stroke = c_int(), c_int()
+    pdfium.FPDFPath_GetDrawMode(item.raw, byref(fill), byref(stroke))
+    return bool(fill.value)
+
+
+def _continues(last: tuple[PageObject, PdfRect], item: tuple[PageObject, PdfRect]) -> bool:
+    """Return whether an object may be the next letter of a stamp."""
+    (one, a), (other, b) = last, item
+    if one.kind != other.kind or one.level != other.level or _colour(one) != _colour(other):
+        return False
+    longest = max(a[2] - a[0], a[3] - a[1], b[2] - b[0], b[3] - b[1])
+    gap = max(b[0] - a[2], a[0] - b[2], b[1] - a[3], a[1] - b[3])
+    return gap <= MAX_LETTER_GAP * longest
+
+
+def _colour(item: PageObject) -> tuple[int, ...]:
+    channels = [c_uint() for _ in range(4)]
+    pdfium.FPDFPageObj_GetFillColor(item.raw, *map(byref, channels))
+    return tuple(channel.value for channel in channels)
+
+
+def _glyphs_without_words(
+    objects: Sequence[PageObject],
+) -> Iterator[tuple[PageObject, PdfRect]]:
+    """Yield the large text objects whose font has no meaning: those of type 3."""
+    texts = [item for item in objects if item.kind == pdfium.FPDF_PAGEOBJ_TEXT]
+    if len(texts) > 2 * MAX_TEXT_OBJECTS:
+        texts = texts[:MAX_TEXT_OBJECTS] + texts[-MAX_TEXT_OBJECTS:]
+    sources: dict[int, bool] = {}
+    for item in texts:
+        font = pdfium.FPDFTextObj_GetFont(item.raw)
+        key = addressof(font.contents) if font else 0
+        if key not in sources:
+            size = c_size_t()
+            sources[key] = bool(
+                font
+                and pdfium.FPDFFont_GetIsEmbedded(font)
+                and not (pdfium.FPDFFont_GetFontData(font, None, 0, byref(size)) and size.value)
+            )
+        if sources[key]:
+            yield item, item.rect
+
+
+def _read_candidate(
+    page: pypdfium2.PdfPage,
+    objects: Sequence[PageObject],
+    candidate: Candidate,
+    box: Box,
+    limits: ReadingLimits,
+) -> KnownStamp | None:
+    """Return the stamp that a candidate shows, or None."""
+    with _only(objects, candidate.objects):
+        raster = _render_area(page, box, limits)
+        ink = isolated_ink(raster.grey)
+        if ink is None:
+            return None
+        inked = _inked_box(ink, raster)
+        if (inked.right - inked.left) < MIN_INKED_SHARE * (box.right - box.left):
+            raster = _render_area(page, inked, limits)  # a small stamp in a large image
+            ink = isolated_ink(raster.grey)
+    upright = None if ink is None else turn_upright(ink)
+    if upright is None or not (candidate.is_over_print or upright.may_be_stamp):
+        return None
+    from ingestion.reading.ocr.engines import OcrFailed, get_engine  # noqa: PLC0415 - seldom needed
+    from ingestion.reading.ocr.stamps import read_stamp_image  # noqa: PLC0415 - as the one before
+
+    engine = get_engine(limits.engine, limits.languages)
+    try:
+        stamp = read_stamp_image(upright.image, OCR_DPI, engine, OCR_SECONDS)
+    except OcrFailed:
+        return None
+    if stamp is None:
+        return None
+    return KnownStamp(stamp, _share_of(inked, box))
+
+
+def _render_area(page: pypdfium2.PdfPage, area: Box, limits: ReadingLimits) -> PageRaster:
+    """Render an area of a page, with a border around it, in the resolution for its size."""
+    longest = max(area.right - area.left, area.bottom - area.top)
+    dpi = min(max(MAX_SIDE_PIXELS * POINTS_PER_INCH / longest, MIN_DPI), MAX_DPI)
+    left, top, right, bottom = area
+    border = BORDER_POINTS
+    wider = Box(left - border, top - border, right + border, bottom + border)
+    return render_page(page, dpi, limits, wider)
+
+
+def _inked_box(ink: Mask, raster: PageRaster) -> Box:
+    """Return the place of the ink of a raster on the page, in points."""
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    (x, y), scale = raster.offset, raster.dpi / POINTS_PER_INCH
+    return Box(
+        (x + columns[0]) / scale,
+        (y + rows[0]) / scale,
+        (x + columns[-1] + 1) / scale,
+        (y + rows[-1] + 1) / scale,
+    )
+
+
+def _share_of(inner: Box, outer: Box) -> Box:
+    """Return a box as shares of the width and the height of another one."""
+    width, height = outer.right - outer.left, outer.bottom - outer.top
+    return Box(
+        (inner.left - outer.left) / width,
+        (inner.top - outer.top) / height,
+        (inner.right - outer.left) / width,
+        (inner.bottom - outer.top) / height,
+    )
+
+
+@contextmanager
+def _only(objects: Sequence[PageObject], chosen: Sequence[PageObject]) -> Iterator[None]:
+    """Hide all objects of a page but the chosen ones for the block."""
+    visible = set()
+    for item in chosen:
+        holder: PageObject | None = item
+        while holder is not None:
+            visible.add(addressof(holder.raw.contents))
+            holder = holder.form
+    hidden = [item.raw for item in objects if addressof(item.raw.contents) not in visible]
+    hidden = [raw for raw in hidden if pdfium.FPDFPageObj_SetIsActive(raw, 0)]
+    try:
+        yield
+    finally:
+        for raw in hidden:
+            pdfium.FPDFPageObj_SetIsActive(raw, 1)
