@@ -100,6 +100,18 @@ class AddedMark(NamedTuple):
     text: str = ""  # the words of a stamp, or the words that are struck out; "" if unknown
 
 
+def without_repetitions(marks: Iterable[AddedMark]) -> list[AddedMark]:
+    """Return the marks without those that a mark of the same kind overlaps.
+
+    A flattened annotation is a part of the page too, and OCR reads a stamp that is drawn.
+    """
+    found: list[AddedMark] = []
+    for mark in marks:
+        if not any(mark.kind is each.kind and mark.box.intersects(each.box) for each in found):
+            found.append(mark)
+    return found
+
+
 class MeasuredBox(NamedTuple):
     """A box of a registered form, as it was filled in. The print of the blank form is left out."""
 

@@ -6,34 +6,43 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from ingestion.reading.stamp_words import STAMP_PHRASES
 
-from .binarise import WHITE, Mask
+from .binarise import WHITE, Mask, label_components
 from .render import GreyArray
 
 MIN_CONTRAST = 8  # of 255, between the ink and its paper; the palest watermarks have 15
 MIN_INK_PIXELS = 60
+MIN_SHORT_SIDE_PIXELS = 8
 MIN_SIDE_RATIO = 1.3  # of the long side of a line of letters to its short side
+TURN_ITERATIONS = 4
 MAX_TURN_ERROR_DEGREES = 9  # of the smallest rectangle around the letters of a short word
 TURN_STEP_DEGREES = 1.5
 TURN_SEARCH_PIXELS = 220  # width at which the turn is refined
 MIN_FRAME_WIDTH_SHARE, MIN_FRAME_HEIGHT_SHARE = 0.8, 0.55  # of the ink's box
 MAX_FRAME_INK_SHARE = 0.45  # of the frame's own box
 MIN_LETTER_HEIGHT_SHARE = 0.55  # of the highest letter
-MIN_STAMP_TURN_DEGREES, MIN_TURNED_LETTERS = 4.0, 4  # of a stamp on empty paper
+MIN_LETTERS, MAX_LETTERS = 3, 40  # of a stamp
+MIN_LETTER_SHARE = 0.85  # of the ink of a stamp that is in its letters
+MIN_LETTER_SHARE_OF_WORD = 0.5  # of the ink, if the letters are those of a word of stamps
+MIN_STAMP_TURN_DEGREES = 4.0  # of a stamp on empty paper that is at an angle
 LETTER_PIXELS = 36  # height of a letter for OCR
 MIN_SCALE, MAX_SCALE = 0.3, 4.0
 BORDER_PIXELS = 24  # of paper around the letters
 WORD_GAPS = (0.25, 0.45)  # between the words of a line, in heights of a letter: in narrow fonts
 MIN_HOLE_SHARE = 0.015  # of a letter's box; smaller holes are noise
 
+FloatArray = NDArray[np.float64]
+
 _HOLES = {**dict.fromkeys("ADOPQR", 1), "B": 2}
-# For each long word of a stamp, the number of holes of each letter: "DRAFT" is 1, 1, 1, 0, 0.
+# For each phrase of a stamp and each long word of one, the number of holes of each letter: "DRAFT"
+# is 1, 1, 1, 0, 0.
 _WORD_HOLES = frozenset(
     tuple(_HOLES.get(letter, 0) for letter in word.upper())
     for phrase in STAMP_PHRASES
-    for word in phrase.split()
+    for word in (phrase.replace(" ", ""), *phrase.split())
     if len(word) >= 4
 )
 
@@ -45,13 +54,22 @@ class UprightInk(NamedTuple):
     degrees: float  # by which it was turned, clockwise
     bounds: tuple[int, int, int, int]  # left, top, right and bottom in the mask, in pixels
     letters: int  # connected parts that are as high as letters
+    letter_share: float  # of the ink that is in these parts, from 0 to 1
     has_word_of_stamp: bool  # whether the holes of its letters are those of a word of stamps
 
-    @property
-    def may_be_stamp(self) -> bool:
-        """Return whether the ink looks like a stamp although nothing is printed below it."""
+    def may_be_stamp(self, *, is_over_print: bool) -> bool:
+        """Return whether the ink looks like the words of a stamp, which OCR has to confirm.
+
+        `is_over_print` says that it is drawn where print of the page is. Elsewhere, a logo with a
+        few letters is more probable, so the letters have to be those of a stamp, or at an angle.
+        """
+        height, width = self.image.shape
+        if not MIN_LETTERS <= self.letters <= MAX_LETTERS or width < height:
+            return False
+        if self.letter_share < MIN_LETTER_SHARE:  # other lines are smaller, as the date of receipt
+            return self.has_word_of_stamp and self.letter_share >= MIN_LETTER_SHARE_OF_WORD
         is_turned = MIN_STAMP_TURN_DEGREES < abs(self.degrees) < 90 - MIN_STAMP_TURN_DEGREES
-        return self.has_word_of_stamp or (is_turned and self.letters >= MIN_TURNED_LETTERS)
+        return is_over_print or self.has_word_of_stamp or (is_turned and self.letters > MIN_LETTERS)
 
 
 def isolated_ink(grey: GreyArray) -> Mask | None:
@@ -71,6 +89,8 @@ def turn_upright(ink: Mask) -> UprightInk | None:
     if points is None or len(points) < MIN_INK_PIXELS:
         return None
     left, top, width, height = cv2.boundingRect(points)
+    if min(width, height) < MIN_SHORT_SIDE_PIXELS:
+        return None
     cut = np.ascontiguousarray(ink[top : top + height, left : left + width])
     degrees = _refine_turn(cut, _rough_turn(points))
     upright = _crop(_without_frame(_crop(_turn(cut, degrees, 1.0))))
@@ -97,6 +117,7 @@ def turn_upright(ink: Mask) -> UprightInk | None:
         degrees,
         (left, top, left + width, top + height),
         len(letters),
+        float(letters[:, cv2.CC_STAT_AREA].sum() / np.count_nonzero(upright)),
         any(_has_word_of_stamp(line) for line in _holes_of_words(upright, letters)),
     )
 
@@ -112,22 +133,55 @@ def _rough_turn(points: np.ndarray) -> float:
 
 
 def _refine_turn(ink: Mask, rough: float) -> float:
-    """Return the turn near `rough` at which the ink falls into the fewest rows."""
-    factor = TURN_SEARCH_PIXELS / max(ink.shape)
-    small = ink
-    if factor < 1:
-        small = cv2.resize(ink * WHITE, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
-        small = np.asarray(small >= WHITE / 3, np.uint8)
-    y, x = np.nonzero(small)
+    """Return the turn near `rough` at which the letters stand in one row.
+
+    Capitals have the same top and the same bottom, so their middles are on a line. Only if too
+    few letters are apart, the turn is searched at which the ink falls into the fewest rows.
+    """
+    factor = min(TURN_SEARCH_PIXELS / max(ink.shape), 1.0)
+    height, width = (max(round(side * factor), 1) for side in ink.shape)
+    small = cv2.resize(ink * WHITE, (width, height), interpolation=cv2.INTER_AREA)
+    small = np.asarray(small >= WHITE / 3, np.uint8)
+    labels = label_components(small)
+    y, x = np.nonzero(labels)
+    order = np.argsort(labels[y, x], kind="stable")
+    y, x = y[order].astype(float), x[order].astype(float)
+    starts = np.flatnonzero(np.diff(labels[y.astype(int), x.astype(int)], prepend=0))
+    turn = rough
+    for _ in range(TURN_ITERATIONS):
+        across, down = _rotate(x, y, turn)
+        tops, bottoms = (each.reduceat(down, starts) for each in (np.minimum, np.maximum))
+        lefts, rights = (each.reduceat(across, starts) for each in (np.minimum, np.maximum))
+        heights = bottoms - tops
+        is_letter = rights - lefts < MIN_FRAME_WIDTH_SHARE * np.ptp(across)
+        if not is_letter.any():
+            break
+        is_letter &= heights >= MIN_LETTER_HEIGHT_SHARE * heights[is_letter].max()
+        middles, levels = (lefts + rights)[is_letter] / 2, (tops + bottoms)[is_letter] / 2
+        if len(middles) < MIN_LETTERS or np.ptp(middles) < np.ptp(levels):
+            break
+        turn += float(np.degrees(np.arctan(np.polyfit(middles, levels, 1)[0])))
+    else:
+        return turn
+    return _sharpest_turn(x, y, rough)
+
+
+def _sharpest_turn(x: FloatArray, y: FloatArray, rough: float) -> float:
+    """Return the turn near `rough` at which points of ink fall into the fewest rows."""
     steps = np.arange(-MAX_TURN_ERROR_DEGREES, MAX_TURN_ERROR_DEGREES + 0.1, TURN_STEP_DEGREES)
-    angles = np.radians(rough + steps)
-    rows = np.round(np.outer(np.cos(angles), y) - np.outer(np.sin(angles), x)).astype(int)
-    rows -= rows.min()
     # Letters have straight edges at their top and at their bottom, so the rows change abruptly.
-    sharpness = [
-        float(np.square(np.diff(np.bincount(row, minlength=2).astype(float))).sum()) for row in rows
-    ]
+    sharpness = []
+    for step in steps:
+        rows = np.round(_rotate(x, y, rough + step)[1]).astype(int)
+        counts = np.bincount(rows - rows.min(), minlength=2).astype(float)
+        sharpness.append(float(np.square(np.diff(counts)).sum()))
     return rough + float(steps[int(np.argmax(sharpness))])
+
+
+def _rotate(x: FloatArray, y: FloatArray, degrees: float) -> tuple[FloatArray, FloatArray]:
+    """Return points of an image that is turned, in degrees anticlockwise."""
+    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return cos * x + sin * y, cos * y - sin * x
 
 
 def _turn(ink: Mask, degrees: float, scale: float) -> Mask:

@@ -26,7 +26,7 @@ from ingestion.reading.images.render import PageRaster
 from ingestion.reading.images.separator_codes import read_separator_codes
 from ingestion.reading.images.squares import find_empty_squares
 from ingestion.reading.images.variants import PageVariant, measure_skew, smooth_bilevel
-from ingestion.reading.results import PageReading, TextSource, Word
+from ingestion.reading.results import PageReading, TextSource, Word, without_repetitions
 
 from .engines import (
     MIN_WORD_CONFIDENCE,
@@ -147,7 +147,7 @@ def read_page_image(
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
         dpi=round(dpi),
-        added_marks=(*variant.page.added_marks, *stamps),
+        added_marks=without_repetitions((*variant.page.added_marks, *stamps)),
         forms=find_form(words, lambda: variant.raster) if may_be_form(text) else (),
         separator_codes=read_separator_codes(raster),
     )

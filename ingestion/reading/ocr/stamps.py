@@ -17,6 +17,13 @@ from .engines import Engine, OcrFailed, OcrWord, SegmentationMode
 MIN_STAMP_HEIGHT_RATIO = 1.7  # of the height of a stamp's word to the median of the page
 MIN_STAMP_CONFIDENCE = 30.0  # 0 to 100, of the words of a stamp with a short phrase
 MIN_LONG_PHRASE = 7  # letters of a phrase that no other word resembles
+MIN_CAPITAL_SHARE = 0.75  # of the letters of a misread word
+LONG_WORDS = (
+    *(phrase.upper() for phrase in STAMP_PHRASES if len(phrase) >= MIN_LONG_PHRASE),
+    "CONTROLLED",
+    "UNCONTROLLED",
+    "CERTIFIED",
+)
 MIN_PHRASE_SIMILARITY = 0.85  # of a misread phrase, from 0 to 1
 # Of a word of a title, which is no stamp.
 MIN_TITLE_CONFIDENCE, MIN_TITLE_LETTERS, MAX_TITLE_HEIGHT_RATIO = 80.0, 3, 4.0
@@ -112,13 +119,12 @@ def read_stamp_image(
 
 
 def _correct_stamp_word(word: str) -> str:
-    """Return the long phrase of a stamp that a word in capitals resembles, or the word itself."""
-    if not word.isupper() or len(word) < MIN_LONG_PHRASE:
+    """Return the long word of stamps that a word in capitals resembles, or the word itself."""
+    capitals = sum(map(str.isupper, word))
+    if len(word) < MIN_LONG_PHRASE or capitals < MIN_CAPITAL_SHARE * len(word):
         return word
-    phrases = (phrase.upper() for phrase in STAMP_PHRASES if len(phrase) >= MIN_LONG_PHRASE)
-    similar = (
-        phrase
-        for phrase in phrases
-        if SequenceMatcher(None, word, phrase).ratio() >= MIN_PHRASE_SIMILARITY
-    )
-    return next(similar, word)
+    ratios = [
+        (SequenceMatcher(None, word.upper(), phrase).ratio(), phrase) for phrase in LONG_WORDS
+    ]
+    ratio, phrase = max(ratios)
+    return phrase if ratio >= MIN_PHRASE_SIMILARITY else word

@@ -59,6 +59,7 @@ STRIKE_SAMPLES = (0.5, 0.3, 0.7)
 MIN_STRIKE_LEVEL, MAX_STRIKE_LEVEL = 0.2, 0.8
 
 MIN_COVER_WIDTH_POINTS, MIN_COVER_HEIGHT_POINTS = 12.0, 6.0
+MAX_COVER_SEGMENTS = 24  # of a rectangle with round corners; a drawing has more
 MAX_COVER_SHARE = 0.6  # of the page's area; a larger area is a background, or a scan over its text
 RUNNING_HEAD_SHARE = 0.08  # of a page's height, at the top and at the bottom
 COVER_MARGIN_POINTS = 1.0  # by which covered text may extend beyond its cover
@@ -110,6 +111,7 @@ def find_added_marks(
     if len(drawn) > MAX_DRAWN_OBJECTS + MAX_WATERMARK_OBJECTS:
         drawn = drawn[:MAX_WATERMARK_OBJECTS] + drawn[-MAX_DRAWN_OBJECTS:]
     rects: list[PdfRect] = []
+    covered: list[AddedMark] = []
     if drawn:
         rects = object_rects(item for _, item in drawn)
         lines = [
@@ -119,10 +121,12 @@ def find_added_marks(
         ]
         found += islice(_find_strike_outs(page, layer, lines), MAX_MARKS_PER_PAGE)
         areas = [(place, rect) for (place, _), rect in zip(drawn, rects, strict=True)]
-        found += islice(_find_covered_words(page, layer, objects, areas), MAX_MARKS_PER_PAGE)
+        covered = list(islice(_find_covered_words(page, layer, objects, areas), MAX_MARKS_PER_PAGE))
     placed = [(item, rect) for (_, item), rect in zip(drawn, rects, strict=True)]
-    found += find_drawn_stamps(page, layer, objects, placed, known_stamps, limits)
-    return found
+    stamps = list(find_drawn_stamps(page, layer, objects, placed, known_stamps, limits))
+    # A stamp lies over print, but is no sticker.
+    found += (each for each in covered if not any(each.box.intersects(one.box) for one in stamps))
+    return found + stamps
 
 
 def find_annotated_marks(page: pypdfium2.PdfPage) -> list[AddedMark]:
@@ -457,6 +461,8 @@ def _is_opaque(item: PageObject) -> bool:
         holder = holder.form
     if item.kind == pdfium.FPDF_PAGEOBJ_IMAGE:
         return True
+    if pdfium.FPDFPath_CountSegments(item.raw) > MAX_COVER_SEGMENTS:
+        return False  # the outlines of letters, or a drawing
     fill, stroke = c_int(), c_int()
     pdfium.FPDFPath_GetDrawMode(item.raw, byref(fill), byref(stroke))
     red, green, blue, alpha = (c_uint() for _ in range(4))
@@ -481,15 +487,3 @@ def _annotation_text(annotation: object, key: bytes) -> str:
     buffer = (c_ushort * (length // 2 + 1))()
     pdfium.FPDFAnnot_GetStringValue(annotation, key, buffer, length)
     return bytes(buffer)[:length].decode("utf-16-le", "replace").rstrip("\0")
-
-
-def without_repetitions(marks: Sequence[AddedMark]) -> list[AddedMark]:
-    """Return the marks without those that a mark of the same kind overlaps.
-
-    A flattened annotation is a part of the page too.
-    """
-    found: list[AddedMark] = []
-    for mark in marks:
-        if not any(mark.kind is each.kind and mark.box.intersects(each.box) for each in found):
-            found.append(mark)
-    return found

@@ -26,16 +26,20 @@ from ingestion.reading.results import AddedMark, Box
 from .pages import KnownStamp, StampMemory
 from .text_layer import point_transform
 
-MAX_CANDIDATES_PER_PAGE = 4
-MIN_LONG_SIDE_POINTS, MIN_SHORT_SIDE_POINTS = 36.0, 9.0  # of a stamp
+MAX_CANDIDATES_PER_PAGE, MAX_CANDIDATES_PER_FILE = 4, 20
+MIN_LONG_SIDE_POINTS, MIN_SHORT_SIDE_POINTS = 30.0, 8.0  # of a stamp
 MIN_LETTER_POINTS = 8.0  # the longer side of a letter, with or without a turn
 MAX_LETTER_GAP = 1.6  # between letters of one stamp, in longer sides of the larger one
 MAX_LETTERS = 60  # of one stamp; more outlines are a chart or a text
 MIN_LETTERS, MIN_SEGMENTS_OF_ONE_PATH = 3, 16  # paths, or segments of one path with all letters
-RECTANGLE_SEGMENTS = 5
+MIN_LETTER_SEGMENTS, RECTANGLE_SEGMENTS = 4, 5  # the letter I may be a rectangle
+MAX_RECTANGLE_SHARE = 0.6  # of the letters of a stamp; more rectangles are cells or bars
 MAX_IMAGE_SHARE = 0.7  # of the page's area; a larger image may be a scan or a background
-# Of such an image, compressed: a stamp on an empty page has few bytes, and a scan has many.
-MAX_BYTES_PER_PIXEL = 0.02
+MAX_IMAGE_PIXELS = 4_000_000  # of an image that may show a stamp
+# Bytes per pixel of an image as it is compressed. A stamp has few colours, so that its bytes are
+# few, and on an empty page they are fewer still. A photograph and a scan have many.
+MAX_BACKGROUND_BYTES, MAX_IMAGE_BYTES = 0.02, 0.4
+MIN_PHOTOGRAPH_PIXELS = 60_000
 MAX_SIDE_PIXELS = 560  # of a candidate that is rendered
 MIN_DPI, MAX_DPI = 40.0, 200.0
 BORDER_POINTS = 3.0  # around a candidate that is rendered
@@ -68,13 +72,16 @@ def find_drawn_stamps(
     `objects` are all objects of the page, and `drawn` are its paths and images with their bounds.
     `memory` is what candidates of other pages of the file show.
     """
+    drawn = [(item, _clipped(rect, page)) for item, rect in drawn]
     candidates = [
         *_image_candidates(page, layer, drawn),
-        *_letter_candidates(layer, [*drawn, *_glyphs_without_words(objects)]),
+        *_letter_candidates(layer, [*drawn, *_glyphs_without_words(page, objects)]),
     ]
     candidates.sort(key=lambda each: (not each.is_over_print, -_area(each.rect)))
     to_box = point_transform(page)
     for candidate in candidates[:MAX_CANDIDATES_PER_PAGE]:
+        if candidate.key not in memory and len(memory) >= MAX_CANDIDATES_PER_FILE:
+            continue
         if candidate.key not in memory:
             memory[candidate.key] = _read_candidate(
                 page, objects, candidate, to_box(candidate.rect), limits
@@ -93,6 +100,12 @@ def find_drawn_stamps(
 
 def _area(rect: PdfRect) -> float:
     return (rect[2] - rect[0]) * (rect[3] - rect[1])
+
+
+def _clipped(rect: PdfRect, page: pypdfium2.PdfPage) -> PdfRect:
+    """Return the part of a rectangle that is on the page."""
+    left, bottom, right, top = page.get_bbox()
+    return (max(rect[0], left), max(rect[1], bottom), min(rect[2], right), min(rect[3], top))
 
 
 def _has_size_of_stamp(rect: PdfRect) -> bool:
@@ -122,7 +135,10 @@ def _image_candidates(
         across, down = c_uint(), c_uint()
         pdfium.FPDFImageObj_GetImagePixelSize(item.raw, byref(across), byref(down))
         length = pdfium.FPDFImageObj_GetImageDataRaw(item.raw, None, 0)
-        if _area(rect) > max_area and length > MAX_BYTES_PER_PIXEL * across.value * down.value:
+        pixels = across.value * down.value
+        is_background = _area(rect) > max_area and length > MAX_BACKGROUND_BYTES * pixels
+        is_photograph = pixels > MIN_PHOTOGRAPH_PIXELS and length > MAX_IMAGE_BYTES * pixels
+        if is_background or is_photograph or pixels > MAX_IMAGE_PIXELS:
             continue
         left, bottom, right, top = rect
         key = ("image", across.value, down.value, length, round(right - left), round(top - bottom))
@@ -158,9 +174,12 @@ def _group_candidate(
         pdfium.FPDFPath_CountSegments(item.raw) if item.kind == pdfium.FPDF_PAGEOBJ_PATH else 0
         for item, _ in group
     ]
-    is_path = group[0][0].kind == pdfium.FPDF_PAGEOBJ_PATH
-    if is_path and len(group) < MIN_LETTERS and max(segments) < MIN_SEGMENTS_OF_ONE_PATH:
-        return
+    if group[0][0].kind == pdfium.FPDF_PAGEOBJ_PATH:
+        if len(group) < MIN_LETTERS and max(segments) < MIN_SEGMENTS_OF_ONE_PATH:
+            return
+        rectangles = sum(count <= RECTANGLE_SEGMENTS for count in segments)
+        if rectangles > MAX_RECTANGLE_SHARE * len(group):
+            return
     key = ("letters", *segments, round(rect[2] - rect[0]), round(rect[3] - rect[1]))
     yield Candidate(tuple(item for item, _ in group), rect, _is_over_print(layer, rect), key)
 
@@ -170,7 +189,7 @@ def _may_be_letter(item: PageObject, rect: PdfRect) -> bool:
         return False
     if item.kind == pdfium.FPDF_PAGEOBJ_TEXT:
         return True
-    if pdfium.FPDFPath_CountSegments(item.raw) <= RECTANGLE_SEGMENTS:
+    if pdfium.FPDFPath_CountSegments(item.raw) < MIN_LETTER_SEGMENTS:
         return False
     fill, stroke = c_int(), c_int()
     pdfium.FPDFPath_GetDrawMode(item.raw, byref(fill), byref(stroke))
@@ -194,7 +213,7 @@ def _colour(item: PageObject) -> tuple[int, ...]:
 
 
 def _glyphs_without_words(
-    objects: Sequence[PageObject],
+    page: pypdfium2.PdfPage, objects: Sequence[PageObject]
 ) -> Iterator[tuple[PageObject, PdfRect]]:
     """Yield the large text objects whose font has no meaning: those of type 3."""
     texts = [item for item in objects if item.kind == pdfium.FPDF_PAGEOBJ_TEXT]
@@ -212,7 +231,7 @@ def _glyphs_without_words(
                 and not (pdfium.FPDFFont_GetFontData(font, None, 0, byref(size)) and size.value)
             )
         if sources[key]:
-            yield item, item.rect
+            yield item, _clipped(item.rect, page)
 
 
 def _read_candidate(
@@ -233,7 +252,7 @@ def _read_candidate(
             raster = _render_area(page, inked, limits)  # a small stamp in a large image
             ink = isolated_ink(raster.grey)
     upright = None if ink is None else turn_upright(ink)
-    if upright is None or not (candidate.is_over_print or upright.may_be_stamp):
+    if upright is None or not upright.may_be_stamp(is_over_print=candidate.is_over_print):
         return None
     from ingestion.reading.ocr.engines import OcrFailed, get_engine  # noqa: PLC0415 - seldom needed
     from ingestion.reading.ocr.stamps import read_stamp_image  # noqa: PLC0415 - as the one before
@@ -254,7 +273,13 @@ def _render_area(page: pypdfium2.PdfPage, area: Box, limits: ReadingLimits) -> P
     dpi = min(max(MAX_SIDE_PIXELS * POINTS_PER_INCH / longest, MIN_DPI), MAX_DPI)
     left, top, right, bottom = area
     border = BORDER_POINTS
-    wider = Box(left - border, top - border, right + border, bottom + border)
+    width, height = page.get_size()
+    wider = Box(
+        max(left - border, 0.0),
+        max(top - border, 0.0),
+        min(right + border, width),
+        min(bottom + border, height),
+    )
     return render_page(page, dpi, limits, wider)
 
 

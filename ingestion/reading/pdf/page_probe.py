@@ -20,7 +20,7 @@ from ingestion.reading.images.page_objects import (
 )
 from ingestion.reading.images.render import PlacedImage, list_images
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.results import PageReading, TextSource
+from ingestion.reading.results import PageReading, TextSource, without_repetitions
 from ingestion.reading.routing import (
     MIN_IMAGE_SHARE,
     PageFacts,
@@ -28,7 +28,7 @@ from ingestion.reading.routing import (
     choose_route,
 )
 
-from .added_marks import find_added_marks, find_annotated_marks, without_repetitions
+from .added_marks import find_added_marks, find_annotated_marks
 from .mark_search import (
     lazy_empty_squares,
     lazy_forms,

@@ -7,7 +7,16 @@ import pytest
 
 from ingestion.reading.results import AddedMarkKind
 from ingestion.reading.stamp_words import may_contain_stamp, read_stamp_line
-from samples.added_marks import Stamp, StampForm, add_stamp, cover, random_stamp, strike_out
+from samples.added_marks import (
+    DRAWN_FORMS,
+    Stamp,
+    StampForm,
+    add_stamp,
+    cover,
+    random_drawn_stamp,
+    random_stamp,
+    strike_out,
+)
 from samples.documents import make_sample
 from samples.renditions import make_scan
 from tests.ingestion.reading.documents import make_pdf, read, save
@@ -43,6 +52,48 @@ def added(tmp_path, content):
 def test_a_stamp_of_any_look_is_found(tmp_path, words, form, watermark):
     stamp = replace(random_stamp(words, "look", watermark=watermark), form=form)
     assert added(tmp_path, add_stamp(make_pdf(), stamp)) == [(STAMPS[words], words)]
+
+
+@pytest.mark.parametrize("form", DRAWN_FORMS)
+def test_a_stamp_that_is_drawn_without_text_is_found(tmp_path, form):
+    words = list(STAMPS)[DRAWN_FORMS.index(form) % len(STAMPS)]
+    content = add_stamp(make_pdf(), random_drawn_stamp(words, "drawn", form=form))
+    assert added(tmp_path, content) == [(STAMPS[words], words)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", STAMPS)
+@pytest.mark.parametrize("form", DRAWN_FORMS)
+def test_each_stamp_is_found_in_each_form(tmp_path, form, words):
+    content = add_stamp(make_pdf(), random_drawn_stamp(words, "each", form=form))
+    assert added(tmp_path, content) == [(STAMPS[words], words)]
+
+
+def test_a_watermark_below_the_print_is_found_on_each_page(tmp_path):
+    stamp = Stamp("DRAFT", size=90, degrees=45, form=StampForm.OUTLINES, opacity=0.3, below=True)
+    content = make_pdf(pages=2)
+    for page in (1, 2):
+        content = add_stamp(content, stamp, page=page)
+    boxes = [mark.box for page in read(save(tmp_path, content)).pages for mark in page.added_marks]
+    assert len(boxes) == 2
+    assert all(box.left < 306 < box.right and box.top < 396 < box.bottom for box in boxes)
+
+
+def test_drawn_letters_that_are_no_stamp_are_no_mark(tmp_path):
+    logo = Stamp("MERCY", size=30, form=StampForm.OUTLINES, place=(0.5, 0.9))
+    slogan = Stamp("HOPE", size=60, degrees=30, form=StampForm.IMAGE)
+    content = add_stamp(add_stamp(make_pdf(), logo), slogan)
+    assert added(tmp_path, content) == []
+
+
+def test_the_print_of_a_page_stays_after_the_search_for_stamps(tmp_path):
+    stamp = Stamp("VOID", size=60, degrees=20, form=StampForm.SOFT_MASK)
+    plain, stamped = (
+        read(save(tmp_path, content)).pages[0]
+        for content in (make_pdf(signed=True), add_stamp(make_pdf(signed=True), stamp))
+    )
+    assert stamped.words == plain.words
+    assert any(mark.intersects(plain.marks[0]) for mark in stamped.marks)
 
 
 def test_the_box_of_a_stamp_surrounds_it(tmp_path):
