@@ -143,10 +143,11 @@ def _refine_turn(ink: Mask, rough: float) -> float:
     small = cv2.resize(ink * WHITE, (width, height), interpolation=cv2.INTER_AREA)
     small = np.asarray(small >= WHITE / 3, np.uint8)
     labels = label_components(small)
-    y, x = np.nonzero(labels)
-    order = np.argsort(labels[y, x], kind="stable")
-    y, x = y[order].astype(float), x[order].astype(float)
-    starts = np.flatnonzero(np.diff(labels[y.astype(int), x.astype(int)], prepend=0))
+    rows, columns = np.nonzero(labels)
+    part = labels[rows, columns]
+    order = np.argsort(part, kind="stable")
+    y, x = rows[order].astype(np.float64), columns[order].astype(np.float64)
+    starts = np.flatnonzero(np.diff(part[order], prepend=0))
     turn = rough
     for _ in range(TURN_ITERATIONS):
         across, down = _rotate(x, y, turn)

@@ -32,7 +32,8 @@ from ingestion.reading.stamp_words import (
     read_stamp_line,
 )
 
-from .drawn_stamps import StampMemory, find_drawn_stamps
+from .drawn_stamps import find_drawn_stamps
+from .pages import StampMemory
 from .text_layer import point_transform, raw_text
 
 MAX_DRAWN_OBJECTS = 300  # paths and images at the end of one page that are examined
@@ -90,13 +91,14 @@ def find_added_marks(
     layer: pypdfium2.PdfTextPage,
     text: str,
     objects: Sequence[PageObject],
-    known_stamps: StampMemory,
+    known_stamps: StampMemory | None,
     limits: ReadingLimits,
 ) -> list[AddedMark]:
     """Return the stamps, strike-outs and covered words of a page. Raises PdfiumError.
 
     `text` is the text of the page, and `objects` are its objects in the order of drawing.
-    `known_stamps` are those that were drawn on other pages of the file.
+    `known_stamps` are those that are drawn on other pages of the file. With None, stamps that are
+    drawn are not searched, because the page takes too long to draw.
     """
     found: list[AddedMark] = []
     if may_contain_stamp(text):
@@ -122,6 +124,8 @@ def find_added_marks(
         found += islice(_find_strike_outs(page, layer, lines), MAX_MARKS_PER_PAGE)
         areas = [(place, rect) for (place, _), rect in zip(drawn, rects, strict=True)]
         covered = list(islice(_find_covered_words(page, layer, objects, areas), MAX_MARKS_PER_PAGE))
+    if known_stamps is None:
+        return found + covered
     placed = [(item, rect) for (_, item), rect in zip(drawn, rects, strict=True)]
     stamps = list(find_drawn_stamps(page, layer, objects, placed, known_stamps, limits))
     # A stamp lies over print, but is no sticker.

@@ -151,16 +151,15 @@ def _letter_candidates(
 ) -> Iterator[Candidate]:
     """Yield the groups of paths and glyphs that may be the letters of a stamp."""
     group: list[tuple[PageObject, PdfRect]] = []
-    for item, rect in (*drawn, (None, (0.0, 0.0, 0.0, 0.0))):
-        if item is not None and item.kind == pdfium.FPDF_PAGEOBJ_IMAGE:
+    for item, rect in drawn:
+        if item.kind == pdfium.FPDF_PAGEOBJ_IMAGE or not _may_be_letter(item, rect):
             continue
-        if item is not None and not _may_be_letter(item, rect):
-            continue
-        if group and (item is None or not _continues(group[-1], (item, rect))):
+        if group and not _continues(group[-1], (item, rect)):
             yield from _group_candidate(layer, group)
             group = []
-        if item is not None:
-            group.append((item, rect))
+        group.append((item, rect))
+    if group:
+        yield from _group_candidate(layer, group)
 
 
 def _group_candidate(

@@ -64,32 +64,33 @@ def probe_page(
     images = list_images(page, limits, objects)
     annotated = find_annotated_marks(page) if with_form else []
     has_typed_text = with_form and _flatten_annotations(pages, number, limits)
+    native = TextSource.FORM if has_typed_text else TextSource.NATIVE
     if pages.load(number) is not page:  # it was loaded again, with its annotations
         page = pages.load(number)
         objects = _list_objects(page)
     layer = pages.text_layer(number)
     text, words = read_text(layer), lazy_words(pages, number, limits)
     route = _choose_route(page, text, images)
-    found = find_added_marks(page, layer, text, objects, pages.known_stamps, limits)
+    known_stamps = pages.known_stamps if with_form else None
+    found = find_added_marks(page, layer, text, objects, known_stamps, limits)
+    width, height = page.get_size()
     added = without_repetitions([*annotated, *found])
-    native = TextSource.FORM if has_typed_text else TextSource.NATIVE
-    reading = PageReading(number, *page.get_size(), text, native, words.all, added_marks=added)
+    reading = PageReading(number, width, height, text, native, words.all, added_marks=added)
     if route is Route.OCR:
         return PageProbe(replace(reading, text="", words=()), needs_ocr=True)
     if route is Route.OCR_AND_TEXT:
         return PageProbe(reading, needs_ocr=True)
-    source = native
-    if route is Route.OCR_LAYER:
-        source = TextSource.FORM if has_typed_text else TextSource.OCR_LAYER
-        marks = lazy_scan_marks(pages, number, words.all, limits)
-    else:
-        marks = lazy_marks(pages, number, words.printed, limits, may_be_skewed=bool(images))
     is_scan = route is Route.OCR_LAYER
+    if is_scan and not has_typed_text:
+        reading = replace(reading, source=TextSource.OCR_LAYER)
     return PageProbe(
         replace(
             reading,
-            source=source,
-            marks=marks,
+            marks=(
+                lazy_scan_marks(pages, number, words.all, limits)
+                if is_scan
+                else lazy_marks(pages, number, words.printed, limits, may_be_skewed=bool(images))
+            ),
             empty_squares=lazy_empty_squares(pages, number, limits),
             forms=lazy_forms(pages, reading, limits),
             separator_codes=lazy_separator_codes(pages, reading, limits, is_scan=is_scan),
