@@ -50,7 +50,7 @@ OCR_DPI = 300  # that is stated for a candidate, whose letters have the size for
 OCR_SECONDS = 3.0  # for one candidate
 
 
-class Candidate(NamedTuple):
+class DrawnCandidate(NamedTuple):
     """Objects of a page that may draw a stamp."""
 
     objects: tuple[PageObject, ...]
@@ -122,7 +122,7 @@ def _image_candidates(
     page: pypdfium2.PdfPage,
     layer: pypdfium2.PdfTextPage,
     drawn: Sequence[tuple[PageObject, PdfRect]],
-) -> Iterator[Candidate]:
+) -> Iterator[DrawnCandidate]:
     """Yield the images that may show a stamp.
 
     An image that fills the page may be a scan or a background. It is examined only if it is so
@@ -142,13 +142,13 @@ def _image_candidates(
             continue
         left, bottom, right, top = rect
         key = ("image", across.value, down.value, length, round(right - left), round(top - bottom))
-        yield Candidate((item,), rect, _is_over_print(layer, rect), key)
+        yield DrawnCandidate((item,), rect, _is_over_print(layer, rect), key)
 
 
 def _letter_candidates(
     layer: pypdfium2.PdfTextPage,
     drawn: Sequence[tuple[PageObject, PdfRect]],
-) -> Iterator[Candidate]:
+) -> Iterator[DrawnCandidate]:
     """Yield the groups of paths and glyphs that may be the letters of a stamp."""
     group: list[tuple[PageObject, PdfRect]] = []
     for item, rect in drawn:
@@ -164,7 +164,7 @@ def _letter_candidates(
 
 def _group_candidate(
     layer: pypdfium2.PdfTextPage, group: Sequence[tuple[PageObject, PdfRect]]
-) -> Iterator[Candidate]:
+) -> Iterator[DrawnCandidate]:
     lefts, bottoms, rights, tops = zip(*(rect for _, rect in group), strict=True)
     rect = (min(lefts), min(bottoms), max(rights), max(tops))
     if not _has_size_of_stamp(rect) or len(group) > MAX_LETTERS:
@@ -180,7 +180,7 @@ def _group_candidate(
         if rectangles > MAX_RECTANGLE_SHARE * len(group):
             return
     key = ("letters", *segments, round(rect[2] - rect[0]), round(rect[3] - rect[1]))
-    yield Candidate(tuple(item for item, _ in group), rect, _is_over_print(layer, rect), key)
+    yield DrawnCandidate(tuple(item for item, _ in group), rect, _is_over_print(layer, rect), key)
 
 
 def _may_be_letter(item: PageObject, rect: PdfRect) -> bool:
@@ -236,7 +236,7 @@ def _glyphs_without_words(
 def _read_candidate(
     page: pypdfium2.PdfPage,
     objects: Sequence[PageObject],
-    candidate: Candidate,
+    candidate: DrawnCandidate,
     box: Box,
     limits: ReadingLimits,
 ) -> KnownStamp | None:
