@@ -22,6 +22,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ingestion.rules import VERSION
+from ingestion.rules.fields.date_roles import DateRole
 from ingestion.rules.fuzzy_phrases import GROUP_LENGTH, fold_letters
 
 # The coefficients of the statistical model, see classification.type_model.
@@ -68,6 +69,7 @@ class FieldSpec:
     is_large: bool = False  # a name in a larger type than the text is the value without a caption
     sentences: Phrases = ()  # phrases of running text with the place of the value, <value>
     references: Phrases = ()  # words before a sign such as "#" or "no", after which the number is
+    roles: tuple[DateRole, ...] = ()  # of a date, by the words around it; an earlier one is better
     # The date of the letter is the value, or takes its place if no other date is found.
     letter_date: Literal["", "value", "fallback"] = ""
     addressee: bool = False  # the name of the person to whom the letter is addressed

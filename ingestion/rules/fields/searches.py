@@ -21,6 +21,7 @@ from ingestion.rules.fields import (
     text_readings,
 )
 from ingestion.rules.fields.candidates import Candidate, Way
+from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
 from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.values import (
     FORM_SOURCE,
@@ -47,9 +48,13 @@ _LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
 _MAX_LINE_DROP = 80.0  # points below a caption within which large type may begin
 _MAX_BOARDS = 10  # committees named on page 1 that are compared
 _RANK_OF_SENTENCES = 20  # behind the captions
+_RANK_OF_ROLES = 8  # behind the usual captions
 _SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentence would stand
 _MAX_OFFSET = 3.0  # points
 _MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
+_CAPTION_GOES_ON = re.compile(
+    r"(?i)^(?!(?:on|of|at|as|by|until|in|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))[^\W\d_]{2,}"
+)
 _MISREAD_DIGIT = "[0-9OQDIl|SBZ]"
 _MISREAD_LETTERS = {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
 
@@ -78,12 +83,21 @@ class SearchedDocument:
     kind: DocumentType
     month_first: bool | None
     lines: dict[int, list[TextLine]] = field(default_factory=dict)
+    dates: dict[int, list[DateInContext]] = field(default_factory=dict)
 
     def lines_of(self, page: PageReading) -> list[TextLine]:
         """Return the printed lines of a page."""
         if page.number not in self.lines:
             self.lines[page.number] = split_lines(page)
         return self.lines[page.number]
+
+    def dates_of(self, page: PageReading) -> list[DateInContext]:
+        """Return the dates of a page, each with what the words around it show."""
+        if page.number not in self.dates:
+            self.dates[page.number] = dates_in_context(
+                page, self.lines_of(page), month_first=self.month_first
+            )
+        return self.dates[page.number]
 
     def is_printed(self, spec: FieldSpec, value: FieldValue) -> bool:
         """Return whether a text is part of the blank form, and so not a value."""
@@ -280,6 +294,20 @@ def _in_sentences(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
                 yield FoundValue(value, frozenset({Way.SENTENCE}))
 
 
+def _by_role(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the dates whose words show one of the roles of the field, an earlier role first."""
+    if not spec.roles:
+        return
+    found = [each for page in document.reading.pages for each in document.dates_of(page)]
+    for rank, role in enumerate(spec.roles, _RANK_OF_ROLES):
+        of_role = [each for each in found if each.role is role]
+        at_captions = {each.value.value for each in of_role if len(each.ways) > 1}
+        for each in of_role:
+            # Of several days of one role, none is without doubt.
+            ways = each.ways if len(at_captions) == 1 else frozenset({Way.SENTENCE})
+            yield FoundValue(replace(each.value, name=spec.name), ways, rank)
+
+
 def _at_reference_signs(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     for page in document.reading.pages if spec.references else ():
         for value in text_readings.values_at_reference_signs(page, spec):
@@ -292,10 +320,16 @@ def _in_letter(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundVal
         if spec.letter_date:
             is_fallback = spec.letter_date == "fallback"
             ways = {Way.LETTER} if is_fallback else {Way.LETTER, Way.HEADING}
+            others = {
+                each.value.value
+                for each in document.dates_of(page)
+                if spec.roles and Way.PLACE in each.ways and each.role not in spec.roles
+            }
             for value in head_readings.dates_of_letter(
                 page, document.lines_of(page), spec, month_first=document.month_first
             ):
-                yield FoundValue(value, frozenset(ways))
+                if value.value not in others:
+                    yield FoundValue(value, frozenset(ways))
         if spec.addressee:
             lines = document.lines_of(page)
             for value, is_greeted in head_readings.addressees(page, lines, spec):
@@ -430,8 +464,19 @@ def _lists_at_caption(
 
 def _is_isolated(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
     """Return whether a caption is not part of a sentence or of a heading."""
+    first, last = page.words[caption.start].box, page.words[caption.end - 1].box
+    if not geometry.is_on_same_line(first, last) and not geometry.has_no_text_before(
+        page, geometry.span_of_word(page, page.words[caption.start])
+    ):
+        return False  # the end of a heading and the beginning of the line below it
     if spec.kind == "date" and caption.end == caption.start + 1:
         left, word = page.words[: caption.start], page.words[caption.start]
+        following = geometry.words_right_of(page, caption)[:1]
+        if any(
+            geometry.is_followed_by(word.box, each.box) and _CAPTION_GOES_ON.match(each.text)
+            for each in following
+        ):
+            return False  # "Date" in "Date received"
         return word.text.endswith(":") or not any(
             geometry.is_on_same_line(each.box, word.box)
             and word.box.left - _SENTENCE_WIDTH < each.box.right <= word.box.left
@@ -502,6 +547,7 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     _in_heading,
     _at_captions,
     _in_sentences,
+    _by_role,
     _at_reference_signs,
     _in_letter,
     _at_top,

@@ -101,6 +101,8 @@ def _text_after(
     """
     line_start = text.rfind("\n", 0, caption.start()) + 1
     starts_line = _NO_WORDS.match(text[line_start : caption.start()]) is not None
+    if "\n" in caption[0].strip() and not starts_line:
+        return "", ""  # the end of a heading and the beginning of the line below it
     has_colon = _COLON.match(text, caption.end()) is not None
     is_caption = (
         starts_line

@@ -1,0 +1,135 @@
+"""The dates of a page with their roles, found in the text and by the places of their captions.
+
+The words before a date in the text show its role, and so does the caption beside or above it. Only
+a date that both show in the same way is without doubt.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ingestion.reading.results import Box, PageReading
+from ingestion.rules.fields import geometry
+from ingestion.rules.fields.candidates import Way
+from ingestion.rules.fields.date_roles import DateRole, find_roles, role_of_caption
+from ingestion.rules.fields.dates import WrittenDate, find_dates
+from ingestion.rules.fields.text_lines import TextLine
+from ingestion.rules.fields.values import (
+    DOUBTFUL_CONFIDENCE,
+    SCAN_SOURCES,
+    FieldValue,
+    lowest_confidence,
+    words_at,
+)
+
+_MAX_CAPTION_LENGTH = 60  # characters
+_MAX_CAPTION_DROP = 26.0  # points from a caption to the date below it
+_HAS_DATE = re.compile(r"\d{1,4}[\s,./-]{1,3}\w{1,9}[\s,./-]{1,3}\d|[^\W\d_]{3}\s\d")
+
+
+@dataclass(frozen=True, slots=True)
+class DateInContext:
+    """A date with its role and the ways in which the role was found. The value has no name."""
+
+    value: FieldValue
+    role: DateRole
+    ways: frozenset[Way]
+
+
+def dates_in_context(
+    page: PageReading, lines: Sequence[TextLine], *, month_first: bool | None
+) -> list[DateInContext]:
+    """Return the dates of a page whose role is known, those of the text first."""
+    if not _HAS_DATE.search(page.text):
+        return []
+    found: list[DateInContext] = []
+    by_place = list(_dates_at_captions(page, lines, month_first=month_first))
+    for each in find_roles(page.text, month_first=month_first):
+        if each.role is None:
+            continue
+        value = _value_of_text(page, each.written)
+        roles = {role: one for one, role in by_place if one.value == value.value}
+        at = roles.get(each.role)
+        if roles and at is None:
+            continue  # in a table, the order of the text says less than the column
+        if at is not None and each.is_caption:
+            found.append(DateInContext(at, each.role, frozenset({Way.TEXT, Way.PLACE})))
+        else:
+            found.append(DateInContext(value, each.role, frozenset({Way.SENTENCE})))
+    known = {(each.value.value, each.role) for each in found}
+    found += [
+        DateInContext(value, role, frozenset({Way.PLACE}))
+        for value, role in by_place
+        if (value.value, role) not in known
+    ]
+    return found
+
+
+def _dates_at_captions(
+    page: PageReading, lines: Sequence[TextLine], *, month_first: bool | None
+) -> Iterator[tuple[FieldValue, DateRole]]:
+    """Yield the dates that a caption in their line, beside them or above them has a role for."""
+    for line in lines:
+        if not _HAS_DATE.search(line.text):
+            continue
+        written = next(find_dates(line.text, month_first=month_first, short_years=True), None)
+        if written is None:
+            continue
+        before = line.text[: written.start].strip()
+        if before:
+            captions = [before] if before.endswith((":", "-", "\u2013")) else []
+        else:
+            captions = [each.text for each in _captions_of(line.box, lines)]
+        for caption in captions:
+            role = role_of_caption(caption) if len(caption) <= _MAX_CAPTION_LENGTH else None
+            if role is not None:
+                yield _value_of_line(page, line, written), role
+                break
+
+
+def _captions_of(box: Box, lines: Sequence[TextLine]) -> Iterator[TextLine]:
+    """Yield the text to the left of a place in its line, and the text above it."""
+    beside = [
+        line
+        for line in lines
+        if line.box.right <= box.left and geometry.is_on_same_line(line.box, box)
+    ]
+    if beside:
+        yield max(beside, key=lambda line: line.box.right)
+    above = [
+        line
+        for line in lines
+        if line.box.bottom <= box.top + 2
+        and box.top - line.box.bottom < _MAX_CAPTION_DROP
+        and line.box.left < box.right
+        and line.box.right > box.left
+    ]
+    if above:
+        yield max(above, key=lambda line: line.box.bottom)
+
+
+def _value_of_text(page: PageReading, written: WrittenDate) -> FieldValue:
+    span = next(geometry.find_phrase(page, written.raw), None)
+    confidence, box = (span.confidence, span.box) if span else (page.confidence, None)
+    return _value(page, written, confidence, box)
+
+
+def _value_of_line(page: PageReading, line: TextLine, written: WrittenDate) -> FieldValue:
+    words = words_at(line.words, written.start, written.end) or line.words
+    return _value(page, written, lowest_confidence(words), geometry.bounding_box(words))
+
+
+def _value(
+    page: PageReading, written: WrittenDate, confidence: float, box: Box | None
+) -> FieldValue:
+    is_doubtful = written.is_ambiguous or (written.day is None and page.source in SCAN_SOURCES)
+    return FieldValue(
+        "",
+        written.day.isoformat() if written.day else written.raw,
+        page.number,
+        page.source,
+        min(confidence, DOUBTFUL_CONFIDENCE) if is_doubtful else confidence,
+        box,
+        written.day,
+        tuple(day.isoformat() for day in written.readings),
+    )
