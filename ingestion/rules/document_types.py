@@ -68,7 +68,7 @@ class FieldSpec:
     alone: bool = False  # a name on its own line at the top of page 1 needs no caption
     is_large: bool = False  # a name in a larger type than the text is the value without a caption
     sentences: Phrases = ()  # phrases of running text with the place of the value, <value>
-    references: Phrases = ()  # words before a sign such as "#" or "no", after which the number is
+    is_reference: bool = False  # the committee's own number of the study is accepted too
     roles: tuple[DateRole, ...] = ()  # of a date, by the words around it; an earlier one is better
     # The date of the letter is the value, or takes its place if no other date is found.
     letter_date: Literal["", "value", "fallback"] = ""

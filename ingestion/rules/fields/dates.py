@@ -120,10 +120,12 @@ def find_dates(
 def find_date_order(texts: Iterable[str]) -> bool | None:
     """Return whether the numeric dates of a document put the month first; None if not known.
 
-    Only a date that can be read in one way shows the order, as 25/03/2026 does. If there are dates
-    of both orders, nothing is known.
+    A date that can be read in one way shows the order, as 25/03/2026 does. So does 02/06/2026 in a
+    document that also writes "2 June 2026" in words. If there are dates of both orders, nothing is
+    known.
     """
-    orders = _find_orders(texts)
+    known = list(texts)
+    orders = _find_orders(known) or _find_repeated_orders(known)
     return orders.pop() if len(orders) == 1 else None
 
 
@@ -142,6 +144,18 @@ def _find_orders(texts: Iterable[str]) -> set[bool]:
             elif 12 < two <= 31 and 1 <= one <= 12:
                 orders.add(True)
     return orders
+
+
+def _find_repeated_orders(texts: Iterable[str]) -> set[bool]:
+    """Return the orders in which numeric dates are days that the texts also write in words."""
+    written = [each for text in texts for each in find_dates(text)]
+    in_words = {each.day for each in written if each.day and re.search(r"[^\W\d_]{3}", each.raw)}
+    return {
+        each.readings.index(day) == 1
+        for each in written
+        for day in each.readings
+        if day in in_words and not in_words.issuperset(each.readings)
+    }
 
 
 def add_months(day: date, months: int) -> date:

@@ -22,6 +22,7 @@ from ingestion.rules.fields import (
 )
 from ingestion.rules.fields.candidates import Candidate, Way
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
+from ingestion.rules.fields.reference_numbers import find_references
 from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.values import (
     FORM_SOURCE,
@@ -309,9 +310,17 @@ def _by_role(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue
 
 
 def _at_reference_signs(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
-    for page in document.reading.pages if spec.references else ():
-        for value in text_readings.values_at_reference_signs(page, spec):
-            yield FoundValue(value, frozenset({Way.SENTENCE}))
+    """Yield the numbers of the committee or institution, those with a clear caption first."""
+    for page in document.reading.pages if spec.is_reference else ():
+        for each in find_references(page.text):
+            if not re.fullmatch(pattern_of(spec), each.text):
+                continue
+            span = next(geometry.find_phrase(page, each.text), None)
+            confidence, box = (span.confidence, span.box) if span else (page.confidence, None)
+            value = FieldValue(
+                spec.name, each.text, page.number, page.source, confidence, box, is_own_reference=True
+            )
+            yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ROLES + 2 * each.rank)
 
 
 def _in_letter(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
@@ -465,7 +474,8 @@ def _lists_at_caption(
 def _is_isolated(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
     """Return whether a caption is not part of a sentence or of a heading."""
     first, last = page.words[caption.start].box, page.words[caption.end - 1].box
-    if not geometry.is_on_same_line(first, last) and not geometry.has_no_text_before(
+    is_broken = spec.kind == "date" and not geometry.is_on_same_line(first, last)
+    if is_broken and not geometry.has_no_text_before(
         page, geometry.span_of_word(page, page.words[caption.start])
     ):
         return False  # the end of a heading and the beginning of the line below it

@@ -1,4 +1,4 @@
-"""Values by the order of the text: after a caption, in a sentence, or at a reference sign.
+"""Values by the order of the text: after a caption, or in a sentence.
 
 The order of the text is another witness than the positions on the page. Where both lead to the same
 value, it belongs to its caption.
@@ -6,7 +6,6 @@ value, it belongs to its caption.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, pairwise
 
@@ -24,7 +23,6 @@ from ingestion.rules.fields.values import (
 VALUE_PLACE = "<value>"  # in the pattern of a sentence
 _GAP = "..."  # any words of the same sentence
 _MAX_OCCURRENCES = 20  # of a phrase on a page; the limit bounds the time
-_MIN_REFERENCE_DIGITS = 3
 _MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
 _CONTEXT_LENGTH = 80  # characters before a caption in which `near` and `not_near` are searched
 _MAX_SENTENCE_GAP = 90  # characters
@@ -46,22 +44,6 @@ _CAPTION_ALONE = re.compile(r"[\s:.#*)(\]\[]*$")
 _SPLIT_CAPTION = re.compile(  # over two lines
     r"(?i)^(?:co-?)?(?:principal|lead|chief|responsible|faculty|academic|name of)\s+\w+(?: \w+)?:"
 )
-# Signs after which the number of a study or of a committee's file follows.
-_REFERENCE_SIGN = (
-    r"(?:\.?\s?\#|\.?\s?no\b\.?|\s?nr\b\.?|\s?number\b|\s?id\b|\s?ref\b\.?"
-    r"|\s?code\b|\s?is\b|\s?:)"
-)
-_ACRONYM = "<acronym>"  # in place of words: any acronym before "#", "no" or "ID"
-# Acronyms before the numbers of other things.
-_NO_COMMITTEES = (
-    "FWA|IORG|OMB|HHS|DHHS|OHRP|TEL|FAX|PO|ZIP|NCT|IND|IDE|EIN|VAT|CLIA|CAP|NPI|DEA|ORCID|ISBN|ISSN"
-    "|DOI|ROOM|PAGE|VERSION|SITE|PHONE|STUDENT|GRANT|AWARD|NIH|NSF|MRN|SSN|ID|NO"
-)
-_NOT_A_REFERENCE = re.compile(
-    r"(?i)(?:hhs|ohrp|fwa|iorg|registration|assurance|federalwide|phone|tel|fax|grant|funding"
-    r"|charity|version|page|room|suite|box|category|policy)\W*(?:\w+\W+){0,2}$"
-)
-
 
 def values_after_caption(
     page: PageReading, label: str, spec: FieldSpec, *, month_first: bool | None
@@ -101,7 +83,7 @@ def _text_after(
     """
     line_start = text.rfind("\n", 0, caption.start()) + 1
     starts_line = _NO_WORDS.match(text[line_start : caption.start()]) is not None
-    if "\n" in caption[0].strip() and not starts_line:
+    if spec.kind == "date" and "\n" in caption[0].strip() and not starts_line:
         return "", ""  # the end of a heading and the beginning of the line below it
     has_colon = _COLON.match(text, caption.end()) is not None
     is_caption = (
@@ -165,35 +147,6 @@ def _values_before(page: PageReading, spec: FieldSpec, words: str) -> Iterator[F
                 text = person_names.trim(name[0])
                 if text == name[0].strip(" ,") and person_names.is_full_name(text):
                     yield _locate(page, spec, ParsedValue(text, 0, len(text)), text)
-
-
-def values_at_reference_signs(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue]:
-    """Yield the numbers after the words and a sign, as in "IRB #", "File:" or "Project no"."""
-    text, is_scan = page.text, page.source in SCAN_SOURCES
-    for words in spec.references:
-        if words != _ACRONYM and not fuzzy_phrases.may_contain_phrase(text, words):
-            continue
-        pattern = _compile_reference(words)
-        for match in islice(pattern.finditer(text), _MAX_OCCURRENCES):
-            if _NOT_A_REFERENCE.search(text[max(0, match.start() - 30) : match.start()]):
-                continue
-            rest = text[match.end() :].partition("\n")[0]
-            parsed = parse_value(": " + rest, spec, month_first=None, is_scan=is_scan)
-            if parsed and sum(sign.isdigit() for sign in parsed.value) >= _MIN_REFERENCE_DIGITS:
-                yield replace(_locate(page, spec, parsed, parsed.value), is_own_reference=True)
-
-
-@lru_cache(maxsize=128)
-def _compile_reference(words: str) -> re.Pattern[str]:
-    """Return a pattern for words, or for any acronym, and the signs of a number after them."""
-    kind = r"(?:\s(?:protocol|project|study|application))?"
-    if words == _ACRONYM:
-        return re.compile(
-            rf"(?<![\w-])(?!(?:{_NO_COMMITTEES})\b)[A-Z]{{2,8}}(?i:{kind}\s?(?:\#|no\b\.?|number\b|id\b)"
-            r"[\s:#]*)"
-        )
-    phrase = fuzzy_phrases.compile_phrase(words).pattern
-    return re.compile(rf"(?<!\w){phrase}{kind}{_REFERENCE_SIGN}{{1,3}}", re.IGNORECASE)
 
 
 def is_repeated(text: str, value: str) -> bool:

@@ -1,0 +1,117 @@
+"""The numbers by which a committee or an institution names a study, found without fixed captions.
+
+"IRB #", "Our Ref", "Ethics ID", "HIC No" and "Project ID" are captions of the same number, and each
+institution has its own. A number belongs to a study if it has the form of a reference, and if no
+word before it names something else, such as a telephone, a grant or a section.
+
+This module is pure. It knows neither document types nor pages.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ingestion.rules.fields.dates import find_dates
+
+_MIN_DIGITS = 3
+_MIN_BARE_DIGITS = 4  # of a code without a caption
+_MAX_NUMBERS = 60  # of a page that are examined; the limit bounds the time
+_BEFORE_LENGTH = 70  # characters before a number in which its caption is searched
+_NUMBER = re.compile(
+    r"(?<![\w@.,/$\u00a3\u20ac+-])(?=[\w./-]*\d)(?P<number>[A-Z0-9]\w*(?:[./_-]\w+)*"
+    r"(?: \(\d+\)| (?:- )?\d{2,6}\b(?![ -]?[A-Za-z%]))*)(?![\w@%]|[.,]\d)"
+)
+_SIGN = re.compile(
+    r"(?i)(?:\#|\bn[o\u00ba\u00b0]\b\.?|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
+    r"|\bcode\b|:|\bis\b)[\s.:#\u2116(\[]*$"
+)
+_STUDY = re.compile(r"(?i)\b(?:protocol|study|project|trial|research|proposal)\b")
+_COMMITTEE = re.compile(
+    r"(?i)\b(?:irb|iec|e?rec|reb|erb|hrec|ethics?|ethical|approval|clearance|ref|reference|file"
+    r"|application|submission|record|log|case|permit|certificate|tracking|committee|board|review"
+    r"|our|determination|exemption|dossier)\b"
+)
+_SUBJECT = re.compile(r"(?i)^\W*(?:re|subject|regarding|concerning)\b")
+_OTHER_THING = re.compile(
+    r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|registration|registered|assurance|federalwide|(?:tele)?phone|tel|mobile"
+    r"|cell|fax|call|grants?|fund(?:ing|er)?|award|charity|version|page|rooms?|suite|box|category"
+    r"|categories|policy|students?|staff|employee|cfr|omb|form|nct\d*|ind|ide|zip|tax|vat|street"
+    r"|road|avenue|floor|building|sections?|appendix|part|chapter|article|act|item|step|visit|day"
+    r"|weeks?|months?|years?|hours?|minutes|participants?|subjects|people|patients|total|site"
+    r"|amendment|modification|sponsor(?:'s)?|eudract|isrctn|orcid|doi|isbn|issn|member|license"
+    r"|licence|npi|mail ?stop|code of|ext|extension|bag|p\.?\s?o|and|or|than|about|to|of|at|least)\b"
+    r"\W*(?:\w+\W*)?$"
+)
+_LAST_WORD = re.compile(r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|application)\W*$")
+_PREFIX = re.compile(r"[:#.] ?(?P<prefix>(?!REF|NO|ID)[A-Z]{3,8}[ /-])$")  # behind a caption
+_TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}")
+_PHONE = re.compile(
+    r"\+\d[\d() .-]{7,}|\(\d{2,5}\)[\d .-]{6,}|(?<![\w-])\d{3}[-. ]\d{3}[-. ]\d{4}(?![\w-])"
+    r"|(?<![\w-])0\d{2,4} \d[\d ]{5,}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceNumber:
+    """A number of a text. `rank` is smaller the more its caption says."""
+
+    text: str
+    start: int
+    end: int
+    rank: int  # 0: named as that of the study; 1: of the committee; 2: other captions; 3: without
+
+
+def find_references(text: str) -> Iterator[ReferenceNumber]:
+    """Yield the numbers of a text that may name a study, in order."""
+    taken = [(each.start, each.end) for each in find_dates(text, short_years=True)]
+    taken += [match.span() for match in _PHONE.finditer(text)]
+    examined = 0
+    for match in _NUMBER.finditer(text):
+        number = match["number"]
+        digits = sum(sign.isdigit() for sign in number)
+        if digits < _MIN_DIGITS or examined >= _MAX_NUMBERS:
+            continue
+        examined += 1
+        start, end = match.span("number")
+        if any(first < end and start < last for first, last in taken) or _TIME.fullmatch(number):
+            continue
+        rank = _rank(text, start, number)
+        prefix = _PREFIX.search(text, max(0, start - 12), start)
+        if prefix and number[0].isdigit():
+            start = prefix.start("prefix")  # the acronym belongs to the number
+            number = text[start:end]
+            rank = _rank(text, start, number)
+        if rank is not None:
+            yield ReferenceNumber(number, start, end, rank)
+
+
+def _rank(text: str, start: int, number: str) -> int | None:
+    line_start = text.rfind("\n", 0, start) + 1
+    own_line = text[max(line_start, start - _BEFORE_LENGTH) : start]
+    before = own_line
+    if not own_line.strip(" ([\t"):
+        before = text[max(0, line_start - _BEFORE_LENGTH) : line_start].rstrip("\n").rpartition("\n")[2]
+    before = before.rstrip()
+    is_mixed = bool(re.search(r"[A-Za-z]", number)) or bool(re.search(r"\d[-/]\d", number))
+    if (sign := _SIGN.search(before)) and sign.start() > 0:
+        caption = before[: sign.start()].rstrip()
+        tail = re.split(r"[:;,.]\s|\s{3,}", caption)[-1]
+        if _OTHER_THING.search(tail) or not tail.strip():
+            return 1 if _COMMITTEE.search(sign[0]) and not _OTHER_THING.search(tail) else None
+        if _STUDY.search(tail):
+            return 0
+        return 1 if _COMMITTEE.search(f"{tail} {sign[0]}") else 2
+    if _SUBJECT.match(text[line_start:start]) and is_mixed:
+        return 2
+    if word := _LAST_WORD.search(before):
+        if digits_of(number) < _MIN_BARE_DIGITS:
+            return None
+        return 0 if _STUDY.search(word[0]) else 1
+    if before.endswith(("[", "(")) or own_line.rstrip().endswith(("[", "(")):
+        return 3 if is_mixed and digits_of(number) >= _MIN_BARE_DIGITS else None
+    return None
+
+
+def digits_of(number: str) -> int:
+    """Return the number of digits of a number."""
+    return sum(sign.isdigit() for sign in number)
