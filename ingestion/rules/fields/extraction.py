@@ -16,6 +16,7 @@ from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import (
     dates,
     names,
+    study_titles,
     text_readings,
 )
 from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
@@ -131,6 +132,9 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
     found: dict[str, FoundValue] = {}
     for search in SEARCHES:
         for each in search(document, spec):
+            if spec.is_title:
+                plain = study_titles.clean(each.value.value)
+                each = replace(each, value=replace(each.value, value=plain or each.value.value))
             if not document.is_printed(spec, each.value):
                 add_found(found, each)
         if any(each.is_agreed for each in found.values()):
@@ -173,7 +177,8 @@ def _join_beginnings(found: dict[str, FoundValue]) -> None:
     """Give each text the ways of the texts with which it begins: they are its first line."""
     for key, each in list(found.items()):
         longer = next((other for other in found if other != key and other.startswith(key)), None)
-        if longer is not None:
+        # Only the order of the text shows where a text ends that has several lines.
+        if longer is not None and found[longer].ways & {Way.TEXT, Way.SENTENCE, Way.FORM}:
             whole = found[longer]
             best = max(whole, each, key=lambda one: one.score)
             found[longer] = replace(whole, ways=whole.ways | each.ways, rank=best.rank)

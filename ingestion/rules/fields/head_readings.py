@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import dates, names, person_names
+from ingestion.rules.fields import dates, names, person_names, study_titles
 from ingestion.rules.fields.text_lines import TextLine, body_size
 from ingestion.rules.fields.values import (
     SCAN_SOURCES,
@@ -225,7 +225,8 @@ def _is_title(text: str) -> bool:
         r"(?i)\b(?:university|department|college|school of|institute)\b", text
     )
     is_sentence = _SENTENCE_START.match(text) or text.rstrip().endswith((".", ":"))
-    is_other = is_institution or is_sentence or _CAPTION.match(text)
+    is_caption = _CAPTION.match(text) or study_titles.is_caption(text)
+    is_other = is_institution or is_sentence or is_caption
     return len(words) > 2 and not is_other
 
 

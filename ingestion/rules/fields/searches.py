@@ -18,6 +18,7 @@ from ingestion.rules.fields import (
     head_readings,
     list_fields,
     person_names,
+    study_titles,
     text_readings,
 )
 from ingestion.rules.fields.candidates import Candidate, Way
@@ -50,6 +51,8 @@ _MAX_LINE_DROP = 80.0  # points below a caption within which large type may begi
 _MAX_BOARDS = 10  # committees named on page 1 that are compared
 _RANK_OF_SENTENCES = 20  # behind the captions
 _RANK_OF_ROLES = 8  # behind the usual captions
+_RANK_OF_TITLES = 2  # behind the captions of a title that name the study
+_MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
 _SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentence would stand
 _MAX_OFFSET = 3.0  # points
 _MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
@@ -309,6 +312,31 @@ def _by_role(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue
             yield FoundValue(replace(each.value, name=spec.name), ways, rank)
 
 
+def _titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the titles of studies at captions, behind "Re:" and between quotation marks."""
+    for page in document.reading.pages[:_MAX_TITLE_PAGES] if spec.is_title else ():
+        printed = [line.text for line in document.lines_of(page)]
+        lines = page.text.split("\n")
+        at_captions = [*study_titles.titles_at_captions(lines)]
+        by_place = {
+            fuzzy_phrases.fold_letters(each) for each in study_titles.titles_at_captions(printed)
+        }
+        for rank, (titles, way) in enumerate(
+            (
+                (at_captions, Way.TEXT),
+                (study_titles.quoted_titles(page.text), Way.SENTENCE),
+                (study_titles.titles_of_subjects(lines), Way.SENTENCE),
+            ),
+            _RANK_OF_TITLES,
+        ):
+            for title in titles:
+                ways = {way}
+                if way is Way.TEXT and fuzzy_phrases.fold_letters(title) in by_place:
+                    ways.add(Way.PLACE)
+                value = text_readings.value_of_text(page, spec, title)
+                yield FoundValue(value, frozenset(ways), rank)
+
+
 def _at_reference_signs(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     """Yield the numbers of the committee or institution, those with a clear caption first."""
     for page in document.reading.pages if spec.is_reference else ():
@@ -558,6 +586,7 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     _at_captions,
     _in_sentences,
     _by_role,
+    _titles,
     _at_reference_signs,
     _in_letter,
     _at_top,

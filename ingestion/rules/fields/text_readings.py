@@ -182,6 +182,11 @@ def _continue(value: str, following: str) -> str:
     return " ".join(lines)
 
 
+def value_of_text(page: PageReading, spec: FieldSpec, text: str) -> FieldValue:
+    """Return a part of the text of a page as a value, with its position if it is known."""
+    return _locate(page, spec, ParsedValue(text, 0, len(text)), text)
+
+
 def _locate(page: PageReading, spec: FieldSpec, parsed: ParsedValue, value: str) -> FieldValue:
     """Return a value of the text with its position, if the words of the page have it."""
     wanted = parsed.value if parsed.day is None else value

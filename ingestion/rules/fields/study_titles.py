@@ -1,0 +1,158 @@
+"""The title of a study, found by the head word of its caption, by quotation marks or as a subject.
+
+"Title of research", "IRB protocol title", "Name of the project" and "Research topic" are captions
+of the same text. A letter may also name the title behind "Re:", and a sentence between quotation
+marks. No fixed list of captions is needed.
+
+This module is pure. It knows neither document types nor pages.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+_STUDY_WORD = (
+    r"(?:study|project|research|proposal|protocol|trial|thesis|dissertation|application|investigation)"
+)
+# The head word of a caption is "title", or the name of a study.
+_CAPTION = re.compile(
+    rf"(?i)^\W*(?:\d+[.)]\s*)?(?P<caption>(?:[\w'/()-]+\s+){{0,5}}?(?:titles?|topic)\b"
+    rf"(?:\s*\([^)]*\))?(?:\s+of(?:\s+(?:the|this|your|my))?(?:\s+\w+){{0,2}}\s+{_STUDY_WORD}(?:\s+{_STUDY_WORD})?"
+    rf"|\s+of\s+(?:the\s+)?{_STUDY_WORD})?(?:\s*\([^)]*\))?"
+    rf"|(?:full\s+|short\s+)?name\s+of\s+(?:the\s+)?(?:research\s+)?{_STUDY_WORD}|{_STUDY_WORD}\s+name)"
+    r"\s*(?P<sign>[:\u2013\u2014]|\s-\s|$)\s*(?P<rest>.*)$"
+)
+_OTHER_TITLE = re.compile(
+    r"(?i)\b(?:job|position|working|academic|professional|course|module|document|form|degree|contact"
+    r"|signatory|investigator'?s?|grant|award|contract|report|book|and title|title and|title/|/title"
+    r"|your title|short|funding|name and|person)\b"
+)
+_SUBJECT = re.compile(
+    r"(?i)^\W*(?:re|ref|subject|regarding|concerning|study|project|protocol|research project"
+    r"|research study|study/project|irb)\s*:\s*(?P<rest>\S.*)$"
+)
+# The words before a title in the subject of a letter, and its number.
+_BEFORE_TITLE = re.compile(
+    r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|\[[\w./ -]*\d[\w./ -]*\]|[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
+    r"|(?:[\w-]+\s+){0,4}(?:approval|clearance|review|application|opinion|notification|determination"
+    r"|permission|exemption)\s+(?:of|for|to)\s+(?:(?:the|your|a|an)\s+)?"
+    r"(?:(?:[\w-]+\s+){0,2}?(?:study|project|proposal|protocol|research|application|title)\b"
+    r"(?:\s+(?:proposal|project|study|protocol))?)?"
+    r"|(?:research|study|project|irb|protocol)\s+(?:title|proposal|project|study|protocol)"
+    r"|(?:entitled|titled|title|called|on)\b)\s*[:,\u2013-]?\s*)+"
+)
+_NO_TITLE = re.compile(
+    r"(?i)\b(?:approv(?:al|ed)|clearance|notice|notification|opinion|acknowledg|decision|outcome"
+    r"|determination|exempt|letter|response|submission|renewal|continuing review|amendment|expedited)\b"
+)
+_QUOTED = re.compile(
+    r"[\u201c\u201f\"\u00ab](?P<double>[^\u201c\u201d\"\u00bb]{8,260})[\u201d\"\u00bb]"
+    r"|(?<!\w)[\u2018'](?P<single>[^\u2018\n][^\u2018]{12,260}?)[\u2019'](?![\w])"
+)
+_NAMED = re.compile(
+    rf"(?i)(?:\b{_STUDY_WORD}\b[^.]{{0,60}}|\b(?:entitled|titled|called|title|named|re|subject|topic)\b\W*)$"
+)
+_NAMED_AFTER = re.compile(rf"(?i)^\W{{0,4}}(?:\([^)]*\)\s*)?{_STUDY_WORD}\b")
+_CONTEXT_LENGTH = 110  # characters before a quotation in which a study is named
+_MIN_WORDS = 2
+_MAX_LENGTH = 300  # characters
+_MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
+_MAX_LINES = 5
+# The two parts of a caption that is broken behind the title.
+_CAPTION_START = re.compile(r"(?i)\s+(?:co-?)?(?:principal|lead|chief|primary|name of)$")
+_SPLIT_CAPTION = re.compile(r"(?i)^(?:investigator|researcher|applicant)\w*\W*:")
+_NEXT_CAPTION = re.compile(
+    r"(?i)^\W*(?:[^:]{0,45}:(?:\s|$)|\d+\.\s|dear\b|i\b|this\b|thank\b|you are\b|we are\b|page \d|please\b"
+    r"|introduction|purpose|summary|key information|(?:principal|co-?|lead|chief)\s*investigator"
+    r"|investigator|sponsor|supported by|department)"
+)
+
+
+def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the titles behind captions whose head word is "title" or the name of a study.
+
+    The title is behind the caption, or on the lines after it if nothing is behind it.
+    """
+    for at, line in enumerate(lines):
+        match = _CAPTION.match(line)
+        if match is None or _OTHER_TITLE.search(match["caption"]):
+            continue
+        rest, below = match["rest"].strip(), lines[at + 1 :]
+        if not rest and not match["sign"] and not _is_alone(match["caption"]):
+            continue
+        if not rest and below:
+            rest, below = below[0].strip(), below[1:]
+        if title := clean(continue_title(rest, below)):
+            yield title
+
+
+def is_caption(line: str) -> bool:
+    """Return whether a line begins with the caption of a title."""
+    match = _CAPTION.match(line)
+    return match is not None and bool(match["sign"])
+
+
+def titles_of_subjects(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the titles behind "Re:" or "Study:", without the words and numbers before them."""
+    for at, line in enumerate(lines):
+        if match := _SUBJECT.match(line):
+            whole = continue_title(match["rest"].strip(), lines[at + 1 :])
+            title = clean(whole)
+            if len(title.split()) > _MIN_WORDS and not _NO_TITLE.search(title):
+                yield title
+
+
+def quoted_titles(text: str) -> Iterator[str]:
+    """Yield the texts between quotation marks that a sentence or a subject calls a study."""
+    for match in _QUOTED.finditer(text):
+        quoted = " ".join((match["double"] or match["single"]).split())
+        before = text[max(0, match.start() - _CONTEXT_LENGTH) : match.start()]
+        after = text[match.end() : match.end() + 40]
+        if len(quoted.split()) < _MIN_WORDS or not (
+            _NAMED.search(before.rstrip()) or _NAMED_AFTER.match(after)
+        ):
+            continue
+        if title := clean(quoted):
+            yield title
+
+
+def continue_title(first: str, below: Sequence[str]) -> str:
+    """Return a title with the lines that continue it: up to a caption, a sentence or its end."""
+    lines = [first]
+    for line, after in pairwise([*below[:_MAX_LINES], ""]):
+        plain = line.strip()
+        last = lines[-1].rstrip()
+        is_open = sum(last.count(sign) for sign in "\u201c\"") % 2 == 1
+        ended = last.endswith((".", "?", "!", "\u201d", '"'))
+        if not plain or (_NEXT_CAPTION.match(plain) and not is_open):
+            break
+        if _NEXT_CAPTION.match(f"{plain} {after.strip()}") and len(plain.split()) < 3:
+            break
+        wraps = len(last) >= _MIN_WRAPPED_LINE or last.endswith(("-", ",", "and", "of", "the"))
+        if ended or not (wraps or is_open):
+            break
+        lines.append(plain)
+    whole = " ".join(lines)
+    if _SPLIT_CAPTION.match(next(iter(below[len(lines) - 1 :]), "").strip()):
+        whole = _CAPTION_START.sub("", whole)
+    return whole[:_MAX_LENGTH]
+
+
+def clean(text: str) -> str:
+    """Return a title without quotation marks, numbers of the study and words before it."""
+    plain = " ".join(text.split())
+    if quoted := _QUOTED.search(plain):
+        inner = quoted["double"] or quoted["single"]
+        if len(inner.split()) >= _MIN_WORDS and quoted.start() < len(plain) / 2:
+            plain = inner
+    shorter = _BEFORE_TITLE.sub("", plain)
+    plain = shorter if len(shorter.split()) >= _MIN_WORDS else plain
+    plain = plain.strip(" ,;:\u2013-\u201c\u201d\"\u2018\u2019'")
+    if plain.endswith(".") and plain.count(".") == 1:
+        plain = plain[:-1]
+    return plain if sum(sign.isalpha() for sign in plain) > 3 else ""
+
+
+def _is_alone(caption: str) -> bool:
+    """Return whether a caption without a sign behind it is more than the word "title"."""
+    return len(caption.split()) > 1
