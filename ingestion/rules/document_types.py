@@ -68,11 +68,13 @@ class FieldSpec:
     alone: bool = False  # a name on its own line at the top of page 1 needs no caption
     is_large: bool = False  # a name in a larger type than the text is the value without a caption
     sentences: Phrases = ()  # phrases of running text with the place of the value, <value>
+    number_words: Phrases = ()  # beginnings of words before a sign such as "No" or "ID"
     is_reference: bool = False  # the committee's own number of the study is accepted too
     roles: tuple[DateRole, ...] = ()  # of a date, by the words around it; an earlier one is better
     # The date of the letter is the value, or takes its place if no other date is found.
     letter_date: Literal["", "value", "fallback"] = ""
     addressee: bool = False  # the name of the person to whom the letter is addressed
+    is_investigator: bool = False  # the words around a name say that it is the investigator's
     is_title: bool = False  # the title of the study, which may stand in the heading of page 1
     is_institution: bool = False  # the institution, which may stand in the head of page 1
     bracketed: Phrases = ()  # captions in brackets, above which the parts of the value stand

@@ -39,7 +39,7 @@ _WORDS: dict[DateRole, str] = {
     DateRole.SUBMISSION: r"submi|receiv|response|respond|your (?:letter|email|e-mail|application|request)"
     r"|letter (?:of|dated)|email (?:of|dated)|request(?:ed)?\b|applied",
     DateRole.VERSION: r"version|revis|draft|sheet|edition|protocol dated|form dated|amendment \d+ dated"
-    r"|updated",
+    r"|updated|modified|prepared|compiled|current as of",
     DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|held|tak(?:en|ing) part"
     r"|took part|participat|achiev|trained|graduat",
     DateRole.DECISION: r"approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt"

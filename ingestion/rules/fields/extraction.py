@@ -143,7 +143,7 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
         _join_names(found)
     elif spec.wraps:
         _join_beginnings(found)
-    if spec.kind != "date":
+    if spec.kind != "date" and not spec.is_investigator:
         _add_repetitions(found, document.reading.text)
     return found
 

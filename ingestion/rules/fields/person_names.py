@@ -36,6 +36,7 @@ _NOT_IN_NAMES = frozenset(
         " training course program programme module practice clinical human subjects ethics ethical"
         " institutional curriculum vitae biographical sketch education training log page version"
         " number title date signature investigator investigators participant participants subject"
+        " dear sincerely regards hello"
         " street avenue road suite building center centre medical health services sciences the of",
     )
 )

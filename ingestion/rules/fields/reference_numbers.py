@@ -8,8 +8,9 @@ This module is pure. It knows neither document types nor pages.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from ingestion.rules.fields.dates import find_dates
 
@@ -21,6 +22,7 @@ _NUMBER = re.compile(
     r"(?<![\w@.,/$\u00a3\u20ac+-])(?=[\w./-]*\d)(?P<number>[A-Z0-9]\w*(?:[./_-]\w+)*"
     r"(?: \(\d+\)| (?:- )?\d{2,6}\b(?![ -]?[A-Za-z%]))*)(?![\w@%]|[.,]\d)"
 )
+_CODE = re.compile(r"(?<![\w./-])(?=[\w-]*\d)[^\W_]+(?:[-./][^\W_]+)*(?![\w/])")
 _SIGN = re.compile(
     r"(?i)(?:\#|\bn[o\u00ba\u00b0]\b\.?|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
     r"|\bcode\b|:|\bis\b)[\s.:#\u2116(\[]*$"
@@ -83,6 +85,24 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
             rank = _rank(text, start, number)
         if rank is not None:
             yield ReferenceNumber(number, start, end, rank)
+
+
+def find_numbers(text: str, words: Sequence[str]) -> Iterator[ReferenceNumber]:
+    """Yield the numbers behind captions with a sign such as "No" and a word with these beginnings.
+
+    "Certification Number" and "Credential ID" are such captions of the words "certif" and
+    "credential".
+    """
+    beginnings = "|".join(map(re.escape, words))
+    if not re.search(rf"(?i)\b(?:{beginnings})", text):
+        return
+    caption = re.compile(rf"(?i)\b(?:{beginnings})[^\n:;,.]{{0,30}}$")
+    for match in islice(_CODE.finditer(text), _MAX_NUMBERS):
+        line_start = text.rfind("\n", 0, match.start()) + 1
+        before = text[max(line_start, match.start() - _BEFORE_LENGTH) : match.start()].rstrip()
+        sign = _SIGN.search(before)
+        if sign and caption.search(before[: sign.start()].rstrip()):
+            yield ReferenceNumber(match[0], match.start(), match.end(), 0)
 
 
 def _rank(text: str, start: int, number: str) -> int | None:

@@ -17,13 +17,16 @@ from ingestion.rules.fields import (
     geometry,
     head_readings,
     list_fields,
+    names,
     person_names,
     study_titles,
     text_readings,
 )
 from ingestion.rules.fields.candidates import Candidate, Way
+from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
-from ingestion.rules.fields.reference_numbers import find_references
+from ingestion.rules.fields.person_roles import find_investigators, find_people_in_head
+from ingestion.rules.fields.reference_numbers import find_numbers, find_references
 from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.values import (
     FORM_SOURCE,
@@ -53,11 +56,18 @@ _RANK_OF_SENTENCES = 20  # behind the captions
 _RANK_OF_ROLES = 8  # behind the usual captions
 _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
 _MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
+_RANK_OF_PEOPLE = 4
+_MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a researcher
+_MAX_PAGES_WITH_ROLES = 6  # pages on which investigators are searched in the text
 _SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentence would stand
 _MAX_OFFSET = 3.0  # points
 _MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
 _CAPTION_GOES_ON = re.compile(
     r"(?i)^(?!(?:on|of|at|as|by|until|in|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))[^\W\d_]{2,}"
+)
+_CV_WORDS = re.compile(
+    r"(?i)^(?:(?:(?:curriculum|vitae?|cv|c\.v\.|r[e\u00e9]sum[e\u00e9]|biographical|biosketch|sketch|short|brief"
+    r"|academic|professional|personal|details|profile|name|of|for)\b|[\s:,|/\u2022\u2013\u2014-])\s*)+"
 )
 _MISREAD_DIGIT = "[0-9OQDIl|SBZ]"
 _MISREAD_LETTERS = {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
@@ -312,6 +322,32 @@ def _by_role(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue
             yield FoundValue(replace(each.value, name=spec.name), ways, rank)
 
 
+def _in_role(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the names that words of an investigator's role stand beside.
+
+    A name that two places call an investigator, and no other name, is confirmed by itself.
+    """
+    pages = document.reading.pages[:_MAX_PAGES_WITH_ROLES] if spec.is_investigator else ()
+    found = [(page, each) for page in pages for each in find_investigators(page.text)]
+    named = [each.name for _, each in found if each.rank <= _MAX_RANK_OF_NAMED]
+    is_confirmed = len(named) > 1 and all(names.is_same_person(named[0], each) for each in named)
+    for page, each in found:
+        value = text_readings.value_of_text(page, spec, each.name)
+        ways = {Way.SENTENCE}
+        if is_confirmed and each.rank <= _MAX_RANK_OF_NAMED:
+            ways.add(Way.REPEATED)
+        yield FoundValue(value, frozenset(ways), _RANK_OF_PEOPLE + 2 * each.rank)
+    for page in pages[:1]:
+        head = [
+            line.text
+            for line in document.lines_of(page)
+            if line.box.bottom < _LETTERHEAD_SHARE * page.height
+        ]
+        for name in find_people_in_head(head):
+            value = text_readings.value_of_text(page, spec, name)
+            yield FoundValue(value, frozenset({Way.HEADING}), _RANK_OF_PEOPLE - 1)
+
+
 def _titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     """Yield the titles of studies at captions, behind "Re:" and between quotation marks."""
     for page in document.reading.pages[:_MAX_TITLE_PAGES] if spec.is_title else ():
@@ -339,6 +375,11 @@ def _titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]
 
 def _at_reference_signs(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     """Yield the numbers of the committee or institution, those with a clear caption first."""
+    for page in document.reading.pages if spec.number_words else ():
+        for each in find_numbers(page.text, spec.number_words):
+            if not next(find_dates(each.text, short_years=True), None):
+                value = text_readings.value_of_text(page, spec, each.text)
+                yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ROLES)
     for page in document.reading.pages if spec.is_reference else ():
         for each in find_references(page.text):
             if not re.fullmatch(pattern_of(spec), each.text):
@@ -536,7 +577,10 @@ def _value_of_entries(
 
 
 def _names_at_top(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue | None]:
-    """Yield for each line at the top of a page the name that it consists of, or None."""
+    """Yield for each line at the top of a page the name that it consists of, or None.
+
+    Words such as "Curriculum vitae of" before the name do not count.
+    """
     high = [word for word in page.words if word.box.bottom < _LETTERHEAD_SHARE * page.height]
     first_words = [
         word
@@ -547,6 +591,8 @@ def _names_at_top(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue | N
     for word in first_words[:_MAX_LINES_BEFORE_NAME]:
         line = geometry.text_run_at(page, geometry.span_of_word(page, word))
         value = _value_of_line(page, line, spec)
+        plain = _CV_WORDS.sub("", value.value)
+        value = replace(value, value=person_names.trim(plain) if plain != value.value else plain)
         is_name = len(line) > 1 and re.fullmatch(person_names.PATTERN, value.value)
         yield value if is_name else None
 
@@ -586,6 +632,7 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     _at_captions,
     _in_sentences,
     _by_role,
+    _in_role,
     _titles,
     _at_reference_signs,
     _in_letter,

@@ -1,0 +1,127 @@
+"""The people whom the text of a document names as investigators, found by the words around a name.
+
+"Conducted by Ann Smith", "Ann Smith, PhD (principal investigator)", "my name is Ann Smith and I am
+a doctoral student" and "Researcher: Ann Smith" name the same person. A name counts if a word of the
+role stands directly before or after it; a fixed wording is not needed.
+
+This module is pure. It knows neither document types nor pages.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ingestion.rules.fields import person_names
+
+_BEFORE_LENGTH = 70  # characters before a name in which its role is searched
+_AFTER_LENGTH = 110  # characters after it
+_MAX_NAMES = 80  # of a page; the limit bounds the time
+_LEADING = (
+    r"(?:principal|lead(?:ing)?|chief|primary|responsible|main|head|qualified|coordinating|overall)"
+)
+_KIND = r"(?:investigators?|researchers?|experimenters?|applicants?|scientists?)"
+_NOT_SUB = r"(?<![\w-])(?<!co-)(?<!co )(?<!sub-)(?<!sub )(?<!other )(?<!assistant )"
+_LEAD = (
+    rf"{_NOT_SUB}(?:{_LEADING}\s+(?:\w+\s+)?{_KIND}|p\.?i\.?(?!\w)|(?:study|project|research|trial)\s+"
+    rf"(?:lead(?:er)?|director|head|chair)|{_LEADING}\s+contact)"
+)
+_PLAIN = rf"{_NOT_SUB}(?:(?:study|site|clinical|project|faculty|named)\s+)?{_KIND}(?!-)"
+_STUDENT = (
+    r"(?<![\w-])(?:(?:phd|ph\.d\.?|doctoral|graduate|master'?s?|msc|ma|undergraduate|postgraduate|research"
+    r"|final[- ]year)\s+)+(?:student|candidate|researcher|fellow|scholar)"
+)
+_ACTION = (
+    r"(?:conduct(?:ing|ed|s)?|carr(?:y|ying|ied|ies)(?:\s+out)?|undertak(?:e|ing|en|es)"
+    r"|lead(?:ing|s)?|led|direct(?:ing|ed|s)?|run(?:ning|s)?|perform(?:ing|ed|s)?|doing|done"
+    r"|organi[sz](?:ing|ed|es)|investigating|inviting|invites|asking|proposed|designed|overseen)"
+)
+_LINK = (
+    r"(?:'s|\u2019s)?(?:\s*\((?:s|pi|pis)\))?(?:\s+names?)?"
+    r"(?:\s+(?:for|of|in|on)\s+(?:this|the|our)\s+(?:current\s+|research\s+)?"
+    r"(?:study|project|research|trial|work))?\s*(?:[:,\u2013\u2014-]|\b(?:is|are|will be|was)\b|\n)?"
+    r"\s*(?:the\s+|our\s+)?\(?\s*$"
+)
+_BEFORE = (
+    (0, re.compile(rf"(?i){_LEAD}{_LINK}")),
+    (1, re.compile(rf"(?i){_PLAIN}{_LINK}")),
+    (1, re.compile(
+        rf"(?i)\b{_ACTION}\s+(?:out\s+)?(?:jointly\s+)?by\s+(?:(?:the|a|an|our|us|me|you)\b[,\s]*)?"
+        r"(?:(?:[a-z'\u2019-]+\s+){0,4}?(?:researchers?|investigators?|professors?|students?|candidate"
+        r"|scientists?|team|group)[,:]?\s+)?$"
+    )),
+    (1, re.compile(r"(?i)(?:\bmy name is|\bi\s?['\u2019]?a?m|\bi,)\s+$")),
+    (1, re.compile(r"[\u201d\"\u2019]\s*,?\s*(?:submitted\s+)?by\s+(?:(?:Mr|Ms|Mrs|Miss)\.?\s+)?$")),
+    (2, re.compile(rf"(?i){_STUDENT}{_LINK}")),
+    (3, re.compile(r"(?i)\b(?:under the (?:direction|supervision|guidance) of|supervis(?:or|ed by))"
+                   r"\s*:?\s*$")),
+    (4, re.compile(r"(?i)\b(?:please\s+)?(?:contact|reach|email|e-mail|call|write to|approach|ask)"
+                   r"\s*(?:the researcher,?|:)?\s*$")),
+)  # fmt: skip
+_AFTER = (
+    (0, re.compile(rf"(?i)^[\s,(\u2013-]*(?:[^.;:()]{{0,50}}?[,(\n]\s*)?(?:signature of\s+|is\s+)?(?:the\s+)?{_LEAD}")),
+    (1, re.compile(rf"(?i)^[\s,(\u2013-]*(?:signature of\s+|is\s+)?(?:the\s+)?{_PLAIN}")),
+    (1, re.compile(
+        rf"(?i)^(?:,?\s*\([^)]*\))?(?:,[^.;:?!]{{0,90}}?|\s+(?:and|&)\s[^.;:?!\n]{{3,40}}?)?"
+        rf"\s+(?:is|are|am)\s+(?:currently\s+|now\s+)?{_ACTION}\b"
+    )),
+    (1, re.compile(rf"(?i)^\s+and\s+(?:\w+\s+){{0,3}}(?:team|colleagues|co-?workers)\b[^.;:]{{0,20}}?{_ACTION}")),
+    (2, re.compile(rf"(?i)^[\s,(\u2013-]*(?:(?:is|am)\s+)?(?:an?\s+)?{_STUDENT}")),
+)  # fmt: skip
+_ANY_ROLE = re.compile(rf"(?i){_KIND}|\bpi\b|{_ACTION}|my name is|\bi['\u2019]?\s?a?m\b|student|supervis|contact")
+_HAS_TITLE = re.compile(r"\b(?:Dr|Prof|Professor|PD)\b|\b(?:Ph\.?\s?D|M\.?D)\b")
+_ADDRESS = re.compile(r"(?i)@|\be-?mail\b|\btel\b|\bphone\b|department of|school of|faculty of")
+_NAME = re.compile(person_names.PATTERN)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonInRole:
+    """A name of a text. `rank` is smaller the more the words around it say."""
+
+    name: str
+    rank: int  # 0: principal investigator; 1: researcher; 2: student; 3: supervisor; 4: contact
+
+
+def find_investigators(text: str) -> Iterator[PersonInRole]:
+    """Yield the full names of a text that words of an investigator's role stand beside, in order."""
+    if not _ANY_ROLE.search(text):
+        return
+    examined = 0
+    for match in _NAME.finditer(text):
+        start, name = _plain_name(match)
+        if not name:
+            continue
+        examined += 1
+        if examined > _MAX_NAMES:
+            return
+        before = text[max(0, start - _BEFORE_LENGTH) : start]
+        end = start + len(name)
+        after = text[end : end + _AFTER_LENGTH]
+        ranks = [rank for rank, pattern in _BEFORE if pattern.search(before)]
+        ranks += [rank for rank, pattern in _AFTER if pattern.search(after)]
+        if ranks:
+            yield PersonInRole(name, min(ranks))
+
+
+def find_people_in_head(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the names that are a line of their own, with a title or with an address below."""
+    for line, below in pairwise([*lines, ""]):
+        name = person_names.find_name_line(line)
+        if name and (_HAS_TITLE.search(line) or _ADDRESS.search(below)):
+            yield name
+
+
+_LEADING_WORDS = re.compile(r"^(?:The|This|Contact|And|By|Is|I|Am|Name|Please|Dear|To|From|Yours|Sincerely)\s+")
+
+
+def _plain_name(match: re.Match[str]) -> tuple[int, str]:
+    """Return the place and the text of a full name, or "" if the words are no name."""
+    text, start = match[0], match.start()
+    while leading := _LEADING_WORDS.match(text):
+        text, start = text[leading.end() :], start + leading.end()
+    name = person_names.trim(text)
+    if not re.fullmatch(person_names.PATTERN, name):
+        return start, ""
+    if not person_names.is_full_name(name) or not person_names.may_be_name(name):
+        return start, ""
+    return start, name
