@@ -91,6 +91,9 @@ class SiteRow(_Strict):
     name: Text
     country: Annotated[str, Field(min_length=1, max_length=100)]
     activated_on: date | None = None  # if it is left out, the stored date stays
+    # The principal investigator. What is left out stays as it is stored.
+    investigator: Annotated[str, Field(max_length=200)] = ""
+    investigator_licence: Annotated[str, Field(max_length=60)] = ""
     portal: PortalRow
 
 
@@ -163,9 +166,16 @@ def import_sites(rows: list[SiteRow], *, by: Actor) -> ImportSummary:
             # No approval is needed: the administrator of the server can read the secrets.
             terms["approved_origin"] = origin_of(row.portal.base_url)
             portal = save(Portal, {"key": key}, terms)
-            columns = {"study": study, "portal": portal, "name": row.name, "country": row.country}
-            if "activated_on" in row.model_fields_set:
-                columns["activated_on"] = row.activated_on
+            columns: dict[str, Any] = {
+                "study": study,
+                "portal": portal,
+                "name": row.name,
+                "country": row.country,
+            }
+            optional = ("activated_on", "investigator", "investigator_licence")
+            columns |= {
+                name: getattr(row, name) for name in optional if name in row.model_fields_set
+            }
             save(Site, {"site_id": row.site_id}, columns)
     return summary
 

@@ -62,6 +62,8 @@ class WorkItem:
     protocol_number: str = ""
     protocol_version: str = ""
     activated_on: date | None = None  # the site
+    investigator: str = ""  # of the site, as the register names the person
+    investigator_licence: str = ""
     overrides: Mapping[str, Any] = field(default_factory=dict)  # validity terms of the study
     size: int = 0  # bytes of an upload
     tries: int = 0  # requests made so far

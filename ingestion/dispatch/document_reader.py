@@ -87,6 +87,8 @@ class PooledDocumentReader:
             protocol_number=item.protocol_number,
             protocol_version=item.protocol_version,
             activated_on=item.activated_on,
+            investigator=item.investigator,
+            investigator_licence=item.investigator_licence,
             overrides=item.overrides,
         )
         sent = verdict.SenderFacts(

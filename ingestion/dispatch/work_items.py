@@ -64,6 +64,8 @@ def _make_item(
         protocol_number=document.site.study.protocol_number,
         protocol_version=document.site.study.protocol_version,
         activated_on=document.site.activated_on,
+        investigator=document.site.investigator,
+        investigator_licence=document.site.investigator_licence,
         overrides=overrides,
         size=document.size or 0,
         tries=document.fetch_tries,

@@ -223,6 +223,9 @@ def _find_sites(documents: Iterable[Document]) -> dict[int, SiteFacts]:
             site.study.protocol_version,
             site.activated_on,
             overrides[site.study_id],
+            site.country,
+            site.investigator,
+            site.investigator_licence,
         )
         for key, site in sites.items()
     }

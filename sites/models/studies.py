@@ -94,6 +94,18 @@ class Site(RecordedRow):
         blank=True,
         help_text=_("The day of site activation. GCP certificates have to be valid on this day."),
     )
+    investigator = models.CharField(
+        _("principal investigator"),
+        max_length=200,
+        blank=True,
+        help_text=_("The full name. Names on documents that differ by a few letters are reviewed."),
+    )
+    investigator_licence = models.CharField(
+        _("licence number of the principal investigator"),
+        max_length=60,
+        blank=True,
+        help_text=_("A licence with a number that differs by one character is reviewed."),
+    )
 
     objects = SiteQuerySet.as_manager()
 

@@ -186,6 +186,9 @@ class Command(BaseCommand):
             site.study.protocol_version,
             site.activated_on,
             ValidityOverride.objects.of_study(site.study_id),
+            site.country,
+            site.investigator,
+            site.investigator_licence,
         )
 
     def _show_file(self, name: str, result: AssessedFile) -> None:

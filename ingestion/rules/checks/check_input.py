@@ -24,6 +24,8 @@ class SiteFacts:
     activated_on: date | None = None
     overrides: Mapping[str, TermsOverride] = field(default_factory=dict)  # of the study, by type
     country: str = ""  # as the register names it; it decides the order of day and month
+    investigator: str = ""  # the principal investigator, as the register names the person
+    investigator_licence: str = ""  # the number of the person's licence
 
     @property
     def month_first(self) -> bool | None:

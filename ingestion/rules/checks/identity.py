@@ -82,12 +82,42 @@ def check_person(case: CheckInput) -> Iterator[RuleFinding]:
         return
     elif declared and is_nearly_same_name(value.value, declared):
         yield _nearly(value, "name", declared.title())
+    elif not declared and is_other_spelling(value.value, case.site.investigator):
+        yield _nearly(value, "name", case.site.investigator)
     elif not value.is_sure:
         page_facts: Facts = {"page": value.page} if value.page else {}
         facts = {**expected, "read": value.value, **page_facts}
         yield RuleFinding("PERSON_NOT_READ", value.page, facts)
     elif declared:
         yield RuleFinding("PERSON_MISMATCH", value.page, {"named": value.value, **expected})
+
+
+def check_investigator(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield VALUE_NEARLY_MATCHES if the investigator or the licence is nearly the registered one.
+
+    Another investigator is no finding: documents of a site also name other people.
+    """
+    known, licence = case.site.investigator, case.site.investigator_licence
+    value = case.fields.get("investigator")
+    if value and is_other_spelling(value.value, known):
+        yield _nearly(value, "investigator's name", known)
+    person, number = case.fields.get("person"), case.fields.get("licence_number")
+    if not known or person is None or number is None or not licence:
+        return
+    is_holder = names.is_same_person(person.value, known) or is_nearly_same_name(
+        person.value, known
+    )
+    if is_holder and is_nearly_same_number(number.value, licence):
+        yield _nearly(number, "licence number", licence)
+
+
+def is_other_spelling(written: str, known: str) -> bool:
+    """Return whether a name is nearly the known one, and not the same person's."""
+    return (
+        bool(known)
+        and not names.is_same_person(written, known)
+        and is_nearly_same_name(written, known)
+    )
 
 
 def _may_be_misread(value: FieldValue) -> bool:
@@ -192,4 +222,5 @@ CHECKS = (
     check_protocol,
     check_protocol_version,
     check_person,
+    check_investigator,
 )

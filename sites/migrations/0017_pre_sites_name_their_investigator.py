@@ -1,0 +1,39 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    """Add the principal investigator of a site and the number of his or her licence.
+
+    Both columns are empty for the sites that are there, and stay optional.
+    """
+
+    dependencies = [("clinical_sites", "0016_post_name_what_an_approval_is_about")]
+
+    operations = [
+        migrations.AddField(
+            model_name="site",
+            name="investigator",
+            field=models.CharField(
+                blank=True,
+                default="",
+                help_text=(
+                    "The full name. Names on documents that differ by a few letters are reviewed."
+                ),
+                max_length=200,
+                verbose_name="principal investigator",
+            ),
+            preserve_default=False,
+        ),
+        migrations.AddField(
+            model_name="site",
+            name="investigator_licence",
+            field=models.CharField(
+                blank=True,
+                default="",
+                help_text="A licence with a number that differs by one character is reviewed.",
+                max_length=60,
+                verbose_name="licence number of the principal investigator",
+            ),
+            preserve_default=False,
+        ),
+    ]
