@@ -68,6 +68,7 @@ class FieldSpec:
     alone: bool = False  # a name on its own line at the top of page 1 needs no caption
     is_large: bool = False  # a name in a larger type than the text is the value without a caption
     sentences: Phrases = ()  # phrases of running text with the place of the value, <value>
+    is_version: bool = False  # the number behind "v" or "version" is the value
     number_words: Phrases = ()  # beginnings of words before a sign such as "No" or "ID"
     is_reference: bool = False  # the committee's own number of the study is accepted too
     roles: tuple[DateRole, ...] = ()  # of a date, by the words around it; an earlier one is better

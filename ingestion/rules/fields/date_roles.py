@@ -36,35 +36,48 @@ _WORDS: dict[DateRole, str] = {
     DateRole.END: r"expir|until|till\b|through\b|thru\b|valid to|valid up|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b|before\b|deadline|renewal|renew by|next\b|clos(?:e|ing)|good for"
     r"|terminat|not (?:valid )?after|latest",
-    DateRole.SUBMISSION: r"submi|receiv|response|respond|your (?:letter|email|e-mail|application|request)"
+    DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|your (?:letter|email|e-mail|application|request)"
     r"|letter (?:of|dated)|email (?:of|dated)|request(?:ed)?\b|applied",
     DateRole.VERSION: r"version|revis|draft|sheet|edition|protocol dated|form dated|amendment \d+ dated"
     r"|updated|modified|prepared|compiled|current as of",
-    DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|held|tak(?:en|ing) part"
+    DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held|tak(?:en|ing) part"
     r"|took part|participat|achiev|trained|graduat",
     DateRole.DECISION: r"approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt"
     r"|certif|endors|accept|permission|permitted|authori[sz]|review|consider|meeting|met on|renewed"
     r"|opinion|ratif|sanction|agreed",
-    DateRole.BEGINNING: r"effective|commenc|start|begin|from\b(?!:)|as of\b|with effect|in force|valid\b"
+    DateRole.BEGINNING: r"effective|commenc|start|begin|from\b(?!:)|as of\b|with effect|in force|valid\b|entered into"
+    r"|made (?:on|as of|this|effective)|agreement made|continu"
     r"|initiat",
     DateRole.ISSUE: r"issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
 }
 _ROLE_WORD = re.compile(
     r"(?i)(?<!\w)(?:" + "|".join(f"(?P<{role}>{words})" for role, words in _WORDS.items()) + ")"
 )
+_WHOLE_ROLE_WORD = re.compile(rf"{_ROLE_WORD.pattern}\w*")
 _CLAUSE_LENGTH = 140  # characters before a date in which its words are searched
 _AFTER_LENGTH = 80  # characters after a date at the beginning of its sentence
 _MAX_CAPTION_WORDS = 7
 # A sentence ends, or a paragraph does. An abbreviation such as "No." ends none.
 _SENTENCE_END = re.compile(r"(?<!\b[Nn]o)(?<!\bDr)(?<!\bSt)[.;?!](?=\s+[^\W\d_a-z])|\n\s*\n")
 _RANGE = re.compile(r"(?i)^\s*(?:to|until|till|through|thru|and|[-\u2013\u2014])\s*$")
+_UP_TO = re.compile(r"(?i)\bto\s*$")
+# The other words of captions of dates.
+_FILLER = re.compile(
+    r"(?i)dates?|of|the|this|on|at|by|and|or|an?|in|for|to|as|is|was|has|been|your|our|irb|iec|reb|rec"
+    r"|erb|hrec|ethics?|ethical|committee|board|institutional|research|study|project|protocol"
+    r"|initial|final|original|current|full|last|period|course|training|certificate|learning|module"
+    r"|stage|application|human|day|month|year|\d+"
+)
 _BETWEEN = re.compile(r"(?i)^[\W_]*(?:on|at|as of|date|dated|in|the|this|by|of|day)?[\W_]*$")
 _IS_RANGE_OPEN = re.compile(r"(?i)(?:period|approv|valid|effective|from|duration|between)")
 
 
 @dataclass(frozen=True, slots=True)
 class DatedRole:
-    """A date of a text with its role. `is_caption` if its clause is short, as a caption is."""
+    """A date of a text with its role.
+
+    `is_caption` if its clause is short and has no other words than captions of dates have.
+    """
 
     written: WrittenDate
     role: DateRole | None
@@ -89,9 +102,11 @@ def find_roles(text: str, *, month_first: bool | None) -> Iterator[DatedRole]:
                 clause = own_line
             is_caption = len(clause.split()) <= _MAX_CAPTION_WORDS
             role = _role_of_clause(clause, is_caption=is_caption)
+            if role in _OPEN_ROLES and _UP_TO.search(clause):
+                role = DateRole.END  # "approval continues to 30 June"
             if role in {None, DateRole.ISSUE} and _BETWEEN.match(clause):
                 role = _role_after(text[written.end : written.end + _AFTER_LENGTH]) or role
-            found = DatedRole(written, role, is_caption)
+            found = DatedRole(written, role, is_caption and not _has_other_words(clause))
         yield found
         previous = found
 
@@ -112,7 +127,14 @@ def _role_of_clause(clause: str, *, is_caption: bool) -> DateRole | None:
         return min(found, key=list(_WORDS).index)
     # "Dated" says less than the word before it.
     named = [role for role in found if role is not DateRole.ISSUE]
+    if named and named[-1] is DateRole.BEGINNING and DateRole.DECISION in named:
+        return DateRole.DECISION  # "approval commences on"
     return named[-1] if named else found[-1]
+
+
+def _has_other_words(clause: str) -> bool:
+    """Return whether a clause has words that captions of dates do not have."""
+    return any(not _FILLER.fullmatch(word) for word in re.findall(r"\w+", _WHOLE_ROLE_WORD.sub(" ", clause)))
 
 
 def _role_after(following: str) -> DateRole | None:

@@ -22,6 +22,7 @@ from ingestion.rules.fields.values import (
     words_at,
 )
 
+_BEFORE_LENGTH = 80  # characters before a date that are its context
 _MAX_CAPTION_LENGTH = 60  # characters
 _MAX_CAPTION_DROP = 26.0  # points from a caption to the date below it
 _HAS_DATE = re.compile(r"\d{1,4}[\s,./-]{1,3}\w{1,9}[\s,./-]{1,3}\d|[^\W\d_]{3}\s\d")
@@ -34,6 +35,7 @@ class DateInContext:
     value: FieldValue
     role: DateRole
     ways: frozenset[Way]
+    before: str = ""  # the text shortly before it
 
 
 def dates_in_context(
@@ -47,15 +49,16 @@ def dates_in_context(
     for each in find_roles(page.text, month_first=month_first):
         if each.role is None:
             continue
+        before = page.text[max(0, each.written.start - _BEFORE_LENGTH) : each.written.start]
         value = _value_of_text(page, each.written)
         roles = {role: one for one, role in by_place if one.value == value.value}
         at = roles.get(each.role)
         if roles and at is None:
             continue  # in a table, the order of the text says less than the column
         if at is not None and each.is_caption:
-            found.append(DateInContext(at, each.role, frozenset({Way.TEXT, Way.PLACE})))
+            found.append(DateInContext(at, each.role, frozenset({Way.TEXT, Way.PLACE}), before))
         else:
-            found.append(DateInContext(value, each.role, frozenset({Way.SENTENCE})))
+            found.append(DateInContext(value, each.role, frozenset({Way.SENTENCE}), before))
     known = {(each.value.value, each.role) for each in found}
     found += [
         DateInContext(value, role, frozenset({Way.PLACE}))

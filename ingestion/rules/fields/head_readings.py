@@ -109,6 +109,15 @@ def largest_names(
             yield _value_of_line(page, line, spec, name)
 
 
+def name_lines(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the names that are a line of their own, as on a certificate."""
+    for line in lines:
+        if name := person_names.find_name_line(line.text):
+            yield _value_of_line(page, line, spec, name)
+
+
 def lines_with_heading(
     page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
 ) -> Iterator[FieldValue]:
@@ -186,7 +195,7 @@ _BOARD = re.compile(
     rf"(?:{_NAME_WORD} (?:(?:of the|for the|of|for|and|&|at|in) )?){{1,8}}"
     r"(?:(?:Institutional|Ethics?|Ethical|Research|Human|Subjects|Review) ){0,4}"
     r"(?:Boards?|Committees?|Commission|IRB|IEC|REB|REC|HREC)\b(?: \([A-Z]{2,8}\))?"
-    rf"(?:, (?:{_NAME_WORD} ?(?:(?:{_OF}) )?){{1,5}})?"
+    rf"(?:(?:,| of| at)(?: the)? (?:{_NAME_WORD} ?(?:(?:{_OF}) )?){{1,5}})?"
 )
 # Words of institutions, and their acronyms.
 _IN_BOARD = re.compile(

@@ -66,11 +66,12 @@ _AFTER = (
         rf"\s+(?:is|are|am)\s+(?:currently\s+|now\s+)?{_ACTION}\b"
     )),
     (1, re.compile(rf"(?i)^\s+and\s+(?:\w+\s+){{0,3}}(?:team|colleagues|co-?workers)\b[^.;:]{{0,20}}?{_ACTION}")),
+    (0, re.compile(r"(?i)^[^.;:\n()]{0,70}\((?:the|hereinafter|hereafter)\b[^)]{0,20}investigator")),
     (2, re.compile(rf"(?i)^[\s,(\u2013-]*(?:(?:is|am)\s+)?(?:an?\s+)?{_STUDENT}")),
 )  # fmt: skip
 _ANY_ROLE = re.compile(rf"(?i){_KIND}|\bpi\b|{_ACTION}|my name is|\bi['\u2019]?\s?a?m\b|student|supervis|contact")
 _HAS_TITLE = re.compile(r"\b(?:Dr|Prof|Professor|PD)\b|\b(?:Ph\.?\s?D|M\.?D)\b")
-_ADDRESS = re.compile(r"(?i)@|\be-?mail\b|\btel\b|\bphone\b|department of|school of|faculty of")
+_ADDRESS = re.compile(r"(?i)@|\be-?mail\b|\btel\b|\bphone\b|department of|school of|faculty of|p\.?\s?o\.?\s*box|professor|lecturer")
 _NAME = re.compile(person_names.PATTERN)
 
 

@@ -23,6 +23,7 @@ from ingestion.rules.fields import (
     text_readings,
 )
 from ingestion.rules.fields.candidates import Candidate, Way
+from ingestion.rules.fields.date_roles import DateRole
 from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
 from ingestion.rules.fields.person_roles import find_investigators, find_people_in_head
@@ -68,6 +69,10 @@ _CAPTION_GOES_ON = re.compile(
 _CV_WORDS = re.compile(
     r"(?i)^(?:(?:(?:curriculum|vitae?|cv|c\.v\.|r[e\u00e9]sum[e\u00e9]|biographical|biosketch|sketch|short|brief"
     r"|academic|professional|personal|details|profile|name|of|for)\b|[\s:,|/\u2022\u2013\u2014-])\s*)+"
+)
+_VERSION = re.compile(
+    r"(?i)(?<![\w.])v(?:er(?:sion|\.)?|\.)?\s?(?:no\.?|number|\#|:)?\s?(?P<number>\d{1,2}(?:\.\d{1,3}){0,3})"
+    r"(?![\w/-]|\.\d)"
 )
 _MISREAD_DIGIT = "[0-9OQDIl|SBZ]"
 _MISREAD_LETTERS = {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
@@ -317,6 +322,10 @@ def _by_role(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue
         of_role = [each for each in found if each.role is role]
         at_captions = {each.value.value for each in of_role if len(each.ways) > 1}
         for each in of_role:
+            if rank > _RANK_OF_ROLES and role is DateRole.BEGINNING and Way.PLACE not in each.ways:
+                continue  # in a sentence, anything may begin
+            if spec.not_near and fuzzy_phrases.contains_phrase(each.before, spec.not_near):
+                continue
             # Of several days of one role, none is without doubt.
             ways = each.ways if len(at_captions) == 1 else frozenset({Way.SENTENCE})
             yield FoundValue(replace(each.value, name=spec.name), ways, rank)
@@ -354,12 +363,12 @@ def _titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]
         printed = [line.text for line in document.lines_of(page)]
         lines = page.text.split("\n")
         at_captions = [*study_titles.titles_at_captions(lines)]
-        by_place = {
-            fuzzy_phrases.fold_letters(each) for each in study_titles.titles_at_captions(printed)
-        }
+        by_place = [*study_titles.titles_at_captions(printed)]
+        placed = set(map(fuzzy_phrases.fold_letters, by_place))
         for rank, (titles, way) in enumerate(
             (
                 (at_captions, Way.TEXT),
+                (by_place if not at_captions else [], Way.PLACE),
                 (study_titles.quoted_titles(page.text), Way.SENTENCE),
                 (study_titles.titles_of_subjects(lines), Way.SENTENCE),
             ),
@@ -367,7 +376,7 @@ def _titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]
         ):
             for title in titles:
                 ways = {way}
-                if way is Way.TEXT and fuzzy_phrases.fold_letters(title) in by_place:
+                if way is Way.TEXT and fuzzy_phrases.fold_letters(title) in placed:
                     ways.add(Way.PLACE)
                 value = text_readings.value_of_text(page, spec, title)
                 yield FoundValue(value, frozenset(ways), rank)
@@ -427,6 +436,9 @@ def _at_top(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]
                 yield FoundValue(value, frozenset(ways))
         if spec.alone or spec.is_large:
             lines = document.lines_of(page)
+            if spec.is_large:
+                for value in islice(head_readings.name_lines(page, lines, spec), _MAX_IN_HEAD):
+                    yield FoundValue(value, frozenset({Way.HEADING}), _RANK_OF_PEOPLE)
             for value in islice(head_readings.largest_names(page, lines, spec), 1):
                 yield FoundValue(value, frozenset({Way.TYPE}))
 
@@ -441,6 +453,14 @@ def _in_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue
             values = head_readings.titles_beside_heading(page, document.lines_of(page), spec)
         for value in islice(values, _MAX_IN_HEAD):
             yield FoundValue(value, frozenset({Way.HEADING}))
+
+
+def _versions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the numbers behind "v" or "version", as in "v2.1"."""
+    for page in document.reading.pages if spec.is_version else ():
+        for match in islice(_VERSION.finditer(page.text), _MAX_IN_HEAD):
+            value = text_readings.value_of_text(page, spec, match["number"])
+            yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ROLES)
 
 
 def _in_lines(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
@@ -635,6 +655,7 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     _in_role,
     _titles,
     _at_reference_signs,
+    _versions,
     _in_letter,
     _at_top,
     _in_head,

@@ -33,7 +33,8 @@ _SUBJECT = re.compile(
 )
 # The words before a title in the subject of a letter, and its number.
 _BEFORE_TITLE = re.compile(
-    r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|\[[\w./ -]*\d[\w./ -]*\]|[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
+    r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?:(?:irb|rec|reb|study|project|protocol|research|application"
+    r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*[,:\u2013-]|\[[\w./ -]*\d[\w./ -]*\]|[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
     r"|(?:[\w-]+\s+){0,4}(?:approval|clearance|review|application|opinion|notification|determination"
     r"|permission|exemption)\s+(?:of|for|to)\s+(?:(?:the|your|a|an)\s+)?"
     r"(?:(?:[\w-]+\s+){0,2}?(?:study|project|proposal|protocol|research|application|title)\b"
@@ -60,6 +61,9 @@ _MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
 _MAX_LINES = 5
 # The two parts of a caption that is broken behind the title.
 _CAPTION_START = re.compile(r"(?i)\s+(?:co-?)?(?:principal|lead|chief|primary|name of)$")
+_CAPTION_IN_TWO_LINES = re.compile(
+    r"(?i)^(?:co-?)?(?:principal|lead|chief|responsible|faculty|academic|name of)\s+\w+(?: \w+)?:"
+)
 _SPLIT_CAPTION = re.compile(r"(?i)^(?:investigator|researcher|applicant)\w*\W*:")
 _NEXT_CAPTION = re.compile(
     r"(?i)^\W*(?:[^:]{0,45}:(?:\s|$)|\d+\.\s|dear\b|i\b|this\b|thank\b|you are\b|we are\b|page \d|please\b"
@@ -126,7 +130,7 @@ def continue_title(first: str, below: Sequence[str]) -> str:
         ended = last.endswith((".", "?", "!", "\u201d", '"'))
         if not plain or (_NEXT_CAPTION.match(plain) and not is_open):
             break
-        if _NEXT_CAPTION.match(f"{plain} {after.strip()}") and len(plain.split()) < 3:
+        if _CAPTION_IN_TWO_LINES.match(f"{plain} {after.strip()}"):
             break
         wraps = len(last) >= _MIN_WRAPPED_LINE or last.endswith(("-", ",", "and", "of", "the"))
         if ended or not (wraps or is_open):
