@@ -15,25 +15,23 @@ class Migration(migrations.Migration):
             name="investigator",
             field=models.CharField(
                 blank=True,
-                default="",
+                db_default="",
                 help_text=(
                     "The full name. Names on documents that differ by a few letters are reviewed."
                 ),
                 max_length=200,
                 verbose_name="principal investigator",
             ),
-            preserve_default=False,
         ),
         migrations.AddField(
             model_name="site",
             name="investigator_licence",
             field=models.CharField(
                 blank=True,
-                default="",
+                db_default="",
                 help_text="A licence with a number that differs by one character is reviewed.",
                 max_length=60,
                 verbose_name="licence number of the principal investigator",
             ),
-            preserve_default=False,
         ),
     ]

@@ -98,12 +98,14 @@ class Site(RecordedRow):
         _("principal investigator"),
         max_length=200,
         blank=True,
+        db_default="",
         help_text=_("The full name. Names on documents that differ by a few letters are reviewed."),
     )
     investigator_licence = models.CharField(
         _("licence number of the principal investigator"),
         max_length=60,
         blank=True,
+        db_default="",
         help_text=_("A licence with a number that differs by one character is reviewed."),
     )
 

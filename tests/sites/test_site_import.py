@@ -202,3 +202,10 @@ def test_the_day_of_activation_is_loaded_and_kept_if_a_file_does_not_have_it(loa
     assert entries_of_site("1001")[0].detail == {
         "activated_on": {"old": "2026-10-01", "new": "None"}
     }
+
+
+def test_the_investigator_of_a_site_is_loaded_and_stays_if_it_is_left_out(load):
+    load(row(investigator="Ann Smith", investigator_licence="ME 118845"))
+    load(row())
+    site = Site.objects.get()
+    assert (site.investigator, site.investigator_licence) == ("Ann Smith", "ME 118845")

@@ -80,10 +80,8 @@ def check_person(case: CheckInput) -> Iterator[RuleFinding]:
         yield RuleFinding("PERSON_NOT_READ", facts=expected)
     elif declared and names.is_same_person(value.value, declared):
         return
-    elif declared and is_nearly_same_name(value.value, declared):
-        yield _nearly(value, "name", declared.title())
-    elif not declared and is_other_spelling(value.value, case.site.investigator):
-        yield _nearly(value, "name", case.site.investigator)
+    elif is_other_spelling(value.value, known := declared.title() or case.site.investigator):
+        yield _nearly(value, "name", known)
     elif not value.is_sure:
         page_facts: Facts = {"page": value.page} if value.page else {}
         facts = {**expected, "read": value.value, **page_facts}

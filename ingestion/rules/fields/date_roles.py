@@ -32,22 +32,22 @@ class DateRole(StrEnum):
 # The beginnings of the words that show a role. In one caption, an earlier role is decisive.
 _WORDS: dict[DateRole, str] = {
     DateRole.OTHER: r"born|birth|dob|sign(?:ed|ature)|printed|print date|generated|visit|accessed"
-    r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|previous|prior|original version",
+    r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|previous|prior"
+    r"|original version",
     DateRole.END: r"expir|until|till\b|through\b|thru\b|valid to|valid up|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b|before\b|deadline|renewal|renew by|next\b|clos(?:e|ing)|good for"
     r"|terminat|not (?:valid )?after|latest",
-    DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|your (?:letter|email|e-mail|application|request)"
-    r"|letter (?:of|dated)|email (?:of|dated)|request(?:ed)?\b|applied",
-    DateRole.VERSION: r"version|revis|draft|sheet|edition|protocol dated|form dated|amendment \d+ dated"
-    r"|updated|modified|prepared|compiled|current as of",
-    DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held|tak(?:en|ing) part"
-    r"|took part|participat|achiev|trained|graduat",
+    DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|request(?:ed)?\b|applied"
+    r"|your (?:letter|email|e-mail|application|request)|(?:letter|email) (?:of|dated)",
+    DateRole.VERSION: r"version|revis|draft|sheet|edition|(?:protocol|form) dated"
+    r"|amendment \d+ dated|updated|modified|prepared|compiled|current as of",
+    DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held"
+    r"|tak(?:en|ing) part|took part|participat|achiev|trained|graduat",
     DateRole.DECISION: r"approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt"
     r"|certif|endors|accept|permission|permitted|authori[sz]|review|consider|meeting|met on|renewed"
     r"|opinion|ratif|sanction|agreed",
-    DateRole.BEGINNING: r"effective|commenc|start|begin|from\b(?!:)|as of\b|with effect|in force|valid\b|entered into"
-    r"|made (?:on|as of|this|effective)|agreement made|continu"
-    r"|initiat",
+    DateRole.BEGINNING: r"effective|commenc|start|begin|from\b(?!:)|as of\b|with effect|in force"
+    r"|valid\b|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
     DateRole.ISSUE: r"issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
 }
 _ROLE_WORD = re.compile(
@@ -134,7 +134,10 @@ def _role_of_clause(clause: str, *, is_caption: bool) -> DateRole | None:
 
 def _has_other_words(clause: str) -> bool:
     """Return whether a clause has words that captions of dates do not have."""
-    return any(not _FILLER.fullmatch(word) for word in re.findall(r"\w+", _WHOLE_ROLE_WORD.sub(" ", clause)))
+    return any(
+        not _FILLER.fullmatch(word)
+        for word in re.findall(r"\w+", _WHOLE_ROLE_WORD.sub(" ", clause))
+    )
 
 
 def _role_after(following: str) -> DateRole | None:

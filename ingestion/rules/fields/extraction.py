@@ -131,21 +131,29 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
     """
     found: dict[str, FoundValue] = {}
     for search in SEARCHES:
-        for each in search(document, spec):
-            if spec.is_title:
-                plain = study_titles.clean(each.value.value)
-                each = replace(each, value=replace(each.value, value=plain or each.value.value))
+        results = search(document, spec)
+        for each in map(_without_decoration, results) if spec.is_title else results:
             if not document.is_printed(spec, each.value):
                 add_found(found, each)
         if any(each.is_agreed for each in found.values()):
             break
+    _join_candidates(found, spec)
+    if spec.kind != "date" and not spec.is_investigator:
+        _add_repetitions(found, document.reading.text)
+    return found
+
+
+def _without_decoration(found: FoundValue) -> FoundValue:
+    """Return a title without quotation marks, and without the number of the study before it."""
+    plain = study_titles.clean(found.value.value)
+    return replace(found, value=replace(found.value, value=plain)) if plain else found
+
+
+def _join_candidates(found: dict[str, FoundValue], spec: FieldSpec) -> None:
     if spec.kind == "name":
         _join_names(found)
     elif spec.wraps:
         _join_beginnings(found)
-    if spec.kind != "date" and not spec.is_investigator:
-        _add_repetitions(found, document.reading.text)
-    return found
 
 
 def _add_repetitions(found: dict[str, FoundValue], text: str) -> None:

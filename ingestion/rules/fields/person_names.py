@@ -36,6 +36,8 @@ _NOT_IN_NAMES = frozenset(
         " training course program programme module practice clinical human subjects ethics ethical"
         " institutional curriculum vitae biographical sketch education training log page version"
         " number title date signature investigator investigators participant participants subject"
+        " ltd limited inc llc gmbh corporation company pharma pharmaceuticals therapeutics"
+        " biosciences foundation trust ministry national council society association"
         " dear sincerely regards hello"
         " street avenue road suite building center centre medical health services sciences the of",
     )

@@ -23,13 +23,13 @@ _LEADING = (
 _KIND = r"(?:investigators?|researchers?|experimenters?|applicants?|scientists?)"
 _NOT_SUB = r"(?<![\w-])(?<!co-)(?<!co )(?<!sub-)(?<!sub )(?<!other )(?<!assistant )"
 _LEAD = (
-    rf"{_NOT_SUB}(?:{_LEADING}\s+(?:\w+\s+)?{_KIND}|p\.?i\.?(?!\w)|(?:study|project|research|trial)\s+"
-    rf"(?:lead(?:er)?|director|head|chair)|{_LEADING}\s+contact)"
+    rf"{_NOT_SUB}(?:{_LEADING}\s+(?:\w+\s+)?{_KIND}|p\.?i\.?(?!\w)"
+    r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair))"
 )
 _PLAIN = rf"{_NOT_SUB}(?:(?:study|site|clinical|project|faculty|named)\s+)?{_KIND}(?!-)"
 _STUDENT = (
-    r"(?<![\w-])(?:(?:phd|ph\.d\.?|doctoral|graduate|master'?s?|msc|ma|undergraduate|postgraduate|research"
-    r"|final[- ]year)\s+)+(?:student|candidate|researcher|fellow|scholar)"
+    r"(?<![\w-])(?:(?:phd|ph\.d\.?|doctoral|graduate|master'?s?|msc|ma|undergraduate"
+    r"|postgraduate|research|final[- ]year)\s+)+(?:student|candidate|researcher|fellow|scholar)"
 )
 _ACTION = (
     r"(?:conduct(?:ing|ed|s)?|carr(?:y|ying|ied|ies)(?:\s+out)?|undertak(?:e|ing|en|es)"
@@ -39,19 +39,20 @@ _ACTION = (
 _LINK = (
     r"(?:'s|\u2019s)?(?:\s*\((?:s|pi|pis)\))?(?:\s+names?)?"
     r"(?:\s+(?:for|of|in|on)\s+(?:this|the|our)\s+(?:current\s+|research\s+)?"
-    r"(?:study|project|research|trial|work))?\s*(?:[:,\u2013\u2014-]|\b(?:is|are|will be|was)\b|\n)?"
+    r"(?:study|project|research|trial|work))?\s*(?:[:,\u2013-]|\b(?:is|are|will be|was)\b|\n)?"
     r"\s*(?:the\s+|our\s+)?\(?\s*$"
 )
+_SIGNED = r"(?:signature of\s+|is\s+)?(?:the\s+)?"
 _BEFORE = (
     (0, re.compile(rf"(?i){_LEAD}{_LINK}")),
     (1, re.compile(rf"(?i){_PLAIN}{_LINK}")),
     (1, re.compile(
         rf"(?i)\b{_ACTION}\s+(?:out\s+)?(?:jointly\s+)?by\s+(?:(?:the|a|an|our|us|me|you)\b[,\s]*)?"
-        r"(?:(?:[a-z'\u2019-]+\s+){0,4}?(?:researchers?|investigators?|professors?|students?|candidate"
-        r"|scientists?|team|group)[,:]?\s+)?$"
+        r"(?:(?:[a-z'\u2019-]+\s+){0,4}?(?:researchers?|investigators?|professors?|students?"
+        r"|candidate|scientists?|team|group)[,:]?\s+)?$"
     )),
     (1, re.compile(r"(?i)(?:\bmy name is|\bi\s?['\u2019]?a?m|\bi,)\s+$")),
-    (1, re.compile(r"[\u201d\"\u2019]\s*,?\s*(?:submitted\s+)?by\s+(?:(?:Mr|Ms|Mrs|Miss)\.?\s+)?$")),
+    (1, re.compile(r"[\u201d\"\u2019]\s*,?\s*(?:submitted\s+)?by\s+(?:M(?:rs?|s|iss)\.?\s+)?$")),
     (2, re.compile(rf"(?i){_STUDENT}{_LINK}")),
     (3, re.compile(r"(?i)\b(?:under the (?:direction|supervision|guidance) of|supervis(?:or|ed by))"
                    r"\s*:?\s*$")),
@@ -59,19 +60,26 @@ _BEFORE = (
                    r"\s*(?:the researcher,?|:)?\s*$")),
 )  # fmt: skip
 _AFTER = (
-    (0, re.compile(rf"(?i)^[\s,(\u2013-]*(?:[^.;:()]{{0,50}}?[,(\n]\s*)?(?:signature of\s+|is\s+)?(?:the\s+)?{_LEAD}")),
-    (1, re.compile(rf"(?i)^[\s,(\u2013-]*(?:signature of\s+|is\s+)?(?:the\s+)?{_PLAIN}")),
+    (0, re.compile(rf"(?i)^[\s,(\u2013-]*(?:[^.;:()]{{0,50}}?[,(\n]\s*)?{_SIGNED}{_LEAD}")),
+    (1, re.compile(rf"(?i)^[\s,(\u2013-]*{_SIGNED}{_PLAIN}")),
     (1, re.compile(
         rf"(?i)^(?:,?\s*\([^)]*\))?(?:,[^.;:?!]{{0,90}}?|\s+(?:and|&)\s[^.;:?!\n]{{3,40}}?)?"
         rf"\s+(?:is|are|am)\s+(?:currently\s+|now\s+)?{_ACTION}\b"
     )),
-    (1, re.compile(rf"(?i)^\s+and\s+(?:\w+\s+){{0,3}}(?:team|colleagues|co-?workers)\b[^.;:]{{0,20}}?{_ACTION}")),
-    (0, re.compile(r"(?i)^[^.;:\n()]{0,70}\((?:the|hereinafter|hereafter)\b[^)]{0,20}investigator")),
+    (1, re.compile(
+        rf"(?i)^\s+and\s+(?:\w+\s+){{0,3}}(?:team|colleagues|co-?workers)\b[^.;:]{{0,20}}?{_ACTION}"
+    )),
+    (0, re.compile(r"(?i)^[^.;:\n()]{0,70}\((?:the|here\w*after)\b[^)]{0,20}investigator")),
     (2, re.compile(rf"(?i)^[\s,(\u2013-]*(?:(?:is|am)\s+)?(?:an?\s+)?{_STUDENT}")),
 )  # fmt: skip
-_ANY_ROLE = re.compile(rf"(?i){_KIND}|\bpi\b|{_ACTION}|my name is|\bi['\u2019]?\s?a?m\b|student|supervis|contact")
+_ANY_ROLE = re.compile(
+    rf"(?i){_KIND}|\bpi\b|{_ACTION}|my name is|\bi['\u2019]?\s?a?m\b|student|supervis|contact"
+)
 _HAS_TITLE = re.compile(r"\b(?:Dr|Prof|Professor|PD)\b|\b(?:Ph\.?\s?D|M\.?D)\b")
-_ADDRESS = re.compile(r"(?i)@|\be-?mail\b|\btel\b|\bphone\b|department of|school of|faculty of|p\.?\s?o\.?\s*box|professor|lecturer")
+_ADDRESS = re.compile(
+    r"(?i)@|\be-?mail\b|\btel\b|\bphone\b|department of|school of|faculty of"
+    r"|p\.?\s?o\.?\s*box|professor|lecturer"
+)
 _NAME = re.compile(person_names.PATTERN)
 
 
@@ -84,7 +92,7 @@ class PersonInRole:
 
 
 def find_investigators(text: str) -> Iterator[PersonInRole]:
-    """Yield the full names of a text that words of an investigator's role stand beside, in order."""
+    """Yield the full names of a text beside which words of an investigator's role stand."""
     if not _ANY_ROLE.search(text):
         return
     examined = 0
@@ -112,7 +120,9 @@ def find_people_in_head(lines: Sequence[str]) -> Iterator[str]:
             yield name
 
 
-_LEADING_WORDS = re.compile(r"^(?:The|This|Contact|And|By|Is|I|Am|Name|Please|Dear|To|From|Yours|Sincerely)\s+")
+_LEADING_WORDS = re.compile(
+    r"^(?:The|This|Contact|And|By|Is|I|Am|Name|Please|Dear|To|From|Yours|Sincerely)\s+"
+)
 
 
 def _plain_name(match: re.Match[str]) -> tuple[int, str]:

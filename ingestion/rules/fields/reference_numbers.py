@@ -35,13 +35,13 @@ _COMMITTEE = re.compile(
 )
 _SUBJECT = re.compile(r"(?i)^\W*(?:re|subject|regarding|concerning)\b")
 _OTHER_THING = re.compile(
-    r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|registration|registered|assurance|federalwide|(?:tele)?phone|tel|mobile"
-    r"|cell|fax|call|grants?|fund(?:ing|er)?|award|charity|version|page|rooms?|suite|box|category"
+    r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|registration|registered|assurance|federalwide|(?:tele)?phone"
+    r"|tel|mobile|cell|fax|call|grants?|fund(?:ing|er)?|award|charity|version|page|rooms?|suite|box|category"
     r"|categories|policy|students?|staff|employee|cfr|omb|form|nct\d*|ind|ide|zip|tax|vat|street"
     r"|road|avenue|floor|building|sections?|appendix|part|chapter|article|act|item|step|visit|day"
     r"|weeks?|months?|years?|hours?|minutes|participants?|subjects|people|patients|total|site"
     r"|amendment|modification|sponsor(?:'s)?|eudract|isrctn|orcid|doi|isbn|issn|member|license"
-    r"|licence|npi|mail ?stop|code of|ext|extension|bag|p\.?\s?o|and|or|than|about|to|of|at|least)\b"
+    r"|licence|npi|code of|ext|extension|bag|p\.?\s?o|and|or|than|about|to|of|at|least)\b"
     r"\W*(?:\w+\W*)?$"
 )
 _LAST_WORD = re.compile(r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|application)\W*$")
@@ -70,8 +70,7 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
     examined = 0
     for match in _NUMBER.finditer(text):
         number = match["number"]
-        digits = sum(sign.isdigit() for sign in number)
-        if digits < _MIN_DIGITS or examined >= _MAX_NUMBERS:
+        if _digit_count(number) < _MIN_DIGITS or examined >= _MAX_NUMBERS:
             continue
         examined += 1
         start, end = match.span("number")
@@ -106,32 +105,36 @@ def find_numbers(text: str, words: Sequence[str]) -> Iterator[ReferenceNumber]:
 
 
 def _rank(text: str, start: int, number: str) -> int | None:
+    """Return the rank of a number by the text before it, or None if it names something else."""
     line_start = text.rfind("\n", 0, start) + 1
     own_line = text[max(line_start, start - _BEFORE_LENGTH) : start]
-    before = own_line
-    if not own_line.strip(" ([\t"):
-        before = text[max(0, line_start - _BEFORE_LENGTH) : line_start].rstrip("\n").rpartition("\n")[2]
-    before = before.rstrip()
-    is_mixed = bool(re.search(r"[A-Za-z]", number)) or bool(re.search(r"\d[-/]\d", number))
-    if (sign := _SIGN.search(before)) and sign.start() > 0:
-        caption = before[: sign.start()].rstrip()
-        tail = re.split(r"[:;,.]\s|\s{3,}", caption)[-1]
-        if _OTHER_THING.search(tail) or not tail.strip():
-            return 1 if _COMMITTEE.search(sign[0]) and not _OTHER_THING.search(tail) else None
-        if _STUDY.search(tail):
-            return 0
-        return 1 if _COMMITTEE.search(f"{tail} {sign[0]}") else 2
-    if _SUBJECT.match(text[line_start:start]) and is_mixed:
+    before = own_line.rstrip()
+    if not before.strip("( [\t"):
+        above = text[max(0, line_start - _BEFORE_LENGTH) : line_start].rstrip("\n")
+        before = above.rpartition("\n")[2].rstrip()
+    is_mixed = re.search(r"[A-Za-z]|\d[-/]\d", number) is not None
+    if sign := _SIGN.search(before):
+        return _rank_of_caption(before[: sign.start()].rstrip(), sign[0])
+    if is_mixed and _SUBJECT.match(text[line_start:start]):
         return 2
+    if _digit_count(number) < _MIN_BARE_DIGITS:
+        return None
     if word := _LAST_WORD.search(before):
-        if digits_of(number) < _MIN_BARE_DIGITS:
-            return None
         return 0 if _STUDY.search(word[0]) else 1
-    if before.endswith(("[", "(")) or own_line.rstrip().endswith(("[", "(")):
-        return 3 if is_mixed and digits_of(number) >= _MIN_BARE_DIGITS else None
-    return None
+    is_bracketed = before.endswith(("[", "(")) or own_line.rstrip().endswith(("[", "("))
+    return 3 if is_mixed and is_bracketed else None
 
 
-def digits_of(number: str) -> int:
-    """Return the number of digits of a number."""
+def _rank_of_caption(caption: str, sign: str) -> int | None:
+    tail = re.split(r"[:;,.]\s|\s{3,}", caption)[-1]
+    if _OTHER_THING.search(tail):
+        return None
+    if _STUDY.search(tail):
+        return 0
+    if _COMMITTEE.search(f"{tail} {sign}"):
+        return 1
+    return 2 if tail.strip() else None
+
+
+def _digit_count(number: str) -> int:
     return sum(sign.isdigit() for sign in number)

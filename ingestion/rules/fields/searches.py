@@ -396,7 +396,13 @@ def _at_reference_signs(document: SearchedDocument, spec: FieldSpec) -> Iterator
             span = next(geometry.find_phrase(page, each.text), None)
             confidence, box = (span.confidence, span.box) if span else (page.confidence, None)
             value = FieldValue(
-                spec.name, each.text, page.number, page.source, confidence, box, is_own_reference=True
+                spec.name,
+                each.text,
+                page.number,
+                page.source,
+                confidence,
+                box,
+                is_own_reference=True,
             )
             yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ROLES + 2 * each.rank)
 

@@ -12,20 +12,22 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 _STUDY_WORD = (
-    r"(?:study|project|research|proposal|protocol|trial|thesis|dissertation|application|investigation)"
+    r"(?:study|project|research|proposal|protocol|trial|thesis|dissertation|application"
+    r"|investigation)"
 )
 # The head word of a caption is "title", or the name of a study.
 _CAPTION = re.compile(
     rf"(?i)^\W*(?:\d+[.)]\s*)?(?P<caption>(?:[\w'/()-]+\s+){{0,5}}?(?:titles?|topic)\b"
-    rf"(?:\s*\([^)]*\))?(?:\s+of(?:\s+(?:the|this|your|my))?(?:\s+\w+){{0,2}}\s+{_STUDY_WORD}(?:\s+{_STUDY_WORD})?"
+    rf"(?:\s*\([^)]*\))?"
+    rf"(?:\s+of(?:\s+(?:the|this|your|my))?(?:\s+\w+){{0,2}}\s+{_STUDY_WORD}(?:\s+{_STUDY_WORD})?"
     rf"|\s+of\s+(?:the\s+)?{_STUDY_WORD})?(?:\s*\([^)]*\))?"
     rf"|(?:full\s+|short\s+)?name\s+of\s+(?:the\s+)?(?:research\s+)?{_STUDY_WORD}|{_STUDY_WORD}\s+name)"
     r"\s*(?P<sign>[:\u2013\u2014]|\s-\s|$)\s*(?P<rest>.*)$"
 )
 _OTHER_TITLE = re.compile(
     r"(?i)\b(?:job|position|working|academic|professional|course|module|document|form|degree|contact"
-    r"|signatory|investigator'?s?|grant|award|contract|report|book|and title|title and|title/|/title"
-    r"|your title|short|funding|name and|person)\b"
+    r"|signatory|investigator'?s?|grant|award|contract|report|book|and title|title and|title/"
+    r"|/title|your title|short|funding|name and|person)\b"
 )
 _SUBJECT = re.compile(
     r"(?i)^\W*(?:re|ref|subject|regarding|concerning|study|project|protocol|research project"
@@ -34,7 +36,8 @@ _SUBJECT = re.compile(
 # The words before a title in the subject of a letter, and its number.
 _BEFORE_TITLE = re.compile(
     r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?:(?:irb|rec|reb|study|project|protocol|research|application"
-    r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*[,:\u2013-]|\[[\w./ -]*\d[\w./ -]*\]|[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
+    r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
+    r"|\[[\w./ -]*\d[\w./ -]*\]|[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
     r"|(?:[\w-]+\s+){0,4}(?:approval|clearance|review|application|opinion|notification|determination"
     r"|permission|exemption)\s+(?:of|for|to)\s+(?:(?:the|your|a|an)\s+)?"
     r"(?:(?:[\w-]+\s+){0,2}?(?:study|project|proposal|protocol|research|application|title)\b"
@@ -44,7 +47,8 @@ _BEFORE_TITLE = re.compile(
 )
 _NO_TITLE = re.compile(
     r"(?i)\b(?:approv(?:al|ed)|clearance|notice|notification|opinion|acknowledg|decision|outcome"
-    r"|determination|exempt|letter|response|submission|renewal|continuing review|amendment|expedited)\b"
+    r"|determination|exempt|letter|response|submission|renewal|continuing review|amendment"
+    r"|expedited)\b"
 )
 _QUOTED = re.compile(
     r"[\u201c\u201f\"\u00ab](?P<double>[^\u201c\u201d\"\u00bb]{8,260})[\u201d\"\u00bb]"
@@ -66,9 +70,9 @@ _CAPTION_IN_TWO_LINES = re.compile(
 )
 _SPLIT_CAPTION = re.compile(r"(?i)^(?:investigator|researcher|applicant)\w*\W*:")
 _NEXT_CAPTION = re.compile(
-    r"(?i)^\W*(?:[^:]{0,45}:(?:\s|$)|\d+\.\s|dear\b|i\b|this\b|thank\b|you are\b|we are\b|page \d|please\b"
-    r"|introduction|purpose|summary|key information|(?:principal|co-?|lead|chief)\s*investigator"
-    r"|investigator|sponsor|supported by|department)"
+    r"(?i)^\W*(?:[^:]{0,45}:(?:\s|$)|\d+\.\s|dear\b|i\b|this\b|thank\b|you are\b|we are\b"
+    r"|page \d|please\b|introduction|purpose|summary|key information|(?:principal|co-?|lead|chief)"
+    r"\s*investigator|investigator|sponsor|supported by|department)"
 )
 
 
@@ -126,7 +130,7 @@ def continue_title(first: str, below: Sequence[str]) -> str:
     for line, after in pairwise([*below[:_MAX_LINES], ""]):
         plain = line.strip()
         last = lines[-1].rstrip()
-        is_open = sum(last.count(sign) for sign in "\u201c\"") % 2 == 1
+        is_open = sum(last.count(sign) for sign in '\u201c"') % 2 == 1
         ended = last.endswith((".", "?", "!", "\u201d", '"'))
         if not plain or (_NEXT_CAPTION.match(plain) and not is_open):
             break

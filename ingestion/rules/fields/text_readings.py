@@ -45,6 +45,7 @@ _SPLIT_CAPTION = re.compile(  # over two lines
     r"(?i)^(?:co-?)?(?:principal|lead|chief|responsible|faculty|academic|name of)\s+\w+(?: \w+)?:"
 )
 
+
 def values_after_caption(
     page: PageReading, label: str, spec: FieldSpec, *, month_first: bool | None
 ) -> Iterator[FieldValue]:

@@ -10,6 +10,7 @@ import pypdf
 import pytest
 from django.core.management import CommandError, call_command
 from django_otp.oath import TOTP
+from reportlab.pdfgen import canvas
 
 from audit.ledger import queries
 from audit.models import Entry
@@ -25,6 +26,7 @@ from samples.documents import make_sample
 from samples.faults import DocumentFault
 from samples.people_and_sites import sample_site
 from sites.accounts import second_factor
+from sites.models import Site
 from tests.factories import make_site, make_staff
 from tests.ingestion.learning.stored_models import make_model
 
@@ -92,6 +94,34 @@ def test_the_register_of_a_site_is_used_if_a_site_is_named(corpus, capsys):
     files = {file["file"]: file for file in output["files"]}
     assert output["skipped"] == []
     assert "SITE_MISMATCH" in files["approval.pdf"]["codes"]
+
+
+NUMERIC_LETTER = (
+    "Northfield University Institutional Review Board",
+    "NOTICE OF IRB APPROVAL",
+    "Principal Investigator: Ann Smith, MD",
+    "Protocol Number: SLX-301",
+    "Protocol Title: Sleep and shift work of rural paramedics",
+    "Approval Date: 02/06/2026",
+    "The Institutional Review Board has reviewed and approved the above study.",
+)
+
+
+@pytest.mark.parametrize(
+    ("country", "day"), [("Ireland", "2026-06-02"), ("USA", "2026-02-06"), ("", "02/06/2026")]
+)
+def test_the_country_of_a_site_decides_about_the_order_of_day_and_month(
+    tmp_path, capsys, country, day
+):
+    page = canvas.Canvas(str(tmp_path / "letter.pdf"))
+    for number, line in enumerate(NUMERIC_LETTER):
+        page.drawString(72, 760 - 22 * number, line)
+    page.save()
+    site = make_site("0999")
+    Site.objects.filter(pk=site.pk).update(country=country)
+    [file] = json.loads(assess(capsys, tmp_path, "--json", "--site", "0999"))["files"]
+    assert file["documents"][0]["fields"]["approval_date"] == day
+    assert ("VALUE_IN_DOUBT" in file["codes"]) is (not country)
 
 
 def write_truth(corpus, criteria, pages):

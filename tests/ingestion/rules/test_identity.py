@@ -188,3 +188,47 @@ def test_documents_that_are_not_personal_are_not_compared_with_a_person():
     change = {"NOTICE": "Investigator: Margaret Whitfield"}
     reading = make_document("irb-approval", {"Site number: 0203": "", **change})
     assert "PERSON_MISMATCH" not in codes(checked(reading, person="Helena Brandt"))
+
+
+REGISTERED = dataclasses.replace(
+    SITE, investigator="Margaret Whitfield", investigator_licence="ME 118845"
+)
+
+
+def nearly(verdict):
+    return [
+        each.facts["registered"] for each in verdict.findings if each.code == "VALUE_NEARLY_MATCHES"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "registered"),
+    {
+        "Margaret Whitfeld": ["Margaret Whitfield"],
+        "M. Whitfield": [],
+        "Whitfield, Margaret, MD": [],
+        "Tobias Engel": [],  # another person is no question
+    }.items(),
+)
+def test_an_investigator_is_compared_with_the_register(name, registered):
+    sentence = "Convened review at the meeting of 12 Aug 2026."
+    reading = make_document("irb-approval", {sentence: f"Principal Investigator: {name}"})
+    verdict = checked(reading, declared="irb-approval", site=REGISTERED)
+    assert nearly(verdict) == registered
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "registered"),
+    [
+        ("Margaret Whitfield", "ME 118846", ["ME 118845"]),
+        ("Margaret Whitfield", "ME 118845", []),
+        ("Margaret Whitfield", "ME 225512", []),
+        ("Tobias Engel", "ME 118846", []),  # another person's licence
+    ],
+)
+def test_the_licence_of_the_investigator_is_compared_with_the_register(name, number, registered):
+    reading = make_document(
+        "medical-licence", {"Margaret Whitfield, MD": name, "OH-35.990142": number}
+    )
+    verdict = checked(reading, declared="medical-licence", site=REGISTERED)
+    assert nearly(verdict) == registered
