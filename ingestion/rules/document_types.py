@@ -22,7 +22,6 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ingestion.rules import VERSION
-from ingestion.rules.fields.date_roles import DateRole
 from ingestion.rules.fuzzy_phrases import GROUP_LENGTH, fold_letters
 
 # The coefficients of the statistical model, see classification.type_model.
@@ -33,6 +32,10 @@ MIN_TYPE_SCORE = 6  # sum of landmark weights; with fewer points a type is not r
 _STRICT = ConfigDict(extra="forbid")
 _WORD = re.compile(r"[^\W_]+")
 Phrases = tuple[str, ...]
+# What a date is the date of; see fields.date_roles.
+Role = Literal[
+    "other", "end", "submission", "version", "completion", "decision", "beginning", "issue"
+]
 
 
 class TypesError(Exception):
@@ -71,7 +74,7 @@ class FieldSpec:
     is_version: bool = False  # the number behind "v" or "version" is the value
     number_words: Phrases = ()  # beginnings of words before a sign such as "No" or "ID"
     is_reference: bool = False  # the committee's own number of the study is accepted too
-    roles: tuple[DateRole, ...] = ()  # of a date, by the words around it; an earlier one is better
+    roles: tuple[Role, ...] = ()  # of a date, by the words around it; an earlier one is better
     # The date of the letter is the value, or takes its place if no other date is found.
     letter_date: Literal["", "value", "fallback"] = ""
     addressee: bool = False  # the name of the person to whom the letter is addressed

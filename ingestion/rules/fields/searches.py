@@ -318,7 +318,7 @@ def _by_role(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue
     if not spec.roles:
         return
     found = [each for page in document.reading.pages for each in document.dates_of(page)]
-    for rank, role in enumerate(spec.roles, _RANK_OF_ROLES):
+    for rank, role in enumerate(map(DateRole, spec.roles), _RANK_OF_ROLES):
         of_role = [each for each in found if each.role is role]
         at_captions = {each.value.value for each in of_role if len(each.ways) > 1}
         for each in of_role:
