@@ -122,14 +122,15 @@ class MeasuredBox(NamedTuple):
     # Square points of ink in no word: handwriting, a stamp, a drawing. Of a tick, all around it.
     unread_ink: float = 0.0
     line: float = 0.0  # length of its longest straight stroke, as a share of the width of the ink
+    is_anchored: bool = True  # whether the print in and around it was found in its place
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredPage:
     """A page that was recognised as a page of a registered form, and aligned with the blank form.
 
-    It is a page of this edition if `is_edition_certain`. Otherwise another edition with the same
-    print may not be registered.
+    It is a page of this edition if `is_edition_certain`. Otherwise it may be a page of another
+    edition with the same print.
     """
 
     form: str  # key of the edition in `forms.catalogue`

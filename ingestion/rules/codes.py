@@ -106,6 +106,7 @@ _REGISTRY = (
     FindingCode("OCR_LOW_CONFIDENCE", _MINOR, _REVIEW),
     FindingCode("EXPIRES_SOON", _MINOR, _WARN),
     FindingCode("FORM_EDITION_OUTDATED", _INFO, _WARN),
+    FindingCode("FORM_NOT_REGISTERED", _INFO, _WARN),
     FindingCode("TEXT_CORRECTED", _INFO, _WARN),
     FindingCode("STAMPED_COPY", _INFO, _WARN),
     FindingCode("STAMPED_RECEIVED", _INFO, _WARN),

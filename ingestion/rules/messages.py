@@ -1061,6 +1061,19 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("Do nothing. The form is accepted as it is."),),
         (_("No decision is needed. The form is accepted as it is."),),
     ),
+    "FORM_NOT_REGISTERED": FindingMessage(
+        _("Edition of the form not registered"),
+        (
+            _(
+                "The print of this copy of {form}, edition {printed_edition}, is that of no "
+                "registered edition. Its boxes were read by their captions."
+            ),
+            _("The print of this form is that of no registered edition."),
+        ),
+        (_("The boxes of a registered edition are read in their places."),),
+        (_("Do nothing. The form is accepted as it is."),),
+        (_("No decision is needed. Compare the values with the form if you are in doubt."),),
+    ),
     "TEXT_CORRECTED": FindingMessage(
         _("Corrected, with initials and date"),
         (

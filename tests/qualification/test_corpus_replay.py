@@ -58,7 +58,7 @@ def test_equal_results_are_printed_with_a_line_for_each_file(folder, capsys):
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert {name: (state, *codes) for _, state, name, *codes in lines} == {
         "approval.pdf": ("ARCHIVED",),
-        "form.pdf": ("ARCHIVED", "FORM_EDITION_OUTDATED"),
+        "form.pdf": ("ARCHIVED", "FORM_EDITION_OUTDATED", "FORM_NOT_REGISTERED"),
         "locked.pdf": ("REJECTED", "ENCRYPTED_DOCUMENT"),
         "more/word.pdf": ("REJECTED", "UNSUPPORTED_TYPE"),
         "scan.pdf": ("ARCHIVED",),

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 from ingestion.reading.results import Box
 
 BoxKind = Literal["text", "tick", "signature", "date"]
+Choice = Literal["one", "any"]
 
 _FOLDER = Path(__file__).with_name("registered")
 _NOT_IN_SIGNS = re.compile(r"[\W_]+")
@@ -35,6 +36,9 @@ class BlankBox:
     option: str = ""  # the caption beside a tick
     noun: str = ""  # what the box asks for, within a sentence; "" if the field has its own
     is_required: bool = True
+    choose: Choice = "one"  # how many of the squares of its group are to be ticked, at least one
+    unless: str = ""  # the noun of a square; if that is ticked, this group may stay unticked
+    is_part: bool = False  # whether it is a further part of an entry, and not its value
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class BlankForm:
     edition_name: str  # within a sentence: "May 2006"
     is_superseded: bool  # whether a newer edition was published
     pages: tuple[BlankPage, ...]
+    is_redrawn: bool = False  # whether the places are those of our drawing, and not of a blank form
 
 
 @cache
@@ -108,6 +113,7 @@ def read_description(path: Path) -> BlankForm:
             edition=table["edition"],
             edition_name=table["edition_name"],
             is_superseded=table["is_superseded"],
+            is_redrawn=table.get("is_redrawn", False),
             pages=tuple(
                 _read_page(number, page) for number, page in enumerate(table["pages"], start=1)
             ),
@@ -133,6 +139,8 @@ def _read_box(table: Mapping[str, Any]) -> BlankBox:
     left, top, right, bottom = map(float, values.pop("area"))
     if values["kind"] not in get_args(BoxKind):
         raise ValueError(f"there is no kind of box {values['kind']!r}")
+    if values.get("choose", "one") not in get_args(Choice):
+        raise ValueError(f"squares cannot be chosen as {values['choose']!r}")
     if not (left < right and top < bottom):
         raise ValueError(f"box {values['number']} has no area")
     return BlankBox(area=Box(left, top, right, bottom), **values)

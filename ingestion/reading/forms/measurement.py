@@ -37,7 +37,9 @@ TICK_BORDER_SHARE = 0.22  # of a side of a square, next to each edge, that is no
 MIN_SPECK_PIXELS = 8  # of ink; smaller components are dust
 MIN_READ_CONFIDENCE = 60.0  # percent; a word below it may be handwriting that was misread
 MAX_PRINT_DISTANCE = 5.0  # points between a word and the same word of the blank form
-MIN_LINE_PIXELS = 60  # of a piece of a straight stroke
+MAX_LINE_PIXELS = 60  # that a piece of a straight stroke needs; of a short word, it needs fewer
+MIN_LINE_PIXELS = 28
+MIN_LINE_SHARE = 0.6  # of the width of a short word
 LINE_BAND_PIXELS = 10  # above and below a line, in which its words are
 MAX_PIECE_OFFSET_PIXELS = 5  # between a piece of a line and the other pieces
 MAX_LINE_GAP_PIXELS = 1  # the gap between two letters is wider
@@ -157,14 +159,16 @@ def _longest_line(ink: Mask, area: Box) -> float:
     """Return the length of the longest straight stroke, as a share of the width of its words."""
     left, top, right, bottom = _pixels(area)
     part = np.ascontiguousarray(ink[top:bottom, left:right])
-    if np.count_nonzero(part) < MIN_LINE_PIXELS:
+    columns = np.flatnonzero(part.any(axis=0))
+    if not columns.size:
         return 0.0
+    width = int(columns[-1] - columns[0]) + 1
+    shortest = round(min(max(MIN_LINE_SHARE * width, MIN_LINE_PIXELS), MAX_LINE_PIXELS))
     # A line that is a little askew steps from one row of pixels to the next.
     thick = np.asarray(cv2.dilate(part, np.ones((3, 1), np.uint8)))
     lines = cv2.HoughLinesP(
-        thick, 1, np.pi / 360, MIN_LINE_PIXELS // 2,
-        minLineLength=MIN_LINE_PIXELS, maxLineGap=MAX_LINE_GAP_PIXELS,
-    )  # fmt: skip
+        thick, 1, np.pi / 360, shortest // 2, minLineLength=shortest, maxLineGap=MAX_LINE_GAP_PIXELS
+    )
     if lines is None:
         return 0.0
     pieces = [tuple(map(float, line)) for line in lines.reshape(-1, 4)]

@@ -7,7 +7,7 @@ search for a few phrases in the text, so that other pages cost next to nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingestion.reading.images.render import PageRaster
-from ingestion.reading.results import Box, RegisteredPage, Word
+from ingestion.reading.results import Box, MeasuredBox, RegisteredPage, Word
 
 from .catalogue import BlankForm, BlankPage, fold_signs, registered_forms, sign_pattern
 from .measurement import Transform, measure_boxes
@@ -29,6 +29,11 @@ MAX_WORD_ERROR = 4.0  # points between a word of the blank form and the same wor
 MIN_MATCH = 0.55  # share of the words of the blank page; OCR misreads some of a poor scan
 MIN_SCALE, MAX_SCALE = 0.4, 2.5  # of the page to the blank page
 MAX_SHEAR = 0.12  # of a photograph; 0.1 is 6 degrees
+# Around a box: its caption is inside or near. OCR may omit small print next to it, or read a square
+# and its caption as one word.
+DISTANCES_AROUND = (0.0, 24.0, 72.0)  # points
+MIN_WORDS_AROUND = 3
+MIN_ANCHORED_SHARE = 0.6  # of the printed words around a box that are in their places
 
 
 class _Candidate(NamedTuple):
@@ -37,8 +42,13 @@ class _Candidate(NamedTuple):
     form: BlankForm
     blank: BlankPage
     transform: Transform
-    match: float
+    found: tuple[bool, ...]  # for each of its words, whether the page has it in its place
     is_edition_certain: bool
+
+    @property
+    def match(self) -> float:
+        """Return the share of the words of the blank page that are in their places."""
+        return sum(self.found) / len(self.found)
 
 
 def may_be_form(text: str) -> bool:
@@ -61,7 +71,14 @@ def find_form(
     # Editions that print the same words in the same places differ in the edition itself.
     near = [each for each in candidates if each.match > best.match - 0.05]
     best = next((each for each in near if each.is_edition_certain), best)
-    boxes = measure_boxes(best.blank, best.transform, words, render())
+    boxes = tuple(
+        MeasuredBox(*measured[:-1], is_anchored=_is_anchored(best, printed.area))
+        for measured, printed in zip(
+            measure_boxes(best.blank, best.transform, words, render()),
+            best.blank.boxes,
+            strict=True,
+        )
+    )
     return (
         RegisteredPage(
             best.form.key, best.blank.number, round(best.match, 3), best.is_edition_certain, boxes
@@ -73,21 +90,46 @@ def _find_candidates(words: Sequence[Word]) -> Iterator[_Candidate]:
     by_text: dict[str, list[Box]] = defaultdict(list)
     for word in words:
         by_text[fold_signs(word.text)].append(word.box)
-    for form in registered_forms().values():
-        for blank in form.pages:
-            transform = _align(blank, by_text)
-            if transform is None:
-                continue
-            found = _find_in_place(blank, transform, by_text)
-            match = sum(found) / len(blank.read_words)
-            if match >= MIN_MATCH:
-                edition = fold_signs(form.edition)
-                is_certain = not edition or any(
-                    is_found
-                    for is_found, (text, _) in zip(found, blank.read_words, strict=True)
-                    if text == edition
-                )
-                yield _Candidate(form, blank, transform, match, is_certain)
+    for form, blank in _pages_of_forms(words):
+        transform = _align(blank, by_text)
+        if transform is None:
+            continue
+        found = _find_in_place(blank, transform, by_text)
+        edition = fold_signs(form.edition)
+        is_certain = not edition or any(
+            is_found
+            for is_found, (text, _) in zip(found, blank.read_words, strict=True)
+            if text == edition
+        )
+        candidate = _Candidate(form, blank, transform, found, is_certain)
+        if candidate.match >= MIN_MATCH:
+            yield candidate
+
+
+def _pages_of_forms(words: Iterable[Word]) -> Iterator[tuple[BlankForm, BlankPage]]:
+    """Yield the pages of the forms that have a sign among the words, in all of their editions.
+
+    If there is none, because the words are in another order than the text, yield all pages.
+    """
+    text = "".join(fold_signs(word.text) for word in words)
+    pages = [(form, blank) for form in registered_forms().values() for blank in form.pages]
+    names = {form.name for form, blank in pages if any(sign in text for sign in blank.folded_signs)}
+    yield from ((form, blank) for form, blank in pages if not names or form.name in names)
+
+
+def _is_anchored(candidate: _Candidate, area: Box) -> bool:
+    """Return whether the print in and around an area of the blank page is in its place.
+
+    Elsewhere the page may be folded, cut off or pasted over, or print another box there.
+    """
+    words = tuple(zip(candidate.found, candidate.blank.read_words, strict=True))
+    left, top, right, bottom = area
+    for distance in DISTANCES_AROUND:
+        around = Box(left - distance, top - distance, right + distance, bottom + distance)
+        found = [is_found for is_found, (_, box) in words if around.intersects(box)]
+        if len(found) >= MIN_WORDS_AROUND and sum(found) >= MIN_ANCHORED_SHARE * len(found):
+            return True
+    return False
 
 
 def _align(blank: BlankPage, by_text: Mapping[str, Sequence[Box]]) -> Transform | None:
@@ -132,18 +174,18 @@ def _is_plausible(affine: NDArray[np.float64]) -> bool:
 
 def _find_in_place(
     blank: BlankPage, transform: Transform, by_text: Mapping[str, Sequence[Box]]
-) -> list[bool]:
+) -> tuple[bool, ...]:
     """Return for each printed word with letters or digits whether the page has it in its place."""
     centres = np.array([[_centre(box) for _, box in blank.read_words]])
     places = cv2.perspectiveTransform(centres, transform)[0]
     scale = abs(transform[0, 0])
-    return [
+    return tuple(
         any(
             max(abs(x - place[0]), abs(y - place[1])) <= MAX_WORD_ERROR * max(scale, 1.0)
             for x, y in map(_centre, by_text.get(text, ()))
         )
         for (text, _), place in zip(blank.read_words, places, strict=True)
-    ]
+    )
 
 
 def _centre(box: Box) -> tuple[float, float]:

@@ -18,7 +18,13 @@ from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.searches import is_in_context
 from ingestion.rules.fields.values import FieldValue
-from ingestion.rules.forms.boxes import BoxState, boxes_of_field, find_boxes
+from ingestion.rules.forms.boxes import (
+    NOTHING,
+    BoxState,
+    boxes_of_field,
+    find_boxes,
+    is_choice_valid,
+)
 
 _MAX_CAPTIONS_PER_BOX = 20  # occurrences of its captions that are examined
 _BOX_NUMBER = re.compile(r"^\W*\d{1,2}\W+")  # the number before the caption
@@ -58,15 +64,17 @@ def find_registered_content(
     if not boxes:
         return None
     page = boxes[0].page.number
-    states = {box.state for box in boxes if box.page.number == page}
-    if states <= {BoxState.EMPTY, BoxState.UNTICKED}:
+    boxes = [box for box in boxes if box.page.number == page]
+    states = {box.state for box in boxes}
+    entries = {box.state for box in boxes if not box.blank.is_part}
+    if states <= NOTHING:
         # A form field of the PDF has a value that its page does not show.
         return (BoxContent.UNREAD if value else BoxContent.EMPTY), page
     if states <= {BoxState.TICKED, BoxState.UNTICKED}:
-        return BoxContent.CHOSEN, page
+        return (BoxContent.CHOSEN if is_choice_valid(boxes) else BoxContent.UNREAD), page
     if BoxState.STRUCK_OUT in states:
         return BoxContent.STRUCK_OUT, page
-    is_read = states == {BoxState.TYPED} and value is not None
+    is_read = entries == {BoxState.TYPED} and value is not None
     return (BoxContent.READ if is_read else BoxContent.UNREAD), page
 
 

@@ -1,5 +1,6 @@
 """The checks of registered forms: their editions, and boxes that no field of the type has."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ingestion.reading.forms.catalogue import registered_forms
@@ -10,16 +11,21 @@ from ingestion.rules.forms.boxes import (
     BoxState,
     FilledBox,
     find_boxes,
+    find_editions,
     find_pages,
+    is_choice_valid,
 )
+
+# The line at the foot of an official form: its number, and its edition in brackets.
+_EDITION = r"{name} ?\( ?(\d{{1,2}}/\d{{2}}) ?\)"
 
 
 def check_form_pages(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield FORM_PAGES_MIXED for each page that belongs to another edition than the first one."""
-    pages = [(page, registered_forms()[found.form]) for page, found in find_pages(case.reading)]
+    pages = list(find_editions(case.reading))
     for page, form in pages[1:]:
         first_page, first = pages[0]
-        if form.name == first.name and form.key != first.key:
+        if form.name == first.name and form.edition != first.edition:
             facts: Facts = {
                 "page": page.number,
                 "form": form.name,
@@ -28,6 +34,27 @@ def check_form_pages(case: CheckInput) -> Iterator[RuleFinding]:
                 "first_edition": first.edition_name,
             }
             yield RuleFinding("FORM_PAGES_MIXED", page.number, facts)
+
+
+def check_form_registration(case: CheckInput) -> Iterator[RuleFinding]:
+    """Yield FORM_NOT_REGISTERED, a remark, for a form whose print is that of no registered edition.
+
+    Its boxes are read by their captions.
+    """
+    if any(find_pages(case.reading)):
+        return
+    names = {
+        form.name
+        for form in registered_forms().values()
+        if form.document_type == case.kind.slug and form.edition
+    }
+    for name in sorted(names):
+        printed = re.compile(_EDITION.format(name=re.escape(name)), re.IGNORECASE)
+        for page in case.reading.pages:
+            if found := printed.search(page.text):
+                facts: Facts = {"form": name, "printed_edition": found[1]}
+                yield RuleFinding("FORM_NOT_REGISTERED", page.number, facts)
+                return
 
 
 def check_other_boxes(case: CheckInput) -> Iterator[RuleFinding]:
@@ -42,14 +69,14 @@ def check_other_boxes(case: CheckInput) -> Iterator[RuleFinding]:
     for box in boxes:
         if box.blank.is_required and box.blank.field not in entries:
             groups.setdefault((box.page.number, box.blank.noun or box.blank.field), []).append(box)
-    for (page, noun), group in groups.items():
-        kind, states = group[0].blank.kind, [box.state for box in group]
+    for (_, noun), group in groups.items():
+        kind = group[0].blank.kind
         if kind == "signature":
             yield from _check_signature(case, group[0])
         elif kind == "tick":
-            yield from _check_ticks(group, noun, states, page)
-        elif kind == "text" and states[0] is BoxState.UNCLEAR:
-            yield _unread(group[0], noun)
+            yield from _check_ticks(group, noun, boxes)
+        elif kind == "text":
+            yield from _check_text(group[0], noun)
 
 
 def _check_signature(case: CheckInput, box: FilledBox) -> Iterator[RuleFinding]:
@@ -60,18 +87,50 @@ def _check_signature(case: CheckInput, box: FilledBox) -> Iterator[RuleFinding]:
 
 
 def _check_ticks(
-    group: Sequence[FilledBox], noun: str, states: Sequence[BoxState], page: int
+    group: Sequence[FilledBox], noun: str, boxes: Sequence[FilledBox]
 ) -> Iterator[RuleFinding]:
-    """Yield a finding unless exactly one of the answers to a question is ticked."""
-    name = group[0].name or "the form"
+    """Yield a finding unless as many of the answers are ticked as the form asks for."""
+    first = group[0]
+    states = [box.state for box in group]
+    others = [
+        box.state
+        for box in boxes
+        if first.blank.unless and box.page is first.page and box.blank.noun == first.blank.unless
+    ]
     if all(state is BoxState.UNTICKED for state in states):
-        yield RuleFinding("SCHEMA_MISMATCH", page, {"choice": name, "field": noun, "page": page})
-    elif list(states).count(BoxState.TICKED) != 1 or BoxState.UNCLEAR in states:
-        yield _unread(group[0], noun)
+        if BoxState.UNCLEAR in others:
+            yield _unread(first, noun)
+        elif BoxState.TICKED not in others:
+            page = first.page.number
+            facts: Facts = {"choice": first.name or "the form", "field": noun, "page": page}
+            yield RuleFinding("SCHEMA_MISMATCH", page, facts)
+    elif BoxState.UNCLEAR in states or not is_choice_valid(group) or _contradicts(group, others):
+        yield _unread(first, noun)
+
+
+def _contradicts(group: Sequence[FilledBox], others: Sequence[BoxState]) -> bool:
+    """Return whether one question is answered with yes, and another square says that none is."""
+    is_yes = any(
+        box.state is BoxState.TICKED and box.blank.option.casefold() == "yes" for box in group
+    )
+    return is_yes and BoxState.TICKED in others
+
+
+def _check_text(box: FilledBox, noun: str) -> Iterator[RuleFinding]:
+    page = box.page.number
+    if box.state is BoxState.EMPTY:
+        facts: Facts = {"field": noun, "page": page}
+        yield RuleFinding(
+            "SCHEMA_MISMATCH", page, {"box": box.name, **facts} if box.name else facts
+        )
+    elif box.state in {BoxState.UNCLEAR, BoxState.STRUCK_OUT}:
+        yield _unread(box, noun)
 
 
 def _unread(box: FilledBox, noun: str) -> RuleFinding:
     what = f"{box.name} ({noun})" if box.name else f"the {noun}"
+    if box.state is BoxState.STRUCK_OUT:
+        what = f"{what}, which is struck out"
     return RuleFinding(
         "OCR_LOW_CONFIDENCE", box.page.number, {"what": what, "page": box.page.number}
     )
@@ -79,5 +138,6 @@ def _unread(box: FilledBox, noun: str) -> RuleFinding:
 
 CHECKS = (
     check_form_pages,
+    check_form_registration,
     check_other_boxes,
 )

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
-from ingestion.reading.forms.catalogue import registered_forms
 from ingestion.rules.checks.check_input import (
     CheckInput,
     finding_if_sure,
@@ -12,7 +11,7 @@ from ingestion.rules.checks.check_input import (
 from ingestion.rules.checks.validity_terms import ValidityTerms
 from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
-from ingestion.rules.forms.boxes import find_pages
+from ingestion.rules.forms.boxes import find_editions
 
 # A document that is signed today on the other side of the date line has the date of our tomorrow.
 _DATE_LINE_TOLERANCE = timedelta(days=1)
@@ -106,8 +105,7 @@ def check_form_edition(case: CheckInput) -> Iterator[RuleFinding]:
     of the form. FDA's Division of Drug Information: a form with a passed date may be used as
     intended. The edition of a registered form says more than its OMB date.
     """
-    for page, found in find_pages(case.reading):
-        form = registered_forms()[found.form]
+    for page, form in find_editions(case.reading):
         if form.is_superseded:
             facts = {"edition": form.edition_name, "form": form.name}
             yield RuleFinding("FORM_EDITION_OUTDATED", page.number, facts)

@@ -1,6 +1,6 @@
 """The boxes of the registered forms in a document, and how each of them is filled in."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from statistics import median_low
@@ -25,6 +25,11 @@ _STRUCK_LINE_SHARE = 0.9  # of the width of the words that a line through them c
 _MAX_UNTICKED_SHARE, _MIN_TICKED_SHARE = 0.015, 0.06
 _INSIDE_SHARE = 0.56**2  # of the area of a square that is its inside
 _MAX_INK_AROUND_UNTICKED = 3.0  # square points
+# Share of the printed words in their places from which boxes are judged. Without the edition it is
+# higher, because another edition with almost the same print may have other boxes; and so it is for
+# a form that we have redrawn, because its places are not those of the form itself.
+_MIN_MATCH_WITHOUT_EDITION = 0.8
+_MIN_MATCH_OF_REDRAWN_FORM = 0.85
 
 
 class BoxState(Enum):
@@ -39,6 +44,9 @@ class BoxState(Enum):
     UNCLEAR = "unclear"  #: something may be in it
 
 
+NOTHING = frozenset({BoxState.EMPTY, BoxState.UNTICKED})
+
+
 @dataclass(frozen=True, slots=True)
 class FilledBox:
     """A box of a page of a registered form."""
@@ -50,9 +58,11 @@ class FilledBox:
 
     @property
     def state(self) -> BoxState:
-        if self.blank.kind == "tick":
-            return _state_of_tick(self.measured)
-        return _state_of_text(self.measured)
+        is_tick = self.blank.kind == "tick"
+        state = _state_of_tick(self.measured) if is_tick else _state_of_text(self.measured)
+        if state in NOTHING and not self.measured.is_anchored:
+            return BoxState.UNCLEAR  # another part of the page may be there
+        return state
 
     @property
     def name(self) -> str:
@@ -61,11 +71,25 @@ class FilledBox:
 
 
 def find_pages(reading: DocumentReading) -> Iterator[tuple[PageReading, RegisteredPage]]:
-    """Yield the pages of registered forms of which this is certainly the edition."""
+    """Yield the pages that are certainly aligned with a registered form: their boxes are read."""
     for page in reading.pages:
-        for form in page.forms:
-            if form.is_edition_certain and form.form in registered_forms():
-                yield page, form
+        for found in page.forms:
+            form = registered_forms().get(found.form)
+            if form and found.match >= _min_match(form, found):
+                yield page, found
+
+
+def find_editions(reading: DocumentReading) -> Iterator[tuple[PageReading, BlankForm]]:
+    """Yield the pages of registered forms of which this is certainly the edition."""
+    for page, found in find_pages(reading):
+        if found.is_edition_certain:
+            yield page, registered_forms()[found.form]
+
+
+def _min_match(form: BlankForm, found: RegisteredPage) -> float:
+    if form.is_redrawn:
+        return _MIN_MATCH_OF_REDRAWN_FORM
+    return 0.0 if found.is_edition_certain else _MIN_MATCH_WITHOUT_EDITION
 
 
 def find_forms(
@@ -93,6 +117,12 @@ def find_boxes(reading: DocumentReading, document_type: str) -> list[FilledBox]:
 def boxes_of_field(boxes: Sequence[FilledBox], name: str) -> list[FilledBox]:
     """Return the boxes whose value is the value of a field."""
     return [box for box in boxes if box.blank.field == name]
+
+
+def is_choice_valid(squares: Iterable[FilledBox]) -> bool:
+    """Return whether as many squares of a group are ticked as the form asks for."""
+    ticked = [box for box in squares if box.state is BoxState.TICKED]
+    return len(ticked) == 1 or (bool(ticked) and ticked[0].blank.choose == "any")
 
 
 def written_words(box: MeasuredBox) -> list[Word]:

@@ -31,7 +31,11 @@ def apply_box_values(
     boxes = find_boxes(reading, kind.slug)
     by_name = {value.name: value for value in values}
     for spec in kind.fields:
-        own = [box for box in boxes_of_field(boxes, spec.name) if box.blank.kind != "tick"]
+        own = [
+            box
+            for box in boxes_of_field(boxes, spec.name)
+            if box.blank.kind != "tick" and not box.blank.is_part
+        ]
         known = by_name.get(spec.name)
         if not own or (known and known.source == FORM_SOURCE):
             continue

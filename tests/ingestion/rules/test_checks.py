@@ -60,7 +60,7 @@ def test_no_document_needs_a_digital_signature(slug):
 
 def test_a_passed_omb_date_on_a_1572_is_only_a_remark():
     verdict = checked(make_document("form-fda-1572"), declared="form-fda-1572")
-    assert codes(verdict) == ["FORM_EDITION_OUTDATED"]
+    assert codes(verdict) == ["FORM_EDITION_OUTDATED", "FORM_NOT_REGISTERED"]
     assert verdict.state is DocumentState.ARCHIVED
 
 

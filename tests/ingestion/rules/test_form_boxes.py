@@ -19,7 +19,7 @@ from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.printed_documents import read_documents
 
 TODAY, WHERE, FORM = date(2026, 11, 20), "1001", "form-fda-1572"
-REMARKS = {"FORM_EDITION_OUTDATED"}
+REMARKS = {"FORM_EDITION_OUTDATED", "FORM_NOT_REGISTERED"}
 DIGITAL, FILLED_IN, SCAN = Rendition.BORN_DIGITAL, Rendition.FILLABLE_FORM, Rendition.SCAN
 ALL = dict.fromkeys(range(1, 9), "")
 VARIANTS = {

@@ -16,7 +16,7 @@ from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.printed_documents import read_all
 
 TODAY = date(2026, 11, 20)
-REMARKS = {"FORM_EDITION_OUTDATED"}
+REMARKS = {"FORM_EDITION_OUTDATED", "FORM_NOT_REGISTERED"}
 AMERICAN, GERMAN = "1001", "1009"
 DIGITAL, FORM, SCAN = Rendition.BORN_DIGITAL, Rendition.FILLABLE_FORM, Rendition.SCAN
 FAINT, INVERTED = Rendition.FAINT_SCAN, Rendition.INVERTED_SCAN
@@ -104,7 +104,8 @@ def test_a_generated_document_gets_the_expected_verdict(case, readings):
 def test_a_signed_1572_with_a_passed_omb_date_is_filed_with_a_remark(readings):
     reading = readings["form-fda-1572", AMERICAN, DIGITAL, None]
     verdict = checked(reading, site=SiteFacts(AMERICAN), today=TODAY)
-    assert (verdict.state, codes(verdict)) == ("ARCHIVED", ["FORM_EDITION_OUTDATED"])
+    assert verdict.state == "ARCHIVED"
+    assert codes(verdict) == ["FORM_EDITION_OUTDATED", "FORM_NOT_REGISTERED"]
 
 
 def test_a_sponsors_own_disclosure_form_is_filed_without_an_fda_3455(readings):

@@ -21,6 +21,8 @@ SLUGS = [
     "irb-changes-requested",
     "irb-disapproval",
     "form-fda-1572",
+    "form-fda-1571",
+    "form-fda-3674",
     "cv",
     "nih-biosketch",
     "medical-licence",
