@@ -24,13 +24,14 @@ from PIL import Image, ImageFilter
 from ingestion.reading.forms.catalogue import BlankForm, registered_forms
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
-from ingestion.reading.results import DocumentReading
+from ingestion.reading.results import Box, DocumentReading
 from ingestion.rules.forms.boxes import NOTHING, BoxState, find_boxes
 from samples.official_forms import Answer, Manner, PrintedPage, draw_form
 from samples.renditions import make_scan
 
 FAX_DPI = (204, 98)
 SCAN_DPI = 200
+# Texts for boxes. A box has the longest of them that fits, from a place in the list that differs.
 TEXTS = (
     "Margaret Whitfield, MD",
     "Harborview Medical Center, Department of Oncology",
@@ -39,6 +40,7 @@ TEXTS = (
     "ABC-2041-301, IND 104233",
     "None",
 )
+POINTS_PER_LETTER = 5.4
 # The manners of consecutive boxes for text. Each variant of a specimen begins with another one.
 MANNERS = (Manner.TYPED, None, Manner.BY_HAND, Manner.TYPED, Manner.STRUCK_OUT, None)
 
@@ -77,10 +79,17 @@ def make_specimen(form: BlankForm, variant: int) -> Specimen:
             expected[page.number, position] = state
             if manner:
                 is_date = box.kind == "date" and manner is not Manner.BY_HAND
-                text = "03/12/2026" if is_date else TEXTS[number % len(TEXTS)]
+                text = "03/12/2026" if is_date else _choose_text(number, box.area)
                 answers.append(Answer(page.number, (*box.area,), manner, text))
     printed = [PrintedPage(page.width, page.height, page.words, page.rules) for page in form.pages]
     return Specimen(form, draw_form(printed, answers, seed=f"{form.key} {variant}"), expected)
+
+
+def _choose_text(number: int, area: Box) -> str:
+    """Return a text that fits in a box."""
+    in_turn = (TEXTS[(number + step) % len(TEXTS)] for step in range(len(TEXTS)))
+    room = (area.right - area.left - 20) / POINTS_PER_LETTER
+    return next((text for text in in_turn if len(text) <= room), "None")
 
 
 def _render(content: bytes, dpi: float) -> Iterator[Image.Image]:

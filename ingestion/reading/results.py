@@ -138,6 +138,7 @@ class RegisteredPage:
     match: float  # share of the words of the blank form that were found in their place, 0 to 1
     is_edition_certain: bool  # whether the printed edition was read in its place
     boxes: tuple[MeasuredBox, ...] = ()
+    placed: float = 1.0  # share in their places of the words that both have once
 
 
 @dataclass(frozen=True, slots=True)

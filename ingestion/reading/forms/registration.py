@@ -6,7 +6,7 @@ page is recognised by the share of the printed words that are in their places. T
 search for a few phrases in the text, so that other pages cost next to nothing.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
@@ -43,6 +43,7 @@ class _Candidate(NamedTuple):
     blank: BlankPage
     transform: Transform
     found: tuple[bool, ...]  # for each of its words, whether the page has it in its place
+    placed: float  # share in their places of the words that the blank page and the page have once
     is_edition_certain: bool
 
     @property
@@ -81,7 +82,12 @@ def find_form(
     )
     return (
         RegisteredPage(
-            best.form.key, best.blank.number, round(best.match, 3), best.is_edition_certain, boxes
+            best.form.key,
+            best.blank.number,
+            round(best.match, 3),
+            best.is_edition_certain,
+            boxes,
+            round(best.placed, 3),
         ),
     )
 
@@ -101,7 +107,8 @@ def _find_candidates(words: Sequence[Word]) -> Iterator[_Candidate]:
             for is_found, (text, _) in zip(found, blank.read_words, strict=True)
             if text == edition
         )
-        candidate = _Candidate(form, blank, transform, found, is_certain)
+        placed = _placed_share(blank, found, by_text)
+        candidate = _Candidate(form, blank, transform, found, placed, is_certain)
         if candidate.match >= MIN_MATCH:
             yield candidate
 
@@ -186,6 +193,22 @@ def _find_in_place(
         )
         for (text, _), place in zip(blank.read_words, places, strict=True)
     )
+
+
+def _placed_share(
+    blank: BlankPage, found: Sequence[bool], by_text: Mapping[str, Sequence[Box]]
+) -> float:
+    """Return the share in their places of the words that the blank page and the page have once.
+
+    Words that OCR misread do not count, so a poor scan of the form differs from another form.
+    """
+    printed = Counter(text for text, _ in blank.read_words)
+    once = [
+        is_found
+        for is_found, (text, _) in zip(found, blank.read_words, strict=True)
+        if len(text) >= MIN_ANCHOR_LETTERS and printed[text] == len(by_text.get(text, ())) == 1
+    ]
+    return sum(once) / max(len(once), 1)
 
 
 def _centre(box: Box) -> tuple[float, float]:

@@ -20,16 +20,17 @@ _MIN_HANDWRITING_INK = 12.0
 _MAX_UNREAD_SHARE = 0.35  # of the ink of typed text that lies outside of its words
 _MIN_LEGIBLE_CONFIDENCE = 60.0  # percent, the median of the words of a box
 _MAX_STRAY_CONFIDENCE = 60.0  # percent; signs below it may be misread rules
-_STRUCK_LINE_SHARE = 0.9  # of the width of the words that a line through them crosses
+# Share of the width of what is written that a straight line crosses. Handwriting may contain a long
+# stroke of its own; typed words contain none.
+_STRUCK_HANDWRITING_SHARE, _STRUCK_WORDS_SHARE = 0.9, 0.5
 # Share of the inside of a square that is ink: a thin tick has 0.1, a misplaced side has 0.02.
 _MAX_UNTICKED_SHARE, _MIN_TICKED_SHARE = 0.015, 0.06
 _INSIDE_SHARE = 0.56**2  # of the area of a square that is its inside
 _MAX_INK_AROUND_UNTICKED = 3.0  # square points
-# Share of the printed words in their places from which boxes are judged. Without the edition it is
-# higher, because another edition with almost the same print may have other boxes; and so it is for
-# a form that we have redrawn, because its places are not those of the form itself.
-_MIN_MATCH_WITHOUT_EDITION = 0.8
-_MIN_MATCH_OF_REDRAWN_FORM = 0.85
+# Share of the words of a blank form, of those that the page has at all, which are in their places.
+# Below it, another edition with other boxes may have the same words. This matters if the printed
+# edition was not read, and for a form that we have redrawn, because the form itself looks different.
+_MIN_PLACED = 0.9
 
 
 class BoxState(Enum):
@@ -75,7 +76,7 @@ def find_pages(reading: DocumentReading) -> Iterator[tuple[PageReading, Register
     for page in reading.pages:
         for found in page.forms:
             form = registered_forms().get(found.form)
-            if form and found.match >= _min_match(form, found):
+            if form and _is_aligned(form, found):
                 yield page, found
 
 
@@ -86,10 +87,10 @@ def find_editions(reading: DocumentReading) -> Iterator[tuple[PageReading, Blank
             yield page, registered_forms()[found.form]
 
 
-def _min_match(form: BlankForm, found: RegisteredPage) -> float:
-    if form.is_redrawn:
-        return _MIN_MATCH_OF_REDRAWN_FORM
-    return 0.0 if found.is_edition_certain else _MIN_MATCH_WITHOUT_EDITION
+def _is_aligned(form: BlankForm, found: RegisteredPage) -> bool:
+    if found.is_edition_certain and not form.is_redrawn:
+        return True
+    return found.placed >= _MIN_PLACED
 
 
 def find_forms(
@@ -136,12 +137,15 @@ def written_words(box: MeasuredBox) -> list[Word]:
 
 def _state_of_text(box: MeasuredBox) -> BoxState:
     words = [word for word in written_words(box) if any(map(str.isalnum, word.text))]
-    if box.line >= _STRUCK_LINE_SHARE and box.ink >= _MIN_HANDWRITING_INK:
+    least = _STRUCK_WORDS_SHARE if words else _STRUCK_HANDWRITING_SHARE
+    if box.line >= least and box.ink >= _MIN_HANDWRITING_INK:
         return BoxState.STRUCK_OUT
     if not words:
         if box.ink <= _MAX_EMPTY_INK:
             return BoxState.EMPTY
         return BoxState.BY_HAND if box.ink >= _MIN_HANDWRITING_INK else BoxState.UNCLEAR
+    if box.ink <= _MAX_EMPTY_INK:
+        return BoxState.UNCLEAR  # print of the form that was misread, or an entry on top of it
     is_legible = median_low(word.confidence for word in words) >= _MIN_LEGIBLE_CONFIDENCE
     is_read = box.unread_ink <= max(_MIN_HANDWRITING_INK, _MAX_UNREAD_SHARE * box.ink)
     return BoxState.TYPED if is_legible and is_read else BoxState.BY_HAND
