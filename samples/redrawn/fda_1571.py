@@ -3,7 +3,7 @@
 from functools import partial
 
 from samples.redrawn.header import AGENCY, DEPARTMENT
-from samples.redrawn.sheet import LEFT, RIGHT, Cell, Redrawing, Sheet, cell
+from samples.redrawn.sheet import LEFT, RIGHT, BlankSheet, Cell, Redrawing, cell
 
 _FIRST = ("may be shipped or clinical investigation begun", "form fda 1571")
 _SECOND = ("sponsor's authorized representative", "form fda 1571")
@@ -72,7 +72,7 @@ _BURDEN = (
 )
 
 
-def _draw_header(sheet: Sheet, expires: str, drug: str) -> None:
+def _draw_header(sheet: BlankSheet, expires: str, drug: str) -> None:
     sheet.frame(LEFT, 30, RIGHT, 96)
     sheet.centre(34, DEPARTMENT, size=8, width=350)
     sheet.centre(44, AGENCY.upper(), size=7, width=350)
@@ -94,7 +94,7 @@ def _draw_header(sheet: Sheet, expires: str, drug: str) -> None:
     sheet.y = 96
 
 
-def _draw_first(sheet: Sheet, *, edition: str, expires: str, pages: str, drug: str) -> None:
+def _draw_first(sheet: BlankSheet, *, edition: str, expires: str, pages: str, drug: str) -> None:
     _draw_header(sheet, expires, drug)
     sheet.row(34, cell("1. NAME OF SPONSOR", "1", share=0.62, field="sponsor"),
               cell("2. DATE OF SUBMISSION", "2", share=0.38, field="submission_date"))  # fmt: skip
@@ -141,7 +141,7 @@ def _draw_first(sheet: Sheet, *, edition: str, expires: str, pages: str, drug: s
     sheet.text(500, 752, f"PAGE 1 OF {pages}", size=7)
 
 
-def _draw_second(sheet: Sheet, *, edition: str, pages: str) -> None:
+def _draw_second(sheet: BlankSheet, *, edition: str, pages: str) -> None:
     def draw_contents(x: float, y: float, width: float) -> None:
         y = sheet.text(x, y + 2, "This application contains the following items: (Check all that "
                        "apply)", width=width)  # fmt: skip

@@ -3,7 +3,7 @@
 from functools import partial
 
 from samples.redrawn.header import AGENCY, DEPARTMENT
-from samples.redrawn.sheet import LEFT, RIGHT, Cell, Redrawing, Sheet, cell
+from samples.redrawn.sheet import LEFT, RIGHT, BlankSheet, Cell, Redrawing, cell
 
 _FIRST = ("statement of investigator", "name and address of investigator")
 _SECOND = ("signature of investigator", "for phase 1 investigations")
@@ -117,7 +117,7 @@ _BURDEN = (
 )
 
 
-def _draw_header(sheet: Sheet, expires: str) -> None:
+def _draw_header(sheet: BlankSheet, expires: str) -> None:
     sheet.frame(LEFT, 30, RIGHT, 106)
     sheet.centre(34, DEPARTMENT, size=8, font="Helvetica-Bold", width=350)
     sheet.centre(44, AGENCY.upper(), size=7, width=350)
@@ -139,7 +139,7 @@ def _draw_header(sheet: Sheet, expires: str) -> None:
     sheet.y = 106
 
 
-def _draw_first(sheet: Sheet, *, edition: str, expires: str, person: str) -> None:
+def _draw_first(sheet: BlankSheet, *, edition: str, expires: str, person: str) -> None:
     _draw_header(sheet, expires)
     for number, field, caption, named in _ADDRESSES:
         if number == "3":
@@ -163,7 +163,7 @@ def _draw_first(sheet: Sheet, *, edition: str, expires: str, person: str) -> Non
     _draw_footer(sheet, edition, "PREVIOUS EDITION IS OBSOLETE.", "Page 1 of 2")
 
 
-def _draw_qualification(sheet: Sheet) -> None:
+def _draw_qualification(sheet: BlankSheet) -> None:
     def draw_options(x: float, y: float, _width: float) -> None:
         for left, option in ((110, "Curriculum Vitae"), (280, "Other Statement of Qualifications")):
             sheet.option(x + left, y + 4, "2", option, field="qualification", choose="any")
@@ -171,7 +171,7 @@ def _draw_qualification(sheet: Sheet) -> None:
     sheet.row(42, Cell(_QUALIFICATION, size=6.5, draw=draw_options))
 
 
-def _draw_second(sheet: Sheet, *, edition: str) -> None:
+def _draw_second(sheet: BlankSheet, *, edition: str) -> None:
     def draw_phases(x: float, y: float, width: float) -> None:
         for option, text in _PHASES:
             sheet.square(x + 12, y + 5, "8", option, field="phase", choose="any")
@@ -208,7 +208,7 @@ def _draw_second(sheet: Sheet, *, edition: str) -> None:
     _draw_footer(sheet, edition, "", "Page 2 of 2")
 
 
-def _draw_footer(sheet: Sheet, edition: str, middle: str, page: str) -> None:
+def _draw_footer(sheet: BlankSheet, edition: str, middle: str, page: str) -> None:
     sheet.text(LEFT, 752, f"FORM FDA 1572 ({edition})", size=8, font="Helvetica-Bold")
     sheet.text(240, 752, middle, size=7)
     sheet.text(500, 752, page, size=7)

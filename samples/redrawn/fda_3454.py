@@ -3,7 +3,7 @@
 from functools import partial
 
 from samples.redrawn.header import draw_burden, draw_disclosure_title, draw_signer
-from samples.redrawn.sheet import LEFT, RIGHT, DrawnBox, Redrawing, Sheet, Value
+from samples.redrawn.sheet import LEFT, RIGHT, BlankSheet, DrawnBox, Redrawing, Value
 
 _SIGNS = ("arrangements of clinical investigators", "form fda 3454")
 _NOUN = "certification"
@@ -47,7 +47,7 @@ _STATEMENTS = (
 )
 
 
-def _draw(sheet: Sheet, *, edition: str, expires: str, mark: str) -> None:
+def _draw(sheet: BlankSheet, *, edition: str, expires: str, mark: str) -> None:
     draw_disclosure_title(sheet, "CERTIFICATION", expires)
     y = sheet.text(LEFT, 118, _INTRODUCTION, size=9, width=540)
     y = sheet.centre(y + 6, mark, size=9, font="Helvetica-Bold") + 8

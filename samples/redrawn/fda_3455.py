@@ -3,7 +3,7 @@
 from functools import partial
 
 from samples.redrawn.header import draw_burden, draw_disclosure_title, draw_signer
-from samples.redrawn.sheet import LEFT, RIGHT, DrawnBox, Redrawing, Sheet
+from samples.redrawn.sheet import LEFT, RIGHT, BlankSheet, DrawnBox, Redrawing
 
 _SIGNS = ("arrangements of clinical investigators", "form fda 3455")
 _NOUN = "interests that are disclosed"
@@ -52,7 +52,7 @@ _DETAILS = (
 )
 
 
-def _draw(sheet: Sheet, *, edition: str, expires: str, mark: str) -> None:
+def _draw(sheet: BlankSheet, *, edition: str, expires: str, mark: str) -> None:
     draw_disclosure_title(sheet, "DISCLOSURE", expires)
     sheet.text(LEFT + 4, 136, "The following information concerning", size=10)
     sheet.line(206, 150, 478)

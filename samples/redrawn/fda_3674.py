@@ -3,7 +3,7 @@
 from functools import partial
 
 from samples.redrawn.header import AGENCY, DEPARTMENT
-from samples.redrawn.sheet import LEFT, RIGHT, Cell, Redrawing, Sheet, cell
+from samples.redrawn.sheet import LEFT, RIGHT, BlankSheet, Cell, Redrawing, cell
 
 _SIGNS = ("clinicaltrials.gov data bank", "certification of compliance, under", "form fda 3674")
 _APPLICATIONS = ("IND", "NDA", "ANDA", "BLA", "PMA", "HDE", "510(k)", "PDP", "Other")
@@ -49,7 +49,7 @@ _PURPOSE = (
 )
 
 
-def _draw_title(sheet: Sheet, expires: str) -> None:
+def _draw_title(sheet: BlankSheet, expires: str) -> None:
     sheet.centre(32, DEPARTMENT, size=8, width=350)
     sheet.centre(42, AGENCY, size=8, width=350)
     sheet.text(400, 32, "Form Approved: OMB No. 0910-0616", size=7)
@@ -62,7 +62,7 @@ def _draw_title(sheet: Sheet, expires: str) -> None:
     sheet.y = sheet.centre(92, _PURPOSE, size=6.5) + 4
 
 
-def _draw(sheet: Sheet, *, edition: str, expires: str, is_first: bool) -> None:
+def _draw(sheet: BlankSheet, *, edition: str, expires: str, is_first: bool) -> None:
     _draw_title(sheet, expires)
     _draw_heading(sheet, "SPONSOR / APPLICANT / SUBMITTER INFORMATION")
     sheet.row(
@@ -134,7 +134,7 @@ def _draw(sheet: Sheet, *, edition: str, expires: str, is_first: bool) -> None:
     sheet.text(LEFT, 752, f"FORM FDA 3674 ({edition})", size=8, font="Helvetica-Bold")
 
 
-def _draw_heading(sheet: Sheet, heading: str) -> None:
+def _draw_heading(sheet: BlankSheet, heading: str) -> None:
     sheet.frame(LEFT, sheet.y, RIGHT, sheet.y + 12)
     sheet.centre(sheet.y + 2, heading, font="Helvetica-Bold")
     sheet.y += 12

@@ -1,12 +1,12 @@
 """The parts that several forms of the Food and Drug Administration have in common."""
 
-from samples.redrawn.sheet import LEFT, RIGHT, Sheet, cell
+from samples.redrawn.sheet import LEFT, RIGHT, BlankSheet, cell
 
 DEPARTMENT = "DEPARTMENT OF HEALTH AND HUMAN SERVICES"
 AGENCY = "Food and Drug Administration"
 
 
-def draw_disclosure_title(sheet: Sheet, title: str, expires: str) -> None:
+def draw_disclosure_title(sheet: BlankSheet, title: str, expires: str) -> None:
     """Draw the head of a form about financial interests."""
     sheet.centre(36, DEPARTMENT, width=400)
     sheet.centre(47, AGENCY, width=400)
@@ -18,7 +18,7 @@ def draw_disclosure_title(sheet: Sheet, title: str, expires: str) -> None:
     sheet.line(LEFT, 114, RIGHT)
 
 
-def draw_signer(sheet: Sheet) -> None:
+def draw_signer(sheet: BlankSheet) -> None:
     """Draw the cells for the name, title, firm, signature and date of the signer."""
     sheet.row(
         30,
@@ -33,7 +33,7 @@ def draw_signer(sheet: Sheet) -> None:
     )
 
 
-def draw_burden(sheet: Sheet, form: str, time: str) -> None:
+def draw_burden(sheet: BlankSheet, form: str, time: str) -> None:
     """Draw the statement under the Paperwork Reduction Act."""
     y = sheet.centre(sheet.y + 5, "Paperwork Reduction Act Statement", font="Helvetica-Bold")
     sheet.text(

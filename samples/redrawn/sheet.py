@@ -39,7 +39,7 @@ class DrawnBox:
 
 
 @dataclass
-class Sheet:
+class BlankSheet:
     """A page of a blank form. `y` is where the next row begins, in points from the top."""
 
     canvas: Any  # of reportlab, which has no types
@@ -143,15 +143,15 @@ class Redrawing:
     edition: str
     edition_name: str
     is_superseded: bool
-    pages: Sequence[tuple[tuple[str, ...], Callable[[Sheet], None]]]
+    pages: Sequence[tuple[tuple[str, ...], Callable[[BlankSheet], None]]]
 
-    def draw(self) -> tuple[bytes, list[Sheet]]:
+    def draw(self) -> tuple[bytes, list[BlankSheet]]:
         """Return the blank form as a PDF, and its sheets with their boxes."""
         output = io.BytesIO()
         canvas = Canvas(output, pagesize=LETTER, invariant=1)
         sheets = []
         for signs, draw_page in self.pages:
-            sheet = Sheet(canvas, signs)
+            sheet = BlankSheet(canvas, signs)
             draw_page(sheet)
             canvas.showPage()
             sheets.append(sheet)
