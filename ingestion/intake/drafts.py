@@ -20,10 +20,11 @@ from django.utils import timezone
 
 from ingestion.core.errors import StorageUnavailable
 from ingestion.documents.active_model import load_active_model
+from ingestion.documents.division import describe_cut
 from ingestion.intake import quotas, upload_sessions
 from ingestion.intake.quotas import OpenUploads
 from ingestion.intake.registration import UploadedDocument, register_upload
-from ingestion.intake.type_suggestion import suggest_type
+from ingestion.intake.type_suggestion import suggest_contents
 from ingestion.models import Document, Draft, DraftFile, Packet, Upload
 from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
@@ -151,19 +152,22 @@ def add_finished_upload(upload: Upload) -> tuple[DraftFile, bool]:
 
 
 def suggest_file_type(file: DraftFile) -> None:
-    """Detect the type of a file once, and store it with the file. It takes seconds."""
+    """Detect the type or the documents of a file once, and store them. It takes seconds."""
     if file.guessed_at or not settings.GUESS_SECONDS:
         return
     try:
         with tempfile.TemporaryDirectory(prefix="siteledger-draft-") as folder:
             local = spool.open_local(file.spooled, Path(folder))
-            detected = suggest_type(local, load_active_model())
+            detected = suggest_contents(local, load_active_model())
     except StorageUnavailable:  # The checks will read the file again.
         logger.exception("an uploaded file could not be read for a suggestion")
         return
     if detected is not None:
-        file.guess, file.guessed_at = detected, timezone.now()
-        DraftFile.objects.filter(pk=file.pk).update(guess=detected, guessed_at=file.guessed_at)
+        file.guess, file.guessed_at = detected.document_type, timezone.now()
+        file.cut = describe_cut(detected.cut) if detected.cut else None
+        DraftFile.objects.filter(pk=file.pk).update(
+            guess=file.guess, guessed_at=file.guessed_at, cut=file.cut
+        )
 
 
 def get_spooled_file(file: DraftFile) -> SpooledFile:

@@ -30,13 +30,15 @@ from ingestion.storage import spool
 from ingestion.storage.spool import SpooledFile
 from sites.models import Site, User
 
+SEVERAL_DOCUMENTS = "several-documents"  # instead of the type of a file that is to be divided
+
 
 @dataclass(frozen=True, slots=True)
 class UploadedDocument:
     """Describes one uploaded file with its declared type."""
 
     filename: str
-    document_type: str
+    document_type: str  # a slug, or SEVERAL_DOCUMENTS
     person: str  # if the type is per person (CV, licence, ...)
     content: "File[bytes] | SpooledFile"
     corrects: Document | None = None  # the document that it replaces
@@ -47,11 +49,12 @@ class UploadedDocument:
         """Return the type, and the person if the type is per person (decision 12).
 
         A correction of the same type keeps the doc_id of the document that it corrects, unless both
-        name a person.
+        name a person. The correction of a part of a file is a file of its own.
         """
         kind = TYPES.get(self.document_type)
         is_personal = kind is not None and kind.per_person
-        if (old := self.corrects) and old.document_type == self.document_type:
+        old = self.corrects
+        if old and not old.is_part and old.document_type == self.document_type:
             names_person = is_personal and old.doc_id.startswith(f"{old.document_type}.")
             if not (names_person and self.person.strip()):
                 return old.doc_id
@@ -118,7 +121,23 @@ def register_files(site: Site, files: Sequence[UploadedDocument], submission: Su
     ]
     for document, upload in zip(documents, files, strict=True):
         document.corrects = upload.corrects
+    _name_files_with_several_documents(documents)
     return create_batch(documents, [""] * len(documents), submission).packets.get()
+
+
+def _name_files_with_several_documents(documents: Sequence[Document]) -> None:
+    """Give a file with several documents a doc_id of its own, and no type.
+
+    The doc_id contains the beginning of the SHA-256, so that another file is no newer version of
+    it. The same file twice in one packet has a number in addition.
+    """
+    counts: Counter[str] = Counter()
+    for document in documents:
+        if document.document_type == SEVERAL_DOCUMENTS:
+            doc_id = f"{SEVERAL_DOCUMENTS}.{document.expected_sha256[:12]}"
+            counts[doc_id] += 1
+            repeated = f"-{counts[doc_id]}" if counts[doc_id] > 1 else ""
+            document.doc_id, document.document_type = doc_id + repeated, ""
 
 
 def register_at_other_site(
@@ -143,6 +162,8 @@ def validate_files(files: Sequence[UploadedDocument]) -> None:
         faults.append(SubmissionFault(0, "files", gettext("Add at least one document.")))
     identities = Counter(upload.doc_id for upload in files)
     for number, upload in enumerate(files, start=1):
+        if upload.document_type == SEVERAL_DOCUMENTS:
+            continue
         kind, field = TYPES.get(upload.document_type), "document_type"
         if kind is None:
             sentence = gettext("Select a document type for {file}.")

@@ -1,4 +1,4 @@
-"""Suggests the document type of an uploaded file before it is submitted.
+"""Suggests the document type of an uploaded file, or its documents, before it is submitted.
 
 The rules are those of the checks, and the file is opened in a parser process. A few files are read
 at a time, because each occupies a core; for the others, the form uses the file's name.
@@ -6,14 +6,17 @@ at a time, because each occupies a core; for the others, the form uses the file'
 
 import logging
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 
 from ingestion.core.errors import ReadingFault
-from ingestion.reading.results import DocumentReading
+from ingestion.intake.registration import SEVERAL_DOCUMENTS
+from ingestion.reading.results import Unreadable
 from ingestion.rules.classification.classify import classify
 from ingestion.rules.classification.type_model import Model
+from ingestion.rules.segmentation.parts import ProposedCut, propose_cut
 
 MAX_CONCURRENT_SUGGESTIONS = 2  # of one web server process
 
@@ -21,11 +24,21 @@ logger = logging.getLogger(__name__)
 _slots = threading.BoundedSemaphore(MAX_CONCURRENT_SUGGESTIONS)
 
 
-def suggest_type(path: Path, model: Model | None = None) -> str | None:
-    """Return the slug of the type that the pages show, or "" if they show none.
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What an uploaded file seems to be."""
 
-    Types are recognised with `model`, and by default with that of the package. Returns None if
-    there was no time to read the file. It takes at most GUESS_SECONDS; with 0, no file is read.
+    # The slug of the type that the pages show, SEVERAL_DOCUMENTS, or "" if they show none.
+    document_type: str = ""
+    # The proposed division; None if the file seems to be one document, or was not read completely.
+    cut: ProposedCut | None = None
+
+
+def suggest_contents(path: Path, model: Model | None = None) -> Suggestion | None:
+    """Return what a file seems to be, or None if there was no time to read it.
+
+    Types are recognised with `model`, and by default with that of the package. It takes at most
+    GUESS_SECONDS; with 0, no file is read.
     """
     # Commands and pages that read no file start faster without the libraries that open files.
     from ingestion.reading.quick_classification import read_quickly  # noqa: PLC0415 - as stated
@@ -43,4 +56,11 @@ def suggest_type(path: Path, model: Model | None = None) -> str | None:
         _slots.release()
     if reading is None:
         return None
-    return classify(reading, model=model).slug if isinstance(reading, DocumentReading) else ""
+    if isinstance(reading, Unreadable):
+        return Suggestion()
+    cut = propose_cut(reading.document)
+    # Without sheets, pages that were not read may begin a document.
+    is_known = reading.is_complete or bool(cut.separators)
+    if is_known and cut.parts and not cut.is_one_document:
+        return Suggestion(SEVERAL_DOCUMENTS, cut)
+    return Suggestion(classify(reading.document, model=model).slug)

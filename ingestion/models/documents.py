@@ -339,6 +339,9 @@ class Document(RecordedRow):
 
     @property
     def type_name(self) -> str:
+        """Return the name of the type. A file that was divided has none of its own."""
+        if self.state == DocumentState.DIVIDED:
+            return "File with several documents"
         kind = TYPES.get(self.document_type)
         return kind.name if kind else "Document"
 

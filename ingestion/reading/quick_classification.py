@@ -1,26 +1,35 @@
 """A quick reading of a file, for a person who waits for a suggestion of its document type.
 
 It uses a parser process with the same limits as `processes.pool`. It reads only the first scanned
-pages and repeats nothing. What takes too long is left to the complete reading.
+pages and repeats nothing. All scanned pages are searched for the codes of separator sheets, because
+that takes little time. What takes too long is left to the complete reading.
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import tasks
 from .limits import ReadingLimits
-from .merge import merge
+from .merge import ProbedDocument, merge
 from .processes.parser_processes import ParserProcesses, ProcessKilled
 from .results import DocumentReading, Unreadable
 
 MAX_OCR_PAGES = 2  # a title is on the first page, or after a cover sheet
 
 
+@dataclass(frozen=True, slots=True)
+class QuickReading:
+    """What was read in a short time. `is_complete` says whether every page was read."""
+
+    document: DocumentReading
+    is_complete: bool
+
+
 def read_quickly(
     path: Path, limits: ReadingLimits, *, seconds: float, preload: Sequence[str] = ()
-) -> DocumentReading | Unreadable | None:
+) -> QuickReading | Unreadable | None:
     """Return what can be read within so many seconds, or None. Raises ReadingFault.
 
     `preload` are modules that the parser process imports at its start. The process ends with the
@@ -28,7 +37,7 @@ def read_quickly(
     """
     limits = replace(limits, processes=1)
 
-    async def read() -> DocumentReading | Unreadable | None:
+    async def read() -> QuickReading | Unreadable | None:
         processes = ParserProcesses(limits, preload)
         try:
             async with asyncio.timeout(seconds):
@@ -39,11 +48,20 @@ def read_quickly(
                 if isinstance(probe, Unreadable):
                     return probe
                 pages = []
-                for number in probe.scans[:MAX_OCR_PAGES]:
+                found = await processes.run(
+                    tasks.find_separator_codes, probe.part(probe.scans), limits
+                )
+                codes = {} if isinstance(found, ProcessKilled) else found
+                # With separator sheets, the type of each document is known without its text.
+                wanted = () if codes else probe.scans[:MAX_OCR_PAGES]
+                for number in wanted:
                     outcome = await processes.run(tasks.read_scans, probe.part([number]), limits)
                     if not isinstance(outcome, ProcessKilled):
                         pages.append(outcome)
-                return merge(probe, pages)
+                reading = merge(_with_codes(probe, codes), pages)
+                if isinstance(reading, Unreadable):
+                    return reading
+                return QuickReading(reading, is_complete=len(pages) == len(probe.scans))
         finally:
             await processes.close()
 
@@ -51,3 +69,12 @@ def read_quickly(
         return asyncio.run(read())
     except TimeoutError:
         return None
+
+
+def _with_codes(probe: ProbedDocument, codes: Mapping[int, Sequence[str]]) -> ProbedDocument:
+    """Return the document with the separator codes of its scanned pages."""
+    pages = (
+        replace(page, separator_codes=codes[page.number]) if page.number in codes else page
+        for page in probe.pages
+    )
+    return replace(probe, pages=tuple(pages))

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -25,6 +26,7 @@ from .images.render import (
     ocr_dpi,
     render_page,
 )
+from .images.separator_codes import CODES_DPI, read_separator_codes
 from .limits import ReadingLimits
 from .merge import OcrPages, ProbedDocument, merge, unreadable_page
 from .pdf.file_type import detect_media_type
@@ -138,6 +140,26 @@ def read_scans(
         # A form that was not drawn may show something, so its page is not called blank.
         pages.append(page if part.with_form else replace(page, is_blank=False))
     return OcrPages(tuple(pages), engine.version if any(page.dpi for page in pages) else "")
+
+
+def find_separator_codes(
+    part: ProbedDocument, limits: ReadingLimits
+) -> Mapping[int, tuple[str, ...]]:
+    """Return the separator codes on the pages of `part`, by the number of the page.
+
+    The pages are rendered at a low resolution and not read. A page that cannot be rendered is left
+    out, because the complete reading will report it.
+    """
+    found = {}
+    for page in part.pages:
+        with page_time_limit(limits.page_seconds):
+            try:
+                raster = _load_raster(part, page.number, limits, max_dpi=CODES_DPI)
+            except PAGE_ERRORS:
+                continue
+            if codes := read_separator_codes(raster):
+                found[page.number] = codes
+    return found
 
 
 @contextmanager
@@ -284,7 +306,9 @@ def _read_signatures(
     return digital_signatures(original, limits.trusted_issuers, to_box)
 
 
-def _load_raster(part: ProbedDocument, number: int, limits: ReadingLimits) -> PageRaster:
+def _load_raster(
+    part: ProbedDocument, number: int, limits: ReadingLimits, *, max_dpi: float = inf
+) -> PageRaster:
     """Return the raster of page `number`, from 1. Raises one of PAGE_ERRORS."""
     if part.media_type is not MediaType.PDF:
         return load_frame(part.path, number, limits)
@@ -292,6 +316,6 @@ def _load_raster(part: ProbedDocument, number: int, limits: ReadingLimits) -> Pa
         page = pdf.get_page(number - 1)
         try:
             images = list_images(page, limits)
-            return render_page(page, ocr_dpi(page, images, limits), limits)
+            return render_page(page, min(ocr_dpi(page, images, limits), max_dpi), limits)
         finally:
             page.close()

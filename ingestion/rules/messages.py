@@ -297,7 +297,13 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("This file seems to contain several documents."),
         ),
         (_("Each document is checked and filed separately, with all of its pages."),),
-        (_("Upload each document as a separate file."),),
+        (
+            _(
+                "Do nothing if every document in the file is complete: QA divides the file. Next "
+                "time, put a separator sheet in front of each document. SiteLedger then divides "
+                "the file itself."
+            ),
+        ),
         (
             _("Check where each document begins: {documents}."),
             _("Check whether all pages belong to one document."),

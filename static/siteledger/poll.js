@@ -1,5 +1,5 @@
 // Live progress: requests the fragment of this page and replaces the [data-live] parts whose content
-// changed. The script stores no state of its own besides the entity tag.
+// changed, and adds new items to [data-live-list]. The script stores no state of its own besides the entity tag.
 "use strict";
 (() => {
   const root = document.querySelector("[data-poll]");
@@ -21,8 +21,19 @@
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   }
 
+  // Insert items that are new, such as the documents of a file that was divided meanwhile.
+  function addItems(list, fresh) {
+    let previous = null;
+    for (const item of fresh ? [...fresh.children] : []) {
+      const known = document.getElementById(item.id);
+      if (!known) list.insertBefore(document.importNode(item, true), previous ? previous.nextSibling : list.firstChild);
+      previous = document.getElementById(item.id);
+    }
+  }
+
   function showFragment(html) {
     const page = new DOMParser().parseFromString(html, "text/html");
+    for (const list of root.querySelectorAll("[data-live-list]")) addItems(list, page.getElementById(list.id));
     for (const node of root.querySelectorAll("[data-live]")) replaceContent(node, page.getElementById(node.id));
   }
 

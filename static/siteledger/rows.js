@@ -77,11 +77,21 @@ globalThis.slRows = (form) => {
   function showHint(entry) {
     const detected = entry.detectedType && [...select(entry).options].find((option) => option.value === entry.detectedType);
     let sentence = "";
-    if (detected && select(entry).value === entry.detectedType) sentence = text("TypeDetected");
+    if (detected && entry.contents && select(entry).value === entry.detectedType) sentence = ""; // its documents are listed
+    else if (detected && select(entry).value === entry.detectedType) sentence = text("TypeDetected");
     else if (detected) sentence = text("TypeDiffers", { type: detected.textContent });
     else if (entry.detectionDone && !entry.chosen) sentence = text(select(entry).value ? "TypeFromName" : "TypeUnknown");
     inRow(entry, "hint").textContent = sentence;
   }
 
-  return { text, createRow, prefillRow, renameInputs, checkFile, showError, showStatus, showHint, showPerson, inRow, select, formatSize };
+  // Show the documents that the file seems to hold; nothing if it seems to be one document.
+  function showContents(entry) {
+    const { summary, documents, advice } = entry.contents || {};
+    const paragraph = (sentence) => Object.assign(document.createElement("p"), { textContent: sentence });
+    const items = document.createElement("ul");
+    items.append(...(documents || []).map((line) => Object.assign(document.createElement("li"), { textContent: line })));
+    inRow(entry, "contents").replaceChildren(...(entry.contents ? [paragraph(summary), items, paragraph(advice)] : []));
+  }
+
+  return { text, createRow, prefillRow, renameInputs, checkFile, showError, showStatus, showHint, showContents, showPerson, inRow, select, formatSize };
 };

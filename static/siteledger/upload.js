@@ -11,7 +11,7 @@
   const site = document.getElementById("site"), problems = document.getElementById("problems");
   const sendLabel = sendButton.textContent, pauseLabel = pauseButton.textContent;
   const maxFiles = Number(form.dataset.maxFiles);
-  const { text, createRow, prefillRow, renameInputs, checkFile, showError, showStatus, showHint, showPerson, inRow, select, formatSize } = slRows(form);
+  const { text, createRow, prefillRow, renameInputs, checkFile, showError, showStatus, showHint, showContents, showPerson, inRow, select, formatSize } = slRows(form);
   const { SignedOut, post, computeDigest, listFiles, sendFile, abandonUpload } = slTransport(form, text);
   const title = document.title.replace(text("ErrorTitle", { title: "" }), "");
   const MAX_RETRY_DELAY = 30000; // milliseconds
@@ -137,7 +137,7 @@
       showStatus(twin, text("ReceivedTwice", { name: entry.name }));
       return;
     }
-    Object.assign(entry, { id: answer.id, file: null, detectedType: answer.guess, detectionDone: answer.looked });
+    Object.assign(entry, { id: answer.id, file: null, detectedType: answer.guess, contents: answer.contents, detectionDone: answer.looked });
     renameInputs(entry, `k${answer.id}`);
     inRow(entry, "remove").value = answer.id;
     showStatus(entry, text("Received"));
@@ -153,7 +153,7 @@
       detections = detections.then(async () => {
         if (!entries.has(entry)) return;
         const answer = await post(`${form.dataset.files}${entry.id}/guess/`, {});
-        if (answer.ok) Object.assign(entry, await answer.json().then(({ guess }) => ({ detectedType: guess, detectionDone: true })));
+        if (answer.ok) Object.assign(entry, await answer.json().then(({ guess, contents }) => ({ detectedType: guess, contents, detectionDone: true })));
       }).catch(() => { entry.detectionDone = true; }).then(() => {
         if (inRow(entry, "status").textContent === detecting) showStatus(entry, text("Received"));
         showDetectedType(entry);
@@ -165,6 +165,7 @@
     if (entry.detectedType && !entry.chosen) select(entry).value = entry.detectedType;
     showPerson(entry);
     showHint(entry);
+    if (entry.contents !== undefined) showContents(entry); // the server has written that of a saved file
   }
 
   function delay(milliseconds) {

@@ -30,7 +30,11 @@ SENTENCES = [
             "This file holds 3 documents: IRB approval on page 1; CV on page 2; delegation log on"
             " page 3."
         ),
-        "Upload each document as a separate file.",
+        (
+            "Do nothing if every document in the file is complete: QA divides the file. Next time,"
+            " put a separator sheet in front of each document. SiteLedger then divides the file"
+            " itself."
+        ),
     ),
     (
         "REJECTED",

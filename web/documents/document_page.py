@@ -3,7 +3,7 @@
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
@@ -21,7 +21,7 @@ from web.documents.decision_display import (
 from web.documents.extracted_fields import list_extracted_values
 from web.documents.lookup import get_visible_document
 from web.documents.outcomes import describe_outcome
-from web.documents.page_account import account_for_pages, name_pages
+from web.documents.page_account import PageAccount, account_for_pages, name_pages
 from web.documents.page_images import with_page_image
 from web.documents.timeline import build_timeline
 from web.shell.access import FORM, READ, SignedIn, page
@@ -49,6 +49,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
             "No worker is running. Your file is saved, and the checks continue as soon as a "
             "worker is running. If this message does not disappear, tell your administrator."
         )
+    account = account_for_pages(document)
     describe_retention = (
         retention.describe_retention if request.user.is_staff else retention.describe_term
     )
@@ -57,7 +58,8 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "outcome": with_page_image(outcome, request.user, document.extractions.last()),
         "review_requests": document.review_requests.select_related("asked_by"),
         "plain_outcome": plain_outcome,
-        "account": account_for_pages(document),
+        "account": account,
+        "heading": _name_heading(document, account),
         "part_pages": name_pages(document.file_part) if document.file_part else "",
         "extracted": list_extracted_values(document),
         "steps": build_timeline(document.subject),
@@ -71,6 +73,15 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "can_certify": downloads.is_file_open(document) and document.part_of_id is None,
     }
     return render(request, "documents/page.html", context)
+
+
+def _name_heading(document: Document, account: PageAccount | None) -> str:
+    """Return what the document is, for its heading: of a divided file, how many documents."""
+    if account is None:
+        return document.type_name
+    number = sum(line.document is not None for line in account.lines)
+    sentence = ngettext("File with {n} document", "File with {n} documents", number)
+    return sentence.format(n=number)
 
 
 class DownloadForm(PlainForm):

@@ -27,6 +27,7 @@ from ingestion.intake.quotas import MAX_PART_BYTES, QuotaExceeded, SpoolFull
 from ingestion.models import Document, Draft, DraftFile, Upload
 from sites import eligibility
 from web.documents.lookup import get_own_document
+from web.packets.file_contents import describe_contents
 from web.packets.file_rules import explain_too_many, explain_unacceptable
 from web.shell.access import CHANGE, FORM, SignedIn, page
 from web.shell.request_limits import whole_number
@@ -207,6 +208,7 @@ def _get_file(request: SignedIn, pk: int) -> DraftFile:
 
 
 def _to_json(file: DraftFile) -> dict[str, Any]:
+    contents = describe_contents(file)
     return {
         "id": file.pk,
         "name": file.filename,
@@ -214,5 +216,6 @@ def _to_json(file: DraftFile) -> dict[str, Any]:
         "sha256": file.sha256,
         "type": file.document_type,
         "guess": file.guess,
+        "contents": contents.as_json() if contents else None,
         "looked": bool(file.guessed_at) or not settings.GUESS_SECONDS,
     }

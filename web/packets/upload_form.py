@@ -28,11 +28,12 @@ from ingestion.intake.admission import AtCapacity, format_wait
 from ingestion.intake.corrections import CorrectionRefused
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.quotas import QuotaExceeded
-from ingestion.intake.registration import UploadedDocument
+from ingestion.intake.registration import SEVERAL_DOCUMENTS, UploadedDocument
 from ingestion.models import Document, Draft, DraftFile, Packet
+from ingestion.models.requirements import type_name
 from ingestion.rules.classification.classify import guess_type
-from ingestion.rules.document_types import TYPES
 from sites.models import Site, User
+from web.packets.file_contents import FileContents, describe_contents
 from web.packets.file_rules import explain_too_many, explain_unacceptable
 from web.shell.request_limits import whole_number
 
@@ -71,6 +72,11 @@ class UploadRow:
         """Return the selected type, else the detected one, else the one that the name suggests."""
         detected = self.file.guess if self.file else ""
         return self.document_type or detected or guess_type(self.filename)
+
+    @property
+    def contents(self) -> FileContents | None:
+        """Return the documents that the file seems to hold, if it seems to hold several."""
+        return describe_contents(self.file) if self.file else None
 
 
 @dataclass(slots=True)
@@ -199,13 +205,15 @@ class UploadForm:
             yield FormProblem(anchor, _("Add at least one document."), "required")
         for row in self.file_rows:
             if row.file and drafts.should_confirm_type(row.file, row.chosen_type):
-                detected, chosen = TYPES[row.file.guess], TYPES[row.chosen_type]
+                several = _("Several documents")
+                is_several = row.file.guess == SEVERAL_DOCUMENTS
+                detected = several if is_several else type_name(row.file.guess)
                 sentence = _(
                     "{file}: the detected type is {detected}, and you selected {chosen}. "
                     "Change the type, or send the packet again to keep it."
                 )
                 message = sentence.format(
-                    file=row.filename, detected=detected.name, chosen=chosen.name
+                    file=row.filename, detected=detected, chosen=type_name(row.chosen_type)
                 )
                 yield FormProblem(f"type-{row.key}", message, "looks_like_another")
 
@@ -219,7 +227,8 @@ class UploadForm:
         for row in self.file_rows:
             if row.file:
                 key_parts += [row.filename, row.file.sha256, row.chosen_type, row.person]
-                overruled = row.file.guess if row.file.guess != row.chosen_type else ""
+                is_overruled = row.chosen_type not in {row.file.guess, SEVERAL_DOCUMENTS}
+                overruled = row.file.guess if is_overruled else ""
                 documents.append(
                     UploadedDocument(
                         row.filename,

@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import corrections, drafts
+from ingestion.intake.registration import SEVERAL_DOCUMENTS
 from ingestion.models import Draft
 from ingestion.operations import work_status
 from ingestion.rules.document_types import TYPES
@@ -120,6 +121,7 @@ def _render_form(request: SignedIn, form: UploadForm, status: int = 200) -> Http
         "form": form,
         "address": request.path,
         "types": TYPES.values(),
+        "several_documents": SEVERAL_DOCUMENTS,
         "errors": {problem.anchor: problem.message for problem in form.problems},
         "accepted_suffixes": ",".join(ACCEPTED_SUFFIXES),
         "max_megabytes": settings.MAX_DOCUMENT_MB,

@@ -17,7 +17,8 @@ def suggest(tmp_path, settings):
     def suggest_for(content):
         path = tmp_path / "a file"
         path.write_bytes(content)
-        return type_suggestion.suggest_type(path)
+        suggestion = type_suggestion.suggest_contents(path)
+        return suggestion and suggestion.document_type
 
     return suggest_for
 
@@ -49,7 +50,7 @@ def test_there_is_no_suggestion_after_the_time_limit(suggest, settings):
 
 def test_with_a_limit_of_0_no_file_is_opened(settings, tmp_path):
     settings.GUESS_SECONDS = 0
-    assert type_suggestion.suggest_type(tmp_path / "is not even there") is None
+    assert type_suggestion.suggest_contents(tmp_path / "is not even there") is None
 
 
 def test_there_is_no_suggestion_while_all_slots_are_in_use(suggest, settings):

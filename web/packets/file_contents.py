@@ -1,0 +1,62 @@
+"""The documents that an uploaded file seems to hold, as the upload form shows them."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from ingestion.core.file_parts import FilePart
+from ingestion.models import DraftFile
+from ingestion.models.requirements import type_name
+from web.documents.page_account import name_pages
+
+
+@dataclass(frozen=True, slots=True)
+class FileContents:
+    """A proposed division in words."""
+
+    summary: str  # how many documents there are
+    documents: Sequence[str]  # their pages and types
+    advice: str  # what happens with the file, and what to do
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def describe_contents(file: DraftFile) -> FileContents | None:
+    """Return the documents that a file seems to hold, or None if it seems to be one document."""
+    cut = file.cut
+    if not cut:
+        return None
+    parts = cut["parts"]
+    is_exact = cut["is_certain"] and all(part.get("is_declared") for part in parts)
+    if is_exact:
+        summary = ngettext(
+            "This file holds {n} document, by its separator sheets:",
+            "This file holds {n} documents, by their separator sheets:",
+            len(parts),
+        )
+        advice = _("Send the packet. SiteLedger checks and files each document separately.")
+    else:
+        summary = ngettext(
+            "This file seems to hold {n} document:",
+            "This file seems to hold {n} documents:",
+            len(parts),
+        )
+        advice = _(
+            "You can send the packet like this. QA confirms where each document begins, and each "
+            "document is then checked and filed separately."
+        )
+    return FileContents(
+        summary.format(n=len(parts)),
+        [
+            _("{pages}: {type}").format(
+                pages=name_pages(FilePart.parse(*part["pages"], part.get("region", ""))),
+                type=type_name(part["type"]) if part["type"] else _("type not detected"),
+            )
+            for part in parts
+        ],
+        advice,
+    )
