@@ -7,18 +7,34 @@ from audit.ledger.queries import timeline
 from ingestion.documents import batches
 from ingestion.intake import corrections
 from ingestion.models import Document, DraftFile
+from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
 from ingestion.review import review_requests
 from ingestion.rules.findings import RuleFinding
+from ingestion.rules.segmentation.parts import PagePart, ProposedCut
+from ingestion.rules.segmentation.separators import Separator
+from tests import steps
 from tests.factories import make_batch, verdict
 from tests.web.scenes import (
     FILED,
     REJECTED,
     UNSIGNED,
+    lease_all,
     make_packet,
     pdf,
     settle,
 )
 
+TWO_PAGES = DocumentReading(
+    MediaType.PDF,
+    tuple(PageReading(n, 612, 792, "", TextSource.NATIVE) for n in range(1, 5)),
+)
+TWO_DOCUMENTS = ProposedCut(
+    (
+        PagePart(2, 2, separator=Separator("0203", "irb-approval")),
+        PagePart(4, 4, separator=Separator("0203", "cv")),
+    ),
+    separators=(1, 3),
+)
 NOT_GIVEN = verdict("REJECTED", RuleFinding("DOWNLOAD_FAILED", facts={"status": 404, "tries": 4}))
 
 
@@ -215,3 +231,25 @@ def test_a_document_with_a_correction_is_not_downloaded_again(signed_in, not_giv
 
 def test_the_retry_address_accepts_post_only(signed_in, not_given):
     assert signed_in.get(f"/documents/{not_given.pk}/retry/").status_code == 405
+
+
+def test_the_correction_of_a_part_is_a_file_of_its_own_that_replaces_the_part(
+    signed_in, site, mara
+):
+    file = make_packet(site, mara, None).documents.get()
+    lease = lease_all(file.packet)
+    sha256 = file.expected_sha256
+    steps.start_checking(file.pk, lease, sha256=sha256, size=10)
+    steps.conclude(file.pk, lease, verdict(), reading=TWO_PAGES, cut=TWO_DOCUMENTS)
+    settle(file.packet, REJECTED, FILED)
+    part = file.parts.get(state="REJECTED")
+    assert part in Document.objects.needing_site()
+    form = signed_in.get(f"/documents/{part.pk}/correct/").content.decode()
+    assert 'data-type="irb-approval"' in form
+    new = sent(signed_in, part)
+    assert (new.corrects, new.doc_id, new.part_of) == (part, "irb-approval", None)
+    assert part not in Document.objects.needing_site()
+    assert f'Corrected by <a id="correction-of-{part.pk}"' in document_page(signed_in, part)
+    settle(new.packet, FILED)
+    new.refresh_from_db()
+    assert new.state == "ARCHIVED"

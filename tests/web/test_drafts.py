@@ -278,3 +278,71 @@ def test_a_full_disk_is_reported_and_the_script_retries(signed_in, settings):
     status, result = put(signed_in)
     assert (status, spooled()) == (507, [])
     assert "no space" in result["message"]
+
+
+CUT = {
+    "parts": [
+        {"pages": [2, 3], "type": "cv", "is_declared": True},
+        {"pages": [5, 5], "type": "irb-approval", "is_declared": True},
+    ],
+    "excluded": [],
+    "is_certain": True,
+}
+IN_DOUBT = {
+    "parts": [{"pages": [1, 2], "type": ""}, {"pages": [3, 3], "type": "cv"}],
+    "excluded": [],
+    "is_certain": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("cut", "sentences"),
+    [
+        (
+            CUT,
+            [
+                "This file holds 2 documents, by their separator sheets:",
+                "Pages 2 to 3: CV",
+                "Page 5: IRB approval",
+                "Send the packet.",
+            ],
+        ),
+        (
+            IN_DOUBT,
+            [
+                "This file seems to hold 2 documents:",
+                "Pages 1 to 2: type not detected",
+                "Page 3: CV",
+                "QA confirms where each document begins",
+            ],
+        ),
+    ],
+)
+def test_the_form_shows_the_documents_of_a_file_before_it_is_sent(signed_in, cut, sentences):
+    put(signed_in)
+    DraftFile.objects.update(guess="several-documents", guessed_at=timezone.now(), cut=cut)
+    page = signed_in.get("/packets/new/").content.decode()
+    answer = signed_in.get(FILES).content.decode()
+    for sentence in sentences:
+        assert sentence in page
+        assert sentence in answer
+    assert '<option value="several-documents" selected>' in page
+
+
+def test_a_file_with_several_documents_is_sent_without_a_type_under_a_name_of_its_own(signed_in):
+    for content in (b"%PDF-1.7 one", b"%PDF-1.7 two"):
+        put(signed_in, pdf("scan.pdf", content))
+    DraftFile.objects.update(guess="several-documents", guessed_at=timezone.now(), cut=CUT)
+    send(signed_in)
+    files = list(Document.objects.order_by("pk"))
+    assert [file.document_type for file in files] == ["", ""]
+    assert [file.doc_id for file in files] == [
+        f"several-documents.{file.expected_sha256[:12]}" for file in files
+    ]
+
+
+def test_another_type_for_a_file_with_several_documents_has_to_be_confirmed(signed_in):
+    _, result = put(signed_in)
+    DraftFile.objects.update(guess="several-documents", guessed_at=timezone.now(), cut=CUT)
+    page = send(signed_in, **{f"type-k{result['id']}": "irb-approval"}).content.decode()
+    assert "the detected type is Several documents, and you selected IRB approval" in page

@@ -283,7 +283,9 @@ def _check_whole(
     slopes = measure_slopes(reading)
     reading = level_lines(reading, slopes)
     found = classify(reading, sent.declared, model=load_model_file(model) if model else None)
-    findings = [*_check_submission(reading, sent), *_check_type(reading, found, sent.declared)]
+    findings = list(_check_submission(reading, sent))
+    if found.fit is not TypeMatch.UNRECOGNIZED or cut.is_one_document:
+        findings += _check_type(reading, found, sent.declared)  # several documents have no type
     findings += [finding for check_any in CHECKS_OF_ANY_FILE for finding in check_any(reading)]
     several = list(
         composition.check_composition(cut, TYPES.get(found.slug), page_count=len(reading.pages))

@@ -21,10 +21,12 @@ from ingestion.dispatch import leases
 from ingestion.dispatch.processes import drain
 from ingestion.dispatch.shift import work_shift
 from ingestion.documents import division
+from ingestion.documents.separator_sheets import SeparatorSheet, render_sheets
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import portal_pull, registration, submission
 from ingestion.learning import activation
 from ingestion.models import BatchSource, Chunk, Document, LearnedModel, ValidityOverride
+from ingestion.operations.division_check import divisions_agree_with_the_ledger
 from ingestion.rules.document_types import RULES_VERSION, name_rules
 from ingestion.rules.fields.dates import add_months
 from ingestion.storage.archive import get_archive
@@ -38,6 +40,8 @@ from tests.ingestion.learning.stored_models import make_model
 from tests.ingestion.whole_batches import assert_outcomes
 
 pytestmark = pytest.mark.django_db(transaction=True)
+PERSON_MISMATCH = ("IN_REVIEW", "PERSON_MISMATCH")
+TYPE_CONFLICT = ("IN_REVIEW", "DOC_TYPE_CONFLICT")
 
 
 def outcomes(batch):
@@ -282,6 +286,39 @@ def test_a_divided_file_is_filed_as_its_documents_and_stays_one_archived_file(on
     with get_archive().open(file.sha256) as archived:
         assert archived.read() == binder
     assert division.is_finished(Document.objects.get(pk=file.pk))
+
+
+def test_a_scan_with_separator_sheets_is_divided_without_qa_and_each_part_has_its_own_outcome(
+    one_site,
+):
+    """A sheet declares type and person of the next document, and cannot file a wrong one."""
+    call_command("load_sites", str(one_site.sites), verbosity=0)
+    today, site = datetime.datetime.now(datetime.UTC).date(), Site.objects.get()
+    expected = [  # sheet, document, outcome
+        (SeparatorSheet("irb-approval"), "irb-approval", ("ARCHIVED", "")),
+        (SeparatorSheet("cv", "Margaret Whitfield"), "cv", ("ARCHIVED", "")),
+        (SeparatorSheet("gcp-certificate", "Jo Nobody"), "gcp-certificate", PERSON_MISMATCH),
+        (SeparatorSheet("medical-licence"), "delegation-log", TYPE_CONFLICT),
+    ]
+    sheets = (render_sheets(site, [sheet]) for sheet, _kind, _outcome in expected)
+    papers = (make_sample(kind, today=today) for _sheet, kind, _outcome in expected)
+    pairs = zip(sheets, papers, strict=True)
+    binder = make_binder([each for pair in pairs for each in pair])
+    upload = registration.UploadedDocument(
+        "all.pdf", registration.SEVERAL_DOCUMENTS, "", ContentFile(binder)
+    )
+    packet = registration.register_upload(site=site, user=make_user(), files=[upload])
+    work_shift()
+    file = packet.documents.get(part_of=None)
+    assert (file.state, file.document_type) == (DocumentState.DIVIDED, "")
+    parts = list(file.parts.order_by("first_page"))
+    assert [(part.state, part.code) for part in parts] == [outcome for *_, outcome in expected]
+    assert parts[1].declared_person == "Margaret Whitfield"
+    assert set(file.excluded_pages.values_list("use", flat=True)) == {"separator"}
+    assert file.excluded_pages.count() == len(expected)
+    assert list(divisions_agree_with_the_ledger()) == []
+    with get_archive().open(file.sha256) as archived:
+        assert archived.read() == binder
 
 
 def test_a_worker_uses_the_model_that_is_active_when_it_begins_a_chunk(one_site):

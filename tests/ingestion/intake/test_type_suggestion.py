@@ -4,10 +4,16 @@ from datetime import date
 
 import pytest
 
+from ingestion.documents.separator_sheets import SeparatorSheet, render_sheets
 from ingestion.intake import type_suggestion
+from ingestion.intake.registration import SEVERAL_DOCUMENTS
+from samples.binders import make_binder
 from samples.documents import make_sample
 from samples.faults import DocumentFault
-from samples.renditions import Rendition
+from samples.renditions import Rendition, make_scan
+from sites.models import Site, Study
+
+SITE = Site(site_id="1001", name="Cedar Ridge", study=Study(protocol_number="SLX-301"))
 
 
 @pytest.fixture
@@ -31,6 +37,32 @@ def test_a_file_is_recognised_by_its_text(suggest, kind):
 def test_a_scan_is_recognised_by_its_title(suggest):
     scan = make_sample("delegation-log", today=date(2026, 11, 1), rendition=Rendition.SCAN)
     assert suggest(scan) == "delegation-log"
+
+
+def test_the_documents_of_a_scan_are_known_from_its_separator_sheets_alone(tmp_path, settings):
+    settings.GUESS_SECONDS = 60.0
+    kinds = ("irb-approval", "delegation-log")
+    sheets = (render_sheets(SITE, [SeparatorSheet(kind)]) for kind in kinds)
+    papers = (make_sample(kind, today=date(2026, 11, 1)) for kind in kinds)
+    pairs = zip(sheets, papers, strict=True)
+    path = tmp_path / "scan.pdf"
+    path.write_bytes(make_scan(make_binder([each for pair in pairs for each in pair]), seed="a"))
+    suggestion = type_suggestion.suggest_contents(path)
+    assert suggestion.document_type == SEVERAL_DOCUMENTS
+    cut = suggestion.cut
+    assert [part.type for part in cut.parts] == list(kinds)
+    assert (cut.separators, cut.is_certain) == ((1, 3), True)
+
+
+def test_a_digital_file_with_several_documents_has_a_proposal(suggest):
+    papers = [make_sample(kind, today=date(2026, 11, 1)) for kind in ("irb-approval", "cv")]
+    assert suggest(make_binder(papers)) == SEVERAL_DOCUMENTS
+
+
+@pytest.mark.slow
+def test_a_scan_whose_pages_were_not_all_read_has_no_proposal(suggest):
+    papers = [make_sample("delegation-log", today=date(2026, 11, 1), seed=n) for n in range(3)]
+    assert suggest(make_scan(make_binder(papers), seed="b")) == "delegation-log"
 
 
 @pytest.mark.parametrize("content", [b"%PDF-1.7 nothing", b"PK\3\4", b""])
