@@ -283,9 +283,10 @@ def _check_whole(
     slopes = measure_slopes(reading)
     reading = level_lines(reading, slopes)
     found = classify(reading, sent.declared, model=load_model_file(model) if model else None)
-    findings = list(_check_submission(reading, sent))
-    if found.fit is not TypeMatch.UNRECOGNIZED or cut.is_one_document:
-        findings += _check_type(reading, found, sent.declared)  # several documents have no type
+    findings = [
+        *_check_submission(reading, sent),
+        *_check_type(reading, found, sent.declared, is_one=cut.is_one_document),
+    ]
     findings += [finding for check_any in CHECKS_OF_ANY_FILE for finding in check_any(reading)]
     several = list(
         composition.check_composition(cut, TYPES.get(found.slug), page_count=len(reading.pages))
@@ -380,11 +381,14 @@ def _check_submission(reading: DocumentReading, sent: SenderFacts) -> Iterator[R
 
 
 def _check_type(
-    reading: DocumentReading, found: Classification, declared: str
+    reading: DocumentReading, found: Classification, declared: str, *, is_one: bool
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if the type was not recognised, or conflicts with the declared one."""
+    """Yield a finding if the type was not recognised, or conflicts with the declared one.
+
+    Several documents together have no type to recognise.
+    """
     declared_facts = {"declared": _type_name(declared)} if declared else {}
-    if found.fit is TypeMatch.UNRECOGNIZED:
+    if found.fit is TypeMatch.UNRECOGNIZED and is_one:
         resembled = lookalikes.find_lookalike(reading)
         facts = {"resembled": resembled} if resembled else {}
         yield RuleFinding("DOC_TYPE_UNRECOGNIZED", facts={**facts, **declared_facts})
