@@ -1,6 +1,6 @@
 """The documents that an uploaded file seems to hold, as the upload form shows them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -49,14 +49,13 @@ def describe_contents(file: DraftFile) -> FileContents | None:
             "You can send the packet like this. QA confirms where each document begins, and each "
             "document is then checked and filed separately."
         )
-    return FileContents(
-        summary.format(n=len(parts)),
-        [
-            _("{pages}: {type}").format(
-                pages=name_pages(FilePart.parse(*part["pages"], part.get("region", ""))),
-                type=type_name(part["type"]) if part["type"] else _("type not detected"),
-            )
-            for part in parts
-        ],
-        advice,
-    )
+    lines = [_describe_part(part) for part in parts]
+    return FileContents(summary.format(n=len(parts)), lines, advice)
+
+
+def _describe_part(part: Mapping[str, Any]) -> str:
+    """Return the pages and the type of one document, for example "Pages 1 to 2: CV"."""
+    first, last = part["pages"]
+    pages = name_pages(FilePart.parse(first, last, part.get("region", "")))
+    kind = type_name(part["type"]) if part["type"] else _("type not detected")
+    return _("{pages}: {type}").format(pages=pages, type=kind)
