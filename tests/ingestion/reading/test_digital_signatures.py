@@ -806,7 +806,9 @@ def check_sample(folder, content, slug, limits=None):
     return check(reading, SenderFacts("v2.1", slug), site=SENT_BY, today=TODAY)
 
 
-@pytest.mark.parametrize("value", [b"<<>>", b"(/s/ Margaret Whitfield)", b"[1 2 3]"])
+@pytest.mark.parametrize(
+    "value", [b"<<>>", slower(b"(/s/ Margaret Whitfield)"), slower(b"[1 2 3]")]
+)
 def test_an_empty_signature_field_does_not_sign_a_sample_document(unsigned_sample, tmp_path, value):
     slug, content, number, place, _ = unsigned_sample
     forged = add_false_signature(value, content=content, at=place, on_page=number)
