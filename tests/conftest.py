@@ -1,6 +1,7 @@
 """Defines what all tests share: no network, automatic markers, a site and its coordinator."""
 
 import fcntl
+import gc
 import os
 import shutil
 import socket
@@ -91,6 +92,13 @@ def pytest_configure(config):
     ]
     if missing:
         raise pytest.UsageError(f"tests/conftest.py names files that do not exist: {missing}")
+
+
+def pytest_collection_finish():
+    """Exclude what was imported from garbage collection, which otherwise takes a fifth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_ignore_collect(collection_path, config):
