@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 import threading
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -31,36 +32,42 @@ _renderings = threading.BoundedSemaphore(MAX_CONCURRENT_RENDERINGS)
 logger = logging.getLogger(__name__)
 
 
-def get_preview(document: Document, page: int, zoom: int = 1) -> bytes | None:
+def get_preview(document: Document, page: int, zoom: int = 1, *, ahead: int = 0) -> bytes | None:
     """Return a page as WebP, from the cache or rendered now, or None if it cannot be rendered.
 
-    `page` counts from 1; `zoom` is one of ZOOMS. The caller checks that the person may view the
-    file (`downloads.can_view_file`). Raises FileNotFoundError if the archive lacks the original.
+    `page` counts from 1; `zoom` is one of ZOOMS. If the page is rendered now, the next `ahead`
+    pages are rendered and cached with it, for a list of pages. The caller checks that the person
+    may view the file (`downloads.can_view_file`). Raises FileNotFoundError if the archive lacks the
+    original.
     """
     # OCR turned the page upright and found its words in the turned page, so the preview has the
     # same rotation.
     last = document.extractions.last()
-    readings = last.pages if last else ()
-    rotation = next((each.get("turned", 0) for each in readings if each["number"] == page), 0)
-    request = PreviewRequest(page, rotation, zoom)
-    name = f"{page}-{rotation}-{zoom}.webp"
-    cached = Path(settings.PREVIEW_DIR) / document.sha256[:2] / document.sha256 / name
-    if cached.is_file():
-        os.utime(cached)  # so that previews in use are not pruned
-        return cached.read_bytes()
-    outcome = _render(document, request)
-    if isinstance(outcome, PreviewFailed):
-        logger.info("page %d of %s was not rendered: %s", page, document.subject, outcome.reason)
-        return None
+    turned = {each["number"]: each.get("turned", 0) for each in (last.pages if last else ())}
+    following = range(page + 1, page + 1 + ahead)
+    numbers = [page, *(number for number in following if number in document.page_numbers)]
+    requests = [PreviewRequest(number, turned.get(number, 0), zoom) for number in numbers]
+    cached = _cache_path(document, requests[0])
+    if not cached.is_file():
+        return _render(document, requests)
+    os.utime(cached)  # so that previews in use are not pruned
+    return cached.read_bytes()
+
+
+def _cache_path(document: Document, request: PreviewRequest) -> Path:
+    folder = Path(settings.PREVIEW_DIR) / document.sha256[:2] / document.sha256
+    return folder / f"{request.page}-{request.rotation}-{request.zoom}.webp"
+
+
+def _write_to_cache(cached: Path, image: bytes) -> None:
     try:
         # The file is complete or absent, because it is renamed when it is complete.
         cached.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=cached.parent, delete=False) as part:
-            part.write(outcome)
+            part.write(image)
         Path(part.name).rename(cached)
     except OSError:  # A full disk must not prevent people from viewing the page.
         logger.exception("a preview could not be cached")
-    return outcome
 
 
 def prune_previews(before: datetime) -> int:
@@ -73,22 +80,44 @@ def prune_previews(before: datetime) -> int:
     return removed
 
 
-def _render(document: Document, request: PreviewRequest) -> bytes | PreviewFailed:
-    """Render a page, when fewer than MAX_CONCURRENT_RENDERINGS are being rendered."""
-    from ingestion.reading.preview_images import render_preview  # noqa: PLC0415 - see there
-
+def _render(document: Document, requests: Sequence[PreviewRequest]) -> bytes | None:
+    """Render pages when fewer than MAX_CONCURRENT_RENDERINGS run. Returns the first page."""
     # The archive may be a bucket, so its bytes are copied to a file of this machine.
     with tempfile.NamedTemporaryFile(prefix="siteledger-page-") as local:
         with get_archive().open(document.sha256) as original:
             shutil.copyfileobj(original, local, 1 << 20)
         local.flush()
         if not _renderings.acquire(timeout=MAX_WAIT_SECONDS):
-            return PreviewFailed("too many pages are being rendered")
+            logger.info("page %d of %s has to wait", requests[0].page, document.subject)
+            return None
         try:
-            path = Path(local.name)
-            return asyncio.run(render_preview(path, request, settings.READING_LIMITS))
+            cached = _cache_path(document, requests[0])
+            if cached.is_file():  # another request rendered it ahead in the meantime
+                return cached.read_bytes()
+            return asyncio.run(_render_and_cache(document, Path(local.name), requests))
         except ReadingFault:
             logger.exception("rendering %s failed", document.subject)
-            return PreviewFailed("the reader failed")
+            return None
         finally:
             _renderings.release()
+
+
+async def _render_and_cache(
+    document: Document, path: Path, requests: Sequence[PreviewRequest]
+) -> bytes | None:
+    """Render pages in one process and cache them. Returns the first page, or None."""
+    from ingestion.reading.preview_images import render_previews  # noqa: PLC0415 - see there
+
+    wanted, first = requests[0], None
+    missing = (
+        each for each in requests if each is wanted or not _cache_path(document, each).is_file()
+    )
+    async for request, outcome in render_previews(path, missing, settings.READING_LIMITS):
+        if isinstance(outcome, PreviewFailed):
+            page, reason = request.page, outcome.reason
+            logger.info("page %d of %s was not rendered: %s", page, document.subject, reason)
+            continue
+        _write_to_cache(_cache_path(document, request), outcome)
+        if request is wanted:
+            first = outcome
+    return first

@@ -1,9 +1,10 @@
 """The rendering of pages for people: in colour, with a uniform width, as WebP.
 
 `render_webp` runs in a parser process, as does everything that opens a file of others.
-`render_preview` starts one for it.
+`render_previews` starts one for it.
 """
 
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -30,25 +31,27 @@ MAX_PREVIEW_HEIGHT = 4_000  # pixels, for a page with the shape of a till receip
 WEBP_QUALITY = 80  # 0 to 100; the edges of letters stay sharp
 
 
-async def render_preview(
-    path: Path, request: PreviewRequest, limits: ReadingLimits
-) -> bytes | PreviewFailed:
-    """Render a page in a parser process of its own, as WebP. Raises ReadingFault.
+async def render_previews(
+    path: Path, requests: Iterable[PreviewRequest], limits: ReadingLimits
+) -> AsyncIterator[tuple[PreviewRequest, bytes | PreviewFailed]]:
+    """Render pages in one parser process, and yield each as WebP. Raises ReadingFault.
 
-    If the process is killed, for example because a form takes too long to draw, the page is
-    rendered once more without its form.
+    To start the process takes longer than to render a page. If it is killed, for example because a
+    form takes too long to draw, the page is rendered once more without its form.
     """
     processes = ParserProcesses(replace(limits, processes=1, task_seconds=2 * limits.page_seconds))
     try:
         repaired = processes.scratch / "repaired.pdf"
-        outcome = await processes.run(render_webp, path, repaired, request, limits)
-        if isinstance(outcome, ProcessKilled):
-            outcome = await processes.run(
-                render_webp, path, repaired, request, limits, with_form=False
-            )
+        for request in requests:
+            outcome = await processes.run(render_webp, path, repaired, request, limits)
+            if isinstance(outcome, ProcessKilled):
+                outcome = await processes.run(
+                    render_webp, path, repaired, request, limits, with_form=False
+                )
+            is_killed = isinstance(outcome, ProcessKilled)
+            yield request, PreviewFailed(outcome.reason) if is_killed else outcome
     finally:
         await processes.close()
-    return PreviewFailed(outcome.reason) if isinstance(outcome, ProcessKilled) else outcome
 
 
 def render_webp(

@@ -57,6 +57,17 @@ def test_a_confirmed_proposal_is_the_division_that_was_proposed():
     assert division.excluded == (PageExclusion(FilePart(3, 3), PageUse.BLANK),)
 
 
+@pytest.mark.parametrize(("chosen", "person"), [("cv", "Elena Márquez"), ("gcp-certificate", "")])
+def test_the_person_of_a_separator_sheet_stays_declared_unless_the_type_is_changed(chosen, person):
+    announced = {"pages": [2, 4], "type": "cv", "evidence": "", "person": "Elena Márquez"}
+    cut = {"parts": [announced], "excluded": [{"pages": [1, 1], "use": "separator"}]}
+    uses = ["separator", "begins", "continues", "continues"]
+    confirmed = form(uses, cut, **{"type-1": chosen})
+    assert confirmed.is_valid(), confirmed.errors
+    (part,) = confirmed.decision_input.division.parts
+    assert part == DocumentPart(FilePart(2, 4), chosen, person)
+
+
 @pytest.mark.parametrize(
     ("uses", "field"),
     [
@@ -80,6 +91,6 @@ def test_the_page_shows_each_page_of_the_file_with_the_proposal(client, site, ma
     html = client.get(f"/admin/review/{file.pk}/divide/").content.decode()
     assert "It is not certain on which pages documents begin." in html
     assert html.count('class="sl-cut-page"') == 3
-    assert f'src="/documents/{file.pk}/pages/3/"' in html
+    assert f'src="/documents/{file.pk}/pages/3/?ahead"' in html
     client.force_login(mara)
     assert client.get(f"/admin/review/{file.pk}/divide/").status_code in {403, 404}

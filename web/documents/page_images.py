@@ -17,6 +17,7 @@ from web.documents.page_display import MarkedArea, PageImage
 from web.shell.access import READ, SignedIn, page
 
 CACHE_SECONDS = 300  # in the browser of the person
+PAGES_AHEAD = 7  # for a list of all pages: to start a process takes longer than to render a page
 _SIGNATURE_CODES = ("SIGNATURE_", "SIGNER_")  # the beginnings of codes about the signature
 _MARGIN = 4.0  # points between a marked area and the line around it
 
@@ -24,7 +25,7 @@ _MARGIN = 4.0  # points between a marked area and the line around it
 @page(READ, may_be_stored=True)
 @cache_control(private=True, max_age=CACHE_SECONDS)
 def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
-    """Return a page as an image.
+    """Return a page as an image. With `?ahead`, the next pages are rendered with it.
 
     Raises Http404 if the person cannot view the file, or if the page cannot be rendered.
     """
@@ -34,8 +35,9 @@ def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     if document.is_part and page not in document.page_numbers:
         raise Http404
     zoom = page_previews.ZOOMS[request.GET.get("zoom") == "2"]
+    ahead = PAGES_AHEAD if "ahead" in request.GET else 0
     try:
-        image = page_previews.get_preview(document, page, zoom)
+        image = page_previews.get_preview(document, page, zoom, ahead=ahead)
     except FileNotFoundError as error:
         raise Http404 from error
     if image is None:

@@ -6,7 +6,7 @@ and the sheets after it that continue it.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
@@ -46,6 +46,7 @@ class Sheet:
     use: str  # as proposed: BEGINS, CONTINUES or a PageUse
     document_type: str = ""  # of the document that begins here, as proposed
     note: str = ""  # why the document is proposed
+    person: str = ""  # whose document it is, by its separator sheet
 
     @property
     def name(self) -> str:
@@ -88,6 +89,7 @@ def list_sheets(document: Document, extraction: Extraction | None) -> list[Sheet
                 BEGINS if is_first else CONTINUES,
                 part["type"] if is_first and part["type"] in TYPES else "",
                 part["evidence"] if is_first else "",
+                part.get("person", "") if is_first else "",
             )
             found.setdefault(number, []).append(sheet)
     for each in cut.get("excluded", ()):
@@ -178,7 +180,9 @@ class DivisionForm(ReviewDecisionForm):
         for number, sheet in enumerate(self._sheets):
             use, page = given[f"use-{number}"], sheet.page
             if use == BEGINS:
-                parts.append(DocumentPart(page, given[f"type-{number}"]))
+                kind = given[f"type-{number}"]
+                person = sheet.person if kind == sheet.document_type else ""
+                parts.append(DocumentPart(page, kind, person))
                 previous = page
             elif use == CONTINUES:
                 if previous is None or previous.region or page.region:
@@ -190,7 +194,7 @@ class DivisionForm(ReviewDecisionForm):
                     return None
                 begun = parts.pop()
                 whole = FilePart(begun.pages.first, page.last)
-                parts.append(DocumentPart(whole, begun.document_type))
+                parts.append(replace(begun, pages=whole))
                 previous = page
             else:
                 reason = given[f"reason-{number}"].strip() if use == PageUse.SET_ASIDE else ""

@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 
 import pytest
+from django.conf import settings
 from PIL import Image
 
 from ingestion.documents import page_previews
@@ -127,3 +129,14 @@ def test_a_request_does_not_wait_long_for_other_renderings(kept, monkeypatch):
     with page_previews._renderings, page_previews._renderings:
         assert page_previews.get_preview(document, 1) is None
     assert page_previews.get_preview(document, 1)
+
+
+def test_the_next_pages_are_rendered_with_a_page_of_a_list(kept):
+    document = kept(make_pdf(pages=3))
+    Document.objects.filter(pk=document.pk).update(pages=3)
+    document.refresh_from_db()
+    first = page_previews.get_preview(document, 1, ahead=7)
+    shutil.rmtree(settings.ARCHIVE_DIR)  # so that nothing more can be rendered
+    pages = [page_previews.get_preview(document, number) for number in (1, 2, 3)]
+    assert pages[0] == first
+    assert {size_of(page)[0] for page in pages} == {PREVIEW_WIDTH}

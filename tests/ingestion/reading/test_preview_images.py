@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.preview_images import MAX_PREVIEW_HEIGHT, render_preview, render_webp
+from ingestion.reading.preview_images import MAX_PREVIEW_HEIGHT, render_previews, render_webp
 from ingestion.reading.preview_request import PREVIEW_WIDTH, PreviewFailed, PreviewRequest
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.documents import make_pdf, save
@@ -84,7 +84,6 @@ def test_a_file_that_cannot_be_opened_is_reported_with_its_code(draw):
 
 async def test_a_page_whose_form_takes_too_long_to_draw_is_rendered_without_it(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
-    answer = await render_preview(
-        path, PreviewRequest(1), dataclasses.replace(LIMITS, probe_seconds=1)
-    )
-    assert Image.open(BytesIO(answer)).width == PREVIEW_WIDTH
+    limits = dataclasses.replace(LIMITS, probe_seconds=1)
+    answers = [each async for _request, each in render_previews(path, [PreviewRequest(1)], limits)]
+    assert [Image.open(BytesIO(answer)).width for answer in answers] == [PREVIEW_WIDTH]
