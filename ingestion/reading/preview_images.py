@@ -48,8 +48,9 @@ async def render_previews(
                 outcome = await processes.run(
                     render_webp, path, repaired, request, limits, with_form=False
                 )
-            is_killed = isinstance(outcome, ProcessKilled)
-            yield request, PreviewFailed(outcome.reason) if is_killed else outcome
+            if isinstance(outcome, ProcessKilled):
+                outcome = PreviewFailed(outcome.reason)
+            yield request, outcome
     finally:
         await processes.close()
 
