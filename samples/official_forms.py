@@ -28,6 +28,9 @@ class Manner(StrEnum):
     BY_HAND = "by hand"
     TICKED = "ticked"
     STRUCK_OUT = "struck out"  #: typed, with a line through it
+    FIELD = (
+        "form field"  #: entered in a form field of the PDF; without a text, a box that is ticked
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +123,30 @@ def _draw_struck_out(canvas: Any, height: float, answer: Answer, seed: str) -> N
         canvas.line(left + 8, y + 0.5, end, y - 0.5)
 
 
+def _draw_field(canvas: Any, height: float, answer: Answer, _seed: str) -> None:
+    left, top, right, bottom = answer.area
+    shared = {"name": f"{answer.page}-{left:.0f}-{top:.0f}", "x": left, "borderWidth": 0}
+    if not answer.text:
+        size = min(right - left, bottom - top)
+        canvas.acroForm.checkbox(checked=True, y=height - bottom, size=size, **shared)
+        return
+    above = min(_CAPTION_POINTS, max(0.0, bottom - top - _ANSWER_LEADING - 4))
+    canvas.acroForm.textfield(
+        value=answer.text,
+        y=height - bottom,
+        width=right - left,
+        height=bottom - top - above,
+        fontSize=_ANSWER_SIZE,
+        fieldFlags="multiline",
+        fillColor=None,
+        **shared,
+    )
+
+
 _DRAWERS: Mapping[Manner, Any] = {
     Manner.TYPED: _draw_typed,
     Manner.BY_HAND: _draw_by_hand,
     Manner.TICKED: _draw_tick,
     Manner.STRUCK_OUT: _draw_struck_out,
+    Manner.FIELD: _draw_field,
 }

@@ -52,7 +52,7 @@ def _draw(sheet: BlankSheet, *, edition: str, expires: str, mark: str) -> None:
     y = sheet.text(LEFT, 118, _INTRODUCTION, size=9, width=540)
     y = sheet.centre(y + 6, mark, size=9, font="Helvetica-Bold") + 8
     for number, statement in enumerate(_STATEMENTS, start=1):
-        sheet.square(LEFT + 20, y, str(number), statement[:3], noun=_NOUN)
+        sheet.square(LEFT + 20, y, "", statement[:3], noun=_NOUN)
         y = sheet.text(LEFT + 46, y, statement, size=9, width=488) + 8
         if number == 1:
             sheet.frame(LEFT + 46, y, RIGHT, y + 84)

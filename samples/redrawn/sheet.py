@@ -164,4 +164,5 @@ class Redrawing:
         for key in ("name", "document_type", "edition", "edition_name"):
             yield f'{key} = "{getattr(self, key)}"'
         yield f"is_superseded = {str(self.is_superseded).lower()}"
+        yield "us_dates = true"
         yield "is_redrawn = true"

@@ -38,6 +38,42 @@ SENTENCES = [
     ),
     (
         "REJECTED",
+        RuleFinding(
+            "SCHEMA_MISMATCH",
+            1,
+            {"box": "box 4", "field": "clinical laboratories", "page": 1},
+        ),
+        "Box 4 is empty. It asks for the clinical laboratories.",
+        "Fill in box 4.",
+    ),
+    (
+        "REJECTED",
+        RuleFinding(
+            "SCHEMA_MISMATCH",
+            1,
+            {"choice": "box 9", "field": "certification statement", "page": 1},
+        ),
+        "Nothing is ticked in box 9. It asks for the certification statement.",
+        "Tick what applies in box 9",
+    ),
+    (
+        "IN_REVIEW",
+        RuleFinding(
+            "FORM_PAGES_MIXED",
+            2,
+            {
+                "page": 2,
+                "form": "Form FDA 1572",
+                "edition": "May 2006",
+                "first_page": 1,
+                "first_edition": "May 2009",
+            },
+        ),
+        "Page 2 belongs to the May 2006 edition",
+        "",
+    ),
+    (
+        "REJECTED",
         RuleFinding("BLANK_FORM"),
         "This is the blank IRB approval. Nothing is filled in, and nobody has signed it.",
         "Fill in the IRB approval, have it signed, and upload it.",

@@ -76,6 +76,7 @@ class BlankForm:
     edition_name: str  # within a sentence: "May 2006"
     is_superseded: bool  # whether a newer edition was published
     pages: tuple[BlankPage, ...]
+    us_dates: bool = False  # whether it asks for mm/dd/yyyy, or is a form of the United States
     is_redrawn: bool = False  # whether the places are those of our drawing, and not of a blank form
 
 
@@ -113,6 +114,7 @@ def read_description(path: Path) -> BlankForm:
             edition=table["edition"],
             edition_name=table["edition_name"],
             is_superseded=table["is_superseded"],
+            us_dates=table.get("us_dates", False),
             is_redrawn=table.get("is_redrawn", False),
             pages=tuple(
                 _read_page(number, page) for number, page in enumerate(table["pages"], start=1)

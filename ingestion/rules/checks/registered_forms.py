@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ingestion.reading.forms.catalogue import registered_forms
+from ingestion.reading.results import DocumentReading
 from ingestion.rules.checks.check_input import CheckInput
-from ingestion.rules.checks.signatures import SignatureState
+from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
+from ingestion.rules.document_types import DocumentType
 from ingestion.rules.findings import Facts, RuleFinding
 from ingestion.rules.forms.boxes import (
     BoxState,
@@ -15,9 +18,31 @@ from ingestion.rules.forms.boxes import (
     find_pages,
     is_choice_valid,
 )
+from ingestion.rules.forms.values import read_signature_date
 
 # The line at the foot of an official form: its number, and its edition in brackets.
 _EDITION = r"{name} ?\( ?(\d{{1,2}}/\d{{2}}) ?\)"
+
+
+def apply_signature_boxes(
+    reading: DocumentReading, kind: DocumentType, signature: DocumentSignature
+) -> DocumentSignature:
+    """Return the signature with what the boxes for it and for its date contain.
+
+    The date that is typed in its box is the date of the signature. Ink in one of the boxes is left
+    to a person if nothing was read by the captions.
+    """
+    boxes = [] if signature.digital else find_boxes(reading, kind.slug)
+    for box in boxes:
+        if box.blank.kind == "signature" and box.state is not BoxState.EMPTY:
+            if signature.state is SignatureState.EMPTY:
+                signature = replace(signature, state=SignatureState.UNSEEN)
+        elif box.blank.kind == "date" and box.blank.field == "signature_date":
+            if found := read_signature_date(box, kind):
+                signature = replace(signature, date=found, may_be_dated=False)
+            elif box.state is not BoxState.EMPTY and not signature.date:
+                signature = replace(signature, may_be_dated=True)
+    return signature
 
 
 def check_form_pages(case: CheckInput) -> Iterator[RuleFinding]:

@@ -307,11 +307,15 @@ def _check_whole(
     signature = None
     if kind.signature:
         expected = expected_signer(kind, fields, sent.person)
-        signature = find_signature(
+        signature = registered_forms.apply_signature_boxes(
             reading,
-            kind.signature,
-            month_first=find_month_first(reading, kind, site.month_first),
-            expected=expected,
+            kind,
+            find_signature(
+                reading,
+                kind.signature,
+                month_first=find_month_first(reading, kind, site.month_first),
+                expected=expected,
+            ),
         )
         if signature.date:
             fields["signature_date"] = signature.date

@@ -21,6 +21,7 @@ from ingestion.rules.fields.values import (
 
 from .boxes import BoxState, FilledBox, boxes_of_field, find_boxes, written_words
 
+_SIGNATURE_DATE = FieldSpec(name="signature_date", kind="date", noun="date of the signature")
 _UNCERTAIN = 40.0  # percent, the confidence of a value that is struck out or mixed with handwriting
 
 
@@ -48,6 +49,11 @@ def apply_box_values(
     return by_name
 
 
+def read_signature_date(box: FilledBox, kind: DocumentType) -> FieldValue | None:
+    """Return the date of the signature that is typed in a box, or None."""
+    return _read_box(box, _SIGNATURE_DATE, kind)
+
+
 def _read_box(box: FilledBox, spec: FieldSpec, kind: DocumentType) -> FieldValue | None:
     """Return the value of a field that is typed in a box, or None."""
     if box.state is BoxState.EMPTY:
@@ -56,7 +62,7 @@ def _read_box(box: FilledBox, spec: FieldSpec, kind: DocumentType) -> FieldValue
     if spec.kind in LIST_KINDS:
         value = _read_entries(box.page, lines, spec)
     else:
-        value = next(filter(None, (_read_line(box.page, line, spec, kind) for line in lines)), None)
+        value = next(filter(None, (_read_line(box, line, spec, kind) for line in lines)), None)
     if value is None or box.state is BoxState.TYPED:
         return value
     return FieldValue(
@@ -71,11 +77,12 @@ def _read_box(box: FilledBox, spec: FieldSpec, kind: DocumentType) -> FieldValue
 
 
 def _read_line(
-    page: PageReading, line: Sequence[Word], spec: FieldSpec, kind: DocumentType
+    box: FilledBox, line: Sequence[Word], spec: FieldSpec, kind: DocumentType
 ) -> FieldValue | None:
-    text, is_scan = " ".join(word.text for word in line), page.source in SCAN_SOURCES
-    parsed = parse_value(text, spec, month_first=True if kind.us_dates else None, is_scan=is_scan)
-    return value_of_words(spec.name, page, line, parsed) if parsed else None
+    text, is_scan = " ".join(word.text for word in line), box.page.source in SCAN_SOURCES
+    month_first = True if kind.us_dates or box.form.us_dates else None
+    parsed = parse_value(text, spec, month_first=month_first, is_scan=is_scan)
+    return value_of_words(spec.name, box.page, line, parsed) if parsed else None
 
 
 def _read_entries(

@@ -2,8 +2,12 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from ingestion.reading.forms.catalogue import registered_forms
-from ingestion.reading.results import MeasuredBox, RegisteredPage
+from ingestion.reading.forms.registration import find_form
+from ingestion.reading.images.render import PageRaster
+from ingestion.reading.results import MeasuredBox, RegisteredPage, Word
 from ingestion.rules.forms.boxes import find_boxes
 from samples.official_forms import Answer, Manner, PrintedPage, draw_form
 
@@ -15,26 +19,47 @@ ANSWERS = {
     "subinvestigators": "Daniel Okafor, MD\nPriya Raman, PhD",
     "protocols": "ABC-2041-301, IND 104233",
     "signature_date": "03/12/2026",
+    "submission_date": "03/10/2026",
+    "sponsor": "Solaris Therapeutics Inc.",
+    "drug_name": "SLX-301",
+    "ind_number": "104233",
+    "indication": "Chronic migraine",
+    "submission_serial_number": "0004",
+    "nct_numbers": "NCT01234567",
 }
 
 
-def make_form(key, manners=None, *, pages=None):
-    """Return a filled form. `manners` changes how boxes are filled in: by number; None is empty.
+def make_form(key, manners=None):
+    """Return a filled form. Of the squares of a group, the first is ticked.
 
-    Of two squares with one number, the first is ticked.
+    `manners` changes how boxes are filled in, by number or noun. A box with None is empty.
     """
-    form, answers, ticked = registered_forms()[key], [], set()
+    form, answers, ticked, changed = registered_forms()[key], [], set(), manners or {}
     for blank in form.pages:
         for box in blank.boxes:
             usual = {"tick": Manner.TICKED, "signature": Manner.BY_HAND}.get(box.kind, Manner.TYPED)
-            manner = (manners or {}).get(box.number, usual)
-            is_second = box.kind == "tick" and (blank.number, box.number) in ticked
-            ticked.add((blank.number, box.number))
-            if manner and not is_second:
-                text = ANSWERS.get(box.field, "Margaret Whitfield")
+            manner = changed.get(box.noun, changed.get(box.number, usual))
+            group = blank.number, box.number, box.noun or box.field
+            is_left_empty = box.is_part or (box.kind == "tick" and group in ticked)
+            ticked.add(group)
+            if manner and not is_left_empty:
+                is_square = box.kind == "tick"
+                text = "" if is_square else ANSWERS.get(box.field, "Margaret Whitfield")
                 answers.append(Answer(blank.number, tuple(box.area), manner, text))
     printed = [PrintedPage(page.width, page.height, page.words, page.rules) for page in form.pages]
     return draw_form(printed, answers, seed=key)
+
+
+def print_of(blank, shift=lambda word, box: box):
+    """Return the words of a blank page as if they had been read. `shift` moves or removes them."""
+    moved = ((text, shift(text, box)) for text, box in blank.words)
+    return tuple(Word(text, box, 96.0) for text, box in moved if box)
+
+
+def register(words):
+    """Return the registered page that a white page with these words is, or None."""
+    white = PageRaster(np.full((1650, 1275), 255, np.uint8), 150.0)
+    return next(iter(find_form(words, lambda: white)), None)
 
 
 def states(reading, document_type):

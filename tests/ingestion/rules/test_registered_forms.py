@@ -1,28 +1,48 @@
 """Tests of registered forms: the edition, the boxes, their values, and pages that are no forms."""
 
 import io
+from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
+import pypdfium2
 import pytest
 from pypdf import PdfReader, PdfWriter
 
+from bench.registered_forms import RENDITIONS, judge, make_specimen, read_states
+from ingestion.reading.forms import catalogue, registration
 from ingestion.reading.forms.catalogue import (
     FormDescriptionError,
     read_description,
     registered_forms,
 )
+from ingestion.reading.pdf.text_layer import find_words
+from ingestion.reading.results import Box, PageReading, TextSource
 from ingestion.rules.finding_texts import sentences
+from ingestion.rules.forms.boxes import find_boxes, find_editions
 from samples.official_forms import Manner
+from samples.redrawn.descriptions import describe, redrawings
 from samples.renditions import make_scan
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.printed_documents import read_documents
-from tests.ingestion.rules.registered_forms import make_form, states
+from tests.ingestion.rules.registered_forms import make_form, print_of, register, states
+from tests.marks import slower
 
 TODAY, FORM = date(2026, 11, 20), "form-fda-1572"
 OLD, OLDER = "fda-1572-2009-05", "fda-1572-2006-05"
-EDITIONS = {OLD: "5/09", OLDER: "5/06"}
+NEW, DCP, DISCLOSURE = (
+    "fda-1572-2019-03-redrawn",
+    "dcp-financial-disclosure",
+    "financial-disclosure",
+)
+FDA, INTERESTS = "fda-1572-2006-05-fda", "interests that are disclosed"
+QUESTIONS = tuple(f"answer to question {number}" for number in range(1, 5))
+NOTHING_ELSE = {"none of the interests": None}
+FIELDS = {str(number): Manner.FIELD for number in range(1, 9)}
+EDITIONS = {OLD: "5/09", OLDER: "5/06", FDA: "5/06"}
 BOXES_1572 = [(1, "1"), (1, "2"), (1, "3"), (1, "4"), (1, "5"), (1, "6"), (1, "7"), (2, "8")]
+FOLDER = Path(catalogue.__file__).with_name("registered")
 MIXED = {"3": Manner.BY_HAND, "4": None, "5": Manner.STRUCK_OUT, "8": None}
 
 
@@ -45,12 +65,31 @@ def readings(tmp_path_factory):
         "blank": make_form(OLD, dict.fromkeys((*map(str, range(1, 12)),))),
         "two editions": joined(make_form(OLD), make_form(OLDER)),
         "no date": make_form(OLD, {"10": None}),
+        "in form fields": make_form(OLD, FIELDS),
+        "by hand": make_form(DCP, {"answer to question 1": None, **NOTHING_ELSE}),
+        "nothing": make_form(DCP, {**NOTHING_ELSE, **dict.fromkeys(QUESTIONS)}),
+        "contradiction": make_form(DCP, {}),
+        "certification": make_form("fda-3454-2009-10-redrawn"),
+        "no certification": make_form("fda-3454-2009-10-redrawn", {"certification": None}),
+        "no interest": make_form("fda-3455-2006-04-redrawn", {INTERESTS: None}),
+        "application": make_form("fda-1571-2013-07-redrawn"),
+        "application with gaps": make_form(
+            "fda-1571-2013-07-redrawn", dict.fromkeys(("1", "8", "11", "13", "14"))
+        ),
+        "compliance": make_form("fda-3674-2012-03-redrawn"),
+        "no compliance": make_form("fda-3674-2012-03-redrawn", {"9": None, "12": None}),
+        "subentries": make_form(NEW, {"3": None, "4": Manner.BY_HAND}),
         "disclosure": make_form("ctep-financial-disclosure", {"2": None}),
         "disclosure blank": make_form(
             "ctep-financial-disclosure", dict.fromkeys(("", "1", "2", "3", "4"))
         ),
     }  # fmt: skip
     return read_documents(tmp_path_factory.mktemp("forms"), specimens)
+
+
+def with_form(found):
+    """Return a page that was registered like this."""
+    return PageReading(1, 612.0, 792.0, "", TextSource.OCR, forms=(found,))
 
 
 def join_sentences(verdict):
@@ -133,8 +172,152 @@ def test_a_question_of_a_disclosure_without_an_answer_is_named(readings):
     assert [each.facts["choice"] for each in missing] == ["box 2"]
 
 
+def test_what_is_entered_in_form_fields_is_read_in_its_boxes(readings):
+    reading = readings["in form fields"]
+    filled = states(reading, FORM)
+    assert filled[1, "2"] == filled[2, "8"] == ["ticked", "unticked"]
+    assert all(filled[page, number][0] in {"typed", "ticked"} for page, number in BOXES_1572)
+    assert checked(reading, declared=FORM, today=TODAY).state == "ARCHIVED"
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "values"),
+    [
+        ("certification", DISCLOSURE, {"investigator": "Margaret Whitfield, MD"}),
+        ("application", "form-fda-1571", {"sponsor": "Solaris Therapeutics Inc.",
+                                          "submission_date": "2026-03-10",
+                                          "drug_name": "SLX-301", "ind_number": "104233"}),
+        ("compliance", "form-fda-3674", {"sponsor": "Solaris Therapeutics Inc.",
+                                         "nct_numbers": "NCT01234567"}),
+    ],
+)  # fmt: skip
+def test_a_complete_form_is_filed_with_the_values_of_its_boxes(readings, name, declared, values):
+    verdict = checked(readings[name], declared=declared, today=TODAY)
+    assert (verdict.state, codes(verdict)) == ("ARCHIVED", ["FORM_EDITION_OUTDATED"])
+    found = {value.name: value.value for value in verdict.fields}
+    assert {**found, **values} == found
+    # These forms ask for mm/dd/yyyy, in a box that may be far from the signature.
+    assert found["signature_date"] == "2026-03-12"
+    assert verdict.document_type == checked(readings[name], today=TODAY).document_type == declared
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "missing"),
+    [
+        ("no certification", DISCLOSURE, ["Nothing is ticked in the form."]),
+        ("no interest", DISCLOSURE, ["Nothing is ticked in the form."]),
+        ("nothing", DISCLOSURE, ["It asks for the answer to question 1.",
+                                 "It asks for the answer to question 4."]),
+        ("by hand", DISCLOSURE, ["It asks for the answer to question 1."]),
+        ("application with gaps", "form-fda-1571", [
+            "Box 1 is empty. It asks for the sponsor.", "Nothing is ticked in box 8.",
+            "Nothing is ticked in box 11.", "Nothing is ticked in box 13.", "Box 14 is empty."]),
+        ("no compliance", "form-fda-3674", ["Nothing is ticked in box 9.", "Box 12 is empty."]),
+        ("subentries", FORM, ["Box 3 is empty."]),
+    ],
+)  # fmt: skip
+def test_a_required_box_without_an_entry_is_named(readings, name, declared, missing):
+    verdict = checked(readings[name], declared=declared, today=TODAY)
+    written = join_sentences(verdict)
+    assert [sentence for sentence in missing if sentence not in written] == []
+    assert verdict.state == "REJECTED"
+
+
+def test_an_answer_that_another_square_contradicts_is_left_to_a_person(readings):
+    verdict = checked(readings["contradiction"], declared=DISCLOSURE, today=TODAY)
+    assert "could not read the answer to question 1" in join_sentences(verdict)
+    assert verdict.state == "IN_REVIEW"
+
+
+def test_an_entry_with_a_name_by_hand_and_no_address_is_left_to_a_person(readings):
+    found = states(readings["subentries"], FORM)
+    assert found[1, "4"] == ["by hand", *["empty"] * 6]
+    verdict = checked(readings["subentries"], declared=FORM, today=TODAY)
+    assert "box 4 (clinical laboratories)" in join_sentences(verdict)
+
+
+@pytest.mark.parametrize(
+    "key", [key if key in {FDA, NEW, DCP} else slower(key) for key in registered_forms()]
+)
+def test_no_edition_is_taken_for_another_one(key):
+    form = registered_forms()[key]
+    for blank in form.pages:
+        found = register(print_of(blank))
+        assert (found.form, found.page, found.is_edition_certain) == (key, blank.number, True)
+        assert {(box.ink, box.is_anchored) for box in found.boxes} == {(0.0, True)}
+
+
+def test_without_the_printed_edition_the_boxes_are_still_read_and_the_edition_is_not_named():
+    blank = registered_forms()[OLD].pages[0]
+    found = register(print_of(blank, lambda text, box: None if text == "(5/09)" else box))
+    assert not found.is_edition_certain
+    reading = replace(make_document(FORM), pages=(with_form(found),))
+    assert len(find_boxes(reading, FORM)) == len(blank.boxes)
+    assert not list(find_editions(reading))
+
+
+def test_a_box_without_its_print_around_it_is_never_called_empty():
+    blank = registered_forms()[OLD].pages[0]
+    fourth = next(box.area for box in blank.boxes if box.number == "4")
+    hidden = Box(0.0, fourth.top - 75, blank.width, fourth.bottom + 75)
+    found = register(print_of(blank, lambda _, box: None if hidden.intersects(box) else box))
+    reading = replace(make_document(FORM), pages=(with_form(found),))
+    by_number = {box.blank.number: box.state.value for box in find_boxes(reading, FORM)}
+    assert by_number["4"] == "unclear"
+    assert by_number["1"] == by_number["7"] == "empty"
+
+
+def test_a_form_with_the_words_of_a_redrawn_form_in_other_places_is_not_registered():
+    """The form itself has other places than our drawing of it."""
+    blank = registered_forms()[NEW].pages[0]
+
+    def move(_, box):
+        down = 0 if box.top < 260 else 25 if box.top < 420 else 48
+        return Box(box.left, box.top + down, box.right, box.bottom + down)
+
+    found = register(print_of(blank, move))
+    reading = replace(make_document(FORM), pages=(with_form(found),) if found else ())
+    assert find_boxes(reading, FORM) == []
+
+
+def test_real_forms_are_not_taken_for_redrawn_ones(corpus, monkeypatch):
+    paths = [corpus / f"nci-ocr__{name}.pdf" for name in ("form_1572", "ctep_form_fda_1572")]
+    for path in paths:
+        with pypdfium2.PdfDocument(path) as pdf:
+            read = [find_words(page, page.get_textpage()).all for page in pdf]
+        first, second = (register(words) for words in read[:2])
+        assert not registered_forms()[first.form].is_redrawn
+        assert first.form == second.form
+    redrawn = {key: form for key, form in registered_forms().items() if form.is_redrawn}
+    monkeypatch.setattr(registration, "registered_forms", lambda: redrawn)
+    assert [register(words) for words in read[:2]] == [None, None]
+
+
+def test_a_redrawn_form_has_the_description_of_its_drawing():
+    drawn = next(each for each in redrawings() if each.key == "fda-3455-2006-04-redrawn")
+    assert describe(drawn) == (FOLDER / f"{drawn.key}.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drawn", redrawings(), ids=lambda drawn: drawn.key)
+def test_each_redrawn_form_has_the_description_of_its_drawing(drawn):
+    assert describe(drawn) == (FOLDER / f"{drawn.key}.toml").read_text(encoding="utf-8")
+
+
 def test_a_form_whose_boxes_are_elsewhere_is_not_registered():
     assert not any(page.forms for page in make_document(FORM).pages)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", [name for name in RENDITIONS if name != "digital"])
+def test_no_filled_box_of_a_poor_scan_is_called_empty(name):
+    specimen = make_specimen(registered_forms()[OLDER], 1)
+    content = RENDITIONS[name](specimen.content, name)
+    found = read_states(specimen, {name: content})[name]
+    judged = [judge(state, found.get(place)) for place, state in specimen.expected.items()]
+    assert set(judged) <= {"right", "to a person"}
+    assert judged.count("right") >= len(judged) - 2
 
 
 @pytest.mark.slow
