@@ -98,15 +98,15 @@ def send(page):
     page.wait_for_url("**/packets/PKT-*/")
 
 
-def check_filed_documents(page, content):
-    """Check that the file became eight filed documents, and that its original is complete."""
+def check_filed_documents(page, content, kinds=KINDS):
+    """Check that the file became these filed documents, and that its original is complete."""
     expect(page.locator("h2").first).to_have_text("All documents are on file", timeout=TIMEOUT)
-    expect(page.locator(".sl-chip", has_text="Filed")).to_have_count(len(KINDS))
+    expect(page.locator(".sl-chip", has_text="Filed")).to_have_count(len(kinds))
     file = Document.objects.get(part_of=None)
     assert (file.state, division.is_finished(file)) == ("DIVIDED", True)
     parts = list(file.parts.order_by("first_page"))
     assert [(part.document_type, part.state) for part in parts] == [
-        (kind, "ARCHIVED") for kind in KINDS
+        (kind, "ARCHIVED") for kind in kinds
     ]
     for part in parts:
         names = {field["name"] for field in part.extractions.last().fields if field["value"]}
@@ -139,29 +139,37 @@ def divide(page, file, documents):
     expect(page.get_by_text("Decision recorded")).to_be_visible()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("is_scan", [False, True], ids=["digital", "scanned"])
-def test_a_file_with_separator_sheets_becomes_eight_filed_documents(
-    signed_in, mara, tmp_path, is_scan
+@pytest.mark.parametrize(
+    ("kinds", "is_scan"),
+    [
+        pytest.param(KINDS[1:3], False, id="two"),
+        pytest.param(KINDS, False, id="eight", marks=pytest.mark.slow),
+        pytest.param(KINDS, True, id="eight, scanned", marks=pytest.mark.slow),
+    ],
+)
+def test_a_file_with_separator_sheets_becomes_its_filed_documents(
+    signed_in, mara, tmp_path, kinds, is_scan
 ):
     page = signed_in(mara)
-    pairs = zip(print_sheets(page, KINDS), papers(), strict=True)
+    pairs = zip(print_sheets(page, kinds), papers(kinds), strict=True)
     content = make_binder([each for pair in pairs for each in pair])
     content = make_scan(content, seed="binder") if is_scan else content
     (tmp_path / "scan_0001.pdf").write_bytes(content)
     upload(page, tmp_path / "scan_0001.pdf")
-    contents = page.locator("[data-contents]")
-    expect(contents).to_contain_text("This file holds 8 documents, by their separator sheets:")
-    expect(contents.get_by_role("listitem")).to_have_count(len(KINDS))
+    contents, number = page.locator("[data-contents]"), len(kinds)
+    expect(contents).to_contain_text(
+        f"This file holds {number} documents, by their separator sheets:"
+    )
+    expect(contents.get_by_role("listitem")).to_have_count(number)
     expect(page.locator(".sl-row select")).to_have_value("several-documents")
     shoot(page, "binder-upload")
     assert axe.faults(page) == []
     page.reload()  # the proposal is kept with the file
-    expect(contents.get_by_role("listitem")).to_have_count(len(KINDS))
+    expect(contents.get_by_role("listitem")).to_have_count(number)
     send(page)
     work()
     shoot(page, "binder-packet")
-    check_filed_documents(page, content)
+    check_filed_documents(page, content, kinds)
 
 
 @pytest.mark.slow
