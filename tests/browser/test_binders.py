@@ -15,6 +15,7 @@ from audit.verification.start import Mode
 from ingestion.documents import division
 from ingestion.models import Document
 from ingestion.operations.division_check import divisions_agree_with_the_ledger
+from ingestion.reading.preview_request import PREVIEW_WIDTH
 from samples.binders import make_binder
 from samples.documents import make_sample
 from samples.renditions import make_scan
@@ -132,6 +133,9 @@ def divide(page, file, documents):
             card.get_by_label("This page").select_option(use)
         page.locator(f"[data-page='Page {first}']").get_by_label("Type").select_option(kind)
         first = last + 1
+    for image in page.locator(".sl-cut-image").all():
+        image.scroll_into_view_if_needed()  # those far below are loaded when they are near
+        expect(image).to_have_js_property("naturalWidth", PREVIEW_WIDTH, timeout=TIMEOUT)
     shoot(page, "binder-divide")
     page.get_by_label("User name").fill("rafael")
     page.get_by_label("Password").fill("correct horse")
