@@ -36,6 +36,7 @@ def _compile(year: str) -> re.Pattern[str]:
     )
 
 
+_DIGITS = re.compile(r"\d")  # of which a date has at least one, even if OCR misread others
 _WRITTEN_DATE = _compile(_YEAR)
 _DATE_AT_CAPTION = _compile(_SHORT_YEAR)
 _NUMERIC_DATE = re.compile(r"(?<![\w/.-])(\d{1,2})[/-](\d{1,2})[/-](?:19|20)\d\d(?![\w/-])")
@@ -96,6 +97,8 @@ def find_dates(
     not known. With `short_years`, 03.12.26 is a date too; it is not safe outside of a caption's
     place, where it may be the number of a section.
     """
+    if not _DIGITS.search(text):
+        return
     for match in (_DATE_AT_CAPTION if short_years else _WRITTEN_DATE).finditer(text):
         parts = {name: part for name, part in match.groupdict().items() if part}
         if not (interpretations := _interpret(parts)):
@@ -125,7 +128,9 @@ def find_date_order(texts: Iterable[str]) -> bool | None:
     known.
     """
     known = list(texts)
-    orders = _find_orders(known) or _find_repeated_orders(known)
+    orders = _find_orders(known)
+    if not orders and any(_NUMERIC_DATE.search(text) for text in known):
+        orders = _find_repeated_orders(known)
     return orders.pop() if len(orders) == 1 else None
 
 

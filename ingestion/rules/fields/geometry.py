@@ -52,6 +52,7 @@ def find_phrase(page: PageReading, phrase: str) -> Iterator[TextSpan]:
     if not fuzzy_phrases.contains_phrase(page.text, phrase):
         return
     pattern, wanted = fuzzy_phrases.compile_phrase(phrase), fuzzy_phrases.fold_letters(phrase)
+    remaining = sum(1 for _ in pattern.finditer(page.text))
     for start, word in enumerate(page.words):
         folded = fuzzy_phrases.fold_letters(word.text)
         if not folded or not (wanted.startswith(folded) or folded.startswith(wanted)):
@@ -63,6 +64,9 @@ def find_phrase(page: PageReading, phrase: str) -> Iterator[TextSpan]:
         words = page.words[start:end]
         if pattern.fullmatch(" ".join(word.text for word in words).strip(_EDGE_PUNCTUATION)):
             yield TextSpan(bounding_box(words), min(word.confidence for word in words), start, end)
+            remaining -= 1
+            if not remaining:
+                return
 
 
 def words_right_of(page: PageReading, span: TextSpan) -> tuple[Word, ...]:

@@ -241,6 +241,10 @@ def _is_title(text: str) -> bool:
 
 def _is_named(greeted: str, name: str) -> bool:
     """Return whether a salutation names a person, if only by surname or first name."""
+    letters = fuzzy_phrases.fold_letters(fuzzy_phrases.remove_accents(name))
+    words = re.findall(r"\w{2,}", fuzzy_phrases.remove_accents(greeted))
+    if not any(fuzzy_phrases.fold_letters(word) in letters for word in words):
+        return False  # the usual case
     if names.is_same_person(greeted, name):
         return True
     called = [part for group in names.split_name(greeted) for part in group]

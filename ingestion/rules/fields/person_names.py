@@ -38,6 +38,8 @@ _NOT_IN_NAMES = frozenset(
         " number title date signature investigator investigators participant participants subject"
         " ltd limited inc llc gmbh corporation company pharma pharmaceuticals therapeutics"
         " biosciences foundation trust ministry national council society association"
+        " infirmary clinic clinics laboratory laboratories centres centers unit academy polytechnic"
+        " trust healthcare royal general regional memorial county state national international"
         " dear sincerely regards hello"
         " street avenue road suite building center centre medical health services sciences the of",
     )

@@ -42,6 +42,7 @@ _LINK = (
     r"(?:study|project|research|trial|work))?\s*(?:[:,\u2013-]|\b(?:is|are|will be|was)\b|\n)?"
     r"\s*(?:the\s+|our\s+)?\(?\s*$"
 )
+_NO_CAPTION = r"(?![^\n.]{0,25}:)"  # a colon shows that the name comes after the word of the role
 _SIGNED = r"(?:signature of\s+|is\s+)?(?:the\s+)?"
 _BEFORE = (
     (0, re.compile(rf"(?i){_LEAD}{_LINK}")),
@@ -60,8 +61,10 @@ _BEFORE = (
                    r"\s*(?:the researcher,?|:)?\s*$")),
 )  # fmt: skip
 _AFTER = (
-    (0, re.compile(rf"(?i)^[\s,(\u2013-]*(?:[^.;:()]{{0,50}}?[,(\n]\s*)?{_SIGNED}{_LEAD}")),
-    (1, re.compile(rf"(?i)^[\s,(\u2013-]*{_SIGNED}{_PLAIN}")),
+    (0, re.compile(
+        rf"(?i)^[\s,(\u2013-]*(?:[^.;:()]{{0,50}}?[,(\n]\s*)?{_SIGNED}{_LEAD}{_NO_CAPTION}"
+    )),
+    (1, re.compile(rf"(?i)^[\s,(\u2013-]*{_SIGNED}{_PLAIN}{_NO_CAPTION}")),
     (1, re.compile(
         rf"(?i)^(?:,?\s*\([^)]*\))?(?:,[^.;:?!]{{0,90}}?|\s+(?:and|&)\s[^.;:?!\n]{{3,40}}?)?"
         rf"\s+(?:is|are|am)\s+(?:currently\s+|now\s+)?{_ACTION}\b"
@@ -75,10 +78,14 @@ _AFTER = (
 _ANY_ROLE = re.compile(
     rf"(?i){_KIND}|\bpi\b|{_ACTION}|my name is|\bi['\u2019]?\s?a?m\b|student|supervis|contact"
 )
+# Before words that belong to the name of a place, an institution or a subject.
+_IN_PHRASE = re.compile(
+    r"(?i)\b(?:(?<!direction )(?<!supervision )(?<!guidance )of|in|at|for|on|the|into|via)\s+$"
+)
 _HAS_TITLE = re.compile(r"\b(?:Dr|Prof|Professor|PD)\b|\b(?:Ph\.?\s?D|M\.?D)\b")
 _ADDRESS = re.compile(
-    r"(?i)@|\be-?mail\b|\btel\b|\bphone\b|department of|school of|faculty of"
-    r"|p\.?\s?o\.?\s*box|professor|lecturer"
+    r"(?i)@|^\W*\+?\d[\d ()/.-]{7,}$|\be-?mail\b|\btel\b|\bphone\b|department of|school of"
+    r"|faculty of|p\.?\s?o\.?\s*box|professor|lecturer"
 )
 _NAME = re.compile(person_names.PATTERN)
 
@@ -95,8 +102,12 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
     """Yield the full names of a text beside which words of an investigator's role stand."""
     if not _ANY_ROLE.search(text):
         return
+    text = text.replace("_", " ")  # of lines to write on
     examined = 0
     for match in _NAME.finditer(text):
+        around = text[max(0, match.start() - _BEFORE_LENGTH) : match.end() + _AFTER_LENGTH]
+        if not _ANY_ROLE.search(around):
+            continue
         start, name = _plain_name(match)
         if not name:
             continue
@@ -104,6 +115,8 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
         if examined > _MAX_NAMES:
             return
         before = text[max(0, start - _BEFORE_LENGTH) : start]
+        if _IN_PHRASE.search(before):
+            continue
         end = start + len(name)
         after = text[end : end + _AFTER_LENGTH]
         ranks = [rank for rank, pattern in _BEFORE if pattern.search(before)]

@@ -227,9 +227,13 @@ def _at_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundV
     examined = 0
     for rank, label in enumerate(spec.labels):
         by_label: dict[str, FoundValue] = {}
-        for page in document.reading.pages:
-            if examined >= _MAX_CAPTIONS_PER_FIELD:
-                break
+        with_label = [
+            page
+            for page in document.reading.pages
+            if examined < _MAX_CAPTIONS_PER_FIELD
+            and fuzzy_phrases.contains_phrase(page.text, label)
+        ]
+        for page in with_label:
             captions = geometry.find_phrase(page, label)
             for caption in islice(captions, _MAX_CAPTIONS_PER_FIELD - examined):
                 examined += 1

@@ -53,8 +53,6 @@ def values_after_caption(
 
     The next line counts only if the caption is all of its line.
     """
-    if not fuzzy_phrases.contains_phrase(page.text, label):
-        return
     is_scan = page.source in SCAN_SOURCES
     captions = fuzzy_phrases.compile_phrase(label).finditer(page.text)
     for match in islice(captions, _MAX_OCCURRENCES):
