@@ -227,13 +227,10 @@ def _at_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundV
     examined = 0
     for rank, label in enumerate(spec.labels):
         by_label: dict[str, FoundValue] = {}
-        with_label = [
-            page
-            for page in document.reading.pages
-            if examined < _MAX_CAPTIONS_PER_FIELD
-            and fuzzy_phrases.contains_phrase(page.text, label)
-        ]
-        for page in with_label:
+        for page in document.reading.pages:
+            is_limit_reached = examined >= _MAX_CAPTIONS_PER_FIELD
+            if is_limit_reached or not fuzzy_phrases.contains_phrase(page.text, label):
+                continue
             captions = geometry.find_phrase(page, label)
             for caption in islice(captions, _MAX_CAPTIONS_PER_FIELD - examined):
                 examined += 1
