@@ -22,6 +22,7 @@ BENCHES = {  # with their titles in the report
     "flow": "The flow, beside the plain design",
     "dispatch": "The job layer, beside the core alone",
     "reading": "Reading, beside the engine, OCRmyPDF and pypdf",
+    "judging": "The cost of a born-digital page, beside an earlier state",
     "ledger": "The ledger, beside the bare driver and hashing",
     "limits": "Portals' limits, kept by several processes",
     "stores": "Files, in a bucket and in a folder",

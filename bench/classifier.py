@@ -3,7 +3,8 @@
 `python -m bench.classifier train` trains the model with all examples and writes the coefficients
 into the package. `python -m bench.classifier evaluate` prints how the model recognises the real
 documents: with the model of the package, which was trained with them, and, for each institution,
-with a model that was trained without its documents. docs/classification.md describes both.
+with a model that was trained without its documents. `texts` judges invented texts that the model
+was not trained with. docs/classification.md describes all of them.
 """
 
 import argparse
@@ -77,8 +78,8 @@ def train_all(examples: Sequence[Example]) -> dict[str, Any]:
     return train(examples, name=MODEL_NAME, excluded_words=excluded)
 
 
-def evaluate_in_sample(real: Mapping[str, Example], model: Model) -> Figures:
-    """Return the figures of a model on examples that it may have been trained with."""
+def evaluate_model(real: Mapping[str, Example], model: Model) -> Figures:
+    """Return the figures of a model on examples. It may have been trained with them."""
     figures = Figures()
     for name, example in real.items():
         log_odds = model.log_odds(example.features)
@@ -104,18 +105,24 @@ def evaluate_unseen(real: Mapping[str, Example], generated: Sequence[Example]) -
 
 def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["train", "evaluate", "unseen", "words"])
+    parser.add_argument("what", choices=["train", "evaluate", "unseen", "texts", "words"])
     parser.add_argument("--corpus", type=Path, default=type_examples.CORPUS)
     parser.add_argument("--readings", type=Path, default=type_examples.READINGS)
     options = parser.parse_args(arguments)
+    if options.what == "texts":
+        texts = dict(type_examples.text_examples(type_examples.UNSEEN_TEXTS))
+        sys.stdout.write("Invented texts that the model was not trained with:\n")
+        sys.stdout.write(evaluate_model(texts, load_model()).describe())
+        return
     real = dict(sorted(type_examples.real_examples(options.corpus, options.readings).items()))
     if options.what == "evaluate":
         sys.stdout.write("With the model of the package:\n")
-        sys.stdout.write(evaluate_in_sample(real, load_model()).describe())
+        sys.stdout.write(evaluate_model(real, load_model()).describe())
         return
     generated = [
         *type_examples.specimen_examples(options.readings),
         *type_examples.other_examples(options.readings),
+        *(example for _, example in type_examples.text_examples(type_examples.TRAINING_TEXTS)),
     ]
     if options.what == "words":
         words = type_examples.words_to_check([*real.values(), *generated])

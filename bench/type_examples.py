@@ -1,7 +1,8 @@
 """The examples with which the statistical model of document types is trained.
 
-There are three sources: the real documents of `../shared/corpus/real`, which stay outside of the
-repository; generated specimens of every type; and generated documents that have none of the types.
+There are four sources: the real documents of `../shared/corpus/real`, which stay outside of the
+repository; generated specimens of every type; generated documents that have none of the types; and
+invented texts of pages, written as institutions of many countries write them (`type_texts`).
 Readings are kept in a folder, because OCR takes minutes.
 """
 
@@ -9,6 +10,7 @@ import asyncio
 import hashlib
 import json
 import pickle
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +20,7 @@ from pathlib import Path
 from ingestion.assessment.truth import Truth
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
-from ingestion.reading.results import DocumentReading
+from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
 from ingestion.rules.classification.classify import extract_document_features
 from ingestion.rules.classification.features import POINTS
 from ingestion.training.train import MIN_GROUPS, Example
@@ -32,6 +34,12 @@ LANGUAGE = "en"
 # places or products, because the real documents stay outside of the repository.
 ORDINARY_WORDS_FILE = Path(__file__).with_name("ordinary_words.txt")
 LIMITS = ReadingLimits(processes=2)
+# Texts that train the model, and texts that only measure it. Nobody changes a landmark because of
+# the second ones: write new ones instead, and move them to the first ones.
+TEXTS = Path(__file__).with_name("type_texts")
+TRAINING_TEXTS, UNSEEN_TEXTS = TEXTS / "training.txt", TEXTS / "unseen.txt"
+_TEXT_HEAD = re.compile(r"^=== (\S+) (\S+)\n", re.MULTILINE)  # the type and a name
+_LETTER_SIZE = (612, 792)  # points
 
 
 def read_corpus(corpus: Path = CORPUS, readings: Path = READINGS) -> dict[str, DocumentReading]:
@@ -108,6 +116,17 @@ def other_examples(readings: Path = READINGS) -> Iterator[Example]:
     yield from _generated(made, readings)
 
 
+def text_examples(file: Path) -> Iterator[tuple[str, Example]]:
+    """Yield the names and the examples of invented texts. Each one is a group of its own."""
+    _, *parts = _TEXT_HEAD.split(file.read_text(encoding="utf-8"))
+    for slug, name, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        kind = "" if slug == OTHER else slug
+        page = PageReading(1, *_LETTER_SIZE, text.strip("\n"), TextSource.NATIVE)
+        features = extract_document_features(DocumentReading(MediaType.PDF, (page,)))
+        label = f"text {file.stem} {slug} {name}"
+        yield label, Example(features, kind, label, (kind,) if kind else ())
+
+
 def _generated(made: Mapping[tuple[str, str, int], bytes], readings: Path) -> Iterator[Example]:
     readings.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -142,15 +161,6 @@ def words_to_exclude(examples: Iterable[Example]) -> frozenset[str]:
     """Return all words of the examples that the model may not use."""
     words = {feature.partition(":")[2] for each in examples for feature in each.features}
     return frozenset(words) - ordinary_words()
-
-
-def all_examples(corpus: Path = CORPUS, readings: Path = READINGS) -> list[Example]:
-    """Return all examples, in an order that does not depend on anything but the files."""
-    return [
-        *(example for _, example in sorted(real_examples(corpus, readings).items())),
-        *specimen_examples(readings),
-        *other_examples(readings),
-    ]
 
 
 @cache

@@ -32,15 +32,9 @@ from ingestion.rules.segmentation.parts import PagePart, select_pages
 
 NO_SITE = SiteFacts("")
 # What is not checked without a site, because it needs the register.
-SKIPPED_WITHOUT_SITE = (
-    "SITE_MISMATCH",
-    "PROTOCOL_MISMATCH",
-    "PROTOCOL_VERSION_MISMATCH",
-    "LAB_MISMATCH",
-    "IRB_MISMATCH",
-    "PACKET_INCOMPLETE",
-    "DUPLICATE_CONTENT",
-)
+_SKIPPED_WITHOUT_SITE = ("SITE_MISMATCH", "PROTOCOL_MISMATCH", "PROTOCOL_VERSION_MISMATCH")
+# What is never checked, because it compares documents of a site with each other.
+_SKIPPED_ALWAYS = ("LAB_MISMATCH", "IRB_MISMATCH", "PACKET_INCOMPLETE", "DUPLICATE_CONTENT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +84,11 @@ class AssessedFile:
             "seconds": round(self.seconds, 2),
             "documents": [document.as_json() for document in self.documents],
         }
+
+
+def list_skipped(site: SiteFacts) -> list[str]:
+    """Return the codes that an assessment does not check, with or without a site."""
+    return [*(() if site.site_id else _SKIPPED_WITHOUT_SITE), *_SKIPPED_ALWAYS]
 
 
 def assess_files(

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from audit.files import durable
 from ingestion.assessment import assess, records, scores
-from ingestion.assessment.assess import NO_SITE, SKIPPED_WITHOUT_SITE, AssessedFile
+from ingestion.assessment.assess import NO_SITE, AssessedFile, list_skipped
 from ingestion.assessment.records import AssessmentPlan
 from ingestion.assessment.scores import Totals
 from ingestion.assessment.truth import Criteria, Truth, TruthError
@@ -119,7 +119,7 @@ class Command(BaseCommand):
         totals = scores.compare(results, truth.files) if truth else None
         content: dict[str, Any] = {
             "rules": rules,
-            "skipped": [] if site.site_id else list(SKIPPED_WITHOUT_SITE),
+            "skipped": list_skipped(site),
             "files": [result.as_json(name) for name, result in results.items()],
             "totals": totals.as_json() if totals else {},
             "missed": list(totals.failed_criteria(criteria)) if totals else [],
@@ -142,9 +142,9 @@ class Command(BaseCommand):
         *,
         is_shown: bool,
     ) -> dict[str, AssessedFile]:
-        if is_shown and not site.site_id:
-            skipped = ", ".join(SKIPPED_WITHOUT_SITE)
-            self.stdout.write(f"Without --site these are not checked: {skipped}.")
+        if is_shown:
+            why = "one file at a time" if site.site_id else "one file at a time, without --site"
+            self.stdout.write(f"Assessed {why}, not checked: {', '.join(list_skipped(site))}.")
         report = self._show_file if is_shown else lambda *_: None
         limits = settings.READING_LIMITS
         return assess.assess_files(

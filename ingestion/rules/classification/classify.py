@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from math import inf
 from typing import Self
@@ -328,31 +328,41 @@ def _find_landmark(
         return None
     pages = reading.pages[:1] if landmark.where in {"heading", "title"} else reading.pages
     for index, page in enumerate(pages):
-        if _has_landmark(page, landmark, kind, is_fuzzy=is_fuzzy and index < _MAX_FUZZY_PAGES):
-            return LandmarkMatch(landmark.phrases[0].upper(), page.number, landmark.weight)
+        phrase = _find_phrase(page, landmark, kind, is_fuzzy=is_fuzzy and index < _MAX_FUZZY_PAGES)
+        if phrase:
+            return LandmarkMatch(phrase.upper(), page.number, landmark.weight)
     return None
 
 
-def _has_landmark(
+def _find_phrase(
     page: PageReading, landmark: Landmark, kind: DocumentType, *, is_fuzzy: bool
-) -> bool:
+) -> str:
+    """Return the first phrase of a landmark that a page shows where it has to stand, or ""."""
     text = page.text
     if landmark.where == "title":
-        return any(
-            fuzzy_phrases.contains_phrase(line, phrase) and is_mostly(line, phrase)
-            for line in heading_lines(page)
-            for phrase in landmark.phrases
+        lines = heading_lines(page)
+        return next(
+            (
+                phrase
+                for phrase in landmark.phrases
+                for line in lines
+                if fuzzy_phrases.contains_phrase(line, phrase) and is_mostly(line, phrase)
+            ),
+            "",
         )
     if landmark.where == "heading":
         text = "\n".join(heading_lines(page))
     elif landmark.where == "course":
         text = "\n".join(_course_lines(page, kind))
-    if any(fuzzy_phrases.contains_phrase(text, phrase) for phrase in landmark.phrases):
-        return True
-    if not is_fuzzy or landmark.weight < MIN_TITLE_WEIGHT or page.source not in SCAN_SOURCES:
-        return False
+    found = next(filter(partial(fuzzy_phrases.contains_phrase, text), landmark.phrases), "")
+    if found or not is_fuzzy or landmark.weight < MIN_TITLE_WEIGHT:
+        return found
+    if page.source not in SCAN_SOURCES:
+        return ""
     lines = text.splitlines()
-    return any(fuzzy_phrases.resembles_phrase(phrase, lines) for phrase in landmark.phrases)
+    return next(
+        (phrase for phrase in landmark.phrases if fuzzy_phrases.resembles_phrase(phrase, lines)), ""
+    )
 
 
 def _course_lines(page: PageReading, kind: DocumentType) -> list[str]:

@@ -27,6 +27,13 @@ _LONG_LINE_WORDS = 10  # a line with at least this number of words is long
 _MOST_PAGES, _MOST_WORDS, _MOST_WORDS_PER_PAGE, _MOST_FORM_FIELDS = 64, 16_384, 800, 20
 
 _WORD = re.compile(r"[a-z]{2,}|\bi\b")
+# A period of years, or a line that begins with a year, as in a CV.
+_YEARS = re.compile(
+    r"\b(?:19|20)\d\d\s*(?:[-\u2013\u2014]|to)\s*(?:\d|present|now|date|current)"
+    r"|^\s*(?:since\s+)?(?:19|20)\d\d\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\s*\(?\d{1,2}[.)]\s")  # of a clause, a question or an entry
 _BLANKS = re.compile(r"_{3,}|\.{5,}|…{2,}")
 _APOSTROPHES = re.compile(r"['`\u2018\u2019]")
 _LIGATURES = str.maketrans({"ﬁ": "fi", "ﬂ": "fl", "ﬀ": "ff", "ﬃ": "ffi", "ﬄ": "ffl"})
@@ -79,6 +86,8 @@ def _layout(reading: DocumentReading) -> Iterator[tuple[str, float]]:
     yield "long lines", sum(length >= _LONG_LINE_WORDS for length in lengths) / line_count
     yield "blanks to fill in", sum(bool(_BLANKS.search(line)) for line in lines) / line_count
     yield "questions", sum("?" in line for line in lines) / line_count
+    yield "years", sum(bool(_YEARS.search(line)) for line in lines) / line_count
+    yield "numbered lines", sum(bool(_NUMBER.match(line)) for line in lines) / line_count
     yield "captions", sum(":" in line for line in lines) / line_count
     yield "form fields", min(len(reading.fields) / _MOST_FORM_FIELDS, 1.0)
     yield "landscape", float(first is not None and first.width > first.height)
