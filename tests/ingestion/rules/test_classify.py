@@ -27,7 +27,9 @@ def test_misread_titles_are_recognised_if_nothing_else_was_found():
         "STATEMEHT OF INVESTICATOR", "FORN FDA 1572", "NANE AND ADDRESS OF INVESTIGATDR"
     )
     assert classify(make_reading(page)).fit is TypeMatch.UNRECOGNIZED
-    scan = make_page(*page.text.splitlines(), "form FDA 1572", source=TextSource.OCR)
+    lines = [*page.text.splitlines(), "form FDA 1572", "FOOD AND DRUG ADMINISTRATION"]
+    lines += ["I agree to personally conduct or supervise the described investigations."]
+    scan = make_page(*lines, "Names of the clinical laboratory facility", source=TextSource.OCR)
     assert classify(make_reading(scan)).slug == "form-fda-1572"
 
 
@@ -49,9 +51,7 @@ def test_without_landmarks_no_type_is_recognised(declared):
 
 
 def test_two_types_with_equal_scores_are_not_decided():
-    both = make_page(
-        "LABORATORY NORMAL RANGES", "MEDICAL LICENSE", "License Number", "Hemoglobin", "Units"
-    )
+    both = make_page("LABORATORY NORMAL RANGES", "MEDICAL LICENSE", "License Number", "Hemoglobin")
     assert classify(make_reading(both)).fit is TypeMatch.UNRECOGNIZED
 
 
