@@ -37,7 +37,7 @@ LIMITS = ReadingLimits(processes=2)
 # Texts that train the model, and texts that only measure it. Nobody changes a landmark because of
 # the second ones: write new ones instead, and move them to the first ones.
 TEXTS = Path(__file__).with_name("type_texts")
-TRAINING_TEXTS, UNSEEN_TEXTS = TEXTS / "training.txt", TEXTS / "unseen.txt"
+TRAINING_TEXTS, UNSEEN_TEXTS = TEXTS / "training.pages", TEXTS / "unseen.pages"
 _TEXT_HEAD = re.compile(r"^=== (\S+) (\S+)\n", re.MULTILINE)  # the type and a name
 _LETTER_SIZE = (612, 792)  # points
 
