@@ -144,6 +144,8 @@ def _refine_turn(ink: Mask, rough: float) -> float:
     small = np.asarray(small >= WHITE / 3, np.uint8)
     labels = label_components(small)
     rows, columns = np.nonzero(labels)
+    if not len(rows):  # the strokes are too thin to be letters
+        return rough
     part = labels[rows, columns]
     order = np.argsort(part, kind="stable")
     y, x = rows[order].astype(np.float64), columns[order].astype(np.float64)

@@ -98,13 +98,18 @@ def _read_area(area: StampArea, engine: Engine, seconds: float) -> Iterator[Adde
 
 
 def read_stamp_image(
-    image: GreyArray, dpi: int, engine: Engine, seconds: float
+    image: GreyArray,
+    dpi: int,
+    engine: Engine,
+    seconds: float,
+    modes: Sequence[SegmentationMode] = (SegmentationMode.SINGLE_COLUMN,),
 ) -> StampLine | None:
     """Return the stamp that an upright image shows, or None. Raises OcrFailed.
 
-    `seconds` is the time limit.
+    `seconds` is the time limit of one reading. The image is read in each of the modes until a
+    stamp is found.
     """
-    for mode in (SegmentationMode.SINGLE_COLUMN, SegmentationMode.SINGLE_BLOCK):
+    for mode in modes:
         words = engine.recognise(image, dpi, seconds, mode)
         for _, line in groupby(words, key=lambda word: word.line):
             on_line = list(line)

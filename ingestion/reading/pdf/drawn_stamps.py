@@ -253,12 +253,18 @@ def _read_candidate(
     upright = None if ink is None else turn_upright(ink)
     if upright is None or not upright.may_be_stamp(is_over_print=candidate.is_over_print):
         return None
-    from ingestion.reading.ocr.engines import OcrFailed, get_engine  # noqa: PLC0415 - seldom needed
+    from ingestion.reading.ocr.engines import (  # noqa: PLC0415 - seldom needed
+        OcrFailed,
+        SegmentationMode,
+        get_engine,
+    )
     from ingestion.reading.ocr.stamps import read_stamp_image  # noqa: PLC0415 - as the one before
 
     engine = get_engine(limits.engine, limits.languages)
     try:
-        stamp = read_stamp_image(upright.image, OCR_DPI, engine, OCR_SECONDS)
+        # Each mode reads stamps that the other one omits.
+        modes = (SegmentationMode.SINGLE_COLUMN, SegmentationMode.SINGLE_BLOCK)
+        stamp = read_stamp_image(upright.image, OCR_DPI, engine, OCR_SECONDS, modes)
     except OcrFailed:
         return None
     if stamp is None:

@@ -3,8 +3,10 @@
 from dataclasses import replace
 from datetime import date
 
+import numpy as np
 import pytest
 
+from ingestion.reading.images.upright_ink import turn_upright
 from ingestion.reading.results import AddedMarkKind
 from ingestion.reading.stamp_words import may_contain_stamp, read_stamp_line
 from samples.added_marks import (
@@ -188,6 +190,13 @@ def test_a_stamp_on_a_scan_is_found_at_an_angle(tmp_path, stamp):
     x, y = stamp.place[0] * 612, (1 - stamp.place[1]) * 792
     assert mark.box.left < x < mark.box.right
     assert mark.box.top < y < mark.box.bottom
+
+
+def test_dust_is_no_stamp():
+    ink = np.zeros((600, 600), np.uint8)
+    ink[::25, ::25] = 1  # dust
+    upright = turn_upright(ink)
+    assert upright is None or not upright.may_be_stamp(is_over_print=True)
 
 
 def test_a_signed_scan_without_stamps_has_no_marks(tmp_path):
