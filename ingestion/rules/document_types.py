@@ -100,6 +100,11 @@ class Landmark:
         return (self.text,) if isinstance(self.text, str) else self.text
 
     @cached_property
+    def beginnings(self) -> tuple[tuple[str, str], ...]:
+        """The phrases, each with its first letters, for a quick test whether a text has it."""
+        return tuple((each, fold_letters(each)[:GROUP_LENGTH]) for each in self.phrases)
+
+    @cached_property
     def letter_groups(self) -> Phrases:
         """The beginnings of the phrases, for a quick test whether a text may contain one."""
         folded = map(fold_letters, self.phrases)

@@ -28,6 +28,7 @@ from ingestion.rules.classification.features import (
     MAX_WORD_PAGES,
     extract_features,
     heading_lines,
+    heading_of,
     words_of,
 )
 from ingestion.rules.classification.type_model import (
@@ -135,16 +136,18 @@ class Classification:
 class _Letters:
     """The folded letters of all pages of a document, for a quick test."""
 
-    groups: frozenset[str]
+    groups: frozenset[str]  # of all pages
     pages: tuple[str, ...]
+    groups_by_page: tuple[frozenset[str], ...]
 
     @classmethod
     def of(cls, reading: DocumentReading) -> Self:
         texts = [page.text for page in reading.pages]
-        groups: frozenset[str] = frozenset()
+        groups_by_page = tuple(map(fuzzy_phrases.letter_groups, texts))
         return cls(
-            groups.union(*map(fuzzy_phrases.letter_groups, texts)),
+            frozenset().union(*groups_by_page),
             tuple(map(fuzzy_phrases.fold_page, texts)),
+            groups_by_page,
         )
 
     def may_contain(self, landmark: Landmark) -> bool:
@@ -152,6 +155,19 @@ class _Letters:
         if not self.groups.isdisjoint(landmark.letter_groups):
             return True
         return any(phrase in page for page in self.pages for phrase in landmark.short_phrases)
+
+    def list_phrases(self, landmark: Landmark, index: int) -> list[str]:
+        """Return the phrases of a landmark that a page may contain. `index` is that of the page."""
+        groups, letters = self.groups_by_page[index], self.pages[index]
+        return [
+            phrase
+            for phrase, beginning in landmark.beginnings
+            if (
+                beginning in groups
+                if len(beginning) == fuzzy_phrases.GROUP_LENGTH
+                else beginning in letters
+            )
+        ]
 
 
 def classify(
@@ -328,41 +344,53 @@ def _find_landmark(
         return None
     pages = reading.pages[:1] if landmark.where in {"heading", "title"} else reading.pages
     for index, page in enumerate(pages):
-        phrase = _find_phrase(page, landmark, kind, is_fuzzy=is_fuzzy and index < _MAX_FUZZY_PAGES)
+        phrases = letters.list_phrases(landmark, index)
+        phrase = phrases and _find_phrase(page, landmark, kind, phrases)
+        if not phrase and is_fuzzy and index < _MAX_FUZZY_PAGES:
+            phrase = _find_misread_phrase(page, landmark, kind)
         if phrase:
             return LandmarkMatch(phrase.upper(), page.number, landmark.weight)
     return None
 
 
 def _find_phrase(
-    page: PageReading, landmark: Landmark, kind: DocumentType, *, is_fuzzy: bool
+    page: PageReading, landmark: Landmark, kind: DocumentType, phrases: Sequence[str]
 ) -> str:
-    """Return the first phrase of a landmark that a page shows where it has to stand, or ""."""
-    text = page.text
+    """Return the first of some phrases that a page shows where it has to stand, or ""."""
     if landmark.where == "title":
         lines = heading_lines(page)
         return next(
             (
                 phrase
-                for phrase in landmark.phrases
+                for phrase in phrases
                 for line in lines
                 if fuzzy_phrases.contains_phrase(line, phrase) and is_mostly(line, phrase)
             ),
             "",
         )
-    if landmark.where == "heading":
-        text = "\n".join(heading_lines(page))
-    elif landmark.where == "course":
-        text = "\n".join(_course_lines(page, kind))
-    found = next(filter(partial(fuzzy_phrases.contains_phrase, text), landmark.phrases), "")
-    if found or not is_fuzzy or landmark.weight < MIN_TITLE_WEIGHT:
-        return found
+    text = _text_of_place(page, landmark, kind)
+    return next(filter(partial(fuzzy_phrases.contains_phrase, text), phrases), "")
+
+
+def _find_misread_phrase(page: PageReading, landmark: Landmark, kind: DocumentType) -> str:
+    """Return the first phrase of a landmark that a scan shows, perhaps misread, or ""."""
+    if landmark.where == "title" or landmark.weight < MIN_TITLE_WEIGHT:
+        return ""
     if page.source not in SCAN_SOURCES:
         return ""
-    lines = text.splitlines()
+    lines = _text_of_place(page, landmark, kind).splitlines()
     return next(
         (phrase for phrase in landmark.phrases if fuzzy_phrases.resembles_phrase(phrase, lines)), ""
     )
+
+
+def _text_of_place(page: PageReading, landmark: Landmark, kind: DocumentType) -> str:
+    """Return the part of a page in which a landmark has to stand."""
+    if landmark.where == "heading":
+        return heading_of(page.text)
+    if landmark.where == "course":
+        return "\n".join(_course_lines(page, kind))
+    return page.text
 
 
 def _course_lines(page: PageReading, kind: DocumentType) -> list[str]:

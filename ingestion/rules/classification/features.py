@@ -11,6 +11,7 @@ types.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from math import log2
 
 from ingestion.reading.results import DocumentReading, PageReading
@@ -41,7 +42,13 @@ _LIGATURES = str.maketrans({"ﬁ": "fi", "ﬂ": "fl", "ﬀ": "ff", "ﬃ": "ffi",
 
 def heading_lines(page: PageReading) -> list[str]:
     """Return the lines of a page that may contain a title."""
-    return [line for line in page.text.splitlines() if line.strip()][:HEADING_LINES]
+    return heading_of(page.text).splitlines()
+
+
+@lru_cache(maxsize=256)
+def heading_of(text: str) -> str:
+    """Return the lines of a text that may contain a title, as one text."""
+    return "\n".join([line for line in text.splitlines() if line.strip()][:HEADING_LINES])
 
 
 def extract_features(reading: DocumentReading, points: Mapping[str, int]) -> dict[str, float]:
