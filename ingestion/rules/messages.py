@@ -299,9 +299,8 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("Each document is checked and filed separately, with all of its pages."),),
         (
             _(
-                "Do nothing if every document in the file is complete: QA divides the file. Next "
-                "time, put a separator sheet in front of each document. SiteLedger then divides "
-                "the file itself."
+                "Do nothing if every document in the file is complete: QA divides it. Next time, "
+                "put a separator sheet in front of each document."
             ),
         ),
         (

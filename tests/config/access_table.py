@@ -103,6 +103,7 @@ PAGES = {
     "certified_copies": AccessRule(SEE_SITE, SEE_SITE - {AUDITOR}, 404),
     "certified_copy": _page({OWN}, 404),  # only for the person who signed for it
     "required_of": _page(SEE_SITE, 404),
+    "separator_sheets": _page(SEE_SITE, 404),
     "trail": _page(TRAIL),
     "trail_document": _page(TRAIL),
     "trail_packet": _page(TRAIL),

@@ -31,9 +31,8 @@ SENTENCES = [
             " page 3."
         ),
         (
-            "Do nothing if every document in the file is complete: QA divides the file. Next time,"
-            " put a separator sheet in front of each document. SiteLedger then divides the file"
-            " itself."
+            "Do nothing if every document in the file is complete: QA divides it. Next time, put a"
+            " separator sheet in front of each document."
         ),
     ),
     (
