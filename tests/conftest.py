@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,14 @@ SLOW_ON_POSTGRESQL = [
     HERE / "api",
     HERE / "audit" / "export",
     HERE / "audit" / "signing" / "test_places.py",
+    HERE / "audit" / "verification" / "test_full_disk_rewrite.py",
+    HERE / "audit" / "verification" / "test_independence.py",
     HERE / "audit" / "signing" / "test_anchors.py",
     HERE / "audit" / "signing" / "test_keys.py",
     HERE / "audit" / "test_admin.py",
     HERE / "config" / "test_api_access.py",
+    HERE / "config" / "test_production.py",
+    HERE / "config" / "test_signing_for_others.py",
     HERE / "deploy",
     HERE / "ingestion" / "assessment",
     HERE / "ingestion" / "dispatch" / "test_event_loop.py",
@@ -40,12 +45,17 @@ SLOW_ON_POSTGRESQL = [
     HERE / "ingestion" / "dispatch" / "test_portal_outages.py",
     HERE / "ingestion" / "documents",
     HERE / "ingestion" / "intake",
+    HERE / "ingestion" / "learning",
     HERE / "ingestion" / "management",
     HERE / "ingestion" / "operations" / "test_alerts.py",
+    HERE / "ingestion" / "storage" / "test_archive_verification.py",
+    HERE / "ingestion" / "test_deletion.py",
     HERE / "ingestion" / "test_notifications.py",
     HERE / "ingestion" / "test_source_defects.py",
     HERE / "qualification",
+    HERE / "sites" / "accounts" / "test_sign_in_log.py",
     HERE / "sites" / "test_account_changes.py",
+    HERE / "sites" / "test_rows_on_record.py",
     HERE / "sites" / "test_site_import.py",
     HERE / "web",
 ]
@@ -117,8 +127,17 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what depends on the database, so that it runs on PostgreSQL as well."""
+    """Mark what depends on the database, so that it runs on PostgreSQL as well.
+
+    Mark cases of sampled tests as slow.
+    """
+    cases = Counter()
     for item in items:
+        if sampled := item.get_closest_marker("sampled"):
+            test = item.nodeid.partition("[")[0]
+            if cases[test] % sampled.args[0]:
+                item.add_marker(pytest.mark.slow)
+            cases[test] += 1
         marked = item.get_closest_marker("django_db") is not None
         if marked or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.database)

@@ -1,8 +1,10 @@
-"""Verifies the whole ledger after every test that uses the database.
+"""Verifies the whole ledger after tests that use the database.
 
-On PostgreSQL this is a slower proof: the same tests verify the same ledgers on SQLite, and
-tests/audit verifies ledgers on both databases.
+Without the slow tests, this is done after one test in four, and only on SQLite: it took a tenth of
+the time of all tests, and most tests of a file write the same entries.
 """
+
+from zlib import crc32
 
 import pytest
 from django.db import connection
@@ -22,7 +24,8 @@ def _the_ledger_holds(request, settings):
         for name in used[:1]:
             request.getfixturevalue(name)
         yield
-        if connection.vendor == "postgresql" and "not slow" in request.config.option.markexpr:
+        is_sample = crc32(request.node.nodeid.encode()) % 4 == 0 and connection.vendor == "sqlite"
+        if "not slow" in request.config.option.markexpr and not is_sample:
             return
         # Without entries and checkpoints there is nothing to contradict, but the triggers.
         if Entry.objects.exists() or Checkpoint.objects.exists():

@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core import checks
 from django.db import DEFAULT_DB_ALIAS, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from audit.ledger import append_only, queries
@@ -123,12 +123,11 @@ def query_value(sql: str) -> str:
 
 @SCRIPT.step("Compare the schema of the database.", "All migrations of this release are applied.")
 def _check_migrations() -> str:
-    executor = MigrationExecutor(connection)
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if plan:
-        missing = [f"{migration.app_label}.{migration.name} is missing" for migration, _ in plan]
-        raise StepFailed(_abbreviate(missing))
-    return f"{len(executor.loader.applied_migrations)} migrations are applied, none is missing"
+    loader = MigrationLoader(connection)
+    missing = sorted(loader.graph.nodes.keys() - loader.applied_migrations.keys())
+    if missing:
+        raise StepFailed(_abbreviate([f"{app}.{name} is missing" for app, name in missing]))
+    return f"{len(loader.applied_migrations)} migrations are applied, none is missing"
 
 
 @SCRIPT.step(

@@ -5,6 +5,7 @@ import pytest
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.slow
 def test_the_api_description_loads_only_local_files(open_page):
     page = open_page()
     page.goto("/api/v1/docs")

@@ -182,6 +182,7 @@ def test_what_the_release_before_left_waiting_is_delivered(old, settings, tmp_pa
     assert list(OutboxMessage.objects.values_list("state", flat=True)) == ["dead"]
 
 
+@pytest.mark.slow
 def test_new_code_works_beside_the_old_before_the_upgrade_ends(old, settings):
     migrate(SIDE_BY_SIDE)
     settings.ALERT_EMAILS = ["ops@example.org"]

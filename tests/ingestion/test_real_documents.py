@@ -53,6 +53,7 @@ def test_a_real_scan_without_text_is_read_by_ocr_and_has_no_type(scan):
     assert classify(scan).slug == ""
 
 
+@pytest.mark.slow
 def test_a_real_scan_that_is_upside_down_is_rotated(scan, tmp_path):
     path = tmp_path / "turned.pdf"
     with pikepdf.open(SCAN) as pdf:

@@ -72,6 +72,7 @@ def offered(client, address):
     return {label.strip() for label in labels} & BUTTONS, " ".join(main.split())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("code", "names", "on_packet_page"), list(wordings()))
 def test_each_advice_has_its_button_in_each_state_that_shows_it(
     signed_in, site, mara, code, names, on_packet_page

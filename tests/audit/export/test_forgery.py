@@ -231,6 +231,7 @@ FORGERIES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize(
     ("forge", "message"), FORGERIES.items(), ids=lambda c: getattr(c, "__name__", "")

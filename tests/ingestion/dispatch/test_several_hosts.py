@@ -114,6 +114,7 @@ def assert_nothing_lost_or_repeated(corpus, batch, portal):
     assert verify_parts(sorted(parts), asked_by="system:tests").intact
 
 
+@pytest.mark.slow
 def test_two_hosts_that_share_only_database_and_buckets_work_on_one_batch(
     one_site, submit, settings, terms, folders, tmp_path
 ):

@@ -165,6 +165,7 @@ SOUND = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("make", SOUND, ids=lambda make: make.__name__)
 def test_a_sound_signature_of_the_right_person_files_the_document(read_and_check, make):
     reading, verdict = read_and_check(make())
@@ -598,6 +599,7 @@ UNSOUND = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "make",
     [slower(make) if make is with_huge_contents else make for make in UNSOUND],
@@ -806,6 +808,7 @@ def check_sample(folder, content, slug, limits=None):
     return check(reading, SenderFacts("v2.1", slug), site=SENT_BY, today=TODAY)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "value", [b"<<>>", slower(b"(/s/ Margaret Whitfield)"), slower(b"[1 2 3]")]
 )
@@ -817,6 +820,7 @@ def test_an_empty_signature_field_does_not_sign_a_sample_document(unsigned_sampl
     assert "SIGNATURE_MISSING" in codes(verdict)
 
 
+@pytest.mark.sampled(3)
 def test_a_sample_document_is_signed_digitally_by_the_person_it_names(
     unsigned_sample, tmp_path, limits
 ):

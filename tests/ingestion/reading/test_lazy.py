@@ -139,6 +139,7 @@ def verdicts(seen, slug):
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("slug", "rendition", "fault"), CASES)
 def test_the_verdict_is_the_same_with_lazy_and_with_evaluated_marks(
     slug, rendition, fault, tmp_path

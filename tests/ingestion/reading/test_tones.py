@@ -159,6 +159,7 @@ BLANK = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", BLANK)
 def test_a_page_without_ink_of_its_own_is_blank(kind):
     page = read_pixels(noisy(BLANK[kind], 4.0))
@@ -195,6 +196,7 @@ def footer_only():
     return pixels
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("make", [dark_cover, photograph, half_in_negative, footer_only])
 def test_a_page_that_shows_something_is_not_blank(make):
     assert not read_pixels(make()).is_blank

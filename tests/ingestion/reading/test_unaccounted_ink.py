@@ -18,7 +18,6 @@ from samples.faults import DocumentFault
 from samples.pages import FILLABLE, PAGES
 from samples.renditions import Rendition
 from tests.ingestion.reading.documents import LIMITS, make_pdf, read, rewrite, save
-from tests.marks import slower
 
 BOX = (85, 200, 225, 255)  # points from the bottom left: where the signature is
 
@@ -291,9 +290,8 @@ def whole(path):
 
 
 @pytest.mark.parametrize("fault", [None, DocumentFault.UNSIGNED], ids=["signed", "unsigned"])
-@pytest.mark.parametrize(
-    "kind", [kind if n % 4 == 0 else slower(kind) for n, kind in enumerate(PAGES)]
-)
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("kind", PAGES)
 def test_the_same_marks_are_found_as_in_a_raster_of_the_whole_page(tmp_path, kind, fault):
     renditions = [Rendition.BORN_DIGITAL, *[Rendition.FILLABLE_FORM] * (kind in FILLABLE)]
     for rendition in renditions:

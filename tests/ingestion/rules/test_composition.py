@@ -86,6 +86,7 @@ def verdict(reading, declared):
     return checked(reading, declared=declared, site=SENT_BY, today=TODAY)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "declared", "documents"),
     [
@@ -174,6 +175,7 @@ def pages_of(*slugs, running="", total=0):
         yield make_page(*filter(None, (running, *COMPLETE[slug][0], numbering)), number=number)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("before", COMPLETE)
 def test_a_document_of_another_type_is_found_without_page_numbers(before):
     others = COMPLETE.keys() - {before, *TYPES[before].mentions}

@@ -11,7 +11,6 @@ from ingestion.reading.results import Box, TextSource
 from ingestion.rules.fields.levelled_lines import level_lines, measure_slope, measure_slopes
 from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import checked, make_page, make_reading
-from tests.marks import slower
 
 LITTLE = st.floats(-2.0, 2.0)  # degrees clockwise
 FORM = (
@@ -58,9 +57,8 @@ def a_form(degrees):
     return make_reading(turned(make_page(*FORM), degrees))
 
 
-@pytest.mark.parametrize(
-    "slug", [slug if n % 6 == 0 else slower(slug) for n, slug in enumerate(sorted(COMPLETE))]
-)
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("slug", sorted(COMPLETE))
 @settings(max_examples=settings().max_examples // 5)  # for each of the types
 @given(degrees=LITTLE)
 def test_every_type_gives_the_same_fields_on_a_skewed_page(slug, degrees):

@@ -62,6 +62,7 @@ def test_every_list_has_filters_and_a_search(as_role, packet, path):
     assert " style=" not in page
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", LISTS)
 def test_the_number_of_queries_of_a_list_does_not_grow_with_its_rows(as_role, site, path):
     client, user = as_role(""), make_user("sender", sites=(site,))
