@@ -128,7 +128,7 @@ def read_scans(
     for probed in part.pages:
         with page_time_limit(limits.page_seconds):
             try:
-                raster = _load_raster(part, probed.number, limits)
+                raster = _load_raster(part, probed.number, limits, in_colour=True)
                 raster = reduce_resolution(raster) if low_resolution else raster
                 page = probed
                 if not page.width:  # the size of an image file is known once it is decoded
@@ -307,7 +307,12 @@ def _read_signatures(
 
 
 def _load_raster(
-    part: ProbedDocument, number: int, limits: ReadingLimits, *, max_dpi: float = inf
+    part: ProbedDocument,
+    number: int,
+    limits: ReadingLimits,
+    *,
+    max_dpi: float = inf,
+    in_colour: bool = False,
 ) -> PageRaster:
     """Return the raster of page `number`, from 1. Raises one of PAGE_ERRORS."""
     if part.media_type is not MediaType.PDF:
@@ -316,6 +321,7 @@ def _load_raster(
         page = pdf.get_page(number - 1)
         try:
             images = list_images(page, limits)
-            return render_page(page, min(ocr_dpi(page, images, limits), max_dpi), limits)
+            dpi = min(ocr_dpi(page, images, limits), max_dpi)
+            return render_page(page, dpi, limits, in_colour=in_colour)
         finally:
             page.close()

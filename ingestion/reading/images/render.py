@@ -6,7 +6,7 @@ pdfium renders an image that does not fit in memory as a blank page, and reports
 
 from collections.abc import Iterable
 from ctypes import byref, c_uint
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import ceil, floor
 from pathlib import Path
@@ -23,10 +23,12 @@ from ingestion.reading.limits import ReadingLimits, too_many_pages
 from ingestion.reading.results import Box, Unreadable
 
 GreyArray = NDArray[np.uint8]  # rows of pixels: 0 is black, 255 is white
+ColourArray = NDArray[np.uint8]  # rows of pixels with blue, green and red
 
 POINTS_PER_INCH = 72
 MIN_OCR_DPI = 100  # a scan with fewer dpi is enlarged, which helps more than it harms
 DEFAULT_LONG_SIDE_INCHES = 11.0  # of an image file that does not state its resolution
+MIN_COLOUR_DIFFERENCE = 12  # of 255, between the primaries of a pixel that is not grey
 MIN_LONG_SIDE_INCHES = 3  # of an image file whose stated resolution is believed
 
 
@@ -47,11 +49,12 @@ def error_text(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PageRaster:
-    """A rendered page, or an area of one, in grey."""
+    """A rendered page, or an area of one, in grey, and in colour if that was asked for."""
 
     grey: GreyArray
     dpi: float
     offset: tuple[int, int] = (0, 0)  # pixels of the page to the left of the area and above it
+    colour: ColourArray | None = None  # None if it was not asked for or if all of it is grey
 
     @property
     def width(self) -> float:
@@ -64,7 +67,7 @@ class PageRaster:
         return float(self.grey.shape[0] * POINTS_PER_INCH / self.dpi)
 
     def downsampled(self, dpi: float) -> "PageRaster":
-        """Return the raster with at most this resolution. A raster is never enlarged."""
+        """Return the raster in grey with at most this resolution. It is never enlarged."""
         if self.dpi <= dpi:
             return self
         factor = dpi / self.dpi
@@ -143,7 +146,12 @@ def ocr_dpi(page: pypdfium2.PdfPage, images: list[PlacedImage], limits: ReadingL
 
 
 def render_page(
-    page: pypdfium2.PdfPage, dpi: float, limits: ReadingLimits, area: Box | None = None
+    page: pypdfium2.PdfPage,
+    dpi: float,
+    limits: ReadingLimits,
+    area: Box | None = None,
+    *,
+    in_colour: bool = False,
 ) -> PageRaster:
     """Render a page with its annotations and form values, or an area of it.
 
@@ -164,12 +172,24 @@ def render_page(
         )
     # pypdfium2 takes points and rounds the pixels up.
     points = tuple(max(0.0, pixels - 0.5) / scale for pixels in crop)
-    bitmap = page.render(scale=scale, grayscale=True, crop=points)
+    bitmap = page.render(scale=scale, grayscale=not in_colour, crop=points)
     try:
-        grey = bitmap.to_numpy().reshape(bitmap.height, bitmap.width).copy()
-        return PageRaster(grey, scale * POINTS_PER_INCH, (crop[0], crop[3]))
+        pixels = bitmap.to_numpy()
+        if in_colour:
+            grey, colour = _split_colour(pixels[..., :3])
+        else:
+            grey, colour = pixels.reshape(bitmap.height, bitmap.width).copy(), None
+        return PageRaster(grey, scale * POINTS_PER_INCH, (crop[0], crop[3]), colour)
     finally:
         bitmap.close()
+
+
+def _split_colour(pixels: ColourArray) -> tuple[GreyArray, ColourArray | None]:
+    """Return an image in grey, and a copy of it in colour unless all of it is grey."""
+    grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY))
+    sample = pixels[::4, ::4].astype(np.int16)
+    is_grey = np.ptp(sample, axis=2).max() < MIN_COLOUR_DIFFERENCE
+    return grey, None if is_grey else pixels.copy()
 
 
 def count_frames(path: Path, limits: ReadingLimits) -> int | Unreadable:
@@ -201,9 +221,12 @@ def load_frame(path: Path, number: int, limits: ReadingLimits) -> PageRaster:
             frame = ImageSequence.Iterator(image)[number - 1]
             pixels = frame.width * frame.height
             stated_dpi = frame.info.get("dpi", (0, 0))
-            grey = None
+            grey, colour = None, None
             if pixels <= limits.max_image_pixels:
-                grey = np.asarray(apply_orientation(frame).convert("L"))
+                upright = apply_orientation(frame)
+                grey = np.asarray(upright.convert("L"))
+                if upright.mode not in {"1", "L"}:
+                    _, colour = _split_colour(np.asarray(upright.convert("RGB"))[..., ::-1])
     except Exception as error:
         raise PageUnreadable("the picture cannot be decoded") from error
     if grey is None:
@@ -215,7 +238,11 @@ def load_frame(path: Path, number: int, limits: ReadingLimits) -> PageRaster:
         dpi = longer / DEFAULT_LONG_SIDE_INCHES
     raster = PageRaster(grey, dpi)
     max_dpi = raster.dpi * (limits.max_render_pixels / grey.size) ** 0.5
-    return raster.downsampled(min(limits.ocr_dpi, max_dpi))
+    raster = raster.downsampled(min(limits.ocr_dpi, max_dpi))
+    if colour is not None and colour.shape[:2] != raster.grey.shape:
+        size = raster.grey.shape[::-1]
+        colour = np.asarray(cv2.resize(colour, size, interpolation=cv2.INTER_AREA))
+    return replace(raster, colour=colour)
 
 
 def apply_orientation(frame: Image.Image) -> Image.Image:

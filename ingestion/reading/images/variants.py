@@ -18,6 +18,8 @@ from ingestion.reading.results import Box, PageReading, Word
 from .binarise import ANALYSIS_DPI, WHITE, estimate_background, flatten_background
 from .render import POINTS_PER_INCH, GreyArray, PageRaster
 
+Pixels = NDArray[np.uint8]  # in grey or in colour
+
 ROTATIONS = {
     90: cv2.ROTATE_90_CLOCKWISE,
     180: cv2.ROTATE_180,
@@ -52,7 +54,7 @@ class PageVariant:
     def rotated(self, degrees: int) -> "PageVariant":
         """Return the page rotated clockwise by 90, 180 or 270 degrees."""
         width, height = self.page.width, self.page.height
-        grey = np.asarray(cv2.rotate(self.raster.grey, ROTATIONS[degrees]))
+        raster = _change_pixels(self.raster, lambda pixels: cv2.rotate(pixels, ROTATIONS[degrees]))
 
         def rotate(box: Box) -> Box:
             left, top, right, bottom = box
@@ -64,7 +66,7 @@ class PageVariant:
 
         page = _with_moved_words(self.page, rotate)
         page = replace(page, rotation=(page.rotation + degrees) % 360)
-        return PageVariant.of(PageRaster(grey, self.raster.dpi), page)
+        return PageVariant.of(raster, page)
 
     def deskewed(self, degrees: float) -> "PageVariant":
         """Return the page rotated back by its skew, in degrees clockwise, on a larger sheet.
@@ -77,12 +79,16 @@ class PageVariant:
         new_height = round(height * cos(angle) + width * sin(angle))
         transform = np.asarray(cv2.getRotationMatrix2D((width / 2, height / 2), degrees, 1.0))
         transform[:, 2] += (new_width - width) / 2, (new_height - height) / 2
-        grey = cv2.warpAffine(
-            self.raster.grey,
-            transform,
-            (new_width, new_height),
-            flags=cv2.INTER_CUBIC,
-            borderValue=float(np.median(self.raster.grey[::8, ::8])),
+        paper = float(np.median(self.raster.grey[::8, ::8]))
+        raster = _change_pixels(
+            self.raster,
+            lambda pixels: cv2.warpAffine(
+                pixels,
+                transform,
+                (new_width, new_height),
+                flags=cv2.INTER_CUBIC,
+                borderValue=(paper,) * 3,
+            ),
         )
         scale = self.raster.dpi / POINTS_PER_INCH
 
@@ -92,7 +98,7 @@ class PageVariant:
             return Box(float(x.min()), float(y.min()), float(x.max()), float(y.max()))
 
         page = replace(_with_moved_words(self.page, move), skew=degrees)
-        return PageVariant.of(PageRaster(np.asarray(grey), self.raster.dpi), page)
+        return PageVariant.of(raster, page)
 
     def evenly_lit(self) -> "PageVariant":
         """Return the page divided by the brightness of its paper at each place."""
@@ -101,7 +107,7 @@ class PageVariant:
         small = estimate_background(self.raster.downsampled(ANALYSIS_DPI).grey)
         paper = cv2.resize(small, (width, height), interpolation=cv2.INTER_LINEAR)
         even = np.asarray(cv2.divide(grey, np.maximum(paper, 1), scale=WHITE))
-        return PageVariant.of(PageRaster(even, self.raster.dpi), self.page)
+        return PageVariant.of(replace(self.raster, grey=even), self.page)
 
     def at_low_resolution(self) -> "PageVariant":
         """Return the page at a low resolution and without grain."""
@@ -142,6 +148,12 @@ def measure_skew(page: PageRaster) -> float:
     fine = np.arange(rough - SKEW_STEP_DEGREES, rough + SKEW_STEP_DEGREES, SKEW_STEP_DEGREES / 5)
     best = float(max(fine, key=lambda angle: _alignment(x, y, angle)))
     return round(best, 1) if abs(best) >= MIN_SKEW_DEGREES else 0.0
+
+
+def _change_pixels(raster: PageRaster, change: Callable[[Pixels], Pixels]) -> PageRaster:
+    """Return a raster with its pixels changed, in grey and in colour."""
+    colour = None if raster.colour is None else np.asarray(change(raster.colour))
+    return PageRaster(np.asarray(change(raster.grey)), raster.dpi, colour=colour)
 
 
 def _alignment(x: NDArray[np.float64], y: NDArray[np.float64], degrees: float) -> float:

@@ -31,6 +31,7 @@ class SegmentationMode(IntEnum):
     AUTO = 3  #: Any layout.
     SINGLE_COLUMN = 4  #: Lines of any size, as on a stamp.
     SINGLE_BLOCK = 6  #: One column of lines.
+    SINGLE_LINE = 7  #: One line, as of a stamp that is turned upright.
     SPARSE_TEXT = 11  #: Words anywhere. It reads a lone line above a rule, which 6 may omit.
 
 

@@ -3,9 +3,13 @@
 import time
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import count, groupby
 from statistics import median
 
+import numpy as np
+
+from ingestion.reading.images.coloured_ink import coloured_areas, ink_layers
+from ingestion.reading.images.letter_lines import find_letter_lines, turn_line_upright
 from ingestion.reading.images.render import GreyArray
 from ingestion.reading.images.stamps import StampArea, find_stamp_areas
 from ingestion.reading.images.variants import PageVariant
@@ -28,6 +32,10 @@ MIN_PHRASE_SIMILARITY = 0.85  # of a misread phrase, from 0 to 1
 # Of a word of a title, which is no stamp.
 MIN_TITLE_CONFIDENCE, MIN_TITLE_LETTERS, MAX_TITLE_HEIGHT_RATIO = 80.0, 3, 4.0
 MIN_SECONDS_LEFT = 1.0  # for one area
+MIN_CERTAIN_LETTERS = 4  # of a word that shows that its line was read
+MAX_LINES_PER_PAGE = 10  # of coloured ink that are read
+INK_LIMIT = 128  # of 255, in a layer of coloured ink
+LINE_DPI = 300  # that OCR is told: a letter of a line has 36 pixels
 
 
 def find_scanned_stamps(
@@ -45,6 +53,7 @@ def find_scanned_stamps(
     dpi = variant.raster.dpi
     found = list(_stamps_in_lines(words, dpi))
     large = _large_words(words, dpi)
+    found += _coloured_stamps(variant, words, engine, deadline)
     for area in find_stamp_areas(variant.raster, variant.flat, marks, large):
         if any(mark.box.intersects(area.box) for mark in found):
             continue
@@ -56,6 +65,52 @@ def find_scanned_stamps(
         except OcrFailed:
             break  # the results so far remain
     return found
+
+
+def _coloured_stamps(
+    variant: PageVariant, words: Sequence[OcrWord], engine: Engine, deadline: float
+) -> Iterator[AddedMark]:
+    """Yield the stamps in coloured ink, which are free of the print below them."""
+    certain = _certain_words(words, variant.raster.dpi)
+    reads = count()
+    for area in coloured_areas(variant.raster):
+        for layer in ink_layers(variant.raster, area):
+            stamps = []
+            for line in find_letter_lines(np.asarray(layer.grey < INK_LIMIT, np.uint8), layer.dpi):
+                box = layer.to_page(line.box)
+                is_read = any(box.contains_centre_of(word) for word in certain)
+                image = None if is_read else turn_line_upright(layer.grey, line)
+                if image is None:
+                    continue
+                if next(reads) >= MAX_LINES_PER_PAGE:
+                    return
+                if stamp := _read_line(image, engine, deadline):
+                    stamps.append(AddedMark(stamp.kind, box, stamp.phrase))
+            yield from stamps
+            if stamps:
+                break
+
+
+def _read_line(image: GreyArray, engine: Engine, deadline: float) -> StampLine | None:
+    """Return the stamp that the upright image of a line shows, or None."""
+    seconds = deadline - time.monotonic()
+    if seconds < MIN_SECONDS_LEFT:
+        return None
+    try:
+        return read_stamp_image(image, LINE_DPI, engine, seconds, (SegmentationMode.SINGLE_LINE,))
+    except OcrFailed:
+        return None
+
+
+def _certain_words(words: Sequence[OcrWord], dpi: float) -> list[Box]:
+    """Return the boxes of words that were read with certainty and are no words of stamps."""
+    return [
+        word.to_word(dpi).box
+        for word in words
+        if word.confidence >= MIN_TITLE_CONFIDENCE
+        and sum(map(str.isalpha, word.text)) >= MIN_CERTAIN_LETTERS
+        and read_stamp_line(word.text) is None
+    ]
 
 
 def _large_words(words: Sequence[OcrWord], dpi: float) -> list[Box]:

@@ -21,6 +21,15 @@ from samples.added_marks import (
 )
 from samples.documents import make_sample
 from samples.renditions import make_scan
+from samples.scanned_marks import (
+    INK_COLOURS,
+    Frame,
+    RubberStamp,
+    Scanner,
+    press_stamp,
+    print_pages,
+    scan_pages,
+)
 from tests.ingestion.reading.documents import make_pdf, read, save
 
 STAMPS = {
@@ -190,6 +199,55 @@ def test_a_stamp_on_a_scan_is_found_at_an_angle(tmp_path, stamp):
     x, y = stamp.place[0] * 612, (1 - stamp.place[1]) * 792
     assert mark.box.left < x < mark.box.right
     assert mark.box.top < y < mark.box.bottom
+
+
+@pytest.mark.parametrize("scanner", [Scanner.OFFICE_COLOUR, Scanner.PHONE])
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        RubberStamp(lines=("VOID",), phrase="VOID", degrees=-28, frame=Frame.DOUBLE, wear=0.3),
+        RubberStamp(
+            lines=("IRB OFFICE", "RECEIVED", "3 MAY 2026"),
+            phrase="RECEIVED",
+            size=18,
+            degrees=12,
+            colour=INK_COLOURS[1],
+            frame=Frame.ROUND,
+            wear=0.2,
+            place=(0.4, 0.85),
+        ),
+    ],
+    ids=lambda stamp: stamp.phrase,
+)
+def test_a_coloured_rubber_stamp_is_found_over_print(tmp_path, scanner, stamp):
+    page, (left, bottom, right, top) = press_stamp(print_pages(make_pdf(signed=True))[0], stamp)
+    reading = read(save(tmp_path, scan_pages([page], scanner, seed="coloured")))
+    (mark,) = reading.pages[0].added_marks
+    assert (mark.kind, mark.text) == (STAMPS[stamp.phrase], stamp.phrase)
+    assert left < (mark.box.left + mark.box.right) / 2 < right
+    assert bottom < 792 - (mark.box.top + mark.box.bottom) / 2 < top
+
+
+def test_a_coloured_stamp_is_found_on_a_page_that_was_scanned_upside_down(tmp_path):
+    stamp = RubberStamp(lines=("OBSOLETE",), phrase="OBSOLETE", degrees=20, place=(0.3, 0.4))
+    lines = [f"{number}. I agree to conduct this study as described." for number in range(20)]
+    page, _ = press_stamp(print_pages(make_pdf(lines=lines))[0], stamp)
+    content = scan_pages([page[::-1, ::-1]], Scanner.OFFICE_COLOUR, seed="upside down")
+    (mark,) = read(save(tmp_path, content)).pages[0].added_marks
+    assert (mark.kind, mark.text) == (AddedMarkKind.SUPERSEDED, "OBSOLETE")
+    assert mark.box.left < 0.3 * 612 < mark.box.right
+    assert mark.box.top < 0.6 * 792 < mark.box.bottom
+
+
+def test_coloured_words_that_are_no_words_of_stamps_are_no_mark(tmp_path):
+    page = print_pages(make_pdf(signed=True))[0]
+    for words, degrees, place in (("APPROVED", 15, (0.5, 0.4)), ("MERCY", -20, (0.5, 0.6))):
+        stamp = RubberStamp(
+            lines=(words,), phrase=words, degrees=degrees, place=place, frame=Frame.RECTANGLE
+        )
+        page, _ = press_stamp(page, stamp)
+    content = scan_pages([page], Scanner.OFFICE_COLOUR, seed="no stamp")
+    assert read(save(tmp_path, content)).pages[0].added_marks == []
 
 
 def test_dust_is_no_stamp():
