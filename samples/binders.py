@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import pikepdf
 
 LETTER = (612.0, 792.0)  # points
+# The quarters of a sheet in reading order: left, top, right, bottom, as shares of its size.
+QUARTERS = ((0.0, 0.0, 0.5, 0.5), (0.5, 0.0, 1.0, 0.5), (0.0, 0.5, 0.5, 1.0), (0.5, 0.5, 1.0, 1.0))
 
 
 def make_binder(documents: Sequence[bytes], *, turned: Sequence[int] = ()) -> bytes:
@@ -25,23 +27,31 @@ def make_binder(documents: Sequence[bytes], *, turned: Sequence[int] = ()) -> by
 def side_by_side(left: bytes, right: bytes) -> bytes:
     """Return one landscape sheet with the first pages of two documents, as a copier produces."""
     width, height = LETTER
-    return _on_one_sheet(left, right, (height, width), ((0, 0), (height / 2, 0)))
+    return _on_one_sheet((left, right), (height, width), ((0, 0), (height / 2, 0)))
 
 
 def one_above_the_other(upper: bytes, lower: bytes) -> bytes:
     """Return one portrait sheet with the first pages of two documents, each at half its height."""
-    return _on_one_sheet(upper, lower, LETTER, ((0, LETTER[1] / 2), (0, 0)))
+    return _on_one_sheet((upper, lower), LETTER, ((0, LETTER[1] / 2), (0, 0)))
+
+
+def four_on_a_sheet(documents: Sequence[bytes]) -> bytes:
+    """Return one portrait sheet with the first pages of four documents, each at half its size."""
+    width, height = LETTER
+    corners = [(left * width, (1 - bottom) * height) for left, _, _, bottom in QUARTERS]
+    return _on_one_sheet(documents, LETTER, corners)
 
 
 def _on_one_sheet(
-    one: bytes, other: bytes, size: tuple[float, float], corners: Sequence[tuple[float, float]]
+    documents: Sequence[bytes], size: tuple[float, float], corners: Sequence[tuple[float, float]]
 ) -> bytes:
-    """Return one sheet with both pages. `corners`: their lower left corners, in points."""
+    """Return one sheet with these pages. `corners`: their lower left corners, in points."""
     width, height = size
-    area = (width / 2, height) if width > height else (width, height / 2)
+    columns = len({left for left, _ in corners})
+    area = (width / columns, height * columns / len(corners))
     with pikepdf.new() as sheet:
         page = sheet.add_blank_page(page_size=size)
-        for content, (left, bottom) in zip((one, other), corners, strict=True):
+        for content, (left, bottom) in zip(documents, corners, strict=True):
             with pikepdf.open(io.BytesIO(content)) as document:
                 placed = pikepdf.Rectangle(left, bottom, left + area[0], bottom + area[1])
                 page.add_overlay(document.pages[0], placed)

@@ -4,7 +4,7 @@ import io
 import random
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -84,20 +84,30 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = _list_layouts()  # the ids of the layou
 OTHER_LAYOUTS = tuple(_read_layouts()[OTHER])
 
 
-def make_specimen(slug: str, layout: str, seed: int = 0, *, today: date = TODAY) -> Specimen:
+def make_specimen(
+    slug: str,
+    layout: str,
+    seed: int = 0,
+    *,
+    today: date = TODAY,
+    extend: Callable[[str], str] = str,
+    more_options: Mapping[str, str] = MappingProxyType({}),
+) -> Specimen:
     """Return a specimen of a document type, or of OTHER, in a layout. It is valid at `today`.
 
     The same arguments give the same bytes. Specimens of the same seed and country are of the same
-    site. Raises KeyError if the type has no such layout (see LAYOUTS and OTHER_LAYOUTS).
+    site. `extend` returns the text of the layout with changes, such as further pages, and
+    `more_options` replace options of the layout; neither applies to STANDARD. Raises KeyError if
+    the type has no such layout (see LAYOUTS and OTHER_LAYOUTS).
     """
     if layout == STANDARD and slug in PAGES:
         return Specimen(slug, layout, seed, *make_standard(slug, seed, today))
     chosen = _read_layouts()[slug][layout]
-    options = chosen.options
+    options = {**chosen.options, **more_options}
     values = make_values(seed, options.get("country", ""), today)
     printed = _Printed(values, options.get("dates", ""))
     drawn = _Printed(values, "")
-    text = _DRAWN_NAME.sub(lambda match: _PLACEHOLDER.sub(drawn.replace, match[0]), chosen.text)
+    text = _DRAWN_NAME.sub(lambda match: _PLACEHOLDER.sub(drawn.replace, match[0]), extend(chosen.text))
     text = _PLACEHOLDER.sub(printed.replace, text)
     content = _typeset(text, options, values, f"{slug} {layout} {seed}")
     return Specimen(slug, layout, seed, content, printed.values(), printed.days)
@@ -145,7 +155,12 @@ def _typeset(text: str, options: Mapping[str, str], values: Values, seed: str) -
         size = landscape(size)
     margin = float(options.get("margin", 60))
 
+    def fill_in(line: str, number: int) -> str:
+        printed = _Printed(values, options.get("dates", ""))
+        return _PLACEHOLDER.sub(printed.replace, line).replace("#", str(number))
+
     def decorate(canvas: Any, _: Any) -> None:
+        number = canvas.getPageNumber()
         canvas.saveState()
         canvas.setFillGray(0.75)
         canvas.setFont("Helvetica", 5)
@@ -153,9 +168,9 @@ def _typeset(text: str, options: Mapping[str, str], values: Values, seed: str) -
         canvas.setFillGray(0.2)
         canvas.setFont("Helvetica", 7.5)
         if footer := options.get("footer", ""):
-            page = str(canvas.getPageNumber())
-            line = _PLACEHOLDER.sub(_Printed(values, options.get("dates", "")).replace, footer)
-            canvas.drawCentredString(size[0] / 2, 26, line.replace("#", page))
+            canvas.drawCentredString(size[0] / 2, 26, fill_in(footer, number))
+        if number > 1 and (header := options.get("header", "")):
+            canvas.drawString(margin, size[1] - 30, fill_in(header, number))
         if "framed" in options:
             canvas.setLineWidth(2)
             canvas.rect(28, 28, size[0] - 56, size[1] - 56)

@@ -1,0 +1,104 @@
+"""Specimens with more pages: continued texts and tables, attachments, numbered pages, headers."""
+
+import io
+import random
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pikepdf
+
+from samples.layouts.specimen import STANDARD, Specimen, make_specimen
+
+_TEXTS = Path(__file__).with_name("further.txt")
+_SIGNATURE = re.compile(r"(?mi)^(?:@sign |@hand |yours |sincerely|kind regards|respectfully)")
+_TITLE = re.compile(r"(?m)^# (.+)$")
+_TABLE = re.compile(r"(?m)^\|!.*\n(?:^\|[^!].*\n?)+")
+_NESTED = re.compile(r"(?ms)^@(?:box|columns)\b.*?^@end$")
+_MAX_BLOCKS_PER_PAGE = 4
+_NUMBERINGS = ("Page # of TOTAL", "page # of TOTAL", "# / TOTAL", "#", "- # -", "Page #")
+_HEADERS = ("{protocol_number} - confidential", "{institution}", "{sponsor}, {protocol_number}")
+# The parts of a set of layouts or texts, of which one part only measures.
+PARTS = 2
+
+
+def make_longer_specimen(slug: str, layout: str, seed: int = 0) -> Specimen:
+    """Return a specimen that may have further pages, as documents of that kind do.
+
+    The seed determines whether the text continues, whether an attachment follows, and whether the
+    pages have numbers and a header. STANDARD stays as it is. The parts of the texts are used by
+    the layouts of their part (`part_of`).
+    """
+    plain = make_specimen(slug, layout, seed)
+    rng = random.Random(f"longer {slug} {layout} {seed}")
+    kind = rng.choices(("as it is", "text", "table", "title", "attachment"), (40, 30, 8, 5, 17))[0]
+    if layout == STANDARD:
+        return plain
+    options = {"footer": ""}  # that of the layout may state another number of pages
+    if rng.random() < 0.55:
+        options["footer"] = rng.choice(_NUMBERINGS)
+    if rng.random() < 0.3:
+        options["header"] = rng.choice(_HEADERS)
+
+    def extend(text: str) -> str:
+        return _extend(text, slug, kind, part_of(slug, layout), random.Random(f"{rng_seed}"))
+
+    rng_seed = rng.random()
+    long = make_specimen(slug, layout, seed, extend=extend, more_options=options)
+    if "TOTAL" not in options["footer"]:
+        return long
+    with pikepdf.open(io.BytesIO(long.content)) as document:
+        total = len(document.pages)
+    options["footer"] = options["footer"].replace("TOTAL", str(total))
+    return make_specimen(slug, layout, seed, extend=extend, more_options=options)
+
+
+def part_of(slug: str, layout: str) -> int:
+    """Return the part of a layout, from 0. It is the same in every run."""
+    return random.Random(f"part {slug} {layout}").randrange(PARTS)
+
+
+def _extend(text: str, slug: str, kind: str, part: int, rng: random.Random) -> str:
+    if kind == "as it is":
+        return text
+    if kind == "attachment":
+        letter = rng.choice(("A", "B", "1", "2", "I"))
+        block = rng.choice(_blocks()["attachment"][part::PARTS]).replace("LETTER", letter)
+        more = _choose(slug, part, rng, rng.randint(0, 2))
+        return f"{text}\n@page\n{block}\n{more}\n"
+    if kind == "table" and (tables := _TABLE.findall(_NESTED.sub("", text))):
+        # A log continues on further sheets, each with the head of the table.
+        times = rng.randint(1, 3)
+        title = _TITLE.search(text)
+        head = f"# {title[1]}\n" if title and rng.random() < 0.5 else ""
+        return text + "".join(f"\n@page\n{head}{tables[-1] * 1}" for _ in range(times))
+    more = _choose(slug, part, rng, rng.randint(2, 2 + 3 * _MAX_BLOCKS_PER_PAGE))
+    if kind == "title" and (title := _TITLE.search(text)):
+        return f"{text}\n@page\n## {title[1]} (continued)\n{more}\n"
+    places = [
+        match.start() for match in _SIGNATURE.finditer(_NESTED.sub(lambda m: " " * len(m[0]), text))
+    ]
+    if places and rng.random() < 0.7:
+        return f"{text[: places[-1]]}\n{more}\n\n{text[places[-1] :]}"
+    return f"{text}\n{more}\n" if rng.random() < 0.5 else f"{text}\n@page\n{more}\n"
+
+
+def _choose(slug: str, part: int, rng: random.Random, count: int) -> str:
+    """Return some blocks that suit a type, each of them several times if there are too few."""
+    name = {
+        "informed-consent-form": "consent", "cv": "publications", "nih-biosketch": "publications",
+    }.get(slug, "general")  # fmt: skip
+    own = list(_blocks()[name][part::PARTS])
+    rng.shuffle(own)
+    return "\n\n".join(own[number % len(own)] for number in range(count))
+
+
+@cache
+def _blocks() -> Mapping[str, list[str]]:
+    """Return the blocks of text by their names."""
+    blocks: dict[str, list[str]] = {}
+    for block in re.split(r"(?m)^== ", _TEXTS.read_text(encoding="utf-8"))[1:]:
+        name, _, text = block.partition("\n")
+        blocks.setdefault(name, []).append(text.strip())
+    return blocks
