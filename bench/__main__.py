@@ -23,6 +23,7 @@ BENCHES = {  # with their titles in the report
     "dispatch": "The job layer, beside the core alone",
     "reading": "Reading, beside the engine, OCRmyPDF and pypdf",
     "judging": "The cost of a born-digital page, beside an earlier state",
+    "binders": "The division of files with several documents, beside a cut at each page",
     "ledger": "The ledger, beside the bare driver and hashing",
     "limits": "Portals' limits, kept by several processes",
     "stores": "Files, in a bucket and in a folder",

@@ -74,7 +74,9 @@ def make_pieces(part: int, seeds: Sequence[int]) -> Iterator[Piece]:
     ]
     for seed in seeds:
         made = [
-            Piece(f"{seed} {slug} {layout}", (slug,), make_longer_specimen(slug, layout, seed).content)
+            Piece(
+                f"{seed} {slug} {layout}", (slug,), make_longer_specimen(slug, layout, seed).content
+            )
             for slug, layout in layouts
         ]
         yield from made
@@ -150,9 +152,7 @@ def compose_binders(
         yield _bind([read[key] for key in chosen], rng)
 
 
-def _bind(
-    pieces: Iterable[tuple[Piece, Sequence[PageReading]]], rng: random.Random
-) -> Binder:
+def _bind(pieces: Iterable[tuple[Piece, Sequence[PageReading]]], rng: random.Random) -> Binder:
     pages: list[PageReading] = []
     starts: list[Start] = []
     for piece, own in pieces:
@@ -182,11 +182,17 @@ class Figures:
 
     def add(self, true: Sequence[Start], cut: ProposedCut) -> None:
         """Count one binder."""
-        wanted = set(true[1:])
-        found = {(part.first, part.region) for part in cut.parts[1:]}
+        places = [(part.first, part.region) for part in cut.parts]
+        self.add_places(true, places, is_certain=cut.is_certain)
+
+    def add_places(
+        self, true: Sequence[Start], places: Sequence[Start], *, is_certain: bool
+    ) -> None:
+        """Count one binder with the starts that were found."""
+        wanted, found = set(true[1:]), set(places[1:])
         self.binders += 1
         self.right += found == wanted
-        self.wrong_and_certain += cut.is_certain and found != wanted
+        self.wrong_and_certain += is_certain and found != wanted
         self.found += len(found)
         self.true += len(wanted)
         self.both += len(found & wanted)

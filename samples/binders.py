@@ -51,10 +51,13 @@ def _on_one_sheet(
     area = (width / columns, height * columns / len(corners))
     with pikepdf.new() as sheet:
         page = sheet.add_blank_page(page_size=size)
-        for content, (left, bottom) in zip(documents, corners, strict=True):
+        for number, (content, (left, bottom)) in enumerate(zip(documents, corners, strict=True)):
             with pikepdf.open(io.BytesIO(content)) as document:
-                placed = pikepdf.Rectangle(left, bottom, left + area[0], bottom + area[1])
-                page.add_overlay(document.pages[0], placed)
+                copied = sheet.copy_foreign(document.pages[0].as_form_xobject())
+            placed = pikepdf.Rectangle(left, bottom, left + area[0], bottom + area[1])
+            # Its name is given, because pikepdf chooses a different one each time.
+            name = page.add_resource(copied, pikepdf.Name.XObject, pikepdf.Name(f"/Sheet{number}"))
+            page.contents_add(page.calc_form_xobject_placement(copied, name, placed))
         return _save(sheet)
 
 

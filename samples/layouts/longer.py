@@ -19,36 +19,35 @@ _NESTED = re.compile(r"(?ms)^@(?:box|columns)\b.*?^@end$")
 _MAX_BLOCKS_PER_PAGE = 4
 _NUMBERINGS = ("Page # of TOTAL", "page # of TOTAL", "# / TOTAL", "#", "- # -", "Page #")
 _HEADERS = ("{protocol_number} - confidential", "{institution}", "{sponsor}, {protocol_number}")
-# The parts of a set of layouts or texts, of which one part only measures.
-PARTS = 2
+NUMBERED_SHARE, HEADER_SHARE = 0.55, 0.3  # of the documents
+PARTS = 2  # of the layouts and of the further texts; one part only measures
 
 
 def make_longer_specimen(slug: str, layout: str, seed: int = 0) -> Specimen:
     """Return a specimen that may have further pages, as documents of that kind do.
 
     The seed determines whether the text continues, whether an attachment follows, and whether the
-    pages have numbers and a header. STANDARD stays as it is. The parts of the texts are used by
-    the layouts of their part (`part_of`).
+    pages have numbers and a header. STANDARD stays as it is. Layouts of one part (`part_of`) have
+    no text in common with those of the others.
     """
-    plain = make_specimen(slug, layout, seed)
-    rng = random.Random(f"longer {slug} {layout} {seed}")
-    kind = rng.choices(("as it is", "text", "table", "title", "attachment"), (40, 30, 8, 5, 17))[0]
     if layout == STANDARD:
-        return plain
+        return make_specimen(slug, layout, seed)
+    rng = random.Random(f"longer {slug} {layout} {seed}")
+    way = rng.choices(("none", "text", "table", "title", "attachment"), (40, 30, 8, 5, 17))[0]
     options = {"footer": ""}  # that of the layout may state another number of pages
-    if rng.random() < 0.55:
+    if rng.random() < NUMBERED_SHARE:
         options["footer"] = rng.choice(_NUMBERINGS)
-    if rng.random() < 0.3:
+    if rng.random() < HEADER_SHARE:
         options["header"] = rng.choice(_HEADERS)
+    seed_of_text = rng.random()
 
     def extend(text: str) -> str:
-        return _extend(text, slug, kind, part_of(slug, layout), random.Random(f"{rng_seed}"))
+        return _extend(text, slug, way, part_of(slug, layout), random.Random(f"{seed_of_text}"))
 
-    rng_seed = rng.random()
-    long = make_specimen(slug, layout, seed, extend=extend, more_options=options)
+    made = make_specimen(slug, layout, seed, extend=extend, more_options=options)
     if "TOTAL" not in options["footer"]:
-        return long
-    with pikepdf.open(io.BytesIO(long.content)) as document:
+        return made
+    with pikepdf.open(io.BytesIO(made.content)) as document:
         total = len(document.pages)
     options["footer"] = options["footer"].replace("TOTAL", str(total))
     return make_specimen(slug, layout, seed, extend=extend, more_options=options)
@@ -59,22 +58,23 @@ def part_of(slug: str, layout: str) -> int:
     return random.Random(f"part {slug} {layout}").randrange(PARTS)
 
 
-def _extend(text: str, slug: str, kind: str, part: int, rng: random.Random) -> str:
-    if kind == "as it is":
+def _extend(text: str, slug: str, way: str, part: int, rng: random.Random) -> str:
+    """Return the text of a layout with further text, in one of several ways."""
+    if way == "none":
         return text
-    if kind == "attachment":
+    if way == "attachment":
         letter = rng.choice(("A", "B", "1", "2", "I"))
         block = rng.choice(_blocks()["attachment"][part::PARTS]).replace("LETTER", letter)
         more = _choose(slug, part, rng, rng.randint(0, 2))
         return f"{text}\n@page\n{block}\n{more}\n"
-    if kind == "table" and (tables := _TABLE.findall(_NESTED.sub("", text))):
+    if way == "table" and (tables := _TABLE.findall(_NESTED.sub("", text))):
         # A log continues on further sheets, each with the head of the table.
         times = rng.randint(1, 3)
         title = _TITLE.search(text)
         head = f"# {title[1]}\n" if title and rng.random() < 0.5 else ""
-        return text + "".join(f"\n@page\n{head}{tables[-1] * 1}" for _ in range(times))
+        return text + "".join(f"\n@page\n{head}{tables[-1]}" for _ in range(times))
     more = _choose(slug, part, rng, rng.randint(2, 2 + 3 * _MAX_BLOCKS_PER_PAGE))
-    if kind == "title" and (title := _TITLE.search(text)):
+    if way == "title" and (title := _TITLE.search(text)):
         return f"{text}\n@page\n## {title[1]} (continued)\n{more}\n"
     places = [
         match.start() for match in _SIGNATURE.finditer(_NESTED.sub(lambda m: " " * len(m[0]), text))

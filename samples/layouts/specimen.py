@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -107,7 +107,9 @@ def make_specimen(
     values = make_values(seed, options.get("country", ""), today)
     printed = _Printed(values, options.get("dates", ""))
     drawn = _Printed(values, "")
-    text = _DRAWN_NAME.sub(lambda match: _PLACEHOLDER.sub(drawn.replace, match[0]), extend(chosen.text))
+    text = _DRAWN_NAME.sub(
+        lambda match: _PLACEHOLDER.sub(drawn.replace, match[0]), extend(chosen.text)
+    )
     text = _PLACEHOLDER.sub(printed.replace, text)
     content = _typeset(text, options, values, f"{slug} {layout} {seed}")
     return Specimen(slug, layout, seed, content, printed.values(), printed.days)
@@ -154,28 +156,7 @@ def _typeset(text: str, options: Mapping[str, str], values: Values, seed: str) -
     if "landscape" in options:
         size = landscape(size)
     margin = float(options.get("margin", 60))
-
-    def fill_in(line: str, number: int) -> str:
-        printed = _Printed(values, options.get("dates", ""))
-        return _PLACEHOLDER.sub(printed.replace, line).replace("#", str(number))
-
-    def decorate(canvas: Any, _: Any) -> None:
-        number = canvas.getPageNumber()
-        canvas.saveState()
-        canvas.setFillGray(0.75)
-        canvas.setFont("Helvetica", 5)
-        canvas.drawRightString(size[0] - 20, 10, _NOTICE)
-        canvas.setFillGray(0.2)
-        canvas.setFont("Helvetica", 7.5)
-        if footer := options.get("footer", ""):
-            canvas.drawCentredString(size[0] / 2, 26, fill_in(footer, number))
-        if number > 1 and (header := options.get("header", "")):
-            canvas.drawString(margin, size[1] - 30, fill_in(header, number))
-        if "framed" in options:
-            canvas.setLineWidth(2)
-            canvas.rect(28, 28, size[0] - 56, size[1] - 56)
-        canvas.restoreState()
-
+    decorate = partial(_decorate, options=options, values=values, size=size, margin=margin)
     output = io.BytesIO()
     template = SimpleDocTemplate(
         output,
@@ -193,3 +174,35 @@ def _typeset(text: str, options: Mapping[str, str], values: Values, seed: str) -
         make_flowables(text, typography, width), onFirstPage=decorate, onLaterPages=decorate
     )
     return output.getvalue()
+
+
+def _decorate(
+    canvas: Any,
+    _: Any,
+    *,
+    options: Mapping[str, str],
+    values: Values,
+    size: tuple[float, float],
+    margin: float,
+) -> None:
+    """Draw what is outside of the text of a page: notice, footer, header and frame."""
+
+    def fill_in(line: str, number: int) -> str:
+        printed = _Printed(values, options.get("dates", ""))
+        return _PLACEHOLDER.sub(printed.replace, line).replace("#", str(number))
+
+    number = canvas.getPageNumber()
+    canvas.saveState()
+    canvas.setFillGray(0.75)
+    canvas.setFont("Helvetica", 5)
+    canvas.drawRightString(size[0] - 20, 10, _NOTICE)
+    canvas.setFillGray(0.2)
+    canvas.setFont("Helvetica", 7.5)
+    if footer := options.get("footer", ""):
+        canvas.drawCentredString(size[0] / 2, 26, fill_in(footer, number))
+    if number > 1 and (header := options.get("header", "")):
+        canvas.drawString(margin, size[1] - 30, fill_in(header, number))
+    if "framed" in options:
+        canvas.setLineWidth(2)
+        canvas.rect(28, 28, size[0] - 56, size[1] - 56)
+    canvas.restoreState()
