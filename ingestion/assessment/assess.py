@@ -146,7 +146,7 @@ def judge_reading(
         return AssessedFile(state, codes, count, (_assess(reading, PagePart(1, count), verdict),))
     check = partial(check_part, reading, sent=sent, site=site, today=today, model=model)
     documents = tuple(_assess(reading, part, check(part)) for part in cut.parts)
-    if not cut.is_certain:  # QA gets the whole file with the proposal
+    if not cut.needs_no_confirmation:  # QA gets the whole file with the proposal
         documents = tuple(
             replace(document, slug=part.type, state=state, codes=codes, fields=())
             for document, part in zip(documents, cut.parts, strict=True)

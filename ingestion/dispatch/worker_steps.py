@@ -223,9 +223,7 @@ class Conclude(WorkerStep):
         if cut is None or read is None or document.is_part or not division.is_enabled():
             return None
         is_safe = (
-            cut.is_certain
-            and not cut.is_one_document
-            and cut.has_sheet_for_each_part
+            cut.needs_no_confirmation
             and division.SIGNED_FLAG not in read.flags
             and not any(page.get("error") for page in read.pages)
             and not self.checked.verdict.is_quarantined

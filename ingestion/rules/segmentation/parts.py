@@ -63,6 +63,11 @@ class ProposedCut:
         """Whether a separator sheet is before each part. With fewer sheets, a person confirms."""
         return bool(self.parts) and all(part.separator for part in self.parts)
 
+    @property
+    def needs_no_confirmation(self) -> bool:
+        """Whether the parts may be filed without a person who confirms the division."""
+        return self.is_certain and not self.is_one_document and self.has_sheet_for_each_part
+
 
 def propose_cut(reading: DocumentReading, *, site_id: str = "") -> ProposedCut:
     """Return the proposed division of a file.
