@@ -38,8 +38,11 @@ OF_PEOPLE = ("cv", "gcp-certificate", "medical-licence", "nih-biosketch", "finan
 SEEDS = (1, 2, 3)  # sites whose documents are read born digital
 SCANNED_SEEDS = (1,)  # sites whose documents are scanned and read with OCR
 SHEETS_PER_SEED = 24
-HALVES: tuple[Region, ...] = ((0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0))
-ROWS: tuple[Region, ...] = ((0.0, 0.0, 1.0, 0.5), (0.0, 0.5, 1.0, 1.0))
+REGIONS: Mapping[str, tuple[Region, ...]] = {  # of the documents on a sheet
+    "side": ((0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0)),
+    "above": ((0.0, 0.0, 1.0, 0.5), (0.0, 0.5, 1.0, 1.0)),
+    "four": QUARTERS,
+}
 BLANK_BACKS = 0.12  # share of documents that were scanned with their empty backs
 SHARED_SHEETS = 0.03  # share of the pieces of a binder that are sheets with several documents
 
@@ -92,14 +95,14 @@ def _make_sheets(pieces: Sequence[Piece], rng: random.Random) -> Iterator[Piece]
             chosen = rng.sample(short, len(chosen))
         contents = [piece.content for piece in chosen]
         if way == "four":
-            content, regions = four_on_a_sheet(contents), QUARTERS
+            content = four_on_a_sheet(contents)
         elif way == "side":
-            content, regions = side_by_side(*contents), HALVES
+            content = side_by_side(*contents)
         else:
-            content, regions = one_above_the_other(*contents), ROWS
+            content = one_above_the_other(*contents)
         key = f"sheet {way}: {', '.join(piece.key for piece in chosen)}"
         slugs = tuple(piece.slugs[0] for piece in chosen)
-        yield Piece(key, slugs, content, tuple((1, region) for region in regions))
+        yield Piece(key, slugs, content, tuple((1, region) for region in REGIONS[way]))
 
 
 def _count_pages(content: bytes) -> int:

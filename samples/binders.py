@@ -57,7 +57,15 @@ def _on_one_sheet(
             placed = pikepdf.Rectangle(left, bottom, left + area[0], bottom + area[1])
             # Its name is given, because pikepdf chooses a different one each time.
             name = page.add_resource(copied, pikepdf.Name.XObject, pikepdf.Name(f"/Sheet{number}"))
-            page.contents_add(page.calc_form_xobject_placement(copied, name, placed))
+            drawn = page.calc_form_xobject_placement(
+                copied,
+                name,
+                placed,
+                invert_transformations=True,
+                allow_shrink=True,
+                allow_expand=True,
+            )
+            page.contents_add(drawn)
         return _save(sheet)
 
 
