@@ -104,18 +104,6 @@ class Landmark:
         """The phrases, each with its first letters, for a quick test whether a text has it."""
         return tuple((each, fold_letters(each)[:GROUP_LENGTH]) for each in self.phrases)
 
-    @cached_property
-    def letter_groups(self) -> Phrases:
-        """The beginnings of the phrases, for a quick test whether a text may contain one."""
-        folded = map(fold_letters, self.phrases)
-        return tuple(each[:GROUP_LENGTH] for each in folded if len(each) >= GROUP_LENGTH)
-
-    @cached_property
-    def short_phrases(self) -> Phrases:
-        """The letters of the phrases that are too short for this test."""
-        folded = map(fold_letters, self.phrases)
-        return tuple(each for each in folded if len(each) < GROUP_LENGTH)
-
 
 @dataclass(frozen=True, config=_STRICT)
 class SignatureRule:
@@ -181,6 +169,11 @@ class DocumentType:
     printed: Phrases = ()  # other text of the blank form, which is never a value
     family: str = ""  # the name of the family whose keys it shares
     satisfies: Phrases = ()  # types that are needed of a site, in whose place it is accepted
+
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        """The first letters of all phrases of its landmarks, for a quick test of a text."""
+        return frozenset(each for mark in self.landmarks for _, each in mark.beginnings)
 
     @cached_property
     def captions(self) -> str:

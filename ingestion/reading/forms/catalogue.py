@@ -6,7 +6,7 @@ numpy nor OpenCV, because the rules use it too.
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -63,6 +63,10 @@ class BlankPage:
         """The words with letters or digits, as `fold_signs` returns them."""
         folded = ((fold_signs(text), box) for text, box in self.words)
         return tuple((text, box) for text, box in folded if text)
+
+    def share_of_words(self, texts: Container[str]) -> float:
+        """Return the share of `read_words` that are among some texts, wherever they stand."""
+        return sum(text in texts for text, _ in self.read_words) / max(len(self.read_words), 1)
 
 
 @dataclass(frozen=True, slots=True)

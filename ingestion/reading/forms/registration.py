@@ -27,6 +27,7 @@ MIN_ANCHORS = 12  # pairs of words that agree about the transform
 MAX_ANCHOR_ERROR = 4.0  # points by which they may disagree
 MAX_WORD_ERROR = 4.0  # points between a word of the blank form and the same word of the page
 MIN_MATCH = 0.55  # share of the words of the blank page; OCR misreads some of a poor scan
+MAX_MATCH_DIFFERENCE = 0.05  # between editions that print the same words in the same places
 MIN_SCALE, MAX_SCALE = 0.4, 2.5  # of the page to the blank page
 MAX_SHEAR = 0.12  # of a photograph; 0.1 is 6 degrees
 # Around a box: its caption is inside or near. OCR may omit small print next to it, or read a square
@@ -70,7 +71,7 @@ def find_form(
         return ()
     best = max(candidates, key=lambda each: (each.match, each.is_edition_certain))
     # Editions that print the same words in the same places differ in the edition itself.
-    near = [each for each in candidates if each.match > best.match - 0.05]
+    near = [each for each in candidates if each.match > best.match - MAX_MATCH_DIFFERENCE]
     best = next((each for each in near if each.is_edition_certain), best)
     boxes = tuple(
         MeasuredBox(*measured[:-1], is_anchored=_is_anchored(best, printed.area))
@@ -93,10 +94,15 @@ def find_form(
 
 
 def _find_candidates(words: Sequence[Word]) -> Iterator[_Candidate]:
+    """Yield the pages of forms that a page may be, without those that match clearly worse."""
     by_text: dict[str, list[Box]] = defaultdict(list)
     for word in words:
         by_text[fold_signs(word.text)].append(word.box)
+    best_match = 0.0
     for form, blank in _pages_of_forms(words):
+        max_match = blank.share_of_words(by_text)
+        if max_match < MIN_MATCH or max_match <= best_match - MAX_MATCH_DIFFERENCE:
+            continue  # without an alignment, which takes long
         transform = _align(blank, by_text)
         if transform is None:
             continue
@@ -110,6 +116,7 @@ def _find_candidates(words: Sequence[Word]) -> Iterator[_Candidate]:
         placed = _placed_share(blank, found, by_text)
         candidate = _Candidate(form, blank, transform, found, placed, is_certain)
         if candidate.match >= MIN_MATCH:
+            best_match = max(best_match, candidate.match)
             yield candidate
 
 

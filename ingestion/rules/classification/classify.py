@@ -8,10 +8,10 @@ The evidence is readable, such as "STATEMENT OF INVESTIGATOR" on page 1.
 """
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import islice
 from math import inf
 from typing import Self
@@ -133,41 +133,48 @@ class Classification:
 
 
 @dataclass(frozen=True, slots=True)
-class _Letters:
-    """The folded letters of all pages of a document, for a quick test."""
+class _Evidence:
+    """What a document shows of the landmarks of all types, for a quick test of each of them.
 
-    groups: frozenset[str]  # of all pages
-    pages: tuple[str, ...]
-    groups_by_page: tuple[frozenset[str], ...]
+    Most landmarks do not occur at all. A phrase may occur on a page only if its beginning does.
+    """
+
+    beginnings: frozenset[str]  # of phrases, on any page
+    beginnings_by_page: tuple[frozenset[str], ...]
+    forms: Mapping[str, LandmarkMatch]  # the first page of a registered form, by document type
 
     @classmethod
-    def of(cls, reading: DocumentReading) -> Self:
-        texts = [page.text for page in reading.pages]
-        groups_by_page = tuple(map(fuzzy_phrases.letter_groups, texts))
-        return cls(
-            frozenset().union(*groups_by_page),
-            tuple(map(fuzzy_phrases.fold_page, texts)),
-            groups_by_page,
-        )
-
-    def may_contain(self, landmark: Landmark) -> bool:
-        """Return False if no phrase of a landmark occurs. Most landmarks do not occur at all."""
-        if not self.groups.isdisjoint(landmark.letter_groups):
-            return True
-        return any(phrase in page for page in self.pages for phrase in landmark.short_phrases)
+    def of(cls, reading: DocumentReading, wanted: frozenset[str]) -> Self:
+        by_page = tuple(_find_beginnings(page.text, wanted) for page in reading.pages)
+        forms: dict[str, LandmarkMatch] = {}
+        for page, form in find_forms(reading):
+            forms.setdefault(form.document_type, LandmarkMatch(form.name, page.number, FORM_WEIGHT))
+        return cls(by_page[0] if len(by_page) == 1 else frozenset().union(*by_page), by_page, forms)
 
     def list_phrases(self, landmark: Landmark, index: int) -> list[str]:
         """Return the phrases of a landmark that a page may contain. `index` is that of the page."""
-        groups, letters = self.groups_by_page[index], self.pages[index]
-        return [
-            phrase
-            for phrase, beginning in landmark.beginnings
-            if (
-                beginning in groups
-                if len(beginning) == fuzzy_phrases.GROUP_LENGTH
-                else beginning in letters
-            )
-        ]
+        found = self.beginnings_by_page[index]
+        return [phrase for phrase, beginning in landmark.beginnings if beginning in found]
+
+
+@cache
+def _all_beginnings() -> frozenset[str]:
+    """Return the beginnings of the phrases of all landmarks."""
+    return _join_beginnings(TYPES.values())
+
+
+def _join_beginnings(kinds: Iterable[DocumentType]) -> frozenset[str]:
+    return frozenset().union(*(kind.beginnings for kind in kinds))
+
+
+@lru_cache(maxsize=256)
+def _find_beginnings(text: str, wanted: frozenset[str]) -> frozenset[str]:
+    """Return those of the wanted beginnings of phrases that occur in a text, by its letters."""
+    letters = fuzzy_phrases.fold_page(text)
+    short = (each for each in wanted if len(each) < fuzzy_phrases.GROUP_LENGTH)
+    return (fuzzy_phrases.letter_groups(text) & wanted).union(
+        each for each in short if each in letters
+    )
 
 
 def classify(
@@ -264,7 +271,9 @@ def has_type_landmarks(page: PageReading, kind: DocumentType) -> bool:
     It may have enough landmarks of another type as well.
     """
     document = _as_document(page)
-    matches = _find_landmarks(document, _Letters.of(document), kind, is_fuzzy=False)
+    is_known = TYPES.get(kind.slug) is kind
+    evidence = _Evidence.of(document, _all_beginnings() if is_known else kind.beginnings)
+    matches = _find_landmarks(document, evidence, kind, is_fuzzy=False)
     return TypeScore("", tuple(matches)).points >= MIN_TYPE_SCORE
 
 
@@ -298,10 +307,11 @@ def _score_types(reading: DocumentReading, types: Mapping[str, DocumentType]) ->
 
     If a scan has too few points, misread landmarks are searched for as well.
     """
-    letters = _Letters.of(reading)
+    wanted = _all_beginnings() if types is TYPES else _join_beginnings(types.values())
+    evidence = _Evidence.of(reading, wanted)
     for is_fuzzy in (False, True):
         scores = [
-            TypeScore(slug, tuple(_find_landmarks(reading, letters, kind, is_fuzzy=is_fuzzy)))
+            TypeScore(slug, tuple(_find_landmarks(reading, evidence, kind, is_fuzzy=is_fuzzy)))
             for slug, kind in types.items()
         ]
         scores.sort(key=lambda score: -score.points)
@@ -312,18 +322,15 @@ def _score_types(reading: DocumentReading, types: Mapping[str, DocumentType]) ->
 
 
 def _find_landmarks(
-    reading: DocumentReading, letters: _Letters, kind: DocumentType, *, is_fuzzy: bool
+    reading: DocumentReading, evidence: _Evidence, kind: DocumentType, *, is_fuzzy: bool
 ) -> list[LandmarkMatch]:
-    """Return the landmarks of a type that a document shows; none if a required one is missing.
-
-    `letters` are those of all pages.
-    """
-    matches = [
-        LandmarkMatch(form.name, page.number, FORM_WEIGHT)
-        for page, form in islice(find_forms(reading, kind.slug), 1)
-    ]
+    """Return the landmarks of a type that a document shows; none if a required one is missing."""
+    form = evidence.forms.get(kind.slug)
+    if not is_fuzzy and form is None and kind.beginnings.isdisjoint(evidence.beginnings):
+        return []  # the usual case
+    matches = [form] if form else []
     for landmark in kind.landmarks:
-        match = _find_landmark(reading, letters, kind, landmark, is_fuzzy=is_fuzzy)
+        match = _find_landmark(reading, evidence, kind, landmark, is_fuzzy=is_fuzzy)
         if match:
             matches.append(match)
         elif landmark.required:
@@ -333,18 +340,18 @@ def _find_landmarks(
 
 def _find_landmark(
     reading: DocumentReading,
-    letters: _Letters,
+    evidence: _Evidence,
     kind: DocumentType,
     landmark: Landmark,
     *,
     is_fuzzy: bool,
 ) -> LandmarkMatch | None:
     """Return a landmark with the first page that shows it, or None."""
-    if not is_fuzzy and not letters.may_contain(landmark):
+    if not is_fuzzy and not any(each in evidence.beginnings for _, each in landmark.beginnings):
         return None
     pages = reading.pages[:1] if landmark.where in {"heading", "title"} else reading.pages
     for index, page in enumerate(pages):
-        phrases = letters.list_phrases(landmark, index)
+        phrases = evidence.list_phrases(landmark, index)
         phrase = phrases and _find_phrase(page, landmark, kind, phrases)
         if not phrase and is_fuzzy and index < _MAX_FUZZY_PAGES:
             phrase = _find_misread_phrase(page, landmark, kind)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import exp, inf, log, sqrt
+from operator import mul
 from typing import Any, NamedTuple, Self
 
 from ingestion.rules.classification.features import LAYOUT, POINTS, Features
@@ -128,10 +129,15 @@ class Model:
 
         They are limited, because the words of a document are not independent of each other.
         """
+        found = scale_features(features, self.coefficients)
         sums = list(self.intercepts)
-        for feature, value in scale_features(features, self.coefficients):
-            for column, coefficient in enumerate(self.coefficients[feature]):
-                sums[column] += coefficient * value
+        if found:
+            values = [value for _, value in found]
+            columns = zip(*(self.coefficients[feature] for feature, _ in found), strict=True)
+            sums = [
+                sum(map(mul, column, values), intercept)
+                for intercept, column in zip(self.intercepts, columns, strict=True)
+            ]
         limit = self.max_log_odds_of_words
         return {
             slug: max(-limit, min(limit, each - sums[0]))

@@ -139,7 +139,7 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
             break
     _join_candidates(found, spec)
     if spec.kind != "date" and not spec.is_investigator:
-        _add_repetitions(found, document.reading.text)
+        _add_repetitions(found, document.text)
     return found
 
 

@@ -6,8 +6,9 @@ below it.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 from ingestion.reading import results
@@ -49,19 +50,23 @@ def find_phrase(page: PageReading, phrase: str) -> Iterator[TextSpan]:
 
     OCR may join or split words, so the search counts letters and not words.
     """
-    if not fuzzy_phrases.contains_phrase(page.text, phrase):
+    if not fuzzy_phrases.may_contain_phrase(page.text, phrase):
         return
     pattern, wanted = fuzzy_phrases.compile_phrase(phrase), fuzzy_phrases.fold_letters(phrase)
     remaining = sum(1 for _ in pattern.finditer(page.text))
-    for start, word in enumerate(page.words):
-        folded = fuzzy_phrases.fold_letters(word.text)
-        if not folded or not (wanted.startswith(folded) or folded.startswith(wanted)):
+    if not remaining:
+        return
+    all_words = page.words[:]  # a tuple, also of lazy words
+    letters, starts = _fold_words(_Identity(all_words))
+    for start in starts.get(wanted[:1], ()):
+        folded = letters[start]
+        if not (wanted.startswith(folded) or folded.startswith(wanted)):
             continue
         end, letter_count = start + 1, len(folded)
-        while letter_count < len(wanted) and end < len(page.words):
-            letter_count += len(fuzzy_phrases.fold_letters(page.words[end].text))
+        while letter_count < len(wanted) and end < len(letters):
+            letter_count += len(letters[end])
             end += 1
-        words = page.words[start:end]
+        words = all_words[start:end]
         if pattern.fullmatch(" ".join(word.text for word in words).strip(_EDGE_PUNCTUATION)):
             yield TextSpan(bounding_box(words), min(word.confidence for word in words), start, end)
             remaining -= 1
@@ -69,12 +74,38 @@ def find_phrase(page: PageReading, phrase: str) -> Iterator[TextSpan]:
                 return
 
 
+class _Identity:
+    """Some words as the key of a cache, by their identity, because to compare them takes long."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self.words = words
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self.words is other.words
+
+    def __hash__(self) -> int:
+        return id(self.words)
+
+
+@lru_cache(maxsize=16)
+def _fold_words(key: _Identity) -> tuple[list[str], dict[str, list[int]]]:
+    """Return the folded letters of some words, and the numbers of the words by first letter."""
+    letters = [fuzzy_phrases.fold_letters(word.text) for word in key.words]
+    starts: dict[str, list[int]] = {}
+    for number, folded in enumerate(letters):
+        if folded:
+            starts.setdefault(folded[0], []).append(number)
+    return letters, starts
+
+
 def words_right_of(page: PageReading, span: TextSpan) -> tuple[Word, ...]:
     """Return the words to the right of a span on its line, which may be slightly skewed."""
     line: list[Word] = []
     last = page.words[span.end - 1].box
     edge = last.right - 1
-    to_the_right = [word for word in page.words if word.box.left > edge]
+    to_the_right = [word for word in page.words[:] if word[1][0] > edge]
     is_picture = page.source is TextSource.OCR
     for word in sorted(to_the_right, key=lambda word: word.box.left):
         if is_picture and not line and word.text == _COLUMN_RULE:
@@ -157,9 +188,24 @@ def text_run_at(page: PageReading, span: TextSpan) -> tuple[Word, ...]:
 
 def first_word_of_run(page: PageReading, word: Word) -> Word:
     """Return the first word of the run of words that a word belongs to."""
-    while before := next((each for each in page.words if is_followed_by(each.box, word.box)), None):
+    words = page.words[:]
+    while before := next(_words_before(words, word.box), None):
         word = before
     return word
+
+
+def _words_before(words: Sequence[Word], box: Box) -> Iterator[Word]:
+    """Yield the words that a box comes next to on the line."""
+    # Most words are not near, so this is found out without a call for each word of the page.
+    left, widest = box.left, _max_space_before(box)
+    for word in words:
+        if -2 <= left - word[1][2] < widest and is_followed_by(word.box, box):
+            yield word
+
+
+def _max_space_before(box: Box) -> float:
+    """Return the space in running text before a box. It grows with the type."""
+    return max(_MIN_CAPTION_GAP, _MAX_SPACE * (box.bottom - box.top))
 
 
 def span_of_word(page: PageReading, word: Word) -> TextSpan:
@@ -170,7 +216,7 @@ def span_of_word(page: PageReading, word: Word) -> TextSpan:
 
 def has_no_text_before(page: PageReading, span: TextSpan) -> bool:
     """Return whether nothing but a number, as in "11. Signature", is joined to it on its left."""
-    before = (word for word in page.words if is_followed_by(word.box, span.box))
+    before = _words_before(page.words[:], span.box)
     return all(re.fullmatch(r"\W*\d*\W*", word.text) for word in before)
 
 
@@ -196,10 +242,8 @@ def is_in_one_column(page: PageReading, span: TextSpan) -> bool:
 
 def is_followed_by(left: Box, right: Box) -> bool:
     """Return whether `right` comes next on the line, with no more space than in running text."""
-    gap = right.left - left.right
-    # The space between words grows with the type.
-    widest = max(_MIN_CAPTION_GAP, _MAX_SPACE * (right.bottom - right.top))
-    return -2 <= gap < widest and is_on_same_line(left, right) and left.left < right.left
+    is_near = -2 <= right.left - left.right < _max_space_before(right)
+    return is_near and is_on_same_line(left, right) and left.left < right.left
 
 
 def bounding_box(words: Iterable[Word]) -> Box:

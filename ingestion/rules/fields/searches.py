@@ -101,8 +101,18 @@ class SearchedDocument:
     reading: DocumentReading
     kind: DocumentType
     month_first: bool | None
+    text: str = field(init=False)
     lines: dict[int, list[TextLine]] = field(default_factory=dict)
     dates: dict[int, list[DateInContext]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.text = self.reading.text
+
+    def labels_of(self, spec: FieldSpec) -> Iterator[tuple[int, str]]:
+        """Yield the captions of a field that the document may contain, with their ranks."""
+        for rank, label in enumerate(spec.labels):
+            if fuzzy_phrases.may_contain_phrase(self.text, label):
+                yield rank, label
 
     def lines_of(self, page: PageReading) -> list[TextLine]:
         """Return the printed lines of a page."""
@@ -225,7 +235,7 @@ def _at_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundV
     Once a value at a caption was found in two ways, less specific captions are not examined.
     """
     examined = 0
-    for rank, label in enumerate(spec.labels):
+    for rank, label in document.labels_of(spec):
         by_label: dict[str, FoundValue] = {}
         for page in document.reading.pages:
             is_limit_reached = examined >= _MAX_CAPTIONS_PER_FIELD

@@ -93,14 +93,11 @@ def _is_aligned(form: BlankForm, found: RegisteredPage) -> bool:
     return found.placed >= _MIN_PLACED
 
 
-def find_forms(
-    reading: DocumentReading, document_type: str
-) -> Iterator[tuple[PageReading, BlankForm]]:
-    """Yield the pages whose print is that of a registered form of a type, of whatever edition."""
+def find_forms(reading: DocumentReading) -> Iterator[tuple[PageReading, BlankForm]]:
+    """Yield the pages whose print is that of a registered form, of whatever edition."""
     for page in reading.pages:
         for registered in page.forms:
-            form = registered_forms().get(registered.form)
-            if form and form.document_type == document_type:
+            if form := registered_forms().get(registered.form):
                 yield page, form
 
 

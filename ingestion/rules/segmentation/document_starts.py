@@ -307,9 +307,12 @@ def _split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
         halves = ONE_ABOVE_THE_OTHER
     else:
         return ()
-    first, second = (cut_out(page, half) for half in halves)
-    one, other = _titled_type(first), _titled_type(second)
-    are_two = one and other and (one != other or _is_another_document(first, second, one))
+    first = cut_out(page, halves[0])
+    if not (one := _titled_type(first)):
+        return ()
+    second = cut_out(page, halves[1])
+    other = _titled_type(second)
+    are_two = other and (one != other or _is_another_document(first, second, one))
     return halves if are_two else ()
 
 
@@ -335,8 +338,11 @@ def _show_two_documents(page: PageReading, titles: Sequence[Title]) -> bool:
     """Return whether the page shows the types of two of these titles, or one title twice."""
     if len(titles) < 2:
         return False
-    slugs = {title.slug for title in titles}
-    on_page = {slug for slug in slugs if has_type_landmarks(page, TYPES[slug])}
-    return len(on_page) > 1 or any(
-        titles.count(title) > 1 for title in titles if title.slug in on_page
-    )
+    repeated = {title.slug for title in titles if titles.count(title) > 1}
+    on_page = 0
+    for slug in dict.fromkeys(title.slug for title in titles):
+        if has_type_landmarks(page, TYPES[slug]):
+            on_page += 1
+            if on_page > 1 or slug in repeated:
+                return True
+    return False

@@ -1,7 +1,9 @@
 """The regions of a page onto which several pages were copied, and the reading of one region."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from ingestion.reading.pdf.lazy import LazyMarks, LazySequence, LazySquares
 from ingestion.reading.results import AddedMark, Box, PageReading, Word
 from ingestion.rules.fields import geometry
 
@@ -19,7 +21,8 @@ def cut_out(page: PageReading, region: Region) -> PageReading:
     """Return the content of a region as a page of its own, with the number of the page.
 
     Positions are relative to the upper left corner of the region. A word belongs to the region
-    that contains its centre.
+    that contains its centre. Lazy marks and check boxes remain lazy, because most regions are cut
+    out only to find out whether a sheet has two documents.
     """
     area = region_box(page, region)
 
@@ -27,6 +30,9 @@ def cut_out(page: PageReading, region: Region) -> PageReading:
         return Box(
             box.left - area.left, box.top - area.top, box.right - area.left, box.bottom - area.top
         )
+
+    def moved(boxes: Sequence[Box]) -> tuple[Box, ...]:
+        return tuple(move(box) for box in boxes if area.contains_centre_of(box))
 
     lines: list[list[Word]] = []
     for word in sorted(page.words, key=lambda word: word.box.top):
@@ -46,9 +52,17 @@ def cut_out(page: PageReading, region: Region) -> PageReading:
         height=area.bottom - area.top,
         text="\n".join(" ".join(word.text for word in line) for line in in_order),
         words=words,
-        marks=tuple(move(box) for box in page.marks if area.contains_centre_of(box)),
-        empty_squares=tuple(
-            move(box) for box in page.empty_squares if area.contains_centre_of(box)
+        marks=(
+            LazyMarks(
+                lambda: [move(Box(0.0, 0.0, page.width, page.height))], lambda _: moved(page.marks)
+            )
+            if isinstance(page.marks, LazySequence)
+            else moved(page.marks)
+        ),
+        empty_squares=(
+            LazySquares(lambda: moved(page.empty_squares))
+            if isinstance(page.empty_squares, LazySequence)
+            else moved(page.empty_squares)
         ),
         forms=(),  # they were aligned with the whole sheet
         # A stamp across the whole sheet concerns each of its pages.
