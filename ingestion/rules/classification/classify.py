@@ -8,7 +8,7 @@ The evidence is readable, such as "STATEMENT OF INVESTIGATOR" on page 1.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, lru_cache, partial
@@ -26,10 +26,10 @@ from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.features import (
     LAYOUT,
     MAX_WORD_PAGES,
+    distinct_words,
     extract_features,
     heading_lines,
     heading_of,
-    words_of,
 )
 from ingestion.rules.classification.type_model import (
     Contribution,
@@ -195,7 +195,7 @@ def classify(
     ranked = sorted(scores, key=lambda slug: -log_odds[slug])
     best = scores[ranked[0]] if ranked else TypeScore("")
     probabilities = to_probabilities(log_odds)
-    pages = [set(words_of(page.text)) for page in reading.pages[:MAX_WORD_PAGES]]
+    pages = [distinct_words(page.text) for page in reading.pages[:MAX_WORD_PAGES]]
     described = (
         (slug, _describe_evidence(scores[slug], model.explain(features, slug), pages))
         for slug in ranked
@@ -244,7 +244,7 @@ def _agrees(
 
 
 def _describe_evidence(
-    score: TypeScore, contributions: Sequence[Contribution], pages: Sequence[Set[str]]
+    score: TypeScore, contributions: Sequence[Contribution], pages: Sequence[Container[str]]
 ) -> str:
     """Return the landmarks of a type and the words that weighed most, with their pages.
 
@@ -254,8 +254,10 @@ def _describe_evidence(
     for feature, _ in contributions:
         prefix, _, word = feature.partition(":")
         page = next((number for number, found in enumerate(pages, 1) if word in found), 0)
-        if page and f"{prefix}:" != LAYOUT and len(words) < _MAX_EVIDENCE_WORDS:
+        if page and f"{prefix}:" != LAYOUT:
             words.setdefault(word, page)
+            if len(words) == _MAX_EVIDENCE_WORDS:
+                break
     named = ", ".join(f'"{word}" on page {page}' for word, page in words.items())
     return "; ".join(filter(None, (score.evidence, named and f"words: {named}")))
 

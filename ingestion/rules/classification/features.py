@@ -61,7 +61,7 @@ def extract_features(reading: DocumentReading, points: Mapping[str, int]) -> dic
         for word in words_of("\n".join(heading_lines(reading.pages[0]))):
             features[HEADING + word] = 1.0
     for page in reading.pages[:MAX_WORD_PAGES]:
-        features.update((BODY + word, 1.0) for word in words_of(page.text))
+        features.update((BODY + word, 1.0) for word in distinct_words(page.text))
     features.update((LAYOUT + name, value) for name, value in _layout(reading) if value)
     return features
 
@@ -69,6 +69,12 @@ def extract_features(reading: DocumentReading, points: Mapping[str, int]) -> dic
 def words_of(text: str) -> list[str]:
     """Return the words of a text in their order, without numbers and single letters except "I"."""
     return _WORD.findall(_APOSTROPHES.sub("", text.translate(_LIGATURES).casefold()))
+
+
+@lru_cache(maxsize=64)
+def distinct_words(text: str) -> Mapping[str, None]:
+    """Return the words of a text in the order in which they first occur."""
+    return dict.fromkeys(words_of(text))
 
 
 def _layout(reading: DocumentReading) -> Iterator[tuple[str, float]]:

@@ -150,14 +150,12 @@ class Model:
             return []
         column = self.classes.index(slug)
         found = [
-            Contribution(feature, (row[column] - row[0]) * value)
+            Contribution(feature, log_odds)
             for feature, value in scale_features(features, self.coefficients)
             if (row := self.coefficients[feature])
+            and (log_odds := (row[column] - row[0]) * value) > 0
         ]
-        return sorted(
-            (each for each in found if each.log_odds > 0),
-            key=lambda each: (-each.log_odds, each.feature),
-        )
+        return sorted(found, key=lambda each: (-each.log_odds, each.feature))
 
 
 def find_leader(log_odds: Mapping[str, float], log_odds_per_point: float) -> str:

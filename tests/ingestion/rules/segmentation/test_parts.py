@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.reading.results import SignatureResult
+from ingestion.reading.pdf.lazy import LazyMarks, LazySquares
+from ingestion.reading.results import Box, SignatureResult
 from ingestion.rules.checks.check_input import SenderFacts
 from ingestion.rules.checks.verdict import SCHEMA_VERSIONS, check_file, check_part
+from ingestion.rules.segmentation.page_regions import cut_out
 from ingestion.rules.segmentation.parts import PagePart, propose_cut, select_pages
 from tests.ingestion.rules.documents import COMPLETE, make_document, make_signature
 from tests.ingestion.rules.pages import SITE, make_page, make_reading
@@ -122,3 +124,25 @@ def test_positions_of_a_part_on_a_shared_sheet_are_those_on_the_sheet():
     words = [word.box for word in sheet.words if word.text == number.value]
     assert words
     assert number.box.top == pytest.approx(words[0].top)
+
+
+def test_the_marks_of_half_a_sheet_are_searched_only_when_they_are_used():
+    upper, lower = Box(50, 100, 90, 120), Box(50, 600, 90, 620)
+    searched = []
+
+    def search(found):
+        searched.append(found)
+        return found
+
+    sheet = make_page(
+        "Two pages on one sheet",
+        marks=LazyMarks(lambda: [upper, lower], lambda area: search([area])),
+        empty_squares=LazySquares(lambda: search([lower])),
+    )
+    half = cut_out(sheet, (0.0, 0.5, 1.0, 1.0))
+    assert not searched
+    moved = Box(50, 600 - sheet.height / 2, 90, 620 - sheet.height / 2)
+    assert half.marks == (moved,)
+    assert half.marks.near(moved) == [moved]
+    assert half.empty_squares == (moved,)
+    assert len(searched) == 3
