@@ -330,6 +330,7 @@ def test_a_real_server_returns_411_without_a_length_and_401_without_a_token(
         assert int(unknown.headers["Content-Length"]) == len(unknown.body)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_real_server_waits_for_the_batch_of_a_submission(program, site, make_line, settings):
     """The portal refuses the connection, so a worker holds the document."""

@@ -107,6 +107,7 @@ def test_an_upload_that_is_archived_meanwhile_is_waiting_in_the_backup(
         assert spool.get_path(waiting.spooled).read_bytes() == b"%PDF-1.7"
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_is_signed_meanwhile_is_not_in_the_backup(
     target, filed, during_snapshot, here, elsewhere
 ):
@@ -125,6 +126,7 @@ def test_a_checkpoint_that_is_signed_meanwhile_is_not_in_the_backup(
         assert run("restore", target) == 0
 
 
+@pytest.mark.slow
 def test_a_backup_contains_files_of_drafts(target, waiting):
     draft = drafts.begin_draft(waiting.batch.submitted_by, "form")
     file, _ = drafts.add_file(draft, "cv.pdf", ContentFile(b"%PDF draft", "cv.pdf"))
@@ -132,6 +134,7 @@ def test_a_backup_contains_files_of_drafts(target, waiting):
     assert set(listed(target, BackupFileKind.SPOOL)) == {waiting.spooled, file.spooled}
 
 
+@pytest.mark.slow
 def test_a_broken_ledger_is_copied_and_reported_when_restore_file(target, filed, elsewhere, capsys):
     (body,) = sql("SELECT body FROM audit_entry WHERE seq = 2")[0]
     with triggers_removed():
@@ -170,6 +173,7 @@ def test_the_next_backup_copies_only_new_archived_files(target, filed, tmp_path,
     assert len(backups(target)) == 2
 
 
+@pytest.mark.slow
 def test_a_file_that_the_archive_lost_later_stays_in_the_backup(target, filed):
     run("backup", target)
     get_archive().path_of(filed[0]).unlink()

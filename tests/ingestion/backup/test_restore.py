@@ -50,6 +50,7 @@ def test_everything_is_restored_on_another_machine(kept, filed, waiting, elsewhe
         assert verify_ledger().intact
 
 
+@pytest.mark.slow
 def test_a_restoration_is_recorded_with_the_head_of_the_ledger(kept, elsewhere):
     manifest = contents.BackupManifest.read(kept)
     with elsewhere():
@@ -150,6 +151,7 @@ def test_a_damaged_or_unfit_backup_is_refused_and_nothing_is_written(kept, elsew
         assert {path.name.partition("-")[0] for path in below(folder)} <= {"siteledger.sqlite3"}
 
 
+@pytest.mark.slow
 def test_a_damaged_newest_backup_is_not_replaced_by_an_older_one(kept, elsewhere, capsys):
     run("backup", kept.parent)
     (backups(kept.parent)[-1] / "manifest.json").unlink()
@@ -181,6 +183,7 @@ def test_a_backup_is_not_restored_into_a_database_with_tables(kept, elsewhere, c
     )
 
 
+@pytest.mark.slow
 def test_a_backup_is_not_restored_into_its_own_installation(kept, capsys):
     assert run("restore", kept) == 2
     assert "has tables" in capsys.readouterr().out
@@ -213,6 +216,7 @@ def test_entries_that_only_the_anchors_cover_are_reported_and_recorded(
         assert verify_ledger().intact
 
 
+@pytest.mark.slow
 def test_anchors_that_cannot_be_read_are_a_finding(kept, elsewhere, settings, capsys):
     with elsewhere():
         (settings.ANCHOR_DIR / "checkpoints.log").mkdir(parents=True)
@@ -255,6 +259,7 @@ def test_without_pg_restore_nothing_is_written(kept, elsewhere, monkeypatch, tmp
     assert "pg_restore is not installed" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite's file is renamed")
 def test_a_failed_load_leaves_the_database_empty(kept, elsewhere, capsys):
     with elsewhere():
@@ -281,6 +286,7 @@ def test_the_rights_of_two_roles_are_restored(kept, elsewhere, settings):
         write(subject="file:later")
 
 
+@pytest.mark.slow
 def test_the_command_works_in_a_shell_and_records_its_user(kept, elsewhere, settings):
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "restore", str(kept)]
     with elsewhere():

@@ -20,6 +20,7 @@ MAX_ATTEMPTS = 3
 POISON = "lab-normal-ranges"  # a scan, which takes long enough to kill its reader meanwhile
 
 
+@pytest.mark.slow
 def test_poison_is_held_after_its_attempts_and_other_documents_are_filed(
     one_site_with_scans, submit, settings
 ):

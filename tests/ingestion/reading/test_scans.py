@@ -98,7 +98,7 @@ def page_of(picture, dpi=200):
 
 
 @pytest.mark.parametrize("turn", [0, slower(180)])
-def test_a_short_line_that_the_omittingomits_is_read_again_by_itself(turn):
+def test_a_short_line_that_the_engine_omits_is_read_again_by_itself(turn):
     page, picture = page_of(render(make_pdf(lines=[*LINES, "12 Oct 2026"]), turn=turn))
     omitting = OmittingEngine("2026")
     read = read_page_image(picture, page, omitting, 30.0)
@@ -295,7 +295,7 @@ def grainy(dpi=300):
 
 
 @each_engine
-def test_an_omittingreports_a_timeout(name):
+def test_an_engine_reports_a_timeout(name):
     with pytest.raises(OcrFailed, match="OCR"):
         get_engine(name, "eng").recognise(grainy(100), 100, 0.01)
 
@@ -325,7 +325,7 @@ def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi
 
 
 @each_engine
-def test_the_result_of_an_omittingdoes_not_depend_on_earlier_pages(name, scan):
+def test_the_result_of_an_engine_does_not_depend_on_earlier_pages(name, scan):
     reader, grey = get_engine(name, "eng"), np.asarray(scan)
     before = reader.recognise(grey, 200, 30)
     line = reader.recognise(
