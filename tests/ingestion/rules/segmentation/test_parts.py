@@ -11,7 +11,8 @@ from ingestion.reading.results import Box, SignatureResult
 from ingestion.rules.checks.check_input import SenderFacts
 from ingestion.rules.checks.verdict import SCHEMA_VERSIONS, check_file, check_part
 from ingestion.rules.segmentation.page_regions import cut_out
-from ingestion.rules.segmentation.parts import PagePart, propose_cut, select_pages
+from ingestion.rules.segmentation.parts import PagePart, ProposedCut, propose_cut, select_pages
+from ingestion.rules.segmentation.separators import Separator
 from tests.ingestion.rules.documents import COMPLETE, make_document, make_signature
 from tests.ingestion.rules.pages import SITE, make_page, make_reading
 
@@ -107,6 +108,16 @@ def test_a_digitally_signed_file_is_never_cut():
     assert not cut.is_certain
     assert cut.reasons == ("signed-file",)
     assert check_file(reading, SENT, site=SITE, today=TODAY).verdict.state == "IN_REVIEW"
+
+
+def test_only_a_sheet_before_each_part_makes_a_confirmation_unnecessary():
+    sheets = Separator("1001", "cv"), Separator("1001", "medical-licence")
+    first, second = (PagePart(page, page, separator=each) for page, each in enumerate(sheets, 1))
+    assert ProposedCut((first, second)).needs_no_confirmation
+    assert not ProposedCut((first, second), is_certain=False).needs_no_confirmation
+    assert not ProposedCut((first, PagePart(2, 2))).needs_no_confirmation
+    assert not ProposedCut((PagePart(1, 1), PagePart(2, 2))).needs_no_confirmation
+    assert not ProposedCut((PagePart(1, 2),)).needs_no_confirmation
 
 
 def test_values_of_a_form_are_not_given_to_a_part():
