@@ -33,6 +33,7 @@ MIN_PHRASE_SIMILARITY = 0.85  # of a misread phrase, from 0 to 1
 MIN_TITLE_CONFIDENCE, MIN_TITLE_LETTERS, MAX_TITLE_HEIGHT_RATIO = 80.0, 3, 4.0
 MIN_SECONDS_LEFT = 1.0  # for one area
 MIN_CERTAIN_LETTERS = 4  # of a word that shows that its line was read
+MIN_WORD_SHARE = 0.65  # of a line's height that a word of the same line has
 MAX_LINES_PER_PAGE = 10  # of coloured ink that are read
 INK_LIMIT = 128  # of 255, in a layer of coloured ink
 LINE_DPI = 300  # that OCR is told: a letter of a line has 36 pixels
@@ -78,7 +79,7 @@ def _coloured_stamps(
             stamps = []
             for line in find_letter_lines(np.asarray(layer.grey < INK_LIMIT, np.uint8), layer.dpi):
                 box = layer.to_page(line.box)
-                is_read = any(box.contains_centre_of(word) for word in certain)
+                is_read = any(_is_line_of(word, box) for word in certain)
                 image = None if is_read else turn_line_upright(layer.grey, line)
                 if image is None:
                     continue
@@ -89,6 +90,12 @@ def _coloured_stamps(
             yield from stamps
             if stamps:
                 break
+
+
+def _is_line_of(word: Box, line: Box) -> bool:
+    """Return whether a word is a part of a line, and not print that the line crosses."""
+    height = line.bottom - line.top
+    return line.contains_centre_of(word) and word.bottom - word.top > MIN_WORD_SHARE * height
 
 
 def _read_line(image: GreyArray, engine: Engine, deadline: float) -> StampLine | None:
