@@ -104,6 +104,11 @@ class Landmark:
         """The phrases, each with its first letters, for a quick test whether a text has it."""
         return tuple((each, fold_letters(each)[:GROUP_LENGTH]) for each in self.phrases)
 
+    @cached_property
+    def all_beginnings(self) -> frozenset[str]:
+        """The first letters of all phrases."""
+        return frozenset(beginning for _, beginning in self.beginnings)
+
 
 @dataclass(frozen=True, config=_STRICT)
 class SignatureRule:
@@ -173,7 +178,7 @@ class DocumentType:
     @cached_property
     def beginnings(self) -> frozenset[str]:
         """The first letters of all phrases of its landmarks, for a quick test of a text."""
-        return frozenset(each for mark in self.landmarks for _, each in mark.beginnings)
+        return frozenset().union(*(mark.all_beginnings for mark in self.landmarks))
 
     @cached_property
     def captions(self) -> str:

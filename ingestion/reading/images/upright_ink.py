@@ -1,8 +1,8 @@
 """Ink that may be the words of a stamp: turned upright, without its frame, in the size for OCR."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import inf
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -28,6 +28,7 @@ MIN_LETTERS, MAX_LETTERS = 3, 40  # of a stamp
 MIN_LETTER_SHARE = 0.85  # of the ink of a stamp that is in its letters
 MIN_LETTER_SHARE_OF_WORD = 0.5  # of the ink, if the letters are those of a word of stamps
 MIN_STAMP_TURN_DEGREES = 4.0  # of a stamp on empty paper that is at an angle
+MAX_HEIGHT_IN_LETTERS = 8  # of a stamp of several lines; a seal and a picture are higher
 LETTER_PIXELS = 36  # height of a letter for OCR
 MIN_SCALE, MAX_SCALE = 0.3, 4.0
 BORDER_PIXELS = 24  # of paper around the letters
@@ -47,15 +48,47 @@ _WORD_HOLES = frozenset(
 )
 
 
-class UprightInk(NamedTuple):
-    """The ink of what may be a stamp, turned so that its long side is horizontal."""
+class UprightInk:
+    """The ink of what may be a stamp, turned so that its long side is horizontal.
 
-    image: GreyArray  # black on white, for OCR
-    degrees: float  # by which it was turned, clockwise
-    bounds: tuple[int, int, int, int]  # left, top, right and bottom in the mask, in pixels
-    letters: int  # connected parts that are as high as letters
-    letter_share: float  # of the ink that is in these parts, from 0 to 1
-    has_word_of_stamp: bool  # whether the holes of its letters are those of a word of stamps
+    `degrees` says by how much it was turned, clockwise, and `bounds` are its left, top, right and
+    bottom in the mask, in pixels.
+    """
+
+    def __init__(self, ink: Mask, degrees: float, bounds: tuple[int, int, int, int]) -> None:
+        self._ink = ink  # without its frame
+        self.degrees = degrees
+        self.bounds = bounds
+
+    @cached_property
+    def _letters(self) -> np.ndarray:
+        """Return the statistics of the connected parts that are as high as letters."""
+        _, _, stats, _ = cv2.connectedComponentsWithStats(self._ink, connectivity=8)
+        parts = stats[1:]
+        highest = int(np.percentile(parts[:, cv2.CC_STAT_HEIGHT], 95)) if len(parts) else 0
+        limit = max(MIN_LETTER_HEIGHT_SHARE * highest, 4)
+        return np.asarray(parts[parts[:, cv2.CC_STAT_HEIGHT] >= limit])
+
+    @property
+    def letters(self) -> int:
+        """Return the number of connected parts that are as high as letters."""
+        return len(self._letters)
+
+    @property
+    def letter_height(self) -> float:
+        """Return the usual height of the letters in pixels. There has to be a letter."""
+        return float(np.median(self._letters[:, cv2.CC_STAT_HEIGHT]))
+
+    @property
+    def letter_share(self) -> float:
+        """Return the share of the ink that is in the letters, from 0 to 1."""
+        in_letters = self._letters[:, cv2.CC_STAT_AREA].sum()
+        return float(in_letters / np.count_nonzero(self._ink))
+
+    @cached_property
+    def has_word_of_stamp(self) -> bool:
+        """Return whether the holes of the letters are those of a word of stamps."""
+        return any(_has_word_of_stamp(line) for line in _holes_of_words(self._ink, self._letters))
 
     def may_be_stamp(self, *, is_over_print: bool) -> bool:
         """Return whether the ink looks like the words of a stamp, which OCR has to confirm.
@@ -63,23 +96,43 @@ class UprightInk(NamedTuple):
         `is_over_print` says that it is drawn where print of the page is. Elsewhere, a logo with a
         few letters is more probable, so the letters have to be those of a stamp, or at an angle.
         """
-        height, width = self.image.shape
+        height, width = self._ink.shape
         if not MIN_LETTERS <= self.letters <= MAX_LETTERS or width < height:
             return False
-        if self.letter_share < MIN_LETTER_SHARE:  # other lines are smaller, as the date of receipt
-            return self.has_word_of_stamp and self.letter_share >= MIN_LETTER_SHARE_OF_WORD
+        if height > MAX_HEIGHT_IN_LETTERS * self.letter_height:
+            return False
+        share = self.letter_share
+        if share < MIN_LETTER_SHARE:  # other lines are smaller, as the date of receipt
+            return share >= MIN_LETTER_SHARE_OF_WORD and self.has_word_of_stamp
         is_turned = MIN_STAMP_TURN_DEGREES < abs(self.degrees) < 90 - MIN_STAMP_TURN_DEGREES
-        return is_over_print or self.has_word_of_stamp or (is_turned and self.letters > MIN_LETTERS)
+        return is_over_print or (is_turned and self.letters > MIN_LETTERS) or self.has_word_of_stamp
+
+    def draw(self) -> GreyArray:
+        """Return the image for OCR: black on white. There has to be a letter."""
+        scale = float(np.clip(LETTER_PIXELS / self.letter_height, MIN_SCALE, MAX_SCALE))
+        image = cv2.resize(
+            np.asarray((1 - self._ink) * WHITE, np.uint8), None, fx=scale, fy=scale,
+            interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC,
+        )  # fmt: skip
+        image = cv2.copyMakeBorder(
+            image, *(BORDER_PIXELS,) * 4, borderType=cv2.BORDER_CONSTANT, value=(WHITE,)
+        )
+        return np.asarray(cv2.GaussianBlur(image, (3, 3), 0))
 
 
 def isolated_ink(grey: GreyArray) -> Mask | None:
     """Return the mask of what is drawn on even paper, or None if there is no contrast."""
+    counts = cv2.calcHist([grey], [0], None, [WHITE + 1], [0, WHITE + 1]).ravel()
     # Most of a stamp is paper, also within its frame.
-    paper = int(np.bincount(grey.ravel(), minlength=WHITE + 1).argmax())
-    difference = np.asarray(cv2.absdiff(grey, np.full_like(grey, paper)))
-    if difference.max() < MIN_CONTRAST:
+    paper = int(counts.argmax())
+    differences = np.abs(np.arange(WHITE + 1) - paper)
+    is_ink = (differences >= MIN_CONTRAST) & (counts > 0)
+    if not is_ink.any():
         return None
-    strongest = float(np.percentile(difference[difference >= MIN_CONTRAST], 90))
+    strongest = float(
+        np.percentile(np.repeat(differences[is_ink], counts[is_ink].astype(np.int64)), 90)
+    )
+    difference = np.asarray(cv2.absdiff(grey, np.full_like(grey, paper)))
     return np.asarray(difference >= max(strongest / 2, MIN_CONTRAST), np.uint8)
 
 
@@ -96,35 +149,16 @@ def turn_upright(ink: Mask) -> UprightInk | None:
     upright = _crop(_without_frame(_crop(_turn(cut, degrees, 1.0))))
     if upright is None:
         return None
-    _, _, stats, _ = cv2.connectedComponentsWithStats(upright, connectivity=8)
-    parts = stats[1:]
-    highest = int(np.percentile(parts[:, cv2.CC_STAT_HEIGHT], 95)) if len(parts) else 0
-    is_letter = parts[:, cv2.CC_STAT_HEIGHT] >= max(MIN_LETTER_HEIGHT_SHARE * highest, 4)
-    letters = parts[is_letter]
-    if not len(letters):
-        return None
-    letter_height = float(np.median(letters[:, cv2.CC_STAT_HEIGHT]))
-    scale = float(np.clip(LETTER_PIXELS / letter_height, MIN_SCALE, MAX_SCALE))
-    image = cv2.resize(
-        np.asarray((1 - upright) * WHITE, np.uint8), None, fx=scale, fy=scale,
-        interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC,
-    )  # fmt: skip
-    image = cv2.copyMakeBorder(
-        image, *(BORDER_PIXELS,) * 4, borderType=cv2.BORDER_CONSTANT, value=(WHITE,)
-    )
-    return UprightInk(
-        np.asarray(cv2.GaussianBlur(image, (3, 3), 0)),
-        degrees,
-        (left, top, left + width, top + height),
-        len(letters),
-        float(letters[:, cv2.CC_STAT_AREA].sum() / np.count_nonzero(upright)),
-        any(_has_word_of_stamp(line) for line in _holes_of_words(upright, letters)),
-    )
+    return UprightInk(upright, degrees, (left, top, left + width, top + height))
 
 
 def _rough_turn(points: np.ndarray) -> float:
     """Return the turn of the smallest rectangle around the ink, in degrees clockwise."""
-    _, (width, height), degrees = cv2.minAreaRect(points)
+    # The rectangle touches the ink only at the ends of rows, which are a fraction of the points.
+    rows = points.reshape(-1, 2)[:, 1]
+    is_end = np.ones(len(points), bool)
+    is_end[1:-1] = (rows[1:-1] != rows[:-2]) | (rows[1:-1] != rows[2:])
+    _, (width, height), degrees = cv2.minAreaRect(points[is_end])
     if max(width, height) < MIN_SIDE_RATIO * min(width, height):
         return float((degrees + 45) % 90 - 45)  # a stamp of several lines
     if width < height:

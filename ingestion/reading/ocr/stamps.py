@@ -12,6 +12,7 @@ from ingestion.reading.images.coloured_ink import coloured_areas, ink_layers
 from ingestion.reading.images.letter_lines import find_letter_lines, turn_line_upright
 from ingestion.reading.images.render import GreyArray
 from ingestion.reading.images.stamps import StampArea, find_stamp_areas
+from ingestion.reading.images.upright_ink import LETTER_PIXELS
 from ingestion.reading.images.variants import PageVariant
 from ingestion.reading.results import AddedMark, AddedMarkKind, Box, bounding_box
 from ingestion.reading.stamp_words import STAMP_PHRASES, StampLine, read_stamp_line
@@ -34,6 +35,7 @@ MIN_TITLE_CONFIDENCE, MIN_TITLE_LETTERS, MAX_TITLE_HEIGHT_RATIO = 80.0, 3, 4.0
 MIN_SECONDS_LEFT = 1.0  # for one area
 MIN_CERTAIN_LETTERS = 4  # of a word that shows that its line was read
 MIN_WORD_SHARE = 0.65  # of a line's height that a word of the same line has
+MIN_READ_SHARE = 0.6  # of the letters of an image that need not be read in another mode
 MAX_LINES_PER_PAGE = 10  # of coloured ink that are read
 INK_LIMIT = 128  # of 255, in a layer of coloured ink
 LINE_DPI = 300  # that OCR is told: a letter of a line has 36 pixels
@@ -165,11 +167,13 @@ def read_stamp_image(
     engine: Engine,
     seconds: float,
     modes: Sequence[SegmentationMode] = (SegmentationMode.SINGLE_COLUMN,),
+    letters: int | None = None,
 ) -> StampLine | None:
     """Return the stamp that an upright image shows, or None. Raises OcrFailed.
 
     `seconds` is the time limit of one reading. The image is read in each of the modes until a
-    stamp is found.
+    stamp is found, or until most of its letters were read with certainty. `letters` is their
+    number, if it is known and they have the size for OCR.
     """
     for mode in modes:
         words = engine.recognise(image, dpi, seconds, mode)
@@ -182,7 +186,18 @@ def read_stamp_image(
             confidence = max(word.confidence for word in on_line)
             if confidence >= MIN_STAMP_CONFIDENCE or len(stamp.phrase) >= MIN_LONG_PHRASE:
                 return stamp
+        if letters and _count_certain_letters(words) >= MIN_READ_SHARE * letters:
+            break
     return None
+
+
+def _count_certain_letters(words: Sequence[OcrWord]) -> int:
+    """Return how many characters were read with certainty, apart from those of smaller lines."""
+    return sum(
+        sum(map(str.isalnum, word.text))
+        for word in words
+        if word.confidence >= MIN_TITLE_CONFIDENCE and word.height > MIN_WORD_SHARE * LETTER_PIXELS
+    )
 
 
 def _correct_stamp_word(word: str) -> str:

@@ -174,13 +174,28 @@ def _group_candidate(
         for item, _ in group
     ]
     if group[0][0].kind == pdfium.FPDF_PAGEOBJ_PATH:
-        if len(group) < MIN_LETTERS and max(segments) < MIN_SEGMENTS_OF_ONE_PATH:
+        if len(group) < MIN_LETTERS and (
+            max(segments) < MIN_SEGMENTS_OF_ONE_PATH
+            or not _has_outlines_of_letters([item for item, _ in group])
+        ):
             return
         rectangles = sum(count <= RECTANGLE_SEGMENTS for count in segments)
         if rectangles > MAX_RECTANGLE_SHARE * len(group):
             return
     key = ("letters", *segments, round(rect[2] - rect[0]), round(rect[3] - rect[1]))
     yield DrawnCandidate(tuple(item for item, _ in group), rect, _is_over_print(layer, rect), key)
+
+
+def _has_outlines_of_letters(paths: Sequence[PageObject]) -> bool:
+    """Return whether paths consist of as many outlines as a stamp has letters, or more."""
+    outlines = 0
+    for path in paths:
+        for index in range(pdfium.FPDFPath_CountSegments(path.raw)):
+            segment = pdfium.FPDFPath_GetPathSegment(path.raw, index)
+            outlines += pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_MOVETO
+            if outlines >= MIN_LETTERS:
+                return True
+    return False
 
 
 def _may_be_letter(item: PageObject, rect: PdfRect) -> bool:
@@ -264,7 +279,9 @@ def _read_candidate(
     try:
         # Each mode reads stamps that the other one omits.
         modes = (SegmentationMode.SINGLE_COLUMN, SegmentationMode.SINGLE_BLOCK)
-        stamp = read_stamp_image(upright.image, OCR_DPI, engine, OCR_SECONDS, modes)
+        stamp = read_stamp_image(
+            upright.draw(), OCR_DPI, engine, OCR_SECONDS, modes, upright.letters
+        )
     except OcrFailed:
         return None
     if stamp is None:

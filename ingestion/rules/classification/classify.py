@@ -154,6 +154,8 @@ class _Evidence:
     def list_phrases(self, landmark: Landmark, index: int) -> list[str]:
         """Return the phrases of a landmark that a page may contain. `index` is that of the page."""
         found = self.beginnings_by_page[index]
+        if landmark.all_beginnings.isdisjoint(found):
+            return []  # the usual case
         return [phrase for phrase, beginning in landmark.beginnings if beginning in found]
 
 
@@ -349,7 +351,7 @@ def _find_landmark(
     is_fuzzy: bool,
 ) -> LandmarkMatch | None:
     """Return a landmark with the first page that shows it, or None."""
-    if not is_fuzzy and not any(each in evidence.beginnings for _, each in landmark.beginnings):
+    if not is_fuzzy and landmark.all_beginnings.isdisjoint(evidence.beginnings):
         return None
     pages = reading.pages[:1] if landmark.where in {"heading", "title"} else reading.pages
     for index, page in enumerate(pages):

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from ingestion.reading.images.upright_ink import turn_upright
+from ingestion.reading.ocr.engines import OcrWord, SegmentationMode
+from ingestion.reading.ocr.stamps import read_stamp_image
 from ingestion.reading.results import AddedMarkKind
 from ingestion.reading.stamp_words import may_contain_stamp, read_stamp_line
 from samples.added_marks import (
@@ -255,6 +257,33 @@ def test_dust_is_no_stamp():
     ink[::25, ::25] = 1  # dust
     upright = turn_upright(ink)
     assert upright is None or not upright.may_be_stamp(is_over_print=True)
+
+
+@pytest.mark.parametrize(("lines", "is_possible"), [(3, True), (12, False)])
+def test_only_a_few_lines_of_letters_can_be_a_stamp(lines, is_possible):
+    ink = np.zeros((600, 800), np.uint8)
+    for line in range(lines):
+        for column in range(3):
+            ink[20 + 45 * line : 50 + 45 * line, 20 + 250 * column : 200 + 250 * column] = 1
+    upright = turn_upright(ink)
+    assert upright.letters == 3 * lines
+    assert upright.may_be_stamp(is_over_print=True) == is_possible
+
+
+@pytest.mark.parametrize(("first_word", "second_word"), [("MERCY", None), ("ME", "DRAFT")])
+def test_an_image_whose_letters_were_read_with_certainty_is_read_once(first_word, second_word):
+    texts = iter([first_word, "DRAFT"])
+
+    class TwoModes:
+        version = "test"
+
+        def recognise(self, *_):
+            return [OcrWord(next(texts), 96.0, 0, 0, 100, 36, (1, 1, 1))]
+
+    modes = (SegmentationMode.SINGLE_COLUMN, SegmentationMode.SINGLE_BLOCK)
+    image = np.zeros((90, 200), np.uint8)
+    stamp = read_stamp_image(image, 300, TwoModes(), 1.0, modes, letters=5)
+    assert (stamp and stamp.phrase) == second_word
 
 
 def test_a_signed_scan_without_stamps_has_no_marks(tmp_path):
