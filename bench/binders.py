@@ -27,6 +27,7 @@ from ingestion.rules.segmentation.parts import PagePart, ProposedCut, propose_cu
 from samples.binders import QUARTERS, four_on_a_sheet, one_above_the_other, side_by_side
 from samples.layouts import LAYOUTS, OTHER, OTHER_LAYOUTS
 from samples.layouts.longer import make_longer_specimen, part_of
+from samples.layouts.specimen import NOTICE
 from samples.renditions import make_scan
 
 MEASURED_PART, FITTED_PART = 0, 1  # of the layouts
@@ -127,8 +128,22 @@ def read_pieces(
         reading = found[piece.key]
         if not isinstance(reading, DocumentReading):
             raise TypeError(f"{piece.key} cannot be read: {reading}")
-        read[piece.key] = piece, reading.pages
+        read[piece.key] = piece, tuple(_without_notice(page) for page in reading.pages)
     return read
+
+
+def _without_notice(page: PageReading) -> PageReading:
+    """Return a page without the notice that no real document has, unless it was misread."""
+    notice = NOTICE.split()
+    words, number = [], 0
+    while number < len(page.words):
+        if [word.text for word in page.words[number : number + len(notice)]] == notice:
+            number += len(notice)
+        else:
+            words.append(page.words[number])
+            number += 1
+    lines = (line.replace(NOTICE, "").strip() for line in page.text.splitlines())
+    return replace(page, words=tuple(words), text="\n".join(filter(None, lines)))
 
 
 def compose_binders(
@@ -152,10 +167,11 @@ def compose_binders(
             key = rng.choice(source)
             if key not in chosen and total + len(read[key][0].slugs) <= MAX_DOCUMENTS:
                 chosen.append(key)
-        yield _bind([read[key] for key in chosen], rng)
+        yield bind([read[key] for key in chosen], rng)
 
 
-def _bind(pieces: Iterable[tuple[Piece, Sequence[PageReading]]], rng: random.Random) -> Binder:
+def bind(pieces: Iterable[tuple[Piece, Sequence[PageReading]]], rng: random.Random) -> Binder:
+    """Return a binder of these pieces, some of them with blank backs."""
     pages: list[PageReading] = []
     starts: list[Start] = []
     for piece, own in pieces:

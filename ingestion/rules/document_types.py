@@ -26,6 +26,8 @@ from ingestion.rules.fuzzy_phrases import GROUP_LENGTH, fold_letters
 
 # The coefficients of the statistical model, see classification.type_model.
 MODEL_FILE = Path(__file__).with_name("type_model.json")
+# The coefficients of the model of boundaries, see segmentation.boundary_model.
+BOUNDARY_MODEL_FILE = Path(__file__).with_name("boundary_model.json")
 TYPES_FILE_SETTING = "DOCUMENT_TYPES_FILE"
 MIN_TYPE_SCORE = 6  # sum of landmark weights; with fewer points a type is not recognised
 
@@ -373,11 +375,13 @@ def load_catalogue(path: str = "") -> Catalogue:
 def name_rules(model_sha256: str) -> str:
     """Return the version of all rules with a model of document types, stored with each decision.
 
-    It is "2026.11.3+model-0123abcd", and "2026.11.3+ab12cd34+model-0123abcd" with a file of types.
+    It is "2026.11.3+boundaries-89ab4567+model-0123abcd". With a file of types, its digest comes
+    before: "2026.11.3+ab12cd34+boundaries-89ab4567+model-0123abcd".
     """
-    return f"{TYPES_VERSION}+model-{model_sha256[:8]}"
+    return f"{TYPES_VERSION}+boundaries-{BOUNDARY_MODEL_SHA256[:8]}+model-{model_sha256[:8]}"
 
 
 TYPES, TYPES_VERSION, TYPES_FILE_FAULT = load_catalogue(os.environ.get(TYPES_FILE_SETTING, ""))
+BOUNDARY_MODEL_SHA256 = hashlib.sha256(BOUNDARY_MODEL_FILE.read_bytes()).hexdigest()
 MODEL_SHA256 = hashlib.sha256(MODEL_FILE.read_bytes()).hexdigest()
 RULES_VERSION = name_rules(MODEL_SHA256)  # with the model of the package

@@ -25,7 +25,7 @@ STANDARD = "standard"  # the layout of the sample corpus, which ten types have
 _TEXTS = Path(__file__).with_name("texts")
 _PLACEHOLDER = re.compile(r"\{(\w+)(?::([\w ./]+))?\}")
 _DRAWN_NAME = re.compile(r"(?m)^@hand .*|~\{.*?\}")  # a signature, whose name is not printed
-_NOTICE = "SPECIMEN - fictitious"
+NOTICE = "SPECIMEN - fictitious"  # at the lower edge of each page
 # Values that documents call by the name of another field.
 _FIELD_NAMES = {
     "determination_date": "approval_date",
@@ -195,7 +195,7 @@ def _decorate(
     canvas.saveState()
     canvas.setFillGray(0.75)
     canvas.setFont("Helvetica", 5)
-    canvas.drawRightString(size[0] - 20, 10, _NOTICE)
+    canvas.drawRightString(size[0] - 20, 10, NOTICE)
     canvas.setFillGray(0.2)
     canvas.setFont("Helvetica", 7.5)
     if footer := options.get("footer", ""):

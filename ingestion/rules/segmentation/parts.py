@@ -141,12 +141,20 @@ def _cut_between_sheets(reading: DocumentReading, separated: SeparatedPages) -> 
 def _cut_by_content(reading: DocumentReading) -> ProposedCut:
     """Return the division that the content of the pages suggests."""
     first_page, last_page = reading.pages[0].number, reading.pages[-1].number
-    starts = find_document_starts(reading)
-    if len(starts) == 1:
-        return ProposedCut((PagePart(first_page, last_page, probability=1.0),))
+    found = find_document_starts(reading)
+    if len(found.starts) == 1:
+        whole = PagePart(first_page, last_page, probability=1.0)
+        reasons = () if found.is_certain else ("unsure-starts",)
+        return ProposedCut((whole,), is_certain=found.is_certain, reasons=reasons)
     parts = tuple(
-        PagePart(start.page, max(start.page, following.page - 1), start.region, start.slug, 0.5)
-        for start, following in pairwise((*starts, DocumentStart(last_page + 1)))
+        PagePart(
+            start.page,
+            max(start.page, following.page - 1),
+            start.region,
+            start.slug,
+            min(start.probability, following.probability),
+        )
+        for start, following in pairwise((*found.starts, DocumentStart(last_page + 1)))
     )
     return ProposedCut(parts, is_certain=False, reasons=("unsure-starts",))
 

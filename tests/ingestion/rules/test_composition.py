@@ -8,6 +8,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.rules.checks.verdict import SiteFacts
 from ingestion.rules.document_types import TYPES
+from ingestion.rules.segmentation.parts import propose_cut
 from samples.binders import make_binder, one_above_the_other, side_by_side
 from samples.documents import make_sample
 from samples.faults import DocumentFault
@@ -153,8 +154,11 @@ def test_each_of_eight_documents_is_named_with_its_pages(readings):
     assert named[2:4] == ["Form FDA 1572 on pages 3 to 4", "CV on pages 5 to 6"]
 
 
-def test_a_cv_that_lists_licences_and_certificates_is_one_document(readings):
-    assert "MULTIPLE_DOCUMENTS" not in codes(verdict(readings["cv"], "cv"))
+def test_a_cv_that_lists_licences_and_certificates_is_not_divided(readings):
+    """Its second page looks like a licence, so that a person decides."""
+    cut = propose_cut(readings["cv"])
+    assert [(part.first, part.last) for part in cut.parts] == [(1, 3)]
+    assert not cut.is_certain
 
 
 @pytest.mark.parametrize("slug", COMPLETE)

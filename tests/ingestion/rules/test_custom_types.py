@@ -15,6 +15,7 @@ from ingestion.rules import VERSION
 from ingestion.rules import document_types as built_in
 from ingestion.rules.classification.classify import classify
 from ingestion.rules.document_types import (
+    BOUNDARY_MODEL_SHA256,
     MODEL_SHA256,
     TYPES,
     TYPES_FILE_SETTING,
@@ -168,7 +169,8 @@ def test_parser_processes_use_the_added_type(own, tmp_path):
     script.write_text(IN_THE_POOL, encoding="utf-8")
     done = run(str(script), str(document), path=own)
     digest = sha256(own.read_bytes()).hexdigest()
-    version = f"{VERSION}+{digest[:8]}+model-{MODEL_SHA256[:8]}"
+    models = f"boundaries-{BOUNDARY_MODEL_SHA256[:8]}+model-{MODEL_SHA256[:8]}"
+    version = f"{VERSION}+{digest[:8]}+{models}"
     assert done.stdout.split() == ["iata-certificate", "ARCHIVED", version]
 
 

@@ -1,0 +1,62 @@
+"""The model of boundaries: the probability that a document begins with a page.
+
+It is a sum of small decision trees (gradient boosting), which `bench.fit_boundaries` fits. The
+coefficients are in `boundary_model.json`. At run time only additions and comparisons are needed.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import exp
+from typing import Any, Self
+
+from ingestion.rules.document_types import BOUNDARY_MODEL_FILE
+
+# A leaf, or the position of a feature, its limit, and what follows up to the limit and above it.
+Tree = float | tuple[int, float, "Tree", "Tree"]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundaryModel:
+    """The trees, and the probability from which a page is in doubt."""
+
+    features: tuple[str, ...]
+    base: float  # log-odds
+    trees: tuple[Tree, ...]
+    doubt_from: float  # with a lower probability, a page certainly continues a document
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Return the model of the content of a file."""
+        return cls(
+            tuple(content["features"]),
+            content["base"],
+            tuple(_tree(each) for each in content["trees"]),
+            content["doubt_from"],
+        )
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """Return the probability that a document begins with the page with these features."""
+        values = [features[name] for name in self.features]
+        return 1 / (1 + exp(-self.base - sum(_value(tree, values) for tree in self.trees)))
+
+
+def _tree(content: Any) -> Tree:
+    if not isinstance(content, list):
+        return float(content)
+    position, limit, low, high = content
+    return position, limit, _tree(low), _tree(high)
+
+
+def _value(tree: Tree, values: Sequence[float]) -> float:
+    while isinstance(tree, tuple):
+        position, limit, low, high = tree
+        tree = low if values[position] <= limit else high
+    return tree
+
+
+@cache
+def load_boundary_model() -> BoundaryModel:
+    """Return the model of the package. It is read once for each process."""
+    return BoundaryModel.from_json(json.loads(BOUNDARY_MODEL_FILE.read_text(encoding="utf-8")))

@@ -1,0 +1,352 @@
+"""What a page shows that tells whether a document begins with it.
+
+`PageEvidence` is collected once for each page. `compare_pages` compares a page with the page before
+it and with the first page of the document before it, and returns the features of the model of
+boundaries (`boundary_model`).
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import log2
+from statistics import median
+
+from ingestion.reading.results import PageReading
+from ingestion.rules.classification.classify import score_page
+from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
+from ingestion.rules.segmentation.titles import (
+    Title,
+    find_titles,
+    has_prominent_title,
+    is_another_document,
+    mentioned_types,
+)
+
+Numbering = frozenset[tuple[int, int]]  # (2, 3) for "Page 2 of 3"; a page may have two numbers
+
+_NUMBERED = re.compile(r"\b(?:page|part)\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
+# A line that consists of a page number, or ends with "Page 2".
+_BARE_NUMBER = re.compile(
+    r"^\W*(?:page\s*)?(\d{1,3})(?:\s*(?:of|/)\s*(\d{1,3}))?\W*$|\bpage\s*(\d{1,3})\W*$",
+    re.IGNORECASE,
+)
+_SALUTATION = re.compile(r"(?m)^\W*(?:dear\b|to whom it may concern|to:|re:)", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"\b(?:sincerely|kind regards|respectfully|signature|signed|yours (?:faithfully|truly))\b",
+    re.IGNORECASE,
+)
+_CONTINUED = re.compile(r"\bcontinu(?:ed|ation)\b", re.IGNORECASE)
+_ATTACHED = re.compile(
+    r"^\W*(?:attachment|appendix|appendices|annex|annexe|annexure|schedule|exhibit|enclosure|addendum)"
+    r"(?:\s+(?:[A-Z]|[IVX]+|\d+))?\s*(?:$|[:(.,-])",
+    re.IGNORECASE,
+)
+_SECTION = re.compile(
+    r"^\W*(?:references|publications|\d{1,2}(?:\.\d{1,2})*\.? +\w)", re.IGNORECASE
+)
+_NUMBERED_ITEM = re.compile(r"(\d{1,2})(?:\.\d{1,2})*[.)]? +[A-Z]")
+_MENTIONS_ATTACHMENT = re.compile(
+    r"\b(?:attached|attachment|enclosed|enclosure|appendix|appendices|annex|schedule [A-Z1-9])\b",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    r"\b(?:\d{1,2}[ ./-](?:\d{1,2}|[A-Za-z]{3,9})[ ./-]\d{2,4}|\d{4}-\d\d-\d\d"
+    r"|[A-Za-z]{3,9} \d{1,2}(?:st|nd|rd|th)?, \d{4})\b"
+)
+_CAPTION = re.compile(r"^[A-Z][^:]{1,40}:(?:\s|$)")
+_LONG_WORD = re.compile(r"[a-z]{5,}")
+_REFERENCE = re.compile(r"\b[A-Za-z/-]*\d[\w/-]{3,}\b")
+_SENTENCE_END = (".", "!", "?", ":", ";", ")")
+_HEAD_LINES, _EDGE_LINES = 8, 2
+_HEADING_LINES = 3
+_MAX_SIZE_DIFFERENCE = 4  # points
+_RECENT_PAGES = 5  # of a document with which a page is compared
+_MIN_RUNNING_PAGES = 3  # of a file in which a line of every page is a running line
+_MIN_EDGE_LETTERS = 6
+_NOT_LETTERS = re.compile(r"[\W\d_]+")
+
+
+@dataclass(frozen=True)
+class PageEvidence:
+    """What one page shows by itself."""
+
+    page: PageReading
+    lines: tuple[str, ...]  # that are not blank
+    numbering: Numbering
+    bare_number: int  # the number at the edge of the page; 0 if there is none
+    words: frozenset[str]
+    references: frozenset[str]  # numbers and codes
+    heads: frozenset[str]  # the letters of the lines at the top and at the bottom
+    height: float  # of a word, in points: the median
+    max_height: float  # of the words of the upper third
+    left: float  # of the text, as a share of the width
+    right: float
+    top: float  # of the text, as a share of the height
+    bottom: float
+    features: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """The letters of all lines. Short lines are left out."""
+        return _long_letters(self.lines)
+
+    @cached_property
+    def sections(self) -> Sequence[int]:
+        """The numbers of the sections and items, as 2 for "2. Methods" and "2.1 Design"."""
+        return [int(match[1]) for line in self.lines if (match := _NUMBERED_ITEM.match(line))]
+
+    @cached_property
+    def titles(self) -> Sequence[Title]:
+        """The phrases among the first lines that may be titles of types."""
+        return find_titles(self.page)
+
+    @cached_property
+    def points(self) -> Mapping[str, int]:
+        """The points of each type that the page has by itself. The best type is the first one."""
+        return {score.slug: score.points for score in score_page(self.page)}
+
+    @property
+    def type(self) -> str:
+        """The type of the page by itself, or ""."""
+        best = next(iter(self.points))
+        return best if self.points[best] >= MIN_TYPE_SCORE else ""
+
+    @property
+    def titled_type(self) -> str:
+        """The type of the page by itself if it has a title of it, or ""."""
+        slugs = {title.slug for title in self.titles}
+        return self.type if slugs and self.type in slugs else ""
+
+
+def find_running_lines(pages: Sequence[PageReading]) -> frozenset[str]:
+    """Return the letters of the lines that every page of a file has at its edges.
+
+    They tell nothing about the documents of the file, as the notice of a system that printed it.
+    """
+    filled = [page for page in pages if not page.is_blank]
+    if len(filled) < _MIN_RUNNING_PAGES:
+        return frozenset()
+    common = _edge_letters(_split_lines(filled[0]))
+    for page in filled[1:]:
+        common &= _edge_letters(_split_lines(page))
+        if not common:
+            break
+    return common
+
+
+def _split_lines(page: PageReading) -> tuple[str, ...]:
+    return tuple(line.strip() for line in page.text.splitlines() if line.strip())
+
+
+def _edge_letters(lines: Sequence[str]) -> frozenset[str]:
+    """Return the letters of the first and the last lines. Short lines are left out."""
+    return _long_letters((*lines[:_EDGE_LINES], *lines[-_EDGE_LINES - 1 :]))
+
+
+def _long_letters(lines: Iterable[str]) -> frozenset[str]:
+    return frozenset(
+        letters for line in lines if len(letters := _letters(line)) >= _MIN_EDGE_LETTERS
+    )
+
+
+def _letters(line: str) -> str:
+    return _NOT_LETTERS.sub("", line).casefold()
+
+
+def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -> PageEvidence:
+    """Return the evidence of a page. `running`: lines that are left out (`find_running_lines`)."""
+    text = page.text
+    lines = tuple(
+        line for line in _split_lines(page) if not running or _letters(line) not in running
+    )
+    head = lines[:_HEAD_LINES]
+    numbering = frozenset((int(m[1]), int(m[2])) for m in _NUMBERED.finditer(text))
+    bare = 0
+    for line in (*lines[-3:], *lines[:_EDGE_LINES]):
+        if match := _BARE_NUMBER.search(line):
+            bare = int(match[1] or match[3])
+            break
+    boxes = [word.box for word in page.words]
+    heights = [box.bottom - box.top for box in boxes]
+    height = median(heights) if heights else 0.0
+    upper = page.height / 3
+    tallest = max(
+        (
+            h
+            for h, box, word in zip(heights, boxes, page.words, strict=True)
+            if box.top < upper and len(word.text) > 1
+        ),
+        default=0.0,
+    )
+    lefts = sorted(box.left for box in boxes)
+    rights = sorted(box.right for box in boxes)
+    tops = sorted(box.top for box in boxes)
+    place = len(lefts) // 20
+    first = lines[0] if lines else ""
+    numbers = {number for number, _ in numbering}
+    features = {
+        "number one": float(1 in numbers),
+        "number two": float(bool(numbers) and 1 not in numbers),
+        "bare one": float(bare == 1),
+        "bare two": float(bare > 1),
+        "tall head": min(tallest / height, 4.0) if height else 0.0,
+        "salutation": float(bool(_SALUTATION.search("\n".join(lines[:20])))),
+        "date in head": float(any(_DATE.search(line) for line in head)),
+        "captions in head": float(sum(bool(_CAPTION.match(line)) for line in head)),
+        "capital head": float(sum(line.isupper() for line in lines[:4])),
+        "lower beginning": float(first[:1].islower()),
+        "continued": float(any(_CONTINUED.search(line) for line in lines[:4])),
+        "attached": float(any(_ATTACHED.match(line) for line in lines[:4])),
+        "first words": float(min(first.count(" ") + 1, 20)) if first else 0.0,
+        "head words": sum(line.count(" ") + 1 for line in head) / max(len(head), 1),
+        "word count": log2(1 + len(boxes)),
+        "top": tops[place] / page.height if tops and page.height else 0.0,
+        "landscape": float(page.width > page.height),
+        "section": float(bool(first and _SECTION.match(first))),
+        "mentions attachment": float(bool(_MENTIONS_ATTACHMENT.search(text))),
+        "running": float(bool(running)),
+        "form": float(page.forms[0].page) if page.forms else 0.0,
+    }
+    return PageEvidence(
+        page,
+        lines,
+        numbering,
+        bare,
+        frozenset(_LONG_WORD.findall(text.casefold())),
+        frozenset(_REFERENCE.findall(text)),
+        _edge_letters(lines),
+        height,
+        tallest,
+        lefts[place] / page.width if lefts and page.width else 0.0,
+        rights[-1 - place] / page.width if rights and page.width else 0.0,
+        features["top"],
+        max((box.bottom for box in boxes), default=0.0) / page.height if page.height else 0.0,
+        features,
+    )
+
+
+def compare_pages(
+    one: PageEvidence, earlier: Sequence[PageEvidence], *, length: int, blanks: int
+) -> dict[str, float]:
+    """Return the features of a page after the pages `earlier` of the document before it.
+
+    This document has `length` pages until here, with blank ones. `blanks` blank pages are directly
+    before the page.
+    """
+    first, before = earlier[0], earlier[-1]
+    recent = earlier[-_RECENT_PAGES:]
+    page, other = one.page, before.page
+    continues = any((number - 1, total) in before.numbering for number, total in one.numbering)
+    tail = before.lines[-12:]
+    body_end = next(
+        (
+            line
+            for line in reversed(before.lines)
+            if not _BARE_NUMBER.search(line) and len(line) > 30
+        ),
+        "",
+    )
+    shared = len(one.words & before.words)
+    shared_first = len(one.words & first.words)
+    least = min(len(one.words), len(before.words))
+    least_first = min(len(one.words), len(first.words))
+    slug = one.titled_type
+    own_titles = [title for title in one.titles if title.slug == slug]
+    current = first.type if slug else ""
+    is_same = bool(slug) and slug == current
+    may_be_mentioned = bool(slug) and slug in (
+        TYPES[current].mentions if current else mentioned_types()
+    )
+    same_form = bool(page.forms and other.forms and page.forms[0].form == other.forms[0].form)
+    return {
+        **one.features,
+        "title": float(bool(one.titles)),
+        "titled": float(bool(slug)),
+        "same type": float(is_same),
+        "other type": float(bool(slug and current and not is_same)),
+        "type lead": min(one.points[slug] - one.points.get(current, 0), 20) if slug else 0.0,
+        "mentioned": float(may_be_mentioned),
+        "prominent": float(bool(slug) and has_prominent_title(page, own_titles)),
+        "differs": float(
+            is_same and is_another_document(page, first.page, slug, with_dates=not continues)
+        ),
+        "continues": float(continues),
+        "other total": float(
+            bool(one.numbering and before.numbering)
+            and not {t for _, t in one.numbering} & {t for _, t in before.numbering}
+        ),
+        "before is last": float(any(number == total for number, total in before.numbering)),
+        "numbers stop": float(bool(before.numbering) and not one.numbering),
+        "numbers start": float(bool(one.numbering) and not before.numbering),
+        "bare continues": float(
+            bool(before.bare_number) and one.bare_number == before.bare_number + 1
+        ),
+        "bare stops": float(bool(before.bare_number) and not one.bare_number),
+        "bare starts": float(bool(one.bare_number) and not before.bare_number),
+        "same size": float(_have_same_size(page, other)),
+        "same source": float(page.source == other.source),
+        "height change": abs(log2(one.height / before.height))
+        if one.height and before.height
+        else 0.0,
+        "left change": abs(one.left - before.left),
+        "top change": one.top - before.top,
+        "head taller": log2(one.max_height / first.max_height)
+        if one.max_height and first.max_height
+        else 0.0,
+        "shared edges": float(len(one.heads & before.heads)),
+        "shared edges with first": float(len(one.heads & first.heads)),
+        "shared words": shared / least if least else 0.0,
+        "shared words with first": shared_first / least_first if least_first else 0.0,
+        "shared references": float(min(len(one.references & before.references), 5)),
+        "shared references with first": float(min(len(one.references & first.references), 5)),
+        "same beginning": float(bool(one.lines and first.lines) and one.lines[0] == first.lines[0]),
+        "head lines of first": float(len(_head_letters(one) & first.letters)),
+        "head lines before": float(len(_head_letters(one) & before.letters)),
+        "shared edges with recent": float(max(len(one.heads & each.heads) for each in recent)),
+        "shared words with recent": len(one.words & frozenset().union(*(e.words for e in recent)))
+        / len(one.words)
+        if one.words
+        else 0.0,
+        "section follows": float(_follows_section(one, recent)),
+        "shared head words": _share_head_words(one, first),
+        "attachment mentioned": float(
+            bool(first.features["mentions attachment"] or before.features["mentions attachment"])
+        ),
+        "right change": abs(one.right - before.right),
+        "same height": float(abs(one.height - before.height) < 0.1),
+        "same height as first": float(abs(one.height - first.height) < 0.1),
+        "bottom before": before.bottom,
+        "closing before": float(any(_CLOSING.search(line) for line in tail)),
+        "open sentence": float(bool(body_end) and not body_end.rstrip().endswith(_SENTENCE_END)),
+        "words before": before.features["word count"],
+        "tall head before": before.features["tall head"],
+        "length": float(min(length, 10)),
+        "blanks": float(min(blanks, 2)),
+        "form follows": float(same_form and page.forms[0].page == other.forms[0].page + 1),
+    }
+
+
+def _have_same_size(page: PageReading, other: PageReading) -> bool:
+    """Return whether two pages have the same size, also if one of them is turned."""
+    pairs = zip(sorted((page.width, page.height)), sorted((other.width, other.height)), strict=True)
+    return all(abs(one - two) < _MAX_SIZE_DIFFERENCE for one, two in pairs)
+
+
+def _follows_section(one: PageEvidence, earlier: Iterable[PageEvidence]) -> bool:
+    """Return whether the first numbered section of a page follows the last one of a document."""
+    before = [number for each in earlier for number in each.sections]
+    return bool(
+        before and one.sections and one.sections[0] > 1 and one.sections[0] - before[-1] in (0, 1)
+    )
+
+
+def _head_letters(one: PageEvidence) -> frozenset[str]:
+    return _long_letters(one.lines[:_HEAD_LINES])
+
+
+def _share_head_words(one: PageEvidence, first: PageEvidence) -> float:
+    """Return the share of the long words of the first lines of a page that `first` has there."""
+    words = set(_LONG_WORD.findall(" ".join(one.lines[:_HEADING_LINES]).casefold()))
+    others = set(_LONG_WORD.findall(" ".join(first.lines[:_HEAD_LINES]).casefold()))
+    return len(words & others) / len(words) if words else 0.0

@@ -1,0 +1,121 @@
+"""Sheets onto which several documents were copied, side by side or one above the other."""
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from ingestion.reading.results import PageReading
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.classification.classify import MIN_TITLE_SHARE, has_type_landmarks
+from ingestion.rules.document_types import TYPES
+from ingestion.rules.segmentation.page_regions import Region, cut_out, region_box
+from ingestion.rules.segmentation.titles import (
+    Title,
+    is_another_document,
+    titled_type,
+    titles_in_text,
+)
+
+MIN_SHARED_LINE_SHARE = 0.25  # MIN_TITLE_SHARE for a line that continues in a second column
+MAX_MIDDLE_WORD_SHARE = 0.03  # words across the middle of a sheet with two documents side by side
+
+SIDE_BY_SIDE: tuple[Region, ...] = ((0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0))
+ONE_ABOVE_THE_OTHER: tuple[Region, ...] = ((0.0, 0.0, 1.0, 0.5), (0.0, 0.5, 1.0, 1.0))
+# In reading order.
+QUARTERS: tuple[Region, ...] = (
+    (0.0, 0.0, 0.5, 0.5), (0.5, 0.0, 1.0, 0.5), (0.0, 0.5, 0.5, 1.0), (0.5, 0.5, 1.0, 1.0),
+)  # fmt: skip
+
+GUTTER = 0.01  # share of the width and height on each side of the middle, without words
+MIN_WORDS = 5  # of each reduced page
+MAX_HALF_HEIGHT, MAX_QUARTER_HEIGHT = 5.9, 4.5  # points: median height of the words, if reduced
+MIN_SIDE_MARGIN = 0.22  # share of the width beside pages that are reduced to half their height
+
+
+def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
+    """Return the regions of a sheet onto which pages were copied smaller, or ().
+
+    White bands cross the middle of the sheet between them, and their print is small.
+    """
+    boxes = [word.box for word in page.words]
+    if not boxes:
+        return ()
+    height = median(box.bottom - box.top for box in boxes)
+    if height > MAX_HALF_HEIGHT:
+        return ()
+    width_gutter, height_gutter = GUTTER * page.width, GUTTER * page.height
+    middle, centre = page.width / 2, page.height / 2
+    has_columns = not any(
+        box.left < middle + width_gutter and box.right > middle - width_gutter for box in boxes
+    )
+    has_rows = not any(
+        box.top < centre + height_gutter and box.bottom > centre - height_gutter for box in boxes
+    )
+    regions: tuple[Region, ...] = ()
+    if has_columns and page.width > page.height:
+        regions = SIDE_BY_SIDE
+    elif has_rows and height <= MAX_QUARTER_HEIGHT and page.width < page.height:
+        margin = MIN_SIDE_MARGIN * page.width
+        if has_columns:
+            regions = QUARTERS
+        elif all(box.left > margin and box.right < page.width - margin for box in boxes):
+            regions = ONE_ABOVE_THE_OTHER
+    areas = [region_box(page, region) for region in regions]
+    are_filled = all(
+        sum(area.contains_centre_of(box) for box in boxes) >= MIN_WORDS for area in areas
+    )
+    return regions if are_filled else ()
+
+
+def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
+    """Return the two halves of a sheet that contains two documents, or () if it contains one."""
+    lines = page.text.splitlines()
+    titles = titles_in_text(page.text)
+    above, below = lines[: len(lines) // 3], lines[len(lines) // 3 :]
+    side_by_side = _find_titles_in(lines, titles, MIN_SHARED_LINE_SHARE)
+    if _show_two_documents(page, side_by_side) and _has_two_columns(page):
+        halves = SIDE_BY_SIDE
+    elif (lower := _find_titles_in(below, titles, MIN_TITLE_SHARE)) and _show_two_documents(
+        page, [*_find_titles_in(above, titles, MIN_TITLE_SHARE), *lower]
+    ):
+        halves = ONE_ABOVE_THE_OTHER
+    else:
+        return ()
+    first = cut_out(page, halves[0])
+    if not (one := titled_type(first)):
+        return ()
+    second = cut_out(page, halves[1])
+    other = titled_type(second)
+    are_two = other and (one != other or is_another_document(first, second, one))
+    return halves if are_two else ()
+
+
+def _has_two_columns(page: PageReading) -> bool:
+    middle = page.width / 2
+    crossing = sum(word.box.left < middle < word.box.right for word in page.words)
+    return crossing <= MAX_MIDDLE_WORD_SHARE * len(page.words)
+
+
+def _find_titles_in(lines: Sequence[str], titles: Iterable[Title], min_share: float) -> list[Title]:
+    """Return the titles that make up this share of a line, as often as they occur."""
+    found = []
+    for title in titles:
+        max_letters = len(fuzzy_phrases.fold_letters(title.phrase)) / min_share
+        pattern = fuzzy_phrases.compile_phrase(title.phrase)
+        for line in lines:
+            if len(fuzzy_phrases.fold_letters(line)) <= max_letters:
+                found += [title] * len(pattern.findall(line))
+    return found
+
+
+def _show_two_documents(page: PageReading, titles: Sequence[Title]) -> bool:
+    """Return whether the page shows the types of two of these titles, or one title twice."""
+    if len(titles) < 2:
+        return False
+    repeated = {title.slug for title in titles if titles.count(title) > 1}
+    on_page = 0
+    for slug in dict.fromkeys(title.slug for title in titles):
+        if has_type_landmarks(page, TYPES[slug]):
+            on_page += 1
+            if on_page > 1 or slug in repeated:
+                return True
+    return False

@@ -1,0 +1,189 @@
+"""Tests of where documents begin: the model of boundaries, attachments, and shared sheets."""
+
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from ingestion.reading.results import Box, RegisteredPage, Word
+from ingestion.rules.document_types import BOUNDARY_MODEL_FILE, RULES_VERSION
+from ingestion.rules.segmentation.boundary_model import load_boundary_model
+from ingestion.rules.segmentation.document_starts import find_document_starts
+from ingestion.rules.segmentation.page_evidence import (
+    collect_evidence,
+    compare_pages,
+    find_running_lines,
+)
+from ingestion.rules.segmentation.shared_sheets import (
+    ONE_ABOVE_THE_OTHER,
+    QUARTERS,
+    SIDE_BY_SIDE,
+    find_reduced_pages,
+)
+from tests.ingestion.rules.documents import COMPLETE
+from tests.ingestion.rules.pages import make_page, make_reading
+
+SLUGS = ("irb-approval", "medical-licence", "gcp-certificate", "cv")
+PROSE = tuple(
+    f"The samples of visit {week} are stored at the site until they are collected"
+    for week in range(30)
+)
+
+
+def page_of(slug, number=1):
+    return make_page(*COMPLETE[slug][0], number=number)
+
+
+def put_on_sheet(pages, regions, *, scale, width, height):
+    """Return a sheet with reduced pages, each at the upper left corner of its region."""
+
+    def reduced(page, region):
+        left, top = region[0] * width, region[1] * height
+        left += (width * (region[2] - region[0]) - page.width * scale) / 2
+        for word in page.words:
+            box = Box(*(scale * side for side in word.box))
+            moved = Box(box.left + left, box.top + top, box.right + left, box.bottom + top)
+            yield Word(word.text, moved, word.confidence)
+
+    words = [
+        word for page, region in zip(pages, regions, strict=True) for word in reduced(page, region)
+    ]
+    text = "\n".join(page.text for page in pages)
+    return replace(pages[0], width=width, height=height, words=tuple(words), text=text, marks=())
+
+
+def quarters(pages):
+    return put_on_sheet(pages, QUARTERS, scale=0.45, width=612.0, height=792.0)
+
+
+def starts_of(reading):
+    return [(start.page, start.region) for start in find_document_starts(reading).starts]
+
+
+def compare(page, *earlier):
+    evidence = [collect_evidence(each) for each in earlier]
+    return compare_pages(collect_evidence(page), evidence, length=len(earlier), blanks=0)
+
+
+def test_the_version_of_the_rules_identifies_the_model_of_boundaries():
+    digest = sha256(BOUNDARY_MODEL_FILE.read_bytes()).hexdigest()
+    assert f"+boundaries-{digest[:8]}+" in RULES_VERSION
+
+
+def test_the_model_uses_exactly_the_features_that_are_compared():
+    features = compare(make_page("One"), make_page("Other"))
+    assert sorted(load_boundary_model().features) == sorted(features)
+
+
+def test_a_file_of_two_types_is_two_documents():
+    found = find_document_starts(
+        make_reading(page_of("irb-approval"), page_of("medical-licence", 2))
+    )
+    assert [(start.page, start.slug) for start in found.starts] == [
+        (1, "irb-approval"),
+        (2, "medical-licence"),
+    ]
+    assert not found.is_certain
+
+
+def test_text_that_continues_on_the_next_page_is_one_document_without_doubt():
+    first = make_page(*COMPLETE["irb-approval"][0], *PROSE[:20], "Page 1 of 2")
+    second = make_page(*(line.casefold() for line in PROSE), "Page 2 of 2", number=2)
+    found = find_document_starts(make_reading(first, second))
+    assert len(found.starts) == 1
+    assert found.is_certain
+
+
+@pytest.mark.parametrize("title", ["Appendix B", "ATTACHMENT 2: PROCEDURE", "Annex (list)"])
+def test_a_page_with_the_title_of_an_attachment_begins_no_document(title):
+    reading = make_reading(page_of("irb-approval"), make_page(title, *PROSE, number=2))
+    assert starts_of(reading) == [(1, None)]
+
+
+@pytest.mark.parametrize("title", ["Schedule of assessments", "Appendix to the budget of the site"])
+def test_a_title_is_that_of_an_attachment_only_with_nothing_but_its_number(title):
+    assert not compare(make_page(title, *PROSE), page_of("irb-approval"))["attached"]
+
+
+def test_lines_at_the_edges_of_every_page_are_not_compared():
+    notice = "Printed by the document system"
+    pages = [
+        make_page(notice, *COMPLETE[slug][0], number=number)
+        for number, slug in enumerate(SLUGS, start=1)
+    ]
+    running = find_running_lines(pages)
+    assert len(running) == 1
+    first, second = (collect_evidence(page, running) for page in pages[:2])
+    features = compare_pages(second, [first], length=1, blanks=0)
+    assert not features["same beginning"]
+    assert not features["shared edges"]
+    assert len(starts_of(make_reading(*pages))) == 4
+
+
+def test_a_header_of_some_pages_is_compared():
+    header = "Protocol SLX-301, confidential"
+    pages = [make_page(header, *PROSE), make_page(header, *PROSE, number=2), page_of("cv", 3)]
+    assert find_running_lines(pages) == frozenset()
+    assert compare(pages[1], pages[0])["shared edges"]
+
+
+def test_four_reduced_documents_on_a_sheet_are_found_in_reading_order():
+    sheet = quarters([page_of(slug) for slug in SLUGS])
+    found = find_document_starts(make_reading(sheet))
+    assert [(start.region, start.slug) for start in found.starts] == list(
+        zip(QUARTERS, SLUGS, strict=True)
+    )
+
+
+def test_four_reduced_pages_of_one_document_are_in_doubt_and_not_divided():
+    texts = [make_page(*(line.casefold() for line in PROSE)) for _ in range(4)]
+    found = find_document_starts(make_reading(quarters(texts)))
+    assert [(start.page, start.region) for start in found.starts] == [(1, None)]
+    assert not found.is_certain
+
+
+def test_reduced_pages_are_found_by_the_white_bands_between_them():
+    pages = [make_page(*PROSE)] * 4
+    assert find_reduced_pages(quarters(pages)) == QUARTERS
+    side = put_on_sheet(pages[:2], SIDE_BY_SIDE, scale=0.6, width=792.0, height=612.0)
+    assert find_reduced_pages(side) == SIDE_BY_SIDE
+    above = put_on_sheet(pages[:2], ONE_ABOVE_THE_OTHER, scale=0.45, width=612.0, height=792.0)
+    assert find_reduced_pages(above) == ONE_ABOVE_THE_OTHER
+
+
+def test_print_of_ordinary_size_in_two_columns_is_no_sheet_with_reduced_pages():
+    row = "The samples are stored      at the site until then"
+    page = replace(make_page(*[row] * 20), width=792.0, height=612.0)
+    assert find_reduced_pages(page) == ()
+
+
+def test_a_page_that_was_not_read_begins_no_document():
+    unread = make_page(number=2, error="OCR failed")
+    found = find_document_starts(make_reading(page_of("irb-approval"), unread))
+    assert len(found.starts) == 1
+    assert found.is_certain
+
+
+def test_a_later_page_in_the_numbering_of_the_document_before_begins_no_document():
+    pages = [
+        make_page(*COMPLETE["irb-approval"][0], "Page 1 of 3"),
+        make_page("Continued", "Page 3 of 3", number=2),
+    ]
+    found = find_document_starts(make_reading(*pages))
+    assert len(found.starts) == 1
+    assert found.is_certain
+
+
+def test_later_pages_and_instructions_of_a_registered_form_belong_to_it():
+    def form_page(number, *lines):
+        form = RegisteredPage("fda-1572-2009-05", number, 1.0, is_edition_certain=True)
+        return make_page(*lines, number=number, forms=(form,))
+
+    reading = make_reading(
+        form_page(1, *COMPLETE["form-fda-1572"][0]),
+        form_page(2, "COMMITMENTS", *PROSE),
+        make_page("INSTRUCTIONS FOR COMPLETING THE STATEMENT", *PROSE, number=3),
+    )
+    found = find_document_starts(reading)
+    assert len(found.starts) == 1
+    assert found.is_certain
