@@ -164,6 +164,8 @@ def divide_by_background(
     Where the background is darker than `filled`, it is a filled area and no paper. There, the
     brightness is compared with white.
     """
+    if paper.min() == WHITE:
+        return grey
     paper = np.where(paper < filled, WHITE, paper).astype(np.uint8)
     return np.asarray(cv2.divide(grey, paper, scale=WHITE))
 
@@ -174,13 +176,20 @@ def estimate_background(grey: GreyArray) -> GreyArray:
     without_ink = cv2.dilate(grey, np.ones((5, 5), np.uint8))
     size = (width // 4 + 1, height // 4 + 1)
     coarse = cv2.resize(without_ink, size, interpolation=cv2.INTER_AREA)
+    # Where less than half of the pixels around are darker than white, the median is white.
+    darker = cv2.boxFilter(
+        threshold(coarse, WHITE), cv2.CV_32F, (9, 9), normalize=False,
+        borderType=cv2.BORDER_REPLICATE,
+    )  # fmt: skip
+    if darker.max() <= 9 * 9 // 2:
+        return np.full_like(grey, WHITE)  # the usual case of a page that was not scanned
     smooth = cv2.medianBlur(coarse, 9)
     return np.asarray(cv2.resize(smooth, (width, height), interpolation=cv2.INTER_LINEAR))
 
 
 def threshold(even: GreyArray, brightness: int) -> Mask:
     """Return a mask of the pixels that are darker than `brightness`, 0 to 255."""
-    return np.asarray(even < brightness, np.uint8)
+    return (even < brightness).view(np.uint8)
 
 
 def is_blank(page: PageRaster) -> bool:
