@@ -32,6 +32,7 @@ MIN_LETTER_POINTS = 8.0  # the longer side of a letter, with or without a turn
 MAX_LETTER_GAP = 1.6  # between letters of one stamp, in longer sides of the larger one
 MAX_LETTERS = 60  # of one stamp; more outlines are a chart or a text
 MIN_LETTERS, MIN_SEGMENTS_OF_ONE_PATH = 3, 16  # paths, or segments of one path with all letters
+MAX_SEGMENTS = 5_000  # of one path that are examined
 MIN_LETTER_SEGMENTS, RECTANGLE_SEGMENTS = 4, 5  # the letter I may be a rectangle
 MAX_RECTANGLE_SHARE = 0.6  # of the letters of a stamp; more rectangles are cells or bars
 MAX_IMAGE_SHARE = 0.7  # of the page's area; a larger image may be a scan or a background
@@ -174,28 +175,27 @@ def _group_candidate(
         for item, _ in group
     ]
     if group[0][0].kind == pdfium.FPDF_PAGEOBJ_PATH:
-        if len(group) < MIN_LETTERS and (
-            max(segments) < MIN_SEGMENTS_OF_ONE_PATH
-            or not _has_outlines_of_letters([item for item, _ in group])
-        ):
-            return
-        rectangles = sum(count <= RECTANGLE_SEGMENTS for count in segments)
-        if rectangles > MAX_RECTANGLE_SHARE * len(group):
+        outlines = segments
+        if len(group) < MIN_LETTERS:
+            if max(segments) < MIN_SEGMENTS_OF_ONE_PATH:
+                return
+            outlines = [count for item, _ in group for count in _outlines_of_path(item)]
+        rectangles = sum(count <= RECTANGLE_SEGMENTS for count in outlines)
+        if len(outlines) < MIN_LETTERS or rectangles > MAX_RECTANGLE_SHARE * len(outlines):
             return
     key = ("letters", *segments, round(rect[2] - rect[0]), round(rect[3] - rect[1]))
     yield DrawnCandidate(tuple(item for item, _ in group), rect, _is_over_print(layer, rect), key)
 
 
-def _has_outlines_of_letters(paths: Sequence[PageObject]) -> bool:
-    """Return whether paths consist of as many outlines as a stamp has letters, or more."""
-    outlines = 0
-    for path in paths:
-        for index in range(pdfium.FPDFPath_CountSegments(path.raw)):
-            segment = pdfium.FPDFPath_GetPathSegment(path.raw, index)
-            outlines += pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_MOVETO
-            if outlines >= MIN_LETTERS:
-                return True
-    return False
+def _outlines_of_path(path: PageObject) -> list[int]:
+    """Return the number of segments of each outline of a path, such as those of the letter O."""
+    outlines: list[int] = []
+    for index in range(min(pdfium.FPDFPath_CountSegments(path.raw), MAX_SEGMENTS)):
+        segment = pdfium.FPDFPath_GetPathSegment(path.raw, index)
+        if not outlines or pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_MOVETO:
+            outlines.append(0)
+        outlines[-1] += 1
+    return outlines
 
 
 def _may_be_letter(item: PageObject, rect: PdfRect) -> bool:
