@@ -3,8 +3,11 @@
 `python -P judging_side.py FILE ...` runs with the rules of the checkout in PYTHONPATH. For each
 line of its input, it prints one line: a JSON list with a pair for each file, of seconds and pages,
 or null if the file needs OCR or cannot be read. It imports only what earlier versions have too.
+OpenCV and the garbage collector are set as `process_limits.initialise_child` sets them in the
+parser processes of both versions.
 """
 
+import gc
 import json
 import logging
 import sys
@@ -12,6 +15,8 @@ import tempfile
 import time
 from datetime import date
 from pathlib import Path
+
+import cv2
 
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
@@ -40,6 +45,8 @@ def measure(path: Path, scratch: Path) -> tuple[float, int] | None:
 
 def main() -> None:
     logging.disable()  # pypdf logs warnings about fonts
+    cv2.setNumThreads(1)
+    gc.freeze()
     files = [Path(each) for each in sys.argv[1:]]
     with tempfile.TemporaryDirectory() as folder:
         for _ in sys.stdin:
