@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("ingestion", "0031_post_join_learning"),
-        ("ingestion", "0033_pre_separator_sheets"),
+        ("ingestion", "0032_pre_parts_of_files"),
     ]
 
     operations = [

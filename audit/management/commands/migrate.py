@@ -43,9 +43,13 @@ def _before_post(alias: str) -> list[dict[str, str]]:
     Without `post` migrations it is one call without options, which runs all migrations.
     """
     executor = MigrationExecutor(connections[alias])
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    graph = executor.loader.graph
+    plan = executor.migration_plan(graph.leaf_nodes())
     steps = [(migration.app_label, migration.name) for migration, _ in plan]
-    if not any(migration_stages.is_post_migration(name) for _, name in steps):
+    post = {step for step in steps if migration_stages.is_post_migration(step[1])}
+    if not post:
         return [{}]
+    # The plan may have a `post` migration before others that do not depend on it.
+    steps.sort(key=lambda step: not post.isdisjoint(graph.forwards_plan(step)))
     last = migration_stages.last_before_post(steps)
     return [{"app_label": app, "migration_name": name} for app, name in last]

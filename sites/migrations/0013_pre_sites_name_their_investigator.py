@@ -4,10 +4,11 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Add the principal investigator of a site and the number of his or her licence.
 
-    Both columns are empty for the sites that are there, and stay optional.
+    Both columns are empty for the sites that are there, and stay optional. It depends on no
+    migration that runs after an upgrade, so that new code can run beside the old code.
     """
 
-    dependencies = [("clinical_sites", "0016_post_name_what_an_approval_is_about")]
+    dependencies = [("clinical_sites", "0012_pre_entries_bind_accounts_and_tokens")]
 
     operations = [
         migrations.AddField(
