@@ -220,7 +220,7 @@ def evaluate_unseen(files: Sequence[RealFile], generated: Sequence[Example]) -> 
     origins = sorted({file.origin for file in files})
     random.Random("folds").shuffle(origins)
     binders, pairs = Figures(), Figures()
-    doubted, cut, as_one = 0, 0, 0
+    doubted, divided, as_one = 0, 0, 0
     for fold in range(FOLDS):
         own = set(origins[fold::FOLDS])
         known = [file for file in files if file.origin not in own]
@@ -229,7 +229,7 @@ def evaluate_unseen(files: Sequence[RealFile], generated: Sequence[Example]) -> 
         for file in unseen:
             found = find_document_starts(file.reading, model=model)
             doubted += not found.is_certain or len(found.starts) > 1
-            cut += found.is_certain and len(found.starts) > 1
+            divided += len(found.starts) > 1
         for binder in join_files(unseen, 2 * len(unseen), f"unseen {fold}"):
             _count(binders, binder, model)
         for one in unseen:
@@ -241,7 +241,7 @@ def evaluate_unseen(files: Sequence[RealFile], generated: Sequence[Example]) -> 
     return {
         "files": len(files),
         "single files in doubt": doubted,
-        "single files certainly cut": cut,
+        "single files divided": divided,
         "joined pairs that are certainly one document": as_one,
         "pairs": pairs,
         "boundaries of pairs, F1": pairs.f1,

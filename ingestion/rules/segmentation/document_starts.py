@@ -43,8 +43,8 @@ class DocumentStart:
 class DocumentStarts:
     """The starts in the order of the pages, and whether the file is one document without doubt.
 
-    The first page is always a start. Two starts on one page mean that the sheet contains two
-    documents. If there is only one start, its type is left open.
+    The first page is always a start. Several starts on one page mean that the sheet contains
+    several documents. If there is only one start, its type is left open.
     """
 
     starts: tuple[DocumentStart, ...]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import log2
 from statistics import median
+from typing import NamedTuple, Self
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.classification.classify import score_page
@@ -67,6 +68,38 @@ _MIN_EDGE_LETTERS = 6
 _NOT_LETTERS = re.compile(r"[\W\d_]+")
 
 
+class PrintArea(NamedTuple):
+    """The size and the place of the print of a page. All are 0 if the page has no words."""
+
+    height: float = 0.0  # of a word, in points: the median
+    max_height: float = 0.0  # of the words of the upper third
+    left: float = 0.0  # of the text, as a share of the width
+    right: float = 0.0
+    top: float = 0.0  # of the text, as a share of the height
+    bottom: float = 0.0
+
+    @classmethod
+    def of(cls, page: PageReading) -> Self:
+        """Return the print of a page. One word in twenty may be outside of the text."""
+        boxes = [word.box for word in page.words]
+        if not boxes or not page.width or not page.height:
+            return cls()
+        heads = [
+            box.bottom - box.top
+            for box, word in zip(boxes, page.words, strict=True)
+            if box.top < page.height / 3 and len(word.text) > 1
+        ]
+        outside = len(boxes) // 20
+        return cls(
+            median(box.bottom - box.top for box in boxes),
+            max(heads, default=0.0),
+            sorted(box.left for box in boxes)[outside] / page.width,
+            sorted(box.right for box in boxes)[-1 - outside] / page.width,
+            sorted(box.top for box in boxes)[outside] / page.height,
+            max(box.bottom for box in boxes) / page.height,
+        )
+
+
 @dataclass(frozen=True)
 class PageEvidence:
     """What one page shows by itself."""
@@ -78,12 +111,7 @@ class PageEvidence:
     words: frozenset[str]
     references: frozenset[str]  # numbers and codes
     heads: frozenset[str]  # the letters of the lines at the top and at the bottom
-    height: float  # of a word, in points: the median
-    max_height: float  # of the words of the upper third
-    left: float  # of the text, as a share of the width
-    right: float
-    top: float  # of the text, as a share of the height
-    bottom: float
+    print_area: PrintArea
     features: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
@@ -167,22 +195,7 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         if match := _BARE_NUMBER.search(line):
             bare = int(match[1] or match[3])
             break
-    boxes = [word.box for word in page.words]
-    heights = [box.bottom - box.top for box in boxes]
-    height = median(heights) if heights else 0.0
-    upper = page.height / 3
-    tallest = max(
-        (
-            h
-            for h, box, word in zip(heights, boxes, page.words, strict=True)
-            if box.top < upper and len(word.text) > 1
-        ),
-        default=0.0,
-    )
-    lefts = sorted(box.left for box in boxes)
-    rights = sorted(box.right for box in boxes)
-    tops = sorted(box.top for box in boxes)
-    place = len(lefts) // 20
+    print_area = PrintArea.of(page)
     first = lines[0] if lines else ""
     numbers = {number for number, _ in numbering}
     features = {
@@ -190,7 +203,9 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         "number two": float(bool(numbers) and 1 not in numbers),
         "bare one": float(bare == 1),
         "bare two": float(bare > 1),
-        "tall head": min(tallest / height, 4.0) if height else 0.0,
+        "tall head": min(print_area.max_height / print_area.height, 4.0)
+        if print_area.height
+        else 0.0,
         "salutation": float(bool(_SALUTATION.search("\n".join(lines[:20])))),
         "date in head": float(any(_DATE.search(line) for line in head)),
         "captions in head": float(sum(bool(_CAPTION.match(line)) for line in head)),
@@ -200,8 +215,8 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         "attached": float(any(_ATTACHED.match(line) for line in lines[:4])),
         "first words": float(min(first.count(" ") + 1, 20)) if first else 0.0,
         "head words": sum(line.count(" ") + 1 for line in head) / max(len(head), 1),
-        "word count": log2(1 + len(boxes)),
-        "top": tops[place] / page.height if tops and page.height else 0.0,
+        "word count": log2(1 + len(page.words)),
+        "top": print_area.top,
         "landscape": float(page.width > page.height),
         "section": float(bool(first and _SECTION.match(first))),
         "mentions attachment": float(bool(_MENTIONS_ATTACHMENT.search(text))),
@@ -216,12 +231,7 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         frozenset(_LONG_WORD.findall(text.casefold())),
         frozenset(_REFERENCE.findall(text)),
         _edge_letters(lines),
-        height,
-        tallest,
-        lefts[place] / page.width if lefts and page.width else 0.0,
-        rights[-1 - place] / page.width if rights and page.width else 0.0,
-        features["top"],
-        max((box.bottom for box in boxes), default=0.0) / page.height if page.height else 0.0,
+        print_area,
         features,
     )
 
@@ -286,13 +296,13 @@ def compare_pages(
         "bare starts": float(bool(one.bare_number) and not before.bare_number),
         "same size": float(_have_same_size(page, other)),
         "same source": float(page.source == other.source),
-        "height change": abs(log2(one.height / before.height))
-        if one.height and before.height
+        "height change": abs(log2(one.print_area.height / before.print_area.height))
+        if one.print_area.height and before.print_area.height
         else 0.0,
-        "left change": abs(one.left - before.left),
-        "top change": one.top - before.top,
-        "head taller": log2(one.max_height / first.max_height)
-        if one.max_height and first.max_height
+        "left change": abs(one.print_area.left - before.print_area.left),
+        "top change": one.print_area.top - before.print_area.top,
+        "head taller": log2(one.print_area.max_height / first.print_area.max_height)
+        if one.print_area.max_height and first.print_area.max_height
         else 0.0,
         "shared edges": float(len(one.heads & before.heads)),
         "shared edges with first": float(len(one.heads & first.heads)),
@@ -313,10 +323,10 @@ def compare_pages(
         "attachment mentioned": float(
             bool(first.features["mentions attachment"] or before.features["mentions attachment"])
         ),
-        "right change": abs(one.right - before.right),
-        "same height": float(abs(one.height - before.height) < 0.1),
-        "same height as first": float(abs(one.height - first.height) < 0.1),
-        "bottom before": before.bottom,
+        "right change": abs(one.print_area.right - before.print_area.right),
+        "same height": float(abs(one.print_area.height - before.print_area.height) < 0.1),
+        "same height as first": float(abs(one.print_area.height - first.print_area.height) < 0.1),
+        "bottom before": before.print_area.bottom,
         "closing before": float(any(_CLOSING.search(line) for line in tail)),
         "open sentence": float(bool(body_end) and not body_end.rstrip().endswith(_SENTENCE_END)),
         "words before": before.features["word count"],
