@@ -3,6 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from audit import migration_stages
@@ -47,6 +48,19 @@ def test_the_first_stage_ends_before_the_first_post_migration_of_each_app():
         "sites": "0010_pre_b",
         "axes": "0011_anything",
     }
+
+
+def test_no_migration_of_the_first_stage_depends_on_one_of_the_second():
+    """All stages belong to the upgrade from 0.1.0. A later release may build on their ends."""
+    graph = MigrationLoader(None).graph
+    wrong = [
+        f"{app}.{name} depends on {ancestor[0]}.{ancestor[1]}"
+        for app, name in graph.nodes
+        if name[4:].startswith("_pre_")
+        for ancestor in graph.forwards_plan((app, name))
+        if migration_stages.is_post_migration(ancestor[1])
+    ]
+    assert not wrong
 
 
 def test_an_unfinished_upgrade_must_be_finished_first():
