@@ -54,26 +54,30 @@ def read_corpus(corpus: Path = CORPUS, readings: Path = READINGS) -> dict[str, D
 
 
 def read_files(files: Mapping[str, Path], readings: Path) -> dict[str, object]:
-    """Return the readings of some files by name. The folder `readings` keeps them by SHA-256."""
+    """Return the readings of some files by name. The folder `readings` keeps them by SHA-256.
+
+    A file that could not be read is tried again next time.
+    """
+    found: dict[str, object] = {}
 
     async def read_missing() -> None:
         async with Reader(LIMITS) as reader:
             for sha256, path in missing.items():
-                reading = await reader.read(path, sha256)
-                (readings / f"{sha256}.pickle").write_bytes(pickle.dumps(reading))
+                found[sha256] = reading = await reader.read(path, sha256)
+                if isinstance(reading, DocumentReading):
+                    (readings / f"{sha256}.pickle").write_bytes(pickle.dumps(reading))
 
     digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
-    missing = {
-        sha256: files[name]
-        for name, sha256 in digests.items()
-        if not (readings / f"{sha256}.pickle").exists()
-    }
+    missing = {}
+    for name, sha256 in digests.items():
+        kept = readings / f"{sha256}.pickle"
+        if kept.exists():
+            found[sha256] = pickle.loads(kept.read_bytes())  # noqa: S301 - written above
+        else:
+            missing[sha256] = files[name]
     if missing:
         asyncio.run(read_missing())
-    return {
-        name: pickle.loads((readings / f"{sha256}.pickle").read_bytes())  # noqa: S301 - written above
-        for name, sha256 in digests.items()
-    }
+    return {name: found[sha256] for name, sha256 in digests.items()}
 
 
 def real_examples(corpus: Path = CORPUS, readings: Path = READINGS) -> dict[str, Example]:
