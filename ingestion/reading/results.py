@@ -68,8 +68,10 @@ class Box(NamedTuple):
 
 def bounding_box(boxes: Iterable[Box]) -> Box:
     """Return the smallest box that contains all boxes. Raises ValueError if there is none."""
-    left, top, right, bottom = zip(*boxes, strict=True)
-    return Box(min(left), min(top), max(right), max(bottom))
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    if len(lefts) == 1:
+        return Box(lefts[0], tops[0], rights[0], bottoms[0])
+    return Box(min(lefts), min(tops), max(rights), max(bottoms))
 
 
 class Word(NamedTuple):

@@ -283,6 +283,8 @@ def _probe_page(
         return probe_page(pages, number, limits, with_form=with_form)
     except PAGE_ERRORS as error:
         return PageProbe(unreadable_page(number, error_text(error)))
+    except LazyReadError as error:
+        return PageProbe(unreadable_page(number, error.reason))
 
 
 def _read_signatures(

@@ -88,9 +88,12 @@ class FieldSpec:
     name: str = ""  # of the stored value; by default the key of its table
 
 
-@dataclass(frozen=True, config=_STRICT)
+@dataclass(frozen=True, eq=False, config=_STRICT)
 class Landmark:
-    """A phrase that speaks for a document type, or against it if its weight is negative."""
+    """A phrase that speaks for a document type, or against it if its weight is negative.
+
+    A landmark is equal only to itself, so that it is a fast key of a cache.
+    """
 
     text: str | Phrases  # if there are several phrases, one of them is enough
     weight: int  # points
@@ -102,14 +105,14 @@ class Landmark:
         return (self.text,) if isinstance(self.text, str) else self.text
 
     @cached_property
-    def beginnings(self) -> tuple[tuple[str, str], ...]:
-        """The phrases, each with its first letters, for a quick test whether a text has it."""
-        return tuple((each, fold_letters(each)[:GROUP_LENGTH]) for each in self.phrases)
+    def folded_phrases(self) -> tuple[tuple[str, str], ...]:
+        """The phrases, each with its folded letters."""
+        return tuple((each, fold_letters(each)) for each in self.phrases)
 
     @cached_property
     def all_beginnings(self) -> frozenset[str]:
-        """The first letters of all phrases."""
-        return frozenset(beginning for _, beginning in self.beginnings)
+        """The first letters of all phrases, for a quick test whether a text has one of them."""
+        return frozenset(letters[:GROUP_LENGTH] for _, letters in self.folded_phrases)
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -181,6 +184,12 @@ class DocumentType:
     def beginnings(self) -> frozenset[str]:
         """The first letters of all phrases of its landmarks, for a quick test of a text."""
         return frozenset().union(*(mark.all_beginnings for mark in self.landmarks))
+
+    @cached_property
+    def course_captions(self) -> Phrases:
+        """The captions of the name of a course. "Course" alone is an ordinary word."""
+        labels = (label for spec in self.fields if spec.name == "course" for label in spec.labels)
+        return tuple(label for label in labels if " " in label)
 
     @cached_property
     def captions(self) -> str:

@@ -6,7 +6,7 @@ Letter case, spacing and punctuation never matter. Letters that OCR confuses are
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
@@ -27,7 +27,10 @@ _LOOKALIKES = {
     "w": "(?:w|vv)",
 }
 _DIGITS = str.maketrans("OoQDIl|!SsBZz", "0000111155822")
+_SIGNS = re.compile(r"[\w|!$]+")
+_NOT_SIGNS = re.compile(r"[^\w|!$\n]+")
 _FOLDED_LETTERS = str.maketrans("0qi1|!5$82", "oollllssbz")
+_PUNCTUATION = re.compile(r"[\W_]+")
 _MIN_SIMILARITY = 0.86  # ratio of difflib; it allows about one wrong letter in seven
 _MIN_FUZZY_LETTERS = 12  # letters; a shorter phrase resembles too many others
 GROUP_LENGTH = 8  # letters by which `letter_groups` compares texts
@@ -44,7 +47,16 @@ def compile_phrase(text: str) -> re.Pattern[str]:
 
 def contains_phrase(text: str, phrase: str) -> bool:
     """Return whether the phrase occurs in the text. The usual case, that it does not, is fast."""
-    return may_contain_phrase(text, phrase) and compile_phrase(phrase).search(text) is not None
+    return may_contain_phrase(text, phrase) and bool(find_occurrences(text, phrase))
+
+
+@lru_cache(maxsize=1024)
+def find_occurrences(text: str, phrase: str) -> tuple[tuple[int, int], ...]:
+    """Return where each occurrence of the phrase in the text begins and ends.
+
+    The same phrases are searched on the same page for several fields, types and checks.
+    """
+    return tuple(match.span() for match in compile_phrase(phrase).finditer(text))
 
 
 def may_contain_phrase(text: str, phrase: str) -> bool:
@@ -55,8 +67,15 @@ def may_contain_phrase(text: str, phrase: str) -> bool:
 @lru_cache(maxsize=16_384)
 def fold_letters(text: str) -> str:
     """Return the text without blanks, with one letter for all that `compile_phrase` confuses."""
-    signs = re.findall(r"[\w|!$]+", text.casefold().translate(_FOLDED_LETTERS))
-    return "".join(word.replace("rn", "m").replace("vv", "w") for word in signs).replace("_", "")
+    words = " ".join(_SIGNS.findall(text.casefold().translate(_FOLDED_LETTERS)))
+    return words.replace("rn", "m").replace("vv", "w").replace(" ", "").replace("_", "")
+
+
+def fold_words(words: Sequence[str]) -> list[str]:
+    """Return `fold_letters` of each of many words, none of which contains a line break."""
+    text = "\n".join(words).casefold().translate(_FOLDED_LETTERS)
+    folded = _NOT_SIGNS.sub(" ", text).replace("rn", "m").replace("vv", "w")
+    return folded.replace(" ", "").replace("_", "").split("\n") if words else []
 
 
 @lru_cache(maxsize=1024)  # its own cache, so that pages do not displace the words of `fold_letters`
@@ -65,13 +84,11 @@ def fold_page(text: str) -> str:
     return fold_letters.__wrapped__(text)
 
 
-@lru_cache(maxsize=1024)
-def letter_groups(text: str) -> frozenset[str]:
-    """Return each sequence of GROUP_LENGTH letters of a folded text, for a quick test."""
+def letter_groups(text: str, wanted: frozenset[str]) -> frozenset[str]:
+    """Return those of the wanted sequences of GROUP_LENGTH letters that a folded text has."""
     letters = fold_page(text)
-    return frozenset(
-        letters[start : start + GROUP_LENGTH] for start in range(len(letters) - GROUP_LENGTH + 1)
-    )
+    starts = range(len(letters) - GROUP_LENGTH + 1)
+    return wanted.intersection([letters[start : start + GROUP_LENGTH] for start in starts])
 
 
 def to_digits(text: str) -> str:
@@ -81,11 +98,13 @@ def to_digits(text: str) -> str:
 
 def strip_punctuation(text: str) -> str:
     """Return only the letters and digits of the text, in lower case, to compare scanned words."""
-    return re.sub(r"[\W_]+", "", text).casefold()
+    return _PUNCTUATION.sub("", text).casefold()
 
 
 def remove_accents(text: str) -> str:
     """Return the text in lower case and without accents."""
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return "".join(sign for sign in decomposed if not unicodedata.combining(sign))
 

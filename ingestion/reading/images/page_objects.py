@@ -54,12 +54,13 @@ def page_objects(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[PageObject]:
     The objects of a form XObject follow the form.
     """
     raw_page, get, type_of = page.raw, pdfium.FPDFPage_GetObject, pdfium.FPDFPageObj_GetType
+    form = pdfium.FPDF_PAGEOBJ_FORM
     for index in range(pdfium.FPDFPage_CountObjects(raw_page)):
         raw = get(raw_page, index)
         kind = type_of(raw)
         if not kinds or kind in kinds:
             yield PageObject(raw, kind, 0, None)
-        if kind == pdfium.FPDF_PAGEOBJ_FORM:
+        if kind == form:
             yield from _objects_in_form(PageObject(raw, kind, 0, None), kinds)
 
 

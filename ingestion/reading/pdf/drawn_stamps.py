@@ -73,10 +73,11 @@ def find_drawn_stamps(
     `objects` are all objects of the page, and `drawn` are its paths and images with their bounds.
     `memory` is what candidates of other pages of the file show.
     """
-    drawn = [(item, _clipped(rect, page)) for item, rect in drawn]
+    bounds = page.get_bbox()
+    drawn = [(item, _clipped(rect, bounds)) for item, rect in drawn]
     candidates = [
         *_image_candidates(page, layer, drawn),
-        *_letter_candidates(layer, [*drawn, *_glyphs_without_words(page, objects)]),
+        *_letter_candidates(layer, [*drawn, *_glyphs_without_words(objects, bounds)]),
     ]
     candidates.sort(key=lambda each: (not each.is_over_print, -_area(each.rect)))
     to_box = point_transform(page)
@@ -103,9 +104,9 @@ def _area(rect: PdfRect) -> float:
     return (rect[2] - rect[0]) * (rect[3] - rect[1])
 
 
-def _clipped(rect: PdfRect, page: pypdfium2.PdfPage) -> PdfRect:
+def _clipped(rect: PdfRect, bounds: PdfRect) -> PdfRect:
     """Return the part of a rectangle that is on the page."""
-    left, bottom, right, top = page.get_bbox()
+    left, bottom, right, top = bounds
     return (max(rect[0], left), max(rect[1], bottom), min(rect[2], right), min(rect[3], top))
 
 
@@ -213,11 +214,11 @@ def _may_be_letter(item: PageObject, rect: PdfRect) -> bool:
 def _continues(last: tuple[PageObject, PdfRect], item: tuple[PageObject, PdfRect]) -> bool:
     """Return whether an object may be the next letter of a stamp."""
     (one, a), (other, b) = last, item
-    if one.kind != other.kind or one.level != other.level or _colour(one) != _colour(other):
+    if one.kind != other.kind or one.level != other.level:
         return False
     longest = max(a[2] - a[0], a[3] - a[1], b[2] - b[0], b[3] - b[1])
     gap = max(b[0] - a[2], a[0] - b[2], b[1] - a[3], a[1] - b[3])
-    return gap <= MAX_LETTER_GAP * longest
+    return gap <= MAX_LETTER_GAP * longest and _colour(one) == _colour(other)
 
 
 def _colour(item: PageObject) -> tuple[int, ...]:
@@ -227,7 +228,7 @@ def _colour(item: PageObject) -> tuple[int, ...]:
 
 
 def _glyphs_without_words(
-    page: pypdfium2.PdfPage, objects: Sequence[PageObject]
+    objects: Sequence[PageObject], bounds: PdfRect
 ) -> Iterator[tuple[PageObject, PdfRect]]:
     """Yield the large text objects whose font has no meaning: those of type 3."""
     texts = [item for item in objects if item.kind == pdfium.FPDF_PAGEOBJ_TEXT]
@@ -245,7 +246,7 @@ def _glyphs_without_words(
                 and not (pdfium.FPDFFont_GetFontData(font, None, 0, byref(size)) and size.value)
             )
         if sources[key]:
-            yield item, _clipped(item.rect, page)
+            yield item, _clipped(item.rect, bounds)
 
 
 def _read_candidate(
@@ -330,17 +331,21 @@ def _share_of(inner: Box, outer: Box) -> Box:
 
 @contextmanager
 def _only(objects: Sequence[PageObject], chosen: Sequence[PageObject]) -> Iterator[None]:
-    """Hide all objects of a page but the chosen ones for the block."""
+    """Hide all objects of a page but the chosen ones for the block.
+
+    `chosen` are some of `objects`, which were listed once, so that `raw` is the same in both.
+    """
     visible = set()
     for item in chosen:
         holder: PageObject | None = item
         while holder is not None:
-            visible.add(addressof(holder.raw.contents))
+            visible.add(id(holder.raw))
             holder = holder.form
-    hidden = [item.raw for item in objects if addressof(item.raw.contents) not in visible]
-    hidden = [raw for raw in hidden if pdfium.FPDFPageObj_SetIsActive(raw, 0)]
+    set_active = pdfium.FPDFPageObj_SetIsActive
+    hidden = [item.raw for item in objects if id(item.raw) not in visible]
+    hidden = [raw for raw in hidden if set_active(raw, 0)]
     try:
         yield
     finally:
         for raw in hidden:
-            pdfium.FPDFPageObj_SetIsActive(raw, 1)
+            set_active(raw, 1)

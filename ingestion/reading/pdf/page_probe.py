@@ -80,6 +80,8 @@ def probe_page(
         return PageProbe(replace(reading, text="", words=()), needs_ocr=True)
     if route is Route.OCR_AND_TEXT:
         return PageProbe(reading, needs_ocr=True)
+    if not pages.all_remain_loaded:
+        len(words.all)  # while the page is loaded, because nearly every page of a file needs them
     is_scan = route is Route.OCR_LAYER
     if is_scan and not has_typed_text:
         reading = replace(reading, source=TextSource.OCR_LAYER)

@@ -40,6 +40,11 @@ class OpenPages:
         self._layers: dict[int, pypdfium2.PdfTextPage] = {}
         self.known_stamps: StampMemory = {}  # of pages that were read, see `drawn_stamps`
 
+    @property
+    def all_remain_loaded(self) -> bool:
+        """Whether no page is closed to load another one."""
+        return len(self._opened) <= MAX_LOADED_PAGES
+
     def load(self, number: int) -> pypdfium2.PdfPage:
         """Return a page. Raises PdfiumError."""
         if number not in self._loaded:

@@ -19,6 +19,7 @@ from ingestion.reading.routing import MAX_GARBLED_SHARE
 from .lazy import LazyWords
 from .pages import OpenPages, deferred_work
 
+_WORD = re.compile(r"\S+")
 LINE_END_HYPHEN = "\x02"  # what pdfium returns for a hyphen at the end of a line
 READABLE_CONTROLS = "\r\n\t" + LINE_END_HYPHEN
 # Characters within a word that `clean_text` changes.
@@ -45,6 +46,13 @@ NONCHARACTER = re.compile("\ufffe")
 MISALIGNED = re.compile("[\0\ud800-\udfff]")
 
 
+class LocatedWords(NamedTuple):
+    """The words of a page in reading order, and the number of the first character of each."""
+
+    words: tuple[Word, ...]
+    starts: Sequence[int]
+
+
 class PageWords(NamedTuple):
     """The words of a page in reading order, and those of them that are certainly print."""
 
@@ -61,30 +69,71 @@ def lazy_words(pages: OpenPages, number: int, limits: ReadingLimits) -> PageWord
     """Return the words of page `number`, which are searched when they are needed."""
 
     @cache
-    def found() -> PageWords:
+    def located() -> LocatedWords:
         with deferred_work(number, limits):
-            return find_words(pages.load(number), pages.text_layer(number))
+            return _locate_words(pages.load(number), pages.text_layer(number))
 
-    return PageWords(LazyWords(lambda: found().all), LazyWords(lambda: found().printed))
+    def find_printed() -> Sequence[Word]:
+        words = located()
+        with deferred_work(number, limits):
+            return _select_printed(pages.text_layer(number), words)
+
+    return PageWords(LazyWords(lambda: located().words), LazyWords(find_printed))
 
 
 def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> PageWords:
     """Return the words of a text layer with their bounding boxes."""
-    raw = raw_text(layer)
-    rect_of, to_box = _rect_finder(layer), point_transform(page)
-    clean = clean_text if UNCLEAN.search(raw) else str
-    words, printed = [], []
-    for match in re.finditer(r"\S+", raw):
+    found = _locate_words(page, layer)
+    return PageWords(found.words, _select_printed(layer, found))
+
+
+def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> LocatedWords:
+    """Return the words of a text layer with their bounding boxes, and where they begin in it.
+
+    The box of a word surrounds one rectangle for each run of the same font. pdfium's functions are
+    called directly and write to the same four numbers each time, because a page has hundreds of
+    words.
+    """
+    raw, to_box, text = raw_text(layer), point_transform(page), layer.raw
+    is_clean = UNCLEAN.search(raw) is None
+    numbers = (c_double * 4)()
+    sides = tuple(byref(c_double.from_buffer(numbers, 8 * index)) for index in range(4))
+    count_rects, get_rect = pdfium.FPDFText_CountRects, pdfium.FPDFText_GetRect
+    words, starts = [], []
+    for match in _WORD.finditer(raw):
         start, end = match.span()
-        if (rect := rect_of(start, end - start)) is not None:
-            word = Word(clean(match[0]), to_box(rect), 100.0)
-            words.append(word)
-            if not pdfium.FPDFText_HasUnicodeMapError(layer.raw, start):
-                printed.append(word)
-    # A font without a mapping to Unicode may draw a signature if it is the exception. If most of
-    # the page is set in it, it is print.
-    nearly_all = len(printed) > (1 - MAX_GARBLED_SHARE) * len(words)
-    return PageWords(tuple(words), tuple(printed if nearly_all else words))
+        count = count_rects(text, start, end - start)
+        if count < 1:
+            continue
+        get_rect(text, 0, *sides)
+        left, top, right, bottom = numbers
+        for index in range(1, count):
+            get_rect(text, index, *sides)
+            x1, y2, x2, y1 = numbers
+            left = min(left, x1)
+            bottom = min(bottom, y1)
+            right = max(right, x2)
+            top = max(top, y2)
+        written = match[0] if is_clean else clean_text(match[0])
+        words.append(Word(written, to_box((left, bottom, right, top)), 100.0))
+        starts.append(start)
+    return LocatedWords(tuple(words), starts)
+
+
+def _select_printed(layer: pypdfium2.PdfTextPage, found: LocatedWords) -> Sequence[Word]:
+    """Return the words that are certainly print.
+
+    A font without a mapping to Unicode may draw a signature if it is the exception. If most of the
+    page is set in it, it is print.
+    """
+    has_error, text = pdfium.FPDFText_HasUnicodeMapError, layer.raw
+    printed = tuple(
+        word
+        for word, start in zip(found.words, found.starts, strict=True)
+        if not has_error(text, start)
+    )
+    nearly_all = len(printed) > (1 - MAX_GARBLED_SHARE) * len(found.words)
+    return printed if nearly_all else found.words
 
 
 def clean_text(raw: str) -> str:
@@ -150,33 +199,3 @@ def raw_text(layer: pypdfium2.PdfTextPage) -> str:
     return NONCHARACTER.sub(
         lambda match: chr(pdfium.FPDFText_GetUnicode(layer, match.start())), text
     )
-
-
-def _rect_finder(layer: pypdfium2.PdfTextPage) -> Callable[[int, int], PdfRect | None]:
-    """Return a function from a word's start and length in the text to its bounding box.
-
-    The box surrounds one rectangle for each run of the same font; it is None without a rectangle.
-    pdfium's functions are called directly and write to the same four numbers each time, because a
-    page has hundreds of words.
-    """
-    numbers = (c_double * 4)()
-    left, top, right, bottom = (
-        byref(c_double.from_buffer(numbers, 8 * index)) for index in range(4)
-    )
-    text = layer.raw
-
-    def rect(index: int) -> PdfRect:
-        pdfium.FPDFText_GetRect(text, index, left, top, right, bottom)
-        x1, y2, x2, y1 = numbers[:]
-        return x1, y1, x2, y2
-
-    def bounding_rect(start: int, length: int) -> PdfRect | None:
-        count = pdfium.FPDFText_CountRects(text, start, length)
-        if count == 1:
-            return rect(0)
-        if count < 1:
-            return None
-        lefts, bottoms, rights, tops = zip(*map(rect, range(count)), strict=True)
-        return min(lefts), min(bottoms), max(rights), max(tops)
-
-    return bounding_rect

@@ -11,10 +11,10 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import islice
 from math import inf
-from typing import Self
+from typing import NamedTuple, Self
 
 from ingestion.reading.results import (
     DocumentReading,
@@ -55,6 +55,7 @@ __all__ = [
     "TypeScore",
     "classify",
     "extract_document_features",
+    "find_beginnings",
     "guess_type",
     "has_type_landmarks",
     "heading_lines",
@@ -100,7 +101,7 @@ class TypeScore:
 
     @property
     def points(self) -> int:
-        return sum(match.weight for match in self.matches)
+        return sum([match.weight for match in self.matches]) if self.matches else 0
 
     @property
     def evidence(self) -> str:
@@ -151,13 +152,6 @@ class _Evidence:
             forms.setdefault(form.document_type, LandmarkMatch(form.name, page.number, FORM_WEIGHT))
         return cls(by_page[0] if len(by_page) == 1 else frozenset().union(*by_page), by_page, forms)
 
-    def list_phrases(self, landmark: Landmark, index: int) -> list[str]:
-        """Return the phrases of a landmark that a page may contain. `index` is that of the page."""
-        found = self.beginnings_by_page[index]
-        if landmark.all_beginnings.isdisjoint(found):
-            return []  # the usual case
-        return [phrase for phrase, beginning in landmark.beginnings if beginning in found]
-
 
 @cache
 def _all_beginnings() -> frozenset[str]:
@@ -169,14 +163,23 @@ def _join_beginnings(kinds: Iterable[DocumentType]) -> frozenset[str]:
     return frozenset().union(*(kind.beginnings for kind in kinds))
 
 
-@lru_cache(maxsize=256)
+def find_beginnings(text: str) -> frozenset[str]:
+    """Return the beginnings of the phrases of landmarks that occur in a text, by its letters."""
+    return _find_beginnings(text, _all_beginnings())
+
+
+@lru_cache(maxsize=64)
 def _find_beginnings(text: str, wanted: frozenset[str]) -> frozenset[str]:
-    """Return those of the wanted beginnings of phrases that occur in a text, by its letters."""
+    """Return those of the wanted beginnings of phrases that occur in a text."""
     letters = fuzzy_phrases.fold_page(text)
-    short = (each for each in wanted if len(each) < fuzzy_phrases.GROUP_LENGTH)
-    return (fuzzy_phrases.letter_groups(text) & wanted).union(
-        each for each in short if each in letters
-    )
+    groups = fuzzy_phrases.letter_groups(text, wanted)
+    return groups.union([each for each in _short_ones(wanted) if each in letters])
+
+
+@lru_cache(maxsize=8)
+def _short_ones(beginnings: frozenset[str]) -> tuple[str, ...]:
+    """Return the beginnings that are shorter than the groups of letters."""
+    return tuple(each for each in beginnings if len(each) < fuzzy_phrases.GROUP_LENGTH)
 
 
 def classify(
@@ -199,8 +202,8 @@ def classify(
     probabilities = to_probabilities(log_odds)
     pages = [distinct_words(page.text) for page in reading.pages[:MAX_WORD_PAGES]]
     described = (
-        (slug, _describe_evidence(scores[slug], model.explain(features, slug), pages))
-        for slug in ranked
+        (slug, _describe_evidence(scores[slug], contributions, pages))
+        for slug, contributions in zip(ranked, model.explain_each(features, ranked), strict=False)
     )
     with_evidence = ((slug, evidence) for slug, evidence in described if evidence)
     candidates = tuple(
@@ -246,7 +249,7 @@ def _agrees(
 
 
 def _describe_evidence(
-    score: TypeScore, contributions: Sequence[Contribution], pages: Sequence[Container[str]]
+    score: TypeScore, contributions: Iterable[Contribution], pages: Sequence[Container[str]]
 ) -> str:
     """Return the landmarks of a type and the words that weighed most, with their pages.
 
@@ -334,7 +337,9 @@ def _find_landmarks(
         return []  # the usual case
     matches = [form] if form else []
     for landmark in kind.landmarks:
-        match = _find_landmark(reading, evidence, kind, landmark, is_fuzzy=is_fuzzy)
+        match = None
+        if is_fuzzy or not landmark.all_beginnings.isdisjoint(evidence.beginnings):
+            match = _find_landmark(reading, evidence, kind, landmark, is_fuzzy=is_fuzzy)
         if match:
             matches.append(match)
         elif landmark.required:
@@ -351,74 +356,93 @@ def _find_landmark(
     is_fuzzy: bool,
 ) -> LandmarkMatch | None:
     """Return a landmark with the first page that shows it, or None."""
-    if not is_fuzzy and landmark.all_beginnings.isdisjoint(evidence.beginnings):
-        return None
     pages = reading.pages[:1] if landmark.where in {"heading", "title"} else reading.pages
+    captions = kind.course_captions if landmark.where == "course" else ()
     for index, page in enumerate(pages):
-        phrases = evidence.list_phrases(landmark, index)
-        phrase = phrases and _find_phrase(page, landmark, kind, phrases)
+        phrase = ""
+        if not landmark.all_beginnings.isdisjoint(evidence.beginnings_by_page[index]):
+            phrase = _find_phrase(page.text, landmark, captions)
         if not phrase and is_fuzzy and index < _MAX_FUZZY_PAGES:
-            phrase = _find_misread_phrase(page, landmark, kind)
+            phrase = _find_misread_phrase(page, landmark, captions)
         if phrase:
             return LandmarkMatch(phrase.upper(), page.number, landmark.weight)
     return None
 
 
-def _find_phrase(
-    page: PageReading, landmark: Landmark, kind: DocumentType, phrases: Sequence[str]
-) -> str:
-    """Return the first of some phrases that a page shows where it has to stand, or ""."""
+@lru_cache(maxsize=1024)
+def _find_phrase(text: str, landmark: Landmark, captions: tuple[str, ...]) -> str:
+    """Return the first phrase of a landmark that a page shows where it has to stand, or "".
+
+    `text` is that of the page, and `captions` are those of a course. The landmarks of a page are
+    searched to divide a file and to classify it.
+    """
     if landmark.where == "title":
-        lines = heading_lines(page)
+        heading = _fold_heading(text)
         return next(
             (
                 phrase
-                for phrase in phrases
-                for line in lines
-                if fuzzy_phrases.contains_phrase(line, phrase) and is_mostly(line, phrase)
+                for phrase, letters in landmark.folded_phrases
+                if letters in heading.letters
+                for line, letters_of_line in heading.lines
+                if letters in letters_of_line
+                and len(letters) >= MIN_TITLE_SHARE * len(letters_of_line)
+                and fuzzy_phrases.find_occurrences(line, phrase)
             ),
             "",
         )
-    text = _text_of_place(page, landmark, kind)
-    return next(filter(partial(fuzzy_phrases.contains_phrase, text), phrases), "")
+    place = _text_of_place(text, landmark, captions)
+    letters_of_place = fuzzy_phrases.fold_page(place)
+    return next(
+        (
+            phrase
+            for phrase, letters in landmark.folded_phrases
+            if letters in letters_of_place and fuzzy_phrases.find_occurrences(place, phrase)
+        ),
+        "",
+    )
 
 
-def _find_misread_phrase(page: PageReading, landmark: Landmark, kind: DocumentType) -> str:
+class _Heading(NamedTuple):
+    """The lines of a page that may contain a title."""
+
+    lines: Sequence[tuple[str, str]]  # each with its folded letters
+    letters: str  # of all lines
+
+
+@lru_cache(maxsize=16)
+def _fold_heading(text: str) -> _Heading:
+    lines = heading_of(text).splitlines()
+    letters = fuzzy_phrases.fold_words(lines)
+    return _Heading(tuple(zip(lines, letters, strict=True)), "\n".join(letters))
+
+
+def _find_misread_phrase(page: PageReading, landmark: Landmark, captions: tuple[str, ...]) -> str:
     """Return the first phrase of a landmark that a scan shows, perhaps misread, or ""."""
     if landmark.where == "title" or landmark.weight < MIN_TITLE_WEIGHT:
         return ""
     if page.source not in SCAN_SOURCES:
         return ""
-    lines = _text_of_place(page, landmark, kind).splitlines()
+    lines = _text_of_place(page.text, landmark, captions).splitlines()
     return next(
         (phrase for phrase in landmark.phrases if fuzzy_phrases.resembles_phrase(phrase, lines)), ""
     )
 
 
-def _text_of_place(page: PageReading, landmark: Landmark, kind: DocumentType) -> str:
+def _text_of_place(text: str, landmark: Landmark, captions: tuple[str, ...]) -> str:
     """Return the part of a page in which a landmark has to stand."""
     if landmark.where == "heading":
-        return heading_of(page.text)
+        return heading_of(text)
     if landmark.where == "course":
-        return "\n".join(_course_lines(page, kind))
-    return page.text
+        return "\n".join(_lines_below(text, captions))
+    return text
 
 
-def _course_lines(page: PageReading, kind: DocumentType) -> list[str]:
-    """Return the lines that name the course: those with its caption, and the next ones below."""
-    captions = tuple(
-        label
-        for spec in kind.fields
-        if spec.name == "course"
-        for label in spec.labels
-        if " " in label  # "course" alone is an ordinary word
-    )
-    return _lines_below(page.text, captions)
-
-
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def _lines_below(text: str, captions: tuple[str, ...]) -> list[str]:
     """Return the lines with one of these captions, and the next ones below them."""
+    captions = tuple(each for each in captions if fuzzy_phrases.may_contain_phrase(text, each))
+    if not captions:
+        return []
     lines = [line for line in text.splitlines() if line.strip()]
     numbers = {
         number + below

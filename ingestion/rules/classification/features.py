@@ -35,7 +35,7 @@ _YEARS = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\s*\(?\d{1,2}[.)]\s")  # of a clause, a question or an entry
-_BLANKS = re.compile(r"_{3,}|\.{5,}|…{2,}")
+_BLANKS = ("___", ".....", "……")
 _APOSTROPHES = re.compile(r"['`\u2018\u2019]")
 _LIGATURES = str.maketrans({"ﬁ": "fi", "ﬂ": "fl", "ﬀ": "ff", "ﬃ": "ffi", "ﬄ": "ffl"})
 
@@ -97,10 +97,19 @@ def _layout(reading: DocumentReading) -> Iterator[tuple[str, float]]:
     yield "words per page", min(word_count / read_pages / _MOST_WORDS_PER_PAGE, 1.0)
     yield "short lines", sum(length <= _SHORT_LINE_WORDS for length in lengths) / line_count
     yield "long lines", sum(length >= _LONG_LINE_WORDS for length in lengths) / line_count
-    yield "blanks to fill in", sum(bool(_BLANKS.search(line)) for line in lines) / line_count
+    yield "blanks to fill in", sum(map(_has_blanks, lines)) / line_count
     yield "questions", sum("?" in line for line in lines) / line_count
-    yield "years", sum(bool(_YEARS.search(line)) for line in lines) / line_count
+    yield "years", sum(map(_has_years, lines)) / line_count
     yield "numbered lines", sum(bool(_NUMBER.match(line)) for line in lines) / line_count
     yield "captions", sum(":" in line for line in lines) / line_count
     yield "form fields", min(len(reading.fields) / _MOST_FORM_FIELDS, 1.0)
     yield "landscape", float(first is not None and first.width > first.height)
+
+
+def _has_blanks(line: str) -> bool:
+    """Return whether a line has a place to fill in."""
+    return any(blank in line for blank in _BLANKS)
+
+
+def _has_years(line: str) -> bool:
+    return ("19" in line or "20" in line) and _YEARS.search(line) is not None

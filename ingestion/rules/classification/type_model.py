@@ -10,7 +10,7 @@ needs neither its libraries nor numpy.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import exp, inf, log, sqrt
@@ -146,16 +146,25 @@ class Model:
 
     def explain(self, features: Features, slug: str) -> list[Contribution]:
         """Return the features that speak for a type against no type, the strongest first."""
-        if slug not in self.classes:
-            return []
-        column = self.classes.index(slug)
+        return list(next(self.explain_each(features, (slug,))))
+
+    def explain_each(
+        self, features: Features, slugs: Iterable[str]
+    ) -> Iterator[Iterator[Contribution]]:
+        """Yield for each of some types what `explain` returns, one by one."""
         found = [
-            Contribution(feature, log_odds)
+            (feature, value, self.coefficients[feature])
             for feature, value in scale_features(features, self.coefficients)
-            if (row := self.coefficients[feature])
-            and (log_odds := (row[column] - row[0]) * value) > 0
         ]
-        return sorted(found, key=lambda each: (-each.log_odds, each.feature))
+        for slug in slugs:
+            column = self.classes.index(slug) if slug in self.classes else 0
+            ranked = [
+                (-log_odds, feature)
+                for feature, value, row in found
+                if (log_odds := (row[column] - row[0]) * value) > 0
+            ]
+            ranked.sort()
+            yield (Contribution(feature, -log_odds) for log_odds, feature in ranked)
 
 
 def find_leader(log_odds: Mapping[str, float], log_odds_per_point: float) -> str:
@@ -181,9 +190,13 @@ def scale_features(features: Features, known: Collection[str]) -> list[tuple[str
     certain than a short one.
     """
     found = [(name, value) for name, value in features.items() if name in known]
-    word_count = sum(not name.startswith(LAYOUT) for name, _ in found)
+    are_layout = [name.startswith(LAYOUT) for name, _ in found]
+    word_count = are_layout.count(False)
     share = 1 / sqrt(word_count) if word_count else 0.0
-    return [(name, value if name.startswith(LAYOUT) else value * share) for name, value in found]
+    return [
+        (name, value if is_layout else value * share)
+        for (name, value), is_layout in zip(found, are_layout, strict=True)
+    ]
 
 
 def _logit(probability: float) -> float:

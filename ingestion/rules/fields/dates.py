@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from ingestion.rules.fuzzy_phrases import strip_punctuation, to_digits
 
@@ -36,6 +37,7 @@ def _compile(year: str) -> re.Pattern[str]:
     )
 
 
+_MIN_PAGE_LENGTH = 400  # characters; a shorter text is a line, or what follows a caption
 _DIGITS = re.compile(r"\d")  # of which a date has at least one, even if OCR misread others
 _WRITTEN_DATE = _compile(_YEAR)
 _DATE_AT_CAPTION = _compile(_SHORT_YEAR)
@@ -99,25 +101,44 @@ def find_dates(
     """
     if not _DIGITS.search(text):
         return
+    if len(text) >= _MIN_PAGE_LENGTH:
+        yield from _find_all_dates(text, month_first, short_years)
+        return
     for match in (_DATE_AT_CAPTION if short_years else _WRITTEN_DATE).finditer(text):
-        parts = {name: part for name, part in match.groupdict().items() if part}
-        if not (interpretations := _interpret(parts)):
-            continue
-        days: list[date | None] = []
-        for year, month, day_of_month in interpretations:
-            try:
-                days.append(date(year, month, day_of_month))
-            except ValueError:
-                days.append(None)
-        possible = tuple(dict.fromkeys(each for each in days if each is not None))
-        is_ambiguous = len(possible) > 1 and month_first is None
-        day: date | None = None
-        if len(possible) > 1 and month_first is not None:
-            day = days[0] if month_first else days[1]
-        elif possible and not is_ambiguous:
-            day = possible[0]
-        readings = tuple(reversed(possible)) if is_ambiguous else ()
-        yield WrittenDate(match[0], match.start(), match.end(), day, is_ambiguous, readings)
+        if written := _read_match(match, month_first):
+            yield written
+
+
+@lru_cache(maxsize=64)
+def _find_all_dates(
+    text: str, month_first: bool | None, short_years: bool
+) -> tuple[WrittenDate, ...]:
+    """Return the written dates of a page, on which several rules search for them."""
+    pattern = _DATE_AT_CAPTION if short_years else _WRITTEN_DATE
+    found = (_read_match(match, month_first) for match in pattern.finditer(text))
+    return tuple(filter(None, found))
+
+
+def _read_match(match: re.Match[str], month_first: bool | None) -> WrittenDate | None:
+    """Return the date that a text with the form of one is, or None if it is none."""
+    parts = {name: part for name, part in match.groupdict().items() if part}
+    if not (interpretations := _interpret(parts)):
+        return None
+    days: list[date | None] = []
+    for year, month, day_of_month in interpretations:
+        try:
+            days.append(date(year, month, day_of_month))
+        except ValueError:
+            days.append(None)
+    possible = tuple(dict.fromkeys(each for each in days if each is not None))
+    is_ambiguous = len(possible) > 1 and month_first is None
+    day: date | None = None
+    if len(possible) > 1 and month_first is not None:
+        day = days[0] if month_first else days[1]
+    elif possible and not is_ambiguous:
+        day = possible[0]
+    readings = tuple(reversed(possible)) if is_ambiguous else ()
+    return WrittenDate(match[0], match.start(), match.end(), day, is_ambiguous, readings)
 
 
 def find_date_order(texts: Iterable[str]) -> bool | None:

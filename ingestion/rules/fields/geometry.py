@@ -6,9 +6,10 @@ below it.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from ingestion.reading import results
@@ -20,6 +21,7 @@ from ingestion.reading.results import (
 )
 from ingestion.rules import fuzzy_phrases
 
+_NUMBER_ALONE = re.compile(r"\W*\d*\W*")
 # Punctuation that may be attached to a word. A question mark may be a misread colon.
 _EDGE_PUNCTUATION = " .,:;?()[]#*_'\"-\u2013"
 _MAX_VALUE_DROP = 30.0  # points below a caption within which its value begins
@@ -27,6 +29,7 @@ _MAX_VALUE_OUTDENT = 20.0  # points by which that value may begin further left
 _MAX_VALUE_INDENT = 60.0  # points by which it may begin further right
 _MAX_LIST_LINE_DROP = 45.0  # points below a line within which the next line of a list begins
 _MAX_LIST_LINES = 40  # lines of a list
+_MAX_OVERLAP = 2.0  # points by which a word may begin before the end of the word before it
 _MIN_COLUMN_GAP = 14.0  # points of white space that separate two columns of a table
 _MIN_CAPTION_GAP = 9.0  # points of white space that separate a caption from other text
 _MAX_SPACE = 0.6  # of the height of a word; a wider space separates it from the word before
@@ -52,13 +55,13 @@ def find_phrase(page: PageReading, phrase: str) -> Iterator[TextSpan]:
     """
     if not fuzzy_phrases.may_contain_phrase(page.text, phrase):
         return
-    pattern, wanted = fuzzy_phrases.compile_phrase(phrase), fuzzy_phrases.fold_letters(phrase)
-    remaining = sum(1 for _ in pattern.finditer(page.text))
+    remaining = len(fuzzy_phrases.find_occurrences(page.text, phrase))
     if not remaining:
         return
-    all_words = page.words[:]  # a tuple, also of lazy words
-    letters, starts = _fold_words(_Identity(all_words))
-    for start in starts.get(wanted[:1], ()):
+    pattern, wanted = fuzzy_phrases.compile_phrase(phrase), fuzzy_phrases.fold_letters(phrase)
+    index = _index_of(page)
+    all_words, letters = index.words, index.letters
+    for start in index.starts.get(wanted[:1], ()):
         folded = letters[start]
         if not (wanted.startswith(folded) or folded.startswith(wanted)):
             continue
@@ -68,7 +71,8 @@ def find_phrase(page: PageReading, phrase: str) -> Iterator[TextSpan]:
             end += 1
         words = all_words[start:end]
         if pattern.fullmatch(" ".join(word.text for word in words).strip(_EDGE_PUNCTUATION)):
-            yield TextSpan(bounding_box(words), min(word.confidence for word in words), start, end)
+            confidence = min([word.confidence for word in words])
+            yield TextSpan(bounding_box(words), confidence, start, end)
             remaining -= 1
             if not remaining:
                 return
@@ -89,37 +93,105 @@ class _Identity:
         return id(self.words)
 
 
-@lru_cache(maxsize=16)
-def _fold_words(key: _Identity) -> tuple[list[str], dict[str, list[int]]]:
-    """Return the folded letters of some words, and the numbers of the words by first letter."""
-    letters = [fuzzy_phrases.fold_letters(word.text) for word in key.words]
-    starts: dict[str, list[int]] = {}
-    for number, folded in enumerate(letters):
-        if folded:
-            starts.setdefault(folded[0], []).append(number)
-    return letters, starts
+class _WordIndex:
+    """Some words by their first letter and by their edges, each order made when it is needed."""
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self.words = words
+        # The words to the right of places, which several fields and checks need.
+        self.lines: dict[tuple[Box, bool], tuple[Word, ...]] = {}
+
+    @cached_property
+    def letters(self) -> list[str]:
+        """The folded letters of each word."""
+        return fuzzy_phrases.fold_words([word.text for word in self.words])
+
+    @cached_property
+    def starts(self) -> dict[str, list[int]]:
+        """The numbers of the words by their first letter."""
+        starts: dict[str, list[int]] = {}
+        for number, folded in enumerate(self.letters):
+            if folded:
+                starts.setdefault(folded[0], []).append(number)
+        return starts
+
+    @cached_property
+    def _by_left(self) -> tuple[list[Word], list[float]]:
+        """The words from left to right, and their left edges."""
+        words = sorted(self.words, key=lambda word: word[1][0])
+        return words, [word[1][0] for word in words]
+
+    @cached_property
+    def _by_right(self) -> tuple[list[int], list[float]]:
+        """The numbers of the words from left to right by their right edges, and these edges."""
+        rights = sorted((word[1][2], number) for number, word in enumerate(self.words))
+        return [number for _, number in rights], [right for right, _ in rights]
+
+    def beginning_after(self, edge: float) -> Sequence[Word]:
+        """Return the words whose left edge is to the right of an edge, from left to right."""
+        words, lefts = self._by_left
+        return words[bisect_right(lefts, edge) :]
+
+    def before(self, box: Box) -> Iterator[Word]:
+        """Yield the words that a box comes next to on the line, in their order."""
+        numbers, rights = self._by_right
+        # One point more on each side, so that rounding excludes no word.
+        first = bisect_left(rights, box.left - _max_space_before(box) - 1)
+        last = bisect_right(rights, box.left + _MAX_OVERLAP + 1, lo=first)
+        for number in sorted(numbers[first:last]):
+            if is_followed_by(self.words[number].box, box):
+                yield self.words[number]
+
+
+@lru_cache(maxsize=64)
+def _index_of_known(key: _Identity) -> _WordIndex:
+    return _WordIndex(key.words)
+
+
+def _index_of(page: PageReading) -> _WordIndex:
+    """Return the index of the words of a page. That of a whole page is kept."""
+    words = page.words[:]  # a tuple, also of lazy words
+    return _index_of_known(_Identity(words)) if isinstance(words, tuple) else _WordIndex(words)
 
 
 def words_right_of(page: PageReading, span: TextSpan) -> tuple[Word, ...]:
     """Return the words to the right of a span on its line, which may be slightly skewed."""
+    return _words_after(page, page.words[span.end - 1].box)
+
+
+def _words_after(page: PageReading, box: Box) -> tuple[Word, ...]:
+    """Return the words to the right of a box on its line."""
+    index, is_picture = _index_of(page), page.source is TextSource.OCR
+    key = (box, is_picture)
+    if key not in index.lines:
+        words = index.beginning_after(box.right - 1)
+        index.lines[key] = _find_words_after(words, box, is_picture=is_picture)
+    return index.lines[key]
+
+
+def _find_words_after(words: Sequence[Word], last: Box, *, is_picture: bool) -> tuple[Word, ...]:
+    """Return those of some words, from left to right, that continue the line of a box."""
     line: list[Word] = []
-    last = page.words[span.end - 1].box
-    edge = last.right - 1
-    to_the_right = [word for word in page.words[:] if word[1][0] > edge]
-    is_picture = page.source is TextSource.OCR
-    for word in sorted(to_the_right, key=lambda word: word.box.left):
+    _, top, right, bottom = last
+    centre = (top + bottom) / 2
+    for word in words:
+        box = word[1]
+        # Most words are not on the line, so this is found out without a call for each of them.
+        if not (
+            (top < (box[1] + box[3]) / 2 < bottom or box[1] < centre < box[3])
+            and box[0] > right - 1
+            and has_similar_height(last, box)
+        ):
+            continue
+        # Words that OCR is unsure of and that are off the line are parts of rules or drawings.
+        if word.confidence < _MIN_WORD_CONFIDENCE and not is_level_with(last, box):
+            continue
         if is_picture and not line and word.text == _COLUMN_RULE:
             continue
-        is_continuation = (
-            word.box.left > last.right - 1
-            and is_on_same_line(last, word.box)
-            and has_similar_height(last, word.box)
-            # Words that OCR is unsure of and that are off the line are parts of rules or drawings.
-            and (word.confidence >= _MIN_WORD_CONFIDENCE or is_level_with(last, word.box))
-        )
-        if is_continuation:
-            line.append(word)
-            last = word.box
+        line.append(word)
+        last = box
+        _, top, right, bottom = last
+        centre = (top + bottom) / 2
     return tuple(line)
 
 
@@ -141,7 +213,7 @@ def words_below(page: PageReading, span: TextSpan) -> tuple[Word, ...]:
         return ()
     first = min(candidates, key=lambda word: (round(word.box.top / 4), word.box.left))
     first = first_word_of_run(page, first)
-    return (first, *words_right_of(page, span_of_word(page, first)))
+    return (first, *_words_after(page, first.box))
 
 
 def lines_below(page: PageReading, span: TextSpan) -> Iterator[tuple[Word, ...]]:
@@ -172,14 +244,14 @@ def lines_below(page: PageReading, span: TextSpan) -> Iterator[tuple[Word, ...]]
         if not candidates:
             return
         first = first_word_of_run(part, min(candidates, key=lambda word: word.box.top))
-        line = (first, *words_right_of(part, span_of_word(part, first)))
+        line = (first, *_words_after(part, first.box))
         yield tuple(word for word in line if word.box.left < edge)
 
 
 def text_run_at(page: PageReading, span: TextSpan) -> tuple[Word, ...]:
     """Return the words around a span that are separated by no more space than in running text."""
     words = [first_word_of_run(page, page.words[span.start])]
-    for word in words_right_of(page, span_of_word(page, words[0])):
+    for word in _words_after(page, words[0].box):
         if not is_followed_by(words[-1].box, word.box):
             break
         words.append(word)
@@ -188,19 +260,16 @@ def text_run_at(page: PageReading, span: TextSpan) -> tuple[Word, ...]:
 
 def first_word_of_run(page: PageReading, word: Word) -> Word:
     """Return the first word of the run of words that a word belongs to."""
-    words = page.words[:]
-    while before := next(_words_before(words, word.box), None):
+    index = _index_of(page)
+    while before := next(index.before(word.box), None):
         word = before
     return word
 
 
-def _words_before(words: Sequence[Word], box: Box) -> Iterator[Word]:
-    """Yield the words that a box comes next to on the line."""
-    # Most words are not near, so this is found out without a call for each word of the page.
-    left, widest = box.left, _max_space_before(box)
-    for word in words:
-        if -2 <= left - word[1][2] < widest and is_followed_by(word.box, box):
-            yield word
+def first_words_of_runs(words: Sequence[Word]) -> list[Word]:
+    """Return those of some words that come next to none of the others on the line."""
+    index = _WordIndex(words)
+    return [word for word in words if next(index.before(word.box), None) is None]
 
 
 def _max_space_before(box: Box) -> float:
@@ -216,8 +285,8 @@ def span_of_word(page: PageReading, word: Word) -> TextSpan:
 
 def has_no_text_before(page: PageReading, span: TextSpan) -> bool:
     """Return whether nothing but a number, as in "11. Signature", is joined to it on its left."""
-    before = _words_before(page.words[:], span.box)
-    return all(re.fullmatch(r"\W*\d*\W*", word.text) for word in before)
+    before = _index_of(page).before(span.box)
+    return all(_NUMBER_ALONE.fullmatch(word.text) for word in before)
 
 
 def has_no_text_after(page: PageReading, span: TextSpan) -> bool:
@@ -242,13 +311,13 @@ def is_in_one_column(page: PageReading, span: TextSpan) -> bool:
 
 def is_followed_by(left: Box, right: Box) -> bool:
     """Return whether `right` comes next on the line, with no more space than in running text."""
-    is_near = -2 <= right.left - left.right < _max_space_before(right)
+    is_near = -_MAX_OVERLAP <= right.left - left.right < _max_space_before(right)
     return is_near and is_on_same_line(left, right) and left.left < right.left
 
 
 def bounding_box(words: Iterable[Word]) -> Box:
     """Return the smallest box that contains all words."""
-    return results.bounding_box(word.box for word in words)
+    return results.bounding_box([word.box for word in words])
 
 
 def distance(one: Box, other: Box) -> float:
@@ -278,5 +347,6 @@ def has_similar_height(one: Box, other: Box) -> bool:
 
     A watermark across the page, for example, is on no line.
     """
-    smaller, larger = sorted((one.bottom - one.top, other.bottom - other.top))
-    return larger <= max(3 * smaller, _MAX_SMALL_PRINT_HEIGHT)
+    height, other_height = one[3] - one[1], other[3] - other[1]
+    larger = max(height, other_height)
+    return larger <= _MAX_SMALL_PRINT_HEIGHT or larger <= 3 * min(height, other_height)

@@ -13,6 +13,7 @@ question. Two documents are called contradictory only if the answer to the secon
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice, product
 from typing import NamedTuple
 
@@ -54,6 +55,7 @@ _ACCENTED = re.compile("[à-åè-ïò-öø-ü]")
 _UMLAUT_E = re.compile(r"(?<=[aou])e")  # German writes "ue" where "ü" is not available
 # Registration numbers of IRBs, assurances (FWA), organisations (IORG) and laboratories (CLIA).
 _REGISTRATION_NUMBER = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)\d\dD\d{7}(?!\w)")
+_BETWEEN_WORDS = re.compile(r"[\s,;/()]+")
 _SPACED_DEGREE = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # "M. D."
 _MAX_NAME_WORDS = 8  # words of a name that are compared; the limit bounds the time
 
@@ -215,17 +217,21 @@ def split_name(text: str) -> list[list[str]]:
 
     "M.D." is one word and "J.R." two. A hyphen splits a double name; an apostrophe does not.
     """
-    groups = []
-    for written in re.split(r"[\s,;/()]+", _SPACED_DEGREE.sub(r"\1d", text)):
-        word = _strip_accents(written)
-        undotted = word.replace(".", "").replace("-", "")
-        if undotted in _AMBIGUOUS_DEGREES:
-            groups.append([undotted])
-        elif undotted not in _TITLES_AND_DEGREES:
-            parts = [part for part in re.split(r"[.\-]+", word) if part]
-            if parts and parts[0] not in _TITLES_AND_DEGREES:
-                groups.append(parts)
-    return groups
+    words = _BETWEEN_WORDS.split(_SPACED_DEGREE.sub(r"\1d", text))
+    return [list(parts) for parts in map(_split_word, words) if parts]
+
+
+@lru_cache(maxsize=1024)
+def _split_word(written: str) -> tuple[str, ...]:
+    """Return the parts of a word of a name, or nothing for a title and a degree."""
+    word = _strip_accents(written)
+    undotted = word.replace(".", "").replace("-", "")
+    if undotted in _AMBIGUOUS_DEGREES:
+        return (undotted,)
+    if undotted in _TITLES_AND_DEGREES:
+        return ()
+    parts = tuple(part for part in re.split(r"[.\-]+", word) if part)
+    return parts if parts and parts[0] not in _TITLES_AND_DEGREES else ()
 
 
 def _join_particles(name: Name) -> Name:

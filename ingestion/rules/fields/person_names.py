@@ -1,6 +1,7 @@
 """How the name of a person is printed: its pattern, and where it ends in a line."""
 
 import re
+from functools import lru_cache
 
 from ingestion.rules.fields import names
 
@@ -11,6 +12,7 @@ PATTERN = (
     rf"{_CAPITAL}{_IN_NAME}*,?"
     rf"(?: (?:(?:{_PARTICLE} ){{0,3}}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE})){{1,7}}"
 )
+_NAME = re.compile(PATTERN)
 
 # Words that follow a name in its line and do not belong to it, in lower case.
 _ROLES = frozenset(
@@ -89,10 +91,11 @@ def may_be_name(text: str) -> bool:
     return _NOT_IN_NAMES.isdisjoint(re.findall(r"\w+", text.casefold()))
 
 
+@lru_cache(maxsize=512)
 def find_name_line(text: str) -> str:
     """Return the name that is all of a line, or "". Degrees may follow it."""
     plain = text.strip(" ,;")
-    match = re.fullmatch(PATTERN, plain)
+    match = _NAME.fullmatch(plain)
     if match is None or trim(plain) != plain or not is_full_name(plain) or not may_be_name(plain):
         return ""
     return plain

@@ -619,11 +619,7 @@ def _names_at_top(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue | N
     Words such as "Curriculum vitae of" before the name do not count.
     """
     high = [word for word in page.words if word.box.bottom < _LETTERHEAD_SHARE * page.height]
-    first_words = [
-        word
-        for word in high
-        if not any(geometry.is_followed_by(each.box, word.box) for each in high)
-    ]
+    first_words = geometry.first_words_of_runs(high)
     first_words.sort(key=lambda word: word.box.top)
     for word in first_words[:_MAX_LINES_BEFORE_NAME]:
         line = geometry.text_run_at(page, geometry.span_of_word(page, word))
@@ -653,6 +649,8 @@ def _value_in(
 
 def is_in_context(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
     """Return whether the text up to a caption contains `near` and does not contain `not_near`."""
+    if not spec.near and not spec.not_near:
+        return True
     words = page.words[max(0, caption.start - _CONTEXT_WORDS) : caption.end]
     text = " ".join(word.text for word in words)
     if spec.near and not fuzzy_phrases.contains_phrase(text, spec.near):

@@ -24,6 +24,7 @@ _CAPTION = re.compile(
     rf"|(?:full\s+|short\s+)?name\s+of\s+(?:the\s+)?(?:research\s+)?{_STUDY_WORD}|{_STUDY_WORD}\s+name)"
     r"\s*(?P<sign>[:\u2013\u2014]|\s-\s|$)\s*(?P<rest>.*)$"
 )
+_CAPTION_WORD = re.compile(r"(?i)title|topic|name")  # every caption has one of these
 _OTHER_TITLE = re.compile(
     r"(?i)\b(?:job|position|working|academic|professional|course|module|document|form|degree|contact"
     r"|signatory|investigator'?s?|grant|award|contract|report|book|and title|title and|title/"
@@ -82,7 +83,7 @@ def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
     The title is behind the caption, or on the lines after it if nothing is behind it.
     """
     for at, line in enumerate(lines):
-        match = _CAPTION.match(line)
+        match = _CAPTION.match(line) if _CAPTION_WORD.search(line) else None
         if match is None or _OTHER_TITLE.search(match["caption"]):
             continue
         rest, below = match["rest"].strip(), lines[at + 1 :]
@@ -96,14 +97,14 @@ def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
 
 def is_caption(line: str) -> bool:
     """Return whether a line begins with the caption of a title."""
-    match = _CAPTION.match(line)
+    match = _CAPTION.match(line) if _CAPTION_WORD.search(line) else None
     return match is not None and bool(match["sign"])
 
 
 def titles_of_subjects(lines: Sequence[str]) -> Iterator[str]:
     """Yield the titles behind "Re:" or "Study:", without the words and numbers before them."""
     for at, line in enumerate(lines):
-        if match := _SUBJECT.match(line):
+        if ":" in line and (match := _SUBJECT.match(line)):
             whole = continue_title(match["rest"].strip(), lines[at + 1 :])
             title = clean(whole)
             if len(title.split()) > _MIN_WORDS and not _NO_TITLE.search(title):

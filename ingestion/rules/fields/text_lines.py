@@ -32,14 +32,16 @@ class TextLine:
 def split_lines(page: PageReading) -> list[TextLine]:
     """Return the lines of a page from top to bottom, and from left to right."""
     runs: list[list[Word]] = []
+    last: Box | None = None
     for word in page.words:
-        last = runs[-1][-1].box if runs else None
-        if last is not None and _continues(last, word.box):
+        box = word.box
+        if last is not None and _continues(last, box):
             runs[-1].append(word)
         else:
             runs.append([word])
+        last = box
     lines = [
-        TextLine(" ".join(word.text for word in run), run, geometry.bounding_box(run))
+        TextLine(" ".join([word.text for word in run]), run, geometry.bounding_box(run))
         for run in runs
     ]
     return sorted(lines, key=lambda line: (round(line.box.top / 3), line.box.left))
@@ -57,7 +59,8 @@ def body_size(lines: Sequence[TextLine]) -> float:
 
 
 def _continues(last: Box, box: Box) -> bool:
-    height = max(last.bottom - last.top, box.bottom - box.top)
-    space = box.left - last.right
-    is_near = -height < space < max(_MIN_SPACE, _MAX_SPACE * height)
-    return is_near and box.left > last.left and geometry.is_on_same_line(last, box)
+    last_left, last_top, last_right, last_bottom = last
+    left, top, _, bottom = box
+    height = max(last_bottom - last_top, bottom - top)
+    is_near = -height < left - last_right < max(_MIN_SPACE, _MAX_SPACE * height)
+    return is_near and left > last_left and geometry.is_on_same_line(last, box)

@@ -20,6 +20,8 @@ from ingestion.rules.fields.values import (
     parse_value,
 )
 
+Span = tuple[int, int]  # the first character and the one after the last
+
 VALUE_PLACE = "<value>"  # in the pattern of a sentence
 _GAP = "..."  # any words of the same sentence
 _MAX_OCCURRENCES = 20  # of a phrase on a page; the limit bounds the time
@@ -54,43 +56,43 @@ def values_after_caption(
     The next line counts only if the caption is all of its line.
     """
     is_scan = page.source in SCAN_SOURCES
-    captions = fuzzy_phrases.compile_phrase(label).finditer(page.text)
-    for match in islice(captions, _MAX_OCCURRENCES):
-        if not _is_in_context(page.text, match, spec):
+    captions = fuzzy_phrases.find_occurrences(page.text, label)
+    for caption in captions[:_MAX_OCCURRENCES]:
+        if not _is_in_context(page.text, caption, spec):
             continue
-        rest, following = _text_after(page.text, match, spec, is_word=" " not in label)
+        rest, following = _text_after(page.text, caption, spec, is_word=" " not in label)
         parsed = parse_value(rest, spec, month_first=month_first, is_scan=is_scan) if rest else None
         if parsed is not None:
             value = _continue(parsed.value, following) if spec.wraps else parsed.value
             yield _locate(page, spec, parsed, value)
 
 
-def _is_in_context(text: str, caption: re.Match[str], spec: FieldSpec) -> bool:
+def _is_in_context(text: str, caption: Span, spec: FieldSpec) -> bool:
     """Return whether the text up to a caption contains `near` and does not contain `not_near`."""
-    context = text[max(0, caption.start() - _CONTEXT_LENGTH) : caption.end()]
+    start, end = caption
+    context = text[max(0, start - _CONTEXT_LENGTH) : end]
     if spec.near and not fuzzy_phrases.contains_phrase(context, spec.near):
         return False
     return not (spec.not_near and fuzzy_phrases.contains_phrase(context, spec.not_near))
 
 
-def _text_after(
-    text: str, caption: re.Match[str], spec: FieldSpec, *, is_word: bool
-) -> tuple[str, str]:
+def _text_after(text: str, caption: Span, spec: FieldSpec, *, is_word: bool) -> tuple[str, str]:
     """Return the text that a caption belongs to and what follows it; "" if it is no caption.
 
     A single word is the caption of a date only at the beginning of a line or before a colon.
     """
-    line_start = text.rfind("\n", 0, caption.start()) + 1
-    starts_line = _NO_WORDS.match(text[line_start : caption.start()]) is not None
-    if spec.kind == "date" and "\n" in caption[0].strip() and not starts_line:
+    start, end = caption
+    line_start = text.rfind("\n", 0, start) + 1
+    starts_line = _NO_WORDS.match(text[line_start:start]) is not None
+    if spec.kind == "date" and "\n" in text[start:end].strip() and not starts_line:
         return "", ""  # the end of a heading and the beginning of the line below it
-    has_colon = _COLON.match(text, caption.end()) is not None
+    has_colon = _COLON.match(text, end) is not None
     is_caption = (
         starts_line
         or (has_colon and spec.kind == "name" and not is_word)
         or (spec.kind not in {"text", "name"} and (spec.kind != "date" or not is_word or has_colon))
     )
-    rest, _, following = text[caption.end() :].partition("\n")
+    rest, _, following = text[end:].partition("\n")
     if _CAPTION_ALONE.fullmatch(rest):
         is_caption = starts_line
         rest, _, following = following.lstrip().partition("\n")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from ingestion.reading.results import Box, DocumentReading, PageReading, TextSource, Word
 from ingestion.rules import fuzzy_phrases
@@ -91,7 +92,7 @@ def parse_value(
         return parse_date(text, month_first=month_first, is_scan=is_scan, max_gap=max_gap)
     if spec.kind == "name" and is_scan:
         text = _MISREAD_DOT.sub(r"\1.", text)
-    match = re.match(rf"{_BETWEEN}(?P<value>{pattern_of(spec)})", text)
+    match = _compile_value(pattern_of(spec)).match(text)
     if match is None or (spec.kind == "number" and _is_no_number(text, match)):
         return None
     value, start, end = match["value"].strip(" ,;"), match.start("value"), match.end("value")
@@ -167,6 +168,12 @@ def lowest_confidence(words: Sequence[Word]) -> float:
     return min(word.confidence for word in words)
 
 
+@lru_cache(maxsize=512)
+def _compile_value(pattern: str) -> re.Pattern[str]:
+    """Return a pattern for the text after a caption that begins with a value of this pattern."""
+    return re.compile(rf"{_BETWEEN}(?P<value>{pattern})")
+
+
 def pattern_of(spec: FieldSpec) -> str:
     """Return the regular expression of the values of a field."""
     return spec.pattern or _PATTERNS[spec.kind]
@@ -177,6 +184,8 @@ def read_form_field(reading: DocumentReading, names: tuple[str, ...]) -> str:
 
     Names are compared with the last part of the full names of form fields.
     """
+    if not reading.fields:
+        return ""
     filled = {
         fuzzy_phrases.strip_punctuation(name.rsplit(".", 1)[-1]): value.strip()
         for name, value in reading.fields.items()

@@ -39,7 +39,7 @@ class BoundaryModel:
     def probability(self, features: Mapping[str, float]) -> float:
         """Return the probability that a document begins with the page with these features."""
         values = [features[name] for name in self.features]
-        return 1 / (1 + exp(-self.base - sum(_value(tree, values) for tree in self.trees)))
+        return 1 / (1 + exp(-self.base - sum([_value(tree, values) for tree in self.trees])))
 
 
 def _tree(content: Any) -> Tree:

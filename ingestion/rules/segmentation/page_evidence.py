@@ -81,22 +81,24 @@ class PrintArea(NamedTuple):
     @classmethod
     def of(cls, page: PageReading) -> Self:
         """Return the print of a page. One word in twenty may be outside of the text."""
-        boxes = [word.box for word in page.words]
-        if not boxes or not page.width or not page.height:
+        if not page.words or not page.width or not page.height:
             return cls()
+        lefts, tops, rights, bottoms = zip(*(word.box for word in page.words), strict=True)
+        heights = [bottom - top for top, bottom in zip(tops, bottoms, strict=True)]
+        upper_third = page.height / 3
         heads = [
-            box.bottom - box.top
-            for box, word in zip(boxes, page.words, strict=True)
-            if box.top < page.height / 3 and len(word.text) > 1
+            height
+            for word, height, top in zip(page.words, heights, tops, strict=True)
+            if top < upper_third and len(word.text) > 1
         ]
-        outside = len(boxes) // 20
+        outside = len(lefts) // 20
         return cls(
-            median(box.bottom - box.top for box in boxes),
+            median(heights),
             max(heads, default=0.0),
-            sorted(box.left for box in boxes)[outside] / page.width,
-            sorted(box.right for box in boxes)[-1 - outside] / page.width,
-            sorted(box.top for box in boxes)[outside] / page.height,
-            max(box.bottom for box in boxes) / page.height,
+            sorted(lefts)[outside] / page.width,
+            sorted(rights)[-1 - outside] / page.width,
+            sorted(tops)[outside] / page.height,
+            max(bottoms) / page.height,
         )
 
 
@@ -164,7 +166,7 @@ def find_running_lines(pages: Sequence[PageReading]) -> frozenset[str]:
 
 
 def _split_lines(page: PageReading) -> tuple[str, ...]:
-    return tuple(line.strip() for line in page.text.splitlines() if line.strip())
+    return tuple(filter(None, map(str.strip, page.text.splitlines())))
 
 
 def _edge_letters(lines: Sequence[str]) -> frozenset[str]:

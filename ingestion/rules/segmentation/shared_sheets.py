@@ -10,6 +10,7 @@ from ingestion.rules.document_types import TYPES
 from ingestion.rules.segmentation.page_regions import Region, cut_out, region_box
 from ingestion.rules.segmentation.titles import (
     Title,
+    find_titles,
     is_another_document,
     titled_type,
     titles_in_text,
@@ -39,7 +40,7 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
     boxes = [word.box for word in page.words]
     if not boxes:
         return ()
-    height = median(box.bottom - box.top for box in boxes)
+    height = median([bottom - top for _, top, _, bottom in boxes])
     if height > MAX_HALF_HEIGHT:
         return ()
     width_gutter, height_gutter = GUTTER * page.width, GUTTER * page.height
@@ -68,11 +69,13 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
 
 def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
     """Return the two halves of a sheet that contains two documents, or () if it contains one."""
-    lines = page.text.splitlines()
     titles = titles_in_text(page.text)
+    texts = page.text.splitlines() if titles else []
+    lines = tuple(zip(texts, fuzzy_phrases.fold_words(texts), strict=True))
     above, below = lines[: len(lines) // 3], lines[len(lines) // 3 :]
-    side_by_side = _find_titles_in(lines, titles, MIN_SHARED_LINE_SHARE)
-    if _show_two_documents(page, side_by_side) and _has_two_columns(page):
+    if _has_two_columns(page) and _show_two_documents(
+        page, _find_titles_in(lines, titles, MIN_SHARED_LINE_SHARE)
+    ):
         halves = SIDE_BY_SIDE
     elif (lower := _find_titles_in(below, titles, MIN_TITLE_SHARE)) and _show_two_documents(
         page, [*_find_titles_in(above, titles, MIN_TITLE_SHARE), *lower]
@@ -80,10 +83,11 @@ def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
         halves = ONE_ABOVE_THE_OTHER
     else:
         return ()
-    first = cut_out(page, halves[0])
+    first, second = (cut_out(page, half) for half in halves)
+    if not (find_titles(first) and find_titles(second)):
+        return ()  # without the slower search of their types
     if not (one := titled_type(first)):
         return ()
-    second = cut_out(page, halves[1])
     other = titled_type(second)
     are_two = other and (one != other or is_another_document(first, second, one))
     return halves if are_two else ()
@@ -91,19 +95,24 @@ def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
 
 def _has_two_columns(page: PageReading) -> bool:
     middle = page.width / 2
-    crossing = sum(word.box.left < middle < word.box.right for word in page.words)
+    crossing = sum([left < middle < right for _, (left, _, right, _), _ in page.words])
     return crossing <= MAX_MIDDLE_WORD_SHARE * len(page.words)
 
 
-def _find_titles_in(lines: Sequence[str], titles: Iterable[Title], min_share: float) -> list[Title]:
-    """Return the titles that make up this share of a line, as often as they occur."""
+def _find_titles_in(
+    lines: Sequence[tuple[str, str]], titles: Iterable[Title], min_share: float
+) -> list[Title]:
+    """Return the titles that make up this share of a line, as often as they occur.
+
+    `lines` are the lines of a page, each with its folded letters.
+    """
     found = []
     for title in titles:
-        max_letters = len(fuzzy_phrases.fold_letters(title.phrase)) / min_share
-        pattern = fuzzy_phrases.compile_phrase(title.phrase)
-        for line in lines:
-            if len(fuzzy_phrases.fold_letters(line)) <= max_letters:
-                found += [title] * len(pattern.findall(line))
+        wanted = fuzzy_phrases.fold_letters(title.phrase)
+        max_letters = len(wanted) / min_share
+        for line, letters in lines:
+            if wanted in letters and len(letters) <= max_letters:
+                found += [title] * len(fuzzy_phrases.find_occurrences(line, title.phrase))
     return found
 
 

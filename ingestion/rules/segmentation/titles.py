@@ -2,13 +2,18 @@
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from statistics import median
 from typing import NamedTuple
 
 from ingestion.reading.results import Box, DocumentReading, MediaType, PageReading
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.classification.classify import heading_lines, is_mostly, score_page
+from ingestion.rules.classification.classify import (
+    find_beginnings,
+    heading_lines,
+    is_mostly,
+    score_page,
+)
 from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
 from ingestion.rules.fields import geometry, names
 from ingestion.rules.fields.extraction import read_fields
@@ -100,37 +105,41 @@ def _title_phrases() -> tuple[str, ...]:
 
 
 @cache
-def _titles_by_group() -> dict[str, list[Title]]:
-    """Return the titles by their first letters; those with few letters are at ""."""
-    groups: dict[str, list[Title]] = {"": []}
+def _titles_by_group() -> dict[str, list[tuple[str, Title]]]:
+    """Return the titles, each with its letters, by the first of them; short ones are at ""."""
+    groups: dict[str, list[tuple[str, Title]]] = {"": []}
     for title in _all_titles():
         letters = fuzzy_phrases.fold_letters(title.phrase)
         group = letters[: fuzzy_phrases.GROUP_LENGTH]
-        groups.setdefault(group if len(group) == fuzzy_phrases.GROUP_LENGTH else "", []).append(
-            title
-        )
+        is_short = len(group) < fuzzy_phrases.GROUP_LENGTH
+        groups.setdefault("" if is_short else group, []).append((letters, title))
     return groups
 
 
-def titles_in_text(text: str) -> list[Title]:
+@lru_cache(maxsize=16)
+def titles_in_text(text: str) -> tuple[Title, ...]:
     """Return the titles that a text may contain, anywhere."""
-    by_group = _titles_by_group()
-    return [
+    by_group, folded = _titles_by_group(), fuzzy_phrases.fold_page(text)
+    return tuple(
         title
-        for group in ("", *(fuzzy_phrases.letter_groups(text) & by_group.keys()))
-        for title in by_group[group]
-        if fuzzy_phrases.may_contain_phrase(text, title.phrase)
-    ]
+        for group in ("", *(find_beginnings(text) & by_group.keys()))
+        for letters, title in by_group[group]
+        if letters in folded
+    )
 
 
 def find_titles(page: PageReading) -> list[Title]:
     """Return the titles among the first lines of a page; on a scan, they may be misread."""
     lines = heading_lines(page)
-    found = [
-        title
-        for title in titles_in_text(page.text)
-        if any(_is_title(line, title.phrase) for line in lines)
-    ]
+    letters = fuzzy_phrases.fold_words(lines)
+    found = []
+    for title in titles_in_text(page.text):
+        wanted = fuzzy_phrases.fold_letters(title.phrase)
+        if any(
+            wanted in folded and _is_title(line, title.phrase)
+            for line, folded in zip(lines, letters, strict=True)
+        ):
+            found.append(title)
     if page.source in SCAN_SOURCES:
         similar = {
             phrase
