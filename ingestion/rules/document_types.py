@@ -22,7 +22,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ingestion.rules import VERSION
-from ingestion.rules.fuzzy_phrases import GROUP_LENGTH, fold_letters
+from ingestion.rules.fuzzy_phrases import fold_letters
 
 # The coefficients of the statistical model, see classification.type_model.
 MODEL_FILE = Path(__file__).with_name("type_model.json")
@@ -110,9 +110,9 @@ class Landmark:
         return tuple((each, fold_letters(each)) for each in self.phrases)
 
     @cached_property
-    def all_beginnings(self) -> frozenset[str]:
-        """The first letters of all phrases, for a quick test whether a text has one of them."""
-        return frozenset(letters[:GROUP_LENGTH] for _, letters in self.folded_phrases)
+    def letters(self) -> frozenset[str]:
+        """The folded letters of all phrases, for a quick test whether a text has one of them."""
+        return frozenset(letters for _, letters in self.folded_phrases)
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -181,9 +181,9 @@ class DocumentType:
     satisfies: Phrases = ()  # types that are needed of a site, in whose place it is accepted
 
     @cached_property
-    def beginnings(self) -> frozenset[str]:
-        """The first letters of all phrases of its landmarks, for a quick test of a text."""
-        return frozenset().union(*(mark.all_beginnings for mark in self.landmarks))
+    def letters(self) -> frozenset[str]:
+        """The folded letters of all phrases of its landmarks, for a quick test of a text."""
+        return frozenset().union(*(mark.letters for mark in self.landmarks))
 
     @cached_property
     def course_captions(self) -> Phrases:

@@ -33,7 +33,7 @@ _FOLDED_LETTERS = str.maketrans("0qi1|!5$82", "oollllssbz")
 _PUNCTUATION = re.compile(r"[\W_]+")
 _MIN_SIMILARITY = 0.86  # ratio of difflib; it allows about one wrong letter in seven
 _MIN_FUZZY_LETTERS = 12  # letters; a shorter phrase resembles too many others
-GROUP_LENGTH = 8  # letters by which `letter_groups` compares texts
+_GROUP_LENGTH = 8  # first letters by which `find_letters` compares
 _MAX_LENGTH_DIFFERENCE = 2  # letters by which a misread phrase may be longer or shorter
 
 
@@ -84,11 +84,25 @@ def fold_page(text: str) -> str:
     return fold_letters.__wrapped__(text)
 
 
-def letter_groups(text: str, wanted: frozenset[str]) -> frozenset[str]:
-    """Return those of the wanted sequences of GROUP_LENGTH letters that a folded text has."""
-    letters = fold_page(text)
-    starts = range(len(letters) - GROUP_LENGTH + 1)
-    return wanted.intersection([letters[start : start + GROUP_LENGTH] for start in starts])
+def find_letters(text: str, wanted: frozenset[str]) -> list[str]:
+    """Return those of many folded phrases that the letters of a text contain.
+
+    Most phrases do not occur, and neither do their first letters, which are compared first.
+    """
+    letters, by_group = fold_page(text), _by_first_letters(wanted)
+    starts = range(len(letters) - _GROUP_LENGTH + 1)
+    groups = by_group.keys() & [letters[start : start + _GROUP_LENGTH] for start in starts]
+    return [each for group in ("", *groups) for each in by_group[group] if each in letters]
+
+
+@lru_cache(maxsize=8)
+def _by_first_letters(phrases: frozenset[str]) -> dict[str, list[str]]:
+    """Return folded phrases by their first letters; those with fewer letters are at ""."""
+    groups: dict[str, list[str]] = {"": []}
+    for each in sorted(phrases):
+        group = each[:_GROUP_LENGTH] if len(each) >= _GROUP_LENGTH else ""
+        groups.setdefault(group, []).append(each)
+    return groups
 
 
 def to_digits(text: str) -> str:

@@ -55,7 +55,7 @@ __all__ = [
     "TypeScore",
     "classify",
     "extract_document_features",
-    "find_beginnings",
+    "find_landmark_letters",
     "guess_type",
     "has_type_landmarks",
     "heading_lines",
@@ -137,16 +137,16 @@ class Classification:
 class _Evidence:
     """What a document shows of the landmarks of all types, for a quick test of each of them.
 
-    Most landmarks do not occur at all. A phrase may occur on a page only if its beginning does.
+    Most landmarks do not occur at all. A phrase occurs on a page only if its folded letters do.
     """
 
-    beginnings: frozenset[str]  # of phrases, on any page
-    beginnings_by_page: tuple[frozenset[str], ...]
+    letters: frozenset[str]  # of the phrases that a page has
+    letters_by_page: tuple[frozenset[str], ...]
     forms: Mapping[str, LandmarkMatch]  # the first page of a registered form, by document type
 
     @classmethod
     def of(cls, reading: DocumentReading, wanted: frozenset[str]) -> Self:
-        by_page = tuple(_find_beginnings(page.text, wanted) for page in reading.pages)
+        by_page = tuple(_find_letters(page.text, wanted) for page in reading.pages)
         forms: dict[str, LandmarkMatch] = {}
         for page, form in find_forms(reading):
             forms.setdefault(form.document_type, LandmarkMatch(form.name, page.number, FORM_WEIGHT))
@@ -154,32 +154,24 @@ class _Evidence:
 
 
 @cache
-def _all_beginnings() -> frozenset[str]:
-    """Return the beginnings of the phrases of all landmarks."""
-    return _join_beginnings(TYPES.values())
+def _all_letters() -> frozenset[str]:
+    """Return the folded letters of the phrases of all landmarks."""
+    return _join_letters(TYPES.values())
 
 
-def _join_beginnings(kinds: Iterable[DocumentType]) -> frozenset[str]:
-    return frozenset().union(*(kind.beginnings for kind in kinds))
+def _join_letters(kinds: Iterable[DocumentType]) -> frozenset[str]:
+    return frozenset().union(*(kind.letters for kind in kinds))
 
 
-def find_beginnings(text: str) -> frozenset[str]:
-    """Return the beginnings of the phrases of landmarks that occur in a text, by its letters."""
-    return _find_beginnings(text, _all_beginnings())
+def find_landmark_letters(text: str) -> frozenset[str]:
+    """Return the folded letters of the phrases of landmarks that a text may contain."""
+    return _find_letters(text, _all_letters())
 
 
 @lru_cache(maxsize=64)
-def _find_beginnings(text: str, wanted: frozenset[str]) -> frozenset[str]:
-    """Return those of the wanted beginnings of phrases that occur in a text."""
-    letters = fuzzy_phrases.fold_page(text)
-    groups = fuzzy_phrases.letter_groups(text, wanted)
-    return groups.union([each for each in _short_ones(wanted) if each in letters])
-
-
-@lru_cache(maxsize=8)
-def _short_ones(beginnings: frozenset[str]) -> tuple[str, ...]:
-    """Return the beginnings that are shorter than the groups of letters."""
-    return tuple(each for each in beginnings if len(each) < fuzzy_phrases.GROUP_LENGTH)
+def _find_letters(text: str, wanted: frozenset[str]) -> frozenset[str]:
+    """Return those of the wanted folded phrases that the letters of a text contain."""
+    return frozenset(fuzzy_phrases.find_letters(text, wanted))
 
 
 def classify(
@@ -279,7 +271,7 @@ def has_type_landmarks(page: PageReading, kind: DocumentType) -> bool:
     """
     document = _as_document(page)
     is_known = TYPES.get(kind.slug) is kind
-    evidence = _Evidence.of(document, _all_beginnings() if is_known else kind.beginnings)
+    evidence = _Evidence.of(document, _all_letters() if is_known else kind.letters)
     matches = _find_landmarks(document, evidence, kind, is_fuzzy=False)
     return TypeScore("", tuple(matches)).points >= MIN_TYPE_SCORE
 
@@ -314,7 +306,7 @@ def _score_types(reading: DocumentReading, types: Mapping[str, DocumentType]) ->
 
     If a scan has too few points, misread landmarks are searched for as well.
     """
-    wanted = _all_beginnings() if types is TYPES else _join_beginnings(types.values())
+    wanted = _all_letters() if types is TYPES else _join_letters(types.values())
     evidence = _Evidence.of(reading, wanted)
     for is_fuzzy in (False, True):
         scores = [
@@ -333,12 +325,12 @@ def _find_landmarks(
 ) -> list[LandmarkMatch]:
     """Return the landmarks of a type that a document shows; none if a required one is missing."""
     form = evidence.forms.get(kind.slug)
-    if not is_fuzzy and form is None and kind.beginnings.isdisjoint(evidence.beginnings):
+    if not is_fuzzy and form is None and kind.letters.isdisjoint(evidence.letters):
         return []  # the usual case
     matches = [form] if form else []
     for landmark in kind.landmarks:
         match = None
-        if is_fuzzy or not landmark.all_beginnings.isdisjoint(evidence.beginnings):
+        if is_fuzzy or not landmark.letters.isdisjoint(evidence.letters):
             match = _find_landmark(reading, evidence, kind, landmark, is_fuzzy=is_fuzzy)
         if match:
             matches.append(match)
@@ -360,7 +352,7 @@ def _find_landmark(
     captions = kind.course_captions if landmark.where == "course" else ()
     for index, page in enumerate(pages):
         phrase = ""
-        if not landmark.all_beginnings.isdisjoint(evidence.beginnings_by_page[index]):
+        if not landmark.letters.isdisjoint(evidence.letters_by_page[index]):
             phrase = _find_phrase(page.text, landmark, captions)
         if not phrase and is_fuzzy and index < _MAX_FUZZY_PAGES:
             phrase = _find_misread_phrase(page, landmark, captions)

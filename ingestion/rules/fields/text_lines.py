@@ -5,8 +5,8 @@ page give lines of their own.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from ingestion.reading.results import Box, PageReading, Word
 from ingestion.rules.fields import geometry
@@ -15,8 +15,7 @@ _MAX_SPACE = 0.9  # of the height of the words; more space separates two columns
 _MIN_SPACE = 9.0  # points
 
 
-@dataclass(frozen=True, slots=True)
-class TextLine:
+class TextLine(NamedTuple):
     """A printed line, or the part of it that stands in one column."""
 
     text: str
@@ -26,7 +25,7 @@ class TextLine:
     @property
     def size(self) -> float:
         """The median height of its words, in points."""
-        return median(word.box.bottom - word.box.top for word in self.words)
+        return median([word.box.bottom - word.box.top for word in self.words])
 
 
 def split_lines(page: PageReading) -> list[TextLine]:
@@ -44,7 +43,8 @@ def split_lines(page: PageReading) -> list[TextLine]:
         TextLine(" ".join([word.text for word in run]), run, geometry.bounding_box(run))
         for run in runs
     ]
-    return sorted(lines, key=lambda line: (round(line.box.top / 3), line.box.left))
+    lines.sort(key=lambda line: (round(line.box.top / 3), line.box.left))
+    return lines
 
 
 def body_size(lines: Sequence[TextLine]) -> float:
@@ -61,6 +61,8 @@ def body_size(lines: Sequence[TextLine]) -> float:
 def _continues(last: Box, box: Box) -> bool:
     last_left, last_top, last_right, last_bottom = last
     left, top, _, bottom = box
+    if left <= last_left:
+        return False  # at the end of a line
     height = max(last_bottom - last_top, bottom - top)
     is_near = -height < left - last_right < max(_MIN_SPACE, _MAX_SPACE * height)
-    return is_near and left > last_left and geometry.is_on_same_line(last, box)
+    return is_near and geometry.is_on_same_line(last, box)

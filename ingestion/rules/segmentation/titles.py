@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 from statistics import median
 from typing import NamedTuple
 
 from ingestion.reading.results import Box, DocumentReading, MediaType, PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.classify import (
-    find_beginnings,
+    find_landmark_letters,
     heading_lines,
     is_mostly,
     score_page,
@@ -105,27 +105,19 @@ def _title_phrases() -> tuple[str, ...]:
 
 
 @cache
-def _titles_by_group() -> dict[str, list[tuple[str, Title]]]:
-    """Return the titles, each with its letters, by the first of them; short ones are at ""."""
-    groups: dict[str, list[tuple[str, Title]]] = {"": []}
+def _titles_by_letters() -> dict[str, list[Title]]:
+    """Return the titles by the folded letters of their phrases."""
+    titles: dict[str, list[Title]] = {}
     for title in _all_titles():
-        letters = fuzzy_phrases.fold_letters(title.phrase)
-        group = letters[: fuzzy_phrases.GROUP_LENGTH]
-        is_short = len(group) < fuzzy_phrases.GROUP_LENGTH
-        groups.setdefault("" if is_short else group, []).append((letters, title))
-    return groups
+        titles.setdefault(fuzzy_phrases.fold_letters(title.phrase), []).append(title)
+    return titles
 
 
-@lru_cache(maxsize=16)
-def titles_in_text(text: str) -> tuple[Title, ...]:
+def titles_in_text(text: str) -> list[Title]:
     """Return the titles that a text may contain, anywhere."""
-    by_group, folded = _titles_by_group(), fuzzy_phrases.fold_page(text)
-    return tuple(
-        title
-        for group in ("", *(find_beginnings(text) & by_group.keys()))
-        for letters, title in by_group[group]
-        if letters in folded
-    )
+    titles = _titles_by_letters()
+    found = find_landmark_letters(text) & titles.keys()
+    return [title for letters in sorted(found) for title in titles[letters]]
 
 
 def find_titles(page: PageReading) -> list[Title]:
