@@ -6,7 +6,7 @@ numpy nor OpenCV, because the rules use it too.
 
 import re
 import tomllib
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from ingestion.reading.results import Box
 
+Point = tuple[float, float]
 BoxKind = Literal["text", "tick", "signature", "date"]
 Choice = Literal["one", "any"]
 
@@ -64,9 +65,19 @@ class BlankPage:
         folded = ((fold_signs(text), box) for text, box in self.words)
         return tuple((text, box) for text, box in folded if text)
 
+    @cached_property
+    def centres_by_text(self) -> Mapping[str, Sequence[Point]]:
+        """The centres of `read_words`, by their texts."""
+        centres: dict[str, list[Point]] = {}
+        for text, box in self.read_words:
+            centres.setdefault(text, []).append(centre_of(box))
+        return centres
+
     def share_of_words(self, texts: Container[str]) -> float:
         """Return the share of `read_words` that are among some texts, wherever they stand."""
-        return sum(text in texts for text, _ in self.read_words) / max(len(self.read_words), 1)
+        centres = self.centres_by_text
+        common = sum([len(centres[text]) for text in centres if text in texts])
+        return common / max(len(self.read_words), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,11 @@ def sign_pattern() -> re.Pattern[str]:
         for sign in page.folded_signs
     }
     return re.compile("|".join(map(re.escape, sorted(signs))) or r"(?!)")
+
+
+def centre_of(box: Box) -> Point:
+    """Return the centre of a box."""
+    return (box.left + box.right) / 2, (box.top + box.bottom) / 2
 
 
 def fold_signs(text: str) -> str:

@@ -7,7 +7,7 @@ search for a few phrases in the text, so that other pages cost next to nothing.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.results import Box, MeasuredBox, RegisteredPage, Word
 
-from .catalogue import BlankForm, BlankPage, fold_signs, registered_forms, sign_pattern
+from .catalogue import (
+    BlankForm,
+    BlankPage,
+    Point,
+    centre_of,
+    fold_signs,
+    registered_forms,
+    sign_pattern,
+)
 from .measurement import Transform, measure_boxes
 
 MAX_SAME_WORDS = 3  # occurrences of a word on a page; more say little about where the page is
@@ -66,7 +74,7 @@ def find_form(
     `render` is called only for a page of a form. It returns the raster in which the words were
     read, with the same corner.
     """
-    candidates = list(_find_candidates(words))
+    candidates = _find_candidates(words)
     if not candidates:
         return ()
     best = max(candidates, key=lambda each: (each.match, each.is_edition_certain))
@@ -93,39 +101,51 @@ def find_form(
     )
 
 
-def _find_candidates(words: Sequence[Word]) -> Iterator[_Candidate]:
-    """Yield the pages of forms that a page may be, without those that match clearly worse."""
-    by_text: dict[str, list[Box]] = defaultdict(list)
-    for word in words:
-        by_text[fold_signs(word.text)].append(word.box)
+def _find_candidates(words: Sequence[Word]) -> list[_Candidate]:
+    """Return the pages of forms that a page may be, without those that match clearly worse."""
+    texts = [fold_signs(word.text) for word in words]
+    by_text: dict[str, list[Point]] = defaultdict(list)
+    for text, word in zip(texts, words, strict=True):
+        by_text[text].append(centre_of(word.box))
+    pages = list(_pages_of_forms("".join(texts)))
+    matches = [blank.share_of_words(by_text) for _, blank in pages]
     best_match = 0.0
-    for form, blank in _pages_of_forms(words):
-        max_match = blank.share_of_words(by_text)
-        if max_match < MIN_MATCH or max_match <= best_match - MAX_MATCH_DIFFERENCE:
-            continue  # without an alignment, which takes long
-        transform = _align(blank, by_text)
-        if transform is None:
-            continue
-        found = _find_in_place(blank, transform, by_text)
-        edition = fold_signs(form.edition)
-        is_certain = not edition or any(
-            is_found
-            for is_found, (text, _) in zip(found, blank.read_words, strict=True)
-            if text == edition
-        )
-        placed = _placed_share(blank, found, by_text)
-        candidate = _Candidate(form, blank, transform, found, placed, is_certain)
-        if candidate.match >= MIN_MATCH:
+    found: dict[int, _Candidate] = {}
+    # The page with the most words in common comes first, so that most others are not aligned.
+    for number in sorted(range(len(pages)), key=lambda each: -matches[each]):
+        if matches[number] < MIN_MATCH or matches[number] <= best_match - MAX_MATCH_DIFFERENCE:
+            break  # without an alignment, which takes long
+        candidate = _find_candidate(*pages[number], by_text)
+        if candidate and candidate.match >= MIN_MATCH:
             best_match = max(best_match, candidate.match)
-            yield candidate
+            found[number] = candidate
+    return [found[number] for number in sorted(found)]
 
 
-def _pages_of_forms(words: Iterable[Word]) -> Iterator[tuple[BlankForm, BlankPage]]:
-    """Yield the pages of the forms that have a sign among the words, in all of their editions.
+def _find_candidate(
+    form: BlankForm, blank: BlankPage, by_text: Mapping[str, Sequence[Point]]
+) -> _Candidate | None:
+    """Return a page of a form with its place on a page, or None if it cannot be aligned."""
+    transform = _align(blank, by_text)
+    if transform is None:
+        return None
+    found = _find_in_place(blank, transform, by_text)
+    edition = fold_signs(form.edition)
+    is_certain = not edition or any(
+        is_found
+        for is_found, (text, _) in zip(found, blank.read_words, strict=True)
+        if text == edition
+    )
+    placed = _placed_share(blank, found, by_text)
+    return _Candidate(form, blank, transform, found, placed, is_certain)
 
-    If there is none, because the words are in another order than the text, yield all pages.
+
+def _pages_of_forms(text: str) -> Iterator[tuple[BlankForm, BlankPage]]:
+    """Yield the pages of the forms that have a sign in a text, in all of their editions.
+
+    `text` is that of the words. If it has no sign, because the words are in another order than the
+    text, yield all pages.
     """
-    text = "".join(fold_signs(word.text) for word in words)
     pages = [(form, blank) for form in registered_forms().values() for blank in form.pages]
     names = {form.name for form, blank in pages if any(sign in text for sign in blank.folded_signs)}
     yield from ((form, blank) for form, blank in pages if not names or form.name in names)
@@ -146,21 +166,19 @@ def _is_anchored(candidate: _Candidate, area: Box) -> bool:
     return False
 
 
-def _align(blank: BlankPage, by_text: Mapping[str, Sequence[Box]]) -> Transform | None:
+def _align(blank: BlankPage, by_text: Mapping[str, Sequence[Point]]) -> Transform | None:
     """Return the transform from a blank page to a page, or None if it is not the same form.
 
     OpenCV draws the same samples for the same input, so the result is deterministic.
     """
-    printed: dict[str, list[Box]] = defaultdict(list)
-    for text, box in blank.read_words:
-        printed[text].append(box)
     pairs = [
-        (_centre(one), _centre(other))
-        for text, boxes in printed.items()
-        if len(text) >= MIN_ANCHOR_LETTERS
-        and len(boxes) <= MAX_SAME_WORDS
-        and len(by_text.get(text, ())) <= MAX_SAME_WORDS
-        for one, other in product(boxes, by_text.get(text, ()))
+        pair
+        for text, centres in blank.centres_by_text.items()
+        if text in by_text
+        and len(text) >= MIN_ANCHOR_LETTERS
+        and len(centres) <= MAX_SAME_WORDS
+        and len(by_text[text]) <= MAX_SAME_WORDS
+        for pair in product(centres, by_text[text])
     ]
     if len(pairs) < MIN_ANCHORS:
         return None
@@ -187,23 +205,23 @@ def _is_plausible(affine: NDArray[np.float64]) -> bool:
 
 
 def _find_in_place(
-    blank: BlankPage, transform: Transform, by_text: Mapping[str, Sequence[Box]]
+    blank: BlankPage, transform: Transform, by_text: Mapping[str, Sequence[Point]]
 ) -> tuple[bool, ...]:
     """Return for each printed word with letters or digits whether the page has it in its place."""
-    centres = np.array([[_centre(box) for _, box in blank.read_words]])
-    places = cv2.perspectiveTransform(centres, transform)[0]
-    scale = abs(transform[0, 0])
+    centres = np.array([[centre_of(box) for _, box in blank.read_words]])
+    places = cv2.perspectiveTransform(centres, transform)[0].tolist()
+    max_error = MAX_WORD_ERROR * max(abs(transform[0, 0]), 1.0)
     return tuple(
         any(
-            max(abs(x - place[0]), abs(y - place[1])) <= MAX_WORD_ERROR * max(scale, 1.0)
-            for x, y in map(_centre, by_text.get(text, ()))
+            abs(x - place[0]) <= max_error and abs(y - place[1]) <= max_error
+            for x, y in by_text.get(text, ())
         )
         for (text, _), place in zip(blank.read_words, places, strict=True)
     )
 
 
 def _placed_share(
-    blank: BlankPage, found: Sequence[bool], by_text: Mapping[str, Sequence[Box]]
+    blank: BlankPage, found: Sequence[bool], by_text: Mapping[str, Sequence[Point]]
 ) -> float:
     """Return the share in their places of the words that the blank page and the page have once.
 
@@ -216,7 +234,3 @@ def _placed_share(
         if len(text) >= MIN_ANCHOR_LETTERS and printed[text] == len(by_text.get(text, ())) == 1
     ]
     return sum(once) / max(len(once), 1)
-
-
-def _centre(box: Box) -> tuple[float, float]:
-    return (box.left + box.right) / 2, (box.top + box.bottom) / 2

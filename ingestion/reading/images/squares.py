@@ -32,9 +32,13 @@ def find_empty_squares(raster: PageRaster) -> tuple[Box, ...]:
     found = {}
     for outline in outlines:
         left, top, width, height = cv2.boundingRect(outline)
-        short, long = sorted((width * scale, height * scale))
-        has_size = short >= MIN_SIDE_POINTS and long <= MAX_SIDE_POINTS
-        if not has_size or short < MIN_SIDE_RATIO * long:
+        across, down = width * scale, height * scale
+        if not (
+            MIN_SIDE_POINTS <= across <= MAX_SIDE_POINTS
+            and MIN_SIDE_POINTS <= down <= MAX_SIDE_POINTS
+        ):
+            continue
+        if min(across, down) < MIN_SIDE_RATIO * max(across, down):
             continue
         if cv2.contourArea(outline) < MIN_FILLED_SHARE * (width - 1) * (height - 1):
             continue
