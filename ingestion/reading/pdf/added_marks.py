@@ -127,7 +127,7 @@ def find_added_marks(
     if known_stamps is None:
         return found + covered
     placed = [(item, rect) for (_, item), rect in zip(drawn, rects, strict=True)]
-    stamps = list(find_drawn_stamps(page, layer, objects, placed, known_stamps, limits))
+    stamps = find_drawn_stamps(page, layer, objects, placed, known_stamps, limits)
     # A stamp lies over print, but is no sticker.
     found += (each for each in covered if not any(each.box.intersects(one.box) for one in stamps))
     return found + stamps

@@ -67,8 +67,8 @@ def find_drawn_stamps(
     drawn: Sequence[tuple[PageObject, PdfRect]],
     memory: StampMemory,
     limits: ReadingLimits,
-) -> Iterator[AddedMark]:
-    """Yield the stamps of a page that are drawn. Raises PdfiumError.
+) -> list[AddedMark]:
+    """Return the stamps of a page that are drawn. Raises PdfiumError.
 
     `objects` are all objects of the page, and `drawn` are its paths and images with their bounds.
     `memory` is what candidates of other pages of the file show.
@@ -80,16 +80,17 @@ def find_drawn_stamps(
         *_letter_candidates(layer, [*drawn, *_glyphs_without_words(objects, bounds)]),
     ]
     candidates.sort(key=lambda each: (not each.is_over_print, -_area(each.rect)))
+    candidates = candidates[:MAX_CANDIDATES_PER_PAGE]
     to_box = point_transform(page)
-    for candidate in candidates[:MAX_CANDIDATES_PER_PAGE]:
-        if candidate.key not in memory and len(memory) >= MAX_CANDIDATES_PER_FILE:
-            continue
-        if candidate.key not in memory:
-            memory[candidate.key] = _read_candidate(
-                page, objects, candidate, to_box(candidate.rect), limits
-            )
-        if known := memory[candidate.key]:
-            box, place = to_box(candidate.rect), known.place
+    if any(each.key not in memory for each in candidates):
+        with _hidden(objects):
+            for each in candidates:
+                if each.key not in memory and len(memory) < MAX_CANDIDATES_PER_FILE:
+                    memory[each.key] = _read_candidate(page, each, to_box(each.rect), limits)
+    found = []
+    for each in candidates:
+        if known := memory.get(each.key):
+            box, place = to_box(each.rect), known.place
             width, height = box.right - box.left, box.bottom - box.top
             inked = Box(
                 box.left + place.left * width,
@@ -97,7 +98,8 @@ def find_drawn_stamps(
                 box.left + place.right * width,
                 box.top + place.bottom * height,
             )
-            yield AddedMark(known.stamp.kind, inked, known.stamp.phrase)
+            found.append(AddedMark(known.stamp.kind, inked, known.stamp.phrase))
+    return found
 
 
 def _area(rect: PdfRect) -> float:
@@ -251,13 +253,12 @@ def _glyphs_without_words(
 
 def _read_candidate(
     page: pypdfium2.PdfPage,
-    objects: Sequence[PageObject],
     candidate: DrawnCandidate,
     box: Box,
     limits: ReadingLimits,
 ) -> KnownStamp | None:
-    """Return the stamp that a candidate shows, or None."""
-    with _only(objects, candidate.objects):
+    """Return the stamp that a candidate shows, or None. All objects of the page are hidden."""
+    with _shown(candidate.objects):
         raster = _render_area(page, box, limits)
         ink = isolated_ink(raster.grey)
         if ink is None:
@@ -330,22 +331,30 @@ def _share_of(inner: Box, outer: Box) -> Box:
 
 
 @contextmanager
-def _only(objects: Sequence[PageObject], chosen: Sequence[PageObject]) -> Iterator[None]:
-    """Hide all objects of a page but the chosen ones for the block.
-
-    `chosen` are some of `objects`, which were listed once, so that `raw` is the same in both.
-    """
-    visible = set()
-    for item in chosen:
-        holder: PageObject | None = item
-        while holder is not None:
-            visible.add(id(holder.raw))
-            holder = holder.form
+def _hidden(objects: Sequence[PageObject]) -> Iterator[None]:
+    """Hide all objects of a page for the block."""
     set_active = pdfium.FPDFPageObj_SetIsActive
-    hidden = [item.raw for item in objects if id(item.raw) not in visible]
-    hidden = [raw for raw in hidden if set_active(raw, 0)]
+    hidden = [item.raw for item in objects if set_active(item.raw, 0)]
     try:
         yield
     finally:
         for raw in hidden:
             set_active(raw, 1)
+
+
+@contextmanager
+def _shown(chosen: Sequence[PageObject]) -> Iterator[None]:
+    """Show some hidden objects of a page for the block, with the forms that contain them."""
+    shown = []
+    for item in chosen:
+        holder: PageObject | None = item
+        while holder is not None:
+            shown.append(holder.raw)
+            holder = holder.form
+    for raw in shown:
+        pdfium.FPDFPageObj_SetIsActive(raw, 1)
+    try:
+        yield
+    finally:
+        for raw in shown:
+            pdfium.FPDFPageObj_SetIsActive(raw, 0)

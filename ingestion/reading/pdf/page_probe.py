@@ -70,7 +70,7 @@ def probe_page(
         objects = _list_objects(page)
     layer = pages.text_layer(number)
     text, words = read_text(layer), lazy_words(pages, number, limits)
-    route = _choose_route(page, text, images)
+    route = _choose_route(page, text, images, objects)
     known_stamps = pages.known_stamps if with_form else None
     found = find_added_marks(page, layer, text, objects, known_stamps, limits)
     width, height = page.get_size()
@@ -104,15 +104,20 @@ def _list_objects(page: pypdfium2.PdfPage) -> list[PageObject]:
     return list(islice(page_objects(page), MAX_OBJECTS_PER_PAGE))
 
 
-def _choose_route(page: pypdfium2.PdfPage, text: str, images: Sequence[PlacedImage]) -> Route:
-    """Return how a page with this text and these images is read."""
+def _choose_route(
+    page: pypdfium2.PdfPage,
+    text: str,
+    images: Sequence[PlacedImage],
+    objects: Sequence[PageObject],
+) -> Route:
+    """Return how a page with this text, these images and these objects is read."""
     width, height = page.get_size()
     coverage = min(1.0, sum(image.area for image in images) / (width * height))
     facts = PageFacts(
         characters=sum(map(len, text.split())),
         unreadable_share=unreadable_share(text),
         coverage=coverage,
-        hidden_text=coverage >= MIN_IMAGE_SHARE and _has_hidden_text(page),
+        hidden_text=coverage >= MIN_IMAGE_SHARE and _has_hidden_text(objects),
     )
     return choose_route(facts)
 
@@ -137,8 +142,8 @@ def _flatten_annotations(pages: OpenPages, number: int, limits: ReadingLimits) -
     return bool(pages.text_layer(number).count_chars() > printed_characters)
 
 
-def _has_hidden_text(page: pypdfium2.PdfPage) -> bool:
+def _has_hidden_text(objects: Sequence[PageObject]) -> bool:
     """Return whether some text of a page is drawn in invisible mode, as OCR layers are."""
-    texts = islice(page_objects(page, pdfium.FPDF_PAGEOBJ_TEXT), MAX_OBJECTS_PER_PAGE)
-    modes = (pdfium.FPDFTextObj_GetTextRenderMode(text.raw) for text in texts)
+    mode_of = pdfium.FPDFTextObj_GetTextRenderMode
+    modes = (mode_of(item.raw) for item in objects if item.kind == pdfium.FPDF_PAGEOBJ_TEXT)
     return pdfium.FPDF_TEXTRENDERMODE_INVISIBLE in modes
