@@ -97,6 +97,7 @@ def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> Loca
     raw, to_box, text = raw_text(layer), point_transform(page), layer.raw
     is_clean = UNCLEAN.search(raw) is None
     numbers = (c_double * 4)()
+    rect = memoryview(numbers).cast("B").cast("d")  # is read faster than the array
     sides = tuple(byref(c_double.from_buffer(numbers, 8 * index)) for index in range(4))
     count_rects, get_rect = pdfium.FPDFText_CountRects, pdfium.FPDFText_GetRect
     words, starts = [], []
@@ -106,15 +107,17 @@ def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> Loca
         if count < 1:
             continue
         get_rect(text, 0, *sides)
-        left, top, right, bottom = numbers
-        for index in range(1, count):
+        left, top, right, bottom = rect
+        for index in range(1, count) if count > 1 else ():
             get_rect(text, index, *sides)
-            x1, y2, x2, y1 = numbers
+            x1, y2, x2, y1 = rect
             left = min(left, x1)
             bottom = min(bottom, y1)
             right = max(right, x2)
             top = max(top, y2)
-        written = match[0] if is_clean else clean_text(match[0])
+        written = match[0]
+        if not (is_clean or (written.isascii() and written.isprintable())):
+            written = clean_text(written)
         words.append(Word(written, to_box((left, bottom, right, top)), 100.0))
         starts.append(start)
     return LocatedWords(tuple(words), starts)

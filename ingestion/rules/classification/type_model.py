@@ -133,7 +133,7 @@ class Model:
         sums = list(self.intercepts)
         if found:
             values = [value for _, value in found]
-            columns = zip(*(self.coefficients[feature] for feature, _ in found), strict=True)
+            columns = zip(*[self.coefficients[feature] for feature, _ in found], strict=True)
             sums = [
                 sum(map(mul, column, values), intercept)
                 for intercept, column in zip(self.intercepts, columns, strict=True)
