@@ -65,7 +65,7 @@ _MAX_SIZE_DIFFERENCE = 4  # points
 _RECENT_PAGES = 5  # of a document with which a page is compared
 _MIN_RUNNING_PAGES = 3  # of a file in which a line of every page is a running line
 _MIN_EDGE_LETTERS = 6
-_NOT_LETTERS = re.compile(r"[\W\d_]+")
+_NOT_LETTERS = re.compile(r"[^\w\n]+|[\d_]+")  # in lines
 
 
 class PrintArea(NamedTuple):
@@ -83,7 +83,7 @@ class PrintArea(NamedTuple):
         """Return the print of a page. One word in twenty may be outside of the text."""
         if not page.words or not page.width or not page.height:
             return cls()
-        lefts, tops, rights, bottoms = zip(*(word.box for word in page.words), strict=True)
+        lefts, tops, rights, bottoms = zip(*[word.box for word in page.words], strict=True)
         heights = [bottom - top for top, bottom in zip(tops, bottoms, strict=True)]
         upper_third = page.height / 3
         heads = [
@@ -174,22 +174,22 @@ def _edge_letters(lines: Sequence[str]) -> frozenset[str]:
     return _long_letters((*lines[:_EDGE_LINES], *lines[-_EDGE_LINES - 1 :]))
 
 
-def _long_letters(lines: Iterable[str]) -> frozenset[str]:
-    return frozenset(
-        letters for line in lines if len(letters := _letters(line)) >= _MIN_EDGE_LETTERS
-    )
+def _long_letters(lines: Sequence[str]) -> frozenset[str]:
+    return frozenset(each for each in _letters_of(lines) if len(each) >= _MIN_EDGE_LETTERS)
 
 
-def _letters(line: str) -> str:
-    return _NOT_LETTERS.sub("", line).casefold()
+def _letters_of(lines: Sequence[str]) -> list[str]:
+    """Return the letters of each line."""
+    return _NOT_LETTERS.sub("", "\n".join(lines)).casefold().split("\n") if lines else []
 
 
 def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -> PageEvidence:
     """Return the evidence of a page. `running`: lines that are left out (`find_running_lines`)."""
     text = page.text
-    lines = tuple(
-        line for line in _split_lines(page) if not running or _letters(line) not in running
-    )
+    lines = _split_lines(page)
+    if running:
+        letters = zip(lines, _letters_of(lines), strict=True)
+        lines = tuple(line for line, of_line in letters if of_line not in running)
     head = lines[:_HEAD_LINES]
     numbering = frozenset((int(m[1]), int(m[2])) for m in _NUMBERED.finditer(text))
     bare = 0
