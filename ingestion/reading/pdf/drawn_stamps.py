@@ -258,7 +258,7 @@ def _read_candidate(
     limits: ReadingLimits,
 ) -> KnownStamp | None:
     """Return the stamp that a candidate shows, or None. All objects of the page are hidden."""
-    with _shown(candidate.objects):
+    with _visible(candidate.objects):
         raster = _render_area(page, box, limits)
         ink = isolated_ink(raster.grey)
         if ink is None:
@@ -343,18 +343,18 @@ def _hidden(objects: Sequence[PageObject]) -> Iterator[None]:
 
 
 @contextmanager
-def _shown(chosen: Sequence[PageObject]) -> Iterator[None]:
+def _visible(chosen: Sequence[PageObject]) -> Iterator[None]:
     """Show some hidden objects of a page for the block, with the forms that contain them."""
-    shown = []
+    visible = []
     for item in chosen:
         holder: PageObject | None = item
         while holder is not None:
-            shown.append(holder.raw)
+            visible.append(holder.raw)
             holder = holder.form
-    for raw in shown:
+    for raw in visible:
         pdfium.FPDFPageObj_SetIsActive(raw, 1)
     try:
         yield
     finally:
-        for raw in shown:
+        for raw in visible:
             pdfium.FPDFPageObj_SetIsActive(raw, 0)
