@@ -88,12 +88,9 @@ class FieldSpec:
     name: str = ""  # of the stored value; by default the key of its table
 
 
-@dataclass(frozen=True, eq=False, config=_STRICT)
+@dataclass(frozen=True, config=_STRICT)
 class Landmark:
-    """A phrase that speaks for a document type, or against it if its weight is negative.
-
-    A landmark is equal only to itself, so that it is a fast key of a cache.
-    """
+    """A phrase that speaks for a document type, or against it if its weight is negative."""
 
     text: str | Phrases  # if there are several phrases, one of them is enough
     weight: int  # points
@@ -105,14 +102,9 @@ class Landmark:
         return (self.text,) if isinstance(self.text, str) else self.text
 
     @cached_property
-    def folded_phrases(self) -> tuple[tuple[str, str], ...]:
-        """The phrases, each with its folded letters."""
-        return tuple((each, fold_letters(each)) for each in self.phrases)
-
-    @cached_property
     def letters(self) -> frozenset[str]:
         """The folded letters of all phrases, for a quick test whether a text has one of them."""
-        return frozenset(letters for _, letters in self.folded_phrases)
+        return frozenset(map(fold_letters, self.phrases))
 
 
 @dataclass(frozen=True, config=_STRICT)

@@ -42,6 +42,7 @@ from ingestion.rules.document_types import (
     TYPES,
     DocumentType,
     Landmark,
+    Phrases,
 )
 from ingestion.rules.fields.values import SCAN_SOURCES
 from ingestion.rules.forms.boxes import find_forms
@@ -353,7 +354,7 @@ def _find_landmark(
     for index, page in enumerate(pages):
         phrase = ""
         if not landmark.letters.isdisjoint(evidence.letters_by_page[index]):
-            phrase = _find_phrase(page.text, landmark, captions)
+            phrase = _find_phrase(page.text, landmark.where, landmark.phrases, captions)
         if not phrase and is_fuzzy and index < _MAX_FUZZY_PAGES:
             phrase = _find_misread_phrase(page, landmark, captions)
         if phrase:
@@ -362,18 +363,19 @@ def _find_landmark(
 
 
 @lru_cache(maxsize=1024)
-def _find_phrase(text: str, landmark: Landmark, captions: tuple[str, ...]) -> str:
+def _find_phrase(text: str, where: str, phrases: Phrases, captions: Phrases) -> str:
     """Return the first phrase of a landmark that a page shows where it has to stand, or "".
 
     `text` is that of the page, and `captions` are those of a course. The landmarks of a page are
     searched to divide a file and to classify it.
     """
-    if landmark.where == "title":
+    folded = [(phrase, fuzzy_phrases.fold_letters(phrase)) for phrase in phrases]
+    if where == "title":
         heading = _fold_heading(text)
         return next(
             (
                 phrase
-                for phrase, letters in landmark.folded_phrases
+                for phrase, letters in folded
                 if letters in heading.letters
                 for line, letters_of_line in heading.lines
                 if letters in letters_of_line
@@ -382,12 +384,12 @@ def _find_phrase(text: str, landmark: Landmark, captions: tuple[str, ...]) -> st
             ),
             "",
         )
-    place = _text_of_place(text, landmark, captions)
+    place = _text_of_place(text, where, captions)
     letters_of_place = fuzzy_phrases.fold_page(place)
     return next(
         (
             phrase
-            for phrase, letters in landmark.folded_phrases
+            for phrase, letters in folded
             if letters in letters_of_place and fuzzy_phrases.find_occurrences(place, phrase)
         ),
         "",
@@ -408,29 +410,29 @@ def _fold_heading(text: str) -> _Heading:
     return _Heading(tuple(zip(lines, letters, strict=True)), "\n".join(letters))
 
 
-def _find_misread_phrase(page: PageReading, landmark: Landmark, captions: tuple[str, ...]) -> str:
+def _find_misread_phrase(page: PageReading, landmark: Landmark, captions: Phrases) -> str:
     """Return the first phrase of a landmark that a scan shows, perhaps misread, or ""."""
     if landmark.where == "title" or landmark.weight < MIN_TITLE_WEIGHT:
         return ""
     if page.source not in SCAN_SOURCES:
         return ""
-    lines = _text_of_place(page.text, landmark, captions).splitlines()
+    lines = _text_of_place(page.text, landmark.where, captions).splitlines()
     return next(
         (phrase for phrase in landmark.phrases if fuzzy_phrases.resembles_phrase(phrase, lines)), ""
     )
 
 
-def _text_of_place(text: str, landmark: Landmark, captions: tuple[str, ...]) -> str:
+def _text_of_place(text: str, where: str, captions: Phrases) -> str:
     """Return the part of a page in which a landmark has to stand."""
-    if landmark.where == "heading":
+    if where == "heading":
         return heading_of(text)
-    if landmark.where == "course":
+    if where == "course":
         return "\n".join(_lines_below(text, captions))
     return text
 
 
 @lru_cache(maxsize=16)
-def _lines_below(text: str, captions: tuple[str, ...]) -> list[str]:
+def _lines_below(text: str, captions: Phrases) -> list[str]:
     """Return the lines with one of these captions, and the next ones below them."""
     captions = tuple(each for each in captions if fuzzy_phrases.may_contain_phrase(text, each))
     if not captions:
