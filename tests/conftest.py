@@ -41,6 +41,7 @@ SLOW_ON_POSTGRESQL = [
     HERE / "deploy",
     HERE / "ingestion" / "assessment",
     HERE / "ingestion" / "dispatch" / "test_event_loop.py",
+    HERE / "ingestion" / "dispatch" / "test_heartbeat.py",
     HERE / "ingestion" / "dispatch" / "test_shift.py",
     HERE / "ingestion" / "dispatch" / "test_portal_outages.py",
     HERE / "ingestion" / "documents",
@@ -49,6 +50,7 @@ SLOW_ON_POSTGRESQL = [
     HERE / "ingestion" / "management",
     HERE / "ingestion" / "operations" / "test_alerts.py",
     HERE / "ingestion" / "storage" / "test_archive_verification.py",
+    HERE / "ingestion" / "storage" / "test_virus_scanner.py",
     HERE / "ingestion" / "test_deletion.py",
     HERE / "ingestion" / "test_notifications.py",
     HERE / "ingestion" / "test_source_defects.py",
@@ -71,6 +73,8 @@ QUICK_ON_BOTH = [
 # On SQLite, these tests are marked slow: they make the same queries on PostgreSQL, or test limits
 # of several hosts.
 SLOW_ON_SQLITE = [
+    HERE / "audit" / "ledger" / "test_writers.py",
+    HERE / "audit" / "test_background_jobs.py",
     HERE / "ingestion" / "backup" / "test_backup.py",
     HERE / "ingestion" / "backup" / "test_in_s3.py",
     HERE / "ingestion" / "backup" / "test_restore.py",
@@ -84,7 +88,7 @@ SLOW_ON_SQLITE = [
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 
 # By default, Hypothesis fails an example that takes 200 ms, which any may on a busy machine.
-settings.register_profile("quick", deadline=None, max_examples=40)
+settings.register_profile("quick", deadline=None, max_examples=25)
 settings.register_profile("slow", deadline=None, max_examples=200)
 
 

@@ -224,6 +224,7 @@ def test_a_submission_during_another_one_returns_the_same_batch(program, opened,
     assert (second.status_code, second["Location"]) == (first.status_code, first["Location"])
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_real_server_does_not_store_a_truncated_file(program, site, settings):
     large = b"%PDF-1.7" + bytes(3_000_000)

@@ -314,6 +314,7 @@ def test_concurrent_submissions_beyond_the_capacity_have_status_429(
     assert answers.count(429) == 35
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_real_server_returns_411_without_a_length_and_401_without_a_token(
     program, site, settings

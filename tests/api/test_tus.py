@@ -52,6 +52,7 @@ def stored_bytes():
     return spool.get_path(Upload.objects.get().spooled).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_tuspy_uploads_in_parts_and_continues_at_another_server(program, packet, settings, site):
     """The second server shares only the database and the spool with the first."""

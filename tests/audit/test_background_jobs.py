@@ -122,6 +122,7 @@ def test_a_worker_is_woken_when_the_request_is_committed(
     assert wakeups == ["wakeup"]
 
 
+@pytest.mark.slow
 def test_equal_requests_share_a_waiting_job(db, wakeups):
     soon = timedelta(seconds=30)
     for _ in range(300):

@@ -41,6 +41,7 @@ def question(page):
     return page.get_by_role("dialog")
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R19")
 def test_a_locked_account_shows_when_to_try_again(open_page, mara):
     page = open_page(viewport={"width": 320, "height": 640})
@@ -78,6 +79,7 @@ def test_the_page_warns_before_the_session_ends_and_extends_it(typing):
     expect(typing.locator("h1")).to_have_text("Change your password")
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R20")
 def test_work_in_another_tab_extends_the_session(typing):
     with typing.expect_response("**/session/"):
@@ -88,6 +90,7 @@ def test_work_in_another_tab_extends_the_session(typing):
     expect(question(typing)).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R20")
 def test_entered_text_survives_the_end_of_the_session(typing, mara):
     pass_on_the_server(16)

@@ -50,6 +50,7 @@ def test_an_auditor_reads_the_trail_of_a_document_and_this_is_recorded(sign_in, 
     assert f"200 GET /admin/audit/document/{document.pk}/" in opened
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R03")
 def test_an_administrator_assigns_a_site_with_a_reason(sign_in, site):
     ada = make_user("ada", is_staff=True, is_superuser=True, printed_name="Ada Hartmann")

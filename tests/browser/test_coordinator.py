@@ -84,6 +84,7 @@ def test_an_error_is_shown_at_its_input_and_nothing_is_lost(signed_in, mara, fil
     }
 
 
+@pytest.mark.slow
 def test_the_focus_stays_while_the_page_updates_itself(signed_in, mara, files):
     page = signed_in(mara)
     send(page, files)
@@ -103,6 +104,7 @@ def test_a_lost_connection_is_shown_and_restored(signed_in, mara, files):
     expect(page.locator("#poll-note")).to_be_empty()
 
 
+@pytest.mark.slow
 def test_a_packet_is_sent_without_javascript(sign_in, mara, files):
     page = sign_in(mara, java_script_enabled=False)
     page.get_by_role("link", name="Upload a packet").first.click()
@@ -116,6 +118,7 @@ def test_a_packet_is_sent_without_javascript(sign_in, mara, files):
     assert is_on_record(Document.objects.get(), mara)
 
 
+@pytest.mark.slow
 def test_staff_find_the_document_in_the_admin(signed_in, mara):
     page = signed_in(make_user("ada", is_staff=True, is_superuser=True))
     for path in ("", "ingestion/document/", "clinical_sites/user/add/", "audit/entry/"):

@@ -103,6 +103,7 @@ def test_a_reviewer_moves_a_boundary_and_sets_a_page_aside(signed_in, rafael, fi
     assert parts_of(file) == [(1, 3, "cv"), (4, 5, "irb-approval")]
 
 
+@pytest.mark.slow
 def test_a_file_is_divided_without_javascript_and_on_a_narrow_screen(signed_in, rafael, file):
     page = signed_in(rafael, java_script_enabled=False, viewport={"width": 320, "height": 700})
     page.goto(f"/admin/review/{file.pk}/divide/")
@@ -114,6 +115,7 @@ def test_a_file_is_divided_without_javascript_and_on_a_narrow_screen(signed_in, 
     assert parts_of(file) == [(1, 4, "cv"), (5, 6, "")]
 
 
+@pytest.mark.slow
 def test_the_page_fits_a_narrow_screen(signed_in, rafael, file):
     page = signed_in(rafael, viewport={"width": 320, "height": 700})
     page.goto(f"/admin/review/{file.pk}/divide/")

@@ -60,6 +60,7 @@ def document(mara):
     return document
 
 
+@pytest.mark.slow
 def test_a_site_corrects_the_type_and_the_same_file_is_filed(signed_in, mara, document):
     page = signed_in(mara, viewport=WIDE)
     page.goto(f"/packets/{document.packet.reference}/")
@@ -122,6 +123,7 @@ def replace(page, document, letter):
     work()
 
 
+@pytest.mark.slow
 def test_a_reviewer_sees_that_the_file_was_replaced_and_keeps_the_note(
     signed_in, client, mara, document, tmp_path
 ):
@@ -151,6 +153,7 @@ def test_a_reviewer_sees_that_the_file_was_replaced_and_keeps_the_note(
     assert not document.qa_decisions.exists()
 
 
+@pytest.mark.slow
 def test_an_open_page_shows_that_the_last_worker_stopped(signed_in, mara):
     host = WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
     sent = registration.UploadedDocument(

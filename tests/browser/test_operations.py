@@ -57,6 +57,7 @@ def test_a_held_document_is_retried_from_the_dashboard(sign_in, olu, site):
     expect(page.get_by_text("1 document is held.")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_the_dashboard_updates_itself_until_it_is_paused(signed_in, olu, site):
     there = host()
     page = signed_in(olu)

@@ -44,6 +44,7 @@ def packet(site, mara):
     return make_packet(site, mara, FILED, REJECTED)
 
 
+@pytest.mark.slow
 def test_the_trail_of_a_document_is_reached_from_its_page(sign_in, rafael, packet):
     page = sign_in(rafael)
     expect(page.locator("h1")).to_have_text("Audit trail")
@@ -68,6 +69,7 @@ def test_the_chain_is_verified_while_the_page_is_open(signed_in, rafael, packet,
     expect(page.get_by_text(sentence)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_review_of_the_trail_is_signed(sign_in, rafael, packet):
     page = sign_in(rafael)
     page.get_by_role("link", name="Reviews").click()

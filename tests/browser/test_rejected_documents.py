@@ -44,6 +44,7 @@ def is_drawn(picture):
     return picture.evaluate("picture => picture.decode().then(() => picture.naturalWidth > 0)")
 
 
+@pytest.mark.slow
 def test_the_finding_is_marked_on_the_image_of_the_page(page):
     page.locator("summary").click()
     picture = page.locator(".sl-sheet img")
@@ -79,6 +80,7 @@ def test_a_corrected_file_replaces_the_rejected_one_and_both_link_to_each_other(
     expect(page.locator("h2").first).to_have_text("Nothing needs your attention")
 
 
+@pytest.mark.slow
 def test_a_site_requests_a_review_in_its_own_words(page):
     page.get_by_role("link", name="Request a review").click()
     page.get_by_role("button", name="Request a review").click()

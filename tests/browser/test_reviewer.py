@@ -70,6 +70,7 @@ def page(signed_in, ines):
     return signed_in(ines, viewport={"width": 1200, "height": 900})
 
 
+@pytest.mark.slow
 def test_a_reviewer_uses_queue_and_pages_with_the_keyboard(page, two):
     page.goto("/admin/review/")
     shoot(page, "queue")
@@ -182,6 +183,7 @@ def test_a_missing_page_image_does_not_block_a_decision(page, sent):
     assert Document.objects.get().state == "RETURNED"
 
 
+@pytest.mark.slow
 def test_without_javascript_every_form_is_a_page(sign_in, sent, ines):
     document, mara = sent(UNSIGNED_PAGE)
     request_review(document, "It is signed, on the back of page 2.\nPlease look again.", user=mara)

@@ -48,6 +48,7 @@ def kinds(page):
     return [each.input_value() for each in page.locator(".sl-row select").all()]
 
 
+@pytest.mark.slow
 def test_files_selected_before_the_script_has_loaded_are_listed(signed_in, mara, files):
     page, asked = signed_in(mara), []
 
@@ -78,6 +79,7 @@ def test_a_file_selected_in_the_picker_before_the_script_has_loaded_is_uploaded(
     received(page, 1)
 
 
+@pytest.mark.slow
 def test_an_upload_continues_after_a_lost_connection(page, files):
     answers = []
     page.on(
@@ -180,6 +182,7 @@ def test_without_javascript_a_saved_file_need_not_be_selected_again(signed_in, m
     assert page.locator("h3").inner_text() == "IRB approval"
 
 
+@pytest.mark.slow
 def test_without_javascript_a_saved_file_can_be_removed(signed_in, mara, files):
     page = signed_in(mara, java_script_enabled=False)
     page.goto("/packets/new/")

@@ -44,6 +44,7 @@ def test_every_sentence_is_read_on_a_page(signed_in, mara):
         shoot(page, f"sentence_{number:02}_{finding.code}")
 
 
+@pytest.mark.slow
 def test_the_place_of_a_stamp_is_marked_for_the_reviewer(signed_in, mara):
     content = make_sample("irb-approval", today=datetime.now(UTC).date(), site=SAMPLE)
     content = add_stamp(content, Stamp("VOID", size=44, degrees=20, place=(0.6, 0.4)))

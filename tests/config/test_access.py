@@ -50,7 +50,9 @@ def test_every_address_has_a_list_of_roles_that_can_open_it():
 
 
 @pytest.mark.parametrize("who", REFUSED)
-@pytest.mark.parametrize("methods", [FORMS_USE, OTHERS], ids=" ".join)
+@pytest.mark.parametrize(
+    "methods", [FORMS_USE, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=" ".join
+)
 def test_nobody_can_open_an_address_without_permission(installation, who, methods):
     client, wrong = installation.client(who), []
     for name, path in _pages(installation):
@@ -63,6 +65,7 @@ def test_nobody_can_open_an_address_without_permission(installation, who, method
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("who", WELCOME)
 def test_everybody_can_open_the_addresses_of_their_role(installation, who):
     """Otherwise the table could permit people whom the pages refuse."""

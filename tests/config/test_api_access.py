@@ -34,6 +34,7 @@ def _find_disclosures(installation, answer, path):
     return [sign for sign in installation.signs if sign in text]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("who", [access_table.NOBODY, access_table.OWN, access_table.ADMIN])
 def test_sessions_cannot_open_the_api(installation, who):
     client = installation.client(who)
@@ -50,6 +51,7 @@ def test_unknown_tokens_are_refused(installation, settings):
         assert answer.status_code == (401 if opened_by else 405), f"{method} {path}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scope", SCOPES)
 def test_a_token_can_do_what_its_scopes_permit(installation, scope):
     for method, path, opened_by in _asked(installation):
@@ -63,6 +65,7 @@ def test_a_token_can_do_what_its_scopes_permit(installation, scope):
             assert status == (403 if opened_by else 405), f"{method} {path}"
 
 
+@pytest.mark.slow
 def test_objects_of_another_site_are_not_found(installation):
     for method, path, opened_by in _asked(installation):
         answer = _ask(installation.tokens["other"], method, path)

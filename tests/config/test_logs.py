@@ -57,6 +57,7 @@ def test_an_internal_error_is_logged_with_its_traceback(db, logged):
     assert "Traceback" in logged.text
 
 
+@pytest.mark.slow
 def test_a_refused_page_is_logged_once_in_debug_mode(tmp_path):
     code = (
         "import django; django.setup()\n"

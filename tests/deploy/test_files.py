@@ -143,6 +143,7 @@ def test_systemd_accepts_the_units(tmp_path):
     assert run("systemd-analyze", "verify", *started, tmp_path / "siteledger.target") == (0, "")
 
 
+@pytest.mark.slow
 def test_the_checks_report_only_the_missing_anchor_for_the_compose_settings(db, settings, tmp_path):
     """The paths of a container, /run/secrets, /keys and /data, are all in one folder here."""
     (tmp_path / "secret_key").write_text("fifty random characters are what a key has, " * 2)

@@ -46,6 +46,7 @@ def test_a_real_form_with_xfa_is_read_and_flagged():
     assert "PHI_SUSPECTED" not in codes(checked(reading))
 
 
+@pytest.mark.slow
 def test_a_real_scan_without_text_is_read_by_ocr_and_has_no_type(scan):
     (page,) = scan.pages
     assert page.source is TextSource.OCR

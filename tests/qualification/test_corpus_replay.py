@@ -67,6 +67,7 @@ def test_equal_results_are_printed_with_a_line_for_each_file(folder, capsys):
     assert len({digest for digest, *_ in lines}) == len(lines)
 
 
+@pytest.mark.slow
 def test_two_runs_with_different_results_end_with_the_differences(one_file, monkeypatch):
     replay = corpus_replay.replay_files
 
@@ -83,6 +84,7 @@ def test_two_runs_with_different_results_end_with_the_differences(one_file, monk
     assert differing.value.returncode == 1
 
 
+@pytest.mark.slow
 def test_a_record_is_compared_with_a_run_for_the_same_day(one_file, tmp_path, capsys):
     record = tmp_path / "record.json"
     day = date(2027, 1, 4)
@@ -113,6 +115,7 @@ def test_a_changed_result_is_reported_with_the_version_of_the_rules(one_file, tm
     ]
 
 
+@pytest.mark.slow
 def test_the_day_of_the_checks_decides_what_has_expired(one_file):
     today, in_years = run(one_file), run(one_file, day=date(2030, 1, 1))
     sentences = dict(corpus_replay.differences(today, in_years))

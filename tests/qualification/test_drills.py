@@ -92,6 +92,7 @@ def test_the_state_is_reconstructed_from_the_last_entry_with_a_state(tmp_path):
     assert reconstruction.reconstruct_states(tmp_path) == {"document:1": ("ARCHIVED", "ab")}
 
 
+@pytest.mark.slow
 def test_the_fixed_corpus_is_the_same_each_time(tmp_path):
     one, other = (
         fixed_corpus.write_fixed_corpus(tmp_path / name, "http://127.0.0.1:1", documents=3)

@@ -92,6 +92,7 @@ def file_of(corpus, line):
     return corpus.files / line["site_id"] / f"{line['doc_id']}.pdf"
 
 
+@pytest.mark.slow
 def test_each_document_of_a_manifest_is_unique_and_has_an_expectation(corpus):
     for manifest, name in (
         (corpus.manifest, "expected.json"),

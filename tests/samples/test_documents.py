@@ -102,6 +102,7 @@ def test_people_sign_differently_and_two_signatures_of_one_person_differ():
     assert other != make("protocol-signature-page")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "rendition",
     [Rendition.FILLABLE_FORM, *(slower(each) for each in Rendition if each != "fillable-form")],
@@ -136,6 +137,7 @@ def test_the_answers_of_a_fillable_form_are_only_in_its_fields(document_type):
     assert strokes_of(content) >= 2
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("document_type", ["irb-approval", slower("lab-certification")])
 def test_a_scan_has_no_text_layer_and_is_read_by_ocr(document_type, monkeypatch):
     monkeypatch.setenv("OMP_THREAD_LIMIT", "1")  # several threads make tesseract slower

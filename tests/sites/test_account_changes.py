@@ -31,6 +31,7 @@ def manage(settings, *command, **variables):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("R09")
 def test_createsuperuser_records_the_new_administrator_and_the_user_of_the_system(settings):

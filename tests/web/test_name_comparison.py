@@ -46,6 +46,7 @@ def page(client, document, person):
     return client.get(f"/admin/review/{document.pk}/").content.decode()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("person", ["Helena Brandt", "Jane Whitfield", "Margaret", "Whitfield"])
 def test_a_certificate_declared_for_another_person_is_not_released(client, site, person):

@@ -251,6 +251,7 @@ def test_a_redacted_detail_that_exists_again_is_not_exported(trail, tmp_path):
         make_export(tmp_path / "export")
 
 
+@pytest.mark.slow
 def test_memory_use_of_an_export_does_not_grow_with_the_trail(trail, tmp_path, monkeypatch):
     """The trail becomes ten times as long. An export keeps only the pages of the report."""
     monkeypatch.setattr("audit.export.trail.ENTRIES_PER_PAGE", 50)

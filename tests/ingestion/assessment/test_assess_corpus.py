@@ -88,6 +88,7 @@ def test_files_are_judged_as_filing_would_and_nothing_is_stored(corpus, capsys, 
     assert (Entry.objects.count(), Document.objects.count()) == (before, 0)
 
 
+@pytest.mark.slow
 def test_the_register_of_a_site_is_used_if_a_site_is_named(corpus, capsys):
     make_site("0999")
     output = json.loads(assess(capsys, corpus, "--json", "--site", "0999"))
@@ -108,6 +109,7 @@ NUMERIC_LETTER = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("country", "day"), [("Ireland", "2026-06-02"), ("USA", "2026-02-06"), ("", "02/06/2026")]
 )
@@ -140,6 +142,7 @@ def write_truth(corpus, criteria, pages):
     return path
 
 
+@pytest.mark.slow
 def test_met_criteria_end_with_0_and_totals_are_printed(corpus, capsys, pages):
     output = assess(capsys, corpus, "--truth", write_truth(corpus, {}, pages))
     assert "Every criterion is met." in output
@@ -275,6 +278,7 @@ class TestRecord:
         assert refused.value.returncode == 2
         assert not Assessment.objects.exists()
 
+    @pytest.mark.slow
     def test_a_person_with_a_second_factor_also_enters_a_code(self, small, capsys, ines, typed):
         device = second_factor.begin_setup(ines)
         second_factor.set_up(ines, totp_code(device, steps=-1))
@@ -302,6 +306,7 @@ class TestRecord:
         assert not queries.entries_after([STARTED], 0, 1)
 
 
+@pytest.mark.slow
 def test_a_learned_model_is_assessed_before_it_is_active(corpus, capsys):
     model = make_model()
     output = json.loads(assess(capsys, corpus, "--json", "--model", model.pk))

@@ -66,6 +66,7 @@ def test_a_backup_is_recorded_with_the_digest_of_its_manifest(target, filed):
     assert queries.last_entry()[0] == manifest.entries + 1
 
 
+@pytest.mark.slow
 def test_other_users_cannot_read_a_backup(target, filed):
     run("backup", target)
     assert stat.S_IMODE(target.stat().st_mode) == 0o700
@@ -92,6 +93,7 @@ def archive_it(document, folder):
     spool.drop_upload(document.spooled)
 
 
+@pytest.mark.slow
 def test_an_upload_that_is_archived_meanwhile_is_waiting_in_the_backup(
     target, waiting, tmp_path, during_snapshot, elsewhere
 ):
@@ -161,6 +163,7 @@ def test_a_backup_contains_the_files_of_open_packets(target, site):
     assert set(listed(target, BackupFileKind.SPOOL)) == {whole.spooled, begun.parts.get().spooled}
 
 
+@pytest.mark.slow
 def test_the_next_backup_copies_only_new_archived_files(target, filed, tmp_path, capsys):
     run("backup", target)
     pool = {path: path.stat().st_ino for path in target.glob("archive/*/*/*")}

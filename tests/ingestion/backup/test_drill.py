@@ -37,6 +37,7 @@ def assert_intact():
     assert verify_ledger().intact
 
 
+@pytest.mark.slow
 def test_documents_that_waited_during_the_backup_continue_elsewhere(
     target, filed, waiting, elsewhere, settings
 ):

@@ -69,6 +69,7 @@ def test_the_triggers_of_the_ledger_are_restored(kept, elsewhere):
             sql("UPDATE audit_entry SET event = 'another'")
 
 
+@pytest.mark.slow
 def test_checkpoints_are_signed_and_anchored_after_the_key_is_restored(kept, elsewhere, settings):
     key = settings.AUDIT_KEY_FILE
     with elsewhere():
@@ -172,6 +173,7 @@ def test_a_backup_is_not_restored_over_existing_files(kept, elsewhere, capsys):
             there.unlink()
 
 
+@pytest.mark.slow
 def test_a_backup_is_not_restored_into_a_database_with_tables(kept, elsewhere, capsys):
     with elsewhere():
         sql("CREATE TABLE of_others (id integer)")
@@ -189,6 +191,7 @@ def test_a_backup_is_not_restored_into_its_own_installation(kept, capsys):
     assert "has tables" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R05")
 def test_entries_that_only_the_anchors_cover_are_reported_and_recorded(
     kept, here, elsewhere, settings, capsys
@@ -227,6 +230,7 @@ def test_anchors_that_cannot_be_read_are_a_finding(kept, elsewhere, settings, ca
     )
 
 
+@pytest.mark.slow
 def test_files_that_were_missing_in_the_backup_are_reported(target, filed, elsewhere, capsys):
     get_archive().path_of(filed[0]).unlink()
     run("backup", target)
@@ -238,6 +242,7 @@ def test_files_that_were_missing_in_the_backup_are_reported(target, filed, elsew
         assert queries.timeline(f"file:{filed[0]}")
 
 
+@pytest.mark.slow
 def test_a_backup_can_be_verified_without_a_restoration(kept, capsys):
     assert run("restore", kept, "--verify-only") == 0
     assert "files are unchanged since the backup was made" in capsys.readouterr().out
@@ -250,6 +255,7 @@ def test_a_folder_without_a_backup_is_reported(tmp_path, capsys):
     assert "contains no finished backup" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite needs no other program")
 def test_without_pg_restore_nothing_is_written(kept, elsewhere, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -269,6 +275,7 @@ def test_a_failed_load_leaves_the_database_empty(kept, elsewhere, capsys):
     assert "pg_restore failed" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no roles")
 def test_the_rights_of_two_roles_are_restored(kept, elsewhere, settings):
     with ExitStack() as stack:

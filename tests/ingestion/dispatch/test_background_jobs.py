@@ -70,6 +70,7 @@ def has_ended(job):
     return job.state in {AuditJob.State.DONE, AuditJob.State.FAILED}
 
 
+@pytest.mark.slow
 def test_workers_run_jobs_of_every_kind(settings, key):
     # Training has tests of its own, because it fails without decisions of QA.
     assert sorted([*ARGUMENTS, training.KIND]) == background_jobs.registered_kinds()
@@ -105,6 +106,7 @@ def test_a_host_runs_a_check_that_a_person_requested(settings):
     assert job.attempts == 1
 
 
+@pytest.mark.slow
 def test_a_job_whose_worker_is_killed_is_started_again_at_once(settings, endless_file):
     with worker_host(settings) as host:
         job = background_jobs.request_job(archive_verification.KIND, {"parts": ["ab"]}, "user:7")

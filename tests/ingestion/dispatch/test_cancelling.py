@@ -127,6 +127,7 @@ def test_a_document_that_fails_unexpectedly_is_logged_once_with_its_batch(monkey
     assert batch.documents.get().code == "INTERNAL_ERROR"
 
 
+@pytest.mark.slow
 def test_an_urgent_packet_is_finished_while_a_large_batch_fills_the_other_room(
     slow_batch, one_site, settings
 ):
@@ -159,6 +160,7 @@ def test_an_urgent_packet_is_finished_while_a_large_batch_fills_the_other_room(
     assert not Batch.objects.open().exists()
 
 
+@pytest.mark.slow
 def test_the_next_chunk_of_a_site_is_claimed_while_its_last_one_is_still_read(
     one_site, submit, settings, monkeypatch
 ):

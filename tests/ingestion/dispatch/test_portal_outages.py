@@ -100,6 +100,7 @@ def test_documents_are_fetched_when_their_portal_answers_again(few, submit):
     ]
 
 
+@pytest.mark.slow
 def test_a_portal_that_is_down_does_not_delay_other_portals(few, submit):
     down = batch_at_a_portal_that_is_down(documents=20)
     with SamplePortal(few.directory, {}, faults=0) as portal:

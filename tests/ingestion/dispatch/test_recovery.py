@@ -55,6 +55,7 @@ def test_recover_prints_what_it_did(capsys):
     assert chunk.state == ChunkState.WAITING
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_renew_its_leases_stops_before_they_expire(
     settings,
 ):

@@ -65,6 +65,7 @@ def test_a_packet_has_the_expected_outcomes_and_the_portal_limits_are_kept(
         assert rejected.code == codes[rejected.doc_id]
 
 
+@pytest.mark.slow
 def test_declarations_of_site_and_sender_are_checked(one_site):
     """Each file differs from the declared version, person or kind of file."""
     call_command("load_sites", str(one_site.sites), verbosity=0)
@@ -89,6 +90,7 @@ def test_declarations_of_site_and_sender_are_checked(one_site):
     }
 
 
+@pytest.mark.slow
 def test_filed_bytes_are_those_that_the_portal_served(few, submit):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         batch = submit(few, portal)
@@ -111,6 +113,7 @@ def test_a_packet_that_is_sent_again_is_already_on_file(few, submit):
     assert filed == deduped
 
 
+@pytest.mark.slow
 def test_an_unchanged_document_is_not_transferred_again(few, submit):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         submit(few, portal)
@@ -135,6 +138,7 @@ def test_an_unchanged_document_is_not_transferred_again(few, submit):
     assert entry.detail["portal"]["answer"] == "304 unchanged"
 
 
+@pytest.mark.slow
 def test_a_repeated_download_files_changed_documents_only(few, submit):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         first = submit(few, portal)
@@ -189,6 +193,7 @@ def test_a_draining_worker_claims_nothing_and_the_next_shift_continues(settings)
     assert batch.state == BatchState.COMPLETED
 
 
+@pytest.mark.slow
 def test_a_shift_leaves_no_lease_and_no_spooled_files(few, submit, settings):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         submit(few, portal)
@@ -212,6 +217,7 @@ def test_a_document_of_a_dead_worker_is_filed_once_by_the_next_worker(few, submi
     assert batch.state == BatchState.COMPLETED
 
 
+@pytest.mark.slow
 def test_the_file_of_an_upload_is_removed_from_the_spool_after_archiving(one_site, settings):
     site = make_site("1001")
     expected = one_site.expectations[0]
@@ -227,6 +233,7 @@ def test_the_file_of_an_upload_is_removed_from_the_spool_after_archiving(one_sit
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
 
 
+@pytest.mark.slow
 def test_the_documents_of_a_sample_site_do_not_contradict_each_other(one_site, submit):
     with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0) as portal:
         batch = submit(one_site, portal)
@@ -321,6 +328,7 @@ def test_a_scan_with_separator_sheets_is_divided_without_qa_and_each_part_has_it
         assert archived.read() == binder
 
 
+@pytest.mark.slow
 def test_a_worker_uses_the_model_that_is_active_when_it_begins_a_chunk(one_site):
     """No process is restarted, and the decision and its entry name the model."""
     call_command("load_sites", str(one_site.sites), verbosity=0)

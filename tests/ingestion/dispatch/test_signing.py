@@ -54,6 +54,7 @@ def list_unanchored_in_s3():
         return anchors.list_unanchored()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R05")
 def test_the_end_of_a_batch_is_signed_and_anchored(one_site, submit, settings):
     with SamplePortal(one_site.directory, read_limits(one_site.sites)) as portal:

@@ -64,6 +64,7 @@ async def one_after_the_other(steps):
         return await asyncio.gather(*asked)
 
 
+@pytest.mark.slow
 def test_a_single_step_is_applied_at_once_and_those_that_follow_together(monkeypatch):
     monkeypatch.setattr("ingestion.dispatch.step_batcher.BATCHING_SECONDS", 3.0)
     chunk, lease = make_leased(documents=3)

@@ -130,6 +130,7 @@ def test_a_busy_host_continues_after_one_of_its_processes_is_killed(
         kill(host, role)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["worker", slower("all")])
 def test_the_work_of_a_killed_worker_continues_before_its_leases_expire(
     role, one_site, submit, settings

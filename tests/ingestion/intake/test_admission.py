@@ -83,6 +83,7 @@ def test_settled_documents_free_capacity(settings):
     assert make_batch()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("settled", "excess", "seconds"), [(30, 3, 30), (3000, 1, 1), (1, 9, 600)])
 def test_the_time_to_try_again_follows_from_the_measured_rate(settled, excess, seconds):
     """30 documents in five minutes are one document in ten seconds."""

@@ -34,6 +34,7 @@ def test_a_file_is_recognised_by_its_text(suggest, kind):
     assert suggest(make_sample(kind, today=date(2026, 11, 1))) == kind
 
 
+@pytest.mark.slow
 def test_a_scan_is_recognised_by_its_title(suggest):
     scan = make_sample("delegation-log", today=date(2026, 11, 1), rendition=Rendition.SCAN)
     assert suggest(scan) == "delegation-log"

@@ -175,6 +175,7 @@ class TestRejudgement:
         yield documents
         moved.rename(path)
 
+    @pytest.mark.slow
     def test_differences_among_filed_documents_are_reported_and_nothing_changes(self, filed, ines):
         before = list(Document.objects.values())
         job = background_jobs.request_job(

@@ -317,6 +317,7 @@ def test_a_refusal_has_exit_code_1(tmp_path, settings):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_a_missing_secret_key_is_reported_with_the_setting(settings):
     variables = environment(settings) | {
         "SECRET_KEY": "",

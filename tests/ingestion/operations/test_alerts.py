@@ -249,6 +249,7 @@ def test_the_monitor_checks_once_a_minute_in_its_own_thread(webhook_receiver):
     assert webhook_receiver.events[-1] == ("workers", "over")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_host_sends_alerts_when_it_starts(webhook_receiver, settings):
     hold(make_site())

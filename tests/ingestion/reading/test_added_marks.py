@@ -185,6 +185,7 @@ def test_only_a_text_with_a_phrase_is_searched():
     assert not may_contain_stamp("The board avoids a copy.")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "stamp",
     [
@@ -203,6 +204,7 @@ def test_a_stamp_on_a_scan_is_found_at_an_angle(tmp_path, stamp):
     assert mark.box.top < y < mark.box.bottom
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scanner", [Scanner.OFFICE_COLOUR, Scanner.PHONE])
 @pytest.mark.parametrize(
     "stamp",
@@ -241,6 +243,7 @@ def test_a_coloured_stamp_is_found_on_a_page_that_was_scanned_upside_down(tmp_pa
     assert mark.box.top < 0.6 * 792 < mark.box.bottom
 
 
+@pytest.mark.slow
 def test_coloured_words_that_are_no_words_of_stamps_are_no_mark(tmp_path):
     page = print_pages(make_pdf(signed=True))[0]
     for words, degrees, place in (("APPROVED", 15, (0.5, 0.4)), ("MERCY", -20, (0.5, 0.6))):

@@ -62,6 +62,7 @@ def test_a_real_scan_that_is_upside_down_is_rotated(corpus):
     assert "This is a lot of 12 point text" in page.text
 
 
+@pytest.mark.slow
 def test_a_real_scan_is_read_nearly_word_for_word(corpus):
     truth = (corpus / "gt" / "ocrmypdf__linn.png.txt").read_text().split()
     found = read(corpus / "ocrmypdf__linn.png").text.split()

@@ -54,6 +54,7 @@ def test_one_missing_word_on_a_page_with_little_print_is_a_small_share():
     assert uncovered_share(page, [heading_only, rest]) == 0.0
 
 
+@pytest.mark.slow
 def test_a_page_whose_half_is_in_the_shade_is_read_completely(tmp_path):
     picture = shade(render(make_pdf(lines=TEXT, signed=True)))
     page = read(save(tmp_path, make_scan(picture))).pages[0]

@@ -638,6 +638,7 @@ def test_a_time_stamp_of_an_unknown_authority_proves_nothing(read_and_check):
     assert codes(verdict) == ["SIGNATURE_UNVERIFIED"]
 
 
+@pytest.mark.slow
 def test_without_trusted_issuers_every_signature_goes_to_review(read_and_check):
     for make in SOUND:
         reading, verdict = read_and_check(make(), limits=ReadingLimits())
@@ -764,6 +765,7 @@ async def test_a_parser_process_validates_signatures(signed_file, limits):
     assert results(reading) == [TRUSTED]
 
 
+@pytest.mark.slow
 async def test_signatures_of_a_file_that_takes_too_long_to_draw_are_unchecked(tmp_path, limits):
     endless = hostile.fields_of_fields()
     signature = b"<</FT /Sig /T (last) /V <</Contents <01> /ByteRange [0 1 2 3]>>"
@@ -836,6 +838,7 @@ def test_a_sample_document_is_signed_digitally_by_the_person_it_names(
     assert "SIGNER_MISMATCH" in codes(check_sample(tmp_path, theirs, slug, limits))
 
 
+@pytest.mark.slow
 def test_a_scan_can_be_signed_digitally(read_and_check):
     scan = make_scan(render(make_protocol_page(), dpi=200))
     reading, verdict = read_and_check(sign(scan))

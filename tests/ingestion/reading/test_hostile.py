@@ -144,6 +144,7 @@ def is_ended(outcome):
     assert "the process that read it died" in outcome.facts["reason"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("queued", ["outcomes", "outlasting", slower("outlasting_too")])
 def test_every_innocent_file_between_hostile_ones_is_read(queued, request):
     _, innocents = request.getfixturevalue(queued)

@@ -67,6 +67,7 @@ async def test_the_pool_reads_a_document_as_this_process_does(tmp_path, scanned)
         assert await reader.read(path, SHA256) == read(path)
 
 
+@pytest.mark.slow
 async def test_pages_are_in_order_regardless_of_the_process_that_read_them(tmp_path):
     pages = [make_scan(render(make_pdf(lines=(f"This is sheet {n} of 5",)))) for n in range(1, 6)]
     async with Reader(LIMITS) as reader:
@@ -87,6 +88,7 @@ async def test_a_page_that_never_finishes_affects_only_its_own_document(tmp_path
     assert all(isinstance(reading, DocumentReading) for reading in (first, *others))
 
 
+@pytest.mark.slow
 async def test_a_form_that_takes_too_long_to_draw_is_left_out_and_flagged(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
     async with Reader(ReadingLimits(probe_seconds=1)) as reader:
@@ -95,6 +97,7 @@ async def test_a_form_that_takes_too_long_to_draw_is_left_out_and_flagged(tmp_pa
     assert (reading.text, reading.flags) == (hostile.INNOCENT_TEXT, {"unread-form"})
 
 
+@pytest.mark.slow
 async def test_a_page_whose_form_was_not_drawn_is_not_called_blank(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields(contents=b""))
     async with Reader(ReadingLimits(probe_seconds=1)) as reader:
@@ -153,6 +156,7 @@ def die_with_the_locks() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(110)  # without our looking, Pebble's children take two minutes to give up
 async def test_a_process_killed_with_the_locks_does_not_affect_the_others():
     pool = ParserProcesses(LIMITS)
@@ -192,6 +196,7 @@ async def test_a_task_whose_process_died_before_it_began_is_repeated(tmp_path):
         await pool.close()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 async def test_a_pool_whose_own_thread_died_is_restarted(monkeypatch):
     update, died = PoolManager.update_tasks, []

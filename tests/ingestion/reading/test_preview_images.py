@@ -82,6 +82,7 @@ def test_a_file_that_cannot_be_opened_is_reported_with_its_code(draw):
     assert draw(b"%PDF-1.7\n and then nothing", PreviewRequest(1)).reason.isupper()
 
 
+@pytest.mark.slow
 async def test_a_page_whose_form_takes_too_long_to_draw_is_rendered_without_it(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
     limits = dataclasses.replace(LIMITS, probe_seconds=1)

@@ -109,6 +109,7 @@ def test_a_short_line_that_the_engine_omits_is_read_again_by_itself(turn):
     assert year.box.top == pytest.approx(line.top, abs=4)
 
 
+@pytest.mark.slow
 def test_a_signature_is_not_taken_for_a_line_and_read_again(scan):
     page, picture = page_of(scan)
     omitting = OmittingEngine("nowhere")
@@ -125,6 +126,7 @@ def test_each_omitted_line_is_read_again_by_itself():
     assert omitting.second_passes == len(days)
 
 
+@pytest.mark.slow
 def test_the_number_of_lines_that_are_read_again_is_limited():
     page, picture = page_of(render(make_pdf(lines=["12 Oct 2026"] * 18)))
     omitting = OmittingEngine("2026")
@@ -138,6 +140,7 @@ def test_the_number_of_lines_that_are_read_again_is_limited():
 SMALL = ("Form Approved: OMB No. 0910-0014", "Expiration Date: March 31, 2022")
 
 
+@pytest.mark.slow
 def test_misread_small_print_beside_a_heading_is_replaced_in_its_place():
     page, picture = page_of(render(make_form_with_small_print(small=SMALL), dpi=300), dpi=300)
     omitting = OmittingEngine("nowhere")
@@ -310,6 +313,7 @@ RUSSIAN = "Главный исследователь подтверждает, �
 DEJAVU = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(not DEJAVU.exists(), reason="no font with Cyrillic letters (DejaVu) is here")
 @pytest.mark.parametrize("dpi", [100, slower(144), slower(300)])
 def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi):
@@ -324,6 +328,7 @@ def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi
     assert "ILLEGIBLE_SCAN" not in {finding.code for finding in verdict.findings}
 
 
+@pytest.mark.sampled(2)
 @each_engine
 def test_the_result_of_an_engine_does_not_depend_on_earlier_pages(name, scan):
     reader, grey = get_engine(name, "eng"), np.asarray(scan)

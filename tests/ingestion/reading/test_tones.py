@@ -100,6 +100,7 @@ def with_hidden_text(picture):
     return output.getvalue()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("tone", [slower("28 % contrast"), "inverted"])
 def test_a_signature_is_found_on_a_scan_with_an_ocr_layer(tmp_path, tone):
     pages = [

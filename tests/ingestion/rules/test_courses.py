@@ -137,6 +137,7 @@ REAL = {
 }
 
 
+@pytest.mark.slow
 def test_real_certificates_are_classified_by_their_course(corpus, tmp_path):
     names = [name for name in REAL if (corpus / "real" / name).exists()]
     if not names:

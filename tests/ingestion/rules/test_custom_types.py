@@ -174,6 +174,7 @@ def test_parser_processes_use_the_added_type(own, tmp_path):
     assert done.stdout.split() == ["iata-certificate", "ARCHIVED", version]
 
 
+@pytest.mark.slow
 def test_the_system_check_fails_for_an_invalid_file(own, tmp_path):
     own.write_text(BROKEN, encoding="utf-8")
     place = {"DEBUG": "1", "DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}

@@ -2,6 +2,7 @@
 
 import io
 from datetime import date
+from functools import partial
 
 import pytest
 from pypdf import PdfReader, PdfWriter
@@ -16,7 +17,7 @@ from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes
-from tests.ingestion.rules.printed_documents import read_documents
+from tests.ingestion.rules.printed_documents import Readings, read_documents
 
 TODAY, WHERE, FORM = date(2026, 11, 20), "1001", "form-fda-1572"
 REMARKS = {"FORM_EDITION_OUTDATED", "FORM_NOT_REGISTERED"}
@@ -43,17 +44,17 @@ every_rendition = pytest.mark.parametrize("rendition", [DIGITAL, FILLED_IN, SLOW
 
 
 def read_forms(folder, cases):
-    documents = {
-        f"{number:02}": make_sample(
-            FORM,
-            today=TODAY,
-            site=sample_site(WHERE),
-            rendition=rendition,
-            boxes=(VARIANTS | HAND)[name],
-        )
-        for number, (name, rendition) in enumerate(cases)
-    }
-    return dict(zip(cases, read_documents(folder, documents).values(), strict=True))
+    return Readings(folder, {case: partial(make_form_sample, *case) for case in cases})
+
+
+def make_form_sample(name, rendition):
+    return make_sample(
+        FORM,
+        today=TODAY,
+        site=sample_site(WHERE),
+        rendition=rendition,
+        boxes=(VARIANTS | HAND)[name],
+    )
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import io
 from datetime import date
+from functools import partial
 
 import pikepdf
 import pytest
@@ -14,7 +15,7 @@ from samples.documents import make_sample
 from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.pages import make_page, make_reading
-from tests.ingestion.rules.printed_documents import read_documents
+from tests.ingestion.rules.printed_documents import Readings, read_documents
 
 TODAY = date(2026, 11, 20)
 WHERE = sample_site("1001")
@@ -50,19 +51,23 @@ def on_page(slug, *lines, fields=None, **page):
     return values(slug, make_reading(make_page(*lines, **page), fields=fields))
 
 
+SCAN = pytest.param("scan", marks=pytest.mark.slow)
+RENDITIONS = ["born-digital", "fillable-form", SCAN]
+
+
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory):
     made = {("form-fda-1572", "fillable-form"): Rendition.FILLABLE_FORM}
     for slug in ("form-fda-1572", "irb-approval", "lab-certification", "delegation-log"):
         made |= {(slug, "born-digital"): Rendition.BORN_DIGITAL, (slug, "scan"): Rendition.SCAN}
     documents = {
-        f"{slug} {name}": make_sample(slug, today=TODAY, site=WHERE, rendition=rendition)
+        f"{slug} {name}": partial(make_sample, slug, today=TODAY, site=WHERE, rendition=rendition)
         for (slug, name), rendition in made.items()
     }
-    return read_documents(tmp_path_factory.mktemp("samples"), documents)
+    return Readings(tmp_path_factory.mktemp("samples"), documents)
 
 
-@pytest.mark.parametrize("rendition", ["born-digital", "fillable-form", "scan"])
+@pytest.mark.parametrize("rendition", RENDITIONS)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_the_boxes_of_a_1572_are_read_entry_by_entry(name, rendition, samples):
     read = values("form-fda-1572", samples[f"form-fda-1572 {rendition}"])[name]
@@ -71,19 +76,19 @@ def test_the_boxes_of_a_1572_are_read_entry_by_entry(name, rendition, samples):
     assert read.is_sure
 
 
-@pytest.mark.parametrize("rendition", ["born-digital", "fillable-form", "scan"])
+@pytest.mark.parametrize("rendition", RENDITIONS)
 def test_the_protocols_of_a_1572_are_read(rendition, samples):
     read = values("form-fda-1572", samples[f"form-fda-1572 {rendition}"])["protocols"]
     assert read.entries[0] == "SLX-301, IND 990301. Site number: 1001"
 
 
-@pytest.mark.parametrize("rendition", ["born-digital", "scan"])
+@pytest.mark.parametrize("rendition", ["born-digital", SCAN])
 def test_a_delegation_log_gives_all_names_and_no_headings(rendition, samples):
     read = values("delegation-log", samples[f"delegation-log {rendition}"])["persons"]
     assert read.entries == tuple(each.printed for each in (WHERE.investigator, *WHERE.team))
 
 
-@pytest.mark.parametrize("rendition", ["born-digital", "scan"])
+@pytest.mark.parametrize("rendition", ["born-digital", SCAN])
 def test_a_letterhead_names_the_board_and_a_certificate_laboratory_and_director(rendition, samples):
     letter = values("irb-approval", samples[f"irb-approval {rendition}"])
     certificate = values("lab-certification", samples[f"lab-certification {rendition}"])
@@ -112,6 +117,7 @@ def flattened(content):
     return output.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This document has 1 form widget")  # the real form has one too
 def test_a_real_1572_gives_the_same_filled_in_and_printed_to_pdf(corpus, tmp_path):
     documents = {}

@@ -1,28 +1,28 @@
 """Tests of types without samples: printed, signed, scanned, and read as in production."""
 
+from functools import partial
+
 import pytest
 
 from ingestion.rules.classification.classify import classify
 from samples.pages import PAGES
 from tests.ingestion.rules.documents import COMPLETE
 from tests.ingestion.rules.pages import checked, codes
-from tests.ingestion.rules.printed_documents import make_printed, read_documents
+from tests.ingestion.rules.printed_documents import Readings, make_printed
 
 FURTHER = sorted(COMPLETE.keys() - PAGES.keys())
 SIGNED = [slug for slug in FURTHER if COMPLETE[slug][1]]
 
 
-def documents():
-    for slug in FURTHER:
-        lines, caption = COMPLETE[slug]
-        yield slug, make_printed(*lines, signed=caption)
-        yield f"{slug} scanned", make_printed(*lines, signed=caption, scanned=True)
-        yield f"{slug} unsigned", make_printed(*lines)
-
-
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory):
-    return read_documents(tmp_path_factory.mktemp("documents"), dict(documents()))
+    documents = {}
+    for slug in FURTHER:
+        lines, caption = COMPLETE[slug]
+        documents[slug] = partial(make_printed, *lines, signed=caption)
+        documents[f"{slug} scanned"] = partial(make_printed, *lines, signed=caption, scanned=True)
+        documents[f"{slug} unsigned"] = partial(make_printed, *lines)
+    return Readings(tmp_path_factory.mktemp("documents"), documents)
 
 
 @pytest.mark.parametrize("slug", FURTHER)
@@ -32,6 +32,7 @@ def test_a_printed_document_is_recognised_and_filed(slug, readings):
     assert (verdict.state, codes(verdict)) == ("ARCHIVED", [])
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("slug", FURTHER)
 def test_a_scanned_document_is_recognised_and_filed(slug, readings):
     reading = readings[f"{slug} scanned"]
@@ -47,6 +48,7 @@ def test_an_unsigned_document_is_rejected(slug, readings):
     assert (verdict.state, verdict.primary.code) == ("REJECTED", "SIGNATURE_MISSING")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("slug", FURTHER)
 def test_a_scan_gives_the_same_values_as_the_printed_document(slug, readings):
     printed, scanned = (checked(readings[name]) for name in (slug, f"{slug} scanned"))

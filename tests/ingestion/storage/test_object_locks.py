@@ -167,6 +167,7 @@ def test_bytes_of_two_studies_have_the_longer_lock(file_document, read_lock):
 # --- legal holds --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_legal_hold_is_set_in_s3_until_it_is_lifted(
     client, s3, archive_bucket, file_document, read_lock
 ):
@@ -441,6 +442,7 @@ def test_a_document_without_a_file_is_no_error(file_document, read_lock):
 # --- commands -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R31")
 def test_verify_archive_names_objects_with_other_locks(
     s3, archive_bucket, settings, file_document, monkeypatch, capsys

@@ -148,6 +148,7 @@ def test_an_object_that_is_not_a_model_is_refused(content, change, message):
         Model.from_json({**content, **change})
 
 
+@pytest.mark.slow
 def test_judging_a_document_loads_no_library_of_the_training():
     program = (
         "import sys; import ingestion.rules.checks.verdict, ingestion.reading.tasks;"

@@ -40,6 +40,7 @@ def run_step(action):
     return result
 
 
+@pytest.mark.slow
 def test_each_step_has_an_observation_and_writes_no_entry():
     before = queries.last_entry()
     results = list(steps.run_steps(installation.SCRIPT.steps(), ignore))

@@ -95,6 +95,7 @@ def test_that_is_skipped():
 """
 
 
+@pytest.mark.slow
 def test_a_real_run_writes_a_record_for_the_matrix(tmp_path):
     (tmp_path / "test_small.py").write_text(SMALL)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = requirement(id): a row\n")

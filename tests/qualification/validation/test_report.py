@@ -107,6 +107,7 @@ def external_services(monkeypatch, tmp_path):
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("external_services")
 def test_a_sandbox_has_no_external_settings(tmp_path):
     assert Sandbox(tmp_path).find_external_settings() == []

@@ -91,6 +91,7 @@ def test_worker_hosts_record_failures_without_a_later_sign_in(mara):
     assert len(latest()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R05")
 def test_many_failures_in_one_minute_make_a_limited_number_of_entries():
     for number in range(1_000):

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.ingestion.sources.http.servers import give
 
 # A process of its own, because this one has imported everything before.
@@ -28,6 +30,7 @@ asyncio.run(fetch_once(sys.argv[1]))
 """
 
 
+@pytest.mark.slow
 def test_the_first_request_of_a_prepared_connection_imports_no_backend(portal):
     portal.on("/cv.pdf", give(b"%PDF-1.7"))
     command = [sys.executable, "-c", PROGRAM, portal.url("/cv.pdf")]
