@@ -50,9 +50,7 @@ def test_every_address_has_a_list_of_roles_that_can_open_it():
 
 
 @pytest.mark.parametrize("who", REFUSED)
-@pytest.mark.parametrize(
-    "methods", [FORMS_USE, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=" ".join
-)
+@pytest.mark.parametrize("methods", [FORMS_USE, OTHERS], ids=" ".join)
 def test_nobody_can_open_an_address_without_permission(installation, who, methods):
     client, wrong = installation.client(who), []
     for name, path in _pages(installation):
