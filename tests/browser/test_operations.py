@@ -97,6 +97,7 @@ def test_a_coordinator_goes_from_a_missing_document_to_the_upload_form(signed_in
     assert "site=0203&type=cv" in page.url
 
 
+@pytest.mark.slow
 def test_the_matrix_scrolls_in_its_own_box_and_keeps_its_sites_visible(signed_in, site):
     mara = make_user("mara", sites=(site, make_site("0417")))
     page = signed_in(mara, viewport={"width": 600, "height": 800})

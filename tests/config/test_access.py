@@ -63,7 +63,7 @@ def test_nobody_can_open_an_address_without_permission(installation, who, method
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("who", WELCOME)
 def test_everybody_can_open_the_addresses_of_their_role(installation, who):
     """Otherwise the table could permit people whom the pages refuse."""

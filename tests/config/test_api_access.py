@@ -81,6 +81,7 @@ def test_a_token_of_a_person_who_lost_the_role_is_refused(installation):
     assert _ask(installation.tokens["ops"], "GET", "/api/v1/documents").status_code == 401
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", ["/", "/admin/", "/sites/", "/help/", "/account/"])
 def test_a_token_opens_no_page(installation, path):
     answer = _ask(installation.tokens["ops"], "GET", path)

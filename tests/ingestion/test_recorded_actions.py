@@ -35,6 +35,7 @@ def named(event, subject=""):
     return [entry.actor.partition("@")[0] for entry in found]
 
 
+@pytest.mark.slow
 def test_an_upload_is_recorded(client, mara):
     client.force_login(mara)
     send(client, **{"file-0": pdf(), "type-0": "irb-approval"})

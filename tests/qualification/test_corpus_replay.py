@@ -53,6 +53,7 @@ def run(folder, **options):
     )
 
 
+@pytest.mark.slow
 def test_equal_results_are_printed_with_a_line_for_each_file(folder, capsys):
     call_command("replay_corpus", folder)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -76,6 +76,7 @@ def test_the_number_of_sites_is_one_to_twelve(sites):
         plan_corpus(sites)
 
 
+@pytest.mark.slow
 def test_each_line_of_the_manifest_has_a_file_with_the_announced_digest(corpus):
     lines = lines_of(corpus.manifest)
     announced = [line for line in lines if "sha256" in line]

@@ -52,6 +52,7 @@ def test_createsuperuser_records_the_new_administrator_and_the_user_of_the_syste
     assert changes["password"] == {"old": "(not shown)", "new": "(not shown)"}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("R40")
 def test_changes_by_a_command_are_recorded_with_the_command_and_the_user_of_the_system(

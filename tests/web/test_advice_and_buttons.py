@@ -164,6 +164,7 @@ def test_no_state_shows_advice_that_it_does_not_offer(signed_in, every_state):
             assert need & buttons, f"{name}: {plain}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "buttons"),
     [

@@ -152,6 +152,7 @@ def test_met_criteria_end_with_0_and_totals_are_printed(corpus, capsys, pages):
     assert "approval_date: 2026" in output
 
 
+@pytest.mark.slow
 def test_a_missed_criterion_ends_with_1_and_is_named(corpus, capsys, pages):
     path = write_truth(corpus, {}, pages)
     path.write_text(path.read_text().replace('"type": "cv"', '"type": "irb-roster"'))
@@ -202,6 +203,7 @@ def test_criteria_of_the_settings_and_of_the_truth_apply_together(corpus, capsys
         assess(capsys, corpus, "--truth", truth)
 
 
+@pytest.mark.slow
 def test_the_language_of_a_document_is_named_if_it_has_enough_text():
     english = "The committee has reviewed the study and approves it for one year from this day."
     german = "Die Kommission hat die Studie geprüft und stimmt ihr für die Dauer eines Jahres zu."

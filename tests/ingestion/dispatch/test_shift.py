@@ -245,6 +245,7 @@ def test_the_documents_of_a_sample_site_do_not_contradict_each_other(one_site, s
     assert fulfilled == filed
 
 
+@pytest.mark.slow
 def test_a_document_is_checked_with_the_validity_override_of_its_study(settings):
     today = timezone.now().date()
     site = make_site("1001")

@@ -233,6 +233,7 @@ def run(settings, *arguments, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_manifest_is_refused_with_exit_code_75_at_capacity(manifest, settings):
     make_batch(documents=2)

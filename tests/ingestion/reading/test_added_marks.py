@@ -232,6 +232,7 @@ def test_a_coloured_rubber_stamp_is_found_over_print(tmp_path, scanner, stamp):
     assert bottom < 792 - (mark.box.top + mark.box.bottom) / 2 < top
 
 
+@pytest.mark.slow
 def test_a_coloured_stamp_is_found_on_a_page_that_was_scanned_upside_down(tmp_path):
     stamp = RubberStamp(lines=("OBSOLETE",), phrase="OBSOLETE", degrees=20, place=(0.3, 0.4))
     lines = [f"{number}. I agree to conduct this study as described." for number in range(20)]

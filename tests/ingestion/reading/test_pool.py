@@ -61,6 +61,7 @@ def reading_tesseract() -> int:
     return 0
 
 
+@pytest.mark.slow
 async def test_the_pool_reads_a_document_as_this_process_does(tmp_path, scanned):
     path = save(tmp_path, scanned)
     async with Reader(LIMITS) as reader:

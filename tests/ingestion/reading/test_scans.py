@@ -117,6 +117,7 @@ def test_a_signature_is_not_taken_for_a_line_and_read_again(scan):
     assert omitting.second_passes == 0
 
 
+@pytest.mark.slow
 def test_each_omitted_line_is_read_again_by_itself():
     days = ["12 Oct 2026", "3 Nov 2026", "28 Feb 2026"]
     page, picture = page_of(render(make_pdf(lines=[*LINES, *days])))
@@ -225,6 +226,7 @@ def test_a_blank_page_is_not_read_by_ocr(tmp_path):
     assert (reading.pages[0].is_blank, reading.used_ocr, reading.engine) == (True, False, "")
 
 
+@pytest.mark.slow
 def test_every_page_of_a_fax_is_read(tmp_path, scan):
     more = {"save_all": True, "append_images": [Image.new("1", scan.size, 1)]}
     fax = as_file(scan.convert("1"), "TIFF", compression="group4", **more)
@@ -340,6 +342,7 @@ def test_the_result_of_an_engine_does_not_depend_on_earlier_pages(name, scan):
     assert reader.recognise(grey, 200, 30) == before
 
 
+@pytest.mark.slow
 def test_both_engines_read_the_same_words_in_the_same_places():
     """Compare print only. What is read in place of a signature depends on Tesseract's version."""
     grey = np.asarray(render(make_pdf()))

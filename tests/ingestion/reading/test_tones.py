@@ -69,6 +69,7 @@ every_tone = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.sampled(4)
 @every_tone
 def test_a_page_of_any_tone_is_read_and_its_signature_is_found(tone):
     page = read_pixels(paper_of_tone(tone, signed=True))
@@ -77,6 +78,7 @@ def test_a_page_of_any_tone_is_read_and_its_signature_is_found(tone):
     assert any(mark.intersects(SIGNED_AT) for mark in page.marks)
 
 
+@pytest.mark.sampled(4)
 @every_tone
 def test_no_signature_is_found_on_an_unsigned_page_of_any_tone(tone):
     page = read_pixels(paper_of_tone(tone))

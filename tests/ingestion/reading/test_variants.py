@@ -59,6 +59,7 @@ def test_a_skewed_page_is_deskewed_and_read_with_the_places_of_words_and_marks(t
     assert all(mark.right < page.width and mark.bottom < page.height for mark in page.marks)
 
 
+@pytest.mark.slow
 def test_an_unsigned_skewed_page_has_no_marks_where_the_signature_would_be(tmp_path):
     unsigned = skew(render(make_pdf(lines=TEXT)), 10)
     page = read(save(tmp_path, make_scan(unsigned))).pages[0]

@@ -203,6 +203,7 @@ def test_a_changed_decision_differs_from_the_signed_one(
     Decision.objects.filter(pk=decision.pk).update(**{column: before})
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R26")
 @pytest.mark.parametrize(
     ("column", "named"),

@@ -188,6 +188,7 @@ def signed(content, at):
     return output.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This document has 1 form widget")
 def test_a_real_blank_1572_is_empty_in_every_box_signed_or_not(corpus, tmp_path):
     documents = {name: (corpus / f"{name}.pdf").read_bytes() for name in REAL}

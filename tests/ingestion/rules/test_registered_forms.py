@@ -109,6 +109,7 @@ def test_the_edition_is_recognised_by_its_print(readings, key):
     assert all(form.is_edition_certain for page in reading.pages for form in page.forms)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", EDITIONS)
 def test_every_box_is_read_in_its_place(readings, key):
     filled = states(readings[f"{key} filled"], FORM)
@@ -122,6 +123,7 @@ def test_every_box_is_read_in_its_place(readings, key):
     assert mixed[2, "8"] == ["unticked", "unticked"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", EDITIONS)
 def test_values_come_from_the_boxes(readings, key):
     verdict = checked(readings[f"{key} filled"], declared=FORM, today=TODAY)
@@ -201,6 +203,7 @@ def test_a_complete_form_is_filed_with_the_values_of_its_boxes(readings, name, d
     assert verdict.document_type == checked(readings[name], today=TODAY).document_type == declared
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "declared", "missing"),
     [

@@ -55,6 +55,7 @@ def test_the_first_page_states_that_the_report_is_not_a_validation(written):
     assert "Approved" in pages[1], "there is space for signatures"
 
 
+@pytest.mark.slow
 def test_the_report_contains_the_digests_of_its_tables(written):
     first = page_texts(written[0] / "validation.pdf")[0]
     for name in ("matrix.csv", "iq.csv", "oq.csv", "settings.csv"):

@@ -168,6 +168,7 @@ def test_a_lockout_is_recorded_once_and_raises_an_alarm(client, mara, caplog):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R05")
 def test_lockouts_cannot_fill_the_ledger(db):
     now = timezone.now()
