@@ -7,7 +7,7 @@ only one way led to, or that another value competes with, is not sure, and says 
 guessed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,11 +15,11 @@ from ingestion.reading.results import DocumentReading
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import (
     dates,
-    names,
     study_titles,
     text_readings,
 )
 from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
+from ingestion.rules.fields.names import may_be_same_person, split_name
 from ingestion.rules.fields.searches import (
     LIST_KINDS,
     SEARCHES,
@@ -56,17 +56,22 @@ def find_month_first(
 
 
 def read_fields(
-    reading: DocumentReading, kind: DocumentType, *, month_first: bool | None = None
+    reading: DocumentReading,
+    kind: DocumentType,
+    *,
+    month_first: bool | None = None,
+    names: Collection[str] | None = None,
 ) -> tuple[FieldValue, ...]:
     """Return one value for each field that was found, in the order of the type's fields.
 
-    `month_first` is the order of day and month in the country of the site, if it is known.
+    `month_first` is the order of day and month in the country of the site, if it is known. With
+    `names`, only these fields are searched, and all dates if one of them is a date.
     """
     order = find_month_first(reading, kind, month_first)
     document = SearchedDocument(reading, kind, order)
     lists: dict[str, FieldValue] = {}
     found: dict[str, dict[str, FoundValue]] = {}
-    for spec in kind.fields:
+    for spec in _select_fields(kind, names):
         if spec.kind == "choice":
             continue
         if spec.kind in LIST_KINDS:
@@ -90,6 +95,16 @@ def read_fields(
         if begins in values and ends in values:
             values[ends] = _confirm_end(values[begins], values[ends], found[ends])
     return tuple(values[spec.name] for spec in kind.fields if spec.name in values)
+
+
+def _select_fields(kind: DocumentType, names: Collection[str] | None) -> Sequence[FieldSpec]:
+    """Return the fields with these names. The values of dates are chosen together."""
+    if names is None:
+        return kind.fields
+    has_date = any(spec.kind == "date" and spec.name in names for spec in kind.fields)
+    return [
+        spec for spec in kind.fields if spec.name in names or (has_date and spec.kind == "date")
+    ]
 
 
 def _confirm_end(begin: FieldValue, end: FieldValue, found: Mapping[str, FoundValue]) -> FieldValue:
@@ -172,8 +187,8 @@ def _join_names(found: dict[str, FoundValue]) -> None:
         for fuller_key, fuller in list(found.items()):
             if key == fuller_key or each.ways <= fuller.ways:
                 continue
-            one, other = (sum(map(len, names.split_name(v.value.value))) for v in (each, fuller))
-            if one < other and names.may_be_same_person(each.value.value, fuller.value.value):
+            one, other = (sum(map(len, split_name(v.value.value))) for v in (each, fuller))
+            if one < other and may_be_same_person(each.value.value, fuller.value.value):
                 better = max(each.score, fuller.score)
                 rank = each.rank if each.score == better else fuller.rank
                 found[fuller_key] = replace(fuller, ways=each.ways | fuller.ways, rank=rank)

@@ -174,7 +174,7 @@ def is_another_document(
     `with_dates`: whether the date of completion or approval is one of these fields.
     """
     fields = _IDENTIFYING_FIELDS | _DATES if with_dates else _IDENTIFYING_FIELDS
-    one, two = _identifying_values(page, slug), _identifying_values(other, slug)
+    one, two = (_read_values(each, slug, fields) for each in (page, other))
     for name in fields & one.keys() & two.keys():
         if name in _PEOPLE:
             if not names.may_be_same_person(one[name], two[name]):
@@ -186,12 +186,12 @@ def is_another_document(
     return False
 
 
-def _identifying_values(page: PageReading, slug: str) -> dict[str, str]:
-    """Return the values that were read with certainty on a page by itself, by field.
+def _read_values(page: PageReading, slug: str, fields: frozenset[str]) -> dict[str, str]:
+    """Return the values of fields that were read with certainty on a page by itself.
 
     Names in capitals are left out, because they may be captions of a form.
     """
-    values = read_fields(DocumentReading(MediaType.PDF, (page,)), TYPES[slug])
+    values = read_fields(DocumentReading(MediaType.PDF, (page,)), TYPES[slug], names=fields)
     return {
         value.name: value.value
         for value in values
