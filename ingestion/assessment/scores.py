@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from ingestion.assessment.assess import AssessedDocument, AssessedFile
@@ -15,6 +16,7 @@ from ingestion.core.states import DocumentState
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields import dates, names
+from ingestion.rules.fields.values import FieldValue
 
 # Fields of a type that hold the value which a truth names differently, the best first.
 FIELD_NAMES = {
@@ -195,18 +197,58 @@ def _compare_document(
 def _compare_values(
     true: TrueDocument, found: AssessedDocument | None, label: str, totals: Totals
 ) -> None:
-    read = {value.name: value for value in found.fields} if found else {}
-    known = {spec.name: spec.kind for spec in TYPES[found.slug].fields} if found else {}
-    for name, printed in true.values.items():
+    if found is None:
+        return
+    for each in compare_values(true.values, found.slug, found.fields):
+        totals.values += 1
+        if each.outcome is Outcome.EXACT:
+            totals.values_exact += 1
+        elif each.outcome is Outcome.WRONG:
+            totals.values_wrong.append(
+                f"{label}: {each.name} is {each.read!r}, not {each.printed!r}"
+            )
+
+
+class Outcome(StrEnum):
+    """How a printed value was read."""
+
+    EXACT = "exact"
+    MISSING = "missing"
+    IN_DOUBT = "in doubt"  #: Read wrong, and shown to a person as a value in doubt.
+    WRONG = "wrong"  #: Read wrong without doubt.
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedValue:
+    """A printed value of a document, and what was read."""
+
+    name: str  # of the value in the truth
+    printed: str
+    read: str  # "" if nothing was read
+    outcome: Outcome
+
+
+def compare_values(
+    printed: Mapping[str, str], slug: str, fields: Iterable[FieldValue]
+) -> Iterator[ComparedValue]:
+    """Yield how each printed value of a document of a type was read.
+
+    Values that the type has no field for are left out.
+    """
+    read = {value.name: value for value in fields}
+    known = {spec.name: spec.kind for spec in TYPES[slug].fields}
+    for name, text in printed.items():
         field_name = next((each for each in FIELD_NAMES.get(name, (name,)) if each in known), None)
         if field_name is None:
-            continue  # the type has no such field
-        totals.values += 1
+            continue
         value = read.get(field_name)
-        if value is not None and _is_right(value.value, printed, field_name, known[field_name]):
-            totals.values_exact += 1
-        elif value is not None and value.is_sure:
-            totals.values_wrong.append(f"{label}: {name} is {value.value!r}, not {printed!r}")
+        if value is None:
+            outcome = Outcome.MISSING
+        elif _is_right(value.value, text, field_name, known[field_name]):
+            outcome = Outcome.EXACT
+        else:
+            outcome = Outcome.WRONG if value.is_sure else Outcome.IN_DOUBT
+        yield ComparedValue(name, text, value.value if value else "", outcome)
 
 
 def _is_right(read: str, printed: str, name: str, kind: str) -> bool:

@@ -34,18 +34,20 @@ _WORDS: dict[DateRole, str] = {
     DateRole.OTHER: r"born|birth|dob|sign(?:ed|ature)|printed|print date|generated|visit|accessed"
     r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|previous|prior"
     r"|original version",
-    DateRole.END: r"expir|until|till\b|through\b|thru\b|valid to|valid up|end(?:s|ing|ed)?\b|laps"
+    DateRole.END: r"expir|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
+    r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b|before\b|deadline|renewal|renew by|next\b|clos(?:e|ing)|good for"
     r"|terminat|not (?:valid )?after|latest",
     DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|request(?:ed)?\b|applied"
     r"|your (?:letter|email|e-mail|application|request)|(?:letter|email) (?:of|dated)",
-    DateRole.VERSION: r"version|revis|draft|sheet|edition|(?:protocol|form) dated"
+    DateRole.VERSION: r"version|v\.?\d[\d.]*(?!\w)|revis|draft|sheet|edition"
+    r"|(?:protocol|form) dated"
     r"|amendment \d+ dated|updated|modified|prepared|compiled|current as of",
     DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held"
     r"|tak(?:en|ing) part|took part|participat|achiev|trained|graduat",
     DateRole.DECISION: r"approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt"
     r"|certif|endors|accept|permission|permitted|authori[sz]|review|consider|meeting|met on|renewed"
-    r"|opinion|ratif|sanction|agreed",
+    r"|opinion|ratif|sanction|agreed|action\b",
     DateRole.BEGINNING: r"effective|commenc|start|begin|from\b(?!:)|as of\b|with effect|in force"
     r"|valid\b|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
     DateRole.ISSUE: r"issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
@@ -61,6 +63,17 @@ _MAX_CAPTION_WORDS = 7
 _SENTENCE_END = re.compile(r"(?<!\b[Nn]o)(?<!\bDr)(?<!\bSt)[.;?!](?=\s+[^\W\d_a-z])|\n\s*\n")
 _RANGE = re.compile(r"(?i)^\s*(?:to|until|till|through|thru|and|[-\u2013\u2014])\s*$")
 _UP_TO = re.compile(r"(?i)\bto\s*$")
+_DAYS_BEFORE = re.compile(
+    r"(?i)(?:\bfrom\s+)?\b\d{1,2}(?:st|nd|rd|th)?\s*(?:to|and|&|till|[-\u2013])\s*$"
+)
+_TIME_OF_DAY = re.compile(r"(?i)^,?\s*(?:at\s+)?\d{1,2}[:.]\d\d")
+_CODE = re.compile(r"\S*\d\S*")  # the value of another caption in the line
+_ON_LENGTH = 12  # characters before a date in which a line with only "on" is searched
+_TIME_LENGTH = 12  # characters after a date in which its time of day begins
+_ONLY_ON = re.compile(r"(?i)\n\W*(?:on|dated?)\W*$")
+_GOES_ON = re.compile(
+    r"(?i)(?:\b(?:on|of|the|from|until|till|to|by|dated?|and|is|was|at|in|for)|[:,-])\s*$"
+)
 # The other words of captions of dates.
 _FILLER = re.compile(
     r"(?i)dates?|of|the|this|on|at|by|and|or|an?|in|for|to|as|is|was|has|been|your|our|irb|iec|reb|rec"
@@ -77,11 +90,13 @@ class DatedRole:
     """A date of a text with its role.
 
     `is_caption` if its clause is short and has no other words than captions of dates have.
+    `is_alone` if it is all of its line, and nothing above leads to it.
     """
 
     written: WrittenDate
     role: DateRole | None
     is_caption: bool
+    is_alone: bool = False
 
 
 def find_roles(text: str, *, month_first: bool | None) -> Iterator[DatedRole]:
@@ -91,24 +106,48 @@ def find_roles(text: str, *, month_first: bool | None) -> Iterator[DatedRole]:
     """
     previous: DatedRole | None = None
     for written in find_dates(text, month_first=month_first, short_years=True):
-        start = max(previous.written.end if previous else 0, written.start - _CLAUSE_LENGTH)
-        clause = text[start : written.start]
+        clause = _text_before(text, written, previous)
         if previous and _RANGE.match(clause) and previous.role in _OPEN_ROLES:
             found = DatedRole(written, DateRole.END, previous.is_caption)
         else:
-            clause = _SENTENCE_END.split(clause)[-1]
-            own_line = clause.rpartition("\n")[2]
-            if own_line.rstrip().endswith(":"):
-                clause = own_line
-            is_caption = len(clause.split()) <= _MAX_CAPTION_WORDS
-            role = _role_of_clause(clause, is_caption=is_caption)
-            if role in _OPEN_ROLES and _UP_TO.search(clause):
-                role = DateRole.END  # "approval continues to 30 June"
-            if role in {None, DateRole.ISSUE} and _BETWEEN.match(clause):
-                role = _role_after(text[written.end : written.end + _AFTER_LENGTH]) or role
-            found = DatedRole(written, role, is_caption and not _has_other_words(clause))
+            found = _read_role(text, written, _SENTENCE_END.split(clause)[-1])
         yield found
         previous = found
+
+
+def _text_before(text: str, written: WrittenDate, previous: DatedRole | None) -> str:
+    """Return the text before a date, back to the previous date."""
+    length = _CLAUSE_LENGTH
+    if _ONLY_ON.search(text[max(0, written.start - _ON_LENGTH) : written.start]):
+        length = 2 * length  # the clause is broken into several lines, as on a certificate
+    start = max(previous.written.end if previous else 0, written.start - length)
+    return text[start : written.start]
+
+
+def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
+    """Return the role of a date. `clause` is the text before it, within its sentence."""
+    above, _, own_line = clause.rpartition("\n")
+    has_time = _TIME_OF_DAY.match(text[written.end : written.end + _TIME_LENGTH]) is not None
+    is_after_colon = own_line.rstrip().endswith(":")
+    if is_after_colon or has_time:
+        clause = _CODE.split(own_line)[-1]  # with a time of day, it is that of an e-mail
+    elif _ROLE_WORD.search(own_line):
+        clause = own_line
+    ends_line = not text[written.end :].partition("\n")[0].strip()
+    is_alone = ends_line and not own_line.strip() and not _GOES_ON.search(above)
+    is_caption = len(clause.split()) <= _MAX_CAPTION_WORDS
+    # "Held from 6th to 8th June" is about the course, and not about an end.
+    clause = _DAYS_BEFORE.sub(" ", clause)
+    role = _role_of_clause(clause, is_caption=is_caption)
+    if role in _OPEN_ROLES and _UP_TO.search(clause):
+        role = DateRole.END  # "approval continues to 30 June"
+    # The date of a printout stands at the very beginning of a page.
+    is_stamp = has_time or is_alone or (ends_line and is_after_colon) or not written.start
+    is_at_start = _BETWEEN.match(own_line if own_line.strip() else clause) is not None
+    if not is_stamp and role in {None, DateRole.ISSUE} and is_at_start:
+        role = _role_after(text[written.end : written.end + _AFTER_LENGTH]) or role
+    is_caption = is_caption and not _has_other_words(clause)
+    return DatedRole(written, role, is_caption, is_alone and not is_caption)
 
 
 _OPEN_ROLES = frozenset({DateRole.DECISION, DateRole.BEGINNING, DateRole.ISSUE})

@@ -13,7 +13,7 @@ from ingestion.rules.fields import geometry
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import DateRole, find_roles, role_of_caption
 from ingestion.rules.fields.dates import WrittenDate, find_dates
-from ingestion.rules.fields.text_lines import TextLine
+from ingestion.rules.fields.text_lines import TextLine, captions_of
 from ingestion.rules.fields.values import (
     DOUBTFUL_CONFIDENCE,
     SCAN_SOURCES,
@@ -24,7 +24,6 @@ from ingestion.rules.fields.values import (
 
 _BEFORE_LENGTH = 80  # characters before a date that are its context
 _MAX_CAPTION_LENGTH = 60  # characters
-_MAX_CAPTION_DROP = 26.0  # points from a caption to the date below it
 _HAS_DATE = re.compile(r"\d{1,4}[\s,./-]{1,3}\w{1,9}[\s,./-]{1,3}\d|[^\W\d_]{3}\s\d")
 
 
@@ -36,6 +35,7 @@ class DateInContext:
     role: DateRole
     ways: frozenset[Way]
     before: str = ""  # the text shortly before it
+    is_alone: bool = False  # whether it is all of its line, and nothing above leads to it
 
 
 def dates_in_context(
@@ -58,7 +58,8 @@ def dates_in_context(
         if at is not None and each.is_caption:
             found.append(DateInContext(at, each.role, frozenset({Way.TEXT, Way.PLACE}), before))
         else:
-            found.append(DateInContext(value, each.role, frozenset({Way.SENTENCE}), before))
+            ways = frozenset({Way.SENTENCE})
+            found.append(DateInContext(value, each.role, ways, before, each.is_alone))
     known = {(each.value.value, each.role) for each in found}
     found += [
         DateInContext(value, role, frozenset({Way.PLACE}))
@@ -82,33 +83,12 @@ def _dates_at_captions(
         if before:
             captions = [before] if before.endswith((":", "-", "\u2013")) else []
         else:
-            captions = [each.text for each in _captions_of(line.box, lines)]
+            captions = [each.text for each in captions_of(line.box, lines)]
         for caption in captions:
             role = role_of_caption(caption) if len(caption) <= _MAX_CAPTION_LENGTH else None
             if role is not None:
                 yield _value_of_line(page, line, written), role
                 break
-
-
-def _captions_of(box: Box, lines: Sequence[TextLine]) -> Iterator[TextLine]:
-    """Yield the text to the left of a place in its line, and the text above it."""
-    beside = [
-        line
-        for line in lines
-        if line.box.right <= box.left and geometry.is_on_same_line(line.box, box)
-    ]
-    if beside:
-        yield max(beside, key=lambda line: line.box.right)
-    above = [
-        line
-        for line in lines
-        if line.box.bottom <= box.top + 2
-        and box.top - line.box.bottom < _MAX_CAPTION_DROP
-        and line.box.left < box.right
-        and line.box.right > box.left
-    ]
-    if above:
-        yield max(above, key=lambda line: line.box.bottom)
 
 
 def _value_of_text(page: PageReading, written: WrittenDate) -> FieldValue:

@@ -216,6 +216,15 @@ def words_below(page: PageReading, span: TextSpan) -> tuple[Word, ...]:
     return (first, *_words_after(page, first.box))
 
 
+def first_cell(words: Sequence[Word]) -> Sequence[Word]:
+    """Return the words of a line up to the space that separates two columns."""
+    for number, (word, following) in enumerate(pairwise(words), 1):
+        height = following.box.bottom - following.box.top
+        if following.box.left - word.box.right > max(_MIN_COLUMN_GAP, 1.5 * height):
+            return words[:number]
+    return words
+
+
 def lines_below(page: PageReading, span: TextSpan) -> Iterator[tuple[Word, ...]]:
     """Yield the lines below a caption; below the head of a table, only the words of its column.
 

@@ -5,12 +5,13 @@ These places are known without a caption. A value found only by its place is nev
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import dates, names, person_names, study_titles
-from ingestion.rules.fields.text_lines import TextLine, body_size
+from ingestion.rules.fields.text_lines import TextLine, body_size, line_gap
 from ingestion.rules.fields.values import (
     SCAN_SOURCES,
     FieldValue,
@@ -23,6 +24,13 @@ _HEAD_SHARE = 0.62  # of the height of page 1, above which a letter has date and
 _LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
 _MAX_OFF_CENTRE = 24.0  # points, twice the distance of the centres of two centred lines
 _MIN_INDENT = 8.0  # points between the left edges of two centred lines
+_MAX_HEADING_WORDS = 14  # of the heading of a form
+_LARGE_SHARE = 1.08  # of the type size of the text
+_MIN_PARAGRAPH_GAP = 2.0  # points; a paragraph ends before so much more space
+_MAX_SHORT_WORD = 3  # letters of a word that need not begin with a capital letter in a title
+_TITLE_CASE_SHARE = 0.8
+_MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
+_MAX_WRAPPED_WORDS = 7  # of the name of a committee, in the next line
 _MAX_BOARD_WORDS = 10  # words of a line that is the name of a committee
 _DATE_LINE = re.compile(r"(?i)^(?:(?:[^\W\d_]|[ .-]){1,30},\s*)?(?:date|dated|on)?\s*:?\s*$")
 _AFTER_DATE = re.compile(r"(?i)^\W*(?:at\W*)?(?:\d{1,2}:\d\d.*)?$")
@@ -128,7 +136,11 @@ def lines_with_heading(
         if not any(fuzzy_phrases.contains_phrase(line.text, phrase) for phrase in spec.heading):
             continue
         text = line.text.strip(" ,;_-")
-        if len(text.split()) <= _MAX_BOARD_WORDS and not text.endswith("."):
+        plain = _DOCUMENT_OF.sub("", text)
+        if plain != text and not names.names_institution(plain):
+            continue
+        text = plain
+        if len(text.split()) <= _MAX_BOARD_WORDS and not text.endswith((".", ":")):
             yield _value_of_line(page, line, spec, text)
 
 
@@ -137,14 +149,28 @@ def boards_in_text(
 ) -> Iterator[FieldValue]:
     """Yield the committees that the sentences of a page name with the name of their institution."""
     texts = [
-        (line, _ARTICLE.sub("", _POSSESSIVE.sub("", match[0]).strip(" ,;.")))
-        for line in lines
-        for match in _BOARD.finditer(line.text)
+        (line, _ARTICLE.sub("", _POSSESSIVE.sub("", _first_sentence(match[0])).strip(" ,;.")))
+        for line, following in zip_longest(lines, lines[1:])
+        for match in _BOARD.finditer(_with_wrapped_words(line, following))
+        if match.start() < len(line.text)
     ]
     named = [each for each in texts if _BOARD_WORD.search(each[1])]
     for line, text in sorted(named, key=lambda each: not _IN_BOARD.search(each[1])):
         if names.names_institution(text):
             yield _value_of_line(page, line, spec, text)
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[a-z]{2})\.\s", text)[0]
+
+
+def _with_wrapped_words(line: TextLine, following: TextLine | None) -> str:
+    """Return the text of a line; if it goes on in the line below, with the first words of that."""
+    if following is None or len(line.text) < _MIN_WRAPPED_LINE:
+        return line.text
+    if abs(following.box.left - line.box.left) > _MIN_INDENT:
+        return line.text
+    return f"{line.text} {' '.join(following.text.split()[:_MAX_WRAPPED_WORDS])}"
 
 
 def titles_beside_heading(
@@ -154,25 +180,41 @@ def titles_beside_heading(
 
     It is in the line of the heading, or in the lines of a larger or bold type next to it.
     """
-    size = body_size(lines)
     head = [line for line in lines if line.box.top < _HEAD_SHARE * page.height]
     for at, line in enumerate(head):
-        if not _CONSENT_HEADING.search(line.text) or len(line.text.split()) > 14:
+        if not _CONSENT_HEADING.search(line.text) or len(line.text.split()) > _MAX_HEADING_WORDS:
             continue
         rest = _CONSENT_WORDS_AROUND.sub("", line.text).strip(' \u2013:-\u201c\u201d"')
-        if rest != line.text.strip() and len(rest.split()) > 1 and not _INSTITUTION.match(rest):
+        is_changed = rest != line.text.strip() and len(rest.split()) > 1
+        if is_changed and not _INSTITUTION.match(rest) and not _NO_TITLE_OF_FORM.search(rest):
             yield _value_of_line(page, line, spec, rest)
-        for near in (head[at + 1 : at + 4], head[max(0, at - 3) : at]):
-            large = [each for each in near if each.size > 1.08 * size]
-            while large and not _is_title(large[0].text):
-                large.pop(0)
-            if not large and _is_centred(line, near[:1]):
-                large = [each for each in near[:1] if _is_title(each.text)]
-            if large:
-                text = " ".join(each.text.strip() for each in large)
-                value = _value_of_line(page, large[0], spec, _STUDY_WORDS.sub("", text))
-                yield value
+        for near in _lines_of_title(head, at, body_size(lines), line_gap(lines)):
+            text = " ".join(each.text.strip() for each in near)
+            yield _value_of_line(page, near[0], spec, _STUDY_WORDS.sub("", text))
         return
+    for line in head[:1] if _INVITES.search(page.text) else ():
+        if _is_title(line.text) and _is_in_title_case([line]):
+            yield _value_of_line(page, line, spec, line.text.strip())
+
+
+def _lines_of_title(
+    head: Sequence[TextLine], at: int, size: float, gap: float
+) -> Iterator[list[TextLine]]:
+    """Yield the lines of a title below the heading of a form, and those above it."""
+    below, above = head[at + 1 : at + 4], head[max(0, at - 3) : at]
+    for near, next_line in ((below, below[:1]), (above, above[-1:])):
+        large = [each for each in near if each.size > _LARGE_SHARE * size]
+        while large and not _is_title(large[0].text):
+            large.pop(0)
+        is_title = (
+            _is_in_title_case(next_line)
+            or _is_centred(head[at], next_line)
+            or (near is below and _is_paragraph(near, gap))
+        )
+        if not large and is_title:
+            large = [each for each in next_line if _is_title(each.text)]
+        if large:
+            yield large
 
 
 def institutions(
@@ -194,16 +236,29 @@ _MAX_INSTITUTION_WORDS = 7
 _BOARD = re.compile(
     rf"(?:{_NAME_WORD} (?:(?:of the|for the|of|for|and|&|at|in) )?){{1,8}}"
     r"(?:(?:Institutional|Ethics?|Ethical|Research|Human|Subjects|Review) ){0,4}"
-    r"(?:Boards?|Committees?|Commission|IRB|IEC|REB|REC|HREC)\b(?: \([A-Z]{2,8}\))?"
-    rf"(?:(?:,| of| at)(?: the)? (?:{_NAME_WORD} ?(?:(?:{_OF}) )?){{1,5}})?"
+    r"(?:Boards?|Committees?|Commission|Panel|Ethics Office|IRB|IEC|REB|REC|HREC)\b"
+    r"(?: \([A-Z]{2,8}\))?"
+    rf"(?:(?:,| of| at| on| for)(?: the)? (?:{_NAME_WORD} ?(?:(?:{_OF}) )?){{1,5}})?"
 )
 # Words of institutions, and their acronyms.
 _IN_BOARD = re.compile(
     r"University|College|Institute|Hospital|Faculty|School|Department|\b[A-Z]{3,6} (?:IRB|REB|REC)"
 )
 _BOARD_WORD = re.compile(r"(?i)review|ethic|IRB|IEC|REB|REC|subjects")
-_POSSESSIVE = re.compile(r"['\u2019]s\b")
+_POSSESSIVE = re.compile(
+    r"['\u2019]s(?= (?:Institutional|Research|Human|Ethics?|Review|Board|Committee|IRB|REB|REC)\b)"
+)
 _ARTICLE = re.compile(r"^(?:The|This|From|On|Your|Our|Dear|To) ")
+_DOCUMENT_OF = re.compile(
+    r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|minutes|report|memo\w*)"
+    r"\s+(?:of|from|by)\s+(?:the\s+)?"
+)
+_INVITES = re.compile(
+    r"(?i)\byou (?:are|have been) (?:being )?(?:asked|invited)\b|\byour participation\b"
+)
+_NO_TITLE_OF_FORM = re.compile(
+    r"(?i)\b(?:information|sheet|authori[sz]ation|hipaa|participants?|version)\b"
+)
 _SENTENCE_START = re.compile(
     r"(?i)^(?:thank|please|you|i|we|this|the purpose|if|dear|before|as|in|key information)\b"
 )
@@ -228,10 +283,22 @@ def _is_centred(heading: TextLine, lines: Sequence[TextLine]) -> bool:
     )
 
 
+def _is_paragraph(lines: Sequence[TextLine], gap: float) -> bool:
+    """Return whether the first of some lines has space below it, as a paragraph of one line."""
+    return len(lines) > 1 and lines[1].box.top - lines[0].box.bottom > gap + _MIN_PARAGRAPH_GAP
+
+
+def _is_in_title_case(lines: Sequence[TextLine]) -> bool:
+    """Return whether the longer words of some lines begin with capital letters."""
+    words = [word for line in lines for word in line.text.split() if len(word) > _MAX_SHORT_WORD]
+    capitals = sum(word[0].isupper() for word in words)
+    return len(words) > 1 and capitals >= _TITLE_CASE_SHARE * len(words)
+
+
 def _is_title(text: str) -> bool:
     words = text.split()
     is_institution = re.search(
-        r"(?i)\b(?:university|department|college|school of|institute)\b", text
+        r"(?i)\b(?:university|department|college|school of|institute|hospital)\b", text
     )
     is_sentence = _SENTENCE_START.match(text) or text.rstrip().endswith((".", ":"))
     is_caption = _CAPTION.match(text) or study_titles.is_caption(text)

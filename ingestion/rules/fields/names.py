@@ -30,7 +30,8 @@ _TITLES_AND_DEGREES = _words(
     " facs fracp fracs frcr bscphm"
     " msw ma mfa edd eds jd llm drph dpt psyd mres mphil mrcgp frcgp chb bds mds mch dnb bpharm"
     " mpharm rmn fnp mha mhs mpp lcsw lmsw dsw bmbs mbbch frca mrcpsych frcpsych ccfp fccp facs"
-    " fasco dsc dnp rn rgn bsn msn np aprn pac pharmd rph ccrc ccrp cra dds dmd dvm esq mrcpi frcpi"
+    " associate assistant emeritus assoc asst aprof fasco dsc dnp rn rgn bsn msn np aprn pac pharmd"
+    " rph ccrc ccrp cra dds dmd dvm esq mrcpi frcpi"
 )
 _AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
 # Words that belong to a surname and do not distinguish two people.
@@ -45,7 +46,8 @@ _NOT_DISTINCTIVE = frozenset(
     fuzzy_phrases.fold_letters(word) for word in _SURE_PARTICLES | _words("jr sr ii iii iv")
 )
 _INSTITUTION_WORDS = _words(
-    "irb iec erb reb rec institutional review board independent research ethics ethical committee"
+    "irb iec erb reb rec hrec erc institutional review board independent research ethics ethical"
+    " committee"
     " commission human subjects lab labs laboratory laboratories clinical medical services the of"
     " for and at in inc llc ltd plc corp co gmbh ag"
 )
@@ -57,6 +59,7 @@ _UMLAUT_E = re.compile(r"(?<=[aou])e")  # German writes "ue" where "ü" is not a
 _REGISTRATION_NUMBER = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)\d\dD\d{7}(?!\w)")
 _BETWEEN_WORDS = re.compile(r"[\s,;/()]+")
 _SPACED_DEGREE = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # "M. D."
+_SLASHED_TITLE = re.compile(r"\ba/(?=prof\b)", re.IGNORECASE)  # associate professor
 _MAX_NAME_WORDS = 8  # words of a name that are compared; the limit bounds the time
 
 
@@ -217,7 +220,7 @@ def split_name(text: str) -> list[list[str]]:
 
     "M.D." is one word and "J.R." two. A hyphen splits a double name; an apostrophe does not.
     """
-    words = _BETWEEN_WORDS.split(_SPACED_DEGREE.sub(r"\1d", text))
+    words = _BETWEEN_WORDS.split(_SLASHED_TITLE.sub("", _SPACED_DEGREE.sub(r"\1d", text)))
     return [list(parts) for parts in map(_split_word, words) if parts]
 
 

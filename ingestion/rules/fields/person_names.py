@@ -7,9 +7,10 @@ from ingestion.rules.fields import names
 
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
 _PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
-_DEGREE = r"(?:med|dent|rer|nat|sc|phil)\."  # as in Prof. Dr. med. Karin von der Heide
+# As in Prof. dr. ir. or Prof. Dr. med. Karin von der Heide
+_DEGREE = r"(?:med|dent|rer|nat|sc|phil|dr|ir|drs|habil)\."
 PATTERN = (
-    rf"{_CAPITAL}{_IN_NAME}*,?"
+    rf"(?:A/Prof\b\.?|{_CAPITAL}{_IN_NAME}*,?)"
     rf"(?: (?:(?:{_PARTICLE} ){{0,3}}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE})){{1,7}}"
 )
 _NAME = re.compile(PATTERN)
@@ -38,7 +39,7 @@ _NOT_IN_NAMES = frozenset(
         " training course program programme module practice clinical human subjects ethics ethical"
         " institutional curriculum vitae biographical sketch education training log page version"
         " number title date signature investigator investigators participant participants subject"
-        " ltd limited inc llc gmbh corporation company pharma pharmaceuticals therapeutics"
+        " phase ltd limited inc llc gmbh corporation company pharma pharmaceuticals therapeutics"
         " biosciences foundation trust ministry national council society association"
         " infirmary clinic clinics laboratory laboratories centres centers unit academy polytechnic"
         " trust healthcare royal general regional memorial county state national international"
@@ -46,6 +47,7 @@ _NOT_IN_NAMES = frozenset(
         " street avenue road suite building center centre medical health services sciences the of",
     )
 )
+_NUMBER_BEHIND = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")  # of a student or a member of staff
 _ACADEMIC = frozenset({"dr", "prof", "professor"})
 _TITLES = frozenset(re.findall(r"\w+", "dr prof professor mr mrs ms miss sir dame doctor pd priv"))
 
@@ -61,7 +63,7 @@ def trim(text: str) -> str:
     for written in text.split():
         word = written.strip(".,;:").casefold()
         is_degree = not names.split_name(written) and (has_degree or word not in _TITLES)
-        count = sum(1 for each in kept if each.strip(".,").casefold() not in _TITLES)
+        count = sum(1 for each in kept if names.split_name(each))
         is_title_after = word in _TITLES and count > 1 and not is_degree and word not in _ACADEMIC
         is_next_name = bool(kept) and kept[-1].endswith(",") and count > 1 and not is_degree
         is_next_name = is_next_name and word not in _TITLES
@@ -94,7 +96,7 @@ def may_be_name(text: str) -> bool:
 @lru_cache(maxsize=512)
 def find_name_line(text: str) -> str:
     """Return the name that is all of a line, or "". Degrees may follow it."""
-    plain = text.strip(" ,;")
+    plain = _NUMBER_BEHIND.sub("", text).strip(" ,;")
     match = _NAME.fullmatch(plain)
     if match is None or trim(plain) != plain or not is_full_name(plain) or not may_be_name(plain):
         return ""

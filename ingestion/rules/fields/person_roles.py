@@ -24,7 +24,7 @@ _KIND = r"(?:investigators?|researchers?|experimenters?|applicants?|scientists?)
 _NOT_SUB = r"(?<![\w-])(?<!co-)(?<!co )(?<!sub-)(?<!sub )(?<!other )(?<!assistant )"
 _LEAD = (
     rf"{_NOT_SUB}(?:{_LEADING}\s+(?:\w+\s+)?{_KIND}|p\.?i\.?(?!\w)"
-    r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair))"
+    r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair|manager))"
 )
 _PLAIN = rf"{_NOT_SUB}(?:(?:study|site|clinical|project|faculty|named)\s+)?{_KIND}(?!-)"
 _STUDENT = (
@@ -76,12 +76,14 @@ _AFTER = (
     (2, re.compile(rf"(?i)^[\s,(\u2013-]*(?:(?:is|am)\s+)?(?:an?\s+)?{_STUDENT}")),
 )  # fmt: skip
 _ANY_ROLE = re.compile(
-    rf"(?i){_KIND}|\bpi\b|{_ACTION}|my name is|\bi['\u2019]?\s?a?m\b|student|supervis|contact"
+    rf"(?i){_KIND}|\bpi\b|{_ACTION}|my name is|submitted|\bi['\u2019]?\s?a?m\b|student|supervis"
+    r"|contact|lead(?:er)?\b|manager|director|head\b"
 )
 # Before words that belong to the name of a place, an institution or a subject.
 _IN_PHRASE = re.compile(
     r"(?i)\b(?:(?<!direction )(?<!supervision )(?<!guidance )of|in|at|for|on|the|into|via)\s+$"
 )
+_COPY_TO = re.compile(r"(?i)(?:^|\n)\W*cc\b[^\n]*$")
 _HAS_TITLE = re.compile(r"\b(?:Dr|Prof|Professor|PD)\b|\b(?:Ph\.?\s?D|M\.?D)\b")
 _ADDRESS = re.compile(
     r"(?i)@|^\W*\+?\d[\d ()/.-]{7,}$|\be-?mail\b|\btel\b|\bphone\b|department of|school of"
@@ -115,7 +117,7 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
         if examined > _MAX_NAMES:
             return
         before = text[max(0, start - _BEFORE_LENGTH) : start]
-        if _IN_PHRASE.search(before):
+        if _IN_PHRASE.search(before) or _COPY_TO.search(before):
             continue
         end = start + len(name)
         after = text[end : end + _AFTER_LENGTH]
@@ -128,11 +130,17 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
 def find_people_in_head(lines: Sequence[str]) -> Iterator[str]:
     """Yield the names that are a line of their own, with a title or with an address below."""
     for line, below in pairwise([*lines, ""]):
+        if _CLOSING.match(line):
+            return
         name = person_names.find_name_line(line)
         if name and (_HAS_TITLE.search(line) or _ADDRESS.search(below)):
             yield name
 
 
+_CLOSING = re.compile(  # the signature of a letter follows
+    r"(?i)^(?:yours|sincerely|respectfully|(?:kind|best|warm|with)\b.*\b(?:regards|wishes)|regards"
+    r"|thanking you|on behalf of)\b"
+)
 _LEADING_WORDS = re.compile(
     r"^(?:The|This|Contact|And|By|Is|I|Am|Name|Please|Dear|To|From|Yours|Sincerely)\s+"
 )

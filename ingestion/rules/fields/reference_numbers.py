@@ -33,10 +33,11 @@ _COMMITTEE = re.compile(
     r"|application|submission|record|log|case|permit|certificate|tracking|committee|board|review"
     r"|our|determination|exemption|dossier)\b"
 )
+_REGISTER = re.compile(r"(?i)\b(?:iras|clinicaltrials|eudamed|portal)\b")  # of many institutions
 _SUBJECT = re.compile(r"(?i)^\W*(?:re|subject|regarding|concerning)\b")
 _OTHER_THING = re.compile(
-    r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|registration|registered|assurance|federalwide|(?:tele)?phone"
-    r"|tel|mobile|cell|fax|call|grants?|fund(?:ing|er)?|award|charity|version|page|rooms?|suite|box|category"
+    r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|regd?|registration|registered(?: with)?|accredited"
+    r"|assurance|federalwide|(?:tele)?phone|tel|mobile|cell|fax|call|grants?|fund(?:ing|er)?|award|charity|version|page|rooms?|suite|box|category"
     r"|categories|policy|students?|staff|employee|cfr|omb|form|nct\d*|ind|ide|zip|tax|vat|street"
     r"|road|avenue|floor|building|sections?|appendix|part|chapter|article|act|item|step|visit|day"
     r"|weeks?|months?|years?|hours?|minutes|participants?|subjects|people|patients|total|site"
@@ -45,7 +46,10 @@ _OTHER_THING = re.compile(
     r"\W*(?:\w+\W*)?$"
 )
 _LAST_WORD = re.compile(r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|application)\W*$")
-_PREFIX = re.compile(r"[:#.] ?(?P<prefix>(?!REF|NO|ID)[A-Z]{3,8}[ /-])$")  # behind a caption
+_LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|determination)\W*$")
+_PREFIX = re.compile(
+    r"[:#.] ?(?P<prefix>(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])[ /-])$"
+)  # behind a caption
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}")
 _PHONE = re.compile(
     r"\+\d[\d() .-]{7,}|\(\d{2,5}\)[\d .-]{6,}|(?<![\w-])\d{3}[-. ]\d{3}[-. ]\d{4}(?![\w-])"
@@ -114,13 +118,18 @@ def _rank(text: str, start: int, number: str) -> int | None:
         before = above.rpartition("\n")[2].rstrip()
     is_mixed = re.search(r"[A-Za-z]|\d[-/]\d", number) is not None
     if sign := _SIGN.search(before):
-        return _rank_of_caption(before[: sign.start()].rstrip(), sign[0])
+        rank = _rank_of_caption(before[: sign.start()].rstrip(), sign[0])
+        is_code = re.match(r"[A-Z]", number) is not None and is_mixed
+        is_bare = not before[: sign.start()].strip()
+        return 2 if rank is None and is_bare and is_code and sign[0] != ":" else rank
     if is_mixed and _SUBJECT.match(text[line_start:start]):
         return 2
     if _digit_count(number) < _MIN_BARE_DIGITS:
         return None
     if word := _LAST_WORD.search(before):
         return 0 if _STUDY.search(word[0]) else 1
+    if is_mixed and _LAST_RECORD.search(before):
+        return 1
     is_bracketed = before.endswith(("[", "(")) or own_line.rstrip().endswith(("[", "("))
     return 3 if is_mixed and is_bracketed else None
 
@@ -129,6 +138,8 @@ def _rank_of_caption(caption: str, sign: str) -> int | None:
     tail = re.split(r"[:;,.]\s|\s{3,}", caption)[-1]
     if _OTHER_THING.search(tail):
         return None
+    if _REGISTER.search(tail):
+        return 2
     if _STUDY.search(tail):
         return 0
     if _COMMITTEE.search(f"{tail} {sign}"):

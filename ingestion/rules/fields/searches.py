@@ -14,6 +14,7 @@ from ingestion.reading.results import DocumentReading, PageReading, Word
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import (
+    course_names,
     geometry,
     head_readings,
     list_fields,
@@ -28,7 +29,7 @@ from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
 from ingestion.rules.fields.person_roles import find_investigators, find_people_in_head
 from ingestion.rules.fields.reference_numbers import find_numbers, find_references
-from ingestion.rules.fields.text_lines import TextLine, split_lines
+from ingestion.rules.fields.text_lines import TextLine, captions_of, line_gap, split_lines
 from ingestion.rules.fields.values import (
     FORM_SOURCE,
     SCAN_SOURCES,
@@ -54,6 +55,7 @@ _LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
 _MAX_LINE_DROP = 80.0  # points below a caption within which large type may begin
 _MAX_BOARDS = 10  # committees named on page 1 that are compared
 _RANK_OF_SENTENCES = 20  # behind the captions
+_RANK_OF_GENERAL_NAMES = 40  # of committees, behind the names in sentences
 _RANK_OF_ROLES = 8  # behind the usual captions
 _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
 _MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
@@ -62,6 +64,16 @@ _MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a re
 _MAX_PAGES_WITH_ROLES = 6  # pages on which investigators are searched in the text
 _SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentence would stand
 _MAX_OFFSET = 3.0  # points
+_MAX_LINE_GAP = 1.6  # of the usual space between two lines, to the next line of the same text
+_MIN_PARAGRAPH_GAP = 2.0  # points; a paragraph begins after so much more space
+_MIN_TITLE_WORDS = 2
+_SEARCHED_LENGTH = 24  # characters of a title by which its first line is found
+_CELL_KINDS = frozenset({"name", "number"})  # whose values do not go on in the next column
+_MAX_PAGES_WITH_CELLS = 2  # pages on which numbers are searched in the cells of tables
+_MAX_CELL_LENGTH = 60  # characters
+_HAS_NUMBER = re.compile(r"\d\D{0,3}\d\D{0,3}\d")
+_NUMBER_ALONE = re.compile(r"(?i)(?:number|no\.?|id|\#)")
+_MAX_LINES_WITH_PHRASE = 3  # lines with a phrase of a course that are compared
 _MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
 _CAPTION_GOES_ON = re.compile(
     r"(?i)^(?!(?:on|of|at|as|by|until|in|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))[^\W\d_]{2,}"
@@ -198,35 +210,76 @@ def _in_heading(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundVa
         return
     for page in document.reading.pages[:1]:
         lines = document.lines_of(page)
-        for value in islice(head_readings.lines_with_heading(page, lines, spec), 1):
-            yield FoundValue(value, frozenset({Way.HEADING}))
+        for value in islice(head_readings.lines_with_heading(page, lines, spec), _MAX_BOARDS):
+            if names.names_institution(value.value):
+                yield FoundValue(value, frozenset({Way.HEADING}))
+                break
+            # "Ethics committee" alone counts only if no sentence has the whole name.
+            yield FoundValue(value, frozenset({Way.HEADING}), _RANK_OF_GENERAL_NAMES)
         boards = islice(head_readings.boards_in_text(page, lines, spec), _MAX_BOARDS)
         for number, value in enumerate(boards):
             yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_SENTENCES + number)
 
 
 def _at_bracketed_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
-    """Yield the text above captions in brackets, as in "Basic course" above "(Stage)".
+    """Yield the text before captions in brackets, as in "Basic course" above "(Stage)".
 
-    The texts of several captions are joined by a stroke.
+    The same captions may stand before the text, with a colon. The texts of several captions are
+    joined by a stroke.
     """
     for page in document.reading.pages[:1] if spec.bracketed else ():
         parts: list[str] = []
-        above: TextLine | None = None
+        first: TextLine | None = None
         is_confirmed = True
+        lines = document.lines_of(page)
         for label in spec.bracketed:
-            bracketed = f"({label})".casefold()
-            previous: TextLine | None = None
-            for line in document.lines_of(page):
-                if line.text.strip().casefold() == bracketed and previous:
-                    parts.append(previous.text.strip())
-                    above = above or previous
-                    is_confirmed &= f"{previous.text}\n{line.text}" in page.text
-                previous = line
-        if above:
+            for at, line in enumerate(lines):
+                found = _text_of_bracketed(label, line, _line_before(at, lines), page.text)
+                if found is None:
+                    continue
+                text, used, is_in_order = found
+                if text not in parts:
+                    parts.append(text)
+                first = first or used
+                is_confirmed &= is_in_order
+        if first:
             ways = {Way.PLACE, Way.TEXT} if is_confirmed else {Way.PLACE}
-            value = _value_of_line(page, above.words, spec)
+            value = _value_of_line(page, first.words, spec)
             yield FoundValue(replace(value, value=" / ".join(parts)), frozenset(ways), 0)
+
+
+def _line_before(at: int, lines: Sequence[TextLine]) -> TextLine | None:
+    """Return the text to the left of a line, or else the line above it."""
+    box = lines[at].box
+    beside = [
+        each
+        for each in lines[max(0, at - 2) : at + 3]
+        if each.box.right <= box.left and geometry.is_level_with(each.box, box)
+    ]
+    if beside:
+        return max(beside, key=lambda each: each.box.right)
+    return lines[at - 1] if at else None
+
+
+def _text_of_bracketed(
+    label: str, line: TextLine, previous: TextLine | None, page_text: str
+) -> tuple[str, TextLine, bool] | None:
+    """Return the text that a line has a caption for, its line, and whether the text agrees."""
+    text, bracketed = line.text.strip(), f"({label})".casefold()
+    folded = text.casefold()
+    if folded == bracketed and previous:
+        text = previous.text.strip()
+        is_in_order = any(f"{text}{gap}{line.text}" in page_text for gap in "\n ")
+        return text, previous, is_in_order
+    if folded.endswith(bracketed):
+        return text[: -len(bracketed)].strip(), line, True
+    is_value = previous and previous.text.strip(" \u2022*-").casefold() == f"{label}:".casefold()
+    if is_value and previous and geometry.is_level_with(previous.box, line.box):
+        return text, line, f"{previous.text} {line.text}" in page_text
+    plain = text.lstrip(" \u2022*-")
+    if plain.casefold().startswith(f"{label}: ".casefold()):
+        return plain[len(label) + 1 :].strip(), line, True
+    return None
 
 
 def _at_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
@@ -268,13 +321,17 @@ def _at_caption(
         return None
     if not geometry.is_in_one_column(page, caption):
         return None
-    places = (
-        (geometry.words_right_of, _is_beside),
-        (geometry.words_below, _is_aligned),
-        (lambda _page, span: _line_below(document.lines_of(page), span), _is_aligned),
-    )
-    for find_words, is_certain_place in places:
-        words = find_words(page, caption)
+    beside = geometry.words_right_of(page, caption)
+    below = geometry.words_below(page, caption)
+    places = [
+        (beside, _is_beside),
+        (() if _has_caption_before(page, below) else below, _is_aligned),
+        (_line_below(document.lines_of(page), caption), _is_aligned),
+    ]
+    if spec.kind == "name" and not geometry.has_no_text_after(page, caption):
+        del places[1:]  # the sentence goes on beside it
+    for run, is_certain_place in places:
+        words = geometry.first_cell(run) if spec.kind in _CELL_KINDS else run
         value = _value_in(page, words, spec, month_first=document.month_first)
         if value and not document.is_printed(spec, value):
             ways = {Way.PLACE}
@@ -282,6 +339,16 @@ def _at_caption(
                 ways.add(Way.ALIGNED)
             return FoundValue(value, frozenset(ways), rank)
     return None
+
+
+def _has_caption_before(page: PageReading, words: Sequence[Word]) -> bool:
+    """Return whether another caption, with a colon, stands before some words in their line."""
+    return bool(words) and any(
+        word.text.endswith(":")
+        and word.box.right < words[0].box.left
+        and geometry.is_level_with(word.box, words[0].box)
+        for word in page.words
+    )
 
 
 def _is_beside(page: PageReading, caption: geometry.TextSpan, value: FieldValue) -> bool:
@@ -330,7 +397,10 @@ def _by_role(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue
         return
     found = [each for page in document.reading.pages for each in document.dates_of(page)]
     for rank, role in enumerate(map(DateRole, spec.roles), _RANK_OF_ROLES):
-        of_role = [each for each in found if each.role is role]
+        # The date of a letter below its heading shows only when it was written.
+        of_role = [
+            each for each in found if each.role is role and not (each.is_alone and spec.letter_date)
+        ]
         at_captions = {each.value.value for each in of_role if len(each.ways) > 1}
         for each in of_role:
             if rank > _RANK_OF_ROLES and role is DateRole.BEGINNING and Way.PLACE not in each.ways:
@@ -371,10 +441,12 @@ def _in_role(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue
 def _titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     """Yield the titles of studies at captions, behind "Re:" and between quotation marks."""
     for page in document.reading.pages[:_MAX_TITLE_PAGES] if spec.is_title else ():
-        printed = [line.text for line in document.lines_of(page)]
         lines = page.text.split("\n")
         at_captions = [*study_titles.titles_at_captions(lines)]
-        by_place = [*study_titles.titles_at_captions(printed)]
+        by_place = [*_titles_by_place(document.lines_of(page))]
+        # The places show better than the order of the text where a title ends.
+        at_captions = [_shortened(title, by_place) for title in at_captions]
+        printed, gap = document.lines_of(page), line_gap(document.lines_of(page))
         placed = set(map(fuzzy_phrases.fold_letters, by_place))
         for rank, (titles, way) in enumerate(
             (
@@ -382,24 +454,119 @@ def _titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]
                 (by_place if not at_captions else [], Way.PLACE),
                 (study_titles.quoted_titles(page.text), Way.SENTENCE),
                 (study_titles.titles_of_subjects(lines), Way.SENTENCE),
+                (study_titles.titles_in_sentences(page.text), Way.SENTENCE),
+                (study_titles.titles_without_sign(lines), Way.SENTENCE),
             ),
             _RANK_OF_TITLES,
         ):
             for title in titles:
+                title = _without_next_paragraph(title, printed, gap)  # noqa: PLW2901 - shortened
                 ways = {way}
                 if way is Way.TEXT and fuzzy_phrases.fold_letters(title) in placed:
                     ways.add(Way.PLACE)
+                elif way is Way.PLACE and _follows_caption(page.text, title):
+                    ways.add(Way.TEXT)
                 value = text_readings.value_of_text(page, spec, title)
                 yield FoundValue(value, frozenset(ways), rank)
 
 
-def _at_reference_signs(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
-    """Yield the numbers of the committee or institution, those with a clear caption first."""
+def _shortened(title: str, by_place: Sequence[str]) -> str:
+    """Return the title that was found by place if another one goes on behind its end."""
+    return next((each for each in by_place if title.startswith(f"{each} ")), title)
+
+
+def _without_next_paragraph(title: str, lines: Sequence[TextLine], gap: float) -> str:
+    """Return a title up to the end of its paragraph, which only the places of its lines show."""
+    for at, line in enumerate(lines):
+        start = line.text.find(title[:_SEARCHED_LENGTH])
+        if start < 0 or not title.startswith(f"{line.text[start:]} "):
+            continue
+        whole = line.text[start:]
+        for below in _column_below(line, lines[at + 1 :], gap):
+            if below.startswith(title[len(whole) + 1 :]):
+                return title
+            if not title.startswith(f"{whole} {below}"):
+                break
+            whole = f"{whole} {below}"
+        return whole
+    return title
+
+
+def _titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
+    """Yield the titles beside or below their captions. A title goes on in its own column only."""
+    gap = line_gap(lines)
+    for at, line in enumerate(lines):
+        is_study = study_titles.is_name_of_study(line.text)
+        if not is_study and not study_titles.is_caption_line(line.text):
+            continue
+        beside = [
+            each
+            for each in lines[max(0, at - 1) : at + 3]
+            if each.box.left > line.box.right and geometry.is_level_with(line.box, each.box)
+        ]
+        first = min(beside, key=lambda each: each.box.left) if beside else line
+        column = _column_below(first, lines[at + 1 :], gap)
+        if is_study:
+            if first is not line and len(first.text.split()) > _MIN_TITLE_WORDS:
+                yield study_titles.clean(study_titles.continue_title(first.text, column))
+            continue
+        own = [line.text] if first is line else [f"{line.text.rstrip(' :')}:", first.text]
+        yield from islice(study_titles.titles_at_captions([*own, *column]), 1)
+
+
+def _column_below(first: TextLine, lines: Sequence[TextLine], gap: float) -> list[str]:
+    """Return the texts of the lines that follow a line in its column, without a gap."""
+    column = []
+    last = first
+    for line in lines:
+        if line.box.top <= first.box.top + 2 or not (
+            line.box.left < first.box.right and line.box.right > first.box.left
+        ):
+            continue
+        is_far = line.box.top - last.box.bottom > max(_MAX_LINE_GAP * gap, gap + _MIN_PARAGRAPH_GAP)
+        if is_far or (line.box.left > first.box.left - 2 and _has_cell_before(line, lines)):
+            break
+        column.append(line.text)
+        last = line
+    return column
+
+
+def _has_cell_before(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether another text stands to the left of a line, as in the next row of a table."""
+    return any(
+        each.box.right <= line.box.left and geometry.is_level_with(each.box, line.box)
+        for each in lines
+    )
+
+
+def _follows_caption(text: str, title: str) -> bool:
+    """Return whether a title comes after the caption of a title in the order of the text."""
+    flat = " ".join(text.split())
+    at = flat.find(title)
+    return at > 0 and study_titles.ends_with_caption(flat[:at])
+
+
+def _at_number_words(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the numbers behind captions with the words of the field, as "Credential ID"."""
     for page in document.reading.pages if spec.number_words else ():
         for each in find_numbers(page.text, spec.number_words):
             if not next(find_dates(each.text, short_years=True), None):
                 value = text_readings.value_of_text(page, spec, each.text)
                 yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ROLES)
+
+
+def _in_cells(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the numbers of the committee or institution in the cells of tables."""
+    for page in document.reading.pages[:_MAX_PAGES_WITH_CELLS] if spec.is_reference else ():
+        for number, rank in _references_in_cells(document.lines_of(page)):
+            if re.fullmatch(pattern_of(spec), number):
+                value = text_readings.value_of_text(page, spec, number)
+                value = replace(value, is_own_reference=True)
+                yield FoundValue(value, frozenset({Way.PLACE}), _RANK_OF_SENTENCES + 2 * rank)
+
+
+def _at_reference_signs(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the numbers of the committee or institution, those with a clear caption first."""
     for page in document.reading.pages if spec.is_reference else ():
         for each in find_references(page.text):
             if not re.fullmatch(pattern_of(spec), each.text):
@@ -416,6 +583,23 @@ def _at_reference_signs(document: SearchedDocument, spec: FieldSpec) -> Iterator
                 is_own_reference=True,
             )
             yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ROLES + 2 * each.rank)
+
+
+def _references_in_cells(lines: Sequence[TextLine]) -> Iterator[tuple[str, int]]:
+    """Yield the numbers beside or below a caption in another cell, with its rank."""
+    for line in lines:
+        if len(line.text) > _MAX_CELL_LENGTH or not _HAS_NUMBER.search(line.text):
+            continue
+        for caption in captions_of(line.box, lines):
+            text = caption.text.strip(" :")
+            if len(text) > _MAX_CELL_LENGTH:
+                continue
+            # "Number" alone is a caption in the head of a column only.
+            before = f"Reference {text}" if _NUMBER_ALONE.fullmatch(text) else text
+            found = list(find_references(f"{before}: {line.text}"))
+            if len(found) == 1 and found[0].start == len(before) + 2:
+                yield found[0].text, found[0].rank
+                break
 
 
 def _in_letter(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
@@ -476,6 +660,9 @@ def _versions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValu
     """Yield the numbers behind "v" or "version", as in "v2.1"."""
     for page in document.reading.pages if spec.is_version else ():
         for match in islice(_VERSION.finditer(page.text), _MAX_IN_HEAD):
+            before = page.text[max(0, match.start() - text_readings.CONTEXT_LENGTH) : match.start()]
+            if spec.not_near and fuzzy_phrases.contains_phrase(before, spec.not_near):
+                continue
             value = text_readings.value_of_text(page, spec, match["number"])
             yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ROLES)
 
@@ -484,8 +671,14 @@ def _in_lines(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValu
     """Yield the lines that contain one of the phrases by which the field is known."""
     for page in document.reading.pages if spec.line_with else ():
         for phrase in spec.line_with:
-            for span in islice(geometry.find_phrase(page, phrase), 1):
-                words = geometry.text_run_at(page, span)
+            spans = list(islice(geometry.find_phrase(page, phrase), _MAX_LINES_WITH_PHRASE))
+            runs = [geometry.text_run_at(page, span) for span in spans]
+            for words in runs:
+                if text := course_names.in_sentence(page.text, phrase, words):
+                    named = text_readings.value_of_text(page, spec, text)
+                    yield FoundValue(named, frozenset({Way.SENTENCE}))
+                    return
+            for words in runs[:1]:
                 if value := _value_in(page, words, spec, month_first=document.month_first):
                     yield FoundValue(value, frozenset({Way.HEADING}))
                     return
@@ -669,6 +862,8 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     _by_role,
     _in_role,
     _titles,
+    _at_number_words,
+    _in_cells,
     _at_reference_signs,
     _versions,
     _in_letter,

@@ -36,9 +36,10 @@ _SUBJECT = re.compile(
 )
 # The words before a title in the subject of a letter, and its number.
 _BEFORE_TITLE = re.compile(
-    r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?:(?:irb|rec|reb|study|project|protocol|research|application"
-    r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
-    r"|\[[\w./ -]*\d[\w./ -]*\]|[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
+    r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?=[\w./-]*[a-z])[\w./-]*\d{3}[\w./-]*\s(?=\w{3})|(?:(?:irb|rec|reb|study|project|protocol|research|application"
+    r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*(?:[,:\u2013]|-(?=\s)|(?=\())"
+    r"|\[[\w./ -]*\d[\w./ -]*\]|[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*(?:[,:\u2013]|-(?=\s)|(?=\())"
+    r"|(?:exempt|expedited|full board|initial|new|revision|modification|renewal)\s*[:\u2013-]"
     r"|(?:[\w-]+\s+){0,4}(?:approval|clearance|review|application|opinion|notification|determination"
     r"|permission|exemption)\s+(?:of|for|to)\s+(?:(?:the|your|a|an)\s+)?"
     r"(?:(?:[\w-]+\s+){0,2}?(?:study|project|proposal|protocol|research|application|title)\b"
@@ -47,20 +48,42 @@ _BEFORE_TITLE = re.compile(
     r"|(?:entitled|titled|title|called|on)\b)\s*[:,\u2013-]?\s*)+"
 )
 _NO_TITLE = re.compile(
-    r"(?i)\b(?:approv(?:al|ed)|clearance|notice|notification|opinion|acknowledg|decision|outcome"
-    r"|determination|exempt|letter|response|submission|renewal|continuing review|amendment"
-    r"|expedited)\b"
+    r"(?i)\b(?:approv(?:al|ed)|clearance|notice|notification|opinion|acknowledg|determination|exempt"
+    r"|letter|submission|renewal|continuing review|amendment|expedited"
+    r"|(?:decision|outcome|response)(?! (?:of|to|in|after|and|mak\w*)\b)"
+    r"|(?:decision|outcome|response) (?:of|to|in|on) (?:the |your |our )*(?:review|application"
+    r"|committee|ethic|board|irb|reviewer|quer|comment|stipulation))\b"
 )
 _QUOTED = re.compile(
     r"[\u201c\u201f\"\u00ab](?P<double>[^\u201c\u201d\"\u00bb]{8,260})[\u201d\"\u00bb]"
     r"|(?<!\w)[\u2018'](?P<single>[^\u2018\n][^\u2018]{12,260}?)[\u2019'](?![\w])"
 )
 _NAMED = re.compile(
-    rf"(?i)(?:\b{_STUDY_WORD}\b[^.]{{0,60}}|\b(?:entitled|titled|called|title|named|re|subject|topic)\b\W*)$"
+    rf"(?i)(?:\b{_STUDY_WORD}\b(?:[^.]|\bno\.){{0,60}}"
+    r"|\b(?:entitled|titled|called|title|named|re|subject|topic|report on)\b\W*)$"
 )
 _NAMED_AFTER = re.compile(rf"(?i)^\W{{0,4}}(?:\([^)]*\)\s*)?{_STUDY_WORD}\b")
+_ENTITLED = re.compile(
+    r"\b(?:entitled|titled|title of the (?:study|project) is)[,:]?\s+"
+    r"(?P<title>[^\W\da-z_][^.\u201c\u201d\"?]{10,220}?)"
+    r"(?=\.(?:\s|$)|,\s(?:which|you|and is|is)\b|\n\s*\n)"
+)
+_WITHOUT_SIGN = re.compile(
+    r"(?:(?i:study|project|protocol|research|trial)\s+(?i:title))\s+(?P<rest>[^\W\da-z_]\S*\s\S.*)$"
+)
+_NAME_OF_STUDY = re.compile(
+    r"(?i)(?:research|study|project|proposal|research (?:study|project))\s?:?"
+)
+_ETHICS_AT_END = re.compile(r"(?i)\bresearch ethics(?: application)?\W*$")
+_ONLY_NUMBER = re.compile(
+    r"(?i)(?:(?:irb|rec|reb|hrec|study|project|protocol|application|reference|ref|file|no|number|id)"
+    r"\b\W*)*[\w./-]*\d[\w./-]*\W*"
+)
+_MAX_SUBJECT_WORDS = 5  # of a subject that names a decision anywhere
+_FIRST_WORDS = 3
 _CONTEXT_LENGTH = 110  # characters before a quotation in which a study is named
 _MIN_WORDS = 2
+_MAX_CAPTION_LENGTH = 40  # characters
 _MAX_LENGTH = 300  # characters
 _MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
 _MAX_LINES = 5
@@ -72,7 +95,12 @@ _CAPTION_IN_TWO_LINES = re.compile(
 _SPLIT_CAPTION = re.compile(r"(?i)^(?:investigator|researcher|applicant)\w*\W*:")
 _NEXT_CAPTION = re.compile(
     r"(?i)^\W*(?:[^:]{0,45}:(?:\s|$)|\d+\.\s|dear\b|i\b|this\b|thank\b|you are\b|we are\b"
-    r"|page \d|please\b|introduction|purpose|summary|key information|(?:principal|co-?|lead|chief)"
+    r"|page \d|please\b|introduction|purpose|summary|key information|the (?:above|following"
+    r"|committee|board|irb|ethics|research ethics)\b|on behalf\b|based on\b"
+    r"|your (?:application|request|study)\b"
+    r"|(?:[^\W\d_]+ ){1,4}\d[\d/.-]{5,}$"
+    r"|(?:irb|protocol|study|project|ref(?:erence)?|approval|file|hrec|rec|ethics)\b[^:]{0,25}?"
+    r"(?:\bno\b|number|\#|\bid\b)|(?:principal|co-?|lead|chief)"
     r"\s*investigator|investigator|sponsor|supported by|department)"
 )
 
@@ -95,6 +123,23 @@ def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
             yield title
 
 
+def is_caption_line(line: str) -> bool:
+    """Return whether a line begins with the caption of a title, with or without a colon."""
+    match = _CAPTION.match(line)
+    return match is not None and not _OTHER_TITLE.search(match["caption"])
+
+
+def is_name_of_study(text: str) -> bool:
+    """Return whether a text is only "Study" or "Research project", as in the cell of a table."""
+    return _NAME_OF_STUDY.fullmatch(text) is not None
+
+
+def ends_with_caption(text: str) -> bool:
+    """Return whether a text ends with the caption of a title."""
+    words = text[-_MAX_CAPTION_LENGTH:].split(" ")
+    return any(is_caption_line(" ".join(words[at:])) for at in range(len(words)))
+
+
 def is_caption(line: str) -> bool:
     """Return whether a line begins with the caption of a title."""
     match = _CAPTION.match(line) if _CAPTION_WORD.search(line) else None
@@ -105,10 +150,42 @@ def titles_of_subjects(lines: Sequence[str]) -> Iterator[str]:
     """Yield the titles behind "Re:" or "Study:", without the words and numbers before them."""
     for at, line in enumerate(lines):
         if ":" in line and (match := _SUBJECT.match(line)):
-            whole = continue_title(match["rest"].strip(), lines[at + 1 :])
-            title = clean(whole)
-            if len(title.split()) > _MIN_WORDS and not _NO_TITLE.search(title):
+            rest, below = match["rest"].strip(), lines[at + 1 :]
+            if below and _ONLY_NUMBER.fullmatch(rest):
+                rest, below = below[0].strip(), below[1:]
+                if _NEXT_CAPTION.match(rest):
+                    continue
+            title = clean(continue_title(rest, below))
+            if _is_title_of_subject(title):
                 yield title
+
+
+def titles_in_sentences(text: str) -> Iterator[str]:
+    """Yield the titles behind "entitled", without quotation marks, up to the end of a sentence."""
+    for match in _ENTITLED.finditer(text):
+        if title := clean(match["title"]):
+            yield title
+
+
+def titles_without_sign(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the titles behind "Study title" at the beginning of a line, without a colon."""
+    for at, line in enumerate(lines):
+        match = _WITHOUT_SIGN.match(line)
+        if match and (title := clean(continue_title(match["rest"].strip(), lines[at + 1 :]))):
+            yield title
+
+
+def _is_title_of_subject(title: str) -> bool:
+    """Return whether the subject of a letter is a title, and not what the letter is about."""
+    words = title.split()
+    plain = [
+        word for word in words if re.fullmatch(r"[^\W\d_]+[,:;'\u2019-]?[^\W\d_]*[,:;]?", word)
+    ]
+    decision = _NO_TITLE.search(title)
+    is_decision = decision is not None and (
+        len(words) <= _MAX_SUBJECT_WORDS or title.count(" ", 0, decision.start()) < _FIRST_WORDS
+    )
+    return len(plain) > _MIN_WORDS and not is_decision and not _ETHICS_AT_END.search(title)
 
 
 def quoted_titles(text: str) -> Iterator[str]:
@@ -156,6 +233,8 @@ def clean(text: str) -> str:
             plain = inner
     shorter = _BEFORE_TITLE.sub("", plain)
     plain = shorter if len(shorter.split()) >= _MIN_WORDS else plain
+    if re.fullmatch(r"\([^()]*\)", plain):
+        plain = plain[1:-1]
     plain = plain.strip(" ,;:\u2013-\u201c\u201d\"\u2018\u2019'")
     if plain.endswith(".") and plain.count(".") == 1:
         plain = plain[:-1]

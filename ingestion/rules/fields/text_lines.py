@@ -4,7 +4,8 @@ A line ends where the space to the next word is wider than in running text, so t
 page give lines of their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from ingestion.rules.fields import geometry
 
 _MAX_SPACE = 0.9  # of the height of the words; more space separates two columns
 _MIN_SPACE = 9.0  # points
+_MAX_CAPTION_DROP = 26.0  # points from a caption to the text below it
 
 
 class TextLine(NamedTuple):
@@ -45,6 +47,37 @@ def split_lines(page: PageReading) -> list[TextLine]:
     ]
     lines.sort(key=lambda line: (round(line.box.top / 3), line.box.left))
     return lines
+
+
+def captions_of(box: Box, lines: Sequence[TextLine]) -> Iterator[TextLine]:
+    """Yield the text to the left of a place in its line, and the text above it."""
+    beside = [
+        line
+        for line in lines
+        if line.box.right <= box.left and geometry.is_on_same_line(line.box, box)
+    ]
+    if beside:
+        yield max(beside, key=lambda line: line.box.right)
+    above = [
+        line
+        for line in lines
+        if line.box.bottom <= box.top + 2
+        and box.top - line.box.bottom < _MAX_CAPTION_DROP
+        and line.box.left < box.right
+        and line.box.right > box.left
+    ]
+    if above:
+        yield max(above, key=lambda line: line.box.bottom)
+
+
+def line_gap(lines: Sequence[TextLine]) -> float:
+    """Return the usual space between a line and the next one below it, in points."""
+    gaps = [
+        after.box.top - line.box.bottom
+        for line, after in pairwise(lines)
+        if after.box.left < line.box.right and after.box.right > line.box.left
+    ]
+    return max(sorted(gaps)[len(gaps) // 4], 0.0) if gaps else 0.0  # wider ones end paragraphs
 
 
 def body_size(lines: Sequence[TextLine]) -> float:

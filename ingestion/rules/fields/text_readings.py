@@ -26,7 +26,7 @@ VALUE_PLACE = "<value>"  # in the pattern of a sentence
 _GAP = "..."  # any words of the same sentence
 _MAX_OCCURRENCES = 20  # of a phrase on a page; the limit bounds the time
 _MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
-_CONTEXT_LENGTH = 80  # characters before a caption in which `near` and `not_near` are searched
+CONTEXT_LENGTH = 80  # characters before a caption in which `near` and `not_near` are searched
 _MAX_SENTENCE_GAP = 90  # characters
 _MAX_CONTINUED_LINES = 5  # lines of a title
 _CONTINUES = re.compile(r"^[^:]{2,200}$")
@@ -70,7 +70,7 @@ def values_after_caption(
 def _is_in_context(text: str, caption: Span, spec: FieldSpec) -> bool:
     """Return whether the text up to a caption contains `near` and does not contain `not_near`."""
     start, end = caption
-    context = text[max(0, start - _CONTEXT_LENGTH) : end]
+    context = text[max(0, start - CONTEXT_LENGTH) : end]
     if spec.near and not fuzzy_phrases.contains_phrase(context, spec.near):
         return False
     return not (spec.not_near and fuzzy_phrases.contains_phrase(context, spec.not_near))
@@ -124,6 +124,8 @@ def _values_within(
     max_gap = _MAX_GAP_OF_DATE if before.endswith(f"{_GAP} ") else _MAX_SIGNS
     pattern = _compile_sentence(before.removesuffix(f"{_GAP} "))
     for match in islice(pattern.finditer(text), _MAX_OCCURRENCES):
+        if not _is_in_context(text, match.span(), spec):
+            continue
         if is_date and not _DIGIT.search(text, match.end(), match.end() + 20 + max_gap):
             continue
         rest = " ".join(text[match.end() : match.end() + 300].split()).lstrip(" ,")
@@ -153,7 +155,10 @@ def _values_before(page: PageReading, spec: FieldSpec, words: str) -> Iterator[F
 def is_repeated(text: str, value: str) -> bool:
     """Return whether a value is printed at least twice in a text."""
     folded = fuzzy_phrases.fold_letters(value)
-    return len(folded) > 3 and fuzzy_phrases.fold_page(text).count(folded) > 1
+    if len(folded) <= 3 or fuzzy_phrases.fold_page(text).count(folded) < 2:
+        return False
+    # A short number may be a part of a longer one.
+    return len(fuzzy_phrases.find_occurrences(text, value)) > 1
 
 
 @lru_cache(maxsize=512)

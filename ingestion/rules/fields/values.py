@@ -24,6 +24,10 @@ MAX_DATE_GAP = 40  # characters after a caption within which its date begins
 _BETWEEN = r"[\s:.#_*)(\[\u2022\u2013\u2014-]*"
 _NUMBER_SIGN = re.compile(r"[\s.]*(?:[:#=]|no\b|number\b|id\b)", re.IGNORECASE)
 _MISREAD_DOT = re.compile(r"\b(Prof|Dr|med|dent),(?=$| (?:\||Dr|med|dent|rer|nat))")
+# Titles of which one would be kept, as in "Dr./Mr./Ms. Ann Smith"
+_TITLES_TO_CHOOSE = re.compile(
+    r"^\W*(?:(?:Dr|Mr|Mrs|Ms|Miss|Prof|Shri|Smt)\.?\s*/\s*)+(?:Dr|Mr|Mrs|Ms|Miss|Prof|Shri|Smt)\b\.?"
+)
 _SPLIT_NUMBER = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that OCR seems to have split
 _CLIA_NUMBER = re.compile(r"\b\d\dD(?: ?\d){7}\b")  # it always has seven digits after the D
 _PHONE = re.compile(r"\d{0,3}[\s().-]*\d{3}[ .-]\d{4}")
@@ -92,6 +96,8 @@ def parse_value(
         return parse_date(text, month_first=month_first, is_scan=is_scan, max_gap=max_gap)
     if spec.kind == "name" and is_scan:
         text = _MISREAD_DOT.sub(r"\1.", text)
+    if spec.kind == "name":
+        text = _TITLES_TO_CHOOSE.sub(lambda titles: " " * len(titles[0]), text)
     match = _compile_value(pattern_of(spec)).match(text)
     if match is None or (spec.kind == "number" and _is_no_number(text, match)):
         return None
