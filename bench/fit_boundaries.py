@@ -1,9 +1,9 @@
 """Fits the model of boundaries, and writes it into the package.
 
-`python -m bench.fit_boundaries fit` fits the model with generated binders, whose layouts the
-benchmark `bench.binders` does not use, and with the real documents in English of
-`../shared/corpus/real`, single and joined. `python -m bench.fit_boundaries unseen` judges the real
-documents with models that were fitted without the institutions of these documents.
+`python -m bench.fit_boundaries fit` fits the model with generated binders, born digital and
+scanned, whose layouts the benchmark `bench.binders` does not use, and with the real documents in
+English of `../shared/corpus/real`, single and joined. `python -m bench.fit_boundaries unseen`
+judges the real documents with models that were fitted without the institutions of these documents.
 docs/segmentation.md describes the model.
 """
 
@@ -22,6 +22,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from bench.binders import (
     FITTED_PART,
     OF_PEOPLE,
+    SCANNED_SEEDS,
     SEEDS,
     Binder,
     Figures,
@@ -45,13 +46,14 @@ from ingestion.rules.segmentation.page_evidence import (
     find_running_lines,
 )
 
-BINDERS, STAFF_BINDERS = 400, 100
+BINDERS, STAFF_BINDERS = 400, 100  # born digital
+SCANNED_BINDERS, SCANNED_STAFF_BINDERS = 200, 50
 REAL_BINDERS = 3  # joined files, for each real document
 MAX_REAL_PAGES = 60
 MAX_REAL_DOCUMENTS = 6  # in one of them
-TREES, DEPTH, RATE, MIN_LEAF, SHARE, FEATURE_SHARE = 120, 3, 0.1, 12, 0.5, 0.3
+TREES, DEPTH, RATE, MIN_LEAF, SHARE, FEATURE_SHARE = 240, 3, 0.1, 12, 0.5, 0.3
 REAL_WEIGHT = 3  # of a real example; a generated one has 1
-DOUBT_FROM = 0.2  # the probability of a start from which a file may be several documents
+DOUBT_FROM = 0.1  # the probability of a start from which a file may be several documents
 DIGITS = 5
 FOLDS = 5
 
@@ -178,18 +180,17 @@ def _describe_tree(tree: Any, node: int) -> Any:
 
 
 def generated_examples(readings: Path) -> list[Example]:
-    """Return the examples of the generated binders, which are born digital."""
-    pieces = list(make_pieces(FITTED_PART, SEEDS))
-    read = read_pieces(pieces, is_scan=False, readings=readings)
-    return list(examples_of(fitting_binders(read)))
-
-
-def fitting_binders(
-    read: Mapping[str, tuple[Piece, tuple[PageReading, ...]]],
-) -> Iterator[Binder]:
-    """Yield binders of these pieces. Some have the documents of many people."""
-    yield from compose_binders(read, BINDERS, f"binders {FITTED_PART}")
-    yield from staff_binders(read, STAFF_BINDERS)
+    """Return the examples of the generated binders. Some have the documents of many people."""
+    examples: list[Example] = []
+    for is_scan, seeds, count, of_staff in (
+        (False, SEEDS, BINDERS, STAFF_BINDERS),
+        (True, SCANNED_SEEDS, SCANNED_BINDERS, SCANNED_STAFF_BINDERS),
+    ):
+        pieces = list(make_pieces(FITTED_PART, seeds))
+        read = read_pieces(pieces, is_scan=is_scan, readings=readings)
+        examples += examples_of(compose_binders(read, count, f"binders {FITTED_PART}"))
+        examples += examples_of(staff_binders(read, of_staff))
+    return examples
 
 
 def staff_binders(

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from ingestion.assessment.truth import Truth
+from ingestion.core.errors import ReadingFault
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
@@ -63,7 +64,12 @@ def read_files(files: Mapping[str, Path], readings: Path) -> dict[str, object]:
     async def read_missing() -> None:
         async with Reader(LIMITS) as reader:
             for sha256, path in missing.items():
-                found[sha256] = reading = await reader.read(path, sha256)
+                try:
+                    reading = await reader.read(path, sha256)
+                except ReadingFault as fault:
+                    found[sha256] = fault
+                    continue
+                found[sha256] = reading
                 if isinstance(reading, DocumentReading):
                     (readings / f"{sha256}.pickle").write_bytes(pickle.dumps(reading))
 
