@@ -1,6 +1,7 @@
 """Tests of files with more than one document, which are reviewed with a list of the documents."""
 
 import io
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -165,9 +166,17 @@ def test_a_cv_that_lists_licences_and_certificates_is_not_divided(readings):
 def test_a_file_with_too_many_pages_for_its_type_is_reviewed(slug):
     (page,) = make_document(slug).pages
     max_pages = TYPES[slug].max_pages
-    more = [make_page("Continued", number=number) for number in range(2, max_pages + 2)]
-    assert "MULTIPLE_DOCUMENTS" not in codes(checked(make_reading(page, *more[:-1]), declared=slug))
-    seen = checked(make_reading(page, *more), declared=slug)
+
+    def check(count):
+        first = replace(page, text=f"{page.text}\nPage 1 of {count}")
+        more = [
+            make_page("Continued", f"Page {number} of {count}", number=number)
+            for number in range(2, count + 1)
+        ]
+        return checked(make_reading(first, *more), declared=slug)
+
+    assert "MULTIPLE_DOCUMENTS" not in codes(check(max_pages))
+    seen = check(max_pages + 1)
     assert (seen.state, seen.primary.code) == ("IN_REVIEW", "MULTIPLE_DOCUMENTS")
     assert seen.primary.facts == {"pages": max_pages + 1, "limit_pages": max_pages}
 
