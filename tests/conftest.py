@@ -35,6 +35,7 @@ SLOW_ON_POSTGRESQL = [
     HERE / "audit" / "signing" / "test_anchors.py",
     HERE / "audit" / "signing" / "test_keys.py",
     HERE / "audit" / "test_admin.py",
+    HERE / "audit" / "test_migration_stages.py",
     HERE / "config" / "test_api_access.py",
     HERE / "config" / "test_production.py",
     HERE / "config" / "test_signing_for_others.py",
@@ -75,7 +76,9 @@ QUICK_ON_BOTH = [
 # of several hosts.
 SLOW_ON_SQLITE = [
     HERE / "audit" / "ledger" / "test_writers.py",
+    HERE / "audit" / "signing" / "test_checkpoints.py",
     HERE / "audit" / "test_background_jobs.py",
+    HERE / "audit" / "test_outbox.py",
     HERE / "ingestion" / "backup" / "test_backup.py",
     HERE / "ingestion" / "backup" / "test_in_s3.py",
     HERE / "ingestion" / "backup" / "test_restore.py",
@@ -86,6 +89,7 @@ SLOW_ON_SQLITE = [
     HERE / "ingestion" / "dispatch" / "test_step_batcher.py",
     HERE / "ingestion" / "storage" / "test_object_locks.py",
     HERE / "config" / "test_upgrade_to_outbox.py",
+    HERE / "config" / "test_upgrade_to_parts.py",
 ]
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 

@@ -33,6 +33,7 @@ def shoot(page, name):
         page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
 
 
+@pytest.mark.slow
 def test_every_sentence_is_read_on_a_page(signed_in, mara):
     page = signed_in(mara, viewport={"width": 1100, "height": 900})
     site = mara.memberships.get().site

@@ -67,6 +67,7 @@ def test_the_deployment_checks_report_only_the_missing_independent_anchor(db, se
     assert production.warnings(completed) == ["audit.W011"]
 
 
+@pytest.mark.slow
 def test_a_deployment_without_a_secret_key_is_refused(settings, tmp_path):
     completed = production.run(tmp_path, "manage.py", "check", "--deploy", SECRET_KEY="")
     assert completed.returncode == 1

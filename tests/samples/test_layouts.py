@@ -110,6 +110,7 @@ def test_an_unknown_layout_is_an_error():
         make_specimen("cv", "no-such-layout")
 
 
+@pytest.mark.slow
 def test_the_specimens_are_written_with_a_truth_that_an_assessment_reads(tmp_path):
     arguments = [str(tmp_path), "--type", "irb-approval", "--type", OTHER, "--sheet"]
     run([sys.executable, "-m", "samples.layouts", *arguments], check=True)

@@ -95,7 +95,8 @@ class _Search:
 
     def add(self, page: PageReading) -> None:
         """Add the next page of the file."""
-        if self.starts and (page.is_blank or not page.words):  # such pages begin no document
+        is_unread = page.is_blank or not page.words or page.error
+        if self.starts and is_unread:  # such a page begins no document
             self.blanks += 1
             return
         reduced = find_reduced_pages(page)

@@ -305,6 +305,7 @@ def test_an_unchanged_export_is_valid(package):
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("change", A_FEW, ids=lambda change: change.__name__)
 def test_a_change_differs_from_the_manifest(package, change):
@@ -315,6 +316,7 @@ def test_a_change_differs_from_the_manifest(package, change):
     assert "was changed: its SHA-256 is not that of the manifest" in output
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("change", A_FEW, ids=lambda change: change.__name__)
 def test_a_manifest_renewed_without_the_key_fails_its_signature(package, change):

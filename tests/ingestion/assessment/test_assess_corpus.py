@@ -109,7 +109,7 @@ NUMERIC_LETTER = (
 )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("country", "day"), [("Ireland", "2026-06-02"), ("USA", "2026-02-06"), ("", "02/06/2026")]
 )

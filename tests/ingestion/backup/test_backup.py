@@ -72,6 +72,7 @@ def test_other_users_cannot_read_a_backup(target, filed):
     assert stat.S_IMODE(target.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 def test_a_backup_is_of_one_moment_while_others_write(target, filed, during_snapshot, elsewhere):
     before = queries.last_entry()
     during_snapshot(lambda: write(subject="file:later"))

@@ -42,6 +42,7 @@ def test_a_host_finishes_a_batch_and_leaves_no_processes(one_site, submit, setti
     eventually(lambda: not [pid for pid in family if is_running(pid)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGTERM, slower(signal.SIGINT)], ids=["SIGTERM", "Ctrl-C"])
 def test_a_stopped_host_returns_its_chunks(one_site, submit, settings, stop):
     with slow_portal(one_site, submit, per_second=2.0) as batch:

@@ -349,5 +349,8 @@ class Uploading(RuleBasedStateMachine):
 
 def test_an_upload_behaves_like_a_simple_model():
     run_state_machine_as_test(
-        Uploading, settings=of_hypothesis(max_examples=40, stateful_step_count=12)
+        Uploading,
+        settings=of_hypothesis(
+            max_examples=of_hypothesis().max_examples // 2, stateful_step_count=12
+        ),
     )

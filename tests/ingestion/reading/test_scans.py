@@ -299,6 +299,7 @@ def grainy(dpi=300):
     return np.where(grains, 0, 255).astype(np.uint8)
 
 
+@pytest.mark.sampled(2)
 @each_engine
 def test_an_engine_reports_a_timeout(name):
     with pytest.raises(OcrFailed, match="OCR"):

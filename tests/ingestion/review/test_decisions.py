@@ -186,6 +186,7 @@ def test_a_decision_needs_a_reason(sent, ines):
         decide(sent(IN_REVIEW), Action.RELEASE, ines, reason=" ")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.requirement("R26")
 @pytest.mark.parametrize(
     ("column", "value", "named"),

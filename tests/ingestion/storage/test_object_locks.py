@@ -191,6 +191,7 @@ def test_a_legal_hold_is_set_in_s3_until_it_is_lifted(
     assert not read_lock(sha256)[1]
 
 
+@pytest.mark.slow
 def test_the_hold_in_s3_ends_with_the_last_of_two_holds(file_document, read_lock):
     site = make_site()
     sha256, first, second = file_document(site), set_hold(site.study), set_hold(site.study)
@@ -358,6 +359,7 @@ def set_archive_options(settings, **options):
     settings.STORAGES = stores
 
 
+@pytest.mark.slow
 def test_a_missing_permission_is_an_alarm_until_it_is_granted(
     s3, monkeypatch, settings, file_document, read_lock, capsys
 ):

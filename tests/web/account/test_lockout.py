@@ -228,6 +228,7 @@ def at_once(attempt, count):
         return [each.result() for each in [threads.submit(one) for _ in range(count)]]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("R19")
 def test_simultaneous_attempts_are_counted_before_a_password_is_checked():

@@ -211,6 +211,7 @@ async def test_a_slow_portal_ends_at_the_total_timeout(portal, fetch):
         await fetch(portal.url("/cv.pdf"), timeout_seconds=0.2, with_=limits)
 
 
+@pytest.mark.slow
 async def test_a_large_file_extends_the_total_timeout(portal, fetch):
     portal.on("/cv.pdf", chunked(*[b"%PDF-" + b"x" * 1000] * 20, every=0.1))
     fetched = await fetch(portal.url("/cv.pdf"), timeout_seconds=1.5)
