@@ -20,6 +20,7 @@ from ingestion.rules.fields import (
     list_fields,
     names,
     person_names,
+    placed_titles,
     study_titles,
     text_readings,
 )
@@ -64,10 +65,6 @@ _MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a re
 _MAX_PAGES_WITH_ROLES = 6  # pages on which investigators are searched in the text
 _SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentence would stand
 _MAX_OFFSET = 3.0  # points
-_MAX_LINE_GAP = 1.6  # of the usual space between two lines, to the next line of the same text
-_MIN_PARAGRAPH_GAP = 2.0  # points; a paragraph begins after so much more space
-_MIN_TITLE_WORDS = 2
-_SEARCHED_LENGTH = 24  # characters of a title by which its first line is found
 _CELL_KINDS = frozenset({"name", "number"})  # whose values do not go on in the next column
 _MAX_PAGES_WITH_CELLS = 2  # pages on which numbers are searched in the cells of tables
 _MAX_CELL_LENGTH = 60  # characters
@@ -443,9 +440,9 @@ def _titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]
     for page in document.reading.pages[:_MAX_TITLE_PAGES] if spec.is_title else ():
         lines = page.text.split("\n")
         at_captions = [*study_titles.titles_at_captions(lines)]
-        by_place = [*_titles_by_place(document.lines_of(page))]
+        by_place = [*placed_titles.find_titles(document.lines_of(page))]
         # The places show better than the order of the text where a title ends.
-        at_captions = [_shortened(title, by_place) for title in at_captions]
+        at_captions = [placed_titles.shorten(title, by_place) for title in at_captions]
         printed, gap = document.lines_of(page), line_gap(document.lines_of(page))
         placed = set(map(fuzzy_phrases.fold_letters, by_place))
         for rank, (titles, way) in enumerate(
@@ -460,90 +457,14 @@ def _titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]
             _RANK_OF_TITLES,
         ):
             for title in titles:
-                title = _without_next_paragraph(title, printed, gap)  # noqa: PLW2901 - shortened
+                title = placed_titles.end_at_paragraph(title, printed, gap)  # noqa: PLW2901 - shortened
                 ways = {way}
                 if way is Way.TEXT and fuzzy_phrases.fold_letters(title) in placed:
                     ways.add(Way.PLACE)
-                elif way is Way.PLACE and _follows_caption(page.text, title):
+                elif way is Way.PLACE and study_titles.follows_caption(page.text, title):
                     ways.add(Way.TEXT)
                 value = text_readings.value_of_text(page, spec, title)
                 yield FoundValue(value, frozenset(ways), rank)
-
-
-def _shortened(title: str, by_place: Sequence[str]) -> str:
-    """Return the title that was found by place if another one goes on behind its end."""
-    return next((each for each in by_place if title.startswith(f"{each} ")), title)
-
-
-def _without_next_paragraph(title: str, lines: Sequence[TextLine], gap: float) -> str:
-    """Return a title up to the end of its paragraph, which only the places of its lines show."""
-    for at, line in enumerate(lines):
-        start = line.text.find(title[:_SEARCHED_LENGTH])
-        if start < 0 or not title.startswith(f"{line.text[start:]} "):
-            continue
-        whole = line.text[start:]
-        for below in _column_below(line, lines[at + 1 :], gap):
-            if below.startswith(title[len(whole) + 1 :]):
-                return title
-            if not title.startswith(f"{whole} {below}"):
-                break
-            whole = f"{whole} {below}"
-        return whole
-    return title
-
-
-def _titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
-    """Yield the titles beside or below their captions. A title goes on in its own column only."""
-    gap = line_gap(lines)
-    for at, line in enumerate(lines):
-        is_study = study_titles.is_name_of_study(line.text)
-        if not is_study and not study_titles.is_caption_line(line.text):
-            continue
-        beside = [
-            each
-            for each in lines[max(0, at - 1) : at + 3]
-            if each.box.left > line.box.right and geometry.is_level_with(line.box, each.box)
-        ]
-        first = min(beside, key=lambda each: each.box.left) if beside else line
-        column = _column_below(first, lines[at + 1 :], gap)
-        if is_study:
-            if first is not line and len(first.text.split()) > _MIN_TITLE_WORDS:
-                yield study_titles.clean(study_titles.continue_title(first.text, column))
-            continue
-        own = [line.text] if first is line else [f"{line.text.rstrip(' :')}:", first.text]
-        yield from islice(study_titles.titles_at_captions([*own, *column]), 1)
-
-
-def _column_below(first: TextLine, lines: Sequence[TextLine], gap: float) -> list[str]:
-    """Return the texts of the lines that follow a line in its column, without a gap."""
-    column = []
-    last = first
-    for line in lines:
-        if line.box.top <= first.box.top + 2 or not (
-            line.box.left < first.box.right and line.box.right > first.box.left
-        ):
-            continue
-        is_far = line.box.top - last.box.bottom > max(_MAX_LINE_GAP * gap, gap + _MIN_PARAGRAPH_GAP)
-        if is_far or (line.box.left > first.box.left - 2 and _has_cell_before(line, lines)):
-            break
-        column.append(line.text)
-        last = line
-    return column
-
-
-def _has_cell_before(line: TextLine, lines: Sequence[TextLine]) -> bool:
-    """Return whether another text stands to the left of a line, as in the next row of a table."""
-    return any(
-        each.box.right <= line.box.left and geometry.is_level_with(each.box, line.box)
-        for each in lines
-    )
-
-
-def _follows_caption(text: str, title: str) -> bool:
-    """Return whether a title comes after the caption of a title in the order of the text."""
-    flat = " ".join(text.split())
-    at = flat.find(title)
-    return at > 0 and study_titles.ends_with_caption(flat[:at])
 
 
 def _at_number_words(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

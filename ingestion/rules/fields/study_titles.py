@@ -244,3 +244,10 @@ def clean(text: str) -> str:
 def _is_alone(caption: str) -> bool:
     """Return whether a caption without a sign behind it is more than the word "title"."""
     return len(caption.split()) > 1
+
+
+def follows_caption(text: str, title: str) -> bool:
+    """Return whether a title comes after the caption of a title in the order of the text."""
+    flat = " ".join(text.split())
+    at = flat.find(title)
+    return at > 0 and ends_with_caption(flat[:at])

@@ -1,0 +1,84 @@
+"""Titles of studies by the places of their lines: beside or below a caption, in one column.
+
+The places show better than the order of the text where a title ends: `study_titles` reads the text.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from ingestion.rules.fields import geometry, study_titles
+from ingestion.rules.fields.text_lines import TextLine, line_gap
+
+_MAX_LINE_GAP = 1.6  # of the usual space between two lines, to the next line of the same text
+_MIN_PARAGRAPH_GAP = 2.0  # points; a paragraph begins after so much more space
+_MIN_TITLE_WORDS = 2
+_SEARCHED_LENGTH = 24  # characters of a title by which its first line is found
+
+
+def shorten(title: str, by_place: Sequence[str]) -> str:
+    """Return the title that was found by place if another one goes on behind its end."""
+    return next((each for each in by_place if title.startswith(f"{each} ")), title)
+
+
+def end_at_paragraph(title: str, lines: Sequence[TextLine], gap: float) -> str:
+    """Return a title up to the end of its paragraph, which only the places of its lines show."""
+    for at, line in enumerate(lines):
+        start = line.text.find(title[:_SEARCHED_LENGTH])
+        if start < 0 or not title.startswith(f"{line.text[start:]} "):
+            continue
+        whole = line.text[start:]
+        for below in _column_below(line, lines[at + 1 :], gap):
+            if below.startswith(title[len(whole) + 1 :]):
+                return title
+            if not title.startswith(f"{whole} {below}"):
+                break
+            whole = f"{whole} {below}"
+        return whole
+    return title
+
+
+def find_titles(lines: Sequence[TextLine]) -> Iterator[str]:
+    """Yield the titles beside or below their captions. A title goes on in its own column only."""
+    gap = line_gap(lines)
+    for at, line in enumerate(lines):
+        is_study = study_titles.is_name_of_study(line.text)
+        if not is_study and not study_titles.is_caption_line(line.text):
+            continue
+        beside = [
+            each
+            for each in lines[max(0, at - 1) : at + 3]
+            if each.box.left > line.box.right and geometry.is_level_with(line.box, each.box)
+        ]
+        first = min(beside, key=lambda each: each.box.left) if beside else line
+        column = _column_below(first, lines[at + 1 :], gap)
+        if is_study:
+            if first is not line and len(first.text.split()) > _MIN_TITLE_WORDS:
+                yield study_titles.clean(study_titles.continue_title(first.text, column))
+            continue
+        own = [line.text] if first is line else [f"{line.text.rstrip(' :')}:", first.text]
+        yield from islice(study_titles.titles_at_captions([*own, *column]), 1)
+
+
+def _column_below(first: TextLine, lines: Sequence[TextLine], gap: float) -> list[str]:
+    """Return the texts of the lines that follow a line in its column, without a gap."""
+    column = []
+    last = first
+    for line in lines:
+        if line.box.top <= first.box.top + 2 or not (
+            line.box.left < first.box.right and line.box.right > first.box.left
+        ):
+            continue
+        is_far = line.box.top - last.box.bottom > max(_MAX_LINE_GAP * gap, gap + _MIN_PARAGRAPH_GAP)
+        if is_far or (line.box.left > first.box.left - 2 and _has_cell_before(line, lines)):
+            break
+        column.append(line.text)
+        last = line
+    return column
+
+
+def _has_cell_before(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether another text stands to the left of a line, as in the next row of a table."""
+    return any(
+        each.box.right <= line.box.left and geometry.is_level_with(each.box, line.box)
+        for each in lines
+    )
