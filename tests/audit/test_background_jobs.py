@@ -185,6 +185,7 @@ def start_and_kill():
     return lines
 
 
+@pytest.mark.slow
 def test_another_worker_runs_the_job_of_a_killed_worker(transactional_db, wakeups):
     job = background_jobs.schedule_job("count", {"upto": 3})
     assert start_and_kill() == ["began\n", "alive\n", "alive\n"]

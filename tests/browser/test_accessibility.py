@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.timeout(900),
 ]
 WIDE, NARROW = {"width": 1200, "height": 900}, {"width": 320, "height": 640}
-QUICK_SHARE = 6  # one page in so many is checked in every run
+QUICK_SHARE = 8  # one page in so many is checked in every run
 IS_WIDER = "document.scrollingElement.scrollWidth > document.scrollingElement.clientWidth"
 OPEN_ALL = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
 

@@ -58,6 +58,7 @@ def test_the_trail_of_a_document_is_reached_from_its_page(sign_in, rafael, packe
     expect(entry.locator("pre")).to_contain_text("SIGNATURE_MISSING")
 
 
+@pytest.mark.slow
 def test_the_chain_is_verified_while_the_page_is_open(signed_in, rafael, packet, work):
     page = signed_in(rafael)
     page.goto("/admin/audit/")

@@ -164,6 +164,7 @@ def test_the_second_of_two_reviewers_sees_the_conflict_and_keeps_the_text(page, 
     assert Document.objects.get().qa_decisions.count() == 1
 
 
+@pytest.mark.slow
 def test_a_missing_page_image_does_not_block_a_decision(page, sent):
     document, _ = sent(DOUBTED, content=b"%PDF-1.7 a letter")
     page.goto(f"/admin/review/{document.pk}/")

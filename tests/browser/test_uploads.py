@@ -67,6 +67,7 @@ def test_files_selected_before_the_script_has_loaded_are_listed(signed_in, mara,
         expect(types.nth(number)).to_have_value(kind, timeout=TIMEOUT)
 
 
+@pytest.mark.slow
 def test_a_file_selected_in_the_picker_before_the_script_has_loaded_is_uploaded(
     signed_in, mara, files
 ):
@@ -99,6 +100,7 @@ def test_an_upload_continues_after_a_lost_connection(page, files):
     assert Document.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_a_file_whose_response_was_lost_is_not_sent_again(page, files, monkeypatch):
     take, kept = drafts.add_finished_upload, []
 

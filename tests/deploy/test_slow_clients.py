@@ -61,6 +61,7 @@ def port(django_db_setup):
         process.wait(30)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "sent", [HALF_HEADERS, HALF_BODY, A_BYTE, b""], ids=["headers", "body", "byte", "nothing"]

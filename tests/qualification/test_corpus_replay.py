@@ -98,6 +98,7 @@ def test_a_record_is_compared_with_a_run_for_the_same_day(one_file, tmp_path, ca
         call_command("replay_corpus", one_file, times=1, against=record, day=date(2027, 1, 5))
 
 
+@pytest.mark.slow
 def test_a_changed_result_is_reported_with_the_version_of_the_rules(one_file, tmp_path):
     record = tmp_path / "record.json"
     call_command("replay_corpus", one_file, times=1, write=record)

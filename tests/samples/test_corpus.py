@@ -104,6 +104,7 @@ def test_each_document_of_a_manifest_is_unique_and_has_an_expectation(corpus):
         assert len(named) == len(set(named))
 
 
+@pytest.mark.slow
 def test_only_filed_documents_are_delivered_again(corpus):
     filed = {
         (entry.site_id, entry.doc_id)

@@ -250,6 +250,7 @@ for n in range(8):
 """
 
 
+@pytest.mark.slow
 def test_concurrent_processes_sign_valid_checkpoints(transactional_db, key):
     name = str(connection.settings_dict["NAME"])
     places = (name, str(keys.public_file().parent), str(keys.private_file()))

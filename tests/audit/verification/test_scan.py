@@ -71,6 +71,7 @@ def test_entries_recorded_late_are_counted(db):
     )
 
 
+@pytest.mark.slow
 def test_checkpoints_and_notes_take_no_more_memory_for_a_longer_ledger(db, monkeypatch):
     def peak():
         tracemalloc.start()

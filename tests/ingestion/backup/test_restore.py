@@ -161,6 +161,7 @@ def test_a_damaged_newest_backup_is_not_replaced_by_an_older_one(kept, elsewhere
     assert "Name another backup." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_backup_is_not_restored_over_existing_files(kept, elsewhere, capsys):
     with elsewhere() as folder:
         for name in (f"archive/ab/cd/{'ab' * 32}", "spool/uploads/1"):

@@ -296,6 +296,7 @@ def test_a_divided_file_is_filed_as_its_documents_and_stays_one_archived_file(on
     assert division.is_finished(Document.objects.get(pk=file.pk))
 
 
+@pytest.mark.slow
 def test_a_scan_with_separator_sheets_is_divided_without_qa_and_each_part_has_its_own_outcome(
     one_site,
 ):

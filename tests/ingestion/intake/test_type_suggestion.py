@@ -40,6 +40,7 @@ def test_a_scan_is_recognised_by_its_title(suggest):
     assert suggest(scan) == "delegation-log"
 
 
+@pytest.mark.slow
 def test_the_documents_of_a_scan_are_known_from_its_separator_sheets_alone(tmp_path, settings):
     settings.GUESS_SECONDS = 60.0
     kinds = ("irb-approval", "delegation-log")

@@ -205,7 +205,9 @@ def test_a_stamp_on_a_scan_is_found_at_an_angle(tmp_path, stamp):
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("scanner", [Scanner.OFFICE_COLOUR, Scanner.PHONE])
+@pytest.mark.parametrize(
+    "scanner", [Scanner.OFFICE_COLOUR, pytest.param(Scanner.PHONE, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     "stamp",
     [

@@ -270,6 +270,7 @@ def short_folder():
         yield folder
 
 
+@pytest.mark.slow
 async def test_no_process_and_no_file_survives_a_killed_owner(tmp_path, scanned, short_folder):
     program = textwrap.dedent("""
         import asyncio, sys

@@ -127,10 +127,11 @@ def verdict(reading, declared):
             "irb-approval",
             "IRB approval on page 1; medical licence on page 2; CV on page 3",
         ),
-        (
+        pytest.param(
             "scan: letter and unsigned 1572",
             "irb-approval",
             "IRB approval on page 1; Form FDA 1572 on pages 2 to 3",
+            marks=pytest.mark.slow,
         ),
         (
             "scan: side by side",

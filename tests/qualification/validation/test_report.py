@@ -45,6 +45,7 @@ def written(django_db_setup, django_db_blocker, tmp_path_factory):
     return folder / "pack", output.getvalue()
 
 
+@pytest.mark.slow
 def test_the_first_page_states_that_the_report_is_not_a_validation(written):
     first, *_ = pages = page_texts(written[0] / "validation.pdf")
     text = " ".join(first.split())
