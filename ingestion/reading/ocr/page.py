@@ -1,9 +1,10 @@
 """The OCR of one page from its raster.
 
 The engine gets the plain grey page, because nearly all preprocessing that tutorials recommend
-makes the result worse (reading.md, section 4.2). Only a fax is smoothed. If the engine has low
-confidence in its words, or omitted much ink, it reads variants of the page (`variants`). Single
-lines that it omitted or misread are read again (`second_pass`).
+makes the result worse (reading.md, section 4.2). Only a fax is smoothed, and very small print is
+enlarged (`small_print`). If the engine has low confidence in its words, or omitted much ink, it
+reads variants of the page (`variants`). Single lines that it omitted or misread are read again
+(`second_pass`).
 """
 
 import time
@@ -36,6 +37,7 @@ from .engines import (
     OcrWord,
 )
 from .second_pass import run_second_pass
+from .small_print import has_small_print, read_small_print
 from .stamps import find_scanned_stamps
 
 MIN_PAGE_CONFIDENCE = 70.0  # mean of a page's words, 0 to 100; below it may be upside down
@@ -160,7 +162,8 @@ def _best_pass(variant: PageVariant, engine: Engine, seconds: float) -> OcrPass:
         passes = [_run_pass(variant, engine, seconds * FIRST_PASS_TIME_SHARE)]
     except OcrTimeout:
         remaining = seconds - (time.monotonic() - began)
-        passes = [_run_pass(variant.at_low_resolution(), engine, remaining)]
+        low = variant.at_low_resolution()
+        passes = [_run_pass(low, engine, remaining, may_enlarge=False)]
     for other in _other_variants(variant, passes):
         remaining = began + seconds - time.monotonic()
         if remaining < seconds * MIN_RETRY_TIME_SHARE:
@@ -194,9 +197,14 @@ def _best_of(passes: Sequence[OcrPass]) -> OcrPass:
     return max(passes, key=lambda each: each.certain_characters)
 
 
-def _run_pass(variant: PageVariant, engine: Engine, seconds: float) -> OcrPass:
+def _run_pass(
+    variant: PageVariant, engine: Engine, seconds: float, *, may_enlarge: bool = True
+) -> OcrPass:
     raster = variant.raster
-    ocr_words = engine.recognise(smooth_bilevel(raster.grey), round(raster.dpi), seconds)
+    if may_enlarge and has_small_print(variant):
+        ocr_words = read_small_print(variant, engine, seconds)
+    else:
+        ocr_words = engine.recognise(smooth_bilevel(raster.grey), round(raster.dpi), seconds)
     words = (*variant.page.words, *(word.to_word(raster.dpi) for word in ocr_words))
     return OcrPass(variant, ocr_words, uncovered_share(variant.flat, words))
 

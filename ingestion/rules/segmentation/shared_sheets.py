@@ -28,7 +28,10 @@ QUARTERS: tuple[Region, ...] = (
 
 GUTTER = 0.01  # share of the width and height on each side of the middle, without words
 MIN_WORDS = 5  # of each reduced page
-MAX_HALF_HEIGHT, MAX_QUARTER_HEIGHT = 5.9, 4.5  # points: median height of the words, if reduced
+# The width of a character in points: the median of the words. Usual print has 3.6 or more. Words in
+# tables are often taller on scans than their letters.
+MAX_SIDE_WIDTH, MAX_HALF_WIDTH = 3.45, 2.8  # side by side, and at half their size
+MIN_MEASURED_CHARACTERS = 4  # of a word whose width is measured
 MIN_SIDE_MARGIN = 0.22  # share of the width beside pages that are reduced to half their height
 
 
@@ -38,10 +41,8 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
     White bands cross the middle of the sheet between them, and their print is small.
     """
     boxes = [word.box for word in page.words]
-    if not boxes:
-        return ()
-    height = median([bottom - top for _, top, _, bottom in boxes])
-    if height > MAX_HALF_HEIGHT:
+    width = _character_width(page)
+    if not width or width > MAX_SIDE_WIDTH:
         return ()
     width_gutter, height_gutter = GUTTER * page.width, GUTTER * page.height
     middle, centre = page.width / 2, page.height / 2
@@ -54,7 +55,7 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
     regions: tuple[Region, ...] = ()
     if has_columns and page.width > page.height:
         regions = SIDE_BY_SIDE
-    elif has_rows and height <= MAX_QUARTER_HEIGHT and page.width < page.height:
+    elif has_rows and width <= MAX_HALF_WIDTH and page.width < page.height:
         margin = MIN_SIDE_MARGIN * page.width
         if has_columns:
             regions = QUARTERS
@@ -65,6 +66,16 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
         sum(area.contains_centre_of(box) for box in boxes) >= MIN_WORDS for area in areas
     )
     return regions if are_filled else ()
+
+
+def _character_width(page: PageReading) -> float:
+    """Return the median width of a character in the longer words of a page; 0.0 if it has none."""
+    widths = [
+        (right - left) / len(text)
+        for text, (left, _, right, _), _ in page.words
+        if len(text) >= MIN_MEASURED_CHARACTERS
+    ]
+    return median(widths) if widths else 0.0
 
 
 def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:

@@ -151,6 +151,14 @@ def test_reduced_pages_are_found_by_the_white_bands_between_them():
     assert find_reduced_pages(above) == ONE_ABOVE_THE_OTHER
 
 
+def test_reduced_pages_are_found_if_their_words_are_in_high_boxes_as_in_tables():
+    sheet = quarters([make_page(*PROSE)] * 4)
+    words = tuple(
+        word._replace(box=word.box._replace(bottom=word.box.top + 10)) for word in sheet.words
+    )
+    assert find_reduced_pages(replace(sheet, words=words)) == QUARTERS
+
+
 def test_print_of_ordinary_size_in_two_columns_is_no_sheet_with_reduced_pages():
     row = "The samples are stored      at the site until then"
     page = replace(make_page(*[row] * 20), width=792.0, height=612.0)

@@ -1,0 +1,111 @@
+"""The OCR of pages in very small print, as sheets onto which several pages were copied.
+
+Tesseract reads such a page better if it is enlarged. It also joins the lines of two pages that are
+side by side if the sheet was scanned a little askew. So the pages on a sheet are read one by one.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from ingestion.reading.images.binarise import INK_BRIGHTNESS, threshold
+from ingestion.reading.images.coverage import find_letters
+from ingestion.reading.images.render import PageRaster
+from ingestion.reading.images.variants import PageVariant, smooth_bilevel
+
+from .engines import Engine, OcrWord
+
+MIN_LETTERS = 30  # from which the size of a page's print can be measured
+# At 100 dpi. Few letters of a page in usual print are smaller than 6 pixels.
+MAX_SMALL_LETTER_PIXELS = 5
+MIN_SMALL_LETTER_SHARE = 0.3  # of the letters of a page in small print
+ENLARGED_DPI, MAX_ENLARGEMENT = 400, 2.0
+MAX_ENLARGED_PIXELS = 25_000_000
+# Of the width or height of a sheet: a white band across its middle, between the pages on it.
+MIN_BAND_SHARE = 0.02
+BLOCKS_PER_AREA = 10_000  # more than Tesseract finds in one area
+
+
+def has_small_print(variant: PageVariant) -> bool:
+    """Return whether many letters of a page are as small as those of pages copied at half size."""
+    heights = find_letters(variant.flat).height
+    small = np.count_nonzero(heights <= MAX_SMALL_LETTER_PIXELS)
+    return len(heights) >= MIN_LETTERS and bool(small >= MIN_SMALL_LETTER_SHARE * len(heights))
+
+
+def read_small_print(variant: PageVariant, engine: Engine, seconds: float) -> list[OcrWord]:
+    """Return the words of a page in small print, in pixels of its raster. Raises OcrFailed."""
+    deadline = time.monotonic() + seconds
+    raster = variant.raster
+    words = []
+    for index, (rows, columns) in enumerate(_areas_of(variant)):
+        area = _enlarge(replace(raster, grey=raster.grey[rows, columns], colour=None))
+        remaining = max(deadline - time.monotonic(), 0.0)
+        found = engine.recognise(smooth_bilevel(area.grey), round(area.dpi), remaining)
+        factor = raster.dpi / area.dpi
+        words += [
+            _moved(word, factor, columns.start, rows.start, index * BLOCKS_PER_AREA)
+            for word in found
+        ]
+    return words
+
+
+def _areas_of(variant: PageVariant) -> Sequence[tuple[slice, slice]]:
+    """Return the rows and columns of the pages on a sheet, in reading order."""
+    ink = threshold(variant.flat.grey, INK_BRIGHTNESS)
+    height, width = variant.raster.grey.shape
+    columns = _slices(np.flatnonzero(ink.any(axis=0)), ink.shape[1], width)
+    # Pages one above the other have no lines that are joined.
+    rows = (
+        _slices(np.flatnonzero(ink.any(axis=1)), ink.shape[0], height)
+        if len(columns) > 1
+        else [slice(0, height)]
+    )
+    return [(row, column) for row in rows for column in columns]
+
+
+def _slices(inked: NDArray[np.intp], length: int, pixels: int) -> Sequence[slice]:
+    """Return the slices of a sheet before and after a white band in its middle, or one slice.
+
+    `inked` are the columns or rows with ink, of `length`, and `pixels` is the length of the slices.
+    """
+    after = np.searchsorted(inked, length / 2)
+    if not 0 < after < len(inked):
+        return [slice(0, pixels)]
+    margin = MIN_BAND_SHARE * length / 2  # of white on each side of the cut
+    left, right = inked[after - 1] + 1 + margin, inked[after] - margin
+    if left > right:
+        return [slice(0, pixels)]
+    cut = round(min(max(length / 2, left), right) / length * pixels)
+    return [slice(0, cut), slice(cut, pixels)]
+
+
+def _enlarge(raster: PageRaster) -> PageRaster:
+    """Return a raster with up to twice the resolution."""
+    max_factor = (MAX_ENLARGED_PIXELS / raster.grey.size) ** 0.5
+    factor = min(MAX_ENLARGEMENT, ENLARGED_DPI / raster.dpi, max_factor)
+    if factor <= 1:
+        return replace(raster, grey=np.ascontiguousarray(raster.grey))
+    larger = cv2.resize(raster.grey, None, fx=factor, fy=factor, interpolation=cv2.INTER_CUBIC)
+    return replace(raster, grey=np.asarray(larger), dpi=raster.dpi * factor)
+
+
+def _moved(word: OcrWord, factor: float, x: int, y: int, blocks: int) -> OcrWord:
+    """Return a word of an enlarged area, as it is in the raster of the page."""
+    left, top = round(word.left * factor), round(word.top * factor)
+    right = round((word.left + word.width) * factor)
+    bottom = round((word.top + word.height) * factor)
+    block, paragraph, line = word.line
+    return OcrWord(
+        word.text,
+        word.confidence,
+        left + x,
+        top + y,
+        right - left,
+        bottom - top,
+        (block + blocks, paragraph, line),
+    )

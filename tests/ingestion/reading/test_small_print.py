@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from ingestion.reading.images.render import PageRaster
+from ingestion.reading.ocr.engines import SegmentationMode, get_engine
+from ingestion.reading.ocr.page import read_page_image
+from ingestion.reading.results import PageReading, TextSource
+from samples.binders import four_on_a_sheet
+from tests.ingestion.reading.documents import LINES, make_pdf, render, skew
+
+
+class ListingEngine:
+    """An engine that lists the resolution and the width of each image that it reads."""
+
+    version = "listing"
+
+    def __init__(self):
+        self._engine = get_engine("pytesseract", "eng")
+        self.read = []
+
+    def recognise(self, grey, dpi, seconds, mode=SegmentationMode.AUTO):
+        if mode is SegmentationMode.AUTO:
+            self.read.append((dpi, grey.shape[1]))
+        return self._engine.recognise(grey, dpi, seconds, mode)
+
+
+def page_of(picture, dpi=200):
+    raster = PageRaster(np.asarray(picture), dpi)
+    return PageReading(1, raster.width, raster.height, "", TextSource.NATIVE), raster
+
+
+def four_pages():
+    other = ("Meeting of 12 May 2026", *LINES[1:])
+    papers = [make_pdf(lines=lines) for lines in (LINES, other, other, LINES)]
+    return four_on_a_sheet(papers)
+
+
+def test_the_pages_on_a_sheet_are_enlarged_and_read_one_by_one():
+    page, raster = page_of(skew(render(four_pages()), 1.0))
+    engine = ListingEngine()
+    read = read_page_image(raster, page, engine, 30.0)
+    assert [dpi for dpi, _ in engine.read] == [400] * 4
+    lines = read.text.splitlines()
+    assert [lines.count(line) for line in (LINES[1], LINES[-1])] == [4, 4]
+    assert (read.dpi, round(read.width)) == (200, round(raster.width))
+
+
+def test_the_words_of_an_enlarged_page_have_their_places_on_the_page():
+    page, raster = page_of(render(four_pages()))
+    read = read_page_image(raster, page, get_engine("pytesseract", "eng"), 30.0)
+    meetings = [word.box for word in read.words if word.text == "Meeting"]
+    assert [side for box in meetings for side in (box.left, box.bottom)] == pytest.approx(
+        [342, 48, 36, 444], abs=2
+    )
+
+
+def test_a_page_in_usual_print_is_read_as_it_is():
+    page, raster = page_of(render(make_pdf()))
+    engine = ListingEngine()
+    read_page_image(raster, page, engine, 30.0)
+    assert engine.read == [(200, raster.grey.shape[1])]
