@@ -27,6 +27,7 @@ QUARTERS: tuple[Region, ...] = (
 )  # fmt: skip
 
 GUTTER = 0.01  # share of the width and height on each side of the middle, without words
+MAX_GUTTER_WORD_SHARE = 0.03  # of the words of a sheet, above and below its middle
 MIN_WORDS = 5  # of each reduced page
 # The width of a character in points: the median of the words. Usual print has 3.6 or more. Words in
 # tables are often taller on scans than their letters.
@@ -44,14 +45,13 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
     width = _character_width(page)
     if not width or width > MAX_SIDE_WIDTH:
         return ()
-    width_gutter, height_gutter = GUTTER * page.width, GUTTER * page.height
-    middle, centre = page.width / 2, page.height / 2
-    has_columns = not any(
-        box.left < middle + width_gutter and box.right > middle - width_gutter for box in boxes
-    )
-    has_rows = not any(
-        box.top < centre + height_gutter and box.bottom > centre - height_gutter for box in boxes
-    )
+    beside = [(box.left, box.right) for box in boxes]
+    has_columns = not _find_near_middle(beside, page.width)
+    # On a sheet that was scanned askew, the number of a page may be close to the middle.
+    middle = page.height / 2
+    near = _find_near_middle([(box.top, box.bottom) for box in boxes], page.height)
+    crosses = any(top < middle < bottom for top, bottom in near)
+    has_rows = not crosses and len(near) <= MAX_GUTTER_WORD_SHARE * len(boxes)
     regions: tuple[Region, ...] = ()
     if has_columns and page.width > page.height:
         regions = SIDE_BY_SIDE
@@ -66,6 +66,14 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
         sum(area.contains_centre_of(box) for box in boxes) >= MIN_WORDS for area in areas
     )
     return regions if are_filled else ()
+
+
+def _find_near_middle(
+    sides: Sequence[tuple[float, float]], length: float
+) -> Sequence[tuple[float, float]]:
+    """Return the beginnings and ends of words that are close to the middle of a sheet."""
+    middle, gutter = length / 2, GUTTER * length
+    return [side for side in sides if side[0] < middle + gutter and side[1] > middle - gutter]
 
 
 def _character_width(page: PageReading) -> float:

@@ -151,6 +151,14 @@ def test_reduced_pages_are_found_by_the_white_bands_between_them():
     assert find_reduced_pages(above) == ONE_ABOVE_THE_OTHER
 
 
+def test_reduced_pages_are_found_if_the_number_of_one_is_close_to_the_middle():
+    sheet = quarters([make_page(*PROSE)] * 4)
+    number = Word("Page", Box(500.0, 386.0, 510.0, 390.0), 90.0)
+    assert find_reduced_pages(replace(sheet, words=(*sheet.words, number))) == QUARTERS
+    line = [number._replace(box=Box(x, 386.0, x + 10, 390.0)) for x in range(320, 600, 3)]
+    assert find_reduced_pages(replace(sheet, words=(*sheet.words, *line))) == ()
+
+
 def test_reduced_pages_are_found_if_their_words_are_in_high_boxes_as_in_tables():
     sheet = quarters([make_page(*PROSE)] * 4)
     words = tuple(
