@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import accumulate
 
 from rapidfuzz import fuzz, process
 
@@ -27,13 +28,18 @@ _LOOKALIKES = {
     "w": "(?:w|vv)",
 }
 _DIGITS = str.maketrans("OoQDIl|!SsBZz", "0000111155822")
-_SIGNS = re.compile(r"[\w|!$]+")
-_NOT_SIGNS = re.compile(r"[^\w|!$\n]+")
-_FOLDED_LETTERS = str.maketrans("0qi1|!5$82", "oollllssbz")
+# For each byte of UTF-8: its letter as `fold_letters` writes it, or a blank between words. Bytes are
+# translated much faster than a text that is not ASCII.
+_BETWEEN_WORDS = re.sub(rb"[\w\n]", b"", bytes(range(128)))
+_FOLDED_BYTES = bytes.maketrans(
+    _BETWEEN_WORDS + b"0qi1|!5$82", b" " * len(_BETWEEN_WORDS) + b"oollllssbz"
+)
+_NOT_WORDS = re.compile(r"[^\w \n]+")
+_SIGNS_FOR_LETTERS = re.compile(r"[|!$]")  # they may also stand between words
 _PUNCTUATION = re.compile(r"[\W_]+")
 _MIN_SIMILARITY = 0.86  # ratio of difflib; it allows about one wrong letter in seven
 _MIN_FUZZY_LETTERS = 12  # letters; a shorter phrase resembles too many others
-_GROUP_LENGTH = 8  # first letters by which `find_letters` compares
+_GROUP_LENGTHS = (8, 3, 1)  # first letters by which `find_letters` compares
 _MAX_LENGTH_DIFFERENCE = 2  # letters by which a misread phrase may be longer or shorter
 
 
@@ -67,15 +73,21 @@ def may_contain_phrase(text: str, phrase: str) -> bool:
 @lru_cache(maxsize=16_384)
 def fold_letters(text: str) -> str:
     """Return the text without blanks, with one letter for all that `compile_phrase` confuses."""
-    words = " ".join(_SIGNS.findall(text.casefold().translate(_FOLDED_LETTERS)))
-    return words.replace("rn", "m").replace("vv", "w").replace(" ", "").replace("_", "")
+    return _fold_signs(text).replace("\n", "").replace(" ", "")
 
 
 def fold_words(words: Sequence[str]) -> list[str]:
     """Return `fold_letters` of each of many words, none of which contains a line break."""
-    text = "\n".join(words).casefold().translate(_FOLDED_LETTERS)
-    folded = _NOT_SIGNS.sub(" ", text).replace("rn", "m").replace("vv", "w")
-    return folded.replace(" ", "").replace("_", "").split("\n") if words else []
+    return _fold_signs("\n".join(words)).replace(" ", "").split("\n") if words else []
+
+
+def _fold_signs(text: str) -> str:
+    """Return the letters of a text as `fold_letters` does, with blanks and line feeds."""
+    signs = text.casefold().encode("utf-8", "surrogatepass")
+    folded = signs.translate(_FOLDED_BYTES).decode("utf-8", "surrogatepass")
+    if not folded.isascii():
+        folded = _NOT_WORDS.sub(" ", folded)
+    return folded.replace("rn", "m").replace("vv", "w").replace("_", "")
 
 
 @lru_cache(maxsize=1024)  # its own cache, so that pages do not displace the words of `fold_letters`
@@ -84,24 +96,30 @@ def fold_page(text: str) -> str:
     return fold_letters.__wrapped__(text)
 
 
-def find_letters(text: str, wanted: frozenset[str]) -> list[str]:
-    """Return those of many folded phrases that the letters of a text contain.
+def find_letters(text: str, wanted: frozenset[str]) -> set[str]:
+    """Return those of many folded phrases with which words of a text may begin.
 
-    Most phrases do not occur, and neither do their first letters, which are compared first.
+    `compile_phrase` finds no others. Most phrases do not occur, and neither do their first letters,
+    which are compared first.
     """
     letters, by_group = fold_page(text), _by_first_letters(wanted)
-    starts = range(len(letters) - _GROUP_LENGTH + 1)
-    groups = by_group.keys() & [letters[start : start + _GROUP_LENGTH] for start in starts]
-    return [each for group in ("", *groups) for each in by_group[group] if each in letters]
+    words = _fold_signs(_SIGNS_FOR_LETTERS.sub(r" \g<0> ", text)).split()
+    found = set()
+    for start in accumulate(map(len, words), initial=0):
+        for length in _GROUP_LENGTHS:
+            for each in by_group.get(letters[start : start + length], ()):
+                if letters.startswith(each, start):
+                    found.add(each)
+    return found
 
 
 @lru_cache(maxsize=8)
 def _by_first_letters(phrases: frozenset[str]) -> dict[str, list[str]]:
-    """Return folded phrases by their first letters; those with fewer letters are at ""."""
-    groups: dict[str, list[str]] = {"": []}
+    """Return folded phrases by their first letters, as many of `_GROUP_LENGTHS` as they have."""
+    groups: dict[str, list[str]] = {}
     for each in sorted(phrases):
-        group = each[:_GROUP_LENGTH] if len(each) >= _GROUP_LENGTH else ""
-        groups.setdefault(group, []).append(each)
+        length = next((length for length in _GROUP_LENGTHS if length <= len(each)), 0)
+        groups.setdefault(each[:length], []).append(each)
     return groups
 
 
