@@ -28,8 +28,8 @@ _LOOKALIKES = {
     "w": "(?:w|vv)",
 }
 _DIGITS = str.maketrans("OoQDIl|!SsBZz", "0000111155822")
-# For each byte of UTF-8: its letter as `fold_letters` writes it, or a blank between words. Bytes are
-# translated much faster than a text that is not ASCII.
+# For each byte of UTF-8: its letter as `fold_letters` writes it, or a blank between words. To
+# translate bytes is much faster than to translate a text that is not ASCII.
 _BETWEEN_WORDS = re.sub(rb"[\w\n]", b"", bytes(range(128)))
 _FOLDED_BYTES = bytes.maketrans(
     _BETWEEN_WORDS + b"0qi1|!5$82", b" " * len(_BETWEEN_WORDS) + b"oollllssbz"

@@ -6,7 +6,6 @@ density of handwriting. Whether a mark is a signature, and whose, is decided by 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
 
 import cv2
@@ -54,9 +53,11 @@ def find_marks(page: PageRaster, words: Sequence[Word]) -> tuple[Box, ...]:
 
     `page` is a result of `flatten_background`.
     """
-    ink, faint = _ink_outside_words(page, words)
+    printed = _printed_words(words)
+    ink = _without_words(threshold(page.grey, INK_BRIGHTNESS), page, printed)
     if np.count_nonzero(ink) < MIN_MARK_PIXELS:
         return ()
+    faint = _without_words(threshold(page.grey, FAINT_INK_BRIGHTNESS), page, printed)
     _remove_skewed_rules(ink, faint)
     boxes = _group_strokes(ink, page.dpi / POINTS_PER_INCH, page.offset)
     return tuple(sorted(boxes, key=lambda box: (box.top, box.left)))
@@ -70,8 +71,15 @@ def find_marks_in_area(
     `raster` shows a little more than the area. `may_be_skewed` says that the page contains an
     image, which may be a scan.
     """
+    left, top, right, bottom = pixel_bounds(area, raster, padding=0.0)
+    printed = _printed_words(words)
+    # Relative to its background, no pixel is darker, so that most areas are known to have no mark.
+    ink = _without_words(threshold(raster.grey, INK_BRIGHTNESS), raster, printed)
+    if np.count_nonzero(ink[top:bottom, left:right]) < MIN_MARK_PIXELS:
+        return []
     grey = divide_by_background(raster.grey, estimate_background(raster.grey))
-    ink, faint = _ink_outside_words(replace(raster, grey=grey), words)
+    ink = _without_words(threshold(grey, INK_BRIGHTNESS), raster, printed)
+    faint = _without_words(threshold(grey, FAINT_INK_BRIGHTNESS), raster, printed)
     if may_be_skewed:
         _remove_skewed_rules(ink, faint)
     else:
@@ -81,7 +89,6 @@ def find_marks_in_area(
         across = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((1, MIN_RULE_PIXELS), np.uint8))
         down = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((MIN_RULE_PIXELS, 1), np.uint8))
         ink[cv2.dilate(across | down, np.ones((RULE_WIDTH_PIXELS,) * 2, np.uint8)) > 0] = 0
-    left, top, right, bottom = pixel_bounds(area, raster, padding=0.0)
     ink = np.ascontiguousarray(ink[top:bottom, left:right])
     if np.count_nonzero(ink) < MIN_MARK_PIXELS:
         return []
@@ -146,15 +153,12 @@ def _remove_skewed_rules(ink: Mask, faint: Mask) -> None:
             cv2.line(ink, (left, top), (right, bottom), 0, thickness=RULE_WIDTH_PIXELS)
 
 
-def _ink_outside_words(page: PageRaster, words: Sequence[Word]) -> tuple[Mask, Mask]:
-    """Return the ink, and the ink together with faint ink, without the printed words."""
-    ink = threshold(page.grey, INK_BRIGHTNESS)
-    faint = threshold(page.grey, FAINT_INK_BRIGHTNESS)
-    for word in _printed_words(words):
+def _without_words(ink: Mask, page: PageRaster, printed: Sequence[Word]) -> Mask:
+    """Return a mask of a page after the printed words were removed from it."""
+    for word in printed:
         left, top, right, bottom = pixel_bounds(word.box, page, WORD_PADDING_POINTS)
         ink[top:bottom, left:right] = 0
-        faint[top:bottom, left:right] = 0
-    return ink, faint
+    return ink
 
 
 def _group_strokes(ink: Mask, scale: float, offset: tuple[int, int]) -> list[Box]:
