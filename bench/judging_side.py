@@ -4,7 +4,7 @@
 line of its input, it prints one line: a JSON list with a pair for each file, of seconds and pages,
 or null if the file needs OCR or cannot be read. It imports only what earlier versions have too.
 OpenCV and the garbage collector are set as `process_limits.initialise_child` sets them in the
-parser processes of both versions.
+parser processes of each version.
 """
 
 import gc
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import cv2
 
-from ingestion.reading import tasks
+from ingestion.reading import process_limits, tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
@@ -46,7 +46,8 @@ def measure(path: Path, scratch: Path) -> tuple[float, int] | None:
 def main() -> None:
     logging.disable()  # pypdf logs warnings about fonts
     cv2.setNumThreads(1)
-    gc.freeze()
+    # Earlier versions only freeze what the process started with.
+    getattr(process_limits, "configure_garbage_collection", gc.freeze)()
     files = [Path(each) for each in sys.argv[1:]]
     with tempfile.TemporaryDirectory() as folder:
         for _ in sys.stdin:

@@ -21,6 +21,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 
 OWNER_CHECK_SECONDS = 1.0  # between two checks whether the owner is alive
+ALLOCATIONS_PER_COLLECTION = 50_000  # of objects, a few megabytes
 # Our own results report what these libraries log about a file.
 MUTED_LOGGERS = ("pikepdf", "pypdf", "pypdfium2", "pyhanko", "pyhanko_certvalidator")
 
@@ -63,11 +64,21 @@ def initialise_child(owner: OwnerProcess, memory_bytes: int, scratch: Path) -> N
     tempfile.tempdir = str(scratch)  # the owner removes what a killed process leaves there
     for name in MUTED_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    gc.freeze()  # objects from the forkserver never become garbage
+    configure_garbage_collection()
     # Blocked in all threads, SIGTERM stays pending until the watcher thread receives it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     Finalize(None, _remove_orphaned_scratch, args=(owner, scratch), exitpriority=0)
     threading.Thread(target=_watch, args=(owner, scratch), name="watch", daemon=True).start()
+
+
+def configure_garbage_collection() -> None:
+    """Let the garbage collector run seldom, and leave out what the process started with.
+
+    A page has many thousands of small objects, and hardly any of them are in a cycle. By default,
+    the collector examines them after each 700.
+    """
+    gc.freeze()  # objects from the forkserver never become garbage
+    gc.set_threshold(ALLOCATIONS_PER_COLLECTION)
 
 
 @contextmanager

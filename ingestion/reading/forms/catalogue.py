@@ -20,6 +20,7 @@ Choice = Literal["one", "any"]
 
 _FOLDER = Path(__file__).with_name("registered")
 _NOT_IN_SIGNS = re.compile(r"[\W_]+")
+_ASCII_NOT_IN_SIGNS = re.sub(rb"[^\W_]+", b"", bytes(range(128)))
 
 
 class FormDescriptionError(Exception):
@@ -120,7 +121,9 @@ def centre_of(box: Box) -> Point:
 
 def fold_signs(text: str) -> str:
     """Return the letters and digits of a text in lower case, without spaces."""
-    return _NOT_IN_SIGNS.sub("", text.casefold())
+    signs = text.casefold().encode("utf-8", "surrogatepass").translate(None, _ASCII_NOT_IN_SIGNS)
+    folded = signs.decode("utf-8", "surrogatepass")
+    return folded if folded.isascii() else _NOT_IN_SIGNS.sub("", folded)
 
 
 def read_description(path: Path) -> BlankForm:

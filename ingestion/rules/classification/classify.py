@@ -298,6 +298,11 @@ def guess_type(filename: str, text: str = "") -> str:
     return next((slug for hint, slug in hints if f" {hint} " in words), "")
 
 
+@lru_cache(maxsize=256)  # of all types, most have no points
+def _no_score(slug: str) -> TypeScore:
+    return TypeScore(slug)
+
+
 def _as_document(page: PageReading) -> DocumentReading:
     return DocumentReading(MediaType.PDF, (replace(page, number=1),))
 
@@ -310,10 +315,10 @@ def _score_types(reading: DocumentReading, types: Mapping[str, DocumentType]) ->
     wanted = _all_letters() if types is TYPES else _join_letters(types.values())
     evidence = _Evidence.of(reading, wanted)
     for is_fuzzy in (False, True):
-        scores = [
-            TypeScore(slug, tuple(_find_landmarks(reading, evidence, kind, is_fuzzy=is_fuzzy)))
-            for slug, kind in types.items()
-        ]
+        scores = []
+        for slug, kind in types.items():
+            matches = _find_landmarks(reading, evidence, kind, is_fuzzy=is_fuzzy)
+            scores.append(TypeScore(slug, tuple(matches)) if matches else _no_score(slug))
         scores.sort(key=lambda score: -score.points)
         is_scan = any(page.source in SCAN_SOURCES for page in reading.pages)
         if scores[0].points >= MIN_TYPE_SCORE or not is_scan:

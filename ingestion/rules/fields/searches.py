@@ -43,6 +43,8 @@ from ingestion.rules.fields.values import (
     value_of_words,
 )
 
+_IsCertainPlace = Callable[[PageReading, geometry.TextSpan, FieldValue], bool]
+
 LIST_KINDS = frozenset({"lines", "names"})
 _TEXT_KINDS = frozenset({"text", "name", *LIST_KINDS})
 
@@ -318,16 +320,7 @@ def _at_caption(
         return None
     if not geometry.is_in_one_column(page, caption):
         return None
-    beside = geometry.words_right_of(page, caption)
-    below = geometry.words_below(page, caption)
-    places = [
-        (beside, _is_beside),
-        (() if _has_caption_before(page, below) else below, _is_aligned),
-        (_line_below(document.lines_of(page), caption), _is_aligned),
-    ]
-    if spec.kind == "name" and not geometry.has_no_text_after(page, caption):
-        del places[1:]  # the sentence goes on beside it
-    for run, is_certain_place in places:
+    for run, is_certain_place in _places_at(document, page, caption, spec):
         words = geometry.first_cell(run) if spec.kind in _CELL_KINDS else run
         value = _value_in(page, words, spec, month_first=document.month_first)
         if value and not document.is_printed(spec, value):
@@ -336,6 +329,21 @@ def _at_caption(
                 ways.add(Way.ALIGNED)
             return FoundValue(value, frozenset(ways), rank)
     return None
+
+
+def _places_at(
+    document: SearchedDocument, page: PageReading, caption: geometry.TextSpan, spec: FieldSpec
+) -> Iterator[tuple[Sequence[Word], _IsCertainPlace]]:
+    """Yield the words at the places where a value of a caption may stand, one by one.
+
+    Each place comes with the test of whether a value is exactly there.
+    """
+    yield geometry.words_right_of(page, caption), _is_beside
+    if spec.kind == "name" and not geometry.has_no_text_after(page, caption):
+        return  # the sentence goes on beside it
+    below = geometry.words_below(page, caption)
+    yield () if _has_caption_before(page, below) else below, _is_aligned
+    yield _line_below(document.lines_of(page), caption), _is_aligned
 
 
 def _has_caption_before(page: PageReading, words: Sequence[Word]) -> bool:

@@ -51,6 +51,7 @@ _MENTIONS_ATTACHMENT = re.compile(
     r"\b(?:attached|attachment|enclosed|enclosure|appendix|appendices|annex|schedule [A-Z1-9])\b",
     re.IGNORECASE,
 )
+_STEMS_OF_ATTACHMENTS = ("attach", "enclos", "append", "annex", "schedule")
 _DATE = re.compile(
     r"\b(?:\d{1,2}[ ./-](?:\d{1,2}|[A-Za-z]{3,9})[ ./-]\d{2,4}|\d{4}-\d\d-\d\d"
     r"|[A-Za-z]{3,9} \d{1,2}(?:st|nd|rd|th)?, \d{4})\b"
@@ -191,7 +192,13 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         letters = zip(lines, _letters_of(lines), strict=True)
         lines = tuple(line for line, of_line in letters if of_line not in running)
     head = lines[:_HEAD_LINES]
-    numbering = frozenset((int(m[1]), int(m[2])) for m in _NUMBERED.finditer(text))
+    # To search without a difference of case is slow, so that most pages are left out before.
+    folded = text.casefold()
+    may_be_numbered = "page" in folded or "part" in folded
+    numbering = frozenset(
+        (int(m[1]), int(m[2])) for m in (_NUMBERED.finditer(text) if may_be_numbered else ())
+    )
+    may_mention_attachment = any(each in folded for each in _STEMS_OF_ATTACHMENTS)
     bare = 0
     for line in (*lines[-3:], *lines[:_EDGE_LINES]):
         if match := _BARE_NUMBER.search(line):
@@ -221,7 +228,9 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         "top": print_area.top,
         "landscape": float(page.width > page.height),
         "section": float(bool(first and _SECTION.match(first))),
-        "mentions attachment": float(bool(_MENTIONS_ATTACHMENT.search(text))),
+        "mentions attachment": float(
+            may_mention_attachment and bool(_MENTIONS_ATTACHMENT.search(text))
+        ),
         "running": float(bool(running)),
         "form": float(page.forms[0].page) if page.forms else 0.0,
     }
@@ -230,7 +239,7 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         lines,
         numbering,
         bare,
-        frozenset(_LONG_WORD.findall(text.casefold())),
+        frozenset(_LONG_WORD.findall(folded)),
         frozenset(_REFERENCE.findall(text)),
         _edge_letters(lines),
         print_area,
