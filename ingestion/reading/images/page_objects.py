@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from .pdfium_calls import get_bounds, get_object, get_object_in_form, get_object_type
+
 MAX_OBJECTS_PER_PAGE = 20_000  # objects of one page that are examined
 MAX_ANNOTATIONS_PER_PAGE = 5_000  # annotations of one page that are examined
 MAX_FORM_DEPTH = 8  # levels of form XObjects within form XObjects
@@ -53,11 +55,10 @@ def page_objects(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[PageObject]:
 
     The objects of a form XObject follow the form.
     """
-    raw_page, get, type_of = page.raw, pdfium.FPDFPage_GetObject, pdfium.FPDFPageObj_GetType
-    form = pdfium.FPDF_PAGEOBJ_FORM
+    raw_page, form = page.raw, pdfium.FPDF_PAGEOBJ_FORM
     for index in range(pdfium.FPDFPage_CountObjects(raw_page)):
-        raw = get(raw_page, index)
-        kind = type_of(raw)
+        raw = get_object(raw_page, index)
+        kind = get_object_type(raw)
         if not kinds or kind in kinds:
             yield PageObject(raw, kind, 0, None)
         if kind == form:
@@ -76,7 +77,7 @@ def object_rects(objects: Iterable[PageObject]) -> list[PdfRect]:
     for item in objects:
         if item.form is not None:
             rects.append(item.rect)
-        elif pdfium.FPDFPageObj_GetBounds(item.raw, *references):
+        elif get_bounds(item.raw, *references):
             rects.append((left.value, bottom.value, right.value, top.value))
         else:
             raise pypdfium2.PdfiumError("an object of the page has no bounds")
@@ -100,8 +101,8 @@ def _objects_in_form(form: PageObject, kinds: tuple[int, ...]) -> Iterator[PageO
     if not is_expanded_form(form):
         return
     for index in range(pdfium.FPDFFormObj_CountObjects(form.raw)):
-        raw = pdfium.FPDFFormObj_GetObject(form.raw, index)
-        item = PageObject(raw, pdfium.FPDFPageObj_GetType(raw), form.level + 1, form)
+        raw = get_object_in_form(form.raw, index)
+        item = PageObject(raw, get_object_type(raw), form.level + 1, form)
         if not kinds or item.kind in kinds:
             yield item
         yield from _objects_in_form(item, kinds)

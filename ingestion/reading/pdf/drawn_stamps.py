@@ -18,6 +18,7 @@ import pypdfium2.raw as pdfium
 
 from ingestion.reading.images.binarise import Mask
 from ingestion.reading.images.page_objects import PageObject, PdfRect
+from ingestion.reading.images.pdfium_calls import set_is_active
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster, render_page
 from ingestion.reading.images.upright_ink import isolated_ink, turn_upright
 from ingestion.reading.limits import ReadingLimits
@@ -333,13 +334,12 @@ def _share_of(inner: Box, outer: Box) -> Box:
 @contextmanager
 def _hidden(objects: Sequence[PageObject]) -> Iterator[None]:
     """Hide all objects of a page for the block."""
-    set_active = pdfium.FPDFPageObj_SetIsActive
-    hidden = [item.raw for item in objects if set_active(item.raw, 0)]
+    hidden = [item.raw for item in objects if set_is_active(item.raw, 0)]
     try:
         yield
     finally:
         for raw in hidden:
-            set_active(raw, 1)
+            set_is_active(raw, 1)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from ingestion.reading.images.page_objects import PdfRect
+from ingestion.reading.images.pdfium_calls import count_rects, get_rect, has_unicode_map_error
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Box, Word
 from ingestion.reading.routing import MAX_GARBLED_SHARE
@@ -91,16 +92,15 @@ def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> Loca
     """Return the words of a text layer with their bounding boxes, and where they begin in it.
 
     The box of a word surrounds one rectangle for each run of the same font. pdfium's functions are
-    called directly and write to the same four numbers each time, because a page has hundreds of
-    words.
+    called directly and write to the same four numbers each time, and a word is made without the
+    call of its class, because a page has hundreds of words.
     """
     raw, to_box, text = raw_text(layer), point_transform(page), layer.raw
     is_clean = UNCLEAN.search(raw) is None
     numbers = (c_double * 4)()
     rect = memoryview(numbers).cast("B").cast("d")  # is read faster than the array
     sides = tuple(byref(c_double.from_buffer(numbers, 8 * index)) for index in range(4))
-    count_rects, get_rect = pdfium.FPDFText_CountRects, pdfium.FPDFText_GetRect
-    words, starts = [], []
+    words, starts, new = [], [], tuple.__new__
     for match in _WORD.finditer(raw):
         start, end = match.span()
         count = count_rects(text, start, end - start)
@@ -118,7 +118,7 @@ def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> Loca
         written = match[0]
         if not (is_clean or (written.isascii() and written.isprintable())):
             written = clean_text(written)
-        words.append(Word(written, to_box((left, bottom, right, top)), 100.0))
+        words.append(new(Word, (written, to_box((left, bottom, right, top)), 100.0)))
         starts.append(start)
     return LocatedWords(tuple(words), starts)
 
@@ -129,7 +129,7 @@ def _select_printed(layer: pypdfium2.PdfTextPage, found: LocatedWords) -> Sequen
     A font without a mapping to Unicode may draw a signature if it is the exception. If most of the
     page is set in it, it is print.
     """
-    has_error, text = pdfium.FPDFText_HasUnicodeMapError, layer.raw
+    has_error, text = has_unicode_map_error, layer.raw
     printed = tuple(
         word
         for word, start in zip(found.words, found.starts, strict=True)
@@ -177,8 +177,9 @@ def point_transform(page: pypdfium2.PdfPage) -> Callable[[PdfRect], Box]:
     It takes the page's crop box and its rotation into account.
     """
     left, bottom, right, top = page.get_bbox()
+    new = tuple.__new__  # a box is made without the call of its class, as most are those of words
     transforms: dict[int, Callable[[PdfRect], Box]] = {
-        0: lambda rect: Box(rect[0] - left, top - rect[3], rect[2] - left, top - rect[1]),
+        0: lambda rect: new(Box, (rect[0] - left, top - rect[3], rect[2] - left, top - rect[1])),
         90: lambda rect: Box(rect[1] - bottom, rect[0] - left, rect[3] - bottom, rect[2] - left),
         180: lambda rect: Box(right - rect[2], rect[1] - bottom, right - rect[0], rect[3] - bottom),
         270: lambda rect: Box(top - rect[3], right - rect[2], top - rect[1], right - rect[0]),
