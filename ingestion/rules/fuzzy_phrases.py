@@ -14,19 +14,19 @@ from itertools import accumulate
 from rapidfuzz import fuzz, process
 
 _LOOKALIKES = {
-    "o": "[o0]",
-    "0": "[0oq]",
-    "i": "[il1|!]",
-    "l": "[l1i|!]",
-    "1": "[1il|!]",
-    "s": "[s5$]",
-    "5": "[5s]",
-    "b": "[b8]",
-    "8": "[8b]",
-    "z": "[z2]",
-    "m": "(?:m|rn)",
-    "w": "(?:w|vv)",
+    "o": "o0",
+    "0": "0oq",
+    "i": "il1|!",
+    "l": "l1i|!",
+    "1": "1il|!",
+    "s": "s5$",
+    "5": "5s",
+    "b": "b8",
+    "8": "8b",
+    "z": "z2",
 }
+_LOOKALIKE_PAIRS = {"m": "rn", "w": "vv"}
+_OTHER_CASES = {"i": "\u0130\u0131", "s": "\u017f", "k": "\u212a"}  # besides the capital
 _DIGITS = str.maketrans("OoQDIl|!SsBZz", "0000111155822")
 # For each byte of UTF-8: its letter as `fold_letters` writes it, or a blank between words. To
 # translate bytes is much faster than to translate a text that is not ASCII.
@@ -47,8 +47,30 @@ _MAX_LENGTH_DIFFERENCE = 2  # letters by which a misread phrase may be longer or
 def compile_phrase(text: str) -> re.Pattern[str]:
     """Return a pattern for the phrase as whole words. Apostrophes may be missing or curly."""
     words = re.findall(r"\w+", text.casefold())
-    body = r"[\W_]*".join("".join(_LOOKALIKES.get(letter, letter) for letter in w) for w in words)
-    return re.compile(rf"(?<!\w){body}(?!\w)", re.IGNORECASE)
+    body = r"[\W_]*".join("".join(map(_pattern_of_letter, word)) for word in words)
+    flags = 0 if body.isascii() or text.isascii() else re.IGNORECASE
+    first = words[0][0] if words else ""
+    if first and first not in _LOOKALIKE_PAIRS:
+        # The search for one of some characters is fast, unless something is looked for before it.
+        start = _pattern_of_letter(first)
+        return re.compile(rf"{start}(?<!\w{start}){body[len(start) :]}(?!\w)", flags)
+    return re.compile(rf"(?<!\w){body}(?!\w)", flags)
+
+
+def _pattern_of_letter(letter: str) -> str:
+    """Return a pattern for a letter in both cases, and for what OCR may read instead.
+
+    It lists both cases, because a search that ignores the case is much slower.
+    """
+    if letter in _LOOKALIKE_PAIRS:
+        pair = "".join(map(_both_cases, _LOOKALIKE_PAIRS[letter]))
+        return f"(?:{_both_cases(letter)}|{pair})"
+    return _both_cases(_LOOKALIKES.get(letter, letter))
+
+
+def _both_cases(letters: str) -> str:
+    cases = (f"{each}{each.upper()}{_OTHER_CASES.get(each, '')}" for each in letters)
+    return f"[{''.join(dict.fromkeys(''.join(cases)))}]"
 
 
 def contains_phrase(text: str, phrase: str) -> bool:

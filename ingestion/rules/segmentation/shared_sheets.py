@@ -91,10 +91,11 @@ def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
     titles = titles_in_text(page.text)
     texts = page.text.splitlines() if titles else []
     lines = tuple(zip(texts, fuzzy_phrases.fold_words(texts), strict=True))
+    in_lines = _find_titles_in(lines, titles, MIN_SHARED_LINE_SHARE)
+    if len(in_lines) < 2:
+        return ()  # the usual case
     above, below = lines[: len(lines) // 3], lines[len(lines) // 3 :]
-    if _has_two_columns(page) and _show_two_documents(
-        page, _find_titles_in(lines, titles, MIN_SHARED_LINE_SHARE)
-    ):
+    if _has_two_columns(page) and _show_two_documents(page, in_lines):
         halves = SIDE_BY_SIDE
     elif (lower := _find_titles_in(below, titles, MIN_TITLE_SHARE)) and _show_two_documents(
         page, [*_find_titles_in(above, titles, MIN_TITLE_SHARE), *lower]
