@@ -274,6 +274,7 @@ def _is_right(read: str, printed: str, name: str, kind: str) -> bool:
 
 # Capital words, and "#" or "number", before a number.
 _CAPTION_OF_NUMBER = re.compile(r"^(?:[A-Z][A-Za-z]*\s?)+(?:#|No\.?|Number)?[\s:]*(?=\d)")
+_DEGREE_AT_END = re.compile(r",\s*(?:do|ma|ba)\W*$")  # each is a surname, too
 _INSTITUTIONS = frozenset({"irb_name", "institution", "lab_name"})
 
 
@@ -281,10 +282,13 @@ def is_same_value(read: str, printed: str, *, is_name: bool = False) -> bool:
     """Return whether a value is the printed one. Spaces, case and punctuation are ignored.
 
     A date is right if it is a day that the printed text can mean, and a name if only titles and
-    degrees differ.
+    degrees differ, or if one of them has the surname first, as in "Smith, Ann".
     """
     if is_name:
-        return names.split_name(read.casefold()) == names.split_name(printed.casefold())
+        one, other = (_DEGREE_AT_END.sub("", text.casefold()) for text in (read, printed))
+        parts, other_parts = names.split_name(one), names.split_name(other)
+        has_surname_first = ("," in one) != ("," in other)
+        return parts == other_parts or (has_surname_first and sorted(parts) == sorted(other_parts))
     if re.fullmatch(r"\d{4}-\d\d-\d\d", read):
         full_year = re.sub(r"([/.-])(\d\d)$", r"\g<1>20\2", printed.strip())
         return any(

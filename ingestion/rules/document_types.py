@@ -36,7 +36,16 @@ _WORD = re.compile(r"[^\W_]+")
 Phrases = tuple[str, ...]
 # What a date is the date of; see fields.date_roles.
 Role = Literal[
-    "other", "end", "submission", "version", "completion", "decision", "beginning", "issue"
+    "other",
+    "end",
+    "submission",
+    "version",
+    "completion",
+    "decision",
+    "review",
+    "beginning",
+    "issue",
+    "signature",
 ]
 
 
@@ -74,6 +83,7 @@ class FieldSpec:
     is_large: bool = False  # a name in a larger type than the text is the value without a caption
     sentences: Phrases = ()  # phrases of running text with the place of the value, <value>
     is_version: bool = False  # the number behind "v" or "version" is the value
+    version_of: str = ""  # the document whose version is the value, in the row of a table
     number_words: Phrases = ()  # beginnings of words before a sign such as "No" or "ID"
     is_reference: bool = False  # the committee's own number of the study is accepted too
     roles: tuple[Role, ...] = ()  # of a date, by the words around it; an earlier one is better
@@ -83,6 +93,7 @@ class FieldSpec:
     is_investigator: bool = False  # the words around a name say that it is the investigator's
     is_title: bool = False  # the title of the study, which may stand in the heading of page 1
     is_institution: bool = False  # the institution, which may stand in the head of page 1
+    is_laboratory: bool = False  # the laboratory, which may be a line of its own
     bracketed: Phrases = ()  # captions in brackets, above which the parts of the value stand
     wraps: bool = False  # a text that may continue on the lines below
     name: str = ""  # of the stored value; by default the key of its table

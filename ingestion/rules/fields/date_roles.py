@@ -20,23 +20,28 @@ class DateRole(StrEnum):
     """What a date is the date of."""
 
     DECISION = "decision"  #: of a committee or authority
+    REVIEW = "review"  #: on which a committee met or reviewed, whether it decided then or not
     BEGINNING = "beginning"  #: of a validity
     END = "end"  #: of a validity
     COMPLETION = "completion"  #: of a course
     ISSUE = "issue"  #: of the document
     VERSION = "version"  #: of a document that the text names
     SUBMISSION = "submission"  #: of an application, or of a letter that is answered
-    OTHER = "other"  #: a birth, a signature, a visit, a printout
+    SIGNATURE = "signature"  #: beside a signature
+    OTHER = "other"  #: a birth, a visit, a printout
 
 
 # The beginnings of the words that show a role. In one caption, an earlier role is decisive.
 _WORDS: dict[DateRole, str] = {
-    DateRole.OTHER: r"born|birth|dob|sign(?:ed|ature)|printed|print date|generated|visit|accessed"
+    DateRole.OTHER: r"born|birth|dob|printed|print date|generated|visit|accessed"
     r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|previous|prior"
     r"|original version",
+    DateRole.SIGNATURE: r"sign(?:ed|ature)",
     DateRole.END: r"expir|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
     r"|end(?:s|ing|ed)?\b|laps"
-    r"|no later than|due\b|before\b|deadline|renewal|renew by|next\b|clos(?:e|ing)|good for"
+    r"|no later than|due\b"
+    r"|before\b(?! (?:the|our|this) (?:\w+ ){0,3}(?:committee|board|irb|iec)\b)"
+    r"|deadline|renewal|renew by|next\b|clos(?:e|ing)|good for"
     r"|terminat|not (?:valid )?after|latest",
     DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|request(?:ed)?\b|applied"
     r"|your (?:letter|email|e-mail|application|request)|(?:letter|email) (?:of|dated)",
@@ -44,10 +49,13 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:protocol|form) dated"
     r"|amendment \d+ dated|updated|modified|prepared|compiled|current as of",
     DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held"
-    r"|tak(?:en|ing) part|took part|participat|achiev|trained|graduat",
+    r"|tak(?:en|ing) part|took part|participat|achiev|trained|graduat"
+    r"|(?:semester|term|course|training|workshop|session),? end(?:ing|ed)\b",
     DateRole.DECISION: r"approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt"
-    r"|certif|endors|accept|permission|permitted|authori[sz]|review|consider|meeting|met on|renewed"
-    r"|opinion|ratif|sanction|agreed|action\b",
+    r"|certif|endors|accept|permission|permitted|authori[sz]|renewed"
+    r"|opinion|ratif|sanction|resol(?:ution|ved)|agreed|action\b",
+    DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
+    r"|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"effective|commenc|start|begin|from\b(?!:)|as of\b|with effect|in force"
     r"|valid\b|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
     DateRole.ISSUE: r"issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
@@ -82,6 +90,7 @@ _FILLER = re.compile(
     r"|stage|application|human|day|month|year|\d+"
 )
 _BETWEEN = re.compile(r"(?i)^[\W_]*(?:on|at|as of|date|dated|in|the|this|by|of|day)?[\W_]*$")
+_APPLICATION_ON = re.compile(r"(?i)your (?:application|request)\b[^,;]*\bon\W*$")
 _IS_RANGE_OPEN = re.compile(r"(?i)(?:period|approv|valid|effective|from|duration|between)")
 
 
@@ -150,7 +159,7 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     return DatedRole(written, role, is_caption, is_alone and not is_caption)
 
 
-_OPEN_ROLES = frozenset({DateRole.DECISION, DateRole.BEGINNING, DateRole.ISSUE})
+_OPEN_ROLES = frozenset({DateRole.DECISION, DateRole.REVIEW, DateRole.BEGINNING, DateRole.ISSUE})
 
 
 def role_of_caption(caption: str) -> DateRole | None:
@@ -159,13 +168,18 @@ def role_of_caption(caption: str) -> DateRole | None:
 
 
 def _role_of_clause(clause: str, *, is_caption: bool) -> DateRole | None:
-    found = [DateRole(match.lastgroup) for match in _ROLE_WORD.finditer(clause) if match.lastgroup]
+    words = [*_ROLE_WORD.finditer(clause)]
+    if len(words) > 1 and _APPLICATION_ON.search(clause, words[-1].start()):
+        words.pop()  # "reviewed your application to conduct the trial on 2 June"
+    found = [DateRole(match.lastgroup) for match in words if match.lastgroup]
     if not found:
         return None
     if is_caption:
         return min(found, key=list(_WORDS).index)
-    # "Dated" says less than the word before it.
+    # "Dated" says less than the word before it, and "reviewed" less than "approved".
     named = [role for role in found if role is not DateRole.ISSUE]
+    if named and named[-1] is DateRole.REVIEW and DateRole.DECISION in named:
+        return DateRole.DECISION
     if named and named[-1] is DateRole.BEGINNING and DateRole.DECISION in named:
         return DateRole.DECISION  # "approval commences on"
     return named[-1] if named else found[-1]

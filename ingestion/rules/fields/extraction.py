@@ -7,6 +7,7 @@ only one way led to, or that another value competes with, is not sure, and says 
 guessed.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -19,9 +20,11 @@ from ingestion.rules.fields import (
     text_readings,
 )
 from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
-from ingestion.rules.fields.names import may_be_same_person, split_name
+from ingestion.rules.fields.names import may_be_same_person, names_institution, split_name
 from ingestion.rules.fields.searches import (
     LIST_KINDS,
+    MAX_RANK_OF_REFERENCES,
+    RANK_OF_REFERENCES,
     SEARCHES,
     FoundValue,
     SearchedDocument,
@@ -155,7 +158,31 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
     _join_candidates(found, spec)
     if spec.kind != "date" and not spec.is_investigator:
         _add_repetitions(found, document.text)
+    if spec.is_reference:
+        _doubt_references(found)
     return found
+
+
+def _doubt_references(found: dict[str, FoundValue]) -> None:
+    """Leave each own reference one way if a document has several, as "Our ref" and "Project ID".
+
+    None of them is without doubt then. The number of a register of many institutions is no other
+    reference, and neither is a part of a longer number.
+    """
+    own = [
+        key
+        for key, each in found.items()
+        if each.value.is_own_reference and RANK_OF_REFERENCES <= each.rank <= MAX_RANK_OF_REFERENCES
+    ]
+    texts = [found[key].value.value for key in own]
+    longest = [text for text in texts if not any(_is_part(text, other) for other in texts)]
+    for key in own if len(longest) > 1 else ():
+        found[key] = found[key].with_best_way()
+
+
+def _is_part(number: str, other: str) -> bool:
+    """Return whether a number is one of several that are written as one, as in "HS24 (H20:1)"."""
+    return number != other and re.search(rf"(?<!\w){re.escape(number)}(?!\w)", other) is not None
 
 
 def _without_decoration(found: FoundValue) -> FoundValue:
@@ -169,6 +196,8 @@ def _join_candidates(found: dict[str, FoundValue], spec: FieldSpec) -> None:
         _join_names(found)
     elif spec.wraps:
         _join_beginnings(found)
+    elif spec.heading:
+        _join_parts(found)
 
 
 def _add_repetitions(found: dict[str, FoundValue], text: str) -> None:
@@ -194,6 +223,19 @@ def _join_names(found: dict[str, FoundValue]) -> None:
                 found[fuller_key] = replace(fuller, ways=each.ways | fuller.ways, rank=rank)
                 found.pop(key, None)
                 break
+
+
+def _join_parts(found: dict[str, FoundValue]) -> None:
+    """Give each name of an institution the ways of the shorter names that it contains.
+
+    "Ethics Committee" in the letterhead confirms "Ethics Committee of Ashby College".
+    """
+    for key, each in list(found.items()):
+        longer = [other for other in found if other != key and key in other]
+        if longer and not names_institution(each.value.value):
+            whole = found[longer[0]]
+            found[longer[0]] = replace(whole, ways=whole.ways | each.ways)
+            found.pop(key)
 
 
 def _join_beginnings(found: dict[str, FoundValue]) -> None:

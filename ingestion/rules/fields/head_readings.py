@@ -5,7 +5,7 @@ These places are known without a caption. A value found only by its place is nev
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
@@ -32,7 +32,7 @@ _TITLE_CASE_SHARE = 0.8
 _MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
 _MAX_WRAPPED_WORDS = 7  # of the name of a committee, in the next line
 _MAX_BOARD_WORDS = 10  # words of a line that is the name of a committee
-_DATE_LINE = re.compile(r"(?i)^(?:(?:[^\W\d_]|[ .-]){1,30},\s*)?(?:date|dated|on)?\s*:?\s*$")
+_DATE_LINE = re.compile(r"(?i)^(?:(?:[^\W\d_]|[ .-]){1,30},\s*)?(?:date|dated|dt\.?|on)?\s*:?\s*$")
 _AFTER_DATE = re.compile(r"(?i)^\W*(?:at\W*)?(?:\d{1,2}:\d\d.*)?$")
 _DATE_CAPTION = re.compile(r"(?i)(?:^|[-|;,\u2013]\s*)(?:date|dated|sent)\s*:\s*$")
 _DEAR = re.compile(r"(?i)^dear\b:?\s*(?P<name>.+?)[,:;]?$")
@@ -149,7 +149,7 @@ def boards_in_text(
 ) -> Iterator[FieldValue]:
     """Yield the committees that the sentences of a page name with the name of their institution."""
     texts = [
-        (line, _ARTICLE.sub("", _POSSESSIVE.sub("", _first_sentence(match[0])).strip(" ,;.")))
+        (line, _plain_name_of_board(match[0]))
         for line, following in zip_longest(lines, lines[1:])
         for match in _BOARD.finditer(_with_wrapped_words(line, following))
         if match.start() < len(line.text)
@@ -160,8 +160,11 @@ def boards_in_text(
             yield _value_of_line(page, line, spec, text)
 
 
-def _first_sentence(text: str) -> str:
-    return re.split(r"(?<=[a-z]{2})\.\s", text)[0]
+def _plain_name_of_board(text: str) -> str:
+    """Return the name of a committee without the words before it and the sentence after it."""
+    sentence = re.split(r"(?<=[a-z]{2})\.\s", text)[0]
+    plain = _ARTICLE.sub("", _POSSESSIVE.sub("", sentence).strip(" ,;."))
+    return _DOCUMENT_OF.sub("", plain)
 
 
 def _with_wrapped_words(line: TextLine, following: TextLine | None) -> str:
@@ -195,6 +198,66 @@ def titles_beside_heading(
     for line in head[:1] if _INVITES.search(page.text) else ():
         if _is_title(line.text) and _is_in_title_case([line]):
             yield _value_of_line(page, line, spec, line.text.strip())
+
+
+def subject_titles(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the titles of studies that a letter prints as a paragraph of their own, uncaptioned.
+
+    The paragraph follows the salutation or a line such as "on the captioned matter:", or begins
+    with a reference number.
+    """
+    gap = line_gap(lines)
+    for at, line in enumerate(lines[1:], 1):
+        if line.box.top > _HEAD_SHARE * page.height:
+            return
+        before = lines[at - 1].text.strip()
+        follows = before.endswith(":") and len(before.split()) > _MAX_CAPTION_WORDS
+        has_number = _NUMBER_BEFORE_TITLE.match(line.text) is not None
+        if not (_DEAR.match(before) or follows or has_number):
+            continue
+        paragraph = list(_paragraph_at(lines[at : at + _MAX_SUBJECT_LINES + 1], gap))
+        whole = " ".join(each.text for each in paragraph)
+        if len(paragraph) > _MAX_SUBJECT_LINES or not _is_subject(whole):
+            continue
+        title = study_titles.clean(_NUMBER_BEFORE_TITLE.sub("", whole))
+        if len(title.split()) > 2 and study_titles.is_title_of_subject(title):
+            yield _value_of_line(page, line, spec, title)
+
+
+def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:
+    """Yield the first of some lines and those that follow it without a gap.
+
+    A line that ends far before the longest one is the last of its paragraph.
+    """
+    yield lines[0]
+    longest = max(line.box.right for line in lines)
+    for line, below in pairwise(lines):
+        is_near = below.box.top - line.box.bottom <= gap + _MIN_PARAGRAPH_GAP
+        is_short = line.box.right < _MIN_LINE_SHARE * longest
+        if not is_near or is_short or abs(below.box.left - line.box.left) > _MIN_INDENT:
+            return
+        yield below
+
+
+def _is_subject(text: str) -> bool:
+    """Return whether a paragraph of a letter is no sentence, address, caption or closing."""
+    is_sentence = _SENTENCE_START.match(text) or _VERB.search(text) or text.endswith((".", ":"))
+    is_other = "@" in text or _CAPTION.match(text) or _INSTITUTION.fullmatch(text)
+    return not is_sentence and not is_other
+
+
+def laboratories(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the names of laboratories that are a line of their own, in the largest type first."""
+    for line in sorted(lines, key=lambda each: -round(each.size)):
+        text = line.text.strip(" ,;")
+        is_named = _LABORATORY.search(text) and names.names_institution(text)
+        is_named = is_named and _is_in_title_case([line])
+        if is_named and not _NO_LABORATORY.search(text) and len(text.split()) <= _MAX_BOARD_WORDS:
+            yield _value_of_line(page, line, spec, text)
 
 
 def _lines_of_title(
@@ -237,7 +300,7 @@ _BOARD = re.compile(
     rf"(?:{_NAME_WORD} (?:(?:of the|for the|of|for|and|&|at|in) )?){{1,8}}"
     r"(?:(?:Institutional|Ethics?|Ethical|Research|Human|Subjects|Review) ){0,4}"
     r"(?:Boards?|Committees?|Commission|Panel|Ethics Office|IRB|IEC|REB|REC|HREC)\b"
-    r"(?: \([A-Z]{2,8}\))?"
+    r"(?: Research(?= of\b| at\b))?(?: \([A-Z]{2,8}\))?"
     rf"(?:(?:,| of| at| on| for)(?: the)? (?:{_NAME_WORD} ?(?:(?:{_OF}) )?){{1,5}})?"
 )
 # Words of institutions, and their acronyms.
@@ -250,7 +313,7 @@ _POSSESSIVE = re.compile(
 )
 _ARTICLE = re.compile(r"^(?:The|This|From|On|Your|Our|Dear|To) ")
 _DOCUMENT_OF = re.compile(
-    r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|minutes|report|memo\w*)"
+    r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|attestation|resolution|minutes|report|memo\w*)"
     r"\s+(?:of|from|by)\s+(?:the\s+)?"
 )
 _INVITES = re.compile(
@@ -271,6 +334,25 @@ _INSTITUTION = re.compile(
     r"(?:University|UNIVERSITY|College|COLLEGE|Institute|Hospital|HOSPITAL|Infirmary|Clinic"
     r"|Medical Cent(?:er|re))"
     rf"(?: (?:{_OF} )*{_NAME_WORD}){{0,5}}"
+)
+
+
+_MAX_CAPTION_WORDS = 3  # of a caption, which leads to no paragraph
+_MAX_SUBJECT_LINES = 3
+_MIN_LINE_SHARE = 0.7  # of the longest line; a shorter one ends a paragraph
+_NUMBER_BEFORE_TITLE = re.compile(
+    r"^\W*(?=[\w/.-]*\d{3})(?=[\w/.-]*[A-Z/])[A-Z0-9][\w/.-]*\w\s*(?::|-|\u2013|\u2014|,)?\s+(?=[^\W\d_]{2}|[\u201c\"])"
+)
+_VERB = re.compile(
+    r"(?i)\b(?:is|are|was|were|has been|have|will|you|your|we|i|please|thank|approved|reviewed)\b"
+)
+_LABORATORY = re.compile(
+    r"(?i)\b(?:laborator(?:y|ies)|labs?|diagnostics|patholog\w+|biochemistry)\b"
+)
+_NO_LABORATORY = re.compile(
+    r"(?i)\b(?:directors?|names?|improvement|oversight|certif\w+|accredit\w+|association|college of"
+    r"|guild|society|board|council|standards?|licen[cs]e|permit|requirements|named|iso|schedule"
+    r"|number|medical laboratories|testing|services? administration)\b|[.:]$"
 )
 
 

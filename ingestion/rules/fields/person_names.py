@@ -1,7 +1,9 @@
 """How the name of a person is printed: its pattern, and where it ends in a line."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from ingestion.rules.fields import names
 
@@ -43,11 +45,13 @@ _NOT_IN_NAMES = frozenset(
         " biosciences foundation trust ministry national council society association"
         " infirmary clinic clinics laboratory laboratories centres centers unit academy polytechnic"
         " trust healthcare royal general regional memorial county state national international"
+        " permit license licence licensed physician reference status expires"
         " dear sincerely regards hello"
         " street avenue road suite building center centre medical health services sciences the of",
     )
 )
 _NUMBER_BEHIND = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")  # of a student or a member of staff
+_MAX_ABBREVIATION = 4  # letters, as in "Prof."; a longer word with a dot ends a sentence
 _ACADEMIC = frozenset({"dr", "prof", "professor"})
 _TITLES = frozenset(re.findall(r"\w+", "dr prof professor mr mrs ms miss sir dame doctor pd priv"))
 
@@ -60,26 +64,43 @@ def trim(text: str) -> str:
     """
     kept: list[str] = []
     has_degree = False
-    for written in text.split():
+    written_words = text.split()
+    for place, written in enumerate(written_words):
         word = written.strip(".,;:").casefold()
         is_degree = not names.split_name(written) and (has_degree or word not in _TITLES)
         count = sum(1 for each in kept if names.split_name(each))
         is_title_after = word in _TITLES and count > 1 and not is_degree and word not in _ACADEMIC
         is_next_name = bool(kept) and kept[-1].endswith(",") and count > 1 and not is_degree
         is_next_name = is_next_name and word not in _TITLES
+        is_next_name = is_next_name and not _is_given_name(kept, written_words[place:])
         if (
             is_next_name
             or (word in _ROLES and kept)
             or (has_degree and not is_degree)
             or is_title_after
+            or (count > 1 and written.startswith("(") and not written.endswith(")"))
         ):
             break
         kept.append(written)
+        if count and written.endswith(".") and len(word) > _MAX_ABBREVIATION and not is_degree:
+            kept[-1] = written[:-1]  # the end of a sentence
+            break
         has_degree = has_degree or (is_degree and count > 0)
         if written.endswith(":"):
             kept.pop()
             break
     return " ".join(kept).strip(" ,;")
+
+
+def _is_given_name(kept: Sequence[str], following: Sequence[str]) -> bool:
+    """Return whether the one word behind a comma is another given name.
+
+    As in "CHAN Wing-Yan, Vivian": only the surname is in capital letters.
+    """
+    rest = takewhile(lambda word: not word.startswith("("), following)
+    named = [each.strip(",") for each in kept if names.split_name(each)]
+    is_surname_first = named[0].isupper() and not any(each.isupper() for each in named[1:])
+    return len(list(rest)) == 1 and len(named[0]) > 1 and is_surname_first
 
 
 def is_full_name(text: str) -> bool:
@@ -89,8 +110,9 @@ def is_full_name(text: str) -> bool:
 
 
 def may_be_name(text: str) -> bool:
-    """Return whether no word of a text shows that it is a title or an institution."""
-    return _NOT_IN_NAMES.isdisjoint(re.findall(r"\w+", text.casefold()))
+    """Return whether no word of a text shows that it is a title, a number or an institution."""
+    has_digit = any(sign.isdigit() for sign in text)
+    return not has_digit and _NOT_IN_NAMES.isdisjoint(re.findall(r"\w+", text.casefold()))
 
 
 @lru_cache(maxsize=512)

@@ -24,6 +24,7 @@ _KIND = r"(?:investigators?|researchers?|experimenters?|applicants?|scientists?)
 _NOT_SUB = r"(?<![\w-])(?<!co-)(?<!co )(?<!sub-)(?<!sub )(?<!other )(?<!assistant )"
 _LEAD = (
     rf"{_NOT_SUB}(?:{_LEADING}\s+(?:\w+\s+)?{_KIND}|p\.?i\.?(?!\w)"
+    r"|(?:the\s+)?person in charge|(?:study|trial)\s+(?:doctor|physician)"
     r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair|manager))"
 )
 _PLAIN = rf"{_NOT_SUB}(?:(?:study|site|clinical|project|faculty|named)\s+)?{_KIND}(?!-)"
@@ -54,6 +55,10 @@ _BEFORE = (
     )),
     (1, re.compile(r"(?i)(?:\bmy name is|\bi\s?['\u2019]?a?m|\bi,)\s+$")),
     (1, re.compile(r"[\u201d\"\u2019]\s*,?\s*(?:submitted\s+)?by\s+(?:M(?:rs?|s|iss)\.?\s+)?$")),
+    (1, re.compile(
+        r"(?i)\b(?:study|project|proposal|protocol|application|research)\s+(?:(?:was\s+)?submitted\s+)?"
+        r"by\s+$"
+    )),
     (2, re.compile(rf"(?i){_STUDENT}{_LINK}")),
     (3, re.compile(r"(?i)\b(?:under the (?:direction|supervision|guidance) of|supervis(?:or|ed by))"
                    r"\s*:?\s*$")),
@@ -77,7 +82,8 @@ _AFTER = (
 )  # fmt: skip
 _ANY_ROLE = re.compile(
     rf"(?i){_KIND}|\bpi\b|{_ACTION}|my name is|submitted|\bi['\u2019]?\s?a?m\b|student|supervis"
-    r"|contact|lead(?:er)?\b|manager|director|head\b"
+    r"|contact|in charge|doctor|physician|(?:study|project|research) by\b"
+    r"|lead(?:er)?\b|manager|director|head\b"
 )
 # Before words that belong to the name of a place, an institution or a subject.
 _IN_PHRASE = re.compile(
@@ -89,6 +95,7 @@ _ADDRESS = re.compile(
     r"(?i)@|^\W*\+?\d[\d ()/.-]{7,}$|\be-?mail\b|\btel\b|\bphone\b|department of|school of"
     r"|faculty of|p\.?\s?o\.?\s*box|professor|lecturer"
 )
+_WRAPPED_LINE = re.compile(r"(?<=[^\n]{60})\n(?=\S)")  # the end of a line in a paragraph
 _NAME = re.compile(person_names.PATTERN)
 
 
@@ -105,6 +112,7 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
     if not _ANY_ROLE.search(text):
         return
     text = text.replace("_", " ")  # of lines to write on
+    text = _WRAPPED_LINE.sub(" ", text)
     examined = 0
     for match in _NAME.finditer(text):
         around = text[max(0, match.start() - _BEFORE_LENGTH) : match.end() + _AFTER_LENGTH]
@@ -142,7 +150,7 @@ _CLOSING = re.compile(  # the signature of a letter follows
     r"|thanking you|on behalf of)\b"
 )
 _LEADING_WORDS = re.compile(
-    r"^(?:The|This|Contact|And|By|Is|I|Am|Name|Please|Dear|To|From|Yours|Sincerely)\s+"
+    r"^(?:The|This|Contact|And|By|Is|I|Am|Name|Please|Dear|To|From|Yours|Sincerely),?\s+"
 )
 
 

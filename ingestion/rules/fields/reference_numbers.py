@@ -18,11 +18,12 @@ _MIN_DIGITS = 3
 _MIN_BARE_DIGITS = 4  # of a code without a caption
 _MAX_NUMBERS = 60  # of a page that are examined; the limit bounds the time
 _BEFORE_LENGTH = 70  # characters before a number in which its caption is searched
+_AFTER_LENGTH = 12  # characters after a number in which its line may end
 _NUMBER = re.compile(
     r"(?<![\w@.,/$\u00a3\u20ac+-])(?=[\w./-]*\d)(?P<number>[A-Z0-9]\w*(?:[./_-]\w+)*"
     r"(?: \(\d+\)| (?:- )?\d{2,6}\b(?![ -]?[A-Za-z%]))*)(?![\w@%]|[.,]\d)"
 )
-_CODE = re.compile(r"(?<![\w./-])(?=[\w-]*\d)[^\W_]+(?:[-./][^\W_]+)*(?![\w/])")
+_CODE = re.compile(r"(?<![\w./-])(?=[\w./-]*\d)[^\W_]+(?:[-./][^\W_]+)*(?![\w/])")
 _SIGN = re.compile(
     r"(?i)(?:\#|\bn[o\u00ba\u00b0]\b\.?|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
     r"|\bcode\b|:|\bis\b)[\s.:#\u2116(\[]*$"
@@ -34,6 +35,7 @@ _COMMITTEE = re.compile(
     r"|our|determination|exemption|dossier)\b"
 )
 _REGISTER = re.compile(r"(?i)\b(?:iras|clinicaltrials|eudamed|portal)\b")  # of many institutions
+_OF_OFFICE = re.compile(r"(?i)^\W*(?:our|your)\s+ref")  # of a letter, and not of a study
 _SUBJECT = re.compile(r"(?i)^\W*(?:re|subject|regarding|concerning)\b")
 _OTHER_THING = re.compile(
     r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|regd?|registration|registered(?: with)?|accredited"
@@ -50,6 +52,7 @@ _LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|det
 _PREFIX = re.compile(
     r"[:#.] ?(?P<prefix>(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])[ /-])$"
 )  # behind a caption
+_ENDS_REFERENCE = re.compile(r"(?i)\s*(?:$|\n|date)")  # of a line that is a reference alone
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}")
 _PHONE = re.compile(
     r"\+\d[\d() .-]{7,}|\(\d{2,5}\)[\d .-]{6,}|(?<![\w-])\d{3}[-. ]\d{3}[-. ]\d{4}(?![\w-])"
@@ -64,7 +67,9 @@ class ReferenceNumber:
     text: str
     start: int
     end: int
-    rank: int  # 0: named as that of the study; 1: of the committee; 2: other captions; 3: without
+    # 0: named as that of the study; 1: of the committee; 2: other captions; 3: of a register of
+    # many institutions, or without a caption
+    rank: int
 
 
 def find_references(text: str) -> Iterator[ReferenceNumber]:
@@ -80,12 +85,12 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
         start, end = match.span("number")
         if any(first < end and start < last for first, last in taken) or _TIME.fullmatch(number):
             continue
-        rank = _rank(text, start, number)
+        rank = _rank(text, start, end, number)
         prefix = _PREFIX.search(text, max(0, start - 12), start)
         if prefix and number[0].isdigit():
             start = prefix.start("prefix")  # the acronym belongs to the number
             number = text[start:end]
-            rank = _rank(text, start, number)
+            rank = _rank(text, start, end, number)
         if rank is not None:
             yield ReferenceNumber(number, start, end, rank)
 
@@ -108,28 +113,41 @@ def find_numbers(text: str, words: Sequence[str]) -> Iterator[ReferenceNumber]:
             yield ReferenceNumber(match[0], match.start(), match.end(), 0)
 
 
-def _rank(text: str, start: int, number: str) -> int | None:
+def _rank(text: str, start: int, end: int, number: str) -> int | None:
     """Return the rank of a number by the text before it, or None if it names something else."""
     line_start = text.rfind("\n", 0, start) + 1
     own_line = text[max(line_start, start - _BEFORE_LENGTH) : start]
-    before = own_line.rstrip()
-    if not before.strip("( [\t"):
-        above = text[max(0, line_start - _BEFORE_LENGTH) : line_start].rstrip("\n")
-        before = above.rpartition("\n")[2].rstrip()
+    above = text[max(0, line_start - _BEFORE_LENGTH) : line_start].rstrip("\n").rpartition("\n")[2]
+    is_first = not own_line.strip("( [\t")
+    before = above.rstrip() if is_first else own_line.rstrip()
     is_mixed = re.search(r"[A-Za-z]|\d[-/]\d", number) is not None
     if sign := _SIGN.search(before):
-        rank = _rank_of_caption(before[: sign.start()].rstrip(), sign[0])
-        is_code = re.match(r"[A-Z]", number) is not None and is_mixed
-        is_bare = not before[: sign.start()].strip()
-        return 2 if rank is None and is_bare and is_code and sign[0] != ":" else rank
+        caption = before[: sign.start()].rstrip()
+        rank = _rank_of_caption(caption, sign[0])
+        if rank is not None or caption:
+            return rank
+        if not is_first and _COMMITTEE.search(above) and not _OTHER_THING.search(above):
+            return 1  # "No. 2519" below "Certificate of ethical clearance"
+        return 2 if is_mixed and number[0].isalpha() and sign[0] != ":" else None
     if is_mixed and _SUBJECT.match(text[line_start:start]):
         return 2
+    following = text[end : end + _AFTER_LENGTH]
+    return _rank_without_caption(before, own_line, number, following, is_mixed=is_mixed)
+
+
+def _rank_without_caption(
+    before: str, own_line: str, number: str, following: str, *, is_mixed: bool
+) -> int | None:
+    """Return the rank of a number behind a word, in brackets or alone in its line, or None."""
     if _digit_count(number) < _MIN_BARE_DIGITS:
         return None
     if word := _LAST_WORD.search(before):
         return 0 if _STUDY.search(word[0]) else 1
     if is_mixed and _LAST_RECORD.search(before):
         return 1
+    is_alone = not own_line.strip("( [\t") and number.count("/") > 1
+    if is_alone and _ENDS_REFERENCE.match(following):
+        return 3
     is_bracketed = before.endswith(("[", "(")) or own_line.rstrip().endswith(("[", "("))
     return 3 if is_mixed and is_bracketed else None
 
@@ -139,6 +157,8 @@ def _rank_of_caption(caption: str, sign: str) -> int | None:
     if _OTHER_THING.search(tail):
         return None
     if _REGISTER.search(tail):
+        return 3
+    if _OF_OFFICE.search(f"{tail} {sign}"):
         return 2
     if _STUDY.search(tail):
         return 0

@@ -6,9 +6,9 @@ first page are searched here; `text_readings` and `head_readings` read the text 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice, product
 
 from ingestion.reading.results import DocumentReading, PageReading, Word
 from ingestion.rules import fuzzy_phrases
@@ -56,10 +56,13 @@ _MAX_LISTS_PER_FIELD = 20  # captions of a list, each of which may have many lin
 _MAX_LINES_BEFORE_NAME = 8  # lines from the top of page 1 that are examined for a name
 _LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
 _MAX_LINE_DROP = 80.0  # points below a caption within which large type may begin
+_MAX_LINE_RISE = 16.0  # points above a caption within which the name ends that it belongs to
 _MAX_BOARDS = 10  # committees named on page 1 that are compared
 _RANK_OF_SENTENCES = 20  # behind the captions
 _RANK_OF_GENERAL_NAMES = 40  # of committees, behind the names in sentences
 _RANK_OF_ROLES = 8  # behind the usual captions
+RANK_OF_REFERENCES = _RANK_OF_ROLES  # of the numbers that are named as those of the study
+MAX_RANK_OF_REFERENCES = RANK_OF_REFERENCES + 4  # of the numbers with any other caption
 _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
 _MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
 _RANK_OF_PEOPLE = 4
@@ -71,6 +74,13 @@ _CELL_KINDS = frozenset({"name", "number"})  # whose values do not go on in the 
 _MAX_PAGES_WITH_CELLS = 2  # pages on which numbers are searched in the cells of tables
 _MAX_CELL_LENGTH = 60  # characters
 _HAS_NUMBER = re.compile(r"\d\D{0,3}\d\D{0,3}\d")
+_SECOND_NUMBER = (  # other than that of a public register
+    r"\((?!NCT|ISRCTN|EudraCT|IND)(?=[^()]*\d{3})[A-Z]{1,6}[\w:/.-]*\d\)"
+)
+_SIGN = re.compile(r"(?i)[#:]+|no\.?:?|number:?|id:?")
+_NUMBER_OF_DOCUMENT = re.compile(
+    r"(?i)(?:no\.?|number|serial no\.?|\#)[ :.]*(?P<number>(?=[\w/.-]*\d{3})\w[\w/.-]*\w)"
+)  # in a cell of its own
 _NUMBER_ALONE = re.compile(r"(?i)(?:number|no\.?|id|\#)")
 _MAX_LINES_WITH_PHRASE = 3  # lines with a phrase of a course that are compared
 _MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
@@ -84,6 +94,17 @@ _CV_WORDS = re.compile(
 _VERSION = re.compile(
     r"(?i)(?<![\w.])v(?:er(?:sion|\.)?|\.)?\s?(?:no\.?|number|\#|:)?\s?(?P<number>\d{1,2}(?:\.\d{1,3}){0,3})"
     r"(?![\w/-]|\.\d)"
+)
+_INVESTIGATOR_CAPTION = re.compile(
+    r"(?i)(?:name of (?:the )?)?(?:(?:local|site|principal|chief|lead|coordinating|responsible)\s)*"
+    r"(?:investigator|applicant|researcher)s?(?:\s?/\s?[\w-]+(?:\s[\w-]+)?)?(?:\sname)?"
+    r"(?:\s?\([^)]*\))?\s?:?"
+)
+_PRINTED_NAME = re.compile(r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:?")
+_VERSION_HEAD = re.compile(r"(?i)version(?: (?:no\.?|number))?:?")
+_VERSION_CELL = re.compile(r"(?i)v?(?:ersion)?\.? ?(?P<number>\d{1,2}(?:\.\d{1,3}){0,2})")
+_IN_ROW = (
+    r"(?:(?:the|study|research|clinical|trial|final)\s+){0,2}"  # before the name of a document
 )
 _MISREAD_DIGIT = "[0-9OQDIl|SBZ]"
 _MISREAD_LETTERS = {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
@@ -160,6 +181,11 @@ class FoundValue:
     def is_agreed(self) -> bool:
         return Candidate("", self.ways, 0.0).is_agreed
 
+    def with_best_way(self) -> "FoundValue":
+        """Return the value with the way that is worth most only."""
+        best = max(sorted(self.ways), key=lambda way: _SCORES.get(way, 0.0))
+        return replace(self, ways=frozenset({best}))
+
     @property
     def score(self) -> float:
         best = max(_SCORES.get(way, 0.0) for way in self.ways)
@@ -176,7 +202,8 @@ def add_found(found: dict[str, FoundValue], each: FoundValue) -> None:
         found[key] = each
     else:
         better = known if known.score >= each.score else each
-        found[key] = replace(better, ways=known.ways | each.ways)
+        rank = min(known.rank, each.rank)
+        found[key] = replace(better, ways=known.ways | each.ways, rank=rank)
 
 
 def key_of(value: FieldValue) -> str:
@@ -304,6 +331,7 @@ def _at_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundV
                 add_found(by_label, FoundValue(value, frozenset({Way.TEXT}), rank))
         found = [each for each in by_label.values() if not document.is_printed(spec, each.value)]
         yield from found
+        yield from _with_second_numbers(document, spec, found)
         if any(each.is_agreed for each in found):
             return
 
@@ -321,14 +349,30 @@ def _at_caption(
     if not geometry.is_in_one_column(page, caption):
         return None
     for run, is_certain_place in _places_at(document, page, caption, spec):
-        words = geometry.first_cell(run) if spec.kind in _CELL_KINDS else run
+        words = _first_cell(run) if spec.kind in _CELL_KINDS else run
         value = _value_in(page, words, spec, month_first=document.month_first)
         if value and not document.is_printed(spec, value):
             ways = {Way.PLACE}
             if spec.kind != "text" and is_certain_place(page, caption, value):
                 ways.add(Way.ALIGNED)
             return FoundValue(value, frozenset(ways), rank)
-    return None
+    has_value = geometry.words_right_of(page, caption) or geometry.words_below(page, caption)
+    if spec.kind != "name" or has_value:
+        return None
+    return _name_above(page, document.lines_of(page), caption, spec, rank)
+
+
+def _with_second_numbers(
+    document: SearchedDocument, spec: FieldSpec, found: Iterable[FoundValue]
+) -> Iterator[FoundValue]:
+    """Yield the references that have the number of another series in brackets behind them, with it.
+
+    Only a person can say whether "HS24610" or "HS24610 (H2020:187)" names the study.
+    """
+    for each in found if spec.is_reference else ():
+        number = re.escape(each.value.value)
+        if match := re.search(rf"(?<!\w){number} {_SECOND_NUMBER}", document.text):
+            yield replace(each, value=replace(each.value, value=match[0]))
 
 
 def _places_at(
@@ -385,6 +429,34 @@ def _line_below(lines: Sequence[TextLine], caption: geometry.TextSpan) -> Sequen
         and line.box.right > box.left
     ]
     return min(below, key=lambda line: line.box.top).words if below else ()
+
+
+def _first_cell(words: Sequence[Word]) -> Sequence[Word]:
+    """Return the words up to the next column. A sign such as "#" belongs to the caption."""
+    start = next((at for at, word in enumerate(words) if not _SIGN.fullmatch(word.text)), 0)
+    return geometry.first_cell(words[start:])
+
+
+def _name_above(
+    page: PageReading,
+    lines: Sequence[TextLine],
+    caption: geometry.TextSpan,
+    spec: FieldSpec,
+    rank: int,
+) -> FoundValue | None:
+    """Return the name directly above a caption, at its left edge, as on a line to write on."""
+    box = caption.box
+    above = [
+        line
+        for line in lines
+        if box.top - _MAX_LINE_RISE < line.box.bottom < box.top + 2
+        and abs(line.box.left - box.left) < _MAX_OFFSET
+    ]
+    line = max(above, key=lambda line: line.box.bottom, default=None)
+    if line is None or not (name := person_names.find_name_line(line.text)):
+        return None
+    value = replace(_value_of_line(page, line.words, spec), value=name)
+    return FoundValue(value, frozenset({Way.PLACE}), rank)
 
 
 def _in_sentences(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
@@ -482,6 +554,11 @@ def _at_number_words(document: SearchedDocument, spec: FieldSpec) -> Iterator[Fo
             if not next(find_dates(each.text, short_years=True), None):
                 value = text_readings.value_of_text(page, spec, each.text)
                 yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ROLES)
+        for line in document.lines_of(page):
+            if alone := _NUMBER_OF_DOCUMENT.fullmatch(line.text):
+                value = _value_of_line(page, line.words, spec)
+                value = replace(value, value=alone["number"])
+                yield FoundValue(value, frozenset({Way.PLACE}), _RANK_OF_GENERAL_NAMES)
 
 
 def _in_cells(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
@@ -514,10 +591,45 @@ def _at_reference_signs(document: SearchedDocument, spec: FieldSpec) -> Iterator
             yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ROLES + 2 * each.rank)
 
 
+def _investigators_in_cells(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the names in the cells beside or below captions such as "Applicant (or student)"."""
+    for page in document.reading.pages[:_MAX_PAGES_WITH_CELLS] if spec.is_investigator else ():
+        lines = document.lines_of(page)
+        for line in lines:
+            if not (name := person_names.find_name_line(line.text)):
+                continue
+            for caption in captions_of(line.box, lines):
+                is_print = _PRINTED_NAME.fullmatch(caption.text) and _is_of_investigator(
+                    caption, lines
+                )
+                if is_print or _INVESTIGATOR_CAPTION.fullmatch(caption.text):
+                    value = _value_of_line(page, line.words, spec)
+                    yield FoundValue(
+                        replace(value, value=name), frozenset({Way.PLACE}), _RANK_OF_PEOPLE
+                    )
+                    break
+
+
+def _is_of_investigator(caption: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether the text above the caption of a name is about an investigator only."""
+    above = [
+        line.text.casefold()
+        for line in lines
+        if caption.box.top - _MAX_LINE_DROP < line.box.top < caption.box.top
+    ]
+    return any("investigator" in text for text in above) and not any(
+        "sponsor" in text for text in above
+    )
+
+
 def _references_in_cells(lines: Sequence[TextLine]) -> Iterator[tuple[str, int]]:
     """Yield the numbers beside or below a caption in another cell, with its rank."""
     for line in lines:
         if len(line.text) > _MAX_CELL_LENGTH or not _HAS_NUMBER.search(line.text):
+            continue
+        own = list(find_references(line.text))
+        if len(own) == 1 and own[0].end == len(line.text) and ":" in line.text[: own[0].start]:
+            yield own[0].text, own[0].rank  # a line that consists of a caption and a number
             continue
         for caption in captions_of(line.box, lines):
             text = caption.text.strip(" :")
@@ -580,7 +692,13 @@ def _in_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue
         if spec.is_institution:
             values = head_readings.institutions(page, document.lines_of(page), spec)
         elif spec.is_title:
-            values = head_readings.titles_beside_heading(page, document.lines_of(page), spec)
+            lines = document.lines_of(page)
+            values = chain(
+                head_readings.titles_beside_heading(page, lines, spec),
+                head_readings.subject_titles(page, lines, spec),
+            )
+        elif spec.is_laboratory:
+            values = head_readings.laboratories(page, document.lines_of(page), spec)
         for value in islice(values, _MAX_IN_HEAD):
             yield FoundValue(value, frozenset({Way.HEADING}))
 
@@ -594,6 +712,29 @@ def _versions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValu
                 continue
             value = text_readings.value_of_text(page, spec, match["number"])
             yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_OF_ROLES)
+
+
+def _versions_in_tables(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the versions of a document in the tables that list documents with their versions.
+
+    The version stands in the row of the document, below the head of its column.
+    """
+    for page in document.reading.pages if spec.version_of else ():
+        lines = document.lines_of(page)
+        heads = [line for line in lines if _VERSION_HEAD.fullmatch(line.text)]
+        rows = [line for line in lines if re.match(rf"(?i){_IN_ROW}{spec.version_of}\b", line.text)]
+        for head, row in product(heads, rows):
+            if head.box.left < row.box.right or head.box.top >= row.box.top:
+                continue
+            for cell in lines:
+                is_in_column = cell.box.left < head.box.right and cell.box.right > head.box.left
+                number = _VERSION_CELL.fullmatch(cell.text)
+                if number and is_in_column and geometry.is_level_with(row.box, cell.box):
+                    value = _value_of_line(page, cell.words, spec)
+                    is_in_order = f"{row.text} {cell.text}" in " ".join(page.text.split())
+                    ways = {Way.PLACE, Way.TEXT} if is_in_order else {Way.PLACE}
+                    value = replace(value, value=number["number"])
+                    yield FoundValue(value, frozenset(ways), _RANK_OF_ROLES)
 
 
 def _in_lines(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
@@ -790,11 +931,13 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     _in_sentences,
     _by_role,
     _in_role,
+    _investigators_in_cells,
     _titles,
     _at_number_words,
     _in_cells,
     _at_reference_signs,
     _versions,
+    _versions_in_tables,
     _in_letter,
     _at_top,
     _in_head,

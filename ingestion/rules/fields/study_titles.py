@@ -9,7 +9,7 @@ This module is pure. It knows neither document types nor pages.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 _STUDY_WORD = (
     r"(?:study|project|research|proposal|protocol|trial|thesis|dissertation|application"
@@ -38,7 +38,9 @@ _SUBJECT = re.compile(
 _BEFORE_TITLE = re.compile(
     r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?=[\w./-]*[a-z])[\w./-]*\d{3}[\w./-]*\s(?=\w{3})|(?:(?:irb|rec|reb|study|project|protocol|research|application"
     r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*(?:[,:\u2013]|-(?=\s)|(?=\())"
-    r"|\[[\w./ -]*\d[\w./ -]*\]|[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*(?:[,:\u2013]|-(?=\s)|(?=\())"
+    r"|ethics application\s+[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
+    r"|\[[\w./ -]*\d[\w./ -]*\]"
+    r"|(?=(?:[\w./#-]*?\d){3})[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*(?:[,:\u2013]|-(?=\s)|(?=\())"
     r"|(?:exempt|expedited|full board|initial|new|revision|modification|renewal)\s*[:\u2013-]"
     r"|(?:[\w-]+\s+){0,4}(?:approval|clearance|review|application|opinion|notification|determination"
     r"|permission|exemption)\s+(?:of|for|to)\s+(?:(?:the|your|a|an)\s+)?"
@@ -67,6 +69,11 @@ _ENTITLED = re.compile(
     r"\b(?:entitled|titled|title of the (?:study|project) is)[,:]?\s+"
     r"(?P<title>[^\W\da-z_][^.\u201c\u201d\"?]{10,220}?)"
     r"(?=\.(?:\s|$)|,\s(?:which|you|and is|is)\b|\n\s*\n)"
+)
+_BETWEEN_COMMAS = re.compile(
+    r"\b(?i:application|project|study|proposal|protocol|research)\b[^.,:\n]{0,40},\s+"
+    r"(?P<title>[^\W\da-z_][^.,:;\u201c\u201d\"?]{14,200}),\s"
+    r"(?:has|have|was|is|meets|met|and (?:approved|found|granted|determined))\b"
 )
 _WITHOUT_SIGN = re.compile(
     r"(?:(?i:study|project|protocol|research|trial)\s+(?i:title))\s+(?P<rest>[^\W\da-z_]\S*\s\S.*)$"
@@ -156,14 +163,14 @@ def titles_of_subjects(lines: Sequence[str]) -> Iterator[str]:
                 if _NEXT_CAPTION.match(rest):
                     continue
             title = clean(continue_title(rest, below))
-            if _is_title_of_subject(title):
+            if is_title_of_subject(title):
                 yield title
 
 
 def titles_in_sentences(text: str) -> Iterator[str]:
-    """Yield the titles behind "entitled", without quotation marks, up to the end of a sentence."""
-    for match in _ENTITLED.finditer(text):
-        if title := clean(match["title"]):
+    """Yield the titles of sentences without quotation marks: behind "entitled", between commas."""
+    for match in chain(_ENTITLED.finditer(text), _BETWEEN_COMMAS.finditer(text)):
+        if len((title := clean(match["title"])).split()) >= _MIN_WORDS:
             yield title
 
 
@@ -175,7 +182,7 @@ def titles_without_sign(lines: Sequence[str]) -> Iterator[str]:
             yield title
 
 
-def _is_title_of_subject(title: str) -> bool:
+def is_title_of_subject(title: str) -> bool:
     """Return whether the subject of a letter is a title, and not what the letter is about."""
     words = title.split()
     plain = [

@@ -195,3 +195,165 @@ def test_the_two_groups_of_a_course_are_joined():
         "Course Learner Group:  Biomedical Investigators",
     )
     assert values["course"].value == "Human Research / Biomedical Investigators"
+
+
+# Places of values
+
+
+def test_the_day_of_a_meeting_is_not_preferred_to_the_day_of_the_approval():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "The project was considered by the Committee at its meeting held on 21 October 2020.",
+        "I am pleased to advise that ethical approval was granted on 2 November 2020.",
+    )
+    assert values["approval_date"].day == date(2020, 11, 2)
+
+
+def test_the_day_of_a_meeting_is_the_day_of_the_approval_if_no_other_is_printed():
+    values = read("irb-approval", *HEAD, "The Committee discussed the study on 28 June 2022.")
+    assert values["approval_date"].day == date(2022, 6, 28)
+
+
+def test_an_application_that_was_reviewed_is_not_dated_by_the_review():
+    *_, found = find_roles(
+        "The Committee reviewed your application on 14 May 2021", month_first=None
+    )
+    assert found.role is DateRole.REVIEW
+    *_, found = find_roles(
+        "The Committee reviewed your application of 14 May 2021", month_first=None
+    )
+    assert found.role is DateRole.SUBMISSION
+
+
+def test_a_title_below_the_salutation_needs_no_caption():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "Dear Dr Brandt,",
+        "",
+        "2020/ETH01933: Sleep and learning in schools",
+        "",
+        "Thank you for submitting the above research project for single ethical review.",
+    )
+    assert values["title"].value == "Sleep and learning in schools"
+    assert not values["title"].is_sure
+
+
+def test_a_sentence_below_the_salutation_is_no_title():
+    lines = ["Dear Dr Brandt,", "", "Thank you for the response to our questions of 3 May", ""]
+    assert "title" not in read("irb-approval", *HEAD, *lines)
+
+
+def test_a_disease_with_a_number_stays_in_a_title():
+    values = read("irb-approval", *HEAD, "Study title: COVID-19, sleep and learning in schools")
+    assert values["title"].value == "COVID-19, sleep and learning in schools"
+
+
+def test_a_number_with_one_of_another_series_behind_it_is_in_doubt():
+    values = read("irb-approval", *HEAD, "Protocol number: HS24610 (H2020:187)")
+    assert not values["protocol_number"].is_sure
+    assert values["protocol_number"].readings == ("HS24610", "HS24610 (H2020:187)")
+
+
+def test_the_number_of_a_public_register_is_no_other_reading():
+    values = read("irb-approval", *HEAD, "Protocol number: ABX-101 (NCT01234567)")
+    assert values["protocol_number"].is_sure
+
+
+def test_the_reference_of_the_office_is_not_preferred_to_that_of_the_committee():
+    values = read(
+        "irb-approval", *HEAD, "Our Ref:     AK/em/2230", "HREC Reference number: HREC/18/QMUR/447"
+    )
+    assert values["protocol_number"].value == "HREC/18/QMUR/447"
+    assert not values["protocol_number"].is_sure
+
+
+def test_a_reference_alone_in_the_head_of_a_letter_is_proposed():
+    values = read("irb-approval", *HEAD, "IHEC-I/0812/21          Date: 19.11.2021")
+    assert values["protocol_number"].value == "IHEC-I/0812/21"
+
+
+def test_the_version_of_the_protocol_is_read_in_a_table_of_documents():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "Document                 Version      Date",
+        "Information sheet        3            1 August 2022",
+        "Protocol                 2.1          1 August 2022",
+    )
+    assert values["protocol_version"].value == "2.1"
+
+
+def test_a_name_above_its_caption_is_proposed():
+    values = read(
+        "protocol-signature-page",
+        "INVESTIGATOR'S AGREEMENT",
+        "Ann Smith",
+        "Name of Principal Investigator",
+    )
+    assert values["investigator"].value == "Ann Smith"
+    assert not values["investigator"].is_sure
+
+
+@pytest.mark.parametrize(
+    "caption", ["Applicant (staff or student)", "Investigator / sub-investigator"]
+)
+def test_a_name_in_a_cell_belongs_to_the_caption_in_the_next_cell(caption):
+    values = read("irb-approval", *HEAD, f"{caption}          Ann Smith")
+    assert values["investigator"].value == "Ann Smith"
+
+
+def test_a_name_that_is_broken_over_two_lines_is_read_as_a_whole():
+    values = read(
+        "informed-consent-form",
+        "The person who is in charge and answers your questions is not paid. The principal"
+        " investigator is Ann",
+        "Smith. You can call her on weekdays.",
+    )
+    assert values["investigator"].value == "Ann Smith"
+
+
+def test_a_given_name_behind_the_comma_belongs_to_the_name():
+    values = read("irb-approval", *HEAD, "To: Dr CHAN Wing-Yan, Vivian (Department of Social Work)")
+    assert values["investigator"].value == "Dr CHAN Wing-Yan, Vivian"
+
+
+def test_a_number_is_no_name():
+    assert find_name_line("Reference REC-21-0355") == ""
+
+
+def test_a_committee_in_the_letterhead_is_a_part_of_its_whole_name():
+    values = read(
+        "irb-approval",
+        "Ethics Committee Research",
+        "The Ethics Committee Research of Ashby Hospitals discussed the file of the study.",
+    )
+    assert values["irb_name"].value == "Ethics Committee Research of Ashby Hospitals"
+
+
+def test_a_laboratory_on_a_line_of_its_own_needs_no_caption():
+    values = read(
+        "lab-certification",
+        "College of Laboratory Accreditation",
+        "CERTIFICATE OF ACCREDITATION",
+        "Ashby Hospital Pathology Laboratory",
+        "Laboratory Director",
+    )
+    assert values["lab_name"].value == "Ashby Hospital Pathology Laboratory"
+    assert not values["lab_name"].is_sure
+
+
+def test_the_number_of_a_certificate_may_begin_with_letters_and_strokes():
+    values = read("gcp-certificate", "CERTIFICATE", "Certificate ID: LCRT/GCP/2023/0457")
+    assert values["certificate_number"].value == "LCRT/GCP/2023/0457"
+
+
+def test_a_sign_in_the_cell_of_a_caption_belongs_to_the_caption():
+    values = read("financial-disclosure", "Site #        1027", "1. Do you have an interest?")
+    assert values["site_number"].value == "1027"
+
+
+def test_the_date_beside_the_signature_is_the_date_of_a_cv():
+    values = read("cv", "CURRICULUM VITAE", "Ann Smith", "Signature: ____   Date: 3 March 2022")
+    assert values["document_date"].day == date(2022, 3, 3)
