@@ -30,11 +30,11 @@ def read(slug, *lines, **options):
 @pytest.mark.parametrize(
     ("text", "roles"),
     {
-        "considered by the Board (Non-Medical) on 23 June 2026 and accepted": ["decision"],
+        "considered by the Board (Non-Medical) on 23 June 2026 and accepted": ["review"],
         "The approval period is 22nd August 2026 \u2013 21st August 2027.": ["decision", "end"],
         "Approval commences on 14 March 2026 and lapses on 14 March 2029": ["decision", "end"],
         "Approval of the project continues to 30 June 2027": ["end"],
-        "On 2 June 2026, the Board reviewed the following": ["decision"],
+        "On 2 June 2026, the Board reviewed the following": ["review"],
         "Next approval due before: 17 May 2027": ["end"],
         "Renewed: 12-Jan-2026\nApproval expiry date: 11-Jan-2027": ["decision", "end"],
         "course held on 21 October 2026 and passed.\nMunich, 25 October 2026": ["completion", None],
@@ -45,7 +45,7 @@ def read(slug, *lines, **options):
         "Date of receipt of valid application: 15 May 2026": ["submission"],
         "the information sheet dated 12 May 2026": ["version"],
         "From: Northfield University IRB\nDate: 19 July 2026": [None],
-        "in its meeting held on 5 February 2026": ["decision"],
+        "in its meeting held on 5 February 2026": ["review"],
     }.items(),
 )
 def test_the_words_around_a_date_show_its_role(text, roles):
