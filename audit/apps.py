@@ -5,7 +5,7 @@ from importlib import import_module
 from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from audit import translation
@@ -19,7 +19,7 @@ class AuditConfig(AppConfig):
     verbose_name = _("Audit trail")
 
     def ready(self) -> None:
-        translation.use_translation(gettext)
+        translation.use_translation(gettext, ngettext)
         # A migration that alters a table on SQLite rebuilds it without its triggers.
         post_migrate.connect(append_only.reinstall_triggers, sender=self)
         checks.register(append_only.check_triggers, checks.Tags.database)

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.apps import apps
 from django.db.models.signals import post_migrate, post_save
-from django.utils.translation import gettext, ngettext
 
 from audit import background_jobs, outbox
 from audit.export import job as export_job
@@ -27,7 +26,6 @@ from ingestion.operations import (
     reconciliation,
 )
 from ingestion.review import signature_payload
-from ingestion.rules import finding_texts
 from ingestion.rules.document_types import RULES_VERSION
 from ingestion.storage import archive_verification, bucket_checks, object_locks
 from sites import account_notices, retention
@@ -59,7 +57,6 @@ def connect() -> None:
         anchors.KIND, account_notices.KIND, notifications.KIND, *alerts.KINDS.values()
     )
     log.register_rules(RULES_VERSION)
-    finding_texts.use_translation(gettext, ngettext)
     package.register_retention(retention.list_terms)
     post_save.connect(
         object_locks.record_study_change,

@@ -1,13 +1,14 @@
 """The sentences of findings: the messages of their codes, with the facts filled in."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 from string import Formatter
 from typing import Protocol
 
+from audit.translation import gettext, ngettext
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.findings import Facts
 from ingestion.rules.messages import (
@@ -15,7 +16,6 @@ from ingestion.rules.messages import (
     UNKNOWN_CODE_MESSAGE,
     PageWording,
     Wording,
-    ngettext,
 )
 
 _NOUNS = {kind.name: kind.noun for kind in TYPES.values()}
@@ -28,24 +28,12 @@ _WHOLE_PAGE_FACTS = frozenset({"the text", "all of the text"})
 _UNKNOWN_FILE_FACT = "a file of an unknown kind"
 # Letters whose names begin with a vowel sound: an FDA form, an IRB approval.
 _LETTERS_WITH_AN = "AEFHILMNORSX"
+# The facts `document` and `documents`: types and pages, as in "irb-approval:1-2 cv:3-3 :4-9".
+_DOCUMENT_FACT = re.compile(r"([\w-]*):(\d+)-(\d+)")
+_DOCUMENT_FACTS = frozenset({"document", "documents"})
+MAX_DOCUMENTS_NAMED = 12  # documents that a sentence lists
 _PAGE_PLACEHOLDERS = frozenset({"page", "pages", "claimed"})
-_SEE_PAGES = ngettext("See page {page}.", "See pages {pages}.")
-
-
-@dataclass(slots=True)
-class _Translation:
-    gettext: Callable[[str], str]
-    ngettext: Callable[[str, str, int], str]
-
-
-_translation = _Translation(str, lambda one, many, count: one if count == 1 else many)
-
-
-def use_translation(
-    gettext: Callable[[str], str], ngettext: Callable[[str, str, int], str]
-) -> None:
-    """Translate messages with these functions from now on, because this package has no Django."""
-    _translation.gettext, _translation.ngettext = gettext, ngettext
+_SEE_PAGES = PageWording("See page {page}.", "See pages {pages}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +105,7 @@ def grouped_sentences(
 
 def reason(code: str) -> str:
     """Return the short text of a code, for one line in a table or a terminal."""
-    return _translation.gettext(MESSAGES.get(code, UNKNOWN_CODE_MESSAGE).short)
+    return gettext(MESSAGES.get(code, UNKNOWN_CODE_MESSAGE).short)
 
 
 def list_pages(numbers: Iterable[int]) -> str:
@@ -146,7 +134,11 @@ def _filled_in(
         # Page 0 means the whole document, and status 0 a portal that did not respond.
         if value not in {"", _UNKNOWN_FILE_FACT} and not (value == 0 and name in {"page", "status"})
     }
-    known["type"] = _NOUNS.get(type_name, type_name) or "document"
+    known["type"] = _NOUNS.get(type_name, type_name) or gettext("document")
+    if kinds := facts.get("kinds"):
+        known["kinds"] = gettext(" and ").join(map(gettext, str(kinds).split(" and ")))
+    for fact in known.keys() & _DOCUMENT_FACTS:
+        known[fact] = _list_documents(known[fact])
     if code in _CODES_ABOUT_TYPES:
         for fact in known.keys() & {"declared", "detected", "resembled"}:
             name = known[fact]
@@ -166,6 +158,26 @@ def _filled_in(
     return Sentences(what, why, do)
 
 
+def _list_documents(fact: str) -> str:
+    """Return documents as people write them: "IRB approval on pages 1 to 2; CV on page 3".
+
+    A fact of an earlier release has this text already.
+    """
+    documents = _DOCUMENT_FACT.findall(fact)
+    if not documents:
+        return fact
+    named = []
+    for slug, first, last in documents[:MAX_DOCUMENTS_NAMED]:
+        noun = TYPES[slug].noun if slug in TYPES else gettext("a document of another type")
+        text = gettext("{noun} on page {first}")
+        if first != last:
+            text = gettext("{noun} on pages {first} to {last}")
+        named.append(text.format(noun=noun, first=first, last=last))
+    if more := len(documents) - len(named):
+        named.append(gettext("and {count} more").format(count=more))
+    return "; ".join(named)
+
+
 def _needed(wording: Wording, page_count: int) -> frozenset[str]:
     """Return the facts that a wording needs when it is about this number of pages."""
     if isinstance(wording, PageWording) and page_count > 1:
@@ -176,9 +188,9 @@ def _needed(wording: Wording, page_count: int) -> frozenset[str]:
 def _fill_in(wording: Wording, known: Mapping[str, str], page_count: int) -> str:
     """Return the translated wording with its facts, beginning with a capital letter."""
     if isinstance(wording, PageWording):
-        text = _translation.ngettext(wording.one, wording.many, page_count)
+        text = ngettext(wording.one, wording.many, page_count)
     else:
-        text = _translation.gettext(wording)
+        text = gettext(wording)
     text = text.format_map(known)
     return text[0].upper() + text[1:]
 
@@ -192,8 +204,13 @@ def with_article(noun: str) -> str:
 
 
 def _format_fact(value: str | int) -> str:
-    """Return a fact as people write it: 2026-03-12 becomes 12 March 2026."""
-    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+    """Return a fact as people write it: 2026-03-12 becomes 12 March 2026.
+
+    Facts that are words, such as "the signature", are translated.
+    """
+    if not isinstance(value, str):
         return str(value)
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return gettext(value)
     day = date.fromisoformat(value)
-    return f"{day.day} {day:%B %Y}"
+    return f"{day.day} {gettext(f'{day:%B}')} {day.year}"

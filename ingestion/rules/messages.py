@@ -292,6 +292,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         _("More than one document in the file"),
         (
             _("This file holds {document_count} documents: {documents}."),
+            _("A person has to check the separator sheet of this document: {document}."),
             _("This file seems to contain several documents: {documents}."),
             _("This file has {pages} pages. A file with one {type} has at most {limit_pages}."),
             _("This file seems to contain several documents."),
@@ -305,6 +306,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
         (
             _("Check where each document begins: {documents}."),
+            _("Check the separator sheet of this document: {document}."),
             _("Check whether all pages belong to one document."),
         ),
     ),

@@ -23,7 +23,7 @@ SENTENCES = [
             2,
             {
                 "document_count": 3,
-                "documents": "IRB approval on page 1; CV on page 2; delegation log on page 3",
+                "documents": "irb-approval:1-1 cv:2-2 delegation-log:3-3",
             },
         ),
         (

@@ -6,6 +6,7 @@ about as good, or if nothing confirms it. A person decides then, and the finding
 
 from collections.abc import Iterator
 
+from audit.translation import gettext_noop as _
 from ingestion.rules.checks.check_input import CheckInput
 from ingestion.rules.document_types import DocumentType
 from ingestion.rules.fields.values import FieldValue
@@ -20,7 +21,7 @@ def check_doubtful_values(case: CheckInput) -> Iterator[RuleFinding]:
     """
     nouns = {spec.name: spec.noun for spec in case.kind.fields if not spec.is_informative}
     needed = _needed(case.kind)
-    for name, noun in {**nouns, "signature_date": "date of the signature"}.items():
+    for name, noun in {**nouns, "signature_date": _("date of the signature")}.items():
         value = case.fields.get(name)
         if value is None:
             continue

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from rapidfuzz.distance import Levenshtein
 
+from audit.translation import gettext_noop as _
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.check_input import CheckInput, finding_if_sure
 from ingestion.rules.fields import names
@@ -26,7 +27,7 @@ def check_site(case: CheckInput) -> Iterator[RuleFinding]:
     value, known = case.fields.get("site_number"), case.site.site_id
     if value and known and case.kind.names_site and not is_same_number(value.value, known):
         if is_nearly_same_number(value.value, known) and _may_be_misread(value):
-            yield _nearly(value, "site number", known)
+            yield _nearly(value, _("site number"), known)
         else:
             facts: Facts = {"named": value.value, "expected": known}
             yield RuleFinding("SITE_MISMATCH", value.page, facts)
@@ -42,7 +43,7 @@ def check_protocol(case: CheckInput) -> Iterator[RuleFinding]:
     if fuzzy_phrases.contains_phrase(case.reading.text, known):
         return
     if is_nearly_same_number(value.value, known) and _may_be_misread(value):
-        yield _nearly(value, "protocol number", known)
+        yield _nearly(value, _("protocol number"), known)
     else:
         yield RuleFinding(
             "PROTOCOL_MISMATCH", value.page, {"named": value.value, "expected": known}
@@ -59,7 +60,7 @@ def check_protocol_version(case: CheckInput) -> Iterator[RuleFinding]:
         return
     if not names.is_same_version(value.value, known):
         facts: Facts = {"named": value.value, "expected": known}
-        yield finding_if_sure(value, "the protocol version", "PROTOCOL_VERSION_MISMATCH", facts)
+        yield finding_if_sure(value, _("the protocol version"), "PROTOCOL_VERSION_MISMATCH", facts)
 
 
 def check_person(case: CheckInput) -> Iterator[RuleFinding]:
@@ -106,7 +107,7 @@ def check_investigator(case: CheckInput) -> Iterator[RuleFinding]:
         person.value, known
     )
     if is_holder and is_nearly_same_number(number.value, licence):
-        yield _nearly(number, "licence number", licence)
+        yield _nearly(number, _("licence number"), licence)
 
 
 def is_other_spelling(written: str, known: str) -> bool:

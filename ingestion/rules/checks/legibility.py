@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from audit.translation import gettext_noop as _
 from ingestion.reading.results import DocumentReading, PageReading, TextSource
 from ingestion.rules.findings import Facts, RuleFinding
 
@@ -12,12 +13,12 @@ MIN_SCAN_DPI = 150  # dpi; below it, letters run together and only a better scan
 MAX_UNREAD_LETTER_SHARE = 0.10
 
 _ACTIVE_CONTENT_NOUNS = {
-    "javascript": "scripts",
-    "launch": "a command that starts a program",
-    "embedded-file": "attached files",
-    "file-link": "links to other files",
-    "remote": "commands that reach outside the file",
-    "unsearched": "parts that cannot be searched",
+    "javascript": _("scripts"),
+    "launch": _("a command that starts a program"),
+    "embedded-file": _("attached files"),
+    "file-link": _("links to other files"),
+    "remote": _("commands that reach outside the file"),
+    "unsearched": _("parts that cannot be searched"),
 }
 # The most frequent words of English, which OCR finds even where it finds little else.
 _FREQUENT_ENGLISH_WORDS = frozenset({"the", "of", "and", "with", "this", "that", "for"})
@@ -79,12 +80,12 @@ def check_illegible_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
 def check_doubtful_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
     """Yield OCR_LOW_CONFIDENCE for forms and pages that were not read with certainty."""
     if "unread-form" in reading.flags:
-        yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": "the entries of its form"})
+        yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": _("the entries of its form")})
     for page in reading.pages:
         if page.error or (_is_poor(page) and not _is_illegible(page)):
-            what = "the text"
+            what = _("the text")
         elif page.uncovered > MAX_UNREAD_LETTER_SHARE and not _is_illegible(page):
-            what = "all of the text"
+            what = _("all of the text")
         else:
             continue
         facts: Facts = {"what": what, "page": page.number}

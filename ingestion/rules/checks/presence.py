@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from statistics import median_low
 
+from audit.translation import gettext_noop as _
 from ingestion.reading.results import DocumentReading, TextSource
 from ingestion.rules.checks.check_input import CheckInput
 from ingestion.rules.checks.form_boxes import (
@@ -101,7 +102,7 @@ def check_signature(case: CheckInput) -> Iterator[RuleFinding]:
         # A letter or an email printout may have its signature anywhere, or none.
         signature.state is SignatureState.EMPTY and signature.area is None and rule.is_letter
     ):
-        yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": "the signature"})
+        yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": _("the signature")})
     elif signature.state is SignatureState.EMPTY:
         facts = {"role": rule.role, "section": rule.section, **_page_facts(signature.page)}
         yield RuleFinding("SIGNATURE_MISSING", signature.page, facts)
@@ -119,7 +120,7 @@ def check_signature_date(case: CheckInput) -> Iterator[RuleFinding]:
         return
     page_facts = _page_facts(signature.page)
     if signature.may_be_dated:
-        facts = {"what": "the date of the signature", **page_facts}
+        facts = {"what": _("the date of the signature"), **page_facts}
         yield RuleFinding("OCR_LOW_CONFIDENCE", signature.page, facts)
     else:
         facts = {"role": rule.role, **page_facts}

@@ -16,6 +16,7 @@ from itertools import islice
 from math import inf
 from typing import NamedTuple, Self
 
+from audit.translation import gettext
 from ingestion.reading.results import (
     DocumentReading,
     MediaType,
@@ -111,8 +112,8 @@ class TypeScore:
         One phrase may be several landmarks, in a title and anywhere. It is named once.
         """
         best = sorted(self.matches, key=lambda match: -match.weight)
-        named = dict.fromkeys(f'"{match.landmark}" on page {match.page}' for match in best)
-        return ", ".join(islice(named, 3))
+        named = dict.fromkeys((match.landmark, match.page) for match in best)
+        return _name_pages(islice(named, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +257,16 @@ def _describe_evidence(
             words.setdefault(word, page)
             if len(words) == _MAX_EVIDENCE_WORDS:
                 break
-    named = ", ".join(f'"{word}" on page {page}' for word, page in words.items())
-    return "; ".join(filter(None, (score.evidence, named and f"words: {named}")))
+    named = _name_pages(words.items())
+    if named:
+        named = gettext("words: {words}").format(words=named)
+    return "; ".join(filter(None, (score.evidence, named)))
+
+
+def _name_pages(found: Iterable[tuple[str, int]]) -> str:
+    """Return phrases with the pages on which they were found, for a reviewer."""
+    sentence = gettext('"{phrase}" on page {page}')
+    return ", ".join(sentence.format(phrase=phrase, page=page) for phrase, page in found)
 
 
 def score_page(page: PageReading, *, types: Mapping[str, DocumentType] = TYPES) -> list[TypeScore]:

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from ingestion.rules.document_types import TYPES, DocumentType
+from ingestion.rules.document_types import DocumentType
 from ingestion.rules.findings import Facts, RuleFinding
-from ingestion.rules.segmentation.parts import PagePart, ProposedCut
-
-MAX_DOCUMENTS_NAMED = 12  # documents that the sentence lists
+from ingestion.rules.segmentation.parts import ProposedCut
 
 
 def check_composition(
@@ -14,18 +12,18 @@ def check_composition(
 ) -> Iterator[RuleFinding]:
     """Yield MULTIPLE_DOCUMENTS if a file is or may be several documents, or is too long for one.
 
-    `kind` is the recognised type of the file, or None. The finding names the documents, as in
-    "IRB approval on pages 1 to 2; CV on page 3". It has their number if the division is certain.
+    `kind` is the recognised type of the file, or None. The finding has the types and pages of the
+    documents, as in "irb-approval:1-2 cv:3-3", and their number if the division is certain.
     """
     if cut.parts and not cut.is_one_document:
-        named = [_describe(part) for part in cut.parts[:MAX_DOCUMENTS_NAMED]]
-        if more := len(cut.parts) - len(named):
-            named.append(f"and {more} more")
-        facts: Facts = {"documents": "; ".join(named)}
-        if cut.is_certain and len(cut.parts) > 1:
+        documents = " ".join(f"{part.type}:{part.first}-{part.last}" for part in cut.parts)
+        if len(cut.parts) == 1:  # behind a separator sheet
+            yield RuleFinding("MULTIPLE_DOCUMENTS", cut.parts[0].first, {"document": documents})
+            return
+        facts: Facts = {"documents": documents}
+        if cut.is_certain:
             facts = {**facts, "document_count": len(cut.parts)}
-        second = cut.parts[min(1, len(cut.parts) - 1)].first
-        yield RuleFinding("MULTIPLE_DOCUMENTS", second, facts)
+        yield RuleFinding("MULTIPLE_DOCUMENTS", cut.parts[1].first, facts)
     elif not cut.is_certain:
         yield RuleFinding("MULTIPLE_DOCUMENTS")
     else:
@@ -37,10 +35,3 @@ def check_length(kind: DocumentType | None, page_count: int) -> Iterator[RuleFin
     if kind and kind.max_pages and page_count > kind.max_pages:
         facts = {"pages": page_count, "limit_pages": kind.max_pages}
         yield RuleFinding("MULTIPLE_DOCUMENTS", facts=facts)
-
-
-def _describe(part: PagePart) -> str:
-    noun = TYPES[part.type].noun if part.type in TYPES else "a document of another type"
-    if part.first == part.last:
-        return f"{noun} on page {part.first}"
-    return f"{noun} on pages {part.first} to {part.last}"

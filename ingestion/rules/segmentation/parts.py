@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
+from audit.translation import gettext
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.segmentation.document_starts import DocumentStart, find_document_starts
 from ingestion.rules.segmentation.page_regions import Region, cut_out
@@ -127,7 +128,7 @@ def _cut_between_sheets(reading: DocumentReading, separated: SeparatedPages) -> 
         pages[-1].number,
         type=announced.type,
         probability=1.0,
-        evidence="a separator sheet",
+        evidence=gettext("A separator sheet"),
         separator=announced,
     )
     if len(found.parts) == 1:

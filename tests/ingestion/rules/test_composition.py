@@ -9,7 +9,9 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.rules.checks.verdict import SiteFacts
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.segmentation.parts import propose_cut
+from ingestion.rules.finding_texts import sentences
+from ingestion.rules.segmentation.composition import check_composition
+from ingestion.rules.segmentation.parts import PagePart, ProposedCut, propose_cut
 from samples.binders import make_binder, one_above_the_other, side_by_side
 from samples.documents import make_sample
 from samples.faults import DocumentFault
@@ -27,6 +29,11 @@ SENT_BY = SiteFacts(HERE, sample_site(HERE).study.protocol_number)
 
 def sample(slug, where=HERE, fault=None):
     return make_sample(slug, today=TODAY, site=sample_site(where), fault=fault)
+
+
+def what(seen):
+    """Return what the primary finding says to the site."""
+    return sentences(seen.primary.code, seen.primary.facts).what
 
 
 def unnumbered(*slugs):
@@ -145,15 +152,25 @@ def test_a_file_with_several_documents_is_reviewed_with_a_list_of_them(
 ):
     seen = verdict(readings[name], declared)
     assert (seen.state, seen.primary.code) == ("IN_REVIEW", "MULTIPLE_DOCUMENTS")
-    assert seen.primary.facts == {"documents": documents}
+    assert what(seen) == f"This file seems to contain several documents: {documents}."
     assert seen.fields == ()  # it is not known to which document a value belongs
 
 
 def test_each_of_eight_documents_is_named_with_its_pages(readings):
-    facts = verdict(readings["eight"], "irb-approval").primary.facts
-    named = facts["documents"].split("; ")
+    named = what(verdict(readings["eight"], "irb-approval")).split("; ")
     assert len(named) == 8
     assert named[2:4] == ["Form FDA 1572 on pages 3 to 4", "CV on pages 5 to 6"]
+
+
+def test_a_document_behind_a_doubtful_separator_sheet_is_not_called_several():
+    cut = ProposedCut(
+        (PagePart(2, 3, type="cv"),), separators=(1,), is_certain=False, reasons=("other-site",)
+    )
+    (finding,) = check_composition(cut, TYPES["cv"], page_count=3)
+    said = sentences(finding.code, finding.facts)
+    assert said.what == (
+        "A person has to check the separator sheet of this document: CV on pages 2 to 3."
+    )
 
 
 def test_a_cv_that_lists_licences_and_certificates_is_not_divided(readings):
@@ -213,9 +230,10 @@ def test_a_new_page_numbering_begins_another_document():
         make_page("Dear colleague", "Page 1 of 1", number=2),
     ]
     seen = checked(make_reading(*pages), declared="irb-approval")
-    assert seen.primary.facts == {
-        "documents": "IRB approval on page 1; a document of another type on page 2"
-    }
+    assert what(seen) == (
+        "This file seems to contain several documents: IRB approval on page 1; "
+        "a document of another type on page 2."
+    )
 
 
 def test_a_title_in_the_header_of_every_page_begins_no_document():

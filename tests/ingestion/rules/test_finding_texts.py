@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import ingestion
-from ingestion.rules import finding_texts
+from audit import translation
 from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import (
@@ -349,9 +349,34 @@ def test_a_conflict_says_what_the_document_is(detected, sentence):
 
 def test_messages_are_translated_when_they_are_shown(monkeypatch):
     monkeypatch.setattr(
-        finding_texts,
+        translation,
         "_translation",
-        finding_texts._Translation(str.upper, lambda one, many, count: f"{count} {{pages}}"),
+        translation._Translation(str.upper, lambda one, many, count: f"{count} {{pages}}"),
     )
     assert reason("PHI_SUSPECTED") == "MAY NAME A STUDY PARTICIPANT"
     assert grouped_sentences("PHI_SUSPECTED", found_on(3, 7)).what == "2 3, 7"
+
+
+def test_words_and_months_among_the_facts_are_translated(monkeypatch):
+    words = {
+        "the signature": "die Unterschrift",
+        "May": "Mai",
+        " and ": " und ",
+        "scripts": "Skripte",
+    }
+    monkeypatch.setattr(translation._translation, "gettext", lambda text: words.get(text, text))
+    assert "die Unterschrift" in sentences("OCR_LOW_CONFIDENCE", {"what": "the signature"}).what
+    assert "2 Mai 2026" in sentences("EXPIRED_DOCUMENT", {"expires": "2026-05-02"}).what
+    kinds = {"kinds": "scripts and attached files"}
+    assert "Skripte und attached files" in sentences("ACTIVE_CONTENT", kinds).what
+
+
+def test_documents_that_an_earlier_release_named_are_shown_as_it_named_them():
+    facts = {"documents": "CV on page 1; IRB approval on page 2"}
+    assert "CV on page 1; IRB approval on page 2." in sentences("MULTIPLE_DOCUMENTS", facts).what
+
+
+def test_a_sentence_lists_at_most_twelve_documents():
+    facts = {"documents": " ".join(f"cv:{page}-{page}" for page in range(1, 15))}
+    said = sentences("MULTIPLE_DOCUMENTS", facts).what
+    assert said.endswith("CV on page 11; CV on page 12; and 2 more.")
