@@ -167,8 +167,8 @@ def test_a_document_behind_a_doubtful_separator_sheet_is_not_called_several():
         (PagePart(2, 3, type="cv"),), separators=(1,), is_certain=False, reasons=("other-site",)
     )
     (finding,) = check_composition(cut, TYPES["cv"], page_count=3)
-    said = sentences(finding.code, finding.facts)
-    assert said.what == (
+    sentence = sentences(finding.code, finding.facts)
+    assert sentence.what == (
         "A person has to check the separator sheet of this document: CV on pages 2 to 3."
     )
 

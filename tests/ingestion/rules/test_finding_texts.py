@@ -378,5 +378,5 @@ def test_documents_that_an_earlier_release_named_are_shown_as_it_named_them():
 
 def test_a_sentence_lists_at_most_twelve_documents():
     facts = {"documents": " ".join(f"cv:{page}-{page}" for page in range(1, 15))}
-    said = sentences("MULTIPLE_DOCUMENTS", facts).what
-    assert said.endswith("CV on page 11; CV on page 12; and 2 more.")
+    sentence = sentences("MULTIPLE_DOCUMENTS", facts).what
+    assert sentence.endswith("CV on page 11; CV on page 12; and 2 more.")
