@@ -110,6 +110,14 @@ def entries_after(events: Collection[str], seq: int, limit: int) -> list[Recorde
     return _recorded(rows[:limit])
 
 
+def iter_entries_of_events(events: Collection[str]) -> Iterator[Recorded]:
+    """Yield all entries of these events, oldest first. They are read page by page."""
+    seq = 0
+    while page := entries_after(events, seq, ROWS_PER_PAGE):
+        yield from page
+        seq = page[-1].seq
+
+
 def iter_subjects_of_events(events: Collection[str]) -> Iterator[str]:
     """Yield each subject that has an entry of one of these events, once, in no order."""
     found = Entry.objects.filter(event__in=events).order_by()

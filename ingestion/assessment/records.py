@@ -18,10 +18,10 @@ from django.utils.translation import gettext as _
 
 from audit import electronic_signatures
 from audit.electronic_signatures import ElectronicSignature
-from audit.ledger import queries
 from audit.ledger.actors import OPERATIONS, Actor
 from audit.ledger.log import ledger, normalize_text, record, write_time
 from audit.ledger.queries import Recorded
+from audit.verification.single_entry_check import compare_with_entries
 from ingestion.assessment.truth import Criteria
 from ingestion.models import Assessment
 from ingestion.storage.archive import get_archive
@@ -31,7 +31,6 @@ STARTED, SIGNED = "assessment.started", "assessment.signed"
 PERMISSION = "ingestion.sign_assessment"
 MEANING = "I ran this assessment, and I confirm its result."
 ROW_KEY = "row_values"  # in the detail of the entry: the values of the row
-ENTRIES_PER_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +143,14 @@ def verify_assessments(_since: int = 0) -> Iterator[str]:
     This is a check of `audit.verification.verify`.
     """
     rows = {row.subject: row for row in Assessment.objects.all()}
-    after = 0
-    while page := queries.entries_after([SIGNED], after, ENTRIES_PER_PAGE):
-        for entry in page:
-            row = rows.pop(entry.subject, None)
-            if row is None:
-                sentence = _("{assessment} is in the ledger, but its row is missing.")
-                yield sentence.format(assessment=entry.subject)
-            elif row.sha256 != entry.sha256 or not _is_intact(row, entry):
-                yield _("{assessment} is not as it was signed.").format(assessment=entry.subject)
-        after = page[-1].seq
-    for subject in rows:
-        yield _("{assessment} has no entry in the ledger.").format(assessment=subject)
+    difference = _("{subject} is not as it was signed.")
+    yield from compare_with_entries(rows, [SIGNED], _is_as_signed, difference)
 
 
-def _is_intact(row: Assessment, entry: Recorded) -> bool:
-    """Return whether a row and its signature are as recorded. A redacted detail shows neither."""
+def _is_as_signed(row: Assessment, entry: Recorded) -> bool:
+    """Return whether a row is as in its entry. A redacted detail leaves its digest to compare."""
+    if row.sha256 != entry.sha256:
+        return False
     if entry.is_redacted or entry.detail is None:
         return entry.is_redacted
     is_signed = electronic_signatures.is_signature_intact(

@@ -213,12 +213,6 @@ def is_finished(document: Document) -> bool:
     return all(is_finished(part) for part in document.parts.all())
 
 
-def excluded_parts(document: Document) -> list[FilePart]:
-    """Return the pages of a divided file that belong to no document."""
-    rows = document.excluded_pages.all()
-    return [FilePart.parse(each.page, each.page, each.region) for each in rows]
-
-
 def _describe_faults(faults: Iterable[AccountFault]) -> str:
     """Return sentences that name the pages which are missing or counted twice."""
     sentences = []

@@ -7,7 +7,6 @@ rendered again.
 import asyncio
 import logging
 import os
-import shutil
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from django.conf import settings
 from ingestion.core.errors import ReadingFault
 from ingestion.models import Document
 from ingestion.reading.preview_request import PreviewFailed, PreviewRequest
-from ingestion.storage.archive import get_archive
+from ingestion.storage import archive
 
 MEDIA_TYPE = "image/webp"
 ZOOMS = (1, 2)  # multiples of the usual width
@@ -84,9 +83,7 @@ def _render(document: Document, requests: Sequence[PreviewRequest]) -> bytes | N
     """Render pages when fewer than MAX_CONCURRENT_RENDERINGS run. Returns the first page."""
     # The archive may be a bucket, so its bytes are copied to a file of this machine.
     with tempfile.NamedTemporaryFile(prefix="siteledger-page-") as local:
-        with get_archive().open(document.sha256) as original:
-            shutil.copyfileobj(original, local, 1 << 20)
-        local.flush()
+        archive.copy_to(document.sha256, Path(local.name))
         if not _renderings.acquire(timeout=MAX_WAIT_SECONDS):
             logger.info("page %d of %s has to wait", requests[0].page, document.subject)
             return None

@@ -7,7 +7,6 @@ one that was removed is cut out again.
 import asyncio
 import logging
 import os
-import shutil
 import tempfile
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +17,7 @@ from django.conf import settings
 from ingestion.core.errors import ReadingFault
 from ingestion.core.file_parts import FilePart
 from ingestion.models import Document
-from ingestion.storage.archive import get_archive
+from ingestion.storage import archive
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +49,7 @@ def _cut(document: Document, part: FilePart) -> bytes:
 
     # The archive may be a bucket, so its bytes are copied to a file of this machine.
     with tempfile.NamedTemporaryFile(prefix="siteledger-part-") as local:
-        with get_archive().open(document.sha256) as original:
-            shutil.copyfileobj(original, local, 1 << 20)
-        local.flush()
+        archive.copy_to(document.sha256, Path(local.name))
         try:
             outcome = asyncio.run(cut_file(Path(local.name), part, settings.READING_LIMITS))
         except ReadingFault as fault:

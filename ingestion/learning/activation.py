@@ -16,6 +16,8 @@ from audit.electronic_signatures import ElectronicSignature
 from audit.ledger import queries
 from audit.ledger.log import ledger, normalize_text, write_time
 from audit.ledger.queries import Recorded
+from audit.verification.single_entry_check import compare_with_entries
+from ingestion.documents.active_model import find_active_model
 from ingestion.learning.training import TRAINED
 from ingestion.models import LearnedModel, ModelActivation
 from ingestion.rules.document_types import RULES_VERSION
@@ -26,7 +28,6 @@ PERMISSION = "ingestion.activate_learnedmodel"
 ACTIVATION_MEANING = "I reviewed how this model judges documents, and I activate it."
 ROLLBACK_MEANING = "I stop the use of the active model, and I activate the earlier one."
 ROW_KEY = "row_values"  # in the detail of an entry: the values of the row
-ENTRIES_PER_PAGE = 500
 
 
 class ActivationRefused(Exception):
@@ -39,19 +40,13 @@ def get_version() -> int:
     return last.number if last else 0
 
 
-def get_active_model() -> LearnedModel | None:
-    """Return the active model, or None for the model of the package."""
-    last = ModelActivation.last()
-    return last.model if last else None
-
-
 def list_earlier_models() -> list[LearnedModel | None]:
     """Return the models that were active before the active one, the last one first.
 
     None is the model of the package, which was active before the first activation.
     """
     rows = ModelActivation.objects.select_related("model").order_by("-number")
-    active = get_active_model()
+    active = find_active_model()
     earlier = dict.fromkeys(row.model for row in rows if row.model != active)
     if active is not None:
         earlier.setdefault(None)
@@ -142,33 +137,23 @@ def verify_models(_since: int = 0) -> Iterator[str]:
 
 def _verify_training() -> Iterator[str]:
     models = {row.subject: row for row in LearnedModel.objects.defer("comparison")}
-    for entry in _entries_of(TRAINED):
-        model = models.pop(entry.subject, None)
-        if model is None:
-            sentence = _("{model} is in the ledger, but its row is missing.")
-            yield sentence.format(model=entry.subject)
-        elif not model.has_content(entry.sha256):
-            yield _("{model} is not as it was trained.").format(model=entry.subject)
-    for subject in models:
-        yield _("{model} has no entry in the ledger.").format(model=subject)
+    difference = _("{subject} is not as it was trained.")
+    yield from compare_with_entries(models, [TRAINED], _is_as_trained, difference)
+
+
+def _is_as_trained(model: LearnedModel, entry: Recorded) -> bool:
+    return model.has_content(entry.sha256)
 
 
 def _verify_activations() -> Iterator[str]:
     rows = {row.activated_at: row for row in ModelActivation.objects.select_related("model")}
-    for entry in _entries_of(ACTIVATED, ROLLED_BACK):
+    for entry in queries.iter_entries_of_events([ACTIVATED, ROLLED_BACK]):
         row = rows.pop(entry.occurred_at, None)
         if row is None or not _is_as_signed(row, entry):
             sentence = _("An activation of {model}, in entry {seq}, is not as it was signed.")
             yield sentence.format(model=entry.subject, seq=f"{entry.seq:,}")
     for row in rows.values():
         yield _("Activation {number} of a model has no entry.").format(number=row.number)
-
-
-def _entries_of(*events: str) -> Iterator[Recorded]:
-    after = 0
-    while page := queries.entries_after(events, after, ENTRIES_PER_PAGE):
-        yield from page
-        after = page[-1].seq
 
 
 def _is_as_signed(row: ModelActivation, entry: Recorded) -> bool:

@@ -6,10 +6,8 @@ stored beyond what the decision needed. The pages have no marks, which document 
 """
 
 import asyncio
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -21,9 +19,8 @@ from ingestion.reading.merge import OcrPages, ProbedDocument, merge
 from ingestion.reading.processes.parser_processes import ParserProcesses
 from ingestion.reading.results import Box, DocumentReading, PageReading, TextSource, Word
 from ingestion.rules.segmentation.parts import PagePart, select_pages
-from ingestion.storage.archive import get_archive
+from ingestion.storage import archive
 
-_COPY_BYTES = 1 << 20
 # A word belongs to the line of the word before it if it begins to the right of it, and if they
 # share this part of the height of the lower one.
 MIN_SHARED_HEIGHT = 0.5
@@ -79,7 +76,7 @@ async def _read(
     local = processes.scratch / f"kept-{document.pk}"
     rewritten = processes.scratch / f"kept-{document.pk}.pdf"
     try:
-        await asyncio.to_thread(_copy_original, document, local)
+        await asyncio.to_thread(archive.copy_to, document.sha256, local)
         probe = await processes.run(tasks.probe_document, local, rewritten, limits)
     except FileNotFoundError:
         return None
@@ -94,11 +91,6 @@ async def _read(
         return None
     part = document.file_part
     return select_pages(reading, PagePart(part.first, part.last, part.region)) if part else reading
-
-
-def _copy_original(document: Document, path: Path) -> None:
-    with get_archive().open(document.sha256) as original, path.open("wb") as local:
-        shutil.copyfileobj(original, local, _COPY_BYTES)
 
 
 def _kept_pages(probe: ProbedDocument, kept: Extraction) -> Iterator[PageReading]:

@@ -6,7 +6,6 @@ what follows from them.
 """
 
 import asyncio
-import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +30,7 @@ from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 from ingestion.rules.checks.verdict import CheckedDocument, DocumentVerdict, check_or_reject
 from ingestion.rules.classification.model_file import ModelFile
 from ingestion.rules.document_types import RULES_VERSION
-from ingestion.storage.archive import get_archive
+from ingestion.storage import archive
 from sites.models import Site
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ KIND = "rejudge_filed"
 EVENT = "rules.compared"
 DEFAULT_DOCUMENTS = 200  # the newest ones, if no number is given
 MAX_LISTED_DIFFERENCES = 1_000
-_COPY_BYTES = 1 << 20
 
 Progress = Callable[[int, int], object]
 
@@ -165,7 +163,7 @@ async def _check_all(
         async with waiting:
             path = reader.scratch / f"filed-{document.pk}"
             try:
-                await asyncio.to_thread(_copy_original, document, path)
+                await asyncio.to_thread(archive.copy_to, document.sha256, path)
                 judge = partial(
                     check_or_reject,
                     sent=_sender_facts(document),
@@ -191,11 +189,6 @@ async def _check_all(
         for document in documents:
             group.create_task(check(reader, document))
     return found
-
-
-def _copy_original(document: Document, path: Path) -> None:
-    with get_archive().open(document.sha256) as original, path.open("wb") as local:
-        shutil.copyfileobj(original, local, _COPY_BYTES)
 
 
 def _sender_facts(document: Document) -> SenderFacts:

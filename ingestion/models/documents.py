@@ -64,10 +64,6 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         """Return the rows of files as they were received. Parts of files are left out."""
         return self.filter(part_of=None)
 
-    def undivided(self) -> Self:
-        """Return documents. Files that were divided into documents are left out."""
-        return self.exclude(state=DocumentState.DIVIDED)
-
     def with_etag(self) -> Self:
         """Return documents with an ETag, for which a portal can be asked whether they changed."""
         return self.exclude(etag="")

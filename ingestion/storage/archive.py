@@ -160,6 +160,15 @@ def get_archive() -> Archive:
     return cast("Archive", storages["archive"])
 
 
+def copy_to(sha256: str, path: Path) -> None:
+    """Copy an archived file to a local path, and replace what is there. The copy is not verified.
+
+    Raises FileNotFoundError if the archive does not have the file, else OSError.
+    """
+    with get_archive().open(sha256) as original, path.open("wb") as local:
+        shutil.copyfileobj(original, local, COPY_BYTES)
+
+
 def open_local(sha256: str, folder: Path) -> Path:
     """Return a local file with the bytes of an archived file: the archive's own, or a copy.
 
@@ -175,11 +184,8 @@ def open_local(sha256: str, folder: Path) -> Path:
             return path
         copy = folder / sha256
         if not copy.exists():  # an earlier part of the same file has copied it
-            with (
-                tempfile.NamedTemporaryFile(dir=folder, delete=False) as incoming,
-                store.open(sha256) as original,
-            ):
-                shutil.copyfileobj(original, incoming, COPY_BYTES)
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as incoming:
+                copy_to(sha256, Path(incoming.name))
             verify_file(Path(incoming.name), sha256)
             Path(incoming.name).rename(copy)
     except OSError as error:

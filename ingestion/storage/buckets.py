@@ -34,7 +34,6 @@ MAX_BYTES_IN_MEMORY = 1_000_000  # of an object; a larger one is read into a tem
 MAX_ATTEMPTS = 3
 COPY_BYTES = 1 << 20  # copied at a time
 NOT_FOUND, CONFLICT, PRECONDITION_FAILED = 404, 409, 412  # HTTP statuses
-MAX_COPY_BYTES = 5 * 1024**3  # bytes; S3 takes no more in one request (PutObject)
 
 
 class S3Bucket:

@@ -3,6 +3,7 @@
 import pytest
 from django.utils import timezone
 
+from ingestion.documents.active_model import find_active_model
 from ingestion.learning import activation, rejudgement, training
 from ingestion.models import ModelActivation
 from ingestion.rules.document_types import RULES_VERSION
@@ -45,7 +46,7 @@ def test_a_lead_activates_a_model_and_goes_back_to_that_of_the_package(leading):
     page = text(leading.get(LIST))
     assert "Inês Duarte" in page
     assert REASON in page
-    assert activation.get_active_model() == model
+    assert find_active_model() == model
     assert "Go back to this model" in text(leading.get(f"{LIST}package/"))
     assert "Go back to the model of the package" in text(leading.get(f"{LIST}package/activate/"))
     assert activate(leading, "package").status_code == 302

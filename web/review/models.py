@@ -16,7 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from audit import background_jobs
 from audit.background_jobs import AuditJob
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS
-from ingestion.documents.active_model import PACKAGE_MODEL, find_model
+from ingestion.documents.active_model import PACKAGE_MODEL, find_active_model, find_model
 from ingestion.learning import activation, rejudgement, training
 from ingestion.learning.activation import ActivationRefused
 from ingestion.learning.comparison import Change
@@ -54,7 +54,7 @@ def model_list(request: SignedIn) -> HttpResponse:
     jobs = background_jobs.latest_jobs(training.KIND, 1)
     context = {
         "models": LearnedModel.objects.defer("content").order_by("-pk"),
-        "active": activation.get_active_model(),
+        "active": find_active_model(),
         "activations": ModelActivation.objects.select_related("model").order_by("-number"),
         "new_decisions": count_decisions_since(last.decisions if last else ()),
         "training": jobs[0] if jobs else None,
@@ -81,7 +81,7 @@ def model_page(request: SignedIn, pk: int) -> HttpResponse:
     changes.sort(key=lambda each: list(CHANGE_LABELS).index(Change(each["change"])))
     context = {
         "model": model,
-        "active": activation.get_active_model(),
+        "active": find_active_model(),
         "comparison": comparison,
         "figures": _list_figures(comparison),
         "changes": changes,
@@ -115,7 +115,7 @@ def request_report(request: SignedIn, name: str) -> HttpResponse:
 def package_page(request: SignedIn) -> HttpResponse:
     """Show the model of the package, with the reports of what it would decide differently."""
     context = {
-        "active": activation.get_active_model(),
+        "active": find_active_model(),
         "rules": RULES_VERSION,
         "can_activate": request.user.has_perm(ACTIVATE_MODELS),
         **_report_context(PACKAGE_MODEL),
@@ -154,7 +154,7 @@ def activate_model(request: SignedIn, name: str) -> HttpResponse:
         "form": form,
         "is_rollback": is_rollback,
         "meaning": meaning,
-        "active": activation.get_active_model(),
+        "active": find_active_model(),
     }
     status = 400 if form.errors else 200
     return render(request, "review/activate_model.html", context, status=status)

@@ -36,7 +36,6 @@ TICK_SURROUNDINGS = 8.0  # points around the inside of a square in which a tick 
 TICK_BORDER_SHARE = 0.22  # of a side of a square, next to each edge, that is not its inside
 MIN_SPECK_PIXELS = 8  # of ink; smaller components are dust
 MIN_READ_CONFIDENCE = 60.0  # percent; a word below it may be handwriting that was misread
-MAX_PRINT_DISTANCE = 5.0  # points between a word and the same word of the blank form
 MAX_LINE_PIXELS = 60  # that a piece of a straight stroke needs; of a short word, it needs fewer
 MIN_LINE_PIXELS = 28
 MIN_LINE_SHARE = 0.5  # of the width of a short word

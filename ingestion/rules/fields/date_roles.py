@@ -91,7 +91,6 @@ _FILLER = re.compile(
 )
 _BETWEEN = re.compile(r"(?i)^[\W_]*(?:on|at|as of|date|dated|in|the|this|by|of|day)?[\W_]*$")
 _APPLICATION_ON = re.compile(r"(?i)your (?:application|request)\b[^,;]*\bon\W*$")
-_IS_RANGE_OPEN = re.compile(r"(?i)(?:period|approv|valid|effective|from|duration|between)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,11 @@ from django.core.management import CommandError, call_command
 from audit import background_jobs
 from audit.electronic_signatures import ElectronicSignature
 from audit.ledger import queries
-from ingestion.documents.active_model import load_active_model, provide_active_model
+from ingestion.documents.active_model import (
+    find_active_model,
+    load_active_model,
+    provide_active_model,
+)
 from ingestion.learning import activation, rejudgement, training
 from ingestion.learning.activation import ActivationRefused
 from ingestion.learning.kept_readings import join_lines
@@ -88,7 +92,7 @@ def ines_actor():
 def check_that_others_cannot_activate(model, rafael):
     with pytest.raises(ActivationRefused, match="may not"):
         activate(model, rafael)
-    assert activation.get_active_model() is None
+    assert find_active_model() is None
 
 
 def check_activation(model, ines, folder):
