@@ -78,7 +78,7 @@ class LeaseExpired(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPolicy:
-    """How often and for how long a failed delivery is tried again."""
+    """Limits how often and for how long a failed delivery is tried again."""
 
     initial_wait: timedelta  # doubled after each failure
     max_wait: timedelta
@@ -102,7 +102,7 @@ class DeliveryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class MessageKind:
-    """How messages of one kind are delivered."""
+    """Describes how messages of one kind are delivered."""
 
     name: str
     #: Delivers a message. May raise DeliveryFailed, ChannelUnavailable, NothingToDeliver or

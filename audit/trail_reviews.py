@@ -42,7 +42,7 @@ class ReviewScope:
 
 @dataclass(frozen=True, slots=True)
 class ReviewDue:
-    """When the next review of the whole trail is due, and which days it must cover."""
+    """States when the next review of the whole trail is due, and which days it must cover."""
 
     covered_until: date | None  # the last day that is reviewed without a gap, if there is one
     since: date | None  # the first day that is not reviewed; None while the trail is empty

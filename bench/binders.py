@@ -1,4 +1,4 @@
-"""How files with several documents are divided: generated binders of 2 to 12 documents.
+"""Measures how files with several documents are divided: generated binders of 2 to 12 documents.
 
 `python -m bench.binders [--quick]` composes binders of generated documents, born digital and
 scanned, and compares the proposed divisions with the known ones. docs/benchmarks/reading.md
@@ -21,10 +21,10 @@ import pikepdf
 
 from bench.report import Row, program, run_benchmark
 from bench.type_examples import READINGS, read_files
+from ingestion.core.file_parts import ONE_ABOVE_THE_OTHER, QUARTERS, SIDE_BY_SIDE, Region
 from ingestion.reading.results import DocumentReading, MediaType, PageReading
-from ingestion.rules.segmentation.page_regions import Region
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut, propose_cut
-from samples.binders import QUARTERS, four_on_a_sheet, one_above_the_other, side_by_side
+from samples.binders import four_on_a_sheet, one_above_the_other, side_by_side
 from samples.layouts import LAYOUTS, OTHER, OTHER_LAYOUTS
 from samples.layouts.longer import make_longer_specimen, part_of
 from samples.layouts.specimen import NOTICE
@@ -40,8 +40,8 @@ SEEDS = (1, 2, 3)  # sites whose documents are read born digital
 SCANNED_SEEDS = (1,)  # sites whose documents are scanned and read with OCR
 SHEETS_PER_SEED = 24
 REGIONS: Mapping[str, tuple[Region, ...]] = {  # of the documents on a sheet
-    "side": ((0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0)),
-    "above": ((0.0, 0.0, 1.0, 0.5), (0.0, 0.5, 1.0, 1.0)),
+    "side": SIDE_BY_SIDE,
+    "above": ONE_ABOVE_THE_OTHER,
     "four": QUARTERS,
 }
 BLANK_BACKS = 0.12  # share of documents that were scanned with their empty backs
@@ -190,7 +190,7 @@ def _blank_page(like: PageReading, number: int) -> PageReading:
 
 @dataclass(slots=True)
 class Figures:
-    """How binders were divided. The start of a file is no boundary."""
+    """Counts how binders were divided. The start of a file is no boundary."""
 
     binders: int = 0
     right: int = 0  # binders whose boundaries are all right, and no other

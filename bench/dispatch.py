@@ -43,7 +43,7 @@ FULL = Size(one_page=500, mixes=1, rounds=3, mixed_rounds=3, large=10_000)
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Where rows and wakeups are stored."""
+    """Names where rows and wakeups are stored."""
 
     name: str
     prefix: Sequence[str] = ()

@@ -49,13 +49,17 @@ from ingestion.rules.segmentation.page_evidence import (
 BINDERS, STAFF_BINDERS = 400, 100  # born digital
 SCANNED_BINDERS, SCANNED_STAFF_BINDERS = 200, 50
 REAL_BINDERS = 3  # joined files, for each real document
-MAX_REAL_PAGES = 60
+MAX_REAL_PAGES = 60  # of a joined file
 MAX_REAL_DOCUMENTS = 6  # in one of them
-TREES, DEPTH, RATE, MIN_LEAF, SHARE, FEATURE_SHARE = 240, 3, 0.1, 12, 0.5, 0.3
+TREES = 240
+MAX_TREE_DEPTH = 3  # questions from the root to a leaf
+LEARNING_RATE = 0.1  # share of the value of each tree that is added
+MIN_LEAF_EXAMPLES = 12
+EXAMPLE_SHARE, FEATURE_SHARE = 0.5, 0.3  # of all, drawn at random for each tree and each question
 REAL_WEIGHT = 3  # of a real example; a generated one has 1
 DOUBT_FROM = 0.1  # the probability of a start from which a file may be several documents
-DIGITS = 5
-FOLDS = 5
+DIGITS = 5  # after the point, of the numbers that are stored
+FOLDS = 5  # of the cross-validation
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +155,10 @@ def fit(generated: Sequence[Example], real: Sequence[Example]) -> dict[str, Any]
     begins = np.array([example.begins for example in examples])
     fitted = GradientBoostingClassifier(
         n_estimators=TREES,
-        max_depth=DEPTH,
-        learning_rate=RATE,
-        min_samples_leaf=MIN_LEAF,
-        subsample=SHARE,
+        max_depth=MAX_TREE_DEPTH,
+        learning_rate=LEARNING_RATE,
+        min_samples_leaf=MIN_LEAF_EXAMPLES,
+        subsample=EXAMPLE_SHARE,
         max_features=FEATURE_SHARE,
         random_state=0,
     ).fit(values, begins, sample_weight=weights)
@@ -170,7 +174,7 @@ def fit(generated: Sequence[Example], real: Sequence[Example]) -> dict[str, Any]
 
 def _describe_tree(tree: Any, node: int) -> Any:
     if tree.children_left[node] < 0:
-        return round(RATE * float(tree.value[node][0][0]), DIGITS)
+        return round(LEARNING_RATE * float(tree.value[node][0][0]), DIGITS)
     return [
         int(tree.feature[node]),
         round(float(tree.threshold[node]), DIGITS),

@@ -1,4 +1,6 @@
-"""How costs grow with sites, workers, ledger entries and documents, relative to the smallest case.
+"""Measures how costs grow with sites, workers, ledger entries and documents.
+
+Each cost is relative to the smallest case.
 
 `python -m bench.growth [--quick] [--only PART ...]`; docs/benchmarks describes what it measures. It
 uses SQLite with default settings.

@@ -1,4 +1,4 @@
-"""How the boxes of registered forms are read in specimens that are scanned in several ways.
+"""Measures how the boxes of registered forms are read in specimens with several kinds of scan.
 
 `python -m bench.registered_forms` prints, for each edition and each rendition, how many boxes were
 read rightly, how many were left to a person, and how many were read wrongly. A box that is filled

@@ -57,7 +57,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target was met, or None without a target or a measurement."""
+        """Return whether the target was met, or None without a target or a measurement."""
         figure = self.ratio if self.expects_ratio else self.ours
         if figure is None or (self.minimum is None and self.maximum is None):
             return None

@@ -1,4 +1,4 @@
-"""How many rubber stamps are found on generated scans, and how many are found where none is.
+"""Counts the rubber stamps that are found on generated scans, and those found where none is.
 
 `python -m bench.rubber_stamps` prints each stamp that was missed and the figures of each kind of
 ink. Give another `--seed` for scans that nobody has seen before. docs/added-marks.md has the

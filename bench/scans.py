@@ -25,7 +25,7 @@ WATERMARK = "SPECIMEN"  # across every sample, and too faint for OCR
 
 @dataclass(frozen=True, slots=True)
 class ScanKind:
-    """How a kind of scan is made."""
+    """Describes how a kind of scan is made."""
 
     dpi: int
     degrade: Callable[[Grey, random.Random], Grey]

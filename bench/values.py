@@ -1,4 +1,4 @@
-"""How well the printed values of documents are read, if their types are known.
+"""Measures how well the printed values of documents are read, if their types are known.
 
 `python -m bench.values working` counts the values of the invented documents of
 `value_texts/working.pages` by field, and names each value that was not read exactly. `unseen` does

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pikepdf
 
+from ingestion.core.file_parts import QUARTERS
+
 LETTER = (612.0, 792.0)  # points
-# The quarters of a sheet in reading order: left, top, right, bottom, as shares of its size.
-QUARTERS = ((0.0, 0.0, 0.5, 0.5), (0.5, 0.0, 1.0, 0.5), (0.0, 0.5, 0.5, 1.0), (0.5, 0.5, 1.0, 1.0))
 
 
 def make_binder(documents: Sequence[bytes], *, turned: Sequence[int] = ()) -> bytes:

@@ -35,7 +35,7 @@ class Manner(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is written in an area of a page, as lines of text."""
+    """Contains the text that is written in an area of a page, as lines."""
 
     page: int  # from 1
     area: Area

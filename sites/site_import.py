@@ -106,7 +106,7 @@ class SiteImportRefused(Exception):
 
 @dataclass(slots=True)
 class ImportSummary:
-    """How many rows of each kind were created and changed."""
+    """Counts the rows of each kind that were created and changed."""
 
     created: dict[str, int] = field(default_factory=dict)
     changed: dict[str, int] = field(default_factory=dict)

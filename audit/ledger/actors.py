@@ -22,7 +22,7 @@ _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9._-]")  # a host name may contain any by
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who caused an event, as its entry states it.
+    """Identifies who caused an event, as its entry states it.
 
     `role` is empty where only the name is known: a job, for example, keeps the name of the person
     who requested it.

@@ -65,7 +65,7 @@ class NotCanonical(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ChainBreak:
-    """Where and why a chain is broken. People read all parts: `why` is in their language."""
+    """States where and why a chain is broken. People read all parts: `why` is in their language."""
 
     seq: int
     why: str

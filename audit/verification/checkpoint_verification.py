@@ -123,7 +123,7 @@ class ClaimChecker:
 
 @dataclass(slots=True)
 class AnchorReading:
-    """What one anchor returned in this check."""
+    """Contains the answer of one anchor in this check."""
 
     largest: int = 0  # the size of its largest note
     newest: int = 0  # the size of its largest checkpoint that matches the database

@@ -50,7 +50,7 @@ def run_check(
     """Verify the ledger and store the result. Database errors while reading are not caught."""
     began_at = timezone.now()
     verdict = verify_ledger(mode, with_anchors=with_anchors, progress=progress)
-    again_from, again_to = verdict.again or (None, None)
+    again_from, again_to = verdict.reread or (None, None)
     columns = {
         "began_at": began_at,
         "seconds": verdict.seconds,

@@ -68,9 +68,7 @@ class LedgerVerdict:
 
     mode: Mode
     from_seq: int  # the first entry that was read; older ones were valid in the last check
-    again: (
-        tuple[int, int] | None
-    )  # the first and the last older entry that was read again; a member of the JSON
+    reread: tuple[int, int] | None  # the first and the last older entry that was read once more
     entries: int
     entries_read: int  # in this check
     relied_on: str  # a sentence: on what this check relies for the others; "" if it read all
@@ -85,7 +83,7 @@ class LedgerVerdict:
 
     @property
     def intact(self) -> bool:
-        """Whether all data that was read is consistent. `result` is the verdict."""
+        """Return whether all data that was read is consistent. `result` is the verdict."""
         return self.first_bad is None and not self.problems
 
     @property
@@ -147,7 +145,7 @@ def verify_ledger(
     return LedgerVerdict(
         mode=mode,
         from_seq=tail.start.seq + 1,
-        again=(reread.start.seq + 1, reread.end or 0) if reread else None,
+        reread=(reread.start.seq + 1, reread.end or 0) if reread else None,
         entries=entries,
         entries_read=sum(scan.valid_to[0] - scan.start.seq for scan in scans),
         relied_on=_describe_reliance(tail.start.seq, reread, after),

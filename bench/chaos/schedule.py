@@ -1,4 +1,4 @@
-"""Which fault occurs when, and its random decisions: all of it follows from the seed.
+"""Plans which fault occurs when, and its random decisions. All of it follows from the seed.
 
 The seed does not determine what each process does at that moment, and the order in which the
 machine runs processes. Repeat a failed seed several times: its faults come in the same order, at

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ingestion.assessment.language import identify_language
+from ingestion.core.file_parts import Region
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
@@ -27,7 +28,6 @@ from ingestion.rules.checks.verdict import (
 from ingestion.rules.classification.classify import TypeCandidate
 from ingestion.rules.classification.model_file import ModelFile
 from ingestion.rules.fields.values import FieldValue
-from ingestion.rules.segmentation.page_regions import Region
 from ingestion.rules.segmentation.parts import PagePart, select_pages
 
 NO_SITE = SiteFacts("")

@@ -35,7 +35,7 @@ ROW_KEY = "row_values"  # in the detail of the entry: the values of the row
 
 @dataclass(frozen=True, slots=True)
 class AssessmentPlan:
-    """What an assessment is going to measure, and with which criteria. Fixed before it runs."""
+    """States the files and the criteria of an assessment. It is fixed before the run."""
 
     files: Mapping[str, str]  # the SHA-256 of each file, by name
     criteria: Criteria
@@ -46,13 +46,16 @@ class AssessmentPlan:
 
     @property
     def corpus_sha256(self) -> str:
-        """The SHA-256 of lines like those of `sha256sum`, sorted by the names of the files."""
+        """Return the SHA-256 of lines like those of `sha256sum`, sorted by file name."""
         lines = (f"{digest}  {name}\n" for name, digest in sorted(self.files.items()))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What both entries state. Values are texts and integers, as signatures need them."""
+        """Return the facts that both entries state.
+
+        Values are texts and integers, as signatures need them.
+        """
         return {
             "corpus": self.corpus_sha256,
             "truth": self.truth_sha256,

@@ -27,7 +27,7 @@ FIELD_NAMES = {
 
 @dataclass(slots=True)
 class TypeCounts:
-    """How often a type was given rightly, was given at all, and should have been given."""
+    """Counts how often a type was given rightly, was given at all, and should have been given."""
 
     right: int = 0
     given: int = 0
@@ -62,7 +62,7 @@ class Totals:
 
     @property
     def boundaries_f1(self) -> float | None:
-        """The harmonic mean of precision and recall of boundaries; None without any."""
+        """Return the harmonic mean of precision and recall of boundaries; None without any."""
         total = self.boundaries["found"] + self.boundaries["true"]
         return 2 * self.boundaries["right"] / total if total else None
 
@@ -210,7 +210,7 @@ def _compare_values(
 
 
 class Outcome(StrEnum):
-    """How a printed value was read."""
+    """Lists the ways in which a printed value may be read."""
 
     EXACT = "exact"
     MISSING = "missing"

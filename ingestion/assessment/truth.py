@@ -115,7 +115,7 @@ class TrueDocument(BaseModel):
 
     @property
     def right_types(self) -> frozenset[str]:
-        """The types that are right; empty if the document has none of the supported types."""
+        """Return the types that are right; empty if the document has no supported type."""
         if self.type.startswith(OTHER):
             return frozenset()
         subtype = (self.subtype or "").casefold()

@@ -38,7 +38,7 @@ _MAX_CLOCK_SKEW = timedelta(days=1)  # by which the clock of a bucket may be ahe
 
 @dataclass(slots=True)
 class RestoreResult:
-    """What was restored, and the problems that were found."""
+    """Counts the restored entries and files, and lists the problems that were found."""
 
     folder: Path
     manifest: BackupManifest

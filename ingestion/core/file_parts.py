@@ -15,6 +15,13 @@ from typing import Any, Self
 Region = tuple[float, float, float, float]
 
 WHOLE_PAGE: Region = (0.0, 0.0, 1.0, 1.0)
+# The regions of sheets onto which two or four pages were copied.
+SIDE_BY_SIDE: tuple[Region, ...] = ((0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0))
+ONE_ABOVE_THE_OTHER: tuple[Region, ...] = ((0.0, 0.0, 1.0, 0.5), (0.0, 0.5, 1.0, 1.0))
+# In reading order.
+QUARTERS: tuple[Region, ...] = (
+    (0.0, 0.0, 0.5, 0.5), (0.5, 0.0, 1.0, 0.5), (0.0, 0.5, 0.5, 1.0), (0.5, 0.5, 1.0, 1.0),
+)  # fmt: skip
 AREA_TOLERANCE = 0.001  # share of a page that rounded sides of regions may leave or share
 
 

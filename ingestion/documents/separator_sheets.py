@@ -45,7 +45,9 @@ class SeparatorSheet:
     whose: str = ""
 
 
-def list_sheets(readiness: SiteReadiness, *, only_open: bool = False) -> list[SeparatorSheet]:
+def list_separator_sheets(
+    readiness: SiteReadiness, *, only_open: bool = False
+) -> list[SeparatorSheet]:
     """Return a sheet for each required document of a site, in the order of its list.
 
     With `only_open`, only for those that are missing, expired, or were sent back.

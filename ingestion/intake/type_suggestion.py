@@ -26,7 +26,7 @@ _slots = threading.BoundedSemaphore(MAX_CONCURRENT_SUGGESTIONS)
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What an uploaded file seems to be."""
+    """Contains the type that an uploaded file seems to have, or its proposed division."""
 
     # The slug of the type that the pages show, SEVERAL_DOCUMENTS, or "" if they show none.
     document_type: str = ""

@@ -15,7 +15,10 @@ from ingestion.rules.classification.classify import Classification
 
 
 class Change(StrEnum):
-    """How the judgement of a document changes, as seen by the type that a person stated."""
+    """Names the ways in which the judgement of a document may change.
+
+    The type that a person stated is taken as the right one.
+    """
 
     BETTER = "better"  #: The right type instead of none or a wrong one, or none instead of a wrong.
     WORSE = "worse"  #: The reverse.
@@ -37,7 +40,7 @@ class TestDocument:
 
 @dataclass(slots=True)
 class ModelFigures:
-    """How one model judges the documents, without a declared type."""
+    """Counts the judgements of one model on documents without a declared type."""
 
     right: int = 0
     right_first: int = 0  # the right type is the most probable one, also if it is in doubt

@@ -32,7 +32,7 @@ class DecidedDocument:
 
     @property
     def content(self) -> tuple[str, int, int, str]:
-        """What is the same for documents with the same bytes: the file, and the part of it."""
+        """Return the file and the part of it, which documents with the same bytes share."""
         document = self.document
         return document.sha256, document.first_page, document.last_page, document.region
 

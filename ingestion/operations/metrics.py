@@ -28,7 +28,7 @@ TIMELY_DAYS = 30  # days: a common requirement of sponsors for filing into a tri
 
 @dataclass(frozen=True, slots=True)
 class Timeliness:
-    """How many days passed from the date of a document to its filing."""
+    """Measures the days from the date of a document to its filing."""
 
     steps: Mapping[str, int]  # documents in each step, in the order of the steps
     dated: int  # documents with a date
@@ -42,7 +42,7 @@ class Timeliness:
 
 @dataclass(frozen=True, slots=True)
 class FirstPass:
-    """How many documents of a first submission were decided, and how many of them were filed."""
+    """Counts the decided documents of first submissions, and those of them that were filed."""
 
     decided: int
     filed: int
@@ -54,7 +54,7 @@ class FirstPass:
 
 @dataclass(frozen=True, slots=True)
 class SiteRejections:
-    """How many of a site's decided documents were rejected."""
+    """Counts the decided documents of a site, and those of them that were rejected."""
 
     site_id: str
     name: str

@@ -31,7 +31,7 @@ _WAITING = ~Q(state=DocumentState.CANCELLED) & (
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What one run removed."""
+    """Counts the batches, chunks and files that one run removed."""
 
     batches: int
     chunks: int

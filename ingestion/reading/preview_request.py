@@ -1,4 +1,4 @@
-"""What is requested of the rendering of a page, and the answer if it fails.
+"""Defines a request to render a page, and the answer if it fails.
 
 `preview_images` renders pages. It is imported only where a page is rendered, because the libraries
 that open files take a sixth of the time in which a management command starts.

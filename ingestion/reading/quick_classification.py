@@ -21,7 +21,7 @@ MAX_OCR_PAGES = 2  # a title is on the first page, or after a cover sheet
 
 @dataclass(frozen=True, slots=True)
 class QuickReading:
-    """What was read in a short time. `is_complete` says whether every page was read."""
+    """Contains what was read in a short time. `is_complete` says whether every page was read."""
 
     document: DocumentReading
     is_complete: bool

@@ -18,7 +18,7 @@ class Severity(StrEnum):
 
 
 class Disposition(StrEnum):
-    """What a finding does to its document, the worst first."""
+    """Lists the consequences that a finding may have for its document, the worst first."""
 
     HOLD = "hold"  #: a problem of ours or of the portal, for operations; the site has nothing to do
     REJECT = "reject"  #: the site can correct it

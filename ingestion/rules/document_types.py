@@ -120,7 +120,7 @@ class Landmark:
 
 @dataclass(frozen=True, config=_STRICT)
 class SignatureRule:
-    """Who has to sign, and where, in words that fit into a sentence."""
+    """States who has to sign, and where, in words that fit into a sentence."""
 
     role: str  # "the investigator"
     section: str  # "section 11"
@@ -135,7 +135,7 @@ class SignatureRule:
 
 @dataclass(frozen=True, config=_STRICT)
 class Validity:
-    """How long documents of a type are valid."""
+    """States how long documents of a type are valid."""
 
     expires: str = ""  # the field with the printed expiry date
     max_age_months: int = Field(default=0, ge=0)  # 0: no maximum age

@@ -88,7 +88,7 @@ def get_required_locks(hashes: Collection[str]) -> dict[str, ObjectLock]:
     rows = Document.objects.filter(sha256__in=hashes).order_by()
     pairs = list(rows.values_list("sha256", "site__study").distinct())
     studies = Study.objects.in_bulk({study for _, study in pairs})
-    is_held = LegalHold.objects.standing(studies)
+    is_held = LegalHold.objects.in_force_by_study(studies)
     now = timezone.now()
     locks: dict[str, ObjectLock] = {}
     for sha256, key in pairs:

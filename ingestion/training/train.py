@@ -72,7 +72,7 @@ class Example(NamedTuple):
 
     @property
     def right_types(self) -> frozenset[str]:
-        """The types that are right, or only NO_TYPE."""
+        """Return the types that are right, or only NO_TYPE."""
         return frozenset((self.type, *self.also_right))
 
 
@@ -114,7 +114,7 @@ def train(
 
 
 class Judged(NamedTuple):
-    """What a model says about an example that it was not trained with."""
+    """Contains the judgement of a model on an example that it was not trained with."""
 
     log_odds: Mapping[str, float]  # of each type against no type
     recognised: str  # the type without doubt, or NO_TYPE

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Responsible(StrEnum):
-    """Who is responsible for meeting a requirement."""
+    """Lists the parties that may be responsible for a requirement."""
 
     PRODUCT = "product"
     USER = "user"

@@ -93,7 +93,7 @@ _STREETS = (
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """What is usual on the documents of a country."""
+    """Describes the documents of a country: their places, institutions, committees and dates."""
 
     name: str
     towns: tuple[str, ...]  # with their postal codes

@@ -20,7 +20,7 @@ from sites.models.approval_requests import ApprovalRequest
 
 
 class Cause(StrEnum):
-    """Why an identity has to be verified."""
+    """Lists the reasons for which an identity has to be verified."""
 
     ASKED = "asked"
     CREATED = "created"
@@ -49,7 +49,7 @@ _INITIAL_CAUSES = {Cause.ASKED, Cause.CREATED}
 
 
 def is_waiting(person: User) -> bool:
-    """Whether a request to verify this person is open."""
+    """Return whether a request to verify this person is open."""
     return ApprovalRequest.objects.open().about(Kind.IDENTITY, person.subject).exists()
 
 

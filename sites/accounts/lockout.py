@@ -48,7 +48,7 @@ locked = Signal()  # sent with `lock`, a new Lockout: for alerts that cannot wai
 
 @dataclass(frozen=True, slots=True)
 class AttemptCount:
-    """What an attempt counts for: one row of `Tries`."""
+    """Identifies a row of `Tries`, which counts attempts of one kind."""
 
     kind: Kind
     value: str
@@ -70,7 +70,7 @@ class Lockout:
 
 @dataclass(frozen=True, slots=True)
 class SignInRefusal:
-    """How an attempt to sign in ended: the attribute `lockout` of its request.
+    """Describes how an attempt to sign in ended. It is the attribute `lockout` of its request.
 
     `is_unchecked`: the password was not checked.
     """

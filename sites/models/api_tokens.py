@@ -19,7 +19,7 @@ from sites import token_secrets
 
 
 class TokenScope(models.TextChoices):
-    """What a token permits, within the permissions of its site or its person."""
+    """Lists what a token may permit, within the permissions of its site or its person."""
 
     READ = "read", _("Read batches, documents and sites")
     DOWNLOAD = "download", _("Download originals")

@@ -111,7 +111,7 @@ class BaseUser(AbstractUser):
 
     @property
     def has_role_conflict(self) -> bool:
-        """Whether the person is an administrator and also has a QA role."""
+        """Return whether the person is an administrator and also has a QA role."""
         return self.is_superuser and not QA_ROLES.isdisjoint(self.roles)
 
     @property
@@ -126,7 +126,7 @@ class BaseUser(AbstractUser):
 
     @property
     def is_auditor(self) -> bool:
-        """Whether the account is read-only, whatever other roles it has (R34)."""
+        """Return whether the account is read-only, whatever other roles it has (R34)."""
         return self.is_staff and AUDITORS in self.roles  # no query for people who are not staff
 
     def has_access(self, at: datetime | None = None) -> bool:
@@ -137,7 +137,7 @@ class BaseUser(AbstractUser):
 
     @property
     def needs_second_step(self) -> bool:
-        """Whether a role of the person requires multi-factor authentication (R21)."""
+        """Return whether a role of the person requires multi-factor authentication (R21)."""
         required = set(settings.OTP_REQUIRED_ROLES)
         return bool(required) and not required.isdisjoint(self.roles)
 

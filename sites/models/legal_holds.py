@@ -21,7 +21,7 @@ class LegalHoldQuerySet(models.QuerySet["LegalHold"]):
         """Return the holds that are not lifted, oldest first."""
         return self.filter(lifted_at=None).order_by("pk")
 
-    def standing(self, studies: Iterable[int]) -> dict[int, bool]:
+    def in_force_by_study(self, studies: Iterable[int]) -> dict[int, bool]:
         """Return for each study whether a hold is in force, without studies that never had one."""
         rows = self.filter(study__in=studies).order_by().values_list("study", "lifted_at")
         found: dict[int, bool] = {}

@@ -38,7 +38,7 @@ class Tries(models.Model):
 
 
 class PageViews(models.Model):
-    """How often one auditor opened one page from one IP address in one period (R34)."""
+    """Counts how often one auditor opened one page from one IP address in one period (R34)."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     began_at = models.DateTimeField()  # of the period

@@ -95,7 +95,7 @@ class User(RecordedRow, BaseUser):
 
     @property
     def sees_all_sites(self) -> bool:
-        """Whether the person is staff with a role that permits it. Staff alone is not enough."""
+        """Return whether the person is staff with a role that permits it. Staff alone may not."""
         return self.is_staff and self.has_perm("clinical_sites.view_site")
 
     @property

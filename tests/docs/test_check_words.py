@@ -41,6 +41,19 @@ def test_retired_words_are_found_in_python(program, source, found):
     assert find_words(program, source) == found
 
 
+@pytest.mark.parametrize(
+    ("docstring", "found"),
+    [
+        ("What a page shows.", [(2, "docstring with a clause")]),
+        ("Whether it is new.", [(2, "docstring with a clause")]),
+        ("Return what a page shows.", []),
+        ("Whatever it is, read it.", []),
+    ],
+)
+def test_a_docstring_that_begins_with_a_clause_is_found(program, docstring, found):
+    assert find_words(program, f'def f():\n    """{docstring}"""\n') == found
+
+
 def test_retired_words_are_found_in_templates_and_documentation(program):
     text = "A plain line.\nA door, and somebody's mended file.\n"
     for path in ("templates/example.html", "docs/example.md"):

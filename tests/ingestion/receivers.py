@@ -1,4 +1,4 @@
-"""Where alarms arrive: a real webhook and a real mail server, each in a thread on this machine."""
+"""Receives alarms: a real webhook and a real mail server, each in a thread on this machine."""
 
 import json
 import socketserver

@@ -8,9 +8,10 @@ import pikepdf
 import pypdfium2 as pdfium
 
 from bench.binders import MAX_DOCUMENTS, MIN_DOCUMENTS, Figures, Piece, compose_binders
+from ingestion.core.file_parts import QUARTERS
 from ingestion.reading.results import PageReading, TextSource
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut
-from samples.binders import QUARTERS, four_on_a_sheet
+from samples.binders import four_on_a_sheet
 from samples.layouts import LAYOUTS, make_specimen
 from samples.layouts.longer import make_longer_specimen, part_of
 

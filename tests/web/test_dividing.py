@@ -8,7 +8,7 @@ from ingestion.core.file_parts import DocumentPart, FilePart, PageExclusion, Pag
 from ingestion.models import Document
 from tests.factories import make_staff
 from tests.web.scenes import make_file_to_divide
-from web.review.division_form import DivisionForm, list_sheets
+from web.review.division_form import DivisionForm, list_proposed_sheets
 
 LEFT, RIGHT = "0,0,0.5,1", "0.5,0,1,1"
 CUT = {
@@ -34,7 +34,7 @@ def form(uses, cut=CUT, **given):
 
 
 def test_the_proposed_cut_is_what_the_form_shows_first():
-    sheets = list_sheets(FILE, extraction())
+    sheets = list_proposed_sheets(FILE, extraction())
     assert [(sheet.name, sheet.use, sheet.document_type) for sheet in sheets] == [
         ("Page 1", "begins", "cv"),
         ("Page 2", "continues", ""),
@@ -42,7 +42,10 @@ def test_the_proposed_cut_is_what_the_form_shows_first():
         ("Page 4, one of several on the sheet", "begins", ""),
         ("Page 4, one of several on the sheet", "begins", ""),
     ]
-    assert [sheet.use for sheet in list_sheets(FILE, None)] == ["begins", *["continues"] * 3]
+    assert [sheet.use for sheet in list_proposed_sheets(FILE, None)] == [
+        "begins",
+        *["continues"] * 3,
+    ]
 
 
 def test_a_confirmed_proposal_is_the_division_that_was_proposed():

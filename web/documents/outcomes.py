@@ -46,7 +46,7 @@ class FindingDisplay:
 
 @dataclass(frozen=True, slots=True)
 class DocumentOutcome:
-    """What a page shows about a document, and the actions of its site."""
+    """Describes the outcome of a document for a page, and the actions of its site."""
 
     document: Document
     note: str  # one line that is sufficient if nothing has to be done

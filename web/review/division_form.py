@@ -73,7 +73,7 @@ class SheetFields:
         return " ".join(f"{length:.1f}" for length in (*sides, *extent))
 
 
-def list_sheets(document: Document, extraction: Extraction | None) -> list[Sheet]:
+def list_proposed_sheets(document: Document, extraction: Extraction | None) -> list[Sheet]:
     """Return the sheets of a file with what the proposed cut says about them.
 
     Without a proposal, the file is one document that begins on its first page.
@@ -110,7 +110,7 @@ class DivisionForm(ReviewDecisionForm):
         self, document: Document, extraction: Extraction | None, *args: Any, **options: Any
     ) -> None:
         super().__init__(Action.DIVIDE, [document], *args, **options)
-        self._sheets = list_sheets(document, extraction)
+        self._sheets = list_proposed_sheets(document, extraction)
         pages = extraction.pages if extraction else ()
         self._sizes = {page["number"]: (page["width"], page["height"]) for page in pages}
         types = [(kind.slug, kind.name) for kind in TYPES.values()]

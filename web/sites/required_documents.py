@@ -87,7 +87,7 @@ def separator_sheets(request: SignedIn, site_id: str) -> HttpResponse:
     visible = Site.objects.visible_to(request.user).select_related("study")
     site = get_object_or_404(visible, site_id=site_id)
     only_open = request.GET.get("documents") == "open"
-    sheets = printing.list_sheets(get_readiness(site), only_open=only_open)
+    sheets = printing.list_separator_sheets(get_readiness(site), only_open=only_open)
     if not sheets:
         raise Http404
     headers = {"Content-Disposition": f'inline; filename="separator-sheets-{site.pk}.pdf"'}

@@ -89,6 +89,7 @@ class Command(BaseCommand):
         if options["json"]:
             outcome = {"result": verdict.result.value, "exit_code": exit_code}
             facts = asdict(verdict) | {"seconds": round(verdict.seconds, 3)}
+            facts["again"] = facts.pop("reread")  # the name that readers of the JSON know
             self.stdout.write(json.dumps(outcome | facts))
         else:
             self.stdout.write(_report(verdict))

@@ -57,18 +57,18 @@ class BlankPage:
 
     @cached_property
     def folded_signs(self) -> tuple[str, ...]:
-        """The signs as `fold_signs` returns them."""
+        """Return the signs as `fold_signs` returns them."""
         return tuple(map(fold_signs, self.signs))
 
     @cached_property
     def read_words(self) -> tuple[tuple[str, Box], ...]:
-        """The words with letters or digits, as `fold_signs` returns them."""
+        """Return the words with letters or digits, as `fold_signs` returns them."""
         folded = ((fold_signs(text), box) for text, box in self.words)
         return tuple((text, box) for text, box in folded if text)
 
     @cached_property
     def centres_by_text(self) -> Mapping[str, Sequence[Point]]:
-        """The centres of `read_words`, by their texts."""
+        """Return the centres of `read_words`, by their texts."""
         centres: dict[str, list[Point]] = {}
         for text, box in self.read_words:
             centres.setdefault(text, []).append(centre_of(box))

@@ -42,7 +42,7 @@ class OpenPages:
 
     @property
     def all_remain_loaded(self) -> bool:
-        """Whether no page is closed to load another one."""
+        """Return whether no page is closed to load another one."""
         return len(self._opened) <= MAX_LOADED_PAGES
 
     def load(self, number: int) -> pypdfium2.PdfPage:

@@ -1,4 +1,4 @@
-"""Which keys and digests are strong enough for a signature, and which later changes it permits.
+"""Decides which keys and digests a signature may have, and which later changes it permits.
 
 `digital_signatures` applies these policies of pyHanko. They are stricter than pyHanko's own.
 """

@@ -29,7 +29,7 @@ class SiteFacts:
 
     @property
     def month_first(self) -> bool | None:
-        """Whether dates such as 03/12/2026 put the month first in the country; None if unknown."""
+        """Return whether dates as 03/12/2026 put the month first there; None if unknown."""
         return puts_month_first(self.country)
 
     def terms(self, kind: DocumentType) -> ValidityTerms:
@@ -39,7 +39,7 @@ class SiteFacts:
 
 @dataclass(frozen=True, slots=True)
 class SenderFacts:
-    """What the sender declared about a document. A value of "" was not declared."""
+    """Contains what the sender declared about a document. A value of "" was not declared."""
 
     schema_version: str
     declared: str = ""  # the slug of the document type

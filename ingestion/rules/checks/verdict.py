@@ -145,7 +145,7 @@ class DocumentVerdict:
 
     @property
     def is_quarantined(self) -> bool:
-        """Whether only QA may open the file."""
+        """Return whether only QA may open the file."""
         return any(CODES[finding.code].quarantine for finding in self.findings)
 
 

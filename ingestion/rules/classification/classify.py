@@ -78,7 +78,7 @@ _MAX_FUZZY_PAGES = 3  # pages that are searched for misread landmarks
 
 
 class TypeMatch(Enum):
-    """Whether the declared type and the type that the pages show agree."""
+    """States whether the declared type and the type that the pages show agree."""
 
     AGREED = "agreed"  #: they agree; or none was declared and the pages show one clearly
     CONFLICT = "conflict"  #: the pages clearly show another type
@@ -137,7 +137,7 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What a document shows of the landmarks of all types, for a quick test of each of them.
+    """Collects the signs of the landmarks of all types, for a quick test of each landmark.
 
     Most landmarks do not occur at all. A phrase occurs on a page only if its folded letters do.
     """

@@ -22,7 +22,7 @@ class ModelFile(NamedTuple):
 
     @property
     def rules_version(self) -> str:
-        """The version of the rules of a decision that used this model."""
+        """Return the version of the rules of a decision that used this model."""
         return name_rules(self.sha256)
 
 

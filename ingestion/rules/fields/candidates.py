@@ -55,12 +55,12 @@ class Candidate(Generic[V]):
 
     @property
     def is_agreed(self) -> bool:
-        """Whether two independent ways led to the value, or one that needs no second one."""
+        """Return whether two independent ways led to the value, or one that needs no second one."""
         return len(self.ways) > 1 or bool(self.ways & _SUFFICIENT)
 
     @property
     def total(self) -> float:
-        """The score with the bonus for each further way."""
+        """Return the score with the bonus for each further way."""
         return self.score + WAY_BONUS * (len(self.ways) - 1)
 
 

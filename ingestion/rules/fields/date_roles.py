@@ -1,4 +1,4 @@
-"""What the dates of a document mean, by the words around them.
+"""Finds the meaning of the dates of a document by the words around them.
 
 Institutions word the same date in many ways: "approved on", "the committee considered this at its
 meeting of", "lapses on", "good until". A date has the role of the nearest word of such a group, in
@@ -17,7 +17,7 @@ from ingestion.rules.fields.dates import WrittenDate, find_dates
 
 
 class DateRole(StrEnum):
-    """What a date is the date of."""
+    """Lists the events that a date may be the date of."""
 
     DECISION = "decision"  #: of a committee or authority
     REVIEW = "review"  #: on which a committee met or reviewed, whether it decided then or not

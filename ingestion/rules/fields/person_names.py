@@ -1,4 +1,4 @@
-"""How the name of a person is printed: its pattern, and where it ends in a line."""
+"""Defines the pattern of a printed name of a person, and finds where it ends in a line."""
 
 import re
 from collections.abc import Sequence

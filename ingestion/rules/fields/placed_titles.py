@@ -37,7 +37,7 @@ def end_at_paragraph(title: str, lines: Sequence[TextLine], gap: float) -> str:
     return title
 
 
-def find_titles(lines: Sequence[TextLine]) -> Iterator[str]:
+def find_titles_by_place(lines: Sequence[TextLine]) -> Iterator[str]:
     """Yield the titles beside or below their captions. A title goes on in its own column only."""
     gap = line_gap(lines)
     for at, line in enumerate(lines):

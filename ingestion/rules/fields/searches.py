@@ -65,7 +65,7 @@ RANK_OF_REFERENCES = _RANK_OF_ROLES  # of the numbers that are named as those of
 MAX_RANK_OF_REFERENCES = RANK_OF_REFERENCES + 4  # of the numbers with any other caption
 _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
 _MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
-_RANK_OF_PEOPLE = 4
+_RANK_OF_PEOPLE = 4  # behind the captions of a person
 _MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a researcher
 _MAX_PAGES_WITH_ROLES = 6  # pages on which investigators are searched in the text
 _SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentence would stand
@@ -109,8 +109,8 @@ _IN_ROW = (
 _MISREAD_DIGIT = "[0-9OQDIl|SBZ]"
 _MISREAD_LETTERS = {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
 
-# The worth of each way, by which candidates are compared. A caption is worth less the later it
-# stands among the captions of its field.
+# The worth of each way, from 0 to 1, by which candidates are compared. A caption is worth less the
+# later it stands among the captions of its field.
 _SCORES = {
     Way.FORM: 1.0,
     Way.SHAPE: 0.98,
@@ -122,7 +122,7 @@ _SCORES = {
     Way.TYPE: 0.5,
 }
 _SCORE_BY_RANK = 0.02  # by which the next caption of a field is worth less
-_MIN_CAPTION_SCORE = 0.55
+_MIN_CAPTION_SCORE = 0.55  # of a caption of any rank; scores are between 0 and 1
 _CAPTION_RANK_OF_OTHERS = 1000  # the rank of candidates without a caption
 
 
@@ -520,7 +520,7 @@ def _titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]
     for page in document.reading.pages[:_MAX_TITLE_PAGES] if spec.is_title else ():
         lines = page.text.split("\n")
         at_captions = [*study_titles.titles_at_captions(lines)]
-        by_place = [*placed_titles.find_titles(document.lines_of(page))]
+        by_place = [*placed_titles.find_titles_by_place(document.lines_of(page))]
         # The places show better than the order of the text where a title ends.
         at_captions = [placed_titles.shorten(title, by_place) for title in at_captions]
         printed, gap = document.lines_of(page), line_gap(document.lines_of(page))

@@ -26,7 +26,7 @@ class TextLine(NamedTuple):
 
     @property
     def size(self) -> float:
-        """The median height of its words, in points."""
+        """Return the median height of its words, in points."""
         return median([word.box.bottom - word.box.top for word in self.words])
 
 

@@ -64,7 +64,7 @@ class FieldValue:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The entries of a list field; for any other field, its value alone."""
+        """Return the entries of a list field; for any other field, its value alone."""
         return tuple(self.value.split(list_fields.SEPARATOR))
 
 

@@ -14,9 +14,9 @@ from ingestion.reading.results import (
     Word,
 )
 
-# Square points of ink. A dash by a pen has 10, a handwritten "None" about 30, dust has less than 2.
-_MAX_EMPTY_INK = 3.0
-_MIN_HANDWRITING_INK = 12.0
+# A dash by a pen has 10 square points, a handwritten "None" about 30, dust has less than 2.
+_MAX_EMPTY_INK = 3.0  # square points of ink
+_MIN_HANDWRITING_INK = 12.0  # square points of ink
 _MAX_UNREAD_SHARE = 0.35  # of the ink of typed text that lies outside of its words
 _MIN_LEGIBLE_CONFIDENCE = 60.0  # percent, the median of the words of a box
 _MAX_STRAY_CONFIDENCE = 60.0  # percent; signs below it may be misread rules
@@ -30,11 +30,11 @@ _MAX_INK_AROUND_UNTICKED = 3.0  # square points
 # Share in their places of the words that a blank form and a page have once. Aligned pages have 0.97
 # and more, the same words in another layout 0.75 and less. The share matters if the printed edition
 # was not read, and for a form that we have redrawn, because the form itself looks different.
-_MIN_PLACED = 0.9
+_MIN_PLACED_SHARE = 0.9  # of the words
 
 
 class BoxState(Enum):
-    """How a box of a form is filled in."""
+    """Lists the states in which a box of a form may be."""
 
     EMPTY = "empty"
     TYPED = "typed"
@@ -90,7 +90,7 @@ def find_editions(reading: DocumentReading) -> Iterator[tuple[PageReading, Blank
 def _is_aligned(form: BlankForm, found: RegisteredPage) -> bool:
     if found.is_edition_certain and not form.is_redrawn:
         return True
-    return found.placed >= _MIN_PLACED
+    return found.placed >= _MIN_PLACED_SHARE
 
 
 def find_forms(reading: DocumentReading) -> Iterator[tuple[PageReading, BlankForm]]:

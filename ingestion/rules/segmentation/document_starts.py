@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
 
+from ingestion.core.file_parts import Region
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules.segmentation.boundary_model import BoundaryModel, load_boundary_model
 from ingestion.rules.segmentation.page_evidence import (
@@ -19,7 +20,7 @@ from ingestion.rules.segmentation.page_evidence import (
     compare_pages,
     find_running_lines,
 )
-from ingestion.rules.segmentation.page_regions import Region, cut_out
+from ingestion.rules.segmentation.page_regions import cut_out
 from ingestion.rules.segmentation.shared_sheets import find_reduced_pages, split_shared_sheet
 from ingestion.rules.segmentation.titles import recognise_type
 

@@ -1,4 +1,4 @@
-"""What a page shows that tells whether a document begins with it.
+"""Collects the evidence of a page that tells whether a document begins with it.
 
 `PageEvidence` is collected once for each page. `compare_pages` compares a page with the page before
 it and with the first page of the document before it, and returns the features of the model of
@@ -15,13 +15,15 @@ from typing import NamedTuple, Self
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.classification.classify import score_page
-from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.segmentation.titles import (
     Title,
+    best_type,
     find_titles,
     has_prominent_title,
     is_another_document,
     mentioned_types,
+    type_with_title,
 )
 
 Numbering = frozenset[tuple[int, int]]  # (2, 3) for "Page 2 of 3"; a page may have two numbers
@@ -105,7 +107,7 @@ class PrintArea(NamedTuple):
 
 @dataclass(frozen=True)
 class PageEvidence:
-    """What one page shows by itself."""
+    """Contains the evidence of one page by itself."""
 
     page: PageReading
     lines: tuple[str, ...]  # that are not blank
@@ -119,35 +121,33 @@ class PageEvidence:
 
     @cached_property
     def letters(self) -> frozenset[str]:
-        """The letters of all lines. Short lines are left out."""
+        """Return the letters of all lines. Short lines are left out."""
         return _long_letters(self.lines)
 
     @cached_property
     def sections(self) -> Sequence[int]:
-        """The numbers of the sections and items, as 2 for "2. Methods" and "2.1 Design"."""
+        """Return the numbers of the sections and items, as 2 for "2. Methods" and "2.1 Design"."""
         return [int(match[1]) for line in self.lines if (match := _NUMBERED_ITEM.match(line))]
 
     @cached_property
     def titles(self) -> Sequence[Title]:
-        """The phrases among the first lines that may be titles of types."""
+        """Return the phrases among the first lines that may be titles of types."""
         return find_titles(self.page)
 
     @cached_property
     def points(self) -> Mapping[str, int]:
-        """The points of each type that the page has by itself. The best type is the first one."""
+        """Return the points of each type that the page has by itself, the best type first."""
         return {score.slug: score.points for score in score_page(self.page)}
 
     @property
     def type(self) -> str:
-        """The type of the page by itself, or ""."""
-        best = next(iter(self.points))
-        return best if self.points[best] >= MIN_TYPE_SCORE else ""
+        """Return the type of the page by itself, or ""."""
+        return best_type(self.points)
 
     @property
     def titled_type(self) -> str:
-        """The type of the page by itself if it has a title of it, or ""."""
-        slugs = {title.slug for title in self.titles}
-        return self.type if slugs and self.type in slugs else ""
+        """Return the type of the page by itself if it has a title of it, or ""."""
+        return type_with_title(self.type, self.titles) if self.titles else ""
 
 
 def find_running_lines(pages: Sequence[PageReading]) -> frozenset[str]:

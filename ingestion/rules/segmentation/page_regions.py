@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ingestion.core.file_parts import Region
 from ingestion.reading.pdf.lazy import LazyMarks, LazySequence, LazySquares
 from ingestion.reading.results import AddedMark, Box, PageReading, Word
 from ingestion.rules.fields import geometry
-
-Region = tuple[float, float, float, float]
-"""Left, top, right and bottom, as shares of the width and height of a page, from 0 to 1."""
 
 
 def region_box(page: PageReading, region: Region) -> Box:

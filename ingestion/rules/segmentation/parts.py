@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 from audit.translation import gettext
+from ingestion.core.file_parts import Region
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.segmentation.document_starts import DocumentStart, find_document_starts
-from ingestion.rules.segmentation.page_regions import Region, cut_out
+from ingestion.rules.segmentation.page_regions import cut_out
 from ingestion.rules.segmentation.separators import (
     SeparatedPages,
     Separator,
@@ -56,17 +57,20 @@ class ProposedCut:
 
     @property
     def is_one_document(self) -> bool:
-        """Whether the whole file is one document, apart from blank pages."""
+        """Return whether the whole file is one document, apart from blank pages."""
         return len(self.parts) <= 1 and not self.separators
 
     @property
     def has_sheet_for_each_part(self) -> bool:
-        """Whether a separator sheet is before each part. With fewer sheets, a person confirms."""
+        """Return whether a separator sheet is before each part.
+
+        With fewer sheets, a person confirms.
+        """
         return bool(self.parts) and all(part.separator for part in self.parts)
 
     @property
     def needs_no_confirmation(self) -> bool:
-        """Whether the parts may be filed without a person who confirms the division."""
+        """Return whether the parts may be filed without a person who confirms the division."""
         return self.is_certain and not self.is_one_document and self.has_sheet_for_each_part
 
 

@@ -3,28 +3,22 @@
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from ingestion.core.file_parts import ONE_ABOVE_THE_OTHER, QUARTERS, SIDE_BY_SIDE, Region
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.classify import MIN_TITLE_SHARE, has_type_landmarks
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.segmentation.page_regions import Region, cut_out, region_box
+from ingestion.rules.segmentation.page_regions import cut_out, region_box
 from ingestion.rules.segmentation.titles import (
     Title,
+    find_titled_type,
     find_titles,
     is_another_document,
-    titled_type,
     titles_in_text,
 )
 
 MIN_SHARED_LINE_SHARE = 0.25  # MIN_TITLE_SHARE for a line that continues in a second column
 MAX_MIDDLE_WORD_SHARE = 0.03  # words across the middle of a sheet with two documents side by side
-
-SIDE_BY_SIDE: tuple[Region, ...] = ((0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0))
-ONE_ABOVE_THE_OTHER: tuple[Region, ...] = ((0.0, 0.0, 1.0, 0.5), (0.0, 0.5, 1.0, 1.0))
-# In reading order.
-QUARTERS: tuple[Region, ...] = (
-    (0.0, 0.0, 0.5, 0.5), (0.5, 0.0, 1.0, 0.5), (0.0, 0.5, 0.5, 1.0), (0.5, 0.5, 1.0, 1.0),
-)  # fmt: skip
 
 GUTTER = 0.01  # share of the width and height on each side of the middle, without words
 MAX_GUTTER_WORD_SHARE = 0.03  # of the words of a sheet, above and below its middle
@@ -106,9 +100,9 @@ def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
     first, second = (cut_out(page, half) for half in halves)
     if not (find_titles(first) and find_titles(second)):
         return ()  # without the slower search of their types
-    if not (one := titled_type(first)):
+    if not (one := find_titled_type(first)):
         return ()
-    other = titled_type(second)
+    other = find_titled_type(second)
     are_two = other and (one != other or is_another_document(first, second, one))
     return halves if are_two else ()
 

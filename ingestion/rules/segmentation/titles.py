@@ -1,7 +1,7 @@
 """The titles of document types on a page, and whether two pages of one type differ."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from statistics import median
 from typing import NamedTuple
@@ -43,11 +43,15 @@ class Title(NamedTuple):
     phrase: str
 
 
-def titled_type(page: PageReading) -> str:
+def find_titled_type(page: PageReading) -> str:
     """Return the type of a page by itself if one of its first lines is a title of it, or ""."""
-    titles = {title.slug for title in find_titles(page)}
-    slug = recognise_type(page) if titles else ""
-    return slug if slug in titles else ""
+    titles = find_titles(page)
+    return type_with_title(recognise_type(page), titles) if titles else ""
+
+
+def type_with_title(slug: str, titles: Iterable[Title]) -> str:
+    """Return the type of a page if one of its titles is a title of this type, or ""."""
+    return slug if any(title.slug == slug for title in titles) else ""
 
 
 def has_prominent_title(page: PageReading, titles: Iterable[Title]) -> bool:
@@ -76,8 +80,13 @@ def _height(box: Box) -> float:
 
 def recognise_type(page: PageReading) -> str:
     """Return the best type of a page by itself, or "" if it has too few points."""
-    best = score_page(page)[0]
-    return best.slug if best.points >= MIN_TYPE_SCORE else ""
+    return best_type({score.slug: score.points for score in score_page(page)[:1]})
+
+
+def best_type(points: Mapping[str, int]) -> str:
+    """Return the first of these types, the best one, or "" if it has too few points."""
+    slug = next(iter(points))
+    return slug if points[slug] >= MIN_TYPE_SCORE else ""
 
 
 @cache

@@ -126,7 +126,7 @@ class SiteDocument:
 
     @property
     def is_live(self) -> bool:
-        """Whether its content counts, because it is on file or may soon be."""
+        """Return whether its content counts, because it is on file or may soon be."""
         return self.state in {DocumentState.ARCHIVED, DocumentState.IN_REVIEW}
 
     @property

@@ -320,7 +320,7 @@ def test_a_change_differs_from_the_manifest(package, change):
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("change", A_FEW, ids=lambda change: change.__name__)
 def test_a_manifest_renewed_without_the_key_fails_its_signature(package, change):
-    """What was changed makes no difference to the signature, so some changes are enough."""
+    """The kind of change makes no difference to the signature, so some changes are enough."""
     change(package)
     renew_manifest(package, None)
     assert inspect(package, *KNOWN) == (1, NOT_SIGNED)

@@ -240,7 +240,7 @@ def test_a_change_in_old_entries_is_found_by_the_rolling_check_within_its_cycle(
 
 def test_rolling_checks_cover_every_entry_in_turn(signer):
     check(Mode.FULL)
-    ranges = [check(Mode.ROLLING).again for _ in range(4)]
+    ranges = [check(Mode.ROLLING).reread for _ in range(4)]
     assert ranges == [(1, 10), (11, 20), (21, 30), (1, 10)]
 
 
@@ -322,6 +322,6 @@ def test_entries_removed_from_the_end_of_a_rolling_part_are_reported(signer):
         sql("DELETE FROM audit_entrydetail WHERE entry_id IN (9, 10)")
         sql("DELETE FROM audit_entry WHERE seq IN (9, 10)")
     verdict = check(Mode.ROLLING)
-    assert verdict.again == (1, 10)
+    assert verdict.reread == (1, 10)
     assert (verdict.first_bad.seq, verdict.first_bad.why) == (9, "entries were removed")
     assert (verdict.first_bad.expected, verdict.first_bad.found) == ("up to 10", "up to 8")

@@ -15,7 +15,7 @@ RESERVATIONS = st.lists(
 
 
 def requests(request_rate: RequestRate, reservations) -> list[float]:
-    """When the requests go, each late by its share of the slack."""
+    """Return the times of the requests, each late by its share of the slack."""
     tat, now, starts = 0.0, 0.0, []
     for gap, tokens, lateness in reservations:
         now += gap

@@ -30,7 +30,7 @@ def reserved_slots(rate, start_times):
 
 
 def arrivals(rate: RequestRate, workers: list[tuple[int, list]]) -> list[float]:
-    """What the portal sees of some workers that take turns in reserving, each late by chance."""
+    """Return the requests that the portal sees of workers that reserve in turn, late by chance."""
     tat, seen = 0.0, []
     for tokens, uses in workers:
         tat = rate.spend(tat, 0.0, tokens)

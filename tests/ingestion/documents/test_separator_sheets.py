@@ -10,7 +10,11 @@ from reportlab.lib.pagesizes import LETTER
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from ingestion.documents.separator_sheets import SeparatorSheet, list_sheets, render_sheets
+from ingestion.documents.separator_sheets import (
+    SeparatorSheet,
+    list_separator_sheets,
+    render_sheets,
+)
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.images.separator_codes import read_separator_codes
@@ -102,9 +106,9 @@ def test_each_required_document_has_a_sheet():
     site = make_site()
     make_read(site, "irb-approval", approval_date="2026-10-01", expiry_date="2030-10-01")
     readiness = get_readiness(site)
-    sheets = list_sheets(readiness)
+    sheets = list_separator_sheets(readiness)
     assert [each.document_type for each in sheets] == [each.kind for each in readiness.required]
-    missing = list_sheets(readiness, only_open=True)
+    missing = list_separator_sheets(readiness, only_open=True)
     assert SeparatorSheet("irb-approval") in sheets
     assert SeparatorSheet("irb-approval") not in missing
     assert len(pypdfium2.PdfDocument(render_sheets(site, sheets))) == len(sheets)

@@ -1,4 +1,4 @@
-"""Which documents are examples, and on which side of a comparison their sites are."""
+"""Tests which documents are examples, and on which side of a comparison their sites are."""
 
 from ingestion.intake.declarations import Declaration
 from ingestion.learning.decided_documents import count_decisions_since, find_decided_documents

@@ -1,4 +1,4 @@
-"""What each generated document says, written down once: type and site to fields and their text.
+"""Lists the text of each field of each generated document, by type and site.
 
 Dates are ISO days; documents write them in other forms. Pages are counted from 1.
 """

@@ -3,6 +3,7 @@
 import re
 import time
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import connection
@@ -18,8 +19,10 @@ from tests.audit.support import write_many
 from tests.factories import make_batch, make_leased, make_read, make_site
 from tests.web.conftest import text
 from tests.web.operations.conftest import hold
+from web.operations import portals
 
 PAGE = "/admin/ops/"
+NOW = 1_800_000_000  # seconds since 1970
 
 
 def tile(page, name):
@@ -93,18 +96,19 @@ def test_with_a_running_worker_there_is_no_alarm(ops, host):
     assert "sl-verdict" not in text(ops.get(PAGE))
 
 
-def test_a_portal_at_its_limit_is_shown_with_the_waiting_documents(ops, host):
+def test_a_portal_at_its_limit_is_shown_with_the_waiting_documents(ops, host, monkeypatch):
+    monkeypatch.setattr(portals, "time", SimpleNamespace(time=lambda: NOW))
     site = make_site("0204", rate_per_second=1.0, burst=5)
     make_batch(site, 14)
-    PortalLimitState.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
+    PortalLimitState.objects.create(portal=site.portal, tat=int((NOW + 60) * 1e6))
     page = text(ops.get(PAGE))
     assert "Site 0204: the portal has reached its request limit." in page
     assert "14 documents are waiting." in page
     assert "100%, limit reached" in page
-    PortalLimitState.objects.update(tat=int((time.time() + 2.5) * 1e6))
+    PortalLimitState.objects.update(tat=int((NOW + 2.5) * 1e6))
     page = text(ops.get(PAGE))
     assert "has reached its request limit" not in page
-    assert re.search(r">(4\d|50)%<", page)
+    assert ">50%<" in page
 
 
 def test_a_portal_that_does_not_respond_is_listed_with_its_next_attempt(ops, host, site):
@@ -147,14 +151,14 @@ def test_the_number_of_queries_does_not_grow_with_the_work(ops, host, site):
 
     hold(site)
     make_batch(site)
-    PortalLimitState.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
+    PortalLimitState.objects.create(portal=site.portal, tat=int((NOW + 60) * 1e6))
     few = queries()
     for number in range(4):
         more = make_site()
         make_batch(more, 3)
         hold(more, 2, "PORTAL_UNAVAILABLE")
         make_read(more, "cv")
-        PortalLimitState.objects.create(portal=more.portal, tat=int((time.time() + 60) * 1e6))
+        PortalLimitState.objects.create(portal=more.portal, tat=int((NOW + 60) * 1e6))
         WorkerHost.objects.create(name=f"h{number}", host="h", workers=1, software="1")
     Document.objects.filter(state="ARCHIVED").update(code="")
     assert queries() == few

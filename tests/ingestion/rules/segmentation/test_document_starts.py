@@ -5,6 +5,7 @@ from hashlib import sha256
 
 import pytest
 
+from ingestion.core.file_parts import ONE_ABOVE_THE_OTHER, QUARTERS, SIDE_BY_SIDE
 from ingestion.reading.results import Box, RegisteredPage, Word
 from ingestion.rules.document_types import BOUNDARY_MODEL_FILE, RULES_VERSION
 from ingestion.rules.segmentation.boundary_model import load_boundary_model
@@ -15,9 +16,6 @@ from ingestion.rules.segmentation.page_evidence import (
     find_running_lines,
 )
 from ingestion.rules.segmentation.shared_sheets import (
-    ONE_ABOVE_THE_OTHER,
-    QUARTERS,
-    SIDE_BY_SIDE,
     find_reduced_pages,
 )
 from tests.ingestion.rules.documents import COMPLETE
