@@ -2,7 +2,7 @@
 
 `python -m bench.classifier train` trains the model with all examples and writes the coefficients
 into the package. `python -m bench.classifier evaluate` prints how the model recognises the real
-documents: with the model of the package, which was trained with them, and, for each institution,
+documents: with the built-in model, which was trained with them, and, for each institution,
 with a model that was trained without its documents. `texts` judges invented texts that the model
 was not trained with. docs/classification.md describes all of them.
 """
@@ -116,7 +116,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         return
     real = dict(sorted(type_examples.real_examples(options.corpus, options.readings).items()))
     if options.what == "evaluate":
-        sys.stdout.write("With the model of the package:\n")
+        sys.stdout.write("With the built-in model:\n")
         sys.stdout.write(evaluate_model(real, load_model()).describe())
         return
     generated = [

@@ -102,7 +102,7 @@ def assess_files(
 ) -> dict[str, AssessedFile]:
     """Return the result of each file, by name, and call `report` with each as soon as it is known.
 
-    Document types are recognised with `model`, and by default with that of the package. Raises
+    Document types are recognised with `model`, and by default with the built-in one. Raises
     ReadingFault if the software fails to read one, and OSError.
     """
     from ingestion.reading.processes.pool import Reader  # noqa: PLC0415 - large, see preview_request

@@ -45,7 +45,7 @@ class PooledDocumentReader:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._scanner = get_scanner()
-        self._model: ModelFile | None = None  # None: the model of the package
+        self._model: ModelFile | None = None  # None: the built-in model
         self._model_fault: ReadingFault | None = None
 
     @staticmethod

@@ -18,11 +18,11 @@ from ingestion.rules.classification.type_model import Model, ModelError
 
 logger = logging.getLogger(__name__)
 
-ACTIVE_MODEL, PACKAGE_MODEL = "active", "package"  # other models are named by their keys
+ACTIVE_MODEL, BUILT_IN_MODEL = "active", "built-in"  # other models are named by their keys
 
 
 def find_active_model() -> LearnedModel | None:
-    """Return the active model without its content, or None for the model of the package."""
+    """Return the active model without its content, or None for the built-in model."""
     rows = ModelActivation.objects.select_related("model").defer(
         "model__content", "model__comparison", "model__decisions"
     )
@@ -31,11 +31,11 @@ def find_active_model() -> LearnedModel | None:
 
 
 def find_model(name: str) -> LearnedModel | None:
-    """Return the model of this name, or None for that of the package.
+    """Return the model of this name, or None for the built-in one.
 
     Raises LearnedModel.DoesNotExist, and ValueError if the name is neither a word nor a key.
     """
-    if name == PACKAGE_MODEL:
+    if name == BUILT_IN_MODEL:
         return None
     if name == ACTIVE_MODEL:
         active = find_active_model()
@@ -44,7 +44,7 @@ def find_model(name: str) -> LearnedModel | None:
 
 
 def load_active_model() -> Model | None:
-    """Return the active model for suggestions, or None for that of the package.
+    """Return the active model for suggestions, or None for the built-in one.
 
     The result is None, too, if the row of the model was changed. Workers hold documents then.
     """
@@ -66,7 +66,7 @@ def _load_model(key: int, sha256: str) -> Model:
 
 
 def provide_active_model(folder: Path, known: ModelFile | None) -> ModelFile | None:
-    """Return the active model as a file in `folder`, or None for the model of the package.
+    """Return the active model as a file in `folder`, or None for the built-in model.
 
     `known` is the file that the caller has; it is returned if it is the active model. Raises
     ReadingFault if the content of the row is not that of its digest.

@@ -60,13 +60,16 @@ def explain_refusal(document: Document) -> str:
     """Return why a person cannot divide this file, as a sentence for people, or ""."""
     if not is_enabled():
         return gettext("Files are divided only after the upgrade of SiteLedger is finished.")
-    if len(document.page_numbers) < 2:
-        return gettext("The file has one page only.")
+    numbers = document.page_numbers
+    if len(numbers) == 1:
+        return gettext("The file has only one page.")
     if downloads.is_quarantined(document):
         return gettext("The file is in quarantine.")
     last = document.extractions.last()
-    if last is None or SIGNED_FLAG in last.flags:
-        return gettext("The file is digitally signed, and a part of it would not be.")
+    if last is None or not numbers:
+        return gettext("The file has not been read yet.")
+    if SIGNED_FLAG in last.flags:
+        return gettext("The file is digitally signed. Its parts would lose the signature.")
     return ""
 
 

@@ -37,7 +37,7 @@ class Suggestion:
 def suggest_contents(path: Path, model: Model | None = None) -> Suggestion | None:
     """Return what a file seems to be, or None if there was no time to read it.
 
-    Types are recognised with `model`, and by default with that of the package. It takes at most
+    Types are recognised with `model`, and by default with the built-in one. It takes at most
     GUESS_SECONDS; with 0, no file is read.
     """
     # Commands and pages that read no file start faster without the libraries that open files.

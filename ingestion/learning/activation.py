@@ -43,7 +43,7 @@ def get_version() -> int:
 def list_earlier_models() -> list[LearnedModel | None]:
     """Return the models that were active before the active one, the last one first.
 
-    None is the model of the package, which was active before the first activation.
+    None is the built-in model, which was active before the first activation.
     """
     rows = ModelActivation.objects.select_related("model").order_by("-number")
     active = find_active_model()
@@ -61,7 +61,7 @@ def activate(
     user: User,
     by: ElectronicSignature,
 ) -> ModelActivation:
-    """Activate a model, or with None the model of the package.
+    """Activate a model, or with None the built-in model.
 
     `expected_version` is what `get_version` returned when the person saw the page. Going back to a
     model that was active before is recorded as a rollback. Raises ActivationRefused.
@@ -77,7 +77,7 @@ def activate(
             if (before.number if before else 0) != expected_version:
                 raise ActivationRefused(_("Another model was activated since you opened the page."))
             if model == replaced:
-                raise ActivationRefused(_("This model is active already."))
+                raise ActivationRefused(_("This model is already active."))
             is_rollback = model in list_earlier_models()
             row: ModelActivation = ModelActivation.objects.create(
                 number=expected_version + 1,
@@ -93,7 +93,7 @@ def activate(
             # The entry is one of the model that a rollback stops, or of the one that begins.
             subject = replaced if is_rollback and replaced is not None else model
             if subject is None:
-                raise ActivationRefused(_("The model of the package is active already."))
+                raise ActivationRefused(_("The built-in model is already active."))
             _record(row, subject, replaced, by)
     except IntegrityError as error:
         raise ActivationRefused(

@@ -22,7 +22,7 @@ class Change(StrEnum):
 
     BETTER = "better"  #: The right type instead of none or a wrong one, or none instead of a wrong.
     WORSE = "worse"  #: The reverse.
-    OTHER = "other"  #: Another wrong type.
+    OTHER = "other"  #: A different wrong type.
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ModelFigures:
 class Comparison:
     """The figures of both models, by type and together, and the documents that differ."""
 
-    compared_with: str = ""  # the SHA-256 of the first model; "" for the model of the package
+    compared_with: str = ""  # the SHA-256 of the first model; "" for the built-in model
     documents: int = 0
     sites: list[str] = field(default_factory=list)
     before: ModelFigures = field(default_factory=ModelFigures)

@@ -82,7 +82,7 @@ def run_training_job(job: AuditJob) -> dict[str, Any]:
 def train_model(*, by: Actor, progress: Any = lambda _done, _total: None) -> LearnedModel:
     """Train a model with the decided documents, and store it with its comparison.
 
-    It starts from the coefficients of the package's model, so that the same decisions always give
+    It starts from the coefficients of the built-in model, so that the same decisions always give
     the same model. If this model exists already, it is returned. Raises ExplainedFailure and
     ReadingFault.
     """
@@ -95,8 +95,8 @@ def train_model(*, by: Actor, progress: Any = lambda _done, _total: None) -> Lea
     )
     if len(decided) < MIN_DOCUMENTS or not sides.test:
         sentence = _(
-            "A model needs {documents} documents whose type QA confirmed or corrected, of at least "
-            "three sites. There are {number} documents of {sites} sites."
+            "Training needs at least {documents} documents whose type QA confirmed or corrected, "
+            "from at least three sites. Documents so far: {number}. Sites: {sites}."
         )
         numbers = {"number": len(decided), "sites": len({each.site for each in decided})}
         raise ExplainedFailure(sentence.format(documents=MIN_DOCUMENTS, **numbers))
@@ -185,11 +185,11 @@ def _train_in_process(
 
     outcome = asyncio.run(run())
     if isinstance(outcome, ProcessKilled):
-        raise ExplainedFailure(_("The training was ended: {reason}.").format(reason=outcome.reason))
-    if not outcome:
         raise ExplainedFailure(
-            _("The documents of the sites for training do not show two types at two sites.")
+            _("The training was stopped: {reason}.").format(reason=outcome.reason)
         )
+    if not outcome:
+        raise ExplainedFailure(_("Training needs documents of two types from two sites."))
     return outcome
 
 

@@ -1,7 +1,7 @@
 """Stores the models of document types that were trained here, and which of them is active.
 
 Rows of both tables are added and never changed. `ingestion.learning` adds them. The active model is
-that of the last activation; without one, it is the model of the package.
+that of the last activation; without one, it is the built-in model.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ class ModelActivation(_AddedOnly):
 
     # From 1, without gaps. Two people who decide at the same time cannot both take the next one.
     number = models.PositiveIntegerField(unique=True)
-    model = models.ForeignKey(  # None: the model of the package
+    model = models.ForeignKey(  # None: the built-in model
         LearnedModel, on_delete=models.PROTECT, null=True, blank=True, related_name="activations"
     )
     is_rollback = models.BooleanField()  # back to a model that was active before
@@ -82,7 +82,7 @@ class ModelActivation(_AddedOnly):
         ordering = ["number"]
 
     def __str__(self) -> str:
-        return f"activation {self.number} of {self.model or 'the model of the package'}"
+        return f"activation {self.number} of {self.model or 'the built-in model'}"
 
     @classmethod
     def last(cls) -> Self | None:

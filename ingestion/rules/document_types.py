@@ -396,4 +396,4 @@ def name_rules(model_sha256: str) -> str:
 TYPES, TYPES_VERSION, TYPES_FILE_FAULT = load_catalogue(os.environ.get(TYPES_FILE_SETTING, ""))
 BOUNDARY_MODEL_SHA256 = hashlib.sha256(BOUNDARY_MODEL_FILE.read_bytes()).hexdigest()
 MODEL_SHA256 = hashlib.sha256(MODEL_FILE.read_bytes()).hexdigest()
-RULES_VERSION = name_rules(MODEL_SHA256)  # with the model of the package
+RULES_VERSION = name_rules(MODEL_SHA256)  # with the built-in model

@@ -300,7 +300,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("Each document is checked and filed separately, with all of its pages."),),
         (
             _(
-                "Do nothing if every document in the file is complete: QA divides it. Next time, "
+                "Do nothing if every document is complete. QA will divide the file. Next time, "
                 "put a separator sheet in front of each document."
             ),
         ),
@@ -441,7 +441,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
     ),
     "DOC_TYPE_CONFLICT": FindingMessage(
-        _("Another document than expected"),
+        _("Not the expected document"),
         (
             _("This is {detected}, not {declared}. We read {evidence}."),
             _("This is {detected}, not {declared}."),
@@ -482,7 +482,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             ),
             _("This {type} is a template that is not filled in."),
         ),
-        (_("A template does not say for which site, person or study it counts."),),
+        (_("A template does not name its site, person or study."),),
         (_("Fill in what the template asks for, and upload the document again."),),
         (
             ngettext(
@@ -515,7 +515,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
     ),
     "BLANK_FORM": FindingMessage(
-        _("The blank form"),
+        _("Blank form"),
         (_("This is the blank {type}. Nothing is filled in, and nobody has signed it."),),
         (_("The site file needs the form with its entries and its signature."),),
         (_("Fill in the {type}, have it signed, and upload it."),),
@@ -531,7 +531,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("The pages of this {type} belong to two editions of the form."),
         ),
         (_("The pages of a form belong together. A page may have come from another form."),),
-        (_("Upload the form with all pages of one edition."),),
+        (_("Upload a form whose pages all belong to one edition."),),
         (
             _("Compare page {page} with page {first_page}. Do they belong to one form?"),
             _("Compare the pages. Do they belong to one form?"),
@@ -551,7 +551,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("A required entry is missing from this {type}."),
         ),
         (
-            _("We accept the versions {supported}."),
+            _("We accept versions {supported}."),
             _("The {type} is accepted only with all required entries."),
         ),
         (
@@ -645,7 +645,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             ),
             _("We could not verify the digital signature."),
         ),
-        (_("A digital signature is accepted only after it was verified."),),
+        (_("A digital signature is accepted only after it has been verified."),),
         (_("Upload the original signed file if you sent a copy of it."),),
         (
             ngettext(
@@ -721,7 +721,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
         (
             _("Look at where {signer} signed, and at the signature area on page {page}."),
-            _("Look at where it is signed, and at the signature area."),
+            _("Look at where the document is signed, and at the signature area."),
         ),
     ),
     "SIGNER_MISMATCH": FindingMessage(
@@ -815,7 +815,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("The {field} is {date}, which is in the future."),
             _("A date in this {type} is in the future."),
         ),
-        (_("The record has to show when it really happened."),),
+        (_("The record has to show when each step really happened."),),
         (
             _("Ask the signer to correct the {field}, then upload the document again."),
             _("Ask the signer to correct the date, then upload the document again."),
@@ -914,7 +914,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("This document names a different person from the one it was sent for."),
         ),
         (
-            _("The tasks that {absent} does at the site have to be delegated on record."),
+            _("The delegation log must list the tasks of {absent}."),
             _("The documents of a site have to name the same people as the {one}."),
             _("Each person's documents are filed under that person's name."),
         ),
@@ -954,7 +954,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
         (_("Every laboratory of the site needs its own certificate and normal ranges."),),
         (
-            _("Upload the {other} of the laboratory on the {one}, or a corrected {one}."),
+            _("Upload the {other} for the laboratory on the {one}, or a corrected {one}."),
             _("Check which laboratory is right, and upload the document that belongs to it."),
         ),
         (
@@ -970,7 +970,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("This document names {named}, but the packet names {expected}."),
             _("This document names a different IRB from the rest of the packet."),
         ),
-        (_("The IRB that approved the study has to be the IRB that the other forms name."),),
+        (_("The other forms must name the IRB that approved the study."),),
         (
             _("Check which IRB is responsible, and upload the {other} or the {one} that names it."),
             _("Check which IRB is responsible, and upload the document that names it."),
@@ -995,10 +995,10 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
         (
             _("Check the {field} on the document. If it is wrong, upload the right document."),
-            _("Check the names and numbers on the document, and upload the right one if needed."),
+            _("Check the names and numbers. If one is wrong, upload the right document."),
         ),
         (
-            _("Is {read} on the document, or {registered}? Is it the right document?"),
+            _("Does the document say {read} or {registered}? Is it the right document?"),
             _("Compare the names and numbers on the document with the register."),
         ),
     ),
@@ -1064,20 +1064,20 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("The OMB date printed on this form ({printed}) has passed."),
             _("The OMB date printed on this form has passed."),
         ),
-        (_("FDA accepts forms with a passed OMB date. It is not the expiry date of the form."),),
+        (_("The FDA accepts forms whose OMB date has passed. That date is not an expiry date."),),
         (_("Do nothing. The form is accepted as it is."),),
         (_("No decision is needed. The form is accepted as it is."),),
     ),
     "FORM_NOT_REGISTERED": FindingMessage(
-        _("Edition of the form not registered"),
+        _("Edition of the form not known"),
         (
             _(
-                "The print of this copy of {form}, edition {printed_edition}, is that of no "
-                "registered edition. Its boxes were read by their captions."
+                "This copy of {form}, edition {printed_edition}, is not one of the editions that "
+                "we know. We found its entries by their captions."
             ),
-            _("The print of this form is that of no registered edition."),
+            _("This form is not one of the editions that we know."),
         ),
-        (_("The boxes of a registered edition are read in their places."),),
+        (_("In an edition that we know, we find each box by its position."),),
         (_("Do nothing. The form is accepted as it is."),),
         (_("No decision is needed. Compare the values with the form if you are in doubt."),),
     ),
@@ -1098,10 +1098,10 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("Do nothing. The correction is recorded."),),
         (
             ngettext(
-                "Look at the correction on page {page}. Does it change what counts?",
-                "Look at the corrections on pages {pages}. Do they change what counts?",
+                "Look at the correction on page {page}. Does it change a value that matters?",
+                "Look at the corrections on pages {pages}. Do they change a value that matters?",
             ),
-            _("Look at the correction. Does it change what counts?"),
+            _("Look at the correction. Does it change a value that matters?"),
         ),
     ),
     "STAMPED_COPY": FindingMessage(
@@ -1121,12 +1121,12 @@ MESSAGES: Mapping[str, FindingMessage] = {
         _("Stamped on receipt"),
         (
             ngettext(
-                "Page {page} has a stamp of receipt.",
-                "{count} pages have a stamp of receipt: {pages}.",
+                "Page {page} has a receipt stamp.",
+                "{count} pages have a receipt stamp: {pages}.",
             ),
-            _("This {type} has a stamp of receipt."),
+            _("This {type} has a receipt stamp."),
         ),
-        (_("The stamp shows that an office received the document. It changes nothing."),),
+        (_("The stamp shows that an office received the document. It has no other effect."),),
         (_("Do nothing. The stamp is recorded."),),
         (_("No decision is needed. The stamp is recorded."),),
     ),

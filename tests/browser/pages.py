@@ -229,7 +229,7 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page(f"{_REVIEW}{{in_review}}/sign/?action=return", refused("Return to site")),
         Page(f"{_REVIEW}{{in_review}}/sign/?action=return&made_on=0", status=409),
         Page(f"{_REVIEW}models/"),
-        Page(f"{_REVIEW}models/package/"),
+        Page(f"{_REVIEW}models/built-in/"),
         Page(f"{_REVIEW}models/{{model}}/"),
         Page(f"{_REVIEW}models/{{model}}/activate/", refused("Sign and activate")),
         Page(f"{_REVIEW}{{filed}}/sign/?action=withdraw"),

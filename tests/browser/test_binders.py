@@ -162,7 +162,7 @@ def test_a_file_with_separator_sheets_becomes_its_filed_documents(
     upload(page, tmp_path / "scan_0001.pdf")
     contents, number = page.locator("[data-contents]"), len(kinds)
     expect(contents).to_contain_text(
-        f"This file holds {number} documents, by their separator sheets:"
+        f"According to its separator sheets, this file contains {number} documents:"
     )
     expect(contents.get_by_role("listitem")).to_have_count(number)
     expect(page.locator(".sl-row select")).to_have_value("several-documents")

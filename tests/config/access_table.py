@@ -127,7 +127,7 @@ PAGES = {
     "review_together": _post(REVIEWERS),
     "models": _page(ROLES),
     "model": _page(ROLES),
-    "package_model": _page(ROLES),
+    "built_in_model": _page(ROLES),
     "model_train": _post({LEAD}),
     "model_report": _post({LEAD}),
     "model_activate": _form({LEAD}),

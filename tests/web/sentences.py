@@ -31,7 +31,7 @@ SENTENCES = [
             " page 3."
         ),
         (
-            "Do nothing if every document in the file is complete: QA divides it. Next time, put a"
+            "Do nothing if every document is complete. QA will divide the file. Next time, put a"
             " separator sheet in front of each document."
         ),
     ),

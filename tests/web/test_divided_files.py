@@ -65,7 +65,7 @@ def test_the_page_of_a_file_accounts_for_each_of_its_pages(signed_in, divided):
     html = page_of(signed_in, divided)
     for text in ("Pages 1 to 2", "Pages 3 to 5", "Page 6", "Separator sheet"):
         assert text in html
-    assert "The file is finished when each document is." in html
+    assert "The file is finished when all its documents are finished." in html
     settle(divided.packet, verdict(), verdict())
     assert "Every page is accounted for. The file is finished." in page_of(signed_in, divided)
 

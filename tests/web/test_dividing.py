@@ -88,6 +88,12 @@ def test_what_does_not_fit_is_an_error_at_its_page(uses, field):
     assert list(refused.errors) == [field]
 
 
+def test_a_page_that_cannot_continue_a_document_says_what_to_select():
+    refused = form(["begins", "blank", "continues", "begins", "begins"])
+    sentence = "Page 3 cannot continue a document. Select “First page of a document” there."
+    assert refused.errors["use-2"] == [sentence]
+
+
 def test_the_page_shows_each_page_of_the_file_with_the_proposal(client, site, mara):
     file = make_file_to_divide(site, mara)
     client.force_login(make_staff("QA reviewers", "quinn"))

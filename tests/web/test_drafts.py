@@ -301,7 +301,7 @@ IN_DOUBT = {
         (
             CUT,
             [
-                "This file holds 2 documents, by their separator sheets:",
+                "According to its separator sheets, this file contains 2 documents:",
                 "Pages 2 to 3: CV",
                 "Page 5: IRB approval",
                 "Send the packet.",
@@ -310,7 +310,7 @@ IN_DOUBT = {
         (
             IN_DOUBT,
             [
-                "This file seems to hold 2 documents:",
+                "This file seems to contain 2 documents:",
                 "Pages 1 to 2: type not detected",
                 "Page 3: CV",
                 "QA confirms where each document begins",

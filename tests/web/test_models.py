@@ -31,25 +31,25 @@ def test_a_model_is_shown_with_its_figures_and_the_documents_that_change(leading
     model = make_model()
     assert "9 of 12 (before: 3)" in text(leading.get(LIST))
     page = text(leading.get(f"{LIST}{model.pk}/"))
-    assert "on 12 documents of 2 sites" in page
+    assert "Documents: 12. Sites: 2." in page
     assert page.index("Worse") < page.index("Better")
     assert "Right type is the first proposal" in page
     assert model.sha256 in page
     assert "The rules have changed" not in page
 
 
-def test_a_lead_activates_a_model_and_goes_back_to_that_of_the_package(leading):
+def test_a_lead_activates_a_model_and_goes_back_to_the_built_in_model(leading):
     model = make_model()
     form = text(leading.get(f"{LIST}{model.pk}/activate/"))
-    assert "The model of the package is active now." in form
+    assert "The built-in model is active now." in form
     assert activate(leading, model.pk).url == LIST
     page = text(leading.get(LIST))
     assert "Inês Duarte" in page
     assert REASON in page
     assert find_active_model() == model
-    assert "Go back to this model" in text(leading.get(f"{LIST}package/"))
-    assert "Go back to the model of the package" in text(leading.get(f"{LIST}package/activate/"))
-    assert activate(leading, "package").status_code == 302
+    assert "Go back to this model" in text(leading.get(f"{LIST}built-in/"))
+    assert "Go back to the built-in model" in text(leading.get(f"{LIST}built-in/activate/"))
+    assert activate(leading, "built-in").status_code == 302
     assert [row.is_rollback for row in ModelActivation.objects.all()] == [False, True]
 
 
@@ -88,21 +88,21 @@ def test_others_see_models_at_most_and_never_activate_them(as_role, role, sees):
 def test_training_and_reports_are_requested_as_jobs(leading):
     model = make_model()
     assert leading.post(f"{LIST}train/").url == LIST
-    assert leading.post(f"{LIST}package/report/").url == f"{LIST}package/"
+    assert leading.post(f"{LIST}built-in/report/").url == f"{LIST}built-in/"
     assert leading.post(f"{LIST}{model.pk}/report/").url == f"{LIST}{model.pk}/"
     assert "A report is being made" in text(leading.get(f"{LIST}{model.pk}/"))
     jobs = {job.kind: job for job in training.AuditJob.objects.all()}
     assert set(jobs) == {training.KIND, rejudgement.KIND}
-    assert "trains a model now" in text(leading.get(LIST))
+    assert "A model is being trained." in text(leading.get(LIST))
 
 
 def test_a_finished_report_names_the_documents_and_what_would_change(leading):
     difference = {
         "document": 1, "name": "cv", "site": "0203", "was_type": "cv", "was_state": "ARCHIVED",
         "was_rules": "2026.1.1", "type": "", "state": "IN_REVIEW",
-        "codes": ["DOC_TYPE_UNRECOGNIZED"],
+        "codes": ["DOC_TYPE_UNRECOGNIZED", "SIGNATURE_MISSING"],
     }  # fmt: skip
-    leading.post(f"{LIST}package/report/")
+    leading.post(f"{LIST}built-in/report/")
     job = training.AuditJob.objects.get()
     job.state, job.result = job.State.DONE, {
         "rules": RULES_VERSION, "documents": 9, "different": 1, "unreadable": 0,
@@ -110,9 +110,10 @@ def test_a_finished_report_names_the_documents_and_what_would_change(leading):
     }  # fmt: skip
     job.finished_at = timezone.now()
     job.save()
-    page = text(leading.get(f"{LIST}package/"))
+    page = text(leading.get(f"{LIST}built-in/"))
     assert "Documents judged again: 9. Different: 1." in page
-    assert "No type, IN_REVIEW: DOC_TYPE_UNRECOGNIZED" in page
+    assert "CV, Filed" in page
+    assert "No type, In review: Document type not recognised; Not signed" in page
 
 
 @pytest.mark.parametrize("name", ["77", "nonsense"])

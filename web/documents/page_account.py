@@ -66,6 +66,8 @@ def account_for_pages(document: Document) -> PageAccount | None:
     sentence = (
         gettext("Every page is accounted for. The file is finished.")
         if division.is_finished(document)
-        else gettext("Every page is accounted for. The file is finished when each document is.")
+        else gettext(
+            "Every page is accounted for. The file is finished when all its documents are finished."
+        )
     )
     return PageAccount(tuple(line for _part, line in lines), sentence)

@@ -34,19 +34,19 @@ def describe_contents(file: DraftFile) -> FileContents | None:
     is_exact = cut["is_certain"] and all(part.get("is_declared") for part in parts)
     if is_exact:
         summary = ngettext(
-            "This file holds {n} document, by its separator sheets:",
-            "This file holds {n} documents, by their separator sheets:",
+            "According to its separator sheets, this file contains {n} document:",
+            "According to its separator sheets, this file contains {n} documents:",
             len(parts),
         )
         advice = _("Send the packet. SiteLedger checks and files each document separately.")
     else:
         summary = ngettext(
-            "This file seems to hold {n} document:",
-            "This file seems to hold {n} documents:",
+            "This file seems to contain {n} document:",
+            "This file seems to contain {n} documents:",
             len(parts),
         )
         advice = _(
-            "You can send the packet like this. QA confirms where each document begins, and each "
+            "You can send the packet as it is. QA confirms where each document begins. Each "
             "document is then checked and filed separately."
         )
     lines = [_describe_part(part) for part in parts]

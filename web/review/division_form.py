@@ -29,8 +29,9 @@ from web.review.forms import ReviewDecisionForm
 
 BEGINS, CONTINUES = "begins", "continues"
 MAX_SET_ASIDE_REASON = 200  # characters
+_BEGINS_LABEL = _("First page of a document")
 _USES = [
-    (BEGINS, _("First page of a document")),
+    (BEGINS, _BEGINS_LABEL),
     (CONTINUES, _("Continues the document")),
     (PageUse.BLANK, USE_LABELS[PageUse.BLANK]),
     (PageUse.SEPARATOR, USE_LABELS[PageUse.SEPARATOR]),
@@ -187,10 +188,9 @@ class DivisionForm(ReviewDecisionForm):
             elif use == CONTINUES:
                 if previous is None or previous.region or page.region:
                     sentence = gettext(
-                        "{page} continues no document: the page before it belongs to none, or is "
-                        "one of several on a sheet. Select that a document begins there."
-                    )
-                    self.add_error(f"use-{number}", sentence.format(page=sheet.name))
+                        "{page} cannot continue a document. Select “{label}” there."
+                    ).format(page=sheet.name, label=_BEGINS_LABEL)
+                    self.add_error(f"use-{number}", sentence)
                     return None
                 begun = parts.pop()
                 whole = FilePart(begun.pages.first, page.last)

@@ -16,16 +16,19 @@ from django.views.decorators.debug import sensitive_post_parameters
 from audit import background_jobs
 from audit.background_jobs import AuditJob
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS
-from ingestion.documents.active_model import PACKAGE_MODEL, find_active_model, find_model
+from ingestion.core.states import DocumentState
+from ingestion.documents.active_model import BUILT_IN_MODEL, find_active_model, find_model
 from ingestion.learning import activation, rejudgement, training
 from ingestion.learning.activation import ActivationRefused
 from ingestion.learning.comparison import Change
 from ingestion.learning.decided_documents import count_decisions_since
 from ingestion.models import LearnedModel, ModelActivation
 from ingestion.rules.document_types import RULES_VERSION, TYPES
+from ingestion.rules.finding_texts import reason
 from web.permissions import ACTIVATE_MODELS, VIEW_MODELS
 from web.shell.access import CHANGE, FORM, READ, SignedIn, page
 from web.shell.forms import SignedForm, reason_field
+from web.shell.state_display import state_label
 from web.trail.jobs import POLL_MILLISECONDS
 
 MAX_REPORTS = 5  # of one model, the newest first
@@ -34,7 +37,7 @@ MAX_JOBS_SEARCHED = 100
 CHANGE_LABELS = {
     Change.WORSE: gettext_lazy("Worse"),
     Change.BETTER: gettext_lazy("Better"),
-    Change.OTHER: gettext_lazy("Another wrong type"),
+    Change.OTHER: gettext_lazy("A different wrong type"),
 }
 
 
@@ -97,7 +100,7 @@ def model_page(request: SignedIn, pk: int) -> HttpResponse:
 def train_now(request: SignedIn) -> HttpResponse:
     """Request a training, which a worker does in the background."""
     training.request_training(request.user)
-    messages.success(request, _("A worker trains a model now. Reload this page to see the result."))
+    messages.success(request, _("A model is being trained. Reload this page to see the result."))
     return redirect("models")
 
 
@@ -108,19 +111,19 @@ def request_report(request: SignedIn, name: str) -> HttpResponse:
     arguments = {"model": name, "role": request.user.role}
     background_jobs.request_job(rejudgement.KIND, arguments, request.user.actor_name)
     messages.success(request, _("A worker judges the filed documents again for the report."))
-    return redirect("model", model.pk) if model else redirect("package_model")
+    return redirect("model", model.pk) if model else redirect("built_in_model")
 
 
 @page(READ, permission=VIEW_MODELS)
-def package_page(request: SignedIn) -> HttpResponse:
-    """Show the model of the package, with the reports of what it would decide differently."""
+def built_in_page(request: SignedIn) -> HttpResponse:
+    """Show the built-in model, with the reports of what it would decide differently."""
     context = {
         "active": find_active_model(),
         "rules": RULES_VERSION,
         "can_activate": request.user.has_perm(ACTIVATE_MODELS),
-        **_report_context(PACKAGE_MODEL),
+        **_report_context(BUILT_IN_MODEL),
     }
-    return render(request, "review/package_model.html", context)
+    return render(request, "review/built_in_model.html", context)
 
 
 @page(FORM, permission=ACTIVATE_MODELS)
@@ -161,7 +164,7 @@ def activate_model(request: SignedIn, name: str) -> HttpResponse:
 
 
 def _get_model(name: str) -> LearnedModel | None:
-    """Return the model of this name, or None for that of the package. Raises Http404."""
+    """Return the model of this name, or None for the built-in one. Raises Http404."""
     try:
         return find_model(name)
     except (LearnedModel.DoesNotExist, ValueError) as error:
@@ -201,10 +204,14 @@ def _report_context(name: str) -> dict[str, Any]:
 
 
 def _name_difference(each: dict[str, Any]) -> dict[str, Any]:
+    """Return a difference of a report with the words that pages use for types and states."""
     return {
         **each,
         "was_type": _name_type(each["was_type"]),
+        "was_state": state_label(DocumentState(each["was_state"])),
         "type": _name_type(each["type"]),
+        "state": state_label(DocumentState(each["state"])),
+        "reasons": [reason(code) for code in each["codes"]],
     }
 
 

@@ -26,7 +26,7 @@ from ingestion.assessment.truth import Criteria, Truth, TruthError
 from ingestion.core.errors import ReadingFault, StorageUnavailable
 from ingestion.documents.active_model import (
     ACTIVE_MODEL,
-    PACKAGE_MODEL,
+    BUILT_IN_MODEL,
     find_model,
     write_model_file,
 )
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             "--model",
             default=ACTIVE_MODEL,
             metavar="MODEL",
-            help=f"{ACTIVE_MODEL} (default), {PACKAGE_MODEL}, or the number of a learned model.",
+            help=f"{ACTIVE_MODEL} (default), {BUILT_IN_MODEL}, or the number of a learned model.",
         )
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
         parser.add_argument(
@@ -84,7 +84,7 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _find_model(self, name: str, scratch: Path) -> ModelFile | None:
-        """Return a file with the model of this name, or None for that of the package."""
+        """Return a file with the model of this name, or None for the built-in one."""
         try:
             model = find_model(name)
         except (LearnedModel.DoesNotExist, ValueError) as error:

@@ -72,7 +72,7 @@ def _check_box(
     elif content not in {BoxContent.CHOSEN, BoxContent.READ}:
         what = f"{box} ({spec.noun})"
         if content is BoxContent.STRUCK_OUT:
-            what = f"{what}, which is struck out"
+            what = f"the struck-out entry in {what}"
         facts = {"what": what, **page_facts}
         yield RuleFinding("OCR_LOW_CONFIDENCE", page, facts)
 

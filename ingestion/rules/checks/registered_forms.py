@@ -155,7 +155,7 @@ def _check_text(box: FilledBox, noun: str) -> Iterator[RuleFinding]:
 def _unread(box: FilledBox, noun: str) -> RuleFinding:
     what = f"{box.name} ({noun})" if box.name else f"the {noun}"
     if box.state is BoxState.STRUCK_OUT:
-        what = f"{what}, which is struck out"
+        what = f"the struck-out entry {'in' if box.name else 'for'} {what}"
     return RuleFinding(
         "OCR_LOW_CONFIDENCE", box.page.number, {"what": what, "page": box.page.number}
     )

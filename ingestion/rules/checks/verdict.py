@@ -173,7 +173,7 @@ def check_or_reject(
     """Return the verdict on a file, or on a part of it, whether or not it can be read.
 
     Of a file that was divided, `seen` has the pages of `part` or all pages. With `model`, document
-    types are recognised with this model, and otherwise with that of the package. This is the result
+    types are recognised with this model, and otherwise with the built-in one. This is the result
     that a parser process returns.
     """
     if isinstance(seen, Unreadable):

@@ -185,7 +185,7 @@ def classify(
 ) -> Classification:
     """Return the type of a document, compared with the slug of the declared type, if any.
 
-    By default, `model` is the model of the package.
+    By default, `model` is the built-in model.
     """
     model = model or load_model()
     scores = {score.slug: score for score in _score_types(reading, types)}

@@ -205,5 +205,5 @@ def _logit(probability: float) -> float:
 
 @cache
 def load_model() -> Model:
-    """Return the model of the package. It is read once for each process."""
+    """Return the built-in model. It is read once for each process."""
     return Model.from_json(json.loads(MODEL_FILE.read_text(encoding="utf-8")))

@@ -58,5 +58,5 @@ def _value(tree: Tree, values: Sequence[float]) -> float:
 
 @cache
 def load_boundary_model() -> BoundaryModel:
-    """Return the model of the package. It is read once for each process."""
+    """Return the built-in model. It is read once for each process."""
     return BoundaryModel.from_json(json.loads(BOUNDARY_MODEL_FILE.read_text(encoding="utf-8")))

@@ -55,7 +55,7 @@ class DocumentStarts:
 def find_document_starts(
     reading: DocumentReading, *, model: BoundaryModel | None = None
 ) -> DocumentStarts:
-    """Return where documents begin. By default, `model` is that of the package.
+    """Return where documents begin. By default, `model` is the built-in one.
 
     The file is one document without doubt only if no page has the probability
     `model.doubt_from`, and none shows clearly that another document begins.

@@ -32,7 +32,7 @@ ARGUMENTS = {
     export_job.KIND: {},
     archive_verification.KIND: {"parts": ["ab"]},
     object_locks.KIND: {"parts": ["ab"]},
-    rejudgement.KIND: {"model": "package"},
+    rejudgement.KIND: {"model": "built-in"},
 }
 
 

@@ -108,6 +108,18 @@ def test_a_file_that_certainly_holds_several_documents_is_divided_into_them():
     assert document.extractions.get().cut["parts"][1]["type"] == "irb-approval"
 
 
+def test_a_person_reads_why_a_file_cannot_be_divided():
+    document, lease = file_being_checked()
+    assert division.explain_refusal(document) == "The file has not been read yet."
+    conclude(document, lease, flags=[division.SIGNED_FLAG])
+    assert (
+        division.explain_refusal(document)
+        == "The file is digitally signed. Its parts would lose the signature."
+    )
+    document.pages = 1
+    assert division.explain_refusal(document) == "The file has only one page."
+
+
 @pytest.mark.parametrize(
     ("cut", "reading"),
     [

@@ -1,4 +1,4 @@
-"""Documents in the words of a fictional hospital network, which the package's model does not know.
+"""Documents in the words of a fictional hospital network, which the built-in model does not know.
 
 Each type has a few sentences of its own and sentences that all types share. A document has some of
 both in another order, and names of its own, so that no two documents are alike.

@@ -13,7 +13,7 @@ FIGURES = {"right": 5, "right_first": 9, "right_in_three": 10, "unrecognised": 7
 
 
 def make_model(name="learned", rules=RULES_VERSION, document=1):
-    """Store a model with the coefficients of the package's, compared on 12 documents."""
+    """Store a model with the coefficients of the built-in model, compared on 12 documents."""
     content = json.dumps({**json.loads(MODEL_FILE.read_text()), "name": name})
     change = {"name": "a memo at site 0203", "site": "0203", "type": "note-to-file"}
     change |= {"key": document, "before": ""}

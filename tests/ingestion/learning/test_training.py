@@ -183,7 +183,7 @@ class TestRejudgement:
     def test_differences_among_filed_documents_are_reported_and_nothing_changes(self, filed, ines):
         before = list(Document.objects.values())
         job = background_jobs.request_job(
-            rejudgement.KIND, {"model": "package", "role": ines.role}, ines.actor_name
+            rejudgement.KIND, {"model": "built-in", "role": ines.role}, ines.actor_name
         )
         background_jobs.run_next_job()
         job.refresh_from_db()
@@ -200,7 +200,7 @@ class TestRejudgement:
 
     def test_the_command_prints_the_differences_and_ends_with_1(self, filed, capsys):
         with pytest.raises(SystemExit) as ended:
-            call_command("rejudge_filed", "--model", "package", "--limit", "5")
+            call_command("rejudge_filed", "--model", "built-in", "--limit", "5")
         assert ended.value.code == 1
         output = capsys.readouterr().out
         assert f"{filed[0].site.site_id}/{filed[0].doc_id}: ARCHIVED as" in output

@@ -141,7 +141,7 @@ def test_an_empty_box_has_no_value_and_is_named(readings):
     assert "labs" not in {value.name for value in verdict.fields}
     assert "box 4 is empty" in join_sentences(verdict).casefold()
     assert "Nothing is ticked in box 8" in join_sentences(verdict)
-    assert "box 5 (institutional review board), which is struck out" in join_sentences(verdict)
+    assert "the struck-out entry in box 5 (institutional review board)" in join_sentences(verdict)
     assert verdict.state == "REJECTED"
 
 

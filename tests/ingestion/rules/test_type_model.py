@@ -1,4 +1,4 @@
-"""Tests of the model of the package, with documents that it judges."""
+"""Tests of the built-in model, with documents that it judges."""
 
 from hashlib import sha256
 from pathlib import Path
