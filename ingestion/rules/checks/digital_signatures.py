@@ -120,3 +120,5 @@ CHECKS = (
     check_signature_place,
     check_signer,
 )
+CHECKS_OF_ANY_FILE = (check_signature_damage,)
+CHECKS_OF_ALL_PAGES = (check_signature_place, check_signer)

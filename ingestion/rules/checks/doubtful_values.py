@@ -65,3 +65,4 @@ def _page_facts(value: FieldValue) -> Facts:
 
 
 CHECKS = (check_doubtful_values,)
+CHECKS_OF_ALL_PAGES = CHECKS

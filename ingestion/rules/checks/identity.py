@@ -223,3 +223,8 @@ CHECKS = (
     check_person,
     check_investigator,
 )
+CHECKS_OF_ALL_PAGES = (
+    check_protocol,
+    check_protocol_version,
+    check_person,
+)

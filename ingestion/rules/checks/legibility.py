@@ -104,3 +104,12 @@ def _is_poor(page: PageReading) -> bool:
     if page.source is not TextSource.OCR or page.is_blank or page.error:
         return False
     return page.confidence < MIN_PAGE_CONFIDENCE or not page.text.strip()
+
+
+CHECKS_OF_ANY_FILE = (
+    check_active_content,
+    check_blank_pages,
+    check_missing_pages,
+    check_illegible_pages,
+    check_doubtful_pages,
+)

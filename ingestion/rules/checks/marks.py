@@ -82,3 +82,6 @@ def _is_initialled_and_dated(mark: AddedMark, page: PageReading) -> bool:
     ]
     has_initials = any(_INITIALS.match(word.text) for word in near)
     return has_initials and any(find_dates(" ".join(word.text for word in near)))
+
+
+CHECKS_OF_ANY_FILE = (check_added_marks,)

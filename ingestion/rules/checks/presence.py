@@ -136,3 +136,4 @@ CHECKS = (
     check_signature,
     check_signature_date,
 )
+CHECKS_OF_ALL_PAGES = CHECKS

@@ -82,3 +82,6 @@ def _begins_with_value(words: Sequence[Word], detail: ParticipantDetail) -> bool
         return re.match(_GAP + detail.value, text) is not None
     written = next(dates.find_dates(text), None)
     return written is not None and written.start <= _MAX_CAPTION_GAP
+
+
+CHECKS_OF_ANY_FILE = (check_participant_details,)

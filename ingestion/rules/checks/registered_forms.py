@@ -166,3 +166,4 @@ CHECKS = (
     check_form_registration,
     check_other_boxes,
 )
+CHECKS_OF_ALL_PAGES = (check_other_boxes,)

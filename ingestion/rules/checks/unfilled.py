@@ -68,3 +68,6 @@ def summarise_blank_form(
     if not is_blank:
         return list(findings)
     return [RuleFinding("BLANK_FORM"), *(each for each in findings if each not in unfilled)]
+
+
+CHECKS_OF_ANY_FILE = (check_placeholders,)

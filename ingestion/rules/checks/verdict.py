@@ -77,19 +77,14 @@ __all__ = [
 
 SCHEMA_VERSIONS = ("v2.0", "v2.1")  # versions of a submission, the latest last
 
+# Each module lists its own checks. Their order does not matter: findings are sorted by their codes.
 CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ...] = (
-    legibility.check_active_content,
-    digital_signatures.check_signature_damage,
-    legibility.check_blank_pages,
-    legibility.check_missing_pages,
-    legibility.check_illegible_pages,
-    legibility.check_doubtful_pages,
-    privacy.check_participant_details,
-    marks.check_added_marks,
-    unfilled.check_placeholders,
+    *legibility.CHECKS_OF_ANY_FILE,
+    *digital_signatures.CHECKS_OF_ANY_FILE,
+    *privacy.CHECKS_OF_ANY_FILE,
+    *marks.CHECKS_OF_ANY_FILE,
+    *unfilled.CHECKS_OF_ANY_FILE,
 )
-# Each module lists its own checks of the document type. Their order does not matter: findings are
-# sorted by their codes.
 CHECKS_OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = (
     *presence.CHECKS,
     *registered_forms.CHECKS,
@@ -100,16 +95,11 @@ CHECKS_OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = 
 )
 # These checks do not run if a page was not read, because it may contain what they do not find.
 CHECKS_OF_ALL_PAGES = frozenset({
-    presence.check_required_entries,
-    presence.check_signature,
-    presence.check_signature_date,
-    registered_forms.check_other_boxes,
-    digital_signatures.check_signature_place,
-    digital_signatures.check_signer,
-    doubtful_values.check_doubtful_values,
-    identity.check_protocol,
-    identity.check_protocol_version,
-    identity.check_person,
+    *presence.CHECKS_OF_ALL_PAGES,
+    *registered_forms.CHECKS_OF_ALL_PAGES,
+    *digital_signatures.CHECKS_OF_ALL_PAGES,
+    *doubtful_values.CHECKS_OF_ALL_PAGES,
+    *identity.CHECKS_OF_ALL_PAGES,
 })  # fmt: skip
 
 _MEDIA_TYPE_NOUNS = {
