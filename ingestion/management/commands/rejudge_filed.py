@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from audit.ledger.actors import OPERATIONS, Actor
 from ingestion.core.errors import ReadingFault
-from ingestion.documents.active_model import ACTIVE_MODEL, PACKAGE_MODEL, find_model
+from ingestion.documents.active_model import ACTIVE_MODEL, BUILT_IN_MODEL, find_model
 from ingestion.learning import rejudgement
 from ingestion.learning.rejudgement import RejudgementReport
 from ingestion.models import LearnedModel
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             "--model",
             default=ACTIVE_MODEL,
             metavar="MODEL",
-            help=f"{ACTIVE_MODEL} (default), {PACKAGE_MODEL}, or the number of a learned model.",
+            help=f"{ACTIVE_MODEL} (default), {BUILT_IN_MODEL}, or the number of a learned model.",
         )
         parser.add_argument("--site", default="", metavar="NUMBER", help="Only of this site.")
         parser.add_argument(
