@@ -59,7 +59,7 @@ def is_enabled() -> bool:
 def explain_refusal(document: Document) -> str:
     """Return why a person cannot divide this file, as a sentence for people, or ""."""
     if not is_enabled():
-        return gettext("Files are divided only after the upgrade of SiteLedger is finished.")
+        return gettext("Files can be divided only when the upgrade of SiteLedger is finished.")
     numbers = document.page_numbers
     if len(numbers) == 1:
         return gettext("The file has only one page.")

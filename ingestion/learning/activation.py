@@ -75,7 +75,9 @@ def activate(
             before = ModelActivation.last()
             replaced = before.model if before else None
             if (before.number if before else 0) != expected_version:
-                raise ActivationRefused(_("Another model was activated since you opened the page."))
+                raise ActivationRefused(
+                    _("Another model has been activated since you opened the page.")
+                )
             if model == replaced:
                 raise ActivationRefused(_("This model is already active."))
             is_rollback = model in list_earlier_models()
@@ -97,7 +99,7 @@ def activate(
             _record(row, subject, replaced, by)
     except IntegrityError as error:
         raise ActivationRefused(
-            _("Another model was activated since you opened the page.")
+            _("Another model has been activated since you opened the page.")
         ) from error
     return row
 

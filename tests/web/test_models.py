@@ -33,7 +33,7 @@ def test_a_model_is_shown_with_its_figures_and_the_documents_that_change(leading
     page = text(leading.get(f"{LIST}{model.pk}/"))
     assert "Documents: 12. Sites: 2." in page
     assert page.index("Worse") < page.index("Better")
-    assert "Right type is the first proposal" in page
+    assert "Correct type proposed first" in page
     assert model.sha256 in page
     assert "The rules have changed" not in page
 

@@ -110,7 +110,7 @@ def request_report(request: SignedIn, name: str) -> HttpResponse:
     model = _get_model(name)
     arguments = {"model": name, "role": request.user.role}
     background_jobs.request_job(rejudgement.KIND, arguments, request.user.actor_name)
-    messages.success(request, _("A worker judges the filed documents again for the report."))
+    messages.success(request, _("A report is being made. Reload this page to see it."))
     return redirect("model", model.pk) if model else redirect("built_in_model")
 
 
@@ -174,11 +174,11 @@ def _get_model(name: str) -> LearnedModel | None:
 def _list_figures(comparison: dict[str, Any]) -> list[tuple[str, int, int]]:
     """Return the figures of both models: label, active model, this model."""
     labels = {
-        "right": _("Right type without doubt"),
-        "right_first": _("Right type is the first proposal"),
-        "right_in_three": _("Right type among three proposals"),
-        "unrecognised": _("No type without doubt: QA decides"),
-        "wrong": _("Wrong type without doubt"),
+        "right": _("Correct type recognised"),
+        "right_first": _("Correct type proposed first"),
+        "right_in_three": _("Correct type among three proposals"),
+        "unrecognised": _("Type not recognised: QA decides"),
+        "wrong": _("Wrong type recognised"),
     }
     before, after = comparison["before"], comparison["after"]
     return [(label, before[name], after[name]) for name, label in labels.items()]
