@@ -62,7 +62,7 @@ def check_form_pages(case: CheckInput) -> Iterator[RuleFinding]:
 
 
 def check_form_registration(case: CheckInput) -> Iterator[RuleFinding]:
-    """Yield FORM_NOT_REGISTERED, a remark, for a form whose print is that of no registered edition.
+    """Yield FORM_NOT_REGISTERED, a remark, for a form whose print matches no registered edition.
 
     Its boxes are read by their captions.
     """
