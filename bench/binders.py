@@ -38,6 +38,7 @@ MIN_DOCUMENTS, MAX_DOCUMENTS = 2, 12
 OF_PEOPLE = ("cv", "gcp-certificate", "medical-licence", "nih-biosketch", "financial-disclosure")
 SEEDS = (1, 2, 3)  # sites whose documents are read born digital
 SCANNED_SEEDS = (1,)  # sites whose documents are scanned and read with OCR
+FITTED_SCANNED_SEEDS = (1, 2)  # the same, of the documents with which the model is fitted
 SHEETS_PER_SEED = 24
 REGIONS: Mapping[str, tuple[Region, ...]] = {  # of the documents on a sheet
     "side": SIDE_BY_SIDE,

@@ -13,6 +13,7 @@ import random
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from sklearn.ensemble import GradientBoostingClassifier
 
 from bench.binders import (
     FITTED_PART,
+    FITTED_SCANNED_SEEDS,
     OF_PEOPLE,
-    SCANNED_SEEDS,
     SEEDS,
     Binder,
     Figures,
@@ -45,9 +46,10 @@ from ingestion.rules.segmentation.page_evidence import (
     compare_pages,
     find_running_lines,
 )
+from ingestion.rules.segmentation.page_regions import cut_out
 
 BINDERS, STAFF_BINDERS = 400, 100  # born digital
-SCANNED_BINDERS, SCANNED_STAFF_BINDERS = 200, 50
+SCANNED_BINDERS, SCANNED_STAFF_BINDERS = 400, 100
 REAL_BINDERS = 3  # joined files, for each real document
 MAX_REAL_PAGES = 60  # of a joined file
 MAX_REAL_DOCUMENTS = 6  # in one of them
@@ -92,6 +94,7 @@ def examples_of(binders: Iterable[Binder]) -> Iterator[Example]:
                 blanks += 1
                 continue
             if page.number in shared:
+                yield from _reduced_examples(binder, page)
                 earlier = []
             else:
                 one = collect_evidence(page, running)
@@ -104,6 +107,14 @@ def examples_of(binders: Iterable[Binder]) -> Iterator[Example]:
                 earlier.append(one)
             length += 1 + blanks
             blanks = 0
+
+
+def _reduced_examples(binder: Binder, sheet: PageReading) -> Iterator[Example]:
+    """Yield an example for each document on a sheet after the one before it."""
+    regions = [region for page, region in binder.starts if page == sheet.number and region]
+    pages = [collect_evidence(cut_out(sheet, region)) for region in regions]
+    for before, one in pairwise(pages):
+        yield Example(compare_pages(one, [before], length=1, blanks=0), begins=True)
 
 
 def real_files(corpus: Path, readings: Path) -> list[RealFile]:
@@ -188,7 +199,7 @@ def generated_examples(readings: Path) -> list[Example]:
     examples: list[Example] = []
     for is_scan, seeds, count, of_staff in (
         (False, SEEDS, BINDERS, STAFF_BINDERS),
-        (True, SCANNED_SEEDS, SCANNED_BINDERS, SCANNED_STAFF_BINDERS),
+        (True, FITTED_SCANNED_SEEDS, SCANNED_BINDERS, SCANNED_STAFF_BINDERS),
     ):
         pieces = list(make_pieces(FITTED_PART, seeds))
         read = read_pieces(pieces, is_scan=is_scan, readings=readings)

@@ -163,14 +163,15 @@ def _may_belong(features: Mapping[str, float]) -> bool:
     """Return whether a page may belong to the document before, whatever the model says.
 
     It continues the numbering of its pages and does not clearly show another document; or its title
-    is that of an attachment, as "Appendix A:", or that of a type that the document before lists.
+    is that of an attachment, as "Appendix A:", or ends with "(continued)"; or it is that of a type
+    that the document before lists.
     """
     if features["number one"]:
         return False
     if _is_numbered_on(features) and not _shows_another_document(features):
         return True
     is_listed = features["other type"] and features["mentioned"] and not features["prominent"]
-    return bool(features["attached"] or is_listed)
+    return bool(features["attached"] or features["continued title"] or is_listed)
 
 
 def _shows_another_document(features: Mapping[str, float]) -> bool:

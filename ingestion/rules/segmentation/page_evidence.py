@@ -13,9 +13,13 @@ from math import log2
 from statistics import median
 from typing import NamedTuple, Self
 
+from rapidfuzz import fuzz
+
 from ingestion.reading.results import PageReading
 from ingestion.rules.classification.classify import score_page
 from ingestion.rules.document_types import TYPES
+from ingestion.rules.fields.values import SCAN_SOURCES
+from ingestion.rules.segmentation.page_regions import character_width
 from ingestion.rules.segmentation.titles import (
     Title,
     best_type,
@@ -40,9 +44,10 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 _CONTINUED = re.compile(r"\bcontinu(?:ed|ation)\b", re.IGNORECASE)
+_CONTINUED_TITLE = re.compile(r"\w\W*[(,:-] *cont(?:inued|'?d)?\.?\)?$", re.IGNORECASE)
 _ATTACHED = re.compile(
     r"^\W*(?:attachment|appendix|appendices|annex|annexe|annexure|schedule|exhibit|enclosure|addendum)"
-    r"(?:\s+(?:[A-Z]|[IVX]+|\d+))?\s*(?:$|[:(.,-])",
+    r"(?:\s+(?:[A-Z]|[IVX]+|\d+|[|!]))?\s*(?:$|[:(.,-])",  # OCR reads a lone "I" as "|"
     re.IGNORECASE,
 )
 _SECTION = re.compile(
@@ -68,6 +73,7 @@ _MAX_SIZE_DIFFERENCE = 4  # points
 _RECENT_PAGES = 5  # of a document with which a page is compared
 _MIN_RUNNING_PAGES = 3  # of a file in which a line of every page is a running line
 _MIN_EDGE_LETTERS = 6
+MIN_EDGE_SIMILARITY = 85  # of 100, between the letters of two lines on scans
 _NOT_LETTERS = re.compile(r"[^\w\n]+|[\d_]+")  # in lines
 
 
@@ -80,6 +86,7 @@ class PrintArea(NamedTuple):
     right: float = 0.0
     top: float = 0.0  # of the text, as a share of the height
     bottom: float = 0.0
+    character_width: float = 0.0  # in points: the median of the longer words
 
     @classmethod
     def of(cls, page: PageReading) -> Self:
@@ -102,6 +109,7 @@ class PrintArea(NamedTuple):
             sorted(rights)[-1 - outside] / page.width,
             sorted(tops)[outside] / page.height,
             max(bottoms) / page.height,
+            character_width(page.words),
         )
 
 
@@ -221,6 +229,7 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         "capital head": float(sum(line.isupper() for line in lines[:4])),
         "lower beginning": float(first[:1].islower()),
         "continued": float(any(_CONTINUED.search(line) for line in lines[:4])),
+        "continued title": float(any(_CONTINUED_TITLE.search(line) for line in head[:3])),
         "attached": float(any(_ATTACHED.match(line) for line in lines[:4])),
         "first words": float(min(first.count(" ") + 1, 20)) if first else 0.0,
         "head words": sum(line.count(" ") + 1 for line in head) / max(len(head), 1),
@@ -315,8 +324,8 @@ def compare_pages(
         "head taller": log2(one.print_area.max_height / first.print_area.max_height)
         if one.print_area.max_height and first.print_area.max_height
         else 0.0,
-        "shared edges": float(len(one.heads & before.heads)),
-        "shared edges with first": float(len(one.heads & first.heads)),
+        "shared edges": float(_count_shared_edges(one, before)),
+        "shared edges with first": float(_count_shared_edges(one, first)),
         "shared words": shared / least if least else 0.0,
         "shared words with first": shared_first / least_first if least_first else 0.0,
         "shared references": float(min(len(one.references & before.references), 5)),
@@ -324,7 +333,7 @@ def compare_pages(
         "same beginning": float(bool(one.lines and first.lines) and one.lines[0] == first.lines[0]),
         "head lines of first": float(len(_head_letters(one) & first.letters)),
         "head lines before": float(len(_head_letters(one) & before.letters)),
-        "shared edges with recent": float(max(len(one.heads & each.heads) for each in recent)),
+        "shared edges with recent": float(max(_count_shared_edges(one, each) for each in recent)),
         "shared words with recent": len(one.words & frozenset().union(*(e.words for e in recent)))
         / len(one.words)
         if one.words
@@ -335,6 +344,11 @@ def compare_pages(
             bool(first.features["mentions attachment"] or before.features["mentions attachment"])
         ),
         "right change": abs(one.print_area.right - before.print_area.right),
+        "width change": abs(
+            log2(one.print_area.character_width / before.print_area.character_width)
+        )
+        if one.print_area.character_width and before.print_area.character_width
+        else 0.0,
         "same height": float(abs(one.print_area.height - before.print_area.height) < 0.1),
         "same height as first": float(abs(one.print_area.height - first.print_area.height) < 0.1),
         "bottom before": before.print_area.bottom,
@@ -346,6 +360,20 @@ def compare_pages(
         "blanks": float(min(blanks, 2)),
         "form follows": float(same_form and page.forms[0].page == other.forms[0].page + 1),
     }
+
+
+def _count_shared_edges(one: PageEvidence, other: PageEvidence) -> int:
+    """Return how many lines at the edges of a page are also at those of another one.
+
+    On a scan, a few letters may be misread.
+    """
+    if one.page.source not in SCAN_SOURCES:
+        return len(one.heads & other.heads)
+    return sum(
+        letters in other.heads
+        or any(fuzz.ratio(letters, each) >= MIN_EDGE_SIMILARITY for each in other.heads)
+        for letters in one.heads
+    )
 
 
 def _have_same_size(page: PageReading, other: PageReading) -> bool:

@@ -2,17 +2,34 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from ingestion.core.file_parts import Region
 from ingestion.reading.pdf.lazy import LazyMarks, LazySequence, LazySquares
 from ingestion.reading.results import AddedMark, Box, PageReading, Word
 from ingestion.rules.fields import geometry
+from ingestion.rules.fields.values import SCAN_SOURCES
+
+MIN_MEASURED_CHARACTERS = 4  # of a word whose width is measured
 
 
 def region_box(page: PageReading, region: Region) -> Box:
     """Return a region of a page in points."""
     left, top, right, bottom = region
     return Box(left * page.width, top * page.height, right * page.width, bottom * page.height)
+
+
+def character_width(words: Sequence[Word]) -> float:
+    """Return the median width of a character in the longer words, in points; 0.0 if none is long.
+
+    It tells the size of print more exactly than the heights of words, which OCR often extends.
+    """
+    widths = [
+        (right - left) / len(text)
+        for text, (left, _, right, _), _ in words
+        if len(text) >= MIN_MEASURED_CHARACTERS
+    ]
+    return median(widths) if widths else 0.0
 
 
 def cut_out(page: PageReading, region: Region) -> PageReading:
@@ -32,15 +49,9 @@ def cut_out(page: PageReading, region: Region) -> PageReading:
     def moved(boxes: Sequence[Box]) -> tuple[Box, ...]:
         return tuple(move(box) for box in boxes if area.contains_centre_of(box))
 
-    lines: list[list[Word]] = []
-    for word in sorted(page.words, key=lambda word: word.box.top):
-        if not area.contains_centre_of(word.box):
-            continue
-        if lines and geometry.is_level_with(lines[-1][-1].box, word.box):
-            lines[-1].append(word)
-        else:
-            lines.append([word])
-    in_order = [sorted(line, key=lambda word: word.box.left) for line in lines]
+    in_order = _split_lines(
+        page, [word for word in page.words if area.contains_centre_of(word.box)]
+    )
     words = tuple(
         Word(word.text, move(word.box), word.confidence) for line in in_order for word in line
     )
@@ -70,6 +81,29 @@ def cut_out(page: PageReading, region: Region) -> PageReading:
             if area.intersects(mark.box)
         ),
     )
+
+
+def _split_lines(page: PageReading, words: Sequence[Word]) -> Sequence[Sequence[Word]]:
+    """Return the lines of some words of a page, each in reading order.
+
+    OCR reads line by line, also on a sheet that was scanned askew. The order of the words of a text
+    layer is not used.
+    """
+    lines: list[list[Word]] = []
+    if page.source in SCAN_SOURCES:
+        for word in words:
+            before = lines[-1][-1].box if lines else None
+            if before and word.box.left >= before.left and geometry.is_level_with(before, word.box):
+                lines[-1].append(word)
+            else:
+                lines.append([word])
+        return lines
+    for word in sorted(words, key=lambda word: word.box.top):
+        if lines and geometry.is_level_with(lines[-1][-1].box, word.box):
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    return [sorted(line, key=lambda word: word.box.left) for line in lines]
 
 
 def restore_box(box: Box, page: PageReading, region: Region) -> Box:

@@ -1,14 +1,13 @@
 """Sheets onto which several documents were copied, side by side or one above the other."""
 
 from collections.abc import Iterable, Sequence
-from statistics import median
 
 from ingestion.core.file_parts import ONE_ABOVE_THE_OTHER, QUARTERS, SIDE_BY_SIDE, Region
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.classify import MIN_TITLE_SHARE, has_type_landmarks
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.segmentation.page_regions import cut_out, region_box
+from ingestion.rules.segmentation.page_regions import character_width, cut_out, region_box
 from ingestion.rules.segmentation.titles import (
     Title,
     find_titled_type,
@@ -26,7 +25,6 @@ MIN_WORDS = 5  # of each reduced page
 # The width of a character in points: the median of the words. Usual print has 3.6 or more. Words in
 # tables are often taller on scans than their letters.
 MAX_SIDE_WIDTH, MAX_HALF_WIDTH = 3.45, 2.8  # side by side, and at half their size
-MIN_MEASURED_CHARACTERS = 4  # of a word whose width is measured
 MIN_SIDE_MARGIN = 0.22  # share of the width beside pages that are reduced to half their height
 
 
@@ -36,16 +34,11 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
     White bands cross the middle of the sheet between them, and their print is small.
     """
     boxes = [word.box for word in page.words]
-    width = _character_width(page)
+    width = character_width(page.words)
     if not width or width > MAX_SIDE_WIDTH:
         return ()
-    beside = [(box.left, box.right) for box in boxes]
-    has_columns = not _find_near_middle(beside, page.width)
-    # On a sheet that was scanned askew, the number of a page may be close to the middle.
-    middle = page.height / 2
-    near = _find_near_middle([(box.top, box.bottom) for box in boxes], page.height)
-    crosses = any(top < middle < bottom for top, bottom in near)
-    has_rows = not crosses and len(near) <= MAX_GUTTER_WORD_SHARE * len(boxes)
+    has_columns = not _find_near_middle([(box.left, box.right) for box in boxes], page.width)
+    has_rows = _has_two_rows(page)
     regions: tuple[Region, ...] = ()
     if has_columns and page.width > page.height:
         regions = SIDE_BY_SIDE
@@ -62,22 +55,24 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
     return regions if are_filled else ()
 
 
+def _has_two_rows(page: PageReading) -> bool:
+    """Return whether a white band crosses a sheet from left to right in its middle.
+
+    On a sheet that was scanned askew, the number of a page may be close to the middle.
+    """
+    middle = page.height / 2
+    sides = [(box.top, box.bottom) for _, box, _ in page.words]
+    near = _find_near_middle(sides, page.height)
+    crosses = any(top < middle < bottom for top, bottom in near)
+    return not crosses and len(near) <= MAX_GUTTER_WORD_SHARE * len(sides)
+
+
 def _find_near_middle(
     sides: Sequence[tuple[float, float]], length: float
 ) -> Sequence[tuple[float, float]]:
     """Return the beginnings and ends of words that are close to the middle of a sheet."""
     middle, gutter = length / 2, GUTTER * length
     return [side for side in sides if side[0] < middle + gutter and side[1] > middle - gutter]
-
-
-def _character_width(page: PageReading) -> float:
-    """Return the median width of a character in the longer words of a page; 0.0 if it has none."""
-    widths = [
-        (right - left) / len(text)
-        for text, (left, _, right, _), _ in page.words
-        if len(text) >= MIN_MEASURED_CHARACTERS
-    ]
-    return median(widths) if widths else 0.0
 
 
 def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
@@ -91,8 +86,10 @@ def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
     above, below = lines[: len(lines) // 3], lines[len(lines) // 3 :]
     if _has_two_columns(page) and _show_two_documents(page, in_lines):
         halves = SIDE_BY_SIDE
-    elif (lower := _find_titles_in(below, titles, MIN_TITLE_SHARE)) and _show_two_documents(
-        page, [*_find_titles_in(above, titles, MIN_TITLE_SHARE), *lower]
+    elif (
+        (lower := _find_titles_in(below, titles, MIN_TITLE_SHARE))
+        and _has_two_rows(page)
+        and _show_two_documents(page, [*_find_titles_in(above, titles, MIN_TITLE_SHARE), *lower])
     ):
         halves = ONE_ABOVE_THE_OTHER
     else:

@@ -6,7 +6,7 @@ from hashlib import sha256
 import pytest
 
 from ingestion.core.file_parts import ONE_ABOVE_THE_OTHER, QUARTERS, SIDE_BY_SIDE
-from ingestion.reading.results import Box, RegisteredPage, Word
+from ingestion.reading.results import Box, RegisteredPage, TextSource, Word
 from ingestion.rules.document_types import BOUNDARY_MODEL_FILE, RULES_VERSION
 from ingestion.rules.segmentation.boundary_model import load_boundary_model
 from ingestion.rules.segmentation.document_starts import find_document_starts
@@ -15,8 +15,10 @@ from ingestion.rules.segmentation.page_evidence import (
     compare_pages,
     find_running_lines,
 )
+from ingestion.rules.segmentation.page_regions import cut_out
 from ingestion.rules.segmentation.shared_sheets import (
     find_reduced_pages,
+    split_shared_sheet,
 )
 from tests.ingestion.rules.documents import COMPLETE
 from tests.ingestion.rules.pages import make_page, make_reading
@@ -92,7 +94,9 @@ def test_text_that_continues_on_the_next_page_is_one_document_without_doubt():
     assert found.is_certain
 
 
-@pytest.mark.parametrize("title", ["Appendix B", "ATTACHMENT 2: PROCEDURE", "Annex (list)"])
+@pytest.mark.parametrize(
+    "title", ["Appendix B", "ATTACHMENT 2: PROCEDURE", "Annex (list)", "Annex | (list)"]
+)
 def test_a_page_with_the_title_of_an_attachment_begins_no_document(title):
     reading = make_reading(page_of("irb-approval"), make_page(title, *PROSE, number=2))
     assert starts_of(reading) == [(1, None)]
@@ -101,6 +105,38 @@ def test_a_page_with_the_title_of_an_attachment_begins_no_document(title):
 @pytest.mark.parametrize("title", ["Schedule of assessments", "Appendix to the budget of the site"])
 def test_a_title_is_that_of_an_attachment_only_with_nothing_but_its_number(title):
     assert not compare(make_page(title, *PROSE), page_of("irb-approval"))["attached"]
+
+
+@pytest.mark.parametrize("ending", ["(continued)", "- continued", "(cont'd)", "(cont.)"])
+def test_a_page_with_a_title_that_is_continued_begins_no_document(ending):
+    title = f"NOTICE OF APPROVAL {ending}"
+    reading = make_reading(page_of("gcp-certificate"), make_page(title, *PROSE, number=2))
+    assert starts_of(reading) == [(1, None)]
+
+
+@pytest.mark.parametrize("title", ["Notice of continued approval", "Approval continued in 2026"])
+def test_a_title_about_a_continuation_is_not_continued(title):
+    features = compare(make_page(title, *PROSE), page_of("irb-approval"))
+    assert not features["continued title"]
+
+
+def test_a_line_at_the_edge_of_a_scan_may_be_misread():
+    header = "Protocol SLX-301, confidential, Lakeshore University Hospital"
+    misread = header.replace("confidential", "confidentiai")
+    for source, shared in ((TextSource.OCR, 1), (TextSource.NATIVE, 0)):
+        first = make_page(header, *PROSE, source=source)
+        second = make_page(misread, *COMPLETE["cv"][0], number=2, source=source)
+        assert compare(second, first)["shared edges"] == shared
+
+
+def test_the_width_of_print_is_compared():
+    page = make_page(*PROSE)
+    words = tuple(
+        word._replace(box=word.box._replace(right=(word.box.left + word.box.right) / 2))
+        for word in page.words
+    )
+    assert compare(replace(page, words=words), page)["width change"] == pytest.approx(1.0)
+    assert compare(page, page)["width change"] == 0
 
 
 def test_lines_at_the_edges_of_every_page_are_not_compared():
@@ -163,6 +199,31 @@ def test_reduced_pages_are_found_if_their_words_are_in_high_boxes_as_in_tables()
         word._replace(box=word.box._replace(bottom=word.box.top + 10)) for word in sheet.words
     )
     assert find_reduced_pages(replace(sheet, words=words)) == QUARTERS
+
+
+def test_two_titles_on_a_page_are_two_documents_only_if_a_white_band_is_between_them():
+    approval, log = COMPLETE["irb-approval"][0], COMPLETE["training-log"][0]
+    gap = 29 - len(approval)
+    apart = make_page(*approval, *[""] * gap, *log)
+    assert split_shared_sheet(apart) == ONE_ABOVE_THE_OTHER
+    row = 24 - len(approval)  # in the middle of the sheet
+    filled = make_page(*approval, *[""] * row, PROSE[0], *[""] * (gap - row - 1), *log)
+    assert split_shared_sheet(filled) == ()
+
+
+def test_the_lines_of_a_reduced_page_on_a_skewed_scan_stay_apart():
+    lines = [f"The sample of visit {row} is stored" for row in range(6)]
+    page = make_page(*lines, source=TextSource.OCR)
+    words = tuple(
+        word._replace(
+            box=word.box._replace(
+                top=word.box.top + word.box.left / 20, bottom=word.box.bottom + word.box.left / 20
+            )
+        )
+        for word in page.words
+    )
+    half = cut_out(replace(page, words=words), SIDE_BY_SIDE[0])
+    assert half.text.splitlines() == lines
 
 
 def test_print_of_ordinary_size_in_two_columns_is_no_sheet_with_reduced_pages():
