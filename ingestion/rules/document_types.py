@@ -45,7 +45,6 @@ Role = Literal[
     "review",
     "beginning",
     "issue",
-    "signature",
 ]
 
 

@@ -27,16 +27,14 @@ class DateRole(StrEnum):
     ISSUE = "issue"  #: of the document
     VERSION = "version"  #: of a document that the text names
     SUBMISSION = "submission"  #: of an application, or of a letter that is answered
-    SIGNATURE = "signature"  #: beside a signature
-    OTHER = "other"  #: a birth, a visit, a printout
+    OTHER = "other"  #: a birth, a signature, a visit, a printout
 
 
 # The beginnings of the words that show a role. In one caption, an earlier role is decisive.
 _WORDS: dict[DateRole, str] = {
-    DateRole.OTHER: r"born|birth|dob|printed|print date|generated|visit|accessed"
+    DateRole.OTHER: r"born|birth|dob|sign(?:ed|ature)|printed|print date|generated|visit|accessed"
     r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|previous|prior"
     r"|original version",
-    DateRole.SIGNATURE: r"sign(?:ed|ature)",
     DateRole.END: r"expir|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
     r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b"

@@ -352,8 +352,3 @@ def test_the_number_of_a_certificate_may_begin_with_letters_and_strokes():
 def test_a_sign_in_the_cell_of_a_caption_belongs_to_the_caption():
     values = read("financial-disclosure", "Site #        1027", "1. Do you have an interest?")
     assert values["site_number"].value == "1027"
-
-
-def test_the_date_beside_the_signature_is_the_date_of_a_cv():
-    values = read("cv", "CURRICULUM VITAE", "Ann Smith", "Signature: ____   Date: 3 March 2022")
-    assert values["document_date"].day == date(2022, 3, 3)
