@@ -4,6 +4,8 @@ Only an empty check box is recognised with certainty. A cross or a tick may lie 
 cross its sides or hide it. A check box that is not found may therefore be ticked or not.
 """
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 
@@ -30,16 +32,8 @@ def find_empty_squares(raster: PageRaster) -> tuple[Box, ...]:
     outlines, _ = cv2.findContours(closed, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
     scale = POINTS_PER_INCH / small.dpi
     found = {}
-    for outline in outlines:
+    for outline in _with_sides_of_squares(outlines, scale):
         left, top, width, height = cv2.boundingRect(outline)
-        across, down = width * scale, height * scale
-        if not (
-            MIN_SIDE_POINTS <= across <= MAX_SIDE_POINTS
-            and MIN_SIDE_POINTS <= down <= MAX_SIDE_POINTS
-        ):
-            continue
-        if min(across, down) < MIN_SIDE_RATIO * max(across, down):
-            continue
         if cv2.contourArea(outline) < MIN_FILLED_SHARE * (width - 1) * (height - 1):
             continue
         x, y = round(width * BORDER_SHARE), round(height * BORDER_SHARE)
@@ -51,3 +45,19 @@ def find_empty_squares(raster: PageRaster) -> tuple[Box, ...]:
             key = tuple(round(side / 4) for side in sides)
             found[key] = Box(*(side * scale for side in sides))
     return tuple(sorted(found.values(), key=lambda box: (box.top, box.left)))
+
+
+def _with_sides_of_squares(outlines: Sequence[np.ndarray], scale: float) -> list[np.ndarray]:
+    """Return the outlines that are as wide and as high as a check box. `scale`: points per pixel.
+
+    All of them are measured together, because most of a page's outlines are those of letters.
+    """
+    if not outlines:
+        return []
+    points = np.concatenate(outlines).reshape(-1, 2)
+    starts = np.cumsum([0, *map(len, outlines[:-1])])
+    sides = (np.maximum.reduceat(points, starts) - np.minimum.reduceat(points, starts) + 1) * scale
+    shorter, longer = sides.min(axis=1), sides.max(axis=1)
+    has_size = (shorter >= MIN_SIDE_POINTS) & (longer <= MAX_SIDE_POINTS)
+    has_size &= shorter >= MIN_SIDE_RATIO * longer
+    return [outlines[index] for index in np.flatnonzero(has_size)]

@@ -37,7 +37,7 @@ from .mark_search import (
     lazy_separator_codes,
 )
 from .pages import OpenPages
-from .text_layer import lazy_words, read_text, unreadable_share
+from .text_layer import clean_text, lazy_words, raw_text, unreadable_share
 from .unaccounted_ink import INVISIBLE_ANNOTATIONS
 
 TEXT_ANNOTATIONS = {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
@@ -69,10 +69,12 @@ def probe_page(
         page = pages.load(number)
         objects = _list_objects(page)
     layer = pages.text_layer(number)
-    text, words = read_text(layer), lazy_words(pages, number, limits)
+    raw = raw_text(layer)
+    text, words = clean_text(raw), lazy_words(pages, number, raw, limits)
     route = _choose_route(page, text, images, objects)
-    known_stamps = pages.known_stamps if with_form else None
-    found = find_added_marks(page, layer, text, objects, known_stamps, limits)
+    found = find_added_marks(
+        page, layer, text, objects, pages.known_stamps if with_form else None, limits
+    )
     width, height = page.get_size()
     added = without_repetitions([*annotated, *found])
     reading = PageReading(number, width, height, text, native, words.all, added_marks=added)

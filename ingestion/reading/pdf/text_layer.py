@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_double, c_ushort
 from functools import cache
@@ -66,13 +65,16 @@ def read_text(layer: pypdfium2.PdfTextPage) -> str:
     return clean_text(raw_text(layer))
 
 
-def lazy_words(pages: OpenPages, number: int, limits: ReadingLimits) -> PageWords:
-    """Return the words of page `number`, which are searched when they are needed."""
+def lazy_words(pages: OpenPages, number: int, raw: str, limits: ReadingLimits) -> PageWords:
+    """Return the words of page `number`, which are searched when they are needed.
+
+    `raw` is the result of `raw_text` for the page.
+    """
 
     @cache
     def located() -> LocatedWords:
         with deferred_work(number, limits):
-            return _locate_words(pages.load(number), pages.text_layer(number))
+            return _locate_words(pages.load(number), pages.text_layer(number), raw)
 
     def find_printed() -> Sequence[Word]:
         words = located()
@@ -84,18 +86,18 @@ def lazy_words(pages: OpenPages, number: int, limits: ReadingLimits) -> PageWord
 
 def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> PageWords:
     """Return the words of a text layer with their bounding boxes."""
-    found = _locate_words(page, layer)
+    found = _locate_words(page, layer, raw_text(layer))
     return PageWords(found.words, _select_printed(layer, found))
 
 
-def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> LocatedWords:
+def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, raw: str) -> LocatedWords:
     """Return the words of a text layer with their bounding boxes, and where they begin in it.
 
     The box of a word surrounds one rectangle for each run of the same font. pdfium's functions are
     called directly and write to the same four numbers each time, and a word is made without the
     call of its class, because a page has hundreds of words.
     """
-    raw, to_box, text = raw_text(layer), point_transform(page), layer.raw
+    to_box, text = point_transform(page), layer.raw
     is_clean = UNCLEAN.search(raw) is None
     numbers = (c_double * 4)()
     rect = memoryview(numbers).cast("B").cast("d")  # is read faster than the array
@@ -146,8 +148,10 @@ def clean_text(raw: str) -> str:
     """
     if raw.isascii() and raw.isprintable():
         return raw.strip()
-    text = raw.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    text = LIGATURE.sub(lambda match: LIGATURES[match[0]], text)
+    text = raw
+    if UNCLEAN.search(text):
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        text = LIGATURE.sub(lambda match: LIGATURES[match[0]], text)
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace(LINE_END_HYPHEN, "-")
     return text.replace("\xa0", " ").replace("\0", "").strip()
 
@@ -160,8 +164,8 @@ def unreadable_share(text: str) -> float:
     if text.isascii() and text.replace("\n", "").isprintable():
         return 0.0
     unreadable = sum(
-        count
-        for character, count in Counter(text).items()
+        text.count(character)
+        for character in set(text)
         if character == "\ufffd"
         or (
             character not in READABLE_CONTROLS

@@ -75,6 +75,7 @@ _MIN_RUNNING_PAGES = 3  # of a file in which a line of every page is a running l
 _MIN_EDGE_LETTERS = 6
 MIN_EDGE_SIMILARITY = 85  # of 100, between the letters of two lines on scans
 _NOT_LETTERS = re.compile(r"[^\w\n]+|[\d_]+")  # in lines
+_ASCII_NOT_LETTERS = re.sub(rb"[A-Za-z\n]", b"", bytes(range(128)))  # are removed much faster
 
 
 class PrintArea(NamedTuple):
@@ -189,7 +190,11 @@ def _long_letters(lines: Sequence[str]) -> frozenset[str]:
 
 def _letters_of(lines: Sequence[str]) -> list[str]:
     """Return the letters of each line."""
-    return _NOT_LETTERS.sub("", "\n".join(lines)).casefold().split("\n") if lines else []
+    if not lines:
+        return []
+    signs = "\n".join(lines).encode("utf-8", "surrogatepass")
+    text = signs.translate(None, _ASCII_NOT_LETTERS).decode("utf-8", "surrogatepass")
+    return (text if text.isascii() else _NOT_LETTERS.sub("", text)).casefold().split("\n")
 
 
 def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -> PageEvidence:
