@@ -24,7 +24,7 @@ MAX_INSIDE_INK_SHARE = 0.03  # of the inside: dust of a scan
 
 
 def find_empty_squares(raster: PageRaster) -> tuple[Box, ...]:
-    """Return the boxes, in points, of the empty check boxes of a page."""
+    """Return the boxes, in points, of the empty check boxes of a page, or of an area of it."""
     small = raster.downsampled(SQUARES_DPI)
     even = divide_by_background(small.grey, estimate_background(small.grey))
     ink = threshold(even, SQUARE_INK_BRIGHTNESS)
@@ -40,6 +40,7 @@ def find_empty_squares(raster: PageRaster) -> tuple[Box, ...]:
         inside = ink[top + y : top + height - y, left + x : left + width - x]
         around = ink[top : top + height, left : left + width]
         if inside.size and inside.mean() <= MAX_INSIDE_INK_SHARE < around.mean():
+            left, top = left + small.offset[0], top + small.offset[1]
             sides = (left, top, left + width, top + height)
             # The inner and the outer outline of one square have the same key.
             key = tuple(round(side / 4) for side in sides)

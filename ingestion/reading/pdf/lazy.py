@@ -72,10 +72,21 @@ class LazyWords(LazySequence[Word]):
 
 
 class LazySquares(LazySequence[Box]):
-    """Empty check boxes from top to bottom. `find` renders the page for them."""
+    """Empty check boxes from top to bottom. `find` renders the page for them.
 
-    def __init__(self, find: Callable[[], Sequence[Box]]) -> None:
-        self._find = find
+    `find_near`, if it is given, renders only the surroundings of a place.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[], Sequence[Box]],
+        find_near: Callable[[Box], Sequence[Box]] | None = None,
+    ) -> None:
+        self._find, self._find_near = find, find_near
+
+    def near(self, place: Box) -> Sequence[Box]:
+        """Return all check boxes whose centre is in a place, and possibly others."""
+        return self if self._find_near is None else self._find_near(place)
 
     @cached_property
     def _items(self) -> tuple[Box, ...]:
@@ -148,6 +159,12 @@ def marks_near(page: PageReading, place: Box) -> Sequence[Box]:
     Lazy marks are searched near the place only.
     """
     return page.marks.near(place) if isinstance(page.marks, LazyMarks) else page.marks
+
+
+def squares_near(page: PageReading, place: Box) -> Sequence[Box]:
+    """Return all empty check boxes whose centre is in a place, and possibly others."""
+    squares = page.empty_squares
+    return squares.near(place) if isinstance(squares, LazySquares) else squares
 
 
 def evaluate(page: PageReading) -> PageReading:

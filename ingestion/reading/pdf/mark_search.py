@@ -12,7 +12,11 @@ from ingestion.reading.images.binarise import (
 from ingestion.reading.images.marks import MIN_RULE_PIXELS, find_marks, find_marks_in_area
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster, render_page
 from ingestion.reading.images.separator_codes import CODES_DPI, PREFIX, read_separator_codes
-from ingestion.reading.images.squares import SQUARES_DPI, find_empty_squares
+from ingestion.reading.images.squares import (
+    MAX_SIDE_POINTS,
+    SQUARES_DPI,
+    find_empty_squares,
+)
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Box, PageReading, RegisteredPage, Word
 
@@ -21,6 +25,7 @@ from .pages import OpenPages, deferred_work
 from .unaccounted_ink import find_unaccounted_areas
 
 # Around a searched area, so that the raster shows whether a stroke belongs to a rule.
+SQUARES_BORDER_POINTS = 2 * MAX_SIDE_POINTS  # what is cut off is not near the place
 AREA_BORDER_POINTS = MIN_RULE_PIXELS / 2 * POINTS_PER_INCH / ANALYSIS_DPI
 
 
@@ -61,7 +66,14 @@ def lazy_empty_squares(pages: OpenPages, number: int, limits: ReadingLimits) -> 
         with deferred_work(number, limits):
             return find_empty_squares(render_page(pages.load(number), SQUARES_DPI, limits))
 
-    return LazySquares(find)
+    def find_near(place: Box) -> Sequence[Box]:
+        left, top, right, bottom = place
+        border = SQUARES_BORDER_POINTS
+        wider = Box(left - border, top - border, right + border, bottom + border)
+        with deferred_work(number, limits):
+            return find_empty_squares(render_page(pages.load(number), SQUARES_DPI, limits, wider))
+
+    return LazySquares(find, find_near)
 
 
 def lazy_forms(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import Enum
 from itertools import islice, product
 
-from ingestion.reading.pdf.lazy import marks_near
+from ingestion.reading.pdf.lazy import marks_near, squares_near
 from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.checks.signature_areas import has_marks_in
 from ingestion.rules.document_types import DocumentType, FieldSpec
@@ -177,4 +177,4 @@ def _find_choice(reading: DocumentReading, spec: FieldSpec) -> tuple[BoxContent,
 def _is_unticked(page: PageReading, option: geometry.TextSpan) -> bool:
     left, top, _, bottom = option.box
     beside = Box(left - _MAX_SQUARE_DISTANCE, top - 3, left, bottom + 3)
-    return any(beside.contains_centre_of(square) for square in page.empty_squares)
+    return any(beside.contains_centre_of(square) for square in squares_near(page, beside))

@@ -307,6 +307,20 @@ def guess_type(filename: str, text: str = "") -> str:
     return next((slug for hint, slug in hints if f" {hint} " in words), "")
 
 
+@cache
+def _known_slugs_by_letters() -> Mapping[str, Sequence[str]]:
+    return _slugs_by_letters(TYPES)
+
+
+def _slugs_by_letters(types: Mapping[str, DocumentType]) -> Mapping[str, Sequence[str]]:
+    """Return the types that have landmarks with these folded letters."""
+    slugs: dict[str, list[str]] = {}
+    for slug, kind in types.items():
+        for letters in kind.letters:
+            slugs.setdefault(letters, []).append(slug)
+    return slugs
+
+
 @lru_cache(maxsize=256)  # of all types, most have no points
 def _no_score(slug: str) -> TypeScore:
     return TypeScore(slug)
@@ -323,10 +337,14 @@ def _score_types(reading: DocumentReading, types: Mapping[str, DocumentType]) ->
     """
     wanted = _all_letters() if types is TYPES else _join_letters(types.values())
     evidence = _Evidence.of(reading, wanted)
+    slugs = _known_slugs_by_letters() if types is TYPES else _slugs_by_letters(types)
+    shown = set(evidence.forms).union(*(slugs.get(each, ()) for each in evidence.letters))
     for is_fuzzy in (False, True):
         scores = []
         for slug, kind in types.items():
-            matches = _find_landmarks(reading, evidence, kind, is_fuzzy=is_fuzzy)
+            matches: Sequence[LandmarkMatch] = ()
+            if is_fuzzy or slug in shown:
+                matches = _find_landmarks(reading, evidence, kind, is_fuzzy=is_fuzzy)
             scores.append(TypeScore(slug, tuple(matches)) if matches else _no_score(slug))
         scores.sort(key=lambda score: -score.points)
         is_scan = any(page.source in SCAN_SOURCES for page in reading.pages)

@@ -10,6 +10,7 @@ This module is pure. It knows neither document types nor pages.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 from ingestion.rules.fields.dates import find_dates
@@ -101,16 +102,22 @@ def find_numbers(text: str, words: Sequence[str]) -> Iterator[ReferenceNumber]:
     "Certification Number" and "Credential ID" are such captions of the words "certif" and
     "credential".
     """
-    beginnings = "|".join(map(re.escape, words))
-    if not re.search(rf"(?i)\b(?:{beginnings})", text):
+    word, caption = _compile_words(tuple(words))
+    if not word.search(text):
         return
-    caption = re.compile(rf"(?i)\b(?:{beginnings})[^\n:;,.]{{0,30}}$")
     for match in islice(_CODE.finditer(text), _MAX_NUMBERS):
         line_start = text.rfind("\n", 0, match.start()) + 1
         before = text[max(line_start, match.start() - _BEFORE_LENGTH) : match.start()].rstrip()
         sign = _SIGN.search(before)
         if sign and caption.search(before[: sign.start()].rstrip()):
             yield ReferenceNumber(match[0], match.start(), match.end(), 0)
+
+
+@lru_cache(maxsize=64)
+def _compile_words(words: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns for words with these beginnings, and for a text that ends with one."""
+    word = rf"(?i)\b(?:{'|'.join(map(re.escape, words))})"
+    return re.compile(word), re.compile(rf"{word}[^\n:;,.]{{0,30}}$")
 
 
 def _rank(text: str, start: int, end: int, number: str) -> int | None:

@@ -8,6 +8,7 @@ first page are searched here; `text_readings` and `head_readings` read the text 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain, islice, product
 
 from ingestion.reading.results import DocumentReading, PageReading, Word
@@ -218,7 +219,9 @@ def _in_form(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue
             spec.name, document.reading, spec.form, month_first=document.month_first
         ):
             yield FoundValue(value, frozenset({Way.FORM}))
-    elif match := re.search(pattern_of(spec), read_form_field(document.reading, spec.form)):
+    elif (written := read_form_field(document.reading, spec.form)) and (
+        match := re.search(pattern_of(spec), written)
+    ):
         value = FieldValue(spec.name, match[0].strip(), 0, FORM_SOURCE, 100.0)
         yield FoundValue(value, frozenset({Way.FORM}))
 
@@ -802,6 +805,7 @@ def _values_of_shape(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue]
         yield FieldValue(spec.name, value, page.number, page.source, confidence, box)
 
 
+@lru_cache(maxsize=256)
 def _compile_shape(shape: str, *, is_scan: bool) -> re.Pattern[str]:
     """Return a pattern for a fixed format.
 
