@@ -13,6 +13,7 @@ from ingestion.reading.pdf.lazy import (
     LazyReadError,
     evaluate,
     marks_near,
+    squares_near,
 )
 from ingestion.reading.results import (
     Box,
@@ -24,6 +25,7 @@ from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check_or_reje
 from ingestion.rules.document_types import TYPES
 from samples.documents import make_sample
 from samples.faults import DocumentFault
+from samples.layouts import make_specimen
 from samples.pages import EXPIRING, FILLABLE, PAGES
 from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
@@ -75,6 +77,26 @@ def test_all_marks_are_searched_when_they_are_counted_listed_or_compared():
     assert make_page([]).marks == (LOGO, SIGNED)
     assert make_page([]).marks == make_page([]).marks
     assert make_page([]).marks[:1] == (LOGO,)
+
+
+def test_the_check_boxes_near_a_place_are_those_of_the_whole_page(tmp_path):
+    path = tmp_path / "form.pdf"
+    path.write_bytes(make_specimen("form-fda-1572", "standard", 0).content)
+
+    def compare(reading):
+        for page in reading.pages:
+            assert page.empty_squares
+            for left, top, right, bottom in page.empty_squares:
+                place = Box(left - 5, top - 3, right + 20, bottom + 3)
+                near, all_ = (
+                    [each for each in squares if place.contains_centre_of(each)]
+                    for squares in (squares_near(page, place), page.empty_squares)
+                )
+                assert near == all_
+        return True
+
+    outcome = tasks.probe_and_conclude(compare, path, tmp_path / "rewritten.pdf", LIMITS)
+    assert outcome.result
 
 
 def test_only_evaluated_marks_can_be_pickled():

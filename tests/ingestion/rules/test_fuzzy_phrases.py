@@ -49,3 +49,16 @@ def test_a_short_phrase_is_not_searched_by_similarity():
 
 def test_letters_in_numbers_become_the_digits_they_look_like():
     assert fuzzy_phrases.to_digits("36D99OOl0S") == "3609900105"
+
+
+@given(st.sampled_from(PHRASES), st.integers(), st.sampled_from((" ", "\n", "|", "(", "é ", "_ ")))
+def test_the_search_of_many_phrases_finds_what_the_pattern_finds(phrase, seed, before):
+    wanted = frozenset(map(fuzzy_phrases.fold_letters, PHRASES))
+    text = f"page 1{before}{spoilt(phrase, seed)} (signed)"
+    assert fuzzy_phrases.compile_phrase(phrase).search(text)
+    assert fuzzy_phrases.find_letters(text, wanted) == {fuzzy_phrases.fold_letters(phrase)}
+
+
+def test_a_phrase_is_found_in_either_case():
+    for text in ("ÉTHIQUE KOMITEE", "éthique komitee", "Éthique \u212aomitee"):
+        assert fuzzy_phrases.contains_phrase(text, "Éthique Komitee")
