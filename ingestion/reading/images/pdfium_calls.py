@@ -10,14 +10,15 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 
-def _without_conversion(function: Any) -> Any:
+def _without_conversion(function: Any, result: Any = None) -> Any:
     """Return a function of pdfium that checks and converts no argument.
 
     Pointers have to be ctypes objects of the right type, and numbers have to be whole numbers that
-    the C function takes as `int`.
+    the C function takes as `int`. `result` is the type of its result, if it is another one than
+    pypdfium2 declares.
     """
     address: Any = cast(function, c_void_p).value
-    return CFUNCTYPE(function.restype)(address)
+    return CFUNCTYPE(result or function.restype)(address)
 
 
 count_rects = _without_conversion(pdfium.FPDFText_CountRects)
@@ -27,4 +28,7 @@ get_object = _without_conversion(pdfium.FPDFPage_GetObject)
 get_object_in_form = _without_conversion(pdfium.FPDFFormObj_GetObject)
 get_object_type = _without_conversion(pdfium.FPDFPageObj_GetType)
 get_bounds = _without_conversion(pdfium.FPDFPageObj_GetBounds)
+count_segments = _without_conversion(pdfium.FPDFPath_CountSegments)
+# The font as a number, which distinguishes it from others; None without a font.
+get_font_address = _without_conversion(pdfium.FPDFTextObj_GetFont, c_void_p)
 set_is_active = _without_conversion(pdfium.FPDFPageObj_SetIsActive)

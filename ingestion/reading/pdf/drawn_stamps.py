@@ -9,7 +9,7 @@ the other pages of the file, because a watermark is usually on all of them.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from ctypes import addressof, byref, c_int, c_size_t, c_uint
+from ctypes import byref, c_int, c_size_t, c_uint
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,11 @@ import pypdfium2.raw as pdfium
 
 from ingestion.reading.images.binarise import Mask
 from ingestion.reading.images.page_objects import PageObject, PdfRect
-from ingestion.reading.images.pdfium_calls import set_is_active
+from ingestion.reading.images.pdfium_calls import (
+    count_segments,
+    get_font_address,
+    set_is_active,
+)
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster, render_page
 from ingestion.reading.images.upright_ink import isolated_ink, turn_upright
 from ingestion.reading.limits import ReadingLimits
@@ -175,7 +179,7 @@ def _group_candidate(
     if not _has_size_of_stamp(rect) or len(group) > MAX_LETTERS:
         return
     segments = [
-        pdfium.FPDFPath_CountSegments(item.raw) if item.kind == pdfium.FPDF_PAGEOBJ_PATH else 0
+        count_segments(item.raw) if item.kind == pdfium.FPDF_PAGEOBJ_PATH else 0
         for item, _ in group
     ]
     if group[0][0].kind == pdfium.FPDF_PAGEOBJ_PATH:
@@ -207,7 +211,7 @@ def _may_be_letter(item: PageObject, rect: PdfRect) -> bool:
         return False
     if item.kind == pdfium.FPDF_PAGEOBJ_TEXT:
         return True
-    if pdfium.FPDFPath_CountSegments(item.raw) < MIN_LETTER_SEGMENTS:
+    if count_segments(item.raw) < MIN_LETTER_SEGMENTS:
         return False
     fill, stroke = c_int(), c_int()
     pdfium.FPDFPath_GetDrawMode(item.raw, byref(fill), byref(stroke))
@@ -237,12 +241,11 @@ def _glyphs_without_words(
     texts = [item for item in objects if item.kind == pdfium.FPDF_PAGEOBJ_TEXT]
     if len(texts) > 2 * MAX_TEXT_OBJECTS:
         texts = texts[:MAX_TEXT_OBJECTS] + texts[-MAX_TEXT_OBJECTS:]
-    sources: dict[int, bool] = {}
+    sources: dict[int | None, bool] = {}
     for item in texts:
-        font = pdfium.FPDFTextObj_GetFont(item.raw)
-        key = addressof(font.contents) if font else 0
+        key = get_font_address(item.raw)
         if key not in sources:
-            size = c_size_t()
+            font, size = pdfium.FPDFTextObj_GetFont(item.raw), c_size_t()
             sources[key] = bool(
                 font
                 and pdfium.FPDFFont_GetIsEmbedded(font)

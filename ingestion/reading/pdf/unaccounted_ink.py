@@ -8,7 +8,7 @@ rendering of the area, while an omitted area could cost a signature.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from ctypes import addressof, byref, c_float, c_int, c_size_t
+from ctypes import byref, c_float, c_int, c_size_t
 from enum import Enum
 from itertools import islice
 from math import ceil, inf
@@ -26,6 +26,7 @@ from ingestion.reading.images.page_objects import (
     is_expanded_form,
     page_objects,
 )
+from ingestion.reading.images.pdfium_calls import get_font_address
 from ingestion.reading.results import Box, Word
 
 from .text_layer import point_transform
@@ -97,15 +98,14 @@ def _texts_by_font_source(objects: Iterable[PageObject]) -> dict[FontSource, lis
     Each font is examined once. pdfium reports a font of type 3 as embedded, and has no font file
     of it.
     """
-    sources: dict[int, FontSource] = {}
+    sources: dict[int | None, FontSource] = {}
     found: dict[FontSource, list[PageObject]] = {}
     for text in objects:
         if text.kind != pdfium.FPDF_PAGEOBJ_TEXT:
             continue
-        font = pdfium.FPDFTextObj_GetFont(text.raw)
-        key = addressof(font.contents) if font else 0
+        key = get_font_address(text.raw)
         if key not in sources:
-            size = c_size_t()
+            font, size = pdfium.FPDFTextObj_GetFont(text.raw), c_size_t()
             if not font or not pdfium.FPDFFont_GetIsEmbedded(font):
                 sources[key] = FontSource.SUBSTITUTE
             elif pdfium.FPDFFont_GetFontData(font, None, 0, byref(size)) and size.value:
