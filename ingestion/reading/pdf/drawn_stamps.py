@@ -21,6 +21,8 @@ from ingestion.reading.images.page_objects import PageObject, PdfRect
 from ingestion.reading.images.pdfium_calls import (
     count_segments,
     get_font_address,
+    get_path_segment,
+    get_segment_type,
     set_is_active,
 )
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster, render_page
@@ -198,9 +200,9 @@ def _group_candidate(
 def _outlines_of_path(path: PageObject) -> list[int]:
     """Return the number of segments of each outline of a path, such as those of the letter O."""
     outlines: list[int] = []
-    for index in range(min(pdfium.FPDFPath_CountSegments(path.raw), MAX_SEGMENTS)):
-        segment = pdfium.FPDFPath_GetPathSegment(path.raw, index)
-        if not outlines or pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_MOVETO:
+    for index in range(min(count_segments(path.raw), MAX_SEGMENTS)):
+        segment = get_path_segment(path.raw, index)
+        if not outlines or get_segment_type(segment) == pdfium.FPDF_SEGMENT_MOVETO:
             outlines.append(0)
         outlines[-1] += 1
     return outlines

@@ -26,7 +26,12 @@ from ingestion.reading.images.page_objects import (
     is_expanded_form,
     page_objects,
 )
-from ingestion.reading.images.pdfium_calls import get_font_address
+from ingestion.reading.images.pdfium_calls import (
+    get_font_address,
+    get_path_segment,
+    get_segment_point,
+    get_segment_type,
+)
 from ingestion.reading.results import Box, Word
 
 from .text_layer import point_transform
@@ -154,12 +159,13 @@ def _segment_extents(path: PageObject, count: int) -> Iterator[tuple[float, floa
         holder = holder.form
     a, b, c, d, *_ = matrix.get()
     x, y = c_float(), c_float()
+    to_x, to_y = byref(x), byref(y)
     start = last = None
     for index in range(count):
-        segment = pdfium.FPDFPath_GetPathSegment(path.raw, index)
-        pdfium.FPDFPathSegment_GetPoint(segment, byref(x), byref(y))
+        segment = get_path_segment(path.raw, index)
+        get_segment_point(segment, to_x, to_y)
         point = (a * x.value + c * y.value, b * x.value + d * y.value)
-        match pdfium.FPDFPathSegment_GetType(segment):
+        match get_segment_type(segment):
             case pdfium.FPDF_SEGMENT_LINETO if last:
                 yield abs(point[0] - last[0]), abs(point[1] - last[1])
             case pdfium.FPDF_SEGMENT_MOVETO:
