@@ -38,6 +38,7 @@ MIN_LETTER_HEIGHT_PIXELS, MAX_LETTER_SIDE_PIXELS = 4, 16
 EDGE_MARGIN_PIXELS = 10  # along the raster's edges, where a scanner leaves its own marks
 MIN_MARGIN_LETTERS = 20  # letters in the margins that make a line of print
 MEDIAN_PIXELS = 9  # sides of the area, at a quarter of the resolution, that is paper on average
+MIN_LARGE_PIXELS = 250_000  # of a raster that is most of a page
 MAX_FEW_PIXELS = 10_000  # that are visited one by one
 EDGE_CONTRAST = 48  # of 255, between neighbouring pixels
 
@@ -177,10 +178,11 @@ def estimate_background(grey: GreyArray) -> GreyArray:
     height, width = grey.shape
     without_ink = cv2.dilate(grey, np.ones((5, 5), np.uint8))
     size = (width // 4 + 1, height // 4 + 1)
-    # The usual case of a page that was not scanned is known before the slow step.
-    darker = threshold(without_ink, WHITE)
-    if cv2.countNonZero(darker) < MAX_FEW_PIXELS and not _has_dark_areas(_reduce(darker, size)):
-        return np.full_like(grey, WHITE)
+    if grey.size >= MIN_LARGE_PIXELS:
+        # The usual case of a page that was not scanned is known before the slow step.
+        darker = threshold(without_ink, WHITE)
+        if cv2.countNonZero(darker) < MAX_FEW_PIXELS and not _has_dark_areas(_reduce(darker, size)):
+            return np.full_like(grey, WHITE)
     coarse = cv2.resize(without_ink, size, interpolation=cv2.INTER_AREA)
     if not _has_dark_areas(threshold(coarse, WHITE)):
         return np.full_like(grey, WHITE)

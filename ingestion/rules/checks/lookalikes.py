@@ -5,6 +5,7 @@ What is found here only words a finding. It never decides about a document.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from ingestion.reading.results import DocumentReading
 from ingestion.rules import fuzzy_phrases
@@ -96,6 +97,6 @@ def _matching(reading: DocumentReading) -> Iterator[str]:
             yield kind.noun
     text = reading.text
     for kind in LOOKALIKES:
-        found = sum(fuzzy_phrases.contains_phrase(text, each) for each in kind.instructions)
-        if found >= MIN_INSTRUCTIONS:
+        found = (each for each in kind.instructions if fuzzy_phrases.contains_phrase(text, each))
+        if len(list(islice(found, MIN_INSTRUCTIONS))) == MIN_INSTRUCTIONS:
             yield kind.noun
