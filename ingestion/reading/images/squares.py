@@ -5,6 +5,7 @@ cross its sides or hide it. A check box that is not found may therefore be ticke
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import cv2
 import numpy as np
@@ -56,9 +57,9 @@ def _with_sides_of_squares(outlines: Sequence[np.ndarray], scale: float) -> list
     if not outlines:
         return []
     points = np.concatenate(outlines).reshape(-1, 2)
-    starts = np.cumsum([0, *map(len, outlines[:-1])])
+    starts = [0, *accumulate(map(len, outlines))][:-1]
     sides = (np.maximum.reduceat(points, starts) - np.minimum.reduceat(points, starts) + 1) * scale
     shorter, longer = sides.min(axis=1), sides.max(axis=1)
     has_size = (shorter >= MIN_SIDE_POINTS) & (longer <= MAX_SIDE_POINTS)
     has_size &= shorter >= MIN_SIDE_RATIO * longer
-    return [outlines[index] for index in np.flatnonzero(has_size)]
+    return [outlines[index] for index in np.flatnonzero(has_size).tolist()]
