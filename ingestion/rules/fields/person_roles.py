@@ -80,10 +80,14 @@ _AFTER = (
     (0, re.compile(r"(?i)^[^.;:\n()]{0,70}\((?:the|here\w*after)\b[^)]{0,20}investigator")),
     (2, re.compile(rf"(?i)^[\s,(\u2013-]*(?:(?:is|am)\s+)?(?:an?\s+)?{_STUDENT}")),
 )  # fmt: skip
+# The beginning of some word of each pattern above, in a text from `_to_lower_case`. The search is
+# fast because each choice begins with a letter, and because it does not ignore the case.
 _ANY_ROLE = re.compile(
-    rf"(?i){_KIND}|\bpi\b|{_ACTION}|my name is|submitted|\bi['\u2019]?\s?a?m\b|student|supervis"
-    r"|contact|in charge|doctor|physician|(?:study|project|research) by\b"
-    r"|lead(?:er)?\b|manager|director|head\b"
+    r"investigat(?:or|ing)|researcher|experimenter|applicant|scientist|conduct|carr(?:y|ied|ies)"
+    r"|undertak(?:e|ing)|lead|led|direct|run|perform|doing|done|organi[sz](?:ing|ed|es)"
+    r"|invit(?:ing|es)|asking|proposed|designed|overseen|my name is|submitted|student|supervis"
+    r"|contact|in charge|doctor|physician|study by\b|project by\b|research by\b|manager|head\b"
+    r"|p(?<!\wp)i\b|i(?<!\wi)['\u2019]?\s?a?m\b"
 )
 # Before words that belong to the name of a place, an institution or a subject.
 _IN_PHRASE = re.compile(
@@ -95,7 +99,8 @@ _ADDRESS = re.compile(
     r"(?i)@|^\W*\+?\d[\d ()/.-]{7,}$|\be-?mail\b|\btel\b|\bphone\b|department of|school of"
     r"|faculty of|p\.?\s?o\.?\s*box|professor|lecturer"
 )
-_WRAPPED_LINE = re.compile(r"(?<=[^\n]{60})\n(?=\S)")  # the end of a line in a paragraph
+# The end of a line in a paragraph. What is before it is examined last, because that takes longer.
+_WRAPPED_LINE = re.compile(r"\n(?<=[^\n]{60}\n)(?=\S)")
 _NAME = re.compile(person_names.PATTERN)
 
 
@@ -109,13 +114,14 @@ class PersonInRole:
 
 def find_investigators(text: str) -> Iterator[PersonInRole]:
     """Yield the full names of a text beside which words of an investigator's role stand."""
-    if not _ANY_ROLE.search(text):
+    if not _ANY_ROLE.search(_to_lower_case(text)):
         return
     text = text.replace("_", " ")  # of lines to write on
     text = _WRAPPED_LINE.sub(" ", text)
+    lower = _to_lower_case(text)
     examined = 0
     for match in _NAME.finditer(text):
-        around = text[max(0, match.start() - _BEFORE_LENGTH) : match.end() + _AFTER_LENGTH]
+        around = lower[max(0, match.start() - _BEFORE_LENGTH) : match.end() + _AFTER_LENGTH]
         if not _ANY_ROLE.search(around):
             continue
         start, name = _plain_name(match)
@@ -133,6 +139,12 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
         ranks += [rank for rank, pattern in _AFTER if pattern.search(after)]
         if ranks:
             yield PersonInRole(name, min(ranks))
+
+
+def _to_lower_case(text: str) -> str:
+    """Return a text of the same length in the letters that a search without case takes for it."""
+    lower = text.replace("\u0130", "i").lower()
+    return lower.replace("\u0131", "i").replace("\u017f", "s")
 
 
 def find_people_in_head(lines: Sequence[str]) -> Iterator[str]:
