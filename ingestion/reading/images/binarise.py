@@ -300,13 +300,13 @@ def measure_components(labels: IntArray) -> Components:
     y, x = np.divmod(inked, labels.shape[1])
     label = labels.ravel()[inked]
     order = np.argsort(label, kind="stable")
-    label, starts, ink = np.unique(label[order], return_index=True, return_counts=True)
-    x, y = x[order], y[order]
+    label, x, y = label[order], x[order], y[order]
+    starts = np.flatnonzero(np.diff(label, prepend=0))
     return Components(
-        label=label,
+        label=label[starts],
         left=np.minimum.reduceat(x, starts),
         top=np.minimum.reduceat(y, starts),
         right=np.maximum.reduceat(x, starts) + 1,
         bottom=np.maximum.reduceat(y, starts) + 1,
-        ink=ink,
+        ink=np.diff(starts, append=len(label)),
     )

@@ -27,7 +27,7 @@ _LONG_LINE_WORDS = 10  # a line with at least this number of words is long
 # The values at which a feature of the layout is 1.
 _MOST_PAGES, _MOST_WORDS, _MOST_WORDS_PER_PAGE, _MOST_FORM_FIELDS = 64, 16_384, 800, 20
 
-_WORD = re.compile(r"[a-z]{2,}|\bi\b")
+_WORD = re.compile(r"[a-z]{2,}|i(?<!\wi)\b")  # each choice begins with a letter, so it is fast
 # A period of years, or a line that begins with a year, as in a CV.
 _YEARS = re.compile(
     r"\b(?:19|20)\d\d\s*(?:[-\u2013\u2014]|to)\s*(?:\d|present|now|date|current)"
