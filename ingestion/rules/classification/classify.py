@@ -338,12 +338,12 @@ def _score_types(reading: DocumentReading, types: Mapping[str, DocumentType]) ->
     wanted = _all_letters() if types is TYPES else _join_letters(types.values())
     evidence = _Evidence.of(reading, wanted)
     slugs = _known_slugs_by_letters() if types is TYPES else _slugs_by_letters(types)
-    shown = set(evidence.forms).union(*(slugs.get(each, ()) for each in evidence.letters))
+    possible = set(evidence.forms).union(*(slugs.get(each, ()) for each in evidence.letters))
     for is_fuzzy in (False, True):
         scores = []
         for slug, kind in types.items():
             matches: Sequence[LandmarkMatch] = ()
-            if is_fuzzy or slug in shown:
+            if is_fuzzy or slug in possible:
                 matches = _find_landmarks(reading, evidence, kind, is_fuzzy=is_fuzzy)
             scores.append(TypeScore(slug, tuple(matches)) if matches else _no_score(slug))
         scores.sort(key=lambda score: -score.points)
