@@ -154,6 +154,4 @@ def test_a_file_with_sheets_that_a_person_confirms_names_its_documents():
     sent = SenderFacts(SCHEMA_VERSIONS[-1])
     verdict = check_file(reading, sent, site=SITE, today=TODAY).verdict
     assert (verdict.state, verdict.primary.code) == ("IN_REVIEW", "MULTIPLE_DOCUMENTS")
-    assert verdict.primary.facts == {
-        "documents": "a document of another type on page 1; CV on page 3"
-    }
+    assert verdict.primary.facts == {"documents": ":1-1 cv:3-3"}
