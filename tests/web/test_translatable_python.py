@@ -47,7 +47,7 @@ SQL = re.compile(r"\s*(SELECT|DELETE|FROM|replace\()")
 GETTEXT = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext"}
 # The message of a BadRequest is for the author of the script that sent the request. An Error is a
 # system check, which administrators read in English.
-UNREAD = GETTEXT | {"BadRequest", "Error"}
+UNREAD = GETTEXT | {"BadRequest", "Error", "TypeVar"}
 LOGGERS = {"log", "logger", "_log", "_logger"}
 
 # Arguments that people read, by the name of the function and the position, or of the argument.

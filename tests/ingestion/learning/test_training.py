@@ -104,7 +104,7 @@ def check_activation(model, ines, folder):
     assert (entry.subject, entry.actor) == (model.subject, ines.actor_name)
     assert entry.detail["printed_name"] == "Inês Duarte"
     assert (row.number, row.is_rollback) == (1, False)
-    with pytest.raises(ActivationRefused, match="active already"):
+    with pytest.raises(ActivationRefused, match="already active"):
         activate(model, ines)
     with pytest.raises(ActivationRefused, match="since you opened"):
         activate(None, ines, version=0)
@@ -150,7 +150,7 @@ def test_too_few_decisions_are_explained(corrected, ines):
     job = training.request_training(ines)
     background_jobs.run_next_job()
     job.refresh_from_db()
-    assert "There are 2 documents of 1 sites" in job.error
+    assert "Documents so far: 2. Sites: 1." in job.error
     assert not LearnedModel.objects.exists()
 
 
