@@ -27,7 +27,7 @@ BENCHES = {  # with their titles in the report
     "ledger": "The ledger, beside the bare driver and hashing",
     "limits": "Portals' limits, kept by several processes",
     "stores": "Files, in a bucket and in a folder",
-    "lists": "Pages, with many documents and with few",
+    "page_times": "Pages, with many documents and with few",
     "growth": "How cost grows",
 }
 HEAD = """# Benchmarks

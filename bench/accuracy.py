@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
 
-from bench.papers import BenchDocument, make_documents
+from bench.generated_documents import BenchDocument, make_documents
 from bench.scans import make_scans, scan_document
 from bench.sides import AT_ONCE
 from ingestion.reading.images.render import (

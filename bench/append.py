@@ -24,7 +24,7 @@ WriterResult = dict[str, float]  # by measure: rate, longest, fairness, cpu
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class AppendSide:
     writer: str  # a function of bench.writers
     writers: int = 1
     batch: int = 1
@@ -33,21 +33,25 @@ class Side:
 
 RAW_SIDE, PLAIN_SIDE, OURS = "the bare driver", "Django, no chain", "ours"
 LOCK_THROUGH_COMMIT, OWN_WAIT = "ours, lock through commit", "ours, SQLite's own wait"
-SCENES: Mapping[str, Mapping[str, Side]] = {
+SCENES: Mapping[str, Mapping[str, AppendSide]] = {
     "alone": {
-        RAW_SIDE: Side("raw", batch=16),
-        PLAIN_SIDE: Side("plain", batch=16),
-        OURS: Side("ours", batch=16),
+        RAW_SIDE: AppendSide("raw", batch=16),
+        PLAIN_SIDE: AppendSide("plain", batch=16),
+        OURS: AppendSide("ours", batch=16),
     },
     "together": {
-        RAW_SIDE: Side("raw", writers=8),
-        PLAIN_SIDE: Side("plain", writers=8),
-        OURS: Side("ours", writers=8),
-        LOCK_THROUGH_COMMIT: Side("ours", writers=8, environment={"AUDIT_EARLY_RELEASE": "False"}),
+        RAW_SIDE: AppendSide("raw", writers=8),
+        PLAIN_SIDE: AppendSide("plain", writers=8),
+        OURS: AppendSide("ours", writers=8),
+        LOCK_THROUGH_COMMIT: AppendSide(
+            "ours", writers=8, environment={"AUDIT_EARLY_RELEASE": "False"}
+        ),
     },
     "together on SQLite": {
-        OURS: Side("ours", writers=8),
-        OWN_WAIT: Side("ours", writers=8, environment={"DJANGO_SETTINGS_MODULE": "bench.own_wait"}),
+        OURS: AppendSide("ours", writers=8),
+        OWN_WAIT: AppendSide(
+            "ours", writers=8, environment={"DJANGO_SETTINGS_MODULE": "bench.own_wait"}
+        ),
     },
 }
 
@@ -68,7 +72,7 @@ def prepare() -> None:
             cursor.execute(copy.replace('INDEX "', 'INDEX "raw_'))
 
 
-def run(side: Side, seconds: float) -> WriterResult:
+def run(side: AppendSide, seconds: float) -> WriterResult:
     """Run all writers of a side at the same time.
 
     Return their entries per second together, the longest wait in seconds, the rate of the slowest

@@ -190,7 +190,7 @@ def _blank_page(like: PageReading, number: int) -> PageReading:
 
 
 @dataclass(slots=True)
-class Figures:
+class BinderFigures:
     """Counts how binders were divided. The start of a file is no boundary."""
 
     binders: int = 0
@@ -222,9 +222,11 @@ class Figures:
         return 2 * self.both / (self.found + self.true) if self.found + self.true else 1.0
 
 
-def measure(binders: Iterable[Binder], divide: Callable[[DocumentReading], ProposedCut]) -> Figures:
+def measure(
+    binders: Iterable[Binder], divide: Callable[[DocumentReading], ProposedCut]
+) -> BinderFigures:
     """Return how a function divides some binders."""
-    figures = Figures()
+    figures = BinderFigures()
     for binder in binders:
         figures.add(binder.starts, divide(binder.reading))
     return figures

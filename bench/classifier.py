@@ -31,7 +31,7 @@ CANDIDATES = 3
 
 
 @dataclass(slots=True)
-class Figures:
+class ClassifierFigures:
     """The results of a model on documents whose type is known. Lists name the documents."""
 
     supported: int = 0  # documents that have one of the types
@@ -78,22 +78,22 @@ def train_all(examples: Sequence[Example]) -> dict[str, Any]:
     return train(examples, name=MODEL_NAME, excluded_words=excluded)
 
 
-def evaluate_model(real: Mapping[str, Example], model: Model) -> Figures:
+def evaluate_model(real: Mapping[str, Example], model: Model) -> ClassifierFigures:
     """Return the figures of a model on examples. It may have been trained with them."""
-    figures = Figures()
+    figures = ClassifierFigures()
     for name, example in real.items():
         log_odds = model.log_odds(example.features)
         figures.add(name, example, Judged(log_odds, model.decide(log_odds)))
     return figures
 
 
-def evaluate_unseen(real: Mapping[str, Example], generated: Sequence[Example]) -> Figures:
+def evaluate_unseen(real: Mapping[str, Example], generated: Sequence[Example]) -> ClassifierFigures:
     """Return the figures of models that were trained without the institution of each document.
 
     The words, the coefficients, the weights and the threshold are decided without it. The landmarks
     stay as they are.
     """
-    figures = Figures()
+    figures = ClassifierFigures()
     examples = [*real.values(), *generated]
     groups = [example.group for example in real.values()]
     excluded = type_examples.words_to_exclude(examples)

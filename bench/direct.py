@@ -31,7 +31,6 @@ from ingestion.core.ports import (
     PortalTerms,
     WorkItem,
 )
-from ingestion.dispatch.document_reader import PooledDocumentReader
 from ingestion.sources.http.client import HttpPortals
 from ingestion.storage.archive import get_archive
 from sites.portal_origin import origin_of
@@ -107,6 +106,8 @@ def items_of(offer: Path) -> list[WorkItem]:
 
 
 async def run(items: Sequence[WorkItem], folder: Path, limits: Limits) -> MemoryRecorder:
+    from ingestion.dispatch.document_reader import PooledDocumentReader
+
     queues: PortalQueues[WorkItem] = PortalQueues(limits.queue_depth)
     with ThreadPoolExecutor(2, thread_name_prefix="files") as files:
         recorder = MemoryRecorder(files)

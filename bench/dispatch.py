@@ -22,14 +22,14 @@ from typing import Any
 
 from bench import outcome, process
 from bench.installation import environment
-from bench.offer import UNLIMITED, Offer, write_mix, write_offer
 from bench.report import Row, compare, program, run_benchmark
+from bench.served_documents import UNLIMITED, ServedDocuments, write_mix, write_offer
 
 POSTGRESQL = "scripts/with-postgresql"
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class DispatchSize:
     one_page: int  # documents in all
     mixes: int  # repetitions of the sample mix in one run, so that its start and end matter less
     rounds: int
@@ -37,12 +37,12 @@ class Size:
     large: int  # documents of the batch during which an upload is sent
 
 
-QUICK = Size(one_page=200, mixes=1, rounds=1, mixed_rounds=1, large=2_000)
-FULL = Size(one_page=500, mixes=1, rounds=3, mixed_rounds=3, large=10_000)
+QUICK = DispatchSize(one_page=200, mixes=1, rounds=1, mixed_rounds=1, large=2_000)
+FULL = DispatchSize(one_page=500, mixes=1, rounds=3, mixed_rounds=3, large=10_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DispatchSide:
     """Names where rows and wakeups are stored."""
 
     name: str
@@ -50,17 +50,17 @@ class Side:
     redis: bool = False
 
 
-def available_sides() -> list[Side]:
+def available_sides() -> list[DispatchSide]:
     """Return SQLite, and PostgreSQL and Redis if they are installed."""
-    sides = [Side("ORM-SQLite")]
+    sides = [DispatchSide("ORM-SQLite")]
     if subprocess.run([POSTGRESQL, "true"], check=False).returncode == 0:
-        sides.append(Side("ORM-PostgreSQL", (POSTGRESQL,)))
+        sides.append(DispatchSide("ORM-PostgreSQL", (POSTGRESQL,)))
     if shutil.which("redis-server"):
-        sides.append(Side("Redis, rows in SQLite", redis=True))
+        sides.append(DispatchSide("Redis, rows in SQLite", redis=True))
     return sides
 
 
-class Bench:
+class DispatchBench:
     """Has a temporary folder, and a port that all offers name."""
 
     def __init__(self, folder: Path) -> None:
@@ -69,12 +69,12 @@ class Bench:
         self._port = process.free_port()
         self.url = f"http://127.0.0.1:{self._port}"
 
-    def offer(self, *, sites: int, documents: int) -> Offer:
+    def offer(self, *, sites: int, documents: int) -> ServedDocuments:
         """Write one-page documents from portals without limits. `documents` is the total number."""
         limits = [UNLIMITED] * sites
         return write_offer(self.new_folder(), self.url, limits=limits, documents=documents // sites)
 
-    def direct(self, offer: Offer) -> float:
+    def direct(self, offer: ServedDocuments) -> float:
         """Return the documents per second of the core alone."""
         folder = self.new_folder()
         result = folder / "outcome.json"
@@ -85,9 +85,9 @@ class Bench:
 
     def layer(
         self,
-        side: Side,
+        side: DispatchSide,
         scene: str,
-        offer: Offer,
+        offer: ServedDocuments,
         *,
         rounds: int = 1,
         more: Mapping[str, str] | None = None,
@@ -103,7 +103,12 @@ class Bench:
             return self._run(side, changes, scene, offer, rounds)
 
     def _run(
-        self, side: Side, changes: Mapping[str, str], scene: str, offer: Offer, rounds: int
+        self,
+        side: DispatchSide,
+        changes: Mapping[str, str],
+        scene: str,
+        offer: ServedDocuments,
+        rounds: int,
     ) -> Mapping[str, Any]:
         command = [*side.prefix, sys.executable, "-m", "bench.layer", scene, str(offer.directory)]
         command += ["--rounds", str(rounds)]
@@ -136,7 +141,9 @@ def run_redis(folder: Path) -> Iterator[dict[str, str]]:
             server.terminate()
 
 
-def throughput(bench: Bench, size: Size, sides: Sequence[Side]) -> Iterator[Row]:
+def throughput(
+    bench: DispatchBench, size: DispatchSize, sides: Sequence[DispatchSide]
+) -> Iterator[Row]:
     """Compare throughput. The core runs again before each side, because the machine's speed varies.
 
     Redis is left out: it carries only wakeups, of which a batch needs few. Its benefit is a shorter
@@ -160,7 +167,7 @@ def throughput(bench: Bench, size: Size, sides: Sequence[Side]) -> Iterator[Row]
             yield compare(what, "documents/s", ours, "the core alone", core, minimum=minimum)
 
 
-def waiting(bench: Bench, size: Size, side: Side) -> Iterator[Row]:
+def waiting(bench: DispatchBench, size: DispatchSize, side: DispatchSide) -> Iterator[Row]:
     """Measure how long people, portals and the work of a killed worker wait."""
     one_page = bench.offer(sites=10, documents=size.one_page)
     idle = bench.layer(side, "latency", one_page, rounds=size.rounds)
@@ -193,7 +200,7 @@ def _medians(figures: Sequence[float], rounds: int) -> list[float]:
 def rows(options: argparse.Namespace) -> Iterator[Row]:
     size, sides = QUICK if options.quick else FULL, available_sides()
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
-        bench = Bench(Path(folder))
+        bench = DispatchBench(Path(folder))
         yield from throughput(bench, size, sides)
         for side in sides:
             yield from waiting(bench, size, side)

@@ -26,7 +26,7 @@ from bench.binders import (
     OF_PEOPLE,
     SEEDS,
     Binder,
-    Figures,
+    BinderFigures,
     Piece,
     Start,
     bind,
@@ -65,7 +65,7 @@ FOLDS = 5  # of the cross-validation
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class BoundaryExample:
     """The features of a page after another one, and whether a document begins with it."""
 
     features: Mapping[str, float]
@@ -81,7 +81,7 @@ class RealFile:
     reading: DocumentReading
 
 
-def examples_of(binders: Iterable[Binder]) -> Iterator[Example]:
+def examples_of(binders: Iterable[Binder]) -> Iterator[BoundaryExample]:
     """Yield an example for each page that the model judges, after the true starts before it."""
     for binder in binders:
         starts = {page for page, _ in binder.starts}
@@ -101,7 +101,7 @@ def examples_of(binders: Iterable[Binder]) -> Iterator[Example]:
                 begins = page.number in starts
                 if earlier:
                     features = compare_pages(one, earlier, length=length, blanks=blanks)
-                    yield Example(features, begins)
+                    yield BoundaryExample(features, begins)
                 if begins or not earlier:
                     earlier, length = [], 0
                 earlier.append(one)
@@ -157,7 +157,7 @@ def join(readings: Iterable[DocumentReading]) -> Binder:
     return Binder(DocumentReading(MediaType.PDF, tuple(pages)), tuple(starts))
 
 
-def fit(generated: Sequence[Example], real: Sequence[Example]) -> dict[str, Any]:
+def fit(generated: Sequence[BoundaryExample], real: Sequence[BoundaryExample]) -> dict[str, Any]:
     """Return the model of some examples, as it is stored."""
     examples = [*generated, *real]
     weights = np.array([1.0] * len(generated) + [REAL_WEIGHT] * len(real))
@@ -194,9 +194,9 @@ def _describe_tree(tree: Any, node: int) -> Any:
     ]
 
 
-def generated_examples(readings: Path) -> list[Example]:
+def generated_examples(readings: Path) -> list[BoundaryExample]:
     """Return the examples of the generated binders. Some have the documents of many people."""
-    examples: list[Example] = []
+    examples: list[BoundaryExample] = []
     for is_scan, seeds, count, of_staff in (
         (False, SEEDS, BINDERS, STAFF_BINDERS),
         (True, FITTED_SCANNED_SEEDS, SCANNED_BINDERS, SCANNED_STAFF_BINDERS),
@@ -225,17 +225,19 @@ def staff_binders(
         yield bind([read[key] for key in chosen], rng)
 
 
-def real_examples(files: Sequence[RealFile]) -> list[Example]:
+def real_examples(files: Sequence[RealFile]) -> list[BoundaryExample]:
     """Return the examples of real documents, single and joined."""
     joined = join_files(files, REAL_BINDERS * len(files), "real")
     return [*examples_of(single_files(files)), *examples_of(joined)]
 
 
-def evaluate_unseen(files: Sequence[RealFile], generated: Sequence[Example]) -> Mapping[str, Any]:
+def evaluate_unseen(
+    files: Sequence[RealFile], generated: Sequence[BoundaryExample]
+) -> Mapping[str, Any]:
     """Return the figures of real documents with models that do not know their institutions."""
     origins = sorted({file.origin for file in files})
     random.Random("folds").shuffle(origins)
-    binders, pairs = Figures(), Figures()
+    binders, pairs = BinderFigures(), BinderFigures()
     doubted, divided, as_one = 0, 0, 0
     for fold in range(FOLDS):
         own = set(origins[fold::FOLDS])
@@ -266,7 +268,7 @@ def evaluate_unseen(files: Sequence[RealFile], generated: Sequence[Example]) -> 
     }
 
 
-def _count(figures: Figures, binder: Binder, model: BoundaryModel) -> None:
+def _count(figures: BinderFigures, binder: Binder, model: BoundaryModel) -> None:
     found = find_document_starts(binder.reading, model=model)
     places = [(start.page, start.region) for start in found.starts]
     figures.add_places(binder.starts, places, is_certain=found.is_certain)

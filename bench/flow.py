@@ -14,9 +14,16 @@ from pathlib import Path
 
 from bench import outcome, process
 from bench.installation import environment
-from bench.offer import UNLIMITED, Offer, Originals, real_documents, samples, write_offer
 from bench.process import Answers
 from bench.report import Row, compare, program, run_benchmark
+from bench.served_documents import (
+    UNLIMITED,
+    Originals,
+    ServedDocuments,
+    real_documents,
+    samples,
+    write_offer,
+)
 from samples.portal import SiteLimit
 
 PLAIN, OURS = "plain", "ours"
@@ -30,7 +37,7 @@ SLOW_DOCUMENTS = 10  # of each site, so that the slow site takes longest
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class FlowSize:
     sites: int
     documents: int  # of each site
     limited: int  # of each site, with portal limits
@@ -38,8 +45,8 @@ class Size:
     memory: tuple[int, int]  # documents in all
 
 
-QUICK = Size(sites=10, documents=20, limited=8, rounds=1, memory=(100, 1000))
-FULL = Size(sites=20, documents=25, limited=10, rounds=3, memory=(500, 5000))
+QUICK = FlowSize(sites=10, documents=20, limited=8, rounds=1, memory=(100, 1000))
+FULL = FlowSize(sites=20, documents=25, limited=10, rounds=3, memory=(500, 5000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ class Run:
     scene: str
     side: str
     documents: int
-    outcome: outcome.Outcome
+    outcome: outcome.RunOutcome
     seconds: float  # of processing, and for our side also of registering the documents
     answers: Answers
     peak: int  # bytes, of all processes of the side
@@ -76,14 +83,14 @@ class Run:
         return 100 * self.outcome.lost / self.documents
 
 
-class Bench:
+class FlowBench:
     """Has a temporary folder, and a port that all offers name."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._port = process.free_port()
         self._numbers = count(1)
-        self._offers: dict[str, Offer] = {}
+        self._offers: dict[str, ServedDocuments] = {}
 
     def measure(self, scene: Scene, side: str, *options: str) -> Run:
         """Run one side once, with a newly started portal."""
@@ -94,15 +101,18 @@ class Bench:
         environ = environment(folder)
         command, registration = ["bench.plain", str(offer.directory), str(result), *options], 0.0
         if side == OURS:
-            output = process.run("bench.ours", "register", str(offer.directory), **environ)
-            command, registration = ["bench.ours", "work", str(result), *options], float(output)
+            output = process.run("bench.shift_side", "register", str(offer.directory), **environ)
+            command, registration = (
+                ["bench.shift_side", "work", str(result), *options],
+                float(output),
+            )
         with process.portal(offer.directory, self._port, scene.faults) as answers:
             peak = process.run_weighed(*command, log=folder / "log", **environ)
         done = outcome.read(result)
         seconds = registration + done.seconds
         return Run(scene.title, side, offer.documents, done, seconds, answers, peak)
 
-    def _offer(self, scene: Scene) -> Offer:
+    def _offer(self, scene: Scene) -> ServedDocuments:
         """Return the offer of a scene, which is written once."""
         if scene.title not in self._offers:
             self._offers[scene.title] = write_offer(
@@ -115,7 +125,7 @@ class Bench:
         return self._offers[scene.title]
 
 
-def throughput(bench: Bench, size: Size) -> Iterator[Run]:
+def throughput(bench: FlowBench, size: FlowSize) -> Iterator[Run]:
     """Run both sides in turn, with and without portal limits, with and without faults."""
     free, limited = [UNLIMITED] * size.sites, [LIMITED] * size.sites
     for _ in range(size.rounds):
@@ -136,7 +146,7 @@ def throughput(bench: Bench, size: Size) -> Iterator[Run]:
                 yield bench.measure(scene, side)
 
 
-def memory(bench: Bench, size: Size) -> Row:
+def memory(bench: FlowBench, size: FlowSize) -> Row:
     """Compare our memory with few and with many waiting documents."""
     scenes = [
         Scene(f"{documents:,} documents", [UNLIMITED] * 10, documents // 10)
@@ -147,7 +157,7 @@ def memory(bench: Bench, size: Size) -> Row:
     return compare(what, "MB", [many.peak / 1e6], few.scene, [few.peak / 1e6], maximum=1.1)
 
 
-def fairness(bench: Bench, size: Size) -> Iterator[Row]:
+def fairness(bench: FlowBench, size: FlowSize) -> Iterator[Row]:
     """Compare the time of the fast sites beside a slow one with their time alone, in turn.
 
     The documents of the slow site come first. They block a design that takes work in order of
@@ -169,7 +179,7 @@ def fairness(bench: Bench, size: Size) -> Iterator[Row]:
         yield compare(what, "s", disturbed, "without it", baseline, maximum=maximum)
 
 
-def blocking(bench: Bench, size: Size) -> Row:
+def blocking(bench: FlowBench, size: FlowSize) -> Row:
     """Count the places that block the event loop for 50 ms, with injected faults."""
     scene = Scene("limits, 30% faults", [LIMITED] * size.sites, size.limited, 0.3)
     theirs, ours = (bench.measure(scene, side, "--watched").outcome.slow for side in (PLAIN, OURS))
@@ -213,7 +223,7 @@ def _report(run: Run) -> Run:
 def rows(options: argparse.Namespace) -> Iterator[Row]:
     size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
-        bench = Bench(Path(folder))
+        bench = FlowBench(Path(folder))
         yield from compare_with_plain([_report(run) for run in throughput(bench, size)])
         yield memory(bench, size)
         yield from fairness(bench, size)

@@ -16,19 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import process
-from bench.dispatch import Bench, Side
+from bench.dispatch import DispatchBench, DispatchSide
 from bench.installation import environment
-from bench.offer import Offer
 from bench.report import Row, program, run_benchmark
+from bench.served_documents import ServedDocuments
 from bench.turns import Costs, compare_with_smallest
 
 SITES = 10  # while the number of documents or workers grows
-SQLITE = Side("ORM-SQLite")
+SQLITE = DispatchSide("ORM-SQLite")
 UNIT = "ms a document"
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class GrowthSize:
     """The sizes of the cases. The first of each sequence is the baseline of the others."""
 
     documents: Sequence[int]  # in all, each a case
@@ -38,11 +38,15 @@ class Size:
     entries: Sequence[int]
 
 
-QUICK = Size((200, 1_000), (1, 20), (1, 2), 200, (10_000, 50_000))
-FULL = Size((500, 5_000, 50_000), (1, 100, 500), (1, 2, 4), 1_000, (10_000, 100_000, 1_000_000))
+QUICK = GrowthSize((200, 1_000), (1, 20), (1, 2), 200, (10_000, 50_000))
+FULL = GrowthSize(
+    (500, 5_000, 50_000), (1, 100, 500), (1, 2, 4), 1_000, (10_000, 100_000, 1_000_000)
+)
 
 
-def cost(bench: Bench, offer: Offer, more: Mapping[str, str] | None = None) -> Costs:
+def cost(
+    bench: DispatchBench, offer: ServedDocuments, more: Mapping[str, str] | None = None
+) -> Costs:
     """Return the milliseconds for the whole processing of a document, from submission to filing.
 
     `more` are further settings.
@@ -52,27 +56,27 @@ def cost(bench: Bench, offer: Offer, more: Mapping[str, str] | None = None) -> C
     return {"end to end": 1000 / result["rate"], "processor": cpu}
 
 
-def documents(bench: Bench, size: Size) -> Iterator[Row]:
+def documents(bench: DispatchBench, size: GrowthSize) -> Iterator[Row]:
     offers = {n: bench.offer(sites=SITES, documents=n) for n in size.documents}
     growth = compare_with_smallest(size.documents, lambda n: cost(bench, offers[n]))
     yield from growth.rows("documents", UNIT)
 
 
-def sites(bench: Bench, size: Size) -> Iterator[Row]:
+def sites(bench: DispatchBench, size: GrowthSize) -> Iterator[Row]:
     """Vary the number of sites, with the same number of documents."""
     offers = {n: bench.offer(sites=n, documents=size.fixed_documents) for n in size.sites}
     growth = compare_with_smallest(size.sites, lambda n: cost(bench, offers[n]))
     yield from growth.rows("sites", UNIT)
 
 
-def workers(bench: Bench, size: Size) -> Iterator[Row]:
+def workers(bench: DispatchBench, size: GrowthSize) -> Iterator[Row]:
     """Vary the number of workers of one host, which share its cores."""
     offer = bench.offer(sites=SITES, documents=size.fixed_documents)
     growth = compare_with_smallest(size.workers, lambda n: cost(bench, offer, {"WORKERS": str(n)}))
     yield from growth.rows("workers", UNIT, note=f"on {os.cpu_count()} cores")
 
 
-def entries(bench: Bench, size: Size) -> Iterator[Row]:
+def entries(bench: DispatchBench, size: GrowthSize) -> Iterator[Row]:
     """Vary the size of the ledger, each with its own database."""
     ledgers = {n: environment(bench.new_folder()) for n in size.entries}
     for n, ledger in ledgers.items():
@@ -92,7 +96,7 @@ PARTS = {each.__name__: each for each in (sites, workers, entries, documents)}
 def rows(options: argparse.Namespace) -> Iterator[Row]:
     size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
-        bench = Bench(Path(folder))
+        bench = DispatchBench(Path(folder))
         for part in options.only:
             yield from PARTS[part](bench, size)
 

@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import IO, Any, cast
 
-from bench.papers import make_documents
+from bench.generated_documents import make_documents
 from bench.report import Row, compare, not_measured, program, run_benchmark
 from samples.layouts import LAYOUTS, make_specimen
 
@@ -34,7 +34,7 @@ SEED = "judging"
 Measured = Sequence[tuple[float, int] | None]  # seconds and pages of each file
 
 
-class Side:
+class JudgingSide:
     """A process that judges some files with the rules of a checkout, once for each `measure`."""
 
     def __init__(self, checkout: Path, files: Sequence[Path]) -> None:
@@ -71,7 +71,7 @@ def judge_in_turn(
     Only files count that every checkout judges without OCR.
     """
     with ExitStack() as stack:
-        sides = [stack.enter_context(closing(Side(each, files))) for each in checkouts]
+        sides = [stack.enter_context(closing(JudgingSide(each, files))) for each in checkouts]
         first = [side.measure() for side in sides]
         costs: list[list[float]] = [[] for _ in sides]
         for number in range(rounds):

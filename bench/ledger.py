@@ -34,35 +34,35 @@ Results = Mapping[str, Sequence[Any]]  # by side or operation: one result for ea
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class LedgerSize:
     entries: int
     rounds: int
     seconds: float  # of one run of writers
 
 
-QUICK = Size(entries=20_000, rounds=1, seconds=1.0)
-FULL = Size(entries=1_000_000, rounds=3, seconds=2.0)
+QUICK = LedgerSize(entries=20_000, rounds=1, seconds=1.0)
+FULL = LedgerSize(entries=1_000_000, rounds=3, seconds=2.0)
 
 
-class Bench:
+class LedgerBench:
     """Has a temporary folder with one folder for each run, which has its own database.
 
     `shim` delays the flushes of each run.
     """
 
-    def __init__(self, folder: Path, size: Size, shim: Path | None = None) -> None:
+    def __init__(self, folder: Path, size: LedgerSize, shim: Path | None = None) -> None:
         folder.chmod(0o711)  # the user of PostgreSQL has to read the shim in it
         self._folder = folder
         self._shim = shim
         self._numbers = count(1)
         self.size = size
 
-    def slowed(self, milliseconds: int) -> "Bench | None":
+    def slowed(self, milliseconds: int) -> "LedgerBench | None":
         """Measure the same on a simulated slower disk, if there is a compiler."""
         if not (shim := disk.slowed(self._folder, milliseconds)):
             return None
         (folder := self._folder / f"slow-{milliseconds}").mkdir()
-        return Bench(folder, self.size, shim)
+        return LedgerBench(folder, self.size, shim)
 
     def on_sqlite(self, *command: str) -> Results:
         return self._run([], dict(self._environment()), command)
@@ -119,7 +119,7 @@ def compare_with_held_lock(what: str, results: Results, minimum: float) -> Row:
     return compare(what, "entries/s", own, "a lock held through commit", held, minimum=minimum)
 
 
-def writing_on_postgresql(bench: Bench) -> Iterator[Row]:
+def writing_on_postgresql(bench: LedgerBench) -> Iterator[Row]:
     alone = "PostgreSQL, a writer, 16 entries{}"
     together = "PostgreSQL, 8 writers, 1 entry{}"
     yield compare_with_driver(alone.format(""), bench.append(bench.on_postgresql, "alone"), 0.7)
@@ -135,7 +135,7 @@ def writing_on_postgresql(bench: Bench) -> Iterator[Row]:
     yield compare_with_held_lock(together.format(", 1 ms"), results, 3.0)
 
 
-def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
+def writing_on_sqlite(bench: LedgerBench) -> Iterator[Row]:
     alone = "SQLite, a writer, 16 entries{}"
     yield compare_with_driver(alone.format(""), bench.append(bench.on_sqlite, "alone"), 0.9)
     if slow := bench.slowed(4):
@@ -151,7 +151,7 @@ def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
         yield compare(what, unit, ours, "SQLite's own wait", theirs, of_ours=True, **bound)
 
 
-def canonical(bench: Bench) -> Iterator[Row]:
+def canonical(bench: LedgerBench) -> Iterator[Row]:
     """Compare canonicalisers that write the same lines."""
     names = sorted(chain.FIELDS)
     lines: list[dict[str, str | int]] = []
@@ -184,7 +184,9 @@ def _seconds(lines: Sequence[dict[str, str | int]], write: Callable[[Any], Any])
     return time.process_time() - begun
 
 
-def reading(bench: Bench, run: Callable[..., Results], name: str, maximum: float) -> Iterator[Row]:
+def reading(
+    bench: LedgerBench, run: Callable[..., Results], name: str, maximum: float
+) -> Iterator[Row]:
     """Measure reading a long trail after it was created."""
     results = bench.trail(run)
     if "append" in results:
@@ -217,7 +219,7 @@ def reading(bench: Bench, run: Callable[..., Results], name: str, maximum: float
     yield compare(what, "us an entry", rest, "all", whole, maximum=0.03)
 
 
-def measure(bench: Bench) -> Iterator[Row]:
+def measure(bench: LedgerBench) -> Iterator[Row]:
     yield from canonical(bench)
     yield from writing_on_sqlite(bench)
     yield from reading(bench, bench.on_sqlite, "SQLite", 9.0)
@@ -233,7 +235,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
     if options.entries:
         size = replace(size, entries=options.entries)
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
-        yield from measure(Bench(Path(folder), size))
+        yield from measure(LedgerBench(Path(folder), size))
 
 
 if __name__ == "__main__":

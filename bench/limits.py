@@ -33,15 +33,15 @@ SITE = "1001"
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class LimitsSize:
     limits: Sequence[SiteLimit]
     seconds: float  # of requests to a saturated portal
     rounds: int
 
 
 MIN_SHARE_OF_RATE = 0.95  # of the allowed rate, while there is work
-QUICK = Size((SiteLimit(5.0, 1), SiteLimit(50.0, 10)), seconds=8.0, rounds=1)
-FULL = Size(
+QUICK = LimitsSize((SiteLimit(5.0, 1), SiteLimit(50.0, 10)), seconds=8.0, rounds=1)
+FULL = LimitsSize(
     (SiteLimit(2.0, 1), SiteLimit(5.0, 5), SiteLimit(50.0, 10), SiteLimit(200.0, 40)),
     seconds=8.0,
     rounds=3,
@@ -126,7 +126,7 @@ def _run_processes(*arguments: str, environment: dict[str, str] | None = None) -
             raise subprocess.CalledProcessError(process.returncode, command)
 
 
-def measure(limit: SiteLimit, size: Size) -> Iterator[Row]:
+def measure(limit: SiteLimit, size: LimitsSize) -> Iterator[Row]:
     """Measure one limit.
 
     The rate is that at saturation, without the burst and the time after it: of the last two thirds

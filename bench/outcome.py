@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     seconds: float  # from the start of the work to its end
     states: Mapping[str, int]  # final states, and how many documents ended in each
     finished: Mapping[str, float]  # by site: seconds until its last document ended
@@ -21,14 +21,14 @@ def outcome(
     documents: int,
     records: Iterable[tuple[str, str, float]],
     slow: Mapping[str, float] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Return the outcome from (site, final state, seconds since the start) of each document."""
     states: Counter[str] = Counter()
     finished: dict[str, float] = {}
     for site, state, at in records:
         states[state] += 1
         finished[site] = max(at, finished.get(site, 0.0))
-    return Outcome(
+    return RunOutcome(
         seconds=seconds,
         states=dict(states),
         finished=finished,
@@ -37,9 +37,9 @@ def outcome(
     )
 
 
-def write(path: Path, outcome: Outcome) -> None:
+def write(path: Path, outcome: RunOutcome) -> None:
     path.write_text(json.dumps(asdict(outcome)))
 
 
-def read(path: Path) -> Outcome:
-    return Outcome(**json.loads(path.read_text()))
+def read(path: Path) -> RunOutcome:
+    return RunOutcome(**json.loads(path.read_text()))

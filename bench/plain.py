@@ -30,8 +30,8 @@ import pypdfium2
 import pytesseract
 from pypdf import PdfReader
 
+from bench.blocked_loops import SlowCallbacks
 from bench.outcome import outcome, write
-from bench.watch import SlowCallbacks
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Unreadable

@@ -25,13 +25,13 @@ import pikepdf
 
 from bench import rivals
 from bench.accuracy import CLEAN, NOISY, TEXT_LAYER
+from bench.generated_documents import make_documents
 from bench.hostile import make_hostile_files
-from bench.papers import make_documents
 from bench.plain import has_text
 from bench.process import Used, run_counted
 from bench.report import Row, compare, not_measured, program, run_benchmark
 from bench.scans import join, make_scans, render_pages, repeat_pages
-from bench.signed import sign
+from bench.signed_documents import sign
 from bench.turns import in_turn
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
@@ -60,7 +60,7 @@ LOOP = "a plain pypdf loop"
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ReadingSize:
     """The size of a run."""
 
     rounds: int
@@ -72,14 +72,14 @@ class Size:
     page_seconds: float  # of processor time for a hostile page
 
 
-QUICK = Size(rounds=1, packet=8, copies=1, long=24, words=3, fields=10, page_seconds=15.0)
-FULL = Size(rounds=3, packet=16, copies=2, long=200, words=6, fields=30, page_seconds=15.0)
+QUICK = ReadingSize(rounds=1, packet=8, copies=1, long=24, words=3, fields=10, page_seconds=15.0)
+FULL = ReadingSize(rounds=3, packet=16, copies=2, long=200, words=6, fields=30, page_seconds=15.0)
 
 
-class Bench:
+class ReadingBench:
     """Runs the sides of a comparison, on files in folders of its temporary folder."""
 
-    def __init__(self, folder: Path, size: Size, more_hostile: Path | None) -> None:
+    def __init__(self, folder: Path, size: ReadingSize, more_hostile: Path | None) -> None:
         self._folder = folder
         self.size = size
         self.more_hostile = more_hostile
@@ -116,7 +116,7 @@ class Bench:
         return used
 
 
-def engines(bench: Bench) -> Iterator[Row]:
+def engines(bench: ReadingBench) -> Iterator[Row]:
     """Compare the bare engine, our reading at two resolutions, and OCRmyPDF on one packet."""
     size = bench.size
     content = join(_pages(size.packet))
@@ -140,7 +140,7 @@ def engines(bench: Bench) -> Iterator[Row]:
             yield not_measured(what, rivals.ABSENT)
 
 
-def born_digital(bench: Bench) -> Iterator[Row]:
+def born_digital(bench: ReadingBench) -> Iterator[Row]:
     """Compare our reading with pypdf on files with a text layer: real and generated ones."""
     generated = {
         f"{n:03}.pdf": document.content
@@ -157,7 +157,7 @@ def born_digital(bench: Bench) -> Iterator[Row]:
 
 
 def _compare_text(
-    bench: Bench, what: str, files: Mapping[str, bytes], **more: Any
+    bench: ReadingBench, what: str, files: Mapping[str, bytes], **more: Any
 ) -> Iterator[Row]:
     times = range(bench.size.copies)
     copies = {f"{n}-{name}": content for n in times for name, content in files.items()}
@@ -173,7 +173,7 @@ def _compare_text(
     yield runs.faster("the same", OURS, LOOP)
 
 
-def page_tasks(bench: Bench) -> Iterator[Row]:
+def page_tasks(bench: ReadingBench) -> Iterator[Row]:
     """Compare page tasks with document tasks on a packet with long and short scans."""
     pages = _pages(LONG_SCAN_PAGES + SHORT_DOCUMENTS)
     packet = {"0.pdf": join(pages[:LONG_SCAN_PAGES])}  # arrives first, which favours document tasks
@@ -187,7 +187,7 @@ def page_tasks(bench: Bench) -> Iterator[Row]:
     yield runs.faster("a mixed packet by page tasks", OURS, WHOLE, minimum=1.4)
 
 
-def words(bench: Bench) -> Iterator[Row]:
+def words(bench: ReadingBench) -> Iterator[Row]:
     """Compare the accuracy of words with that of the engine on the plain grey page."""
     corpus = [str(CORPUS)] if CORPUS.exists() else []
     for group, found in bench.accuracy("words", str(bench.size.words), *corpus).items():
@@ -199,7 +199,7 @@ def words(bench: Bench) -> Iterator[Row]:
         yield not_measured("words of real pages", NO_CORPUS)
 
 
-def fields(bench: Bench) -> Iterator[Row]:
+def fields(bench: ReadingBench) -> Iterator[Row]:
     """Compare the accuracy of values in scans with that in the text layer.
 
     There is no expectation for the text layer itself.
@@ -226,7 +226,7 @@ def fields(bench: Bench) -> Iterator[Row]:
         yield Row(what=what, unit="%", ours=100 * sure / expected, maximum=1, note=note, **common)
 
 
-def signatures(bench: Bench) -> Iterator[Row]:
+def signatures(bench: ReadingBench) -> Iterator[Row]:
     """Compare the processor time of signed documents with that of the same without signatures."""
     contents = [document.content for document in make_documents(SIGNED_DOCUMENTS, SEED)]
     plain = bench.folder("unsigned", {f"{n}.pdf": each for n, each in enumerate(contents)})
@@ -253,7 +253,7 @@ def _seconds_to_read(folder: Path) -> float:
     return (time.process_time() - before) / len(paths)
 
 
-def memory(bench: Bench) -> Iterator[Row]:
+def memory(bench: ReadingBench) -> Iterator[Row]:
     """Compare the memory for a long scan with that for one page, of all processes."""
     different = _pages(min(DIFFERENT_PAGES, bench.size.long), ("noisy",))
     long = repeat_pages(join(different), bench.size.long // len(different))
@@ -268,7 +268,7 @@ def memory(bench: Bench) -> Iterator[Row]:
     yield compare(what, "MB", [many.share / 1e6], one_page, [few.share / 1e6])
 
 
-def survival(bench: Bench) -> Iterator[Row]:
+def survival(bench: ReadingBench) -> Iterator[Row]:
     """Compare innocent documents among hostile files with the same documents by themselves."""
     bad = {**make_hostile_files(), **_corpus_files(HOSTILE_KINDS)}
     if bench.more_hostile:
@@ -339,7 +339,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
     logging.disable()  # pypdf logs warnings about fonts
     size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
-        bench = Bench(Path(folder), size, options.hostile)
+        bench = ReadingBench(Path(folder), size, options.hostile)
         for part in options.only:
             yield from PARTS[part](bench)
 

@@ -1,4 +1,4 @@
-"""Measures how the boxes of registered forms are read in specimens with several kinds of scan.
+"""Measures how the boxes of registered forms are read in filled forms, scanned in several ways.
 
 `python -m bench.registered_forms` prints, for each edition and each rendition, how many boxes were
 read rightly, how many were left to a person, and how many were read wrongly. A box that is filled
@@ -41,7 +41,7 @@ TEXTS = (
     "None",
 )
 POINTS_PER_LETTER = 5.4
-# The manners of consecutive boxes for text. Each variant of a specimen begins with another one.
+# The manners of consecutive boxes for text. Each variant of a form begins with another one.
 MANNERS = (Manner.TYPED, None, Manner.BY_HAND, Manner.TYPED, Manner.STRUCK_OUT, None)
 
 Place = tuple[int, int]  # the page and the position of a box in its description
@@ -49,7 +49,7 @@ Expected = Mapping[Place, BoxState]
 
 
 @dataclass(frozen=True, slots=True)
-class Specimen:
+class FilledForm:
     """A form that is filled in, and the state of each of its boxes."""
 
     form: BlankForm
@@ -57,8 +57,8 @@ class Specimen:
     expected: Expected
 
 
-def make_specimen(form: BlankForm, variant: int) -> Specimen:
-    """Return a specimen of a form. The variants differ in how each box is filled in."""
+def fill_form(form: BlankForm, variant: int) -> FilledForm:
+    """Fill in a form. The variants differ in how each box is filled in."""
     answers, expected = [], {}
     number = variant
     for page in form.pages:
@@ -82,7 +82,7 @@ def make_specimen(form: BlankForm, variant: int) -> Specimen:
                 text = "03/12/2026" if is_date else _choose_text(number, box.area)
                 answers.append(Answer(page.number, (*box.area,), manner, text))
     printed = [PrintedPage(page.width, page.height, page.words, page.rules) for page in form.pages]
-    return Specimen(form, draw_form(printed, answers, seed=f"{form.key} {variant}"), expected)
+    return FilledForm(form, draw_form(printed, answers, seed=f"{form.key} {variant}"), expected)
 
 
 def _choose_text(number: int, area: Box) -> str:
@@ -172,8 +172,8 @@ def judge(expected: BoxState, found: BoxState | None) -> str:
     return "to a person"
 
 
-def read_states(specimen: Specimen, contents: Mapping[str, bytes]) -> Mapping[str, Expected]:
-    """Return the state of each box in each rendition of a specimen, as the product reads it."""
+def read_states(filled_form: FilledForm, contents: Mapping[str, bytes]) -> Mapping[str, Expected]:
+    """Return the state of each box in each rendition of a form, as the product reads it."""
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: Path(folder) / f"{name}.pdf" for name in contents}
         for name, content in contents.items():
@@ -182,8 +182,8 @@ def read_states(specimen: Specimen, contents: Mapping[str, bytes]) -> Mapping[st
     return {
         name: {
             (box.page.number, box.measured.position): box.state
-            for box in find_boxes(reading, specimen.form.document_type)
-            if box.form.name == specimen.form.name
+            for box in find_boxes(reading, filled_form.form.document_type)
+            if box.form.name == filled_form.form.name
         }
         for name, reading in readings.items()
     }
@@ -209,17 +209,17 @@ def main(arguments: Sequence[str]) -> None:
     for key in options.form or registered_forms():
         figures: dict[str, Counter[str]] = {}
         for variant in range(options.variants):
-            specimen = make_specimen(registered_forms()[key], variant)
+            filled_form = fill_form(registered_forms()[key], variant)
             contents = {
-                name: RENDITIONS[name](specimen.content, f"{key} {variant}")
+                name: RENDITIONS[name](filled_form.content, f"{key} {variant}")
                 for name in options.rendition or RENDITIONS
             }
-            found = read_states(specimen, contents)
+            found = read_states(filled_form, contents)
             for name in contents:
                 counted = figures.setdefault(name, Counter())
                 states = found.get(name, {})
                 counted.update(
-                    judge(state, states.get(place)) for place, state in specimen.expected.items()
+                    judge(state, states.get(place)) for place, state in filled_form.expected.items()
                 )
         for name, counted in figures.items():
             total += counted

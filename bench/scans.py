@@ -13,7 +13,7 @@ import pypdfium2
 from numpy.typing import NDArray
 from PIL import Image
 
-from bench.papers import make_documents
+from bench.generated_documents import make_documents
 from ingestion.reading.images.render import list_images, ocr_dpi, render_page
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.text_layer import read_text
@@ -33,21 +33,21 @@ class ScanKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class ScannedPage:
     """One page as a PDF without a text layer, and the words on it."""
 
     content: bytes
     words: Sequence[str]
 
 
-def make_scans(kind: str, count: int, seed: str) -> Iterator[Scan]:
+def make_scans(kind: str, count: int, seed: str) -> Iterator[ScannedPage]:
     """Yield the first pages of generated documents as scans of a kind."""
     rng = random.Random(f"{seed} {kind}")
     for document in make_documents(count, seed):
         with pypdfium2.PdfDocument(document.content) as opened:
             words = read_text(opened[0].get_textpage()).split()
         words.remove(WATERMARK)
-        yield Scan(next(_pages(document.content, kind, rng)), words)
+        yield ScannedPage(next(_pages(document.content, kind, rng)), words)
 
 
 def scan_document(content: bytes, kind: str, seed: str) -> bytes:

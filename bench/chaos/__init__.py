@@ -6,7 +6,7 @@ shows a run.
 
 settings     the environment of every program of a run
 schedule     which fault occurs when, where and for how long, determined by the seed
-offer        the documents and their expected outcomes
+expected_documents  the documents and their expected outcomes
 processes    the processes of a host by their role
 clock        a wall clock that can be changed while programs run
 servers      PostgreSQL, which is stopped abruptly, and SQLite, which is locked

@@ -45,7 +45,7 @@ class FaultInjector:
         self._retries_at = 0.0
 
     @property
-    def sent(self) -> list[uploads.Upload]:
+    def sent(self) -> list[uploads.KeyedUpload]:
         return self._sender.sent
 
     def inject_all(self, faults: Sequence[ScheduledFault], total: int, until: float) -> None:

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from audit.ledger.actors import OPERATIONS, Actor
 from bench.chaos import processes
 from bench.chaos.clock import Clock
-from bench.chaos.offer import PORTAL, Offer
+from bench.chaos.expected_documents import PORTAL, ExpectedDocuments
 from bench.chaos.portal_proxy import PortalProxy
 from bench.process import free_port
 from ingestion.intake import manifest, registration
@@ -133,12 +133,12 @@ def send_signal(pids: set[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def make_portal(offer: Offer, *, seed: int, port: int) -> SamplePortal:
+def make_portal(offer: ExpectedDocuments, *, seed: int, port: int) -> SamplePortal:
     limits = dict.fromkeys(read_limits(offer.sites), PORTAL)
     return SamplePortal(offer.directory, limits, faults=PORTAL_FAULTS, seed=seed, port=port)
 
 
-def submit(offer: Offer) -> None:
+def submit(offer: ExpectedDocuments) -> None:
     call_command("load_sites", str(offer.sites), verbosity=0)
     submission = Submission(BatchSource.MANIFEST, Actor.software("chaos", OPERATIONS))
     registration.register_manifest(manifest.read_manifest(offer.manifest), submission)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from bench.chaos import offer as offers
-from bench.chaos import tally
+from bench.chaos import expected_documents, tally
 from bench.chaos.injection import FaultInjector
 from bench.chaos.installation import Installation, make_portal, submit
 from bench.chaos.portal_proxy import PortalProxy
@@ -30,7 +29,9 @@ def run(options: Namespace, folder: Path, server: Server, skipped: str) -> tuple
         proxy = PortalProxy(port)
         stack.callback(proxy.close)
         url = f"http://127.0.0.1:{proxy.port}"
-        offer = offers.write(folder / "offer", url, documents=options.documents, seed=options.seed)
+        offer = expected_documents.write(
+            folder / "offer", url, documents=options.documents, seed=options.seed
+        )
         portal = stack.enter_context(make_portal(offer, seed=options.seed, port=port))
         began = time.monotonic()
         submit(offer)

@@ -11,8 +11,8 @@ from django.db.models import Count
 
 from audit.ledger.queries import Recorded, timeline
 from audit.verification import verify
-from bench.chaos.offer import Offer
-from bench.chaos.uploads import KIND, SITE, Upload
+from bench.chaos.expected_documents import ExpectedDocuments
+from bench.chaos.uploads import KIND, SITE, KeyedUpload
 from ingestion.core.states import DocumentState
 from ingestion.models import Chunk, Document
 from ingestion.operations import retention
@@ -46,7 +46,9 @@ class Tally:
         return not any(self.faults.values())
 
 
-def count(offer: Offer, sent: list[Upload], damaged: set[str], violations: int) -> Tally:
+def count(
+    offer: ExpectedDocuments, sent: list[KeyedUpload], damaged: set[str], violations: int
+) -> Tally:
     """Return the counts. Call this when the hosts and the web server are stopped.
 
     `damaged` are the digests of uploads whose bytes are lost, and `violations` is the number of

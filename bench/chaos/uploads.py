@@ -28,7 +28,7 @@ _BOUNDARY = "chaos-7f3a"
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class KeyedUpload:
     """One file that is uploaded with one idempotency key."""
 
     content: bytes
@@ -55,15 +55,15 @@ class Sender:
             by = Actor.software("chaos", OPERATIONS)
             token.record_at_revision("apitoken.created", by=by, detail={"object": str(token)})
         self._original = make_sample(KIND, today=datetime.now(UTC).date(), site=SITES[0])
-        self.sent: list[Upload] = []
+        self.sent: list[KeyedUpload] = []
 
-    def new(self) -> Upload:
+    def new(self) -> KeyedUpload:
         content = self._original + f"%upload {secrets.token_hex(8)}\n".encode()
-        upload = Upload(content, secrets.token_hex(8))
+        upload = KeyedUpload(content, secrets.token_hex(8))
         self.sent.append(upload)
         return upload
 
-    def send(self, upload: Upload) -> None:
+    def send(self, upload: KeyedUpload) -> None:
         """Upload until accepted. Repeat with the same key after 429, 5xx or no response."""
         until = time.monotonic() + GIVE_UP_SECONDS
         while True:
@@ -80,7 +80,7 @@ class Sender:
             self._restart_ended()
             time.sleep(PAUSE_SECONDS)
 
-    def send_half(self, upload: Upload) -> socket.socket:
+    def send_half(self, upload: KeyedUpload) -> socket.socket:
         """Return an open connection on which the first half of the upload has been sent."""
         body, head = self._body(upload), self._head(upload)
         lines = [f"{name}: {value}" for name, value in head.items()]
@@ -91,14 +91,14 @@ class Sender:
         connection.sendall(body[: len(body) // 2])
         return connection
 
-    def _head(self, upload: Upload) -> dict[str, str]:
+    def _head(self, upload: KeyedUpload) -> dict[str, str]:
         return {
             "Authorization": f"Bearer {self._secret}",
             "Idempotency-Key": upload.key,
             "Content-Type": f"multipart/form-data; boundary={_BOUNDARY}",
         }
 
-    def _body(self, upload: Upload) -> bytes:
+    def _body(self, upload: KeyedUpload) -> bytes:
         packet = json.dumps({"documents": [{"file": "x.pdf", "document_type": KIND}]})
         return (
             (

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from bench.accuracy import f1
-from bench.papers import make_documents
+from bench.generated_documents import make_documents
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import merge

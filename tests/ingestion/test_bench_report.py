@@ -8,7 +8,7 @@ import pytest
 
 from bench import __main__ as report_of_all
 from bench import charts, flow
-from bench.outcome import Outcome
+from bench.outcome import RunOutcome
 from bench.report import BenchResult, Row, compare, not_measured, program, run_benchmark
 from bench.turns import compare_with_smallest
 
@@ -171,7 +171,7 @@ def test_labels_of_curves_that_end_at_one_point_do_not_overlap():
 
 
 def make_run(side, *, seconds, lost=0, refused=0):
-    outcome = Outcome(seconds=seconds, states={}, finished={}, lost=lost)
+    outcome = RunOutcome(seconds=seconds, states={}, finished={}, lost=lost)
     return flow.Run(flow.REAL, side, 100, outcome, seconds, {429: refused}, 2_000_000)
 
 

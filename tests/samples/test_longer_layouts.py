@@ -7,7 +7,7 @@ from contextlib import closing
 import pikepdf
 import pypdfium2 as pdfium
 
-from bench.binders import MAX_DOCUMENTS, MIN_DOCUMENTS, Figures, Piece, compose_binders
+from bench.binders import MAX_DOCUMENTS, MIN_DOCUMENTS, BinderFigures, Piece, compose_binders
 from ingestion.core.file_parts import QUARTERS
 from ingestion.reading.results import PageReading, TextSource
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut
@@ -86,7 +86,7 @@ def sheet():
 
 
 def test_figures_count_boundaries_and_whole_binders():
-    figures = Figures()
+    figures = BinderFigures()
     true = [(1, None), (3, None), (5, None)]
     right = ProposedCut((PagePart(1, 2), PagePart(3, 4), PagePart(5, 6)))
     wrong = ProposedCut((PagePart(1, 2), PagePart(3, 6)), is_certain=False)

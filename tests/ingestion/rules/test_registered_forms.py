@@ -9,7 +9,7 @@ import pypdfium2
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from bench.registered_forms import RENDITIONS, judge, make_specimen, read_states
+from bench.registered_forms import RENDITIONS, fill_form, judge, read_states
 from ingestion.reading.forms import catalogue, registration
 from ingestion.reading.forms.catalogue import (
     FormDescriptionError,
@@ -315,7 +315,7 @@ def test_a_form_whose_boxes_are_elsewhere_is_not_registered():
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", [name for name in RENDITIONS if name != "digital"])
 def test_no_filled_box_of_a_poor_scan_is_called_empty(name):
-    specimen = make_specimen(registered_forms()[OLDER], 1)
+    specimen = fill_form(registered_forms()[OLDER], 1)
     content = RENDITIONS[name](specimen.content, name)
     found = read_states(specimen, {name: content})[name]
     judged = [judge(state, found.get(place)) for place, state in specimen.expected.items()]

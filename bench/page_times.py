@@ -1,6 +1,7 @@
 """Every page with a database as after ten years, compared with the same page with a small one.
 
-`python -m bench.lists [--quick]`; `bench.pages` fills the database and requests the pages. SQLite.
+`python -m bench.page_times [--quick]`; `bench.pages` fills the database, which is
+SQLite, and requests the pages.
 """
 
 import argparse
@@ -24,18 +25,18 @@ SLOWEST = 5  # named pages
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class PageTimesSize:
     sites: int
     documents: int
     rounds: int
     requests: int  # requests of each page in a round
 
 
-QUICK = Size(sites=60, documents=2_000, rounds=1, requests=5)
-FULL = Size(sites=500, documents=100_000, rounds=2, requests=8)
+QUICK = PageTimesSize(sites=60, documents=2_000, rounds=1, requests=5)
+FULL = PageTimesSize(sites=500, documents=100_000, rounds=2, requests=8)
 
 
-class Installation:
+class FilledInstallation:
     """An installation that is filled when it is created."""
 
     def __init__(self, folder: Path, sites: int, documents: int) -> None:
@@ -59,8 +60,8 @@ class Installation:
 def rows(options: argparse.Namespace) -> Iterator[Row]:
     size = QUICK if options.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as name:
-        few = Installation(Path(name) / "few", *SMALL)
-        many = Installation(Path(name) / "many", size.sites, size.documents)
+        few = FilledInstallation(Path(name) / "few", *SMALL)
+        many = FilledInstallation(Path(name) / "many", size.sites, size.documents)
         rounds = [
             (many.measure_pages(size.requests), few.measure_pages(size.requests))
             for _ in range(size.rounds)

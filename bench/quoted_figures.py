@@ -1,8 +1,8 @@
 """Write the figures that README and docs/sizing.md quote from docs/benchmarks/index.md.
 
-`python -m bench.figures` rewrites the tables between `<!-- figures: NAME -->` and `<!-- end of
-figures -->`. `--check` writes nothing, and exits with 1 if a table is out of date. A figure of a
-run that other work disturbed is not quoted, and one that misses its target says so.
+`python -m bench.quoted_figures` rewrites the tables between `<!-- figures: NAME -->` and
+`<!-- end of figures -->`. `--check` writes nothing, and exits with 1 if a table is out of date. A
+figure of a run that other work disturbed is not quoted, and one that misses its target says so.
 """
 
 import argparse

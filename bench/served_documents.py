@@ -23,7 +23,7 @@ Originals = Callable[[SampleSite], Sequence[tuple[str, bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ServedDocuments:
     """A folder that the sample portal serves: `files/`, `sites.json`, `manifest.ndjson`."""
 
     directory: Path
@@ -64,7 +64,7 @@ def write_offer(
     limits: Sequence[SiteLimit],
     documents: int,
     originals: Originals = samples,
-) -> Offer:
+) -> ServedDocuments:
     """Write an offer with one site for each of the `limits`, each with `documents` documents.
 
     The documents are copies of the site's `originals` with a comment after their end, which PDF
@@ -90,13 +90,13 @@ def write_offer(
                     "document_type": kind,
                 }
             )
-    offer = Offer(directory, len(lines))
+    offer = ServedDocuments(directory, len(lines))
     offer.sites.write_text(json.dumps(rows))
     offer.manifest.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return offer
 
 
-def write_mix(directory: Path, base_url: str, *, times: int = 1) -> Offer:
+def write_mix(directory: Path, base_url: str, *, times: int = 1) -> ServedDocuments:
     """Write the sample corpus, with scans and faults, from portals without limits.
 
     It is repeated `times` times with distinct copies, so that the start and the end of a run, when
@@ -116,7 +116,7 @@ def write_mix(directory: Path, base_url: str, *, times: int = 1) -> Offer:
         _write_copy(line, number, corpus.files) for number in range(1, times) for line in lines
     ]
     corpus.manifest.write_text("".join(json.dumps(line) + "\n" for line in [*lines, *copies]))
-    return Offer(directory, times * corpus.documents)
+    return ServedDocuments(directory, times * corpus.documents)
 
 
 def _write_copy(line: dict[str, str], number: int, files: Path) -> dict[str, str]:

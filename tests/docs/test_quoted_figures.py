@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench import figures
+from bench import quoted_figures
 
 REPORT = """
 ## The flow: `bench/flow.py`
@@ -21,19 +21,19 @@ REPORT = """
 """
 
 
-@pytest.mark.parametrize("path", {path for path, _ in figures.TABLES.values()}, ids=str)
+@pytest.mark.parametrize("path", {path for path, _ in quoted_figures.TABLES.values()}, ids=str)
 def test_a_page_quotes_the_figures_of_the_report(path):
-    report = list(figures.read(figures.REPORT.read_text()))
+    report = list(quoted_figures.read(quoted_figures.REPORT.read_text()))
     text = path.read_text()
-    assert figures.BLOCK.search(text)
-    assert figures.rewritten(text, report) == text, "run python -m bench.figures"
+    assert quoted_figures.BLOCK.search(text)
+    assert quoted_figures.rewritten(text, report) == text, "run python -m bench.quoted_figures"
 
 
 @pytest.fixture
 def quote(monkeypatch):
     def quote_rows(*wanted):
-        monkeypatch.setattr(figures, "TABLES", {"readme": (None, wanted)})
-        return figures.table("readme", list(figures.read(REPORT)))
+        monkeypatch.setattr(quoted_figures, "TABLES", {"readme": (None, wanted)})
+        return quoted_figures.table("readme", list(quoted_figures.read(REPORT)))
 
     return quote_rows
 

@@ -24,7 +24,7 @@ SITES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ExpectedDocuments:
     directory: Path
     manifest: str
     expected: dict[tuple[str, str], Expectation]
@@ -35,7 +35,7 @@ class Offer:
         return self.directory / "sites.json"
 
 
-def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer:
+def write(directory: Path, base_url: str, *, documents: int, seed: int) -> ExpectedDocuments:
     """Write this many documents, no two alike.
 
     The first documents are the sample mix, of which a small number omits the last. The others are
@@ -80,7 +80,7 @@ def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer
         hashlib.sha256((corpus.files / site / f"{doc_id}.pdf").read_bytes()).hexdigest()
         for site, doc_id in keys
     ]
-    return Offer(
+    return ExpectedDocuments(
         directory,
         "".join(json.dumps(line) + "\n" for line in lines),
         dict(zip(keys, expected, strict=True)),
