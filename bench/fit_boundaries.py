@@ -109,12 +109,12 @@ def examples_of(binders: Iterable[Binder]) -> Iterator[BoundaryExample]:
             blanks = 0
 
 
-def _reduced_examples(binder: Binder, sheet: PageReading) -> Iterator[Example]:
+def _reduced_examples(binder: Binder, sheet: PageReading) -> Iterator[BoundaryExample]:
     """Yield an example for each document on a sheet after the one before it."""
     regions = [region for page, region in binder.starts if page == sheet.number and region]
     pages = [collect_evidence(cut_out(sheet, region)) for region in regions]
     for before, one in pairwise(pages):
-        yield Example(compare_pages(one, [before], length=1, blanks=0), begins=True)
+        yield BoundaryExample(compare_pages(one, [before], length=1, blanks=0), begins=True)
 
 
 def real_files(corpus: Path, readings: Path) -> list[RealFile]:
