@@ -1,7 +1,7 @@
-"""Rubber stamps on paper, and the scan after it.
+"""Rubber stamps and strike-outs on paper, and the scan after it.
 
-A document is printed to one image for each page, stamped, and scanned again: `print_pages`, then
-`press_stamp`, then `scan_pages`.
+A document is printed to one image for each page, marked, and scanned again: `print_pages`, then
+`press_stamp` or `strike_by_hand`, then `scan_pages`.
 """
 
 import io
@@ -20,6 +20,8 @@ from PIL import Image
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 
+from samples.ink import draw_signature
+
 Pixels = NDArray[np.uint8]  # of a page or a layer: rows of RGB
 Coverage = NDArray[np.float32]  # of each pixel by ink, from 0 to 1
 Rect = tuple[float, float, float, float]  # left, bottom, right and top in points
@@ -32,6 +34,7 @@ FONTS = ("Helvetica-Bold", "Times-Bold", "Courier-Bold", "Helvetica", "Times-Rom
 INK_COLOURS: tuple[Colour, ...] = (
     (0.8, 0.1, 0.15), (0.12, 0.2, 0.66), (0.1, 0.5, 0.25), (0.45, 0.15, 0.55), (0.85, 0.25, 0.1),
 )  # fmt: skip
+PEN_COLOURS: tuple[Colour, ...] = ((0.08, 0.12, 0.45), (0.1, 0.1, 0.1), (0.6, 0.08, 0.1))
 GREY_COLOURS: tuple[Colour, ...] = ((0.12, 0.12, 0.14), (0.35, 0.35, 0.37), (0.5, 0.5, 0.5))
 
 
@@ -116,6 +119,32 @@ def press_stamp(page: Pixels, stamp: RubberStamp, dpi: int = DPI) -> tuple[Pixel
     coverage = _draw(page, dpi, lambda canvas, size: _draw_stamp(canvas, size, stamp))
     coverage = coverage * _wear(coverage.shape, stamp, dpi)
     return _ink(page, coverage, stamp.colour), _extent(coverage, dpi)
+
+
+def strike_by_hand(
+    page: Pixels, words: Rect, *, seed: str, initials: str = "", dpi: int = DPI
+) -> Pixels:
+    """Return the page with a line of a pen through words, and initials beside them."""
+    rng = random.Random(f"strike {seed}")
+    left, bottom, right, top = words
+    middle, height = (bottom + top) / 2, top - bottom
+
+    def draw(canvas: Canvas, _: tuple[float, float]) -> None:
+        canvas.setLineCap(1)
+        for width in [rng.uniform(0.8, 1.6) for _ in range(rng.choice((1, 1, 1, 2)))]:
+            canvas.setLineWidth(width)
+            start = (left - rng.uniform(-1, 5), middle + rng.uniform(-0.12, 0.12) * height)
+            end = (right + rng.uniform(-1, 5), middle + rng.uniform(-0.15, 0.2) * height)
+            bend = [rng.uniform(-0.1, 0.1) * height for _ in range(2)]
+            third = (end[0] - start[0]) / 3
+            canvas.bezier(
+                *start, start[0] + third, start[1] + bend[0], end[0] - third, end[1] + bend[1], *end
+            )
+        if initials:
+            beside = (right + rng.uniform(6, 14), middle + rng.uniform(-2, 6))
+            draw_signature(canvas, initials, (*beside, 26, 13), seed)
+
+    return _ink(page, _draw(page, dpi, draw), rng.choice(PEN_COLOURS))
 
 
 def scan_pages(pages: Sequence[Pixels], scanner: Scanner, *, seed: str, dpi: int = DPI) -> bytes:

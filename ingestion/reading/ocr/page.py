@@ -26,8 +26,16 @@ from ingestion.reading.images.marks import find_marks
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.images.separator_codes import read_separator_codes
 from ingestion.reading.images.squares import find_empty_squares
+from ingestion.reading.images.strike_outs import find_strike_outs
 from ingestion.reading.images.variants import PageVariant, measure_skew, smooth_bilevel
-from ingestion.reading.results import PageReading, TextSource, Word, without_repetitions
+from ingestion.reading.results import (
+    AddedMark,
+    AddedMarkKind,
+    PageReading,
+    TextSource,
+    Word,
+    without_repetitions,
+)
 
 from .engines import (
     MIN_WORD_CONFIDENCE,
@@ -135,6 +143,8 @@ def read_page_image(
     first, _ = _add_words(best.words, dpi, variant.page.words, page.text)
     marks = find_marks(variant.flat, first)
     stamps = find_scanned_stamps(variant, best.words, marks, engine, deadline)
+    struck = find_strike_outs(variant.raster, variant.flat, first)
+    strike_outs = (AddedMark(AddedMarkKind.STRUCK_OUT, box) for box in struck)
     ocr_words, omitted = run_second_pass(variant.raster, best.words, first, marks, engine, deadline)
     words, text = _add_words(ocr_words, dpi, variant.page.words, page.text)
     words, text = _add_words(omitted, dpi, words, text)
@@ -149,7 +159,7 @@ def read_page_image(
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
         dpi=round(dpi),
-        added_marks=without_repetitions((*variant.page.added_marks, *stamps)),
+        added_marks=without_repetitions((*variant.page.added_marks, *stamps, *strike_outs)),
         forms=find_form(words, lambda: variant.raster) if may_be_form(text) else (),
         separator_codes=read_separator_codes(raster),
     )
