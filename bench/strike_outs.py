@@ -1,4 +1,4 @@
-"""How many strike-outs are found on generated scans, and how many are found where none is.
+"""Measures the search for strike-outs on generated scans.
 
 `python -m bench.strike_outs` strikes words of specimens out with a pen, scans the pages again, and
 reads them. `--clean` scans the same pages without a strike-out. Give another `--seed` for scans

@@ -170,23 +170,23 @@ def _is_in_margin(line: _Line, flat: PageRaster) -> bool:
 
 
 def _heights_of_strokes(ink: Mask, line: _Line, crossings: Columns) -> tuple[float, float]:
-    """Return how far the strokes that cross a line reach above and below it, in pixels."""
+    """Return how far the strokes that cross a line extend above and below it, in pixels."""
     heights = []
     for sign in (-1, 1):
         is_open = crossings.copy()
-        reach = np.zeros(len(crossings))
+        heights_so_far = np.zeros(len(crossings))
         for distance in range(1, MAX_STROKE_PIXELS):
             inked = np.convolve(_row(ink, line, sign * distance), np.ones(3), "same") > 0
             is_open &= inked
-            reach[is_open] = distance
+            heights_so_far[is_open] = distance
             if not is_open.any():
                 break
-        heights.append(float(np.percentile(reach[crossings], HEIGHT_PERCENTILE)))
+        heights.append(float(np.percentile(heights_so_far[crossings], HEIGHT_PERCENTILE)))
     return heights[0], heights[1]
 
 
 def _is_height_of_print(above: float, below: float, usual: float) -> bool:
-    """Return whether strokes that reach so far above and below a line are letters of the page."""
+    """Return whether strokes that heights_so_far so far above and below a line are letters of the page."""
     height = above + below
     is_usual = MIN_HEIGHT * usual <= height <= MAX_HEIGHT * usual
     return is_usual and max(above, below) <= MAX_SIDE_SHARE * height
@@ -232,9 +232,9 @@ def _continuity(raster: PageRaster, flat: PageRaster, line: _Line, paper: float)
     first, last = line.left + END_PIXELS, line.right - END_PIXELS
     columns = np.arange(round(first * ratio), round(last * ratio))
     levels = np.interp(columns / ratio, np.arange(line.left, line.right), line.levels)
-    reach = max(round(ratio), 1)
+    tolerance = max(round(ratio), 1)
     rows = np.round((levels + 0.5) * ratio - 0.5).astype(int)
-    around = rows[None] + np.arange(-reach, reach + 1)[:, None]
+    around = rows[None] + np.arange(-tolerance, tolerance + 1)[:, None]
     height, width = raster.grey.shape
     darkest = raster.grey[np.clip(around, 0, height - 1), np.clip(columns, 0, width - 1)[None]]
     brightness = darkest.min(axis=0).astype(float)
