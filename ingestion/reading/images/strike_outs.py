@@ -186,7 +186,7 @@ def _heights_of_strokes(ink: Mask, line: _Line, crossings: Columns) -> tuple[flo
 
 
 def _is_height_of_print(above: float, below: float, usual: float) -> bool:
-    """Return whether strokes that heights_so_far so far above and below a line are letters of the page."""
+    """Return whether strokes of these heights above and below a line are letters of the page."""
     height = above + below
     is_usual = MIN_HEIGHT * usual <= height <= MAX_HEIGHT * usual
     return is_usual and max(above, below) <= MAX_SIDE_SHARE * height
