@@ -20,7 +20,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
-from ingestion.reading.results import DocumentReading
+from ingestion.reading.results import AddedMark, DocumentReading
 from samples.documents import make_sample
 from samples.people_and_sites import SITES
 from samples.scanned_marks import (
@@ -66,19 +66,23 @@ def make_scans(
         yield stamp, scan_pages([page], scanner, seed=f"{ink} {seed} {number}")
 
 
+async def read_marks(reader: Reader, content: bytes) -> Sequence[AddedMark]:
+    """Return the added marks of a file; none if it could not be read."""
+    with tempfile.NamedTemporaryFile(suffix=".pdf") as file:
+        file.write(content)
+        file.flush()
+        reading = await reader.read(Path(file.name), hashlib.sha256(content).hexdigest())
+    if not isinstance(reading, DocumentReading):
+        return ()
+    return [mark for page in reading.pages for mark in page.added_marks]
+
+
 async def _measure(ink: str, count: int, seed: str, fonts: Sequence[str]) -> tuple[int, int]:
     """Return how many stamps were found, and how many marks are none of a stamp."""
     found = wrong = 0
     async with Reader(ReadingLimits(processes=1)) as reader:
         for stamp, content in make_scans(ink, count, seed, fonts):
-            with tempfile.NamedTemporaryFile(suffix=".pdf") as file:
-                file.write(content)
-                file.flush()
-                digest = hashlib.sha256(content).hexdigest()
-                reading = await reader.read(Path(file.name), digest)
-            if not isinstance(reading, DocumentReading):
-                continue
-            texts = [mark.text for page in reading.pages for mark in page.added_marks]
+            texts = [mark.text for mark in await read_marks(reader, content)]
             wrong += sum(stamp is None or text != stamp.phrase for text in texts)
             if stamp and stamp.phrase in texts:
                 found += 1

@@ -7,20 +7,17 @@ that nobody has seen before. docs/added-marks.md has the figures.
 
 import argparse
 import asyncio
-import hashlib
 import random
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import date
-from pathlib import Path
 
 import pypdfium2
 
-from bench.rubber_stamps import TYPES
+from bench.rubber_stamps import TYPES, read_marks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
-from ingestion.reading.results import AddedMarkKind, Box, DocumentReading
+from ingestion.reading.results import AddedMarkKind, Box
 from samples.documents import make_sample
 from samples.people_and_sites import SITES
 from samples.scanned_marks import Rect, Scanner, print_pages, scan_pages, strike_by_hand
@@ -79,17 +76,9 @@ async def _measure(count: int, seed: str, *, is_clean: bool) -> tuple[int, int]:
     found = wrong = 0
     async with Reader(ReadingLimits(processes=1)) as reader:
         for place, content in make_scans(count, seed, is_clean=is_clean):
-            with tempfile.NamedTemporaryFile(suffix=".pdf") as file:
-                file.write(content)
-                file.flush()
-                digest = hashlib.sha256(content).hexdigest()
-                reading = await reader.read(Path(file.name), digest)
-            if not isinstance(reading, DocumentReading):
-                continue
             marks = [
                 mark.box
-                for page in reading.pages
-                for mark in page.added_marks
+                for mark in await read_marks(reader, content)
                 if mark.kind is AddedMarkKind.STRUCK_OUT
             ]
             right = [mark for mark in marks if place and _is_at(mark, place)]
