@@ -1,7 +1,7 @@
 """Real documents that the repository contains are read as the generated samples are.
 
-These tests make the claims of `reading/test_corpus.py` and `rules/test_corpus.py` about documents
-that everybody has. The larger set in `../shared/corpus` adds forms of clinical trials.
+These tests make the claims of `reading/test_corpus.py` and `rules/test_real_corpus.py` about
+documents that everybody has. The larger set in `../shared/corpus` adds forms of clinical trials.
 """
 
 from pathlib import Path

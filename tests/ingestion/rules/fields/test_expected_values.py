@@ -6,7 +6,7 @@ from ingestion.rules.checks.verdict import SiteFacts
 from samples.faults import DocumentFault
 from samples.pages import EXPIRING, FILLABLE, PAGES
 from samples.people_and_sites import sample_site
-from tests.ingestion.rules.expected_values import AMERICAN, FIELDS, GERMAN, LISTS
+from tests.ingestion.rules.fields.expected_values import AMERICAN, FIELDS, GERMAN, LISTS
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.test_samples import (
     DIGITAL,
