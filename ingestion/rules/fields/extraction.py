@@ -14,28 +14,20 @@ from datetime import timedelta
 
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.document_types import DocumentType, FieldSpec
-from ingestion.rules.fields import (
-    dates,
-    study_titles,
-    text_readings,
-)
+from ingestion.rules.fields import dates, study_titles, text_readings
 from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
-from ingestion.rules.fields.names import may_be_same_person, names_institution, split_name
-from ingestion.rules.fields.searches import (
-    LIST_KINDS,
+from ingestion.rules.fields.found_values import (
     MAX_RANK_OF_REFERENCES,
     RANK_OF_REFERENCES,
-    SEARCHES,
     FoundValue,
-    SearchedDocument,
     add_found,
     key_of,
-    read_list,
 )
-from ingestion.rules.fields.values import (
-    DOUBTFUL_CONFIDENCE,
-    FieldValue,
-)
+from ingestion.rules.fields.list_searches import read_list
+from ingestion.rules.fields.names import may_be_same_person, names_institution, split_name
+from ingestion.rules.fields.searched_document import LIST_KINDS, SearchedDocument
+from ingestion.rules.fields.searches import SEARCHES
+from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
 _MAX_YEARS = 5  # of a period
 _UNCONFIRMED_CONFIDENCE = 70.0  # percent, at most, of a value that only one way led to

@@ -15,13 +15,13 @@ from ingestion.rules.fields.text_lines import TextLine, body_size, line_gap
 from ingestion.rules.fields.values import (
     SCAN_SOURCES,
     FieldValue,
-    lowest_confidence,
     parse_date,
+    value_of_line,
     value_of_words,
 )
 
 _HEAD_SHARE = 0.62  # of the height of page 1, above which a letter has date and salutation
-_LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
+LETTERHEAD_SHARE = 0.4  # of the height of a page; the letterhead is above
 _MAX_OFF_CENTRE = 24.0  # points, twice the distance of the centres of two centred lines
 _MIN_INDENT = 8.0  # points between the left edges of two centred lines
 _MAX_HEADING_WORDS = 14  # of the heading of a form
@@ -32,6 +32,10 @@ _TITLE_CASE_SHARE = 0.8
 _MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
 _MAX_WRAPPED_WORDS = 7  # of the name of a committee, in the next line
 _MAX_BOARD_WORDS = 10  # words of a line that is the name of a committee
+_MAX_INSTITUTION_WORDS = 7
+_MAX_CAPTION_WORDS = 3  # of a caption, which leads to no paragraph
+_MAX_SUBJECT_LINES = 3
+_MIN_LINE_SHARE = 0.7  # of the longest line; a shorter one ends a paragraph
 _DATE_LINE = re.compile(r"(?i)^(?:(?:[^\W\d_]|[ .-]){1,30},\s*)?(?:date|dated|dt\.?|on)?\s*:?\s*$")
 _AFTER_DATE = re.compile(r"(?i)^\W*(?:at\W*)?(?:\d{1,2}:\d\d.*)?$")
 _DATE_CAPTION = re.compile(r"(?i)(?:^|[-|;,\u2013]\s*)(?:date|dated|sent)\s*:\s*$")
@@ -46,6 +50,61 @@ _CONSENT_HEADING = re.compile(
 )
 _CONSENT_WORDS_AROUND = re.compile(
     r"(?i)[\s\u2013:-]*(?:\(?(?:informed |participant |adult )*consent (?:form|statement)\)?)\s*$"
+)
+_NAME_WORD = r"[^\W\d_a-z][\w.'\u2019-]*"
+_OF = r"(?:of|the|and|at|for|in|&|de|del)"
+_BOARD = re.compile(
+    rf"(?:{_NAME_WORD} (?:(?:of the|for the|of|for|and|&|at|in) )?){{1,8}}"
+    r"(?:(?:Institutional|Ethics?|Ethical|Research|Human|Subjects|Review) ){0,4}"
+    r"(?:Boards?|Committees?|Commission|Panel|Ethics Office|IRB|IEC|REB|REC|HREC)\b"
+    r"(?: Research(?= of\b| at\b))?(?: \([A-Z]{2,8}\))?"
+    rf"(?:(?:,| of| at| on| for)(?: the)? (?:{_NAME_WORD} ?(?:(?:{_OF}) )?){{1,5}})?"
+)
+# Words of institutions, and their acronyms.
+_IN_BOARD = re.compile(
+    r"University|College|Institute|Hospital|Faculty|School|Department|\b[A-Z]{3,6} (?:IRB|REB|REC)"
+)
+_BOARD_WORD = re.compile(r"(?i)review|ethic|IRB|IEC|REB|REC|subjects")
+_POSSESSIVE = re.compile(
+    r"['\u2019]s(?= (?:Institutional|Research|Human|Ethics?|Review|Board|Committee|IRB|REB|REC)\b)"
+)
+_ARTICLE = re.compile(r"^(?:The|This|From|On|Your|Our|Dear|To) ")
+_DOCUMENT_OF = re.compile(
+    r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|attestation|resolution|minutes|report|memo\w*)"
+    r"\s+(?:of|from|by)\s+(?:the\s+)?"
+)
+_INVITES = re.compile(
+    r"(?i)\byou (?:are|have been) (?:being )?(?:asked|invited)\b|\byour participation\b"
+)
+_NO_TITLE_OF_FORM = re.compile(
+    r"(?i)\b(?:information|sheet|authori[sz]ation|hipaa|participants?|version)\b"
+)
+_SENTENCE_START = re.compile(
+    r"(?i)^(?:thank|please|you|i|we|this|the purpose|if|dear|before|as|in|key information)\b"
+)
+_CAPTION = re.compile(
+    r"(?i)(?:[\w-]+ ){0,2}(?:investigators?|researchers?|sponsor|protocol|number|version|date|site)"
+    r"(?: number)?\s*:"
+)
+_INSTITUTION = re.compile(
+    rf"(?:{_NAME_WORD} ){{0,5}}"
+    r"(?:University|UNIVERSITY|College|COLLEGE|Institute|Hospital|HOSPITAL|Infirmary|Clinic"
+    r"|Medical Cent(?:er|re))"
+    rf"(?: (?:{_OF} )*{_NAME_WORD}){{0,5}}"
+)
+_NUMBER_BEFORE_TITLE = re.compile(
+    r"^\W*(?=[\w/.-]*\d{3})(?=[\w/.-]*[A-Z/])[A-Z0-9][\w/.-]*\w\s*(?::|-|\u2013|\u2014|,)?\s+(?=[^\W\d_]{2}|[\u201c\"])"
+)
+_VERB = re.compile(
+    r"(?i)\b(?:is|are|was|were|has been|have|will|you|your|we|i|please|thank|approved|reviewed)\b"
+)
+_LABORATORY = re.compile(
+    r"(?i)\b(?:laborator(?:y|ies)|labs?|diagnostics|patholog\w+|biochemistry)\b"
+)
+_NO_LABORATORY = re.compile(
+    r"(?i)\b(?:directors?|names?|improvement|oversight|certif\w+|accredit\w+|association|college of"
+    r"|guild|society|board|council|standards?|licen[cs]e|permit|requirements|named|iso|schedule"
+    r"|number|medical laboratories|testing|services? administration)\b|[.:]$"
 )
 
 
@@ -100,9 +159,9 @@ def addressees(
             continue
         is_greeted = bool(greeted) and _is_named(greeted, name)
         if name and (is_greeted or found):
-            yield _value_of_line(page, line, spec, name), is_greeted
+            yield value_of_line(page, line.words, spec, name), is_greeted
     if greeting and re.fullmatch(person_names.PATTERN, greeted):
-        yield _value_of_line(page, head[greeting[0]], spec, greeted), False
+        yield value_of_line(page, head[greeting[0]].words, spec, greeted), False
 
 
 def largest_names(
@@ -114,7 +173,7 @@ def largest_names(
         if line.size < 1.25 * size:
             return
         if name := person_names.find_name_line(line.text):
-            yield _value_of_line(page, line, spec, name)
+            yield value_of_line(page, line.words, spec, name)
 
 
 def name_lines(
@@ -123,7 +182,7 @@ def name_lines(
     """Yield the names that are a line of their own, as on a certificate."""
     for line in lines:
         if name := person_names.find_name_line(line.text):
-            yield _value_of_line(page, line, spec, name)
+            yield value_of_line(page, line.words, spec, name)
 
 
 def lines_with_heading(
@@ -131,7 +190,7 @@ def lines_with_heading(
 ) -> Iterator[FieldValue]:
     """Yield the short lines of the head that name an institution by the field's phrases."""
     for line in lines:
-        if line.box.top > _LETTERHEAD_SHARE * page.height:
+        if line.box.top > LETTERHEAD_SHARE * page.height:
             return
         if not any(fuzzy_phrases.contains_phrase(line.text, phrase) for phrase in spec.heading):
             continue
@@ -141,7 +200,7 @@ def lines_with_heading(
             continue
         text = plain
         if len(text.split()) <= _MAX_BOARD_WORDS and not text.endswith((".", ":")):
-            yield _value_of_line(page, line, spec, text)
+            yield value_of_line(page, line.words, spec, text)
 
 
 def boards_in_text(
@@ -157,7 +216,7 @@ def boards_in_text(
     named = [each for each in texts if _BOARD_WORD.search(each[1])]
     for line, text in sorted(named, key=lambda each: not _IN_BOARD.search(each[1])):
         if names.names_institution(text):
-            yield _value_of_line(page, line, spec, text)
+            yield value_of_line(page, line.words, spec, text)
 
 
 def _plain_name_of_board(text: str) -> str:
@@ -190,14 +249,14 @@ def titles_beside_heading(
         rest = _CONSENT_WORDS_AROUND.sub("", line.text).strip(' \u2013:-\u201c\u201d"')
         is_changed = rest != line.text.strip() and len(rest.split()) > 1
         if is_changed and not _INSTITUTION.match(rest) and not _NO_TITLE_OF_FORM.search(rest):
-            yield _value_of_line(page, line, spec, rest)
+            yield value_of_line(page, line.words, spec, rest)
         for near in _lines_of_title(head, at, body_size(lines), line_gap(lines)):
             text = " ".join(each.text.strip() for each in near)
-            yield _value_of_line(page, near[0], spec, _STUDY_WORDS.sub("", text))
+            yield value_of_line(page, near[0].words, spec, _STUDY_WORDS.sub("", text))
         return
     for line in head[:1] if _INVITES.search(page.text) else ():
         if _is_title(line.text) and _is_in_title_case([line]):
-            yield _value_of_line(page, line, spec, line.text.strip())
+            yield value_of_line(page, line.words, spec, line.text.strip())
 
 
 def subject_titles(
@@ -223,7 +282,7 @@ def subject_titles(
             continue
         title = study_titles.clean(_NUMBER_BEFORE_TITLE.sub("", whole))
         if len(title.split()) > 2 and study_titles.is_title_of_subject(title):
-            yield _value_of_line(page, line, spec, title)
+            yield value_of_line(page, line.words, spec, title)
 
 
 def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:
@@ -257,7 +316,7 @@ def laboratories(
         is_named = _LABORATORY.search(text) and names.names_institution(text)
         is_named = is_named and _is_in_title_case([line])
         if is_named and not _NO_LABORATORY.search(text) and len(text.split()) <= _MAX_BOARD_WORDS:
-            yield _value_of_line(page, line, spec, text)
+            yield value_of_line(page, line.words, spec, text)
 
 
 def _lines_of_title(
@@ -287,73 +346,10 @@ def institutions(
     for line in lines:
         plain = line.text.strip(" ,;.")
         if len(plain.split()) <= _MAX_INSTITUTION_WORDS and _INSTITUTION.match(plain):
-            yield _value_of_line(page, line, spec, plain)
+            yield value_of_line(page, line.words, spec, plain)
             continue
         for match in _INSTITUTION.finditer(line.text):
-            yield _value_of_line(page, line, spec, match[0].strip(" ,;."))
-
-
-_NAME_WORD = r"[^\W\d_a-z][\w.'\u2019-]*"
-_OF = r"(?:of|the|and|at|for|in|&|de|del)"
-_MAX_INSTITUTION_WORDS = 7
-_BOARD = re.compile(
-    rf"(?:{_NAME_WORD} (?:(?:of the|for the|of|for|and|&|at|in) )?){{1,8}}"
-    r"(?:(?:Institutional|Ethics?|Ethical|Research|Human|Subjects|Review) ){0,4}"
-    r"(?:Boards?|Committees?|Commission|Panel|Ethics Office|IRB|IEC|REB|REC|HREC)\b"
-    r"(?: Research(?= of\b| at\b))?(?: \([A-Z]{2,8}\))?"
-    rf"(?:(?:,| of| at| on| for)(?: the)? (?:{_NAME_WORD} ?(?:(?:{_OF}) )?){{1,5}})?"
-)
-# Words of institutions, and their acronyms.
-_IN_BOARD = re.compile(
-    r"University|College|Institute|Hospital|Faculty|School|Department|\b[A-Z]{3,6} (?:IRB|REB|REC)"
-)
-_BOARD_WORD = re.compile(r"(?i)review|ethic|IRB|IEC|REB|REC|subjects")
-_POSSESSIVE = re.compile(
-    r"['\u2019]s(?= (?:Institutional|Research|Human|Ethics?|Review|Board|Committee|IRB|REB|REC)\b)"
-)
-_ARTICLE = re.compile(r"^(?:The|This|From|On|Your|Our|Dear|To) ")
-_DOCUMENT_OF = re.compile(
-    r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|attestation|resolution|minutes|report|memo\w*)"
-    r"\s+(?:of|from|by)\s+(?:the\s+)?"
-)
-_INVITES = re.compile(
-    r"(?i)\byou (?:are|have been) (?:being )?(?:asked|invited)\b|\byour participation\b"
-)
-_NO_TITLE_OF_FORM = re.compile(
-    r"(?i)\b(?:information|sheet|authori[sz]ation|hipaa|participants?|version)\b"
-)
-_SENTENCE_START = re.compile(
-    r"(?i)^(?:thank|please|you|i|we|this|the purpose|if|dear|before|as|in|key information)\b"
-)
-_CAPTION = re.compile(
-    r"(?i)(?:[\w-]+ ){0,2}(?:investigators?|researchers?|sponsor|protocol|number|version|date|site)"
-    r"(?: number)?\s*:"
-)
-_INSTITUTION = re.compile(
-    rf"(?:{_NAME_WORD} ){{0,5}}"
-    r"(?:University|UNIVERSITY|College|COLLEGE|Institute|Hospital|HOSPITAL|Infirmary|Clinic"
-    r"|Medical Cent(?:er|re))"
-    rf"(?: (?:{_OF} )*{_NAME_WORD}){{0,5}}"
-)
-
-
-_MAX_CAPTION_WORDS = 3  # of a caption, which leads to no paragraph
-_MAX_SUBJECT_LINES = 3
-_MIN_LINE_SHARE = 0.7  # of the longest line; a shorter one ends a paragraph
-_NUMBER_BEFORE_TITLE = re.compile(
-    r"^\W*(?=[\w/.-]*\d{3})(?=[\w/.-]*[A-Z/])[A-Z0-9][\w/.-]*\w\s*(?::|-|\u2013|\u2014|,)?\s+(?=[^\W\d_]{2}|[\u201c\"])"
-)
-_VERB = re.compile(
-    r"(?i)\b(?:is|are|was|were|has been|have|will|you|your|we|i|please|thank|approved|reviewed)\b"
-)
-_LABORATORY = re.compile(
-    r"(?i)\b(?:laborator(?:y|ies)|labs?|diagnostics|patholog\w+|biochemistry)\b"
-)
-_NO_LABORATORY = re.compile(
-    r"(?i)\b(?:directors?|names?|improvement|oversight|certif\w+|accredit\w+|association|college of"
-    r"|guild|society|board|council|standards?|licen[cs]e|permit|requirements|named|iso|schedule"
-    r"|number|medical laboratories|testing|services? administration)\b|[.:]$"
-)
+            yield value_of_line(page, line.words, spec, match[0].strip(" ,;."))
 
 
 def _is_centred(heading: TextLine, lines: Sequence[TextLine]) -> bool:
@@ -399,8 +395,3 @@ def _is_named(greeted: str, name: str) -> bool:
     called = [part for group in names.split_name(greeted) for part in group]
     known = {part for group in names.split_name(name) for part in group}
     return bool(called) and all(part in known for part in called)
-
-
-def _value_of_line(page: PageReading, line: TextLine, spec: FieldSpec, text: str) -> FieldValue:
-    confidence = lowest_confidence(line.words)
-    return FieldValue(spec.name, text, page.number, page.source, confidence, line.box)

@@ -160,6 +160,27 @@ def value_of_words(
     )
 
 
+def value_of_line(
+    page: PageReading, words: Sequence[Word], spec: FieldSpec, text: str | None = None
+) -> FieldValue:
+    """Return the text of some words, or the given text that was taken from them, as a value."""
+    if text is None:
+        text = " ".join(word.text for word in words)
+    box = geometry.bounding_box(words)
+    return FieldValue(spec.name, text, page.number, page.source, lowest_confidence(words), box)
+
+
+def value_at_start(
+    page: PageReading, words: Sequence[Word], spec: FieldSpec, *, month_first: bool | None
+) -> FieldValue | None:
+    """Return the value with which a run of words beside or below a caption begins, or None."""
+    if not words:
+        return None
+    text, is_scan = " ".join(word.text for word in words), page.source in SCAN_SOURCES
+    parsed = parse_value(text, spec, month_first=month_first, is_scan=is_scan)
+    return value_of_words(spec.name, page, words, parsed) if parsed else None
+
+
 def words_at(words: Sequence[Word], start: int, end: int) -> list[Word]:
     """Return the words that contain the characters `start` to `end` of their joined text."""
     used, position = [], 0

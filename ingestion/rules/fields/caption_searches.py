@@ -1,0 +1,289 @@
+"""Values at captions: beside, below, above or after them.
+
+The words of a caption within a sentence, or across two columns, are no caption.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from ingestion.reading.results import PageReading, Word
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields import geometry, person_names, text_readings
+from ingestion.rules.fields.candidates import Way
+from ingestion.rules.fields.found_values import FoundValue, add_found
+from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.text_lines import TextLine
+from ingestion.rules.fields.values import FieldValue, value_at_start, value_of_line
+
+_IsCertainPlace = Callable[[PageReading, geometry.TextSpan, FieldValue], bool]
+_CONTEXT_WORDS = 12  # words before a caption in which `near` and `not_near` are searched
+# Captions that are examined for one field. The limit bounds the time for a document that consists
+# of nothing but captions.
+_MAX_CAPTIONS_PER_FIELD = 200
+_MAX_LINE_DROP = 80.0  # points below a caption within which large type may begin
+_MAX_LINE_RISE = 16.0  # points above a caption within which the name ends that it belongs to
+_SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentence would stand
+_MAX_OFFSET = 3.0  # points
+_CELL_KINDS = frozenset({"name", "number"})  # whose values do not go on in the next column
+_SECOND_NUMBER = (  # other than that of a public register
+    r"\((?!NCT|ISRCTN|EudraCT|IND)(?=[^()]*\d{3})[A-Z]{1,6}[\w:/.-]*\d\)"
+)
+_SIGN = re.compile(r"(?i)[#:]+|no\.?:?|number:?|id:?")
+_CAPTION_GOES_ON = re.compile(
+    r"(?i)^(?!(?:on|of|at|as|by|until|in|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))[^\W\d_]{2,}"
+)
+
+
+def search_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the values at the captions of a field, the most specific caption first.
+
+    Once a value at a caption was found in two ways, less specific captions are not examined.
+    """
+    examined = 0
+    for rank, label in document.labels_of(spec):
+        by_label: dict[str, FoundValue] = {}
+        for page in document.reading.pages:
+            is_limit_reached = examined >= _MAX_CAPTIONS_PER_FIELD
+            if is_limit_reached or not fuzzy_phrases.contains_phrase(page.text, label):
+                continue
+            captions = geometry.find_phrase(page, label)
+            for caption in islice(captions, _MAX_CAPTIONS_PER_FIELD - examined):
+                examined += 1
+                if each := _at_caption(document, page, caption, spec, rank):
+                    add_found(by_label, each)
+            for value in text_readings.values_after_caption(
+                page, label, spec, month_first=document.month_first
+            ):
+                add_found(by_label, FoundValue(value, frozenset({Way.TEXT}), rank))
+        found = [each for each in by_label.values() if not document.is_printed(spec, each.value)]
+        yield from found
+        yield from _with_second_numbers(document, spec, found)
+        if any(each.is_agreed for each in found):
+            return
+
+
+def _at_caption(
+    document: SearchedDocument,
+    page: PageReading,
+    caption: geometry.TextSpan,
+    spec: FieldSpec,
+    rank: int,
+) -> FoundValue | None:
+    """Return the value beside or below one occurrence of a caption, or None."""
+    if not is_in_context(page, caption, spec) or not is_isolated(page, caption, spec):
+        return None
+    if not geometry.is_in_one_column(page, caption):
+        return None
+    for run, is_certain_place in _places_at(document, page, caption, spec):
+        words = _first_cell(run) if spec.kind in _CELL_KINDS else run
+        value = value_at_start(page, words, spec, month_first=document.month_first)
+        if value and not document.is_printed(spec, value):
+            ways = {Way.PLACE}
+            if spec.kind != "text" and is_certain_place(page, caption, value):
+                ways.add(Way.ALIGNED)
+            return FoundValue(value, frozenset(ways), rank)
+    has_value = geometry.words_right_of(page, caption) or geometry.words_below(page, caption)
+    if spec.kind != "name" or has_value:
+        return None
+    return _name_above(page, document.lines_of(page), caption, spec, rank)
+
+
+def _places_at(
+    document: SearchedDocument, page: PageReading, caption: geometry.TextSpan, spec: FieldSpec
+) -> Iterator[tuple[Sequence[Word], _IsCertainPlace]]:
+    """Yield the words at the places where a value of a caption may stand, one by one.
+
+    Each place comes with the test of whether a value is exactly there.
+    """
+    yield geometry.words_right_of(page, caption), _is_beside
+    if spec.kind == "name" and not geometry.has_no_text_after(page, caption):
+        return  # the sentence goes on beside it
+    below = geometry.words_below(page, caption)
+    yield () if _has_caption_before(page, below) else below, _is_aligned
+    yield _line_below(document.lines_of(page), caption), _is_aligned
+
+
+def _has_caption_before(page: PageReading, words: Sequence[Word]) -> bool:
+    """Return whether another caption, with a colon, stands before some words in their line."""
+    return bool(words) and any(
+        word.text.endswith(":")
+        and word.box.right < words[0].box.left
+        and geometry.is_level_with(word.box, words[0].box)
+        for word in page.words
+    )
+
+
+def _line_below(lines: Sequence[TextLine], caption: geometry.TextSpan) -> Sequence[Word]:
+    """Return the words of the next line below a caption, which may be of a larger type."""
+    box = caption.box
+    below = [
+        line
+        for line in lines
+        if box.bottom - 2 < line.box.top < box.bottom + _MAX_LINE_DROP
+        and line.box.left < box.right
+        and line.box.right > box.left
+    ]
+    return min(below, key=lambda line: line.box.top).words if below else ()
+
+
+def _name_above(
+    page: PageReading,
+    lines: Sequence[TextLine],
+    caption: geometry.TextSpan,
+    spec: FieldSpec,
+    rank: int,
+) -> FoundValue | None:
+    """Return the name directly above a caption, at its left edge, as on a line to write on."""
+    box = caption.box
+    above = [
+        line
+        for line in lines
+        if box.top - _MAX_LINE_RISE < line.box.bottom < box.top + 2
+        and abs(line.box.left - box.left) < _MAX_OFFSET
+    ]
+    line = max(above, key=lambda line: line.box.bottom, default=None)
+    if line is None or not (name := person_names.find_name_line(line.text)):
+        return None
+    value = value_of_line(page, line.words, spec, name)
+    return FoundValue(value, frozenset({Way.PLACE}), rank)
+
+
+def _first_cell(words: Sequence[Word]) -> Sequence[Word]:
+    """Return the words up to the next column. A sign such as "#" belongs to the caption."""
+    start = next((at for at, word in enumerate(words) if not _SIGN.fullmatch(word.text)), 0)
+    return geometry.first_cell(words[start:])
+
+
+def _is_beside(page: PageReading, caption: geometry.TextSpan, value: FieldValue) -> bool:
+    """Return whether a value stands level with a caption that ends with a colon."""
+    return (
+        value.box is not None
+        and page.words[caption.end - 1].text.endswith(":")
+        and geometry.is_level_with(page.words[caption.end - 1].box, value.box)
+    )
+
+
+def _is_aligned(_page: PageReading, caption: geometry.TextSpan, value: FieldValue) -> bool:
+    """Return whether a value below a caption has its left edge, or its centre."""
+    if value.box is None:
+        return False
+    one, other = caption.box, value.box
+    centres = (one.left + one.right) - (other.left + other.right)
+    return abs(one.left - other.left) < _MAX_OFFSET or abs(centres) < 4 * _MAX_OFFSET
+
+
+def _with_second_numbers(
+    document: SearchedDocument, spec: FieldSpec, found: Iterable[FoundValue]
+) -> Iterator[FoundValue]:
+    """Yield the references that have the number of another series in brackets behind them, with it.
+
+    Only a person can say whether "HS24610" or "HS24610 (H2020:187)" names the study.
+    """
+    for each in found if spec.is_reference else ():
+        number = re.escape(each.value.value)
+        if match := re.search(rf"(?<!\w){number} {_SECOND_NUMBER}", document.text):
+            yield replace(each, value=replace(each.value, value=match[0]))
+
+
+def is_in_context(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
+    """Return whether the text up to a caption contains `near` and does not contain `not_near`."""
+    if not spec.near and not spec.not_near:
+        return True
+    words = page.words[max(0, caption.start - _CONTEXT_WORDS) : caption.end]
+    text = " ".join(word.text for word in words)
+    if spec.near and not fuzzy_phrases.contains_phrase(text, spec.near):
+        return False
+    return not (spec.not_near and fuzzy_phrases.contains_phrase(text, spec.not_near))
+
+
+def is_isolated(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
+    """Return whether a caption is not part of a sentence or of a heading."""
+    first, last = page.words[caption.start].box, page.words[caption.end - 1].box
+    is_broken = spec.kind == "date" and not geometry.is_on_same_line(first, last)
+    if is_broken and not geometry.has_no_text_before(
+        page, geometry.span_of_word(page, page.words[caption.start])
+    ):
+        return False  # the end of a heading and the beginning of the line below it
+    if spec.kind == "date" and caption.end == caption.start + 1:
+        left, word = page.words[: caption.start], page.words[caption.start]
+        following = geometry.words_right_of(page, caption)[:1]
+        if any(
+            geometry.is_followed_by(word.box, each.box) and _CAPTION_GOES_ON.match(each.text)
+            for each in following
+        ):
+            return False  # "Date" in "Date received"
+        return word.text.endswith(":") or not any(
+            geometry.is_on_same_line(each.box, word.box)
+            and word.box.left - _SENTENCE_WIDTH < each.box.right <= word.box.left
+            for each in left
+        )
+    has_colon = page.words[caption.end - 1].text.endswith(":")
+    if spec.kind == "name" and caption.end > caption.start + 1 and has_colon:
+        return True
+    if spec.kind in {"text", "name", "names"} and not geometry.has_no_text_before(page, caption):
+        return False
+    return spec.kind not in {"text", "names"} or geometry.has_no_text_after(page, caption)
+
+
+def search_bracketed_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the text before captions in brackets, as in "Basic course" above "(Stage)".
+
+    The same captions may stand before the text, with a colon. The texts of several captions are
+    joined by a stroke.
+    """
+    for page in document.reading.pages[:1] if spec.bracketed else ():
+        parts: list[str] = []
+        first: TextLine | None = None
+        is_confirmed = True
+        lines = document.lines_of(page)
+        for label in spec.bracketed:
+            for at, line in enumerate(lines):
+                found = _text_of_bracketed(label, line, _line_before(at, lines), page.text)
+                if found is None:
+                    continue
+                text, used, is_in_order = found
+                if text not in parts:
+                    parts.append(text)
+                first = first or used
+                is_confirmed &= is_in_order
+        if first:
+            ways = {Way.PLACE, Way.TEXT} if is_confirmed else {Way.PLACE}
+            value = value_of_line(page, first.words, spec, " / ".join(parts))
+            yield FoundValue(value, frozenset(ways), 0)
+
+
+def _text_of_bracketed(
+    label: str, line: TextLine, previous: TextLine | None, page_text: str
+) -> tuple[str, TextLine, bool] | None:
+    """Return the text that a line has a caption for, its line, and whether the text agrees."""
+    text, bracketed = line.text.strip(), f"({label})".casefold()
+    folded = text.casefold()
+    if folded == bracketed and previous:
+        text = previous.text.strip()
+        is_in_order = any(f"{text}{gap}{line.text}" in page_text for gap in "\n ")
+        return text, previous, is_in_order
+    if folded.endswith(bracketed):
+        return text[: -len(bracketed)].strip(), line, True
+    is_value = previous and previous.text.strip(" \u2022*-").casefold() == f"{label}:".casefold()
+    if is_value and previous and geometry.is_level_with(previous.box, line.box):
+        return text, line, f"{previous.text} {line.text}" in page_text
+    plain = text.lstrip(" \u2022*-")
+    if plain.casefold().startswith(f"{label}: ".casefold()):
+        return plain[len(label) + 1 :].strip(), line, True
+    return None
+
+
+def _line_before(at: int, lines: Sequence[TextLine]) -> TextLine | None:
+    """Return the text to the left of a line, or else the line above it."""
+    box = lines[at].box
+    beside = [
+        each
+        for each in lines[max(0, at - 2) : at + 3]
+        if each.box.right <= box.left and geometry.is_level_with(each.box, box)
+    ]
+    if beside:
+        return max(beside, key=lambda each: each.box.right)
+    return lines[at - 1] if at else None

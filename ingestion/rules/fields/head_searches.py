@@ -1,0 +1,122 @@
+"""Values in the head of page 1: names of persons, committees and institutions, dates, titles."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, islice
+
+from ingestion.reading.results import PageReading
+from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields import geometry, head_readings, names, person_names
+from ingestion.rules.fields.candidates import Way
+from ingestion.rules.fields.found_values import (
+    RANK_OF_GENERAL_NAMES,
+    RANK_OF_PEOPLE,
+    RANK_OF_SENTENCES,
+    FoundValue,
+)
+from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.values import FieldValue, value_of_line
+
+_MAX_LINES_BEFORE_NAME = 8  # lines from the top of page 1 that are examined for a name
+_MAX_BOARDS = 10  # committees named on page 1 that are compared
+_MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
+_CV_WORDS = re.compile(
+    r"(?i)^(?:(?:(?:curriculum|vitae?|cv|c\.v\.|r[e\u00e9]sum[e\u00e9]|biographical|biosketch|sketch|short|brief"
+    r"|academic|professional|personal|details|profile|name|of|for)\b|[\s:,|/\u2022\u2013\u2014-])\s*)+"
+)
+
+
+def search_heading_phrases(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the topmost lines of page 1 that contain a heading phrase of the field."""
+    if not spec.heading:
+        return
+    for page in document.reading.pages[:1]:
+        lines = document.lines_of(page)
+        for value in islice(head_readings.lines_with_heading(page, lines, spec), _MAX_BOARDS):
+            if names.names_institution(value.value):
+                yield FoundValue(value, frozenset({Way.HEADING}))
+                break
+            # "Ethics committee" alone counts only if no sentence has the whole name.
+            yield FoundValue(value, frozenset({Way.HEADING}), RANK_OF_GENERAL_NAMES)
+        boards = islice(head_readings.boards_in_text(page, lines, spec), _MAX_BOARDS)
+        for number, value in enumerate(boards):
+            yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_SENTENCES + number)
+
+
+def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the date of a letter, or the person to whom it is addressed."""
+    for page in document.reading.pages[:1]:
+        if spec.letter_date:
+            is_fallback = spec.letter_date == "fallback"
+            ways = {Way.LETTER} if is_fallback else {Way.LETTER, Way.HEADING}
+            others = {
+                each.value.value
+                for each in document.dates_of(page)
+                if spec.roles and Way.PLACE in each.ways and each.role not in spec.roles
+            }
+            for value in head_readings.dates_of_letter(
+                page, document.lines_of(page), spec, month_first=document.month_first
+            ):
+                if value.value not in others:
+                    yield FoundValue(value, frozenset(ways))
+        if spec.addressee:
+            lines = document.lines_of(page)
+            for value, is_greeted in head_readings.addressees(page, lines, spec):
+                ways = {Way.LETTER, Way.TEXT} if is_greeted else {Way.LETTER}
+                yield FoundValue(value, frozenset(ways))
+
+
+def search_top_names(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the names at the top of page 1, and those in the largest type.
+
+    A name that is all of the topmost line needs no other evidence.
+    """
+    for page in document.reading.pages[:1]:
+        for number, value in enumerate(_names_at_top(page, spec) if spec.alone else ()):
+            if value is not None:
+                ways = {Way.HEADING, Way.PLACE} if number == 0 else {Way.HEADING}
+                yield FoundValue(value, frozenset(ways))
+        if spec.alone or spec.is_large:
+            lines = document.lines_of(page)
+            if spec.is_large:
+                for value in islice(head_readings.name_lines(page, lines, spec), _MAX_IN_HEAD):
+                    yield FoundValue(value, frozenset({Way.HEADING}), RANK_OF_PEOPLE)
+            for value in islice(head_readings.largest_names(page, lines, spec), 1):
+                yield FoundValue(value, frozenset({Way.TYPE}))
+
+
+def _names_at_top(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue | None]:
+    """Yield for each line at the top of a page the name that it consists of, or None.
+
+    Words such as "Curriculum vitae of" before the name do not count.
+    """
+    end_of_head = head_readings.LETTERHEAD_SHARE * page.height
+    high = [word for word in page.words if word.box.bottom < end_of_head]
+    first_words = geometry.first_words_of_runs(high)
+    first_words.sort(key=lambda word: word.box.top)
+    for word in first_words[:_MAX_LINES_BEFORE_NAME]:
+        line = geometry.text_run_at(page, geometry.span_of_word(page, word))
+        value = value_of_line(page, line, spec)
+        plain = _CV_WORDS.sub("", value.value)
+        value = replace(value, value=person_names.trim(plain) if plain != value.value else plain)
+        is_name = len(line) > 1 and re.fullmatch(person_names.PATTERN, value.value)
+        yield value if is_name else None
+
+
+def search_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the institution, or the title of the study, in the head of page 1."""
+    for page in document.reading.pages[:1]:
+        values: Iterator[FieldValue] = iter(())
+        if spec.is_institution:
+            values = head_readings.institutions(page, document.lines_of(page), spec)
+        elif spec.is_title:
+            lines = document.lines_of(page)
+            values = chain(
+                head_readings.titles_beside_heading(page, lines, spec),
+                head_readings.subject_titles(page, lines, spec),
+            )
+        elif spec.is_laboratory:
+            values = head_readings.laboratories(page, document.lines_of(page), spec)
+        for value in islice(values, _MAX_IN_HEAD):
+            yield FoundValue(value, frozenset({Way.HEADING}))

@@ -1,0 +1,110 @@
+"""Numbers in the text: of a fixed format, behind words such as "Credential ID", or of a version."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields import geometry, text_readings
+from ingestion.rules.fields.candidates import Way
+from ingestion.rules.fields.dates import find_dates
+from ingestion.rules.fields.found_values import RANK_OF_GENERAL_NAMES, RANK_OF_ROLES, FoundValue
+from ingestion.rules.fields.reference_numbers import find_numbers, find_references
+from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue, pattern_of, value_of_line
+
+_NUMBER_OF_DOCUMENT = re.compile(
+    r"(?i)(?:no\.?|number|serial no\.?|\#)[ :.]*(?P<number>(?=[\w/.-]*\d{3})\w[\w/.-]*\w)"
+)  # in a cell of its own
+_MAX_VERSIONS_PER_PAGE = 20
+_VERSION = re.compile(
+    r"(?i)(?<![\w.])v(?:er(?:sion|\.)?|\.)?\s?(?:no\.?|number|\#|:)?\s?(?P<number>\d{1,2}(?:\.\d{1,3}){0,3})"
+    r"(?![\w/-]|\.\d)"
+)
+_MISREAD_DIGIT = "[0-9OQDIl|SBZ]"
+_MISREAD_LETTERS = {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
+
+
+def search_fixed_formats(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the first number of a document that has the fixed format of the field."""
+    for page in document.reading.pages if spec.shape else ():
+        pattern = _compile_shape(spec.shape, is_scan=page.source in SCAN_SOURCES)
+        if match := pattern.search(page.text):
+            signs = re.sub(r"[\s#-]", "", match[0])
+            number = "".join(
+                fuzzy_phrases.to_digits(sign) if wanted == "#" else wanted
+                for sign, wanted in zip(signs, spec.shape, strict=True)
+            )
+            span = next(geometry.find_phrase(page, match[0]), None)
+            confidence, box = (span.confidence, span.box) if span else (page.confidence, None)
+            value = FieldValue(spec.name, number, page.number, page.source, confidence, box)
+            yield FoundValue(value, frozenset({Way.SHAPE}))
+            return
+
+
+@lru_cache(maxsize=256)
+def _compile_shape(shape: str, *, is_scan: bool) -> re.Pattern[str]:
+    """Return a pattern for a fixed format.
+
+    Separators may stand where letters and digits meet, as in 36 D 1234567 or FWA 00001234. On a
+    scan, characters may be misread, or the number may be split by blanks.
+    """
+    digit = _MISREAD_DIGIT if is_scan else r"\d"
+    runs = re.findall(r"#+|[^#]+", shape)
+    parts = [
+        f"{digit}{{{len(run)}}}"
+        if run[0] == "#"
+        else "".join(_MISREAD_LETTERS.get(sign, sign) if is_scan else sign for sign in run)
+        for run in runs
+    ]
+    whole = r"[\s#-]{0,3}".join(parts)
+    if is_scan:
+        split = (r" ?".join([r"\d"] * len(run)) if run[0] == "#" else run for run in runs)
+        whole = rf"(?:{whole}|{'[ #-]{0,2}'.join(split)})"
+    return re.compile(rf"(?<!\w){whole}(?!\w)")
+
+
+def search_number_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the numbers behind captions with the words of the field, as "Credential ID"."""
+    for page in document.reading.pages if spec.number_words else ():
+        for each in find_numbers(page.text, spec.number_words):
+            if not next(find_dates(each.text, short_years=True), None):
+                value = text_readings.value_of_text(page, spec, each.text)
+                yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_ROLES)
+        for line in document.lines_of(page):
+            if alone := _NUMBER_OF_DOCUMENT.fullmatch(line.text):
+                value = value_of_line(page, line.words, spec, alone["number"])
+                yield FoundValue(value, frozenset({Way.PLACE}), RANK_OF_GENERAL_NAMES)
+
+
+def search_reference_numbers(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the numbers of the committee or institution, those with a clear caption first."""
+    for page in document.reading.pages if spec.is_reference else ():
+        for each in find_references(page.text):
+            if not re.fullmatch(pattern_of(spec), each.text):
+                continue
+            span = next(geometry.find_phrase(page, each.text), None)
+            confidence, box = (span.confidence, span.box) if span else (page.confidence, None)
+            value = FieldValue(
+                spec.name,
+                each.text,
+                page.number,
+                page.source,
+                confidence,
+                box,
+                is_own_reference=True,
+            )
+            yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_ROLES + 2 * each.rank)
+
+
+def search_versions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the numbers behind "v" or "version", as in "v2.1"."""
+    for page in document.reading.pages if spec.is_version else ():
+        for match in islice(_VERSION.finditer(page.text), _MAX_VERSIONS_PER_PAGE):
+            before = page.text[max(0, match.start() - text_readings.CONTEXT_LENGTH) : match.start()]
+            if spec.not_near and fuzzy_phrases.contains_phrase(before, spec.not_near):
+                continue
+            value = text_readings.value_of_text(page, spec, match["number"])
+            yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_ROLES)

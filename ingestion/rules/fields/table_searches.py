@@ -1,0 +1,119 @@
+"""Values in the cells of tables, beside or below the cells that are their captions."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields import geometry, person_names, text_readings
+from ingestion.rules.fields.candidates import Way
+from ingestion.rules.fields.found_values import (
+    RANK_OF_PEOPLE,
+    RANK_OF_ROLES,
+    RANK_OF_SENTENCES,
+    FoundValue,
+)
+from ingestion.rules.fields.reference_numbers import find_references
+from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.text_lines import TextLine, captions_of
+from ingestion.rules.fields.values import pattern_of, value_of_line
+
+_MAX_PAGES_WITH_CELLS = 2  # pages on which numbers are searched in the cells of tables
+_MAX_CELL_LENGTH = 60  # characters
+_MAX_HEADING_RISE = 80.0  # points above a caption within which a heading says whose name it is
+_HAS_NUMBER = re.compile(r"\d\D{0,3}\d\D{0,3}\d")
+_NUMBER_ALONE = re.compile(r"(?i)(?:number|no\.?|id|\#)")
+_INVESTIGATOR_CAPTION = re.compile(
+    r"(?i)(?:name of (?:the )?)?(?:(?:local|site|principal|chief|lead|coordinating|responsible)\s)*"
+    r"(?:investigator|applicant|researcher)s?(?:\s?/\s?[\w-]+(?:\s[\w-]+)?)?(?:\sname)?"
+    r"(?:\s?\([^)]*\))?\s?:?"
+)
+_PRINTED_NAME = re.compile(r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:?")
+_VERSION_HEAD = re.compile(r"(?i)version(?: (?:no\.?|number))?:?")
+_VERSION_CELL = re.compile(r"(?i)v?(?:ersion)?\.? ?(?P<number>\d{1,2}(?:\.\d{1,3}){0,2})")
+# Words before the name of a document in its row.
+_WORDS_BEFORE = r"(?:(?:the|study|research|clinical|trial|final)\s+){0,2}"
+
+
+def search_reference_cells(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the numbers of the committee or institution in the cells of tables."""
+    for page in document.reading.pages[:_MAX_PAGES_WITH_CELLS] if spec.is_reference else ():
+        for number, rank in _references_in_cells(document.lines_of(page)):
+            if re.fullmatch(pattern_of(spec), number):
+                value = text_readings.value_of_text(page, spec, number)
+                value = replace(value, is_own_reference=True)
+                yield FoundValue(value, frozenset({Way.PLACE}), RANK_OF_SENTENCES + 2 * rank)
+
+
+def _references_in_cells(lines: Sequence[TextLine]) -> Iterator[tuple[str, int]]:
+    """Yield the numbers beside or below a caption in another cell, with its rank."""
+    for line in lines:
+        if len(line.text) > _MAX_CELL_LENGTH or not _HAS_NUMBER.search(line.text):
+            continue
+        own = list(find_references(line.text))
+        if len(own) == 1 and own[0].end == len(line.text) and ":" in line.text[: own[0].start]:
+            yield own[0].text, own[0].rank  # a line that consists of a caption and a number
+            continue
+        for caption in captions_of(line.box, lines):
+            text = caption.text.strip(" :")
+            if len(text) > _MAX_CELL_LENGTH:
+                continue
+            # "Number" alone is a caption in the head of a column only.
+            before = f"Reference {text}" if _NUMBER_ALONE.fullmatch(text) else text
+            found = list(find_references(f"{before}: {line.text}"))
+            if len(found) == 1 and found[0].start == len(before) + 2:
+                yield found[0].text, found[0].rank
+                break
+
+
+def search_investigator_cells(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the names in the cells beside or below captions such as "Applicant (or student)"."""
+    for page in document.reading.pages[:_MAX_PAGES_WITH_CELLS] if spec.is_investigator else ():
+        lines = document.lines_of(page)
+        for line in lines:
+            if not (name := person_names.find_name_line(line.text)):
+                continue
+            for caption in captions_of(line.box, lines):
+                is_print = _PRINTED_NAME.fullmatch(caption.text) and _is_of_investigator(
+                    caption, lines
+                )
+                if is_print or _INVESTIGATOR_CAPTION.fullmatch(caption.text):
+                    value = value_of_line(page, line.words, spec, name)
+                    yield FoundValue(value, frozenset({Way.PLACE}), RANK_OF_PEOPLE)
+                    break
+
+
+def _is_of_investigator(caption: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether the text above the caption of a name is about an investigator only."""
+    above = [
+        line.text.casefold()
+        for line in lines
+        if caption.box.top - _MAX_HEADING_RISE < line.box.top < caption.box.top
+    ]
+    return any("investigator" in text for text in above) and not any(
+        "sponsor" in text for text in above
+    )
+
+
+def search_version_cells(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the versions of a document in the tables that list documents with their versions.
+
+    The version stands in the row of the document, below the head of its column.
+    """
+    for page in document.reading.pages if spec.version_of else ():
+        lines = document.lines_of(page)
+        heads = [line for line in lines if _VERSION_HEAD.fullmatch(line.text)]
+        name = re.compile(rf"(?i){_WORDS_BEFORE}{spec.version_of}\b")
+        rows = [line for line in lines if name.match(line.text)]
+        for head, row in product(heads, rows):
+            if head.box.left < row.box.right or head.box.top >= row.box.top:
+                continue
+            for cell in lines:
+                is_in_column = cell.box.left < head.box.right and cell.box.right > head.box.left
+                number = _VERSION_CELL.fullmatch(cell.text)
+                if number and is_in_column and geometry.is_level_with(row.box, cell.box):
+                    value = value_of_line(page, cell.words, spec, number["number"])
+                    is_in_order = f"{row.text} {cell.text}" in " ".join(page.text.split())
+                    ways = {Way.PLACE, Way.TEXT} if is_in_order else {Way.PLACE}
+                    yield FoundValue(value, frozenset(ways), RANK_OF_ROLES)

@@ -1,0 +1,135 @@
+"""Values in the sentences and lines of the text: dates, names of persons, titles, courses."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields import (
+    course_names,
+    geometry,
+    head_readings,
+    names,
+    placed_titles,
+    study_titles,
+    text_readings,
+)
+from ingestion.rules.fields.candidates import Way
+from ingestion.rules.fields.date_roles import DateRole
+from ingestion.rules.fields.found_values import RANK_OF_PEOPLE, RANK_OF_ROLES, FoundValue
+from ingestion.rules.fields.person_roles import find_investigators, find_people_in_head
+from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.text_lines import line_gap
+from ingestion.rules.fields.values import value_at_start
+
+_RANK_OF_TITLES = 2  # behind the captions of a title that name the study
+_MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
+_MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a researcher
+_MAX_PAGES_WITH_ROLES = 6  # pages on which investigators are searched in the text
+_MAX_LINES_WITH_PHRASE = 3  # lines with a phrase of a course that are compared
+
+
+def search_sentences(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the values in sentences that have the words of the field."""
+    for page in document.reading.pages if spec.sentences else ():
+        for value in text_readings.values_in_sentences(
+            page, spec, month_first=document.month_first
+        ):
+            yield FoundValue(value, frozenset({Way.SENTENCE}))
+
+
+def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the dates whose words show one of the roles of the field, an earlier role first."""
+    if not spec.roles:
+        return
+    found = [each for page in document.reading.pages for each in document.dates_of(page)]
+    for rank, role in enumerate(map(DateRole, spec.roles), RANK_OF_ROLES):
+        # The date of a letter below its heading shows only when it was written.
+        of_role = [
+            each for each in found if each.role is role and not (each.is_alone and spec.letter_date)
+        ]
+        at_captions = {each.value.value for each in of_role if len(each.ways) > 1}
+        for each in of_role:
+            if rank > RANK_OF_ROLES and role is DateRole.BEGINNING and Way.PLACE not in each.ways:
+                continue  # in a sentence, anything may begin
+            if spec.not_near and fuzzy_phrases.contains_phrase(each.before, spec.not_near):
+                continue
+            # Of several days of one role, none is without doubt.
+            ways = each.ways if len(at_captions) == 1 else frozenset({Way.SENTENCE})
+            yield FoundValue(replace(each.value, name=spec.name), ways, rank)
+
+
+def search_investigators(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the names that words of an investigator's role stand beside.
+
+    A name that two places call an investigator, and no other name, is confirmed by itself.
+    """
+    pages = document.reading.pages[:_MAX_PAGES_WITH_ROLES] if spec.is_investigator else ()
+    found = [(page, each) for page in pages for each in find_investigators(page.text)]
+    named = [each.name for _, each in found if each.rank <= _MAX_RANK_OF_NAMED]
+    is_confirmed = len(named) > 1 and all(names.is_same_person(named[0], each) for each in named)
+    for page, each in found:
+        value = text_readings.value_of_text(page, spec, each.name)
+        ways = {Way.SENTENCE}
+        if is_confirmed and each.rank <= _MAX_RANK_OF_NAMED:
+            ways.add(Way.REPEATED)
+        yield FoundValue(value, frozenset(ways), RANK_OF_PEOPLE + 2 * each.rank)
+    for page in pages[:1]:
+        head = [
+            line.text
+            for line in document.lines_of(page)
+            if line.box.bottom < head_readings.LETTERHEAD_SHARE * page.height
+        ]
+        for name in find_people_in_head(head):
+            value = text_readings.value_of_text(page, spec, name)
+            yield FoundValue(value, frozenset({Way.HEADING}), RANK_OF_PEOPLE - 1)
+
+
+def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the titles of studies at captions, behind "Re:" and between quotation marks."""
+    for page in document.reading.pages[:_MAX_TITLE_PAGES] if spec.is_title else ():
+        lines = page.text.split("\n")
+        at_captions = [*study_titles.titles_at_captions(lines)]
+        by_place = [*placed_titles.find_titles_by_place(document.lines_of(page))]
+        # The places show better than the order of the text where a title ends.
+        at_captions = [placed_titles.shorten(title, by_place) for title in at_captions]
+        printed, gap = document.lines_of(page), line_gap(document.lines_of(page))
+        placed = set(map(fuzzy_phrases.fold_letters, by_place))
+        for rank, (titles, way) in enumerate(
+            (
+                (at_captions, Way.TEXT),
+                (by_place if not at_captions else [], Way.PLACE),
+                (study_titles.quoted_titles(page.text), Way.SENTENCE),
+                (study_titles.titles_of_subjects(lines), Way.SENTENCE),
+                (study_titles.titles_in_sentences(page.text), Way.SENTENCE),
+                (study_titles.titles_without_sign(lines), Way.SENTENCE),
+            ),
+            _RANK_OF_TITLES,
+        ):
+            for title in titles:
+                title = placed_titles.end_at_paragraph(title, printed, gap)  # noqa: PLW2901 - shortened
+                ways = {way}
+                if way is Way.TEXT and fuzzy_phrases.fold_letters(title) in placed:
+                    ways.add(Way.PLACE)
+                elif way is Way.PLACE and study_titles.follows_caption(page.text, title):
+                    ways.add(Way.TEXT)
+                value = text_readings.value_of_text(page, spec, title)
+                yield FoundValue(value, frozenset(ways), rank)
+
+
+def search_lines_with_phrases(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the lines that contain one of the phrases by which the field is known."""
+    for page in document.reading.pages if spec.line_with else ():
+        for phrase in spec.line_with:
+            spans = list(islice(geometry.find_phrase(page, phrase), _MAX_LINES_WITH_PHRASE))
+            runs = [geometry.text_run_at(page, span) for span in spans]
+            for words in runs:
+                if text := course_names.in_sentence(page.text, phrase, words):
+                    named = text_readings.value_of_text(page, spec, text)
+                    yield FoundValue(named, frozenset({Way.SENTENCE}))
+                    return
+            for words in runs[:1]:
+                if value := value_at_start(page, words, spec, month_first=document.month_first):
+                    yield FoundValue(value, frozenset({Way.HEADING}))
+                    return
