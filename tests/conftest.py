@@ -42,7 +42,7 @@ SLOW_ON_POSTGRESQL = [
     HERE / "deploy",
     HERE / "ingestion" / "assessment",
     HERE / "ingestion" / "dispatch" / "test_event_loop.py",
-    HERE / "ingestion" / "dispatch" / "test_heartbeat.py",
+    HERE / "ingestion" / "dispatch" / "processes" / "test_heartbeat.py",
     HERE / "ingestion" / "dispatch" / "test_shift.py",
     HERE / "ingestion" / "dispatch" / "test_portal_outages.py",
     HERE / "ingestion" / "documents",
@@ -69,8 +69,8 @@ QUICK_ON_BOTH = [
     HERE / "ingestion" / "documents" / "test_batches.py",
     HERE / "ingestion" / "documents" / "test_transitions.py",
     HERE / "ingestion" / "intake" / "test_registration.py",
-    HERE / "web" / "test_drafts.py",
-    HERE / "web" / "test_matrix.py",
+    HERE / "web" / "packets" / "test_drafts.py",
+    HERE / "web" / "sites" / "test_matrix.py",
 ]
 # On SQLite, these tests are marked slow: they make the same queries on PostgreSQL, or test limits
 # of several hosts.

@@ -9,7 +9,7 @@ import pytest
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading, TextSource, Unreadable
 from tests.ingestion.reading.documents import LIMITS, make_pdf, save
-from tests.ingestion.reading.processes import group_members, record_children, wait_until
+from tests.ingestion.reading.pool_processes import group_members, record_children, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -14,7 +14,7 @@ from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading, Unreadable
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.documents import LIMITS, make_pdf, save
-from tests.ingestion.reading.processes import group_members, record_children, wait_until
+from tests.ingestion.reading.pool_processes import group_members, record_children, wait_until
 from tests.marks import slower
 
 SHA256 = "0" * 64

@@ -38,7 +38,7 @@ class Readings(Mapping):
     """The readings of documents, by key. A document is made and read when a test first uses it.
 
     `contents` has a function for each document that returns its bytes. Parser processes read it in
-    the same way (tests/ingestion/reading/test_pool.py).
+    the same way (tests/ingestion/reading/processes/test_pool.py).
     """
 
     def __init__(self, folder, contents):

@@ -40,7 +40,7 @@ from tests.ingestion.reading.documents import (
     render,
     save,
 )
-from tests.ingestion.reading.processes import child_pids, group_members, wait_until
+from tests.ingestion.reading.pool_processes import child_pids, group_members, wait_until
 
 SHA256 = "0" * 64
 A_PROGRAM = ReadingLimits(engine="pytesseract")  # Tesseract is a process that the tests can find
@@ -287,7 +287,7 @@ async def test_no_process_and_no_file_survives_a_killed_owner(tmp_path, scanned,
             asyncio.run(main(Path(sys.argv[1])))
     """)
     script = save(tmp_path, program.encode(), "owner.py")
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     with subprocess.Popen(  # noqa: ASYNC220 - the test waits for nothing but this
         [sys.executable, script, save(tmp_path, scanned)],
         env={**os.environ, "PYTHONPATH": str(root), "TMPDIR": short_folder},

@@ -21,7 +21,7 @@ from tests.web.scenes import (
     REJECTED,
     make_packet,
 )
-from tests.web.test_required_documents import contradict
+from tests.web.sites.test_required_documents import contradict
 
 UPLOADS = {
     "Upload a corrected file", "Replace the file", "Upload the file here", "Upload a newer version",

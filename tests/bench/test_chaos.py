@@ -9,7 +9,7 @@ import pytest
 
 from bench.chaos.schedule import KILLS, OTHER_FAULTS, draw
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 SHORT = ["--documents", "60", "--kills", "10", "--seed", "7", "--minutes", "5"]
 NO_SERVER = "PostgreSQL is not installed: sudo apt-get install postgresql"
 
