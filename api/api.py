@@ -16,18 +16,10 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
 
-from api import (
-    auth,
-    batches,
-    deprecated_put,
-    documents,
-    open_packets,
-    packets,
-    problems,
-    request_bodies,
-    sites,
-)
-from api.problems import Problem, problem_response
+from api import batches, documents, packets, sites
+from api.http import auth, problems, request_bodies
+from api.http.problems import Problem, problem_response
+from api.uploads import deprecated_put, open_packets
 from ingestion.intake.admission import AtCapacity
 from ingestion.intake.corrections import CorrectionRefused
 from ingestion.intake.manifest import SubmissionRefused

@@ -10,10 +10,10 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from ninja import Path, Query, Router, Status
 from pydantic import Field
 
-from api import problems, visibility, waiting
-from api.auth import ApiRequest, Bearer
-from api.paging import Cursor, paginate
-from api.problems import Problem
+from api.http import problems, visibility, waiting
+from api.http.auth import ApiRequest, Bearer
+from api.http.paging import Cursor, paginate
+from api.http.problems import Problem
 from api.schemas import (
     NO_NUL,
     BatchLine,

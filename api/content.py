@@ -17,10 +17,10 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
-from api import problems
-from api.auth import ApiRequest
-from api.problems import Problem
-from api.ranges import ByteRange, RangeNotSatisfiable, parse_range
+from api.http import problems
+from api.http.auth import ApiRequest
+from api.http.problems import Problem
+from api.http.ranges import ByteRange, RangeNotSatisfiable, parse_range
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from ingestion.documents import downloads
 from ingestion.models import Document

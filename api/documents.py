@@ -8,16 +8,12 @@ from django.urls import reverse
 from ninja import Path, Query, Router
 from pydantic import Field
 
-from api import (
-    content,
-    problems,
-    request_bodies,
-    visibility,
-)
-from api.auth import ApiRequest, Bearer
-from api.paging import MAX_ROW_NUMBER, Cursor, paginate
-from api.problems import Problem
-from api.query_times import QueryTime
+from api import content
+from api.http import problems, request_bodies, visibility
+from api.http.auth import ApiRequest, Bearer
+from api.http.paging import MAX_ROW_NUMBER, Cursor, paginate
+from api.http.problems import Problem
+from api.http.query_times import QueryTime
 from api.schemas import (
     NO_NUL,
     DeclarationIn,

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from api.problems import Problem, problem_response
+from api.http.problems import Problem, problem_response
 from ingestion.operations import work_status
 from ingestion.storage import disk_space
 

@@ -20,8 +20,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from api.auth import Bearer, missing_token
-from api.problems import Problem, problem_response
+from api.http.auth import Bearer, missing_token
+from api.http.problems import Problem, problem_response
 from audit.ledger import queries
 from audit.verification.ledger_status import current_verdict
 from ingestion.core.states import BatchState, ChunkState, DocumentState

@@ -7,17 +7,10 @@ from django.conf import settings
 from django.http import HttpResponse
 from ninja import Router
 
-from api import (
-    batches,
-    files,
-    keys,
-    open_packets,
-    request_bodies,
-    visibility,
-    waiting,
-)
-from api.auth import ApiRequest, Bearer
-from api.problems import Problem
+from api import batches
+from api.http import keys, request_bodies, visibility, waiting
+from api.http.auth import ApiRequest, Bearer
+from api.http.problems import Problem
 from api.schemas import (
     BatchOut,
     FilesIn,
@@ -26,6 +19,7 @@ from api.schemas import (
     PacketIn,
     responses,
 )
+from api.uploads import multipart, open_packets
 from ingestion.intake import manifest
 from ingestion.intake.registration import register_files, register_manifest
 from ingestion.models import BatchSource
@@ -122,11 +116,11 @@ def _submit_files(request: ApiRequest, response: HttpResponse, key: str) -> Any:
     # One megabyte more, for the part `packet` and the boundaries.
     max_megabytes = settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1
     request_bodies.check_length(request, max_megabytes=max_megabytes)
-    described = request_bodies.parse_json(files.read_packet_part(request))
+    described = request_bodies.parse_json(multipart.read_packet_part(request))
     packet = request_bodies.validate(FilesIn, described)
-    site = files.find_site(request.auth, packet.site_id)
+    site = multipart.find_site(request.auth, packet.site_id)
     submission = keys.make_submission(
         request.auth, BatchSource.UPLOAD, priority=packet.priority, key=key
     )
-    registered = register_files(site, files.match_files(request, packet, site), submission)
+    registered = register_files(site, multipart.match_files(request, packet, site), submission)
     return batches.accepted_response(request, response, registered.batch)

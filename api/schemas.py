@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from api.paging import MAX_ROW_NUMBER
+from api.http.paging import MAX_ROW_NUMBER
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake.manifest import PRINTABLE_PATTERN, ManifestLine

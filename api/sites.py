@@ -7,16 +7,11 @@ from django.urls import reverse
 from ninja import Path, Query, Router
 from pydantic import Field
 
-from api import (
-    batches,
-    keys,
-    problems,
-    visibility,
-    waiting,
-)
-from api.auth import ApiRequest, Bearer
-from api.paging import Cursor, paginate
-from api.problems import Problem
+from api import batches
+from api.http import keys, problems, visibility, waiting
+from api.http.auth import ApiRequest, Bearer
+from api.http.paging import Cursor, paginate
+from api.http.problems import Problem
 from api.schemas import (
     NO_NUL,
     BatchOut,

@@ -7,7 +7,7 @@ from django.views.decorators.csrf import csrf_exempt
 from api.api import build
 from api.health import healthz, readyz
 from api.metrics import metrics
-from api.uploads import DraftUploads, OpenPacketUploads
+from api.uploads.resumable import DraftUploads, OpenPacketUploads
 
 # These views are not part of django-ninja, which reads a whole body into memory and formats errors
 # differently.

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from api.problems import MEDIA_TYPE
+from api.http.problems import MEDIA_TYPE
 from sites.models import ApiToken, TokenScope
 from tests.factories import make_site, make_user
 from tests.ledger_check import _the_ledger_holds  # noqa: F401 - an autouse fixture

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import connection
 
-from api import waiting
+from api.http import waiting
 from audit.ledger.queries import timeline
 from ingestion.dispatch import leases
 from ingestion.models import Batch, Chunk

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.test import override_settings
 
-from api.ranges import ByteRange, RangeNotSatisfiable, parse_range
+from api.http.ranges import ByteRange, RangeNotSatisfiable, parse_range
 from audit.ledger.queries import timeline
 from ingestion.intake.registration import UploadedDocument, register_upload
 from ingestion.models import Document

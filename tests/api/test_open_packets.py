@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from api import open_packets
+from api.uploads import open_packets
 from ingestion.intake import open_packets as intake
 from ingestion.intake import upload_sessions
 from ingestion.models import Batch, Document, OpenPacket, ReceivedPart, Upload

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from api import auth
+from api.http import auth
 from audit.ledger.queries import timeline
 from sites import token_secrets
 from sites.models import ApiToken, TokenScope

@@ -5,7 +5,7 @@ import logging
 import pytest
 from django.test import Client
 
-from api import auth
+from api.http import auth
 from tests.api.conftest import make_token
 from tests.factories import make_user
 from tests.web.scenes import (

@@ -1,7 +1,7 @@
 """Single files of the upload form, for its script: the addresses below `/packets/new/files/`.
 
-The script uploads the bytes of a file to `/uploads/` (`api.uploads`), and then adds the finished
-upload to the draft here. People can only reach the files of their own drafts.
+The script uploads the bytes of a file to `/uploads/` (`api.uploads.resumable`), and then adds the
+finished upload to the draft here. People can only reach the files of their own drafts.
 
 Pages of the previous release that are still open in a browser send the bytes here, in a form. This
 is deprecated and remains for one more release. It uses the same uploads.

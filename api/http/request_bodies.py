@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from ninja.openapi.schema import REF_TEMPLATE
 from pydantic import BaseModel, ValidationError
 
-from api.problems import Problem
+from api.http.problems import Problem
 from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused

@@ -7,10 +7,10 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
-from api import visibility
-from api.auth import ApiRequest
-from api.problems import Problem
-from api.request_bodies import BYTES_PER_MEGABYTE
+from api.http import visibility
+from api.http.auth import ApiRequest
+from api.http.problems import Problem
+from api.http.request_bodies import BYTES_PER_MEGABYTE
 from api.schemas import FilesIn
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.registration import UploadedDocument

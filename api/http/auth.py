@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 
-from api.problems import Problem
+from api.http.problems import Problem
 from audit.ledger.middleware import client_address
 from sites.models import ApiToken, TokenScope
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from api import problems
-from api.problems import INTERNAL_ERROR_DETAIL, Problem, problem_response
+from api.http import problems
+from api.http.problems import INTERNAL_ERROR_DETAIL, Problem, problem_response
 from web.shell.response_headers import FILE_POLICY
 
 PREFIX = "/api/"  # and /api itself

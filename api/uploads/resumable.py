@@ -1,4 +1,4 @@
-"""The addresses of resumable uploads (`api.tus`): `/api/v1/uploads` and `/uploads/`.
+"""The addresses of resumable uploads (`api.uploads.tus`): `/api/v1/uploads` and `/uploads/`.
 
 Programs use `/api/v1/uploads` with a token. The upload form uses `/uploads/` with a session and its
 CSRF token in the header `X-CSRFToken`. `Upload-Metadata` states the purpose of an upload: a file of
@@ -14,10 +14,10 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from api import auth
-from api.auth import Bearer
-from api.problems import Problem, problem_response
-from api.tus import Refusal, TusUploads
+from api.http import auth
+from api.http.auth import Bearer
+from api.http.problems import Problem, problem_response
+from api.uploads.tus import Refusal, TusUploads
 from audit.change_tracking import form_errors
 from ingestion.intake import drafts, open_packets
 from ingestion.intake.quotas import QuotaExceeded, SpoolFull

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from api import problems
-from api.problems import Problem
+from api.http import problems
+from api.http.problems import Problem
 from ingestion.intake.submission import Submission
 from ingestion.models import BatchSource
 from sites.models import ApiToken

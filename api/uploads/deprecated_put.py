@@ -1,6 +1,6 @@
 """The deprecated method PUT for a file of an open packet, or for a part of the file.
 
-It uses the same uploads as tus 1.0 (`api.uploads`), and answers for one more release.
+It uses the same uploads as tus 1.0 (`api.uploads.resumable`), and answers for one more release.
 """
 
 import base64
@@ -15,11 +15,12 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Path, Router, Status
 from pydantic import Field
 
-from api import batches, problems, request_bodies
-from api.auth import ApiRequest, Bearer
-from api.open_packets import describe_file, get_open_packet, not_open
-from api.problems import Problem
+from api import batches
+from api.http import problems, request_bodies
+from api.http.auth import ApiRequest, Bearer
+from api.http.problems import Problem
 from api.schemas import FileOut, responses
+from api.uploads.open_packets import describe_file, get_open_packet, not_open
 from ingestion.intake import open_packets, upload_sessions
 from ingestion.intake.open_packets import DeclaredFile
 from ingestion.intake.quotas import MAX_PART_BYTES

@@ -1,7 +1,7 @@
 """Packets that a program opens, fills file by file, and submits: `/packets/{id}`.
 
-The files are sent as resumable uploads (`api.uploads`), or by the deprecated method PUT
-(`api.deprecated_put`).
+The files are sent as resumable uploads (`api.uploads.resumable`), or by the deprecated method PUT
+(`api.uploads.deprecated_put`).
 """
 
 import io
@@ -16,15 +16,10 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from ninja import Path, Router, Status
 
-from api import (
-    batches,
-    files,
-    keys,
-    request_bodies,
-    waiting,
-)
-from api.auth import ApiRequest, Bearer
-from api.problems import Problem
+from api import batches
+from api.http import keys, request_bodies, waiting
+from api.http.auth import ApiRequest, Bearer
+from api.http.problems import Problem
 from api.schemas import (
     BatchOut,
     FileOut,
@@ -32,6 +27,7 @@ from api.schemas import (
     OpenPacketOut,
     responses,
 )
+from api.uploads import multipart
 from ingestion.intake import open_packets
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.open_packets import DeclaredFile
@@ -40,12 +36,15 @@ from ingestion.models import Batch, BatchSource, OpenPacket, Upload
 from ingestion.reading.results import SUFFIXES
 from sites.models import ApiToken, TokenScope
 
+# Generated clients use the `operation_id` of each operation. The default would contain the name of
+# this module.
 router = Router()
 
 
 # Before the next operation, because its path would match this one too.
 @router.post(
     "/{packet_id}:submit",
+    operation_id="api_open_packets_submit_open_packet",
     response=responses(BatchOut, 200, 202, errors=(404, 409)),
     auth=Bearer(TokenScope.SUBMIT),
     summary="Submit an open packet after all its files have been received",
@@ -61,6 +60,7 @@ def submit_open_packet(
 
 @router.get(
     "/{packet_id}",
+    operation_id="api_open_packets_open_packet",
     response=responses(OpenPacketOut, errors=(404, 409)),
     auth=Bearer(TokenScope.SUBMIT),
     summary="Get an open packet: which files have been received",
@@ -71,6 +71,7 @@ def open_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Open
 
 @router.delete(
     "/{packet_id}",
+    operation_id="api_open_packets_drop_packet",
     response=responses(None, 204, errors=(404, 409)),
     auth=Bearer(TokenScope.SUBMIT),
     summary="Delete an open packet and the files received for it",
@@ -88,7 +89,7 @@ def open_declared_packet(
 
     Raises SubmissionRefused, Problem 409 if that packet was submitted, and QuotaExceeded.
     """
-    site = files.find_site(request.auth, declared.site_id)
+    site = multipart.find_site(request.auth, declared.site_id)
     declared_files = [DeclaredFile(**file.model_dump()) for file in declared.files]
     _check_declared(declared_files)
     packet = open_packets.open_packet(

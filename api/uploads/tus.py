@@ -1,7 +1,7 @@
 """The protocol tus 1.0.0 for resumable uploads (https://tus.io/protocols/resumable-upload).
 
 Extensions: creation, creation-with-upload, checksum (SHA-1, SHA-256), expiration, termination.
-`api.uploads` has the addresses at which clients use it, and what they may upload there.
+`api.uploads.resumable` has the addresses at which clients use it, and what they may upload there.
 `ingestion.intake.upload_sessions` stores the bytes.
 """
 

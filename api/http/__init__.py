@@ -1,0 +1,7 @@
+"""What all resources of the interface share: HTTP standards, and who may see what.
+
+`auth` authenticates requests by their token, and `visibility` limits each token to its rows.
+`request_bodies` reads what is sent, and `keys` reads the header `Idempotency-Key`. `problems` and
+`middleware` form the errors. `paging`, `query_times`, `ranges` and `waiting` implement the other
+standards.
+"""
