@@ -1,4 +1,4 @@
-"""What all resources of the interface share: HTTP standards, and who may see what.
+"""The parts that all resources share: access, request bodies, errors, paging and headers.
 
 `auth` authenticates requests by their token, and `visibility` limits each token to its rows.
 `request_bodies` reads what is sent, and `keys` reads the header `Idempotency-Key`. `problems` and
