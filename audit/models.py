@@ -209,8 +209,9 @@ class CheckRun(_InsertOnlyModel):
     from_seq = models.BigIntegerField()  # the first entry that was read
     to_seq = models.BigIntegerField()  # the last entry up to which the chain is valid
     head = models.CharField(max_length=64)  # the hash of that entry
-    again_from = models.BigIntegerField(null=True)  # of a rolling check: older entries that it read
-    again_to = models.BigIntegerField(null=True)
+    # The older entries that a rolling check read.
+    reread_from = models.BigIntegerField(null=True, db_column="again_from")
+    reread_to = models.BigIntegerField(null=True, db_column="again_to")
     entries_read = models.BigIntegerField(null=True)  # null: an early release did not count them
     # The number of entries that independent anchors confirmed without reservations, or 0. It is
     # null if no anchor was read.

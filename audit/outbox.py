@@ -1,6 +1,7 @@
 """The outbox: work that is written in the transaction of a change and done later.
 
-Background jobs, emails, alarms and anchors use it. A message is a row of `OutboxMessage`:
+Background jobs, emails, alarms, anchors and changes of object locks use it. A message is a row of
+`OutboxMessage`:
 
     waiting -> claimed -> deleted: it was delivered
                        -> waiting: the delivery failed, and the message is due again after a backoff

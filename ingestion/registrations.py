@@ -52,9 +52,13 @@ def connect() -> None:
     )
     background_jobs.register_kind(training.KIND, training.run_training_job)
     background_jobs.register_kind(rejudgement.KIND, rejudgement.run_rejudgement_job)
-    background_jobs.register_kind(object_locks.KIND, object_locks.run_lock_job)
+    background_jobs.register_kind(object_locks.JOB_KIND, object_locks.run_lock_job)
     outbox.register_kinds(
-        anchors.KIND, account_notices.KIND, notifications.KIND, *alerts.KINDS.values()
+        anchors.KIND,
+        account_notices.KIND,
+        notifications.KIND,
+        object_locks.KIND,
+        *alerts.KINDS.values(),
     )
     log.register_rules(RULES_VERSION)
     package.register_retention(retention.list_terms)

@@ -90,6 +90,12 @@ def follow_locks() -> None:
         object_locks.queue_nightly_update(archive_verification.list_parts_of_day())
 
 
+def retry_lock_changes() -> None:
+    """Start a job for changes of locks that failed, when their wait is over."""
+    with _own_connections():
+        object_locks.queue_due_changes()
+
+
 def learn_from_decisions() -> None:
     """Start a job that trains a model of document types, if there are enough new decisions."""
     with _own_connections():

@@ -50,7 +50,7 @@ def run_check(
     """Verify the ledger and store the result. Database errors while reading are not caught."""
     began_at = timezone.now()
     verdict = verify_ledger(mode, with_anchors=with_anchors, progress=progress)
-    again_from, again_to = verdict.reread or (None, None)
+    reread_from, reread_to = verdict.reread or (None, None)
     columns = {
         "began_at": began_at,
         "seconds": verdict.seconds,
@@ -58,8 +58,8 @@ def run_check(
         "from_seq": verdict.from_seq,
         "to_seq": verdict.entries,
         "head": verdict.head,
-        "again_from": again_from,
-        "again_to": again_to,
+        "reread_from": reread_from,
+        "reread_to": reread_to,
         "entries_read": verdict.entries_read,
         # With a reservation, no anchor vouches for the ledger, whatever was read.
         "vouched_to": 0 if with_anchors and verdict.unanchored else verdict.vouched_to,

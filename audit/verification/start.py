@@ -72,9 +72,9 @@ def plan_scans(mode: Mode, anchored: AnchoredNotes, last_seq: int) -> ScanPlan:
 def _rolling_position() -> int:
     """Return the entry up to which the last rolling check read; 0 after a complete cycle."""
     last = CheckRun.objects.filter(mode=Mode.ROLLING).order_by("-pk").first()
-    if last is None or last.again_to is None or last.again_to >= last.from_seq - 1:
+    if last is None or last.reread_to is None or last.reread_to >= last.from_seq - 1:
         return 0
-    return int(last.again_to)
+    return int(last.reread_to)
 
 
 def _start(last_seq: int) -> ScanStart:

@@ -33,7 +33,6 @@ from ingestion.models.operations import (
     AlarmMessage,
     AlarmRow,
     Channel,
-    LockChange,
     SiteSummary,
     WorkerHost,
 )
@@ -82,7 +81,6 @@ __all__ = [
     "Extraction",
     "Finding",
     "LearnedModel",
-    "LockChange",
     "Mailbox",
     "MailedPacket",
     "ModelActivation",

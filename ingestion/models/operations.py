@@ -1,4 +1,4 @@
-"""Defines tables for operations: worker hosts, site summaries, pending lock changes, alarms.
+"""Defines tables for operations: worker hosts, site summaries, alarms.
 
 They hold no records of documents. If they are lost, they are soon filled again.
 """
@@ -7,7 +7,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from sites.models import Site, Study
+from sites.models import Site
 
 
 class WorkerHost(models.Model):
@@ -46,23 +46,6 @@ class SiteSummary(models.Model):
 
     def __str__(self) -> str:
         return f"{self.met} of {self.needed} at {self.site_id}"
-
-
-class LockChange(models.Model):
-    """Stores that the retention of a study has changed, and the bucket's locks have to follow.
-
-    It is written with the change. `storage.object_locks` removes it when the locks are adjusted.
-    """
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
-    changed_at = models.DateTimeField(default=timezone.now)
-    error = models.TextField(blank=True)  # of the last attempt to adjust the locks
-
-    class Meta:
-        ordering = ["pk"]
-
-    def __str__(self) -> str:
-        return f"{self.study} since {self.changed_at:%Y-%m-%d %H:%M} UTC"
 
 
 class Channel(models.TextChoices):

@@ -23,10 +23,11 @@ from audit.signing import anchors
 from audit.verification import ledger_status
 from audit.verification.verify import Result
 from ingestion.dispatch.processes import host_heartbeat
-from ingestion.models import AlarmMessage, Document, LockChange, Mailbox
+from ingestion.models import AlarmMessage, Document, Mailbox
 from ingestion.rules.finding_texts import reason
-from ingestion.storage import disk_space
+from ingestion.storage import disk_space, object_locks
 from sites import account_notices
+from sites.models import Study
 
 logger = logging.getLogger(__name__)
 
@@ -286,16 +287,17 @@ def _named(names: list[str], total: int) -> str:
 
 def _find_locks_alarm() -> Iterator[Alarm]:
     """Yield an alarm for studies whose documents S3 did not lock as the ledger requires."""
-    refused = LockChange.objects.exclude(error="").order_by("pk")
-    rows = list(refused.values_list("study__protocol_number", "error"))
-    if rows:
-        names = list(dict.fromkeys(number for number, error in rows))
+    refused = list(object_locks.find_refused_changes())
+    studies = dict.fromkeys(message.payload["study"] for message in refused)
+    numbers = dict(Study.objects.filter(pk__in=studies).values_list("pk", "protocol_number"))
+    if refused:
+        names = [numbers[study] for study in studies if study in numbers]
         sentence = _(
             "The archive bucket does not lock documents as required. Studies: {studies}. {error}"
         )
         yield Alarm(
             "locks",
-            sentence.format(studies=_named(names[:MAX_NAMED], len(names)), error=rows[0][1]),
+            sentence.format(studies=_named(names[:MAX_NAMED], len(names)), error=refused[0].error),
             _(
                 "Check the bucket, and check that SiteLedger has the permissions "
                 "s3:PutObjectRetention and s3:PutObjectLegalHold on it. Then run "

@@ -5,27 +5,38 @@ then. This module makes locks longer, and never shorter. A legal hold of a study
 too. A hold in S3 is not changed if no study of the document ever had a legal hold here, because
 another party has set it.
 
-A change of a study or a hold creates a `LockChange`, in the transaction of its ledger entry. After
-the commit, a job adjusts the locks, and deletes the row when the bucket confirms the new locks. If
-the job dies, the row remains, and the next run continues. Each night, a job also checks a part of
-the archive and the recently settled documents, because a new document gets the same lock as every
-other, whatever the ledger says of its study.
+A change of a study or a hold writes a message of the outbox, in the transaction of its ledger
+entry. After the commit, a job adjusts the locks of the study; the message is delivered when the
+bucket has confirmed them. A message that failed is due again after a wait, and is never given up:
+its error is shown by an alarm until then. Each night, a job also checks a part of the archive and
+the recently settled documents, because a new document gets the same lock as every other, whatever
+the ledger says of its study. If an object is refused there, a message is written for its studies.
 
 A folder has no locks that end: its files are always read-only, and this module deletes nothing.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from audit import background_jobs
+from audit import background_jobs, outbox
 from audit.background_jobs import AuditJob
-from ingestion.models import Document, LockChange
+from audit.outbox import (
+    ChannelUnavailable,
+    Delivery,
+    DeliveryFailed,
+    DeliveryPolicy,
+    MessageKind,
+    NothingToDeliver,
+    OutboxMessage,
+)
+from ingestion.models import Document
 from ingestion.storage.archive import LockingArchive, ObjectLock, get_archive
 from sites import retention
 from sites.models import Study
@@ -35,7 +46,7 @@ _Term = TypeVar("_Term", datetime, bool)  # the terms of an ObjectLock
 
 logger = logging.getLogger(__name__)
 
-KIND = "follow_locks"
+JOB_KIND = "follow_locks"
 DOCUMENTS_PER_PAGE = 100  # whose required locks are read from the ledger at a time
 SETTLED_WITHIN = timedelta(days=2)  # checked each night; more than a day, because a night may fail
 MAX_CONSECUTIVE_ERRORS = 5  # more errors in a row are a fault of the bucket, not of its objects
@@ -58,6 +69,7 @@ class LockUpdateResult:
     refused: int = 0
     consecutive_errors: int = 0
     named: dict[str, str] = field(default_factory=dict)  # the error by SHA-256
+    last_error: str = ""
 
     def add_error(self, sha256: str, error: OSError) -> None:
         """Count a refused object.
@@ -68,9 +80,10 @@ class LockUpdateResult:
         if len(self.named) < MAX_NAMED_OBJECTS:
             self.named[sha256] = str(error)
         self.refused += 1
+        self.last_error = str(error)
         self.consecutive_errors += 1
-        if self.consecutive_errors == MAX_CONSECUTIVE_ERRORS:
-            raise ObjectLockRefused(next(iter(self.named.values())))
+        if self.consecutive_errors >= MAX_CONSECUTIVE_ERRORS:
+            raise ObjectLockRefused(self.last_error)
 
     def as_json(self) -> dict[str, Any]:
         """Return the result of a job. Its keys are stored, so they keep their old names."""
@@ -114,20 +127,21 @@ def record_hold_change(instance: LegalHold, **options: Any) -> None:
 def queue_nightly_update(parts: Iterable[str]) -> None:
     """Start a job that checks these parts of the archive, which are first bytes of SHA-256s."""
     if isinstance(get_archive(), LockingArchive):
-        background_jobs.schedule_job(KIND, {"parts": list(parts)})
+        background_jobs.schedule_job(JOB_KIND, {"parts": list(parts)})
     else:
-        # The archive was moved into a folder. This deletes changes of the former bucket, whose
-        # alarm would never end otherwise.
-        update_locks(())
+        _delete_changes()
 
 
-def update_locks(
-    studies: Iterable[int],
-    other_documents: "Iterable[QuerySet[Document]]" = (),
-    *,
-    dry_run: bool = False,
-) -> LockUpdateResult:
-    """Adjust the locks of all documents of these studies, and of the other documents.
+def queue_due_changes() -> None:
+    """Start a job if changes of locks are due: after a failure, or because their process died."""
+    now = timezone.now()
+    outbox.release_expired([KIND.name], now)
+    if _find_changes().filter(state=OutboxMessage.State.WAITING, due_at__lte=now).exists():
+        background_jobs.schedule_job(JOB_KIND, {"parts": []})
+
+
+def update_locks(studies: Iterable[int], *, dry_run: bool = False) -> LockUpdateResult:
+    """Adjust the locks of all documents of these studies.
 
     Errors of S3 are in the result. The function is idempotent. It may be interrupted, and may run
     several times at once.
@@ -135,84 +149,154 @@ def update_locks(
     result, store = LockUpdateResult(), get_archive()
     if not isinstance(store, LockingArchive):
         if not dry_run:
-            LockChange.objects.all().delete()  # The archive was moved into a folder.
+            _delete_changes()
         return result
     update = _LockUpdate(store, result, dry_run)
     try:
         for study in studies:
-            # A change that is saved from here on has a row and a job of its own.
-            changes = list(LockChange.objects.filter(study=study).values_list("pk", flat=True))
-            refused_before = result.refused
-            update.run(Document.objects.filter(site__study=study))
-            if not dry_run and result.refused == refused_before:
-                LockChange.objects.filter(pk__in=changes).delete()
-        for documents in other_documents:
-            update.run(documents)
+            update.update_study(study)
     except ObjectLockRefused:
         logger.warning("the bucket refuses: no further lock is tried")
     return result
+
+
+def run_lock_job(job: AuditJob) -> Mapping[str, Any]:
+    """Adjust the locks in the parts of the archive that the job names, and of changed studies.
+
+    A nightly job, which names parts, also checks the recently settled documents. The studies that
+    changed first are updated first.
+    """
+    result, store = LockUpdateResult(), get_archive()
+    if not isinstance(store, LockingArchive):
+        _delete_changes()
+        return result.as_json()
+    update, parts = _LockUpdate(store, result), job.arguments["parts"]
+    documents = [Document.objects.filter(sha256__startswith=part) for part in parts]
+    if parts:
+        since = timezone.now() - SETTLED_WITHIN
+        documents.append(Document.objects.filter(settled_at__gte=since))
+    try:
+        for each in documents:
+            update.update_documents(each)
+    except ObjectLockRefused:
+        logger.warning("the bucket refuses: the rest of the archive is not checked")
+    outbox.release_expired([KIND.name], timezone.now())
+    while change := outbox.claim_next([KIND.name]):
+        failure = outbox.deliver(change, partial(_deliver_change, update=update))
+        if isinstance(failure, ChannelUnavailable):
+            logger.warning("the bucket refuses: no further study is tried")
+            break
+    return result.as_json()
 
 
 @dataclass(frozen=True, slots=True)
 class _LockUpdate:
     store: LockingArchive
     result: LockUpdateResult
-    dry_run: bool
+    dry_run: bool = False
 
-    def run(self, documents: "QuerySet[Document]") -> None:
-        """Adjust the locks of these documents. Raises ObjectLockRefused."""
+    def update_study(self, study: int, beat: Callable[[], object] = lambda: None) -> None:
+        """Adjust the locks of the documents of a study. Raises ObjectLockRefused.
+
+        If no object is refused, the changes of the study that waited before are delivered.
+        """
+        # A change that is saved from here on has a message of its own.
+        waiting = _find_changes(study).filter(state=OutboxMessage.State.WAITING)
+        before, refused_before = list(waiting.values_list("pk", flat=True)), self.result.refused
+        self.update_documents(Document.objects.filter(site__study=study), beat)
+        if not self.dry_run and self.result.refused == refused_before:
+            waiting.filter(pk__in=before).delete()
+
+    def update_documents(
+        self, documents: "QuerySet[Document]", beat: Callable[[], object] = lambda: None
+    ) -> None:
+        """Adjust the locks of these documents. Raises ObjectLockRefused.
+
+        `beat` is called after each page of documents and after each error, which may be a time-out.
+        """
         for hashes in _iterate_pages(documents):
             applied: Mapping[str, ObjectLock] = {}
             # The ledger is read again after each page, until it requires what was applied. So of
             # two updates at once, the one that writes last applies the newest state.
             while (required := get_required_locks(hashes)) != applied:
                 for sha256, lock in required.items():
-                    self._update_object(sha256, lock)
+                    if not self._update_object(sha256, lock):
+                        beat()
                 applied = required
             self.result.checked += len(hashes)
+            beat()
 
-    def _update_object(self, sha256: str, lock: ObjectLock) -> None:
+    def _update_object(self, sha256: str, lock: ObjectLock) -> bool:
+        """Adjust the lock of an object. Returns False if the bucket refused."""
         try:
             self.result.changed += self.store.apply_lock(sha256, lock, dry_run=self.dry_run)
         except FileNotFoundError:
             # The document was rejected without its bytes, is not stored yet, or is missing, which
             # `verify_archive` reports.
-            return
+            return True
         except OSError as error:
             if not self.dry_run:
                 for study in Study.objects.filter(sites__documents__sha256=sha256).distinct():
-                    if not LockChange.objects.filter(study=study).update(error=str(error)):
-                        LockChange.objects.create(study=study, error=str(error))
+                    if not _find_changes(study.pk).exists():
+                        outbox.post(KIND.name, {"study": study.pk})
             self.result.add_error(sha256, error)
-        else:
-            self.result.consecutive_errors = 0
+            return False
+        self.result.consecutive_errors = 0
+        return True
 
 
-def run_lock_job(job: AuditJob) -> Mapping[str, Any]:
-    """Adjust the locks of changed studies, and of the parts of the archive that the job names.
+def _deliver_change(delivery: Delivery, update: _LockUpdate | None = None) -> None:
+    """Adjust the locks of a study that changed, as a part of an update or alone."""
+    if update is None:
+        store = get_archive()
+        if not isinstance(store, LockingArchive):
+            raise NothingToDeliver
+        update = _LockUpdate(store, LockUpdateResult())
+    refused_before = update.result.refused
+    try:
+        update.update_study(delivery.payload["study"], delivery.extend)
+    except ObjectLockRefused as error:
+        raise ChannelUnavailable(str(error)) from error
+    if update.result.refused > refused_before:
+        raise DeliveryFailed(update.result.last_error)
 
-    The studies that changed first are updated first. A nightly job, which names parts, also checks
-    the recently settled documents.
-    """
-    changes = LockChange.objects.order_by("pk").values_list("study", flat=True)
-    parts = job.arguments["parts"]
-    other_documents = [Document.objects.filter(sha256__startswith=part) for part in parts]
-    if parts:
-        since = timezone.now() - SETTLED_WITHIN
-        other_documents.append(Document.objects.filter(settled_at__gte=since))
-    return update_locks(dict.fromkeys(changes), other_documents).as_json()
+
+KIND = MessageKind(
+    "lock_change",
+    _deliver_change,
+    DeliveryPolicy(initial_wait=timedelta(minutes=1), max_wait=timedelta(hours=1)),
+    lease=timedelta(minutes=10),
+)
+
+
+def find_refused_changes() -> "QuerySet[OutboxMessage]":
+    """Return the changes of locks whose last attempt failed. The payload has the `study`."""
+    return _find_changes().exclude(error="")
 
 
 def _record_change(study: int, update_fields: Collection[str] | None) -> None:
-    """Create a LockChange and request a job, if the saved fields affect locks in a bucket."""
+    """Write a message and request a job, if the saved fields affect locks in a bucket."""
     if update_fields is not None and not _TERM_FIELDS.intersection(update_fields):
         return
     if not isinstance(get_archive(), LockingArchive):
         return
     if Document.objects.filter(site__study=study).exists():
-        LockChange.objects.create(study_id=study)
+        outbox.post(KIND.name, {"study": study})
         # Each change needs its own job: one that waits already could end before this is committed.
-        background_jobs.request_job(KIND, {"parts": []}, background_jobs.SYSTEM_ACTOR)
+        background_jobs.request_job(JOB_KIND, {"parts": []}, background_jobs.SYSTEM_ACTOR)
+
+
+def _find_changes(study: int | None = None) -> "QuerySet[OutboxMessage]":
+    changes = OutboxMessage.objects.filter(kind=KIND.name)
+    return changes if study is None else changes.filter(payload__study=study)
+
+
+def _delete_changes() -> None:
+    """Delete the changes of a former bucket, whose alarm would never end otherwise.
+
+    The archive was moved into a folder, which has no locks.
+    """
+    _find_changes().delete()
 
 
 def _iterate_pages(documents: "QuerySet[Document]") -> Iterator[list[str]]:

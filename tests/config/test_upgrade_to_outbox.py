@@ -16,6 +16,7 @@ from audit.models import AuditJob, OutboxMessage
 from audit.signing import anchors, checkpoints, key_rotation
 from ingestion.models import AlarmMessage
 from ingestion.operations import alerts
+from ingestion.storage import object_locks
 from sites import account_notices
 from tests.audit.support import write
 from tests.factories import make_user
@@ -170,11 +171,32 @@ def leave_an_anchor(old):
     return check
 
 
+def leave_lock_changes(old):
+    """Leave changes of object locks: of one, the bucket has refused the last attempt."""
+    study = old.get_model("clinical_sites", "Study").objects.create(protocol_number="SLX-301")
+    changes = old.get_model("ingestion", "LockChange").objects
+    changes.create(study_id=study.pk, changed_at=NOW, error="AccessDenied")
+    changes.create(study_id=study.pk, changed_at=NOW)
+
+    def check():
+        messages = OutboxMessage.objects.filter(kind=object_locks.KIND.name).order_by("pk")
+        columns = messages.values_list("payload", "state", "error", "created_at")
+        payload = {"study": study.pk}
+        assert list(columns) == [
+            (payload, "waiting", "AccessDenied", NOW),
+            (payload, "waiting", "", NOW),
+        ]
+        assert object_locks.update_locks([study.pk]).refused == 0, "the archive is a folder"
+        assert not messages.exists()
+
+    return check
+
+
 @pytest.mark.slow
 def test_what_the_release_before_left_waiting_is_delivered(old, settings, tmp_path):
     settings.SITE_URL = "https://ledger.example.org"
     settings.AUDIT_KEY_FILE, settings.ANCHOR_DIR = tmp_path / "audit.pem", tmp_path / "anchors"
-    kinds = (leave_jobs, leave_alerts, leave_notices, leave_an_anchor)
+    kinds = (leave_jobs, leave_alerts, leave_notices, leave_an_anchor, leave_lock_changes)
     checks = [leave(old) for leave in kinds]
     migrate(latest())
     for check in checks:

@@ -31,7 +31,7 @@ ARGUMENTS = {
     runs.KIND: {"mode": "full"},
     export_job.KIND: {},
     archive_verification.KIND: {"parts": ["ab"]},
-    object_locks.KIND: {"parts": ["ab"]},
+    object_locks.JOB_KIND: {"parts": ["ab"]},
     rejudgement.KIND: {"model": "built-in"},
 }
 

@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from audit import background_jobs
 from audit.outbox import OutboxMessage
-from ingestion.models import LockChange
 from ingestion.operations import alarms
 from ingestion.storage import archive_verification, object_locks
 from ingestion.storage.archive import get_archive
@@ -91,7 +90,11 @@ def run_lock_jobs():
     """Run all due jobs as a worker does, and return the last one that updates locks."""
     while background_jobs.run_next_job():
         pass
-    return background_jobs.latest_jobs(object_locks.KIND, 1)[0]
+    return background_jobs.latest_jobs(object_locks.JOB_KIND, 1)[0]
+
+
+def find_changes():
+    return OutboxMessage.objects.filter(kind=object_locks.KIND.name)
 
 
 def find_active_alarms():
@@ -114,7 +117,7 @@ def test_a_longer_retention_makes_the_lock_longer(file_document, read_lock):
     change_terms(site.study, ended_on=date(THIS_YEAR, 3, 2), retention_years=40)
     assert run_lock_jobs().result["locked"] == 1
     assert read_lock(sha256) == (datetime(THIS_YEAR + 40, 3, 3, tzinfo=UTC), False)
-    assert not LockChange.objects.exists()
+    assert not find_changes().exists()
 
 
 def test_a_lock_is_never_made_shorter(file_document, read_lock):
@@ -240,7 +243,7 @@ def test_a_hold_that_is_set_during_an_update_is_applied(file_document, read_lock
         is_changed = apply_lock(*args, **options)
         set_hold(site.study)
         # Its own job deletes the change too, because it finds the lock that this update applied.
-        LockChange.objects.all().delete()
+        find_changes().delete()
         return is_changed
 
     monkeypatch.setattr(BucketArchive, "apply_lock", set_hold_after_first_lock)
@@ -256,9 +259,9 @@ def test_a_change_that_is_rolled_back_leaves_no_row_and_no_job(file_document):
     file_document(site)
     with transaction.atomic():
         set_hold(site.study)
-        assert LockChange.objects.exists()
+        assert find_changes().exists()
         transaction.set_rollback(True)
-    assert not LockChange.objects.exists()
+    assert not find_changes().exists()
     assert not background_jobs.run_next_job()
 
 
@@ -266,8 +269,6 @@ def test_an_update_continues_after_its_worker_died(file_document, read_lock, mon
     site = make_site()
     hashes = [file_document(site, content) for content in (b"1", b"2", b"3")]
     set_hold(site.study)
-    OutboxMessage.objects.all().delete()
-    background_jobs.AuditJob.objects.all().delete()
     apply_lock = BucketArchive.apply_lock
 
     def die_at_second_object(store, sha256, wanted, **options):
@@ -278,26 +279,28 @@ def test_an_update_continues_after_its_worker_died(file_document, read_lock, mon
     with monkeypatch.context() as patch:
         patch.setattr(BucketArchive, "apply_lock", die_at_second_object)
         with pytest.raises(SystemExit):
-            object_locks.update_locks([site.study_id])
+            background_jobs.run_next_job(worker="host:1")
     assert sorted(read_lock(sha256)[1] for sha256 in hashes) == [False, False, True]
-    assert LockChange.objects.exists()
-    object_locks.queue_nightly_update([])
+    background_jobs.recover_jobs_of("host:1")
+    assert run_lock_jobs().result["locked"] == 0, "the change may still be in good hands"
+    OutboxMessage.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    object_locks.queue_due_changes()
     assert run_lock_jobs().result["locked"] == 2
     assert all(read_lock(sha256)[1] for sha256 in hashes)
-    assert not LockChange.objects.exists()
+    assert not find_changes().exists()
 
 
 def test_saving_other_fields_changes_no_lock(file_document):
     site = make_site()
     file_document(site)
     site.study.save(update_fields=["revision"])
-    assert not LockChange.objects.exists()
+    assert not find_changes().exists()
 
 
 def test_a_study_without_documents_needs_no_change_of_locks():
     study = Study.objects.create(protocol_number="SLX-9")
     set_hold(study)
-    assert not LockChange.objects.exists()
+    assert not find_changes().exists()
 
 
 @pytest.mark.parametrize("caller", ["nightly job", "command"])
@@ -305,18 +308,18 @@ def test_in_a_folder_changes_of_locks_are_deleted(settings, file_document, calle
     site = make_site()
     file_document(site)
     set_hold(site.study)
-    LockChange.objects.update(error="AccessDenied")
+    find_changes().update(error="AccessDenied")
     settings.STORAGES = settings.STORAGES | {
         "archive": {"BACKEND": "ingestion.storage.archive.FolderArchive"}
     }
     change_terms(site.study, retention_years=40)
     call_command("lock_archive", dry_run=True)
-    assert LockChange.objects.count() == 1
+    assert find_changes().count() == 1
     if caller == "nightly job":
         object_locks.queue_nightly_update(["00"])
     else:
         call_command("lock_archive")
-    assert not LockChange.objects.exists(), "changes of the former bucket are deleted"
+    assert not find_changes().exists(), "changes of the former bucket are deleted"
     assert "locks" not in find_active_alarms()
 
 
@@ -388,17 +391,24 @@ def test_a_missing_permission_is_an_alarm_until_it_is_granted(
     assert "locks" not in find_active_alarms()
 
 
-def test_a_bucket_that_does_not_answer_is_tried_again_at_night(settings, file_document, read_lock):
+def test_a_bucket_that_does_not_answer_is_tried_again_after_a_wait(
+    settings, file_document, read_lock
+):
     site = make_site()
     sha256, endpoint = file_document(site), settings.STORAGES["archive"]["OPTIONS"]["endpoint_url"]
     set_hold(site.study)
     set_archive_options(settings, endpoint_url=f"http://127.0.0.1:{free_port()}")
     run_lock_jobs()
     assert "Could not connect" in find_active_alarms()["locks"].text
+    assert find_changes().get().due_at > timezone.now()
     set_archive_options(settings, endpoint_url=endpoint)
-    object_locks.queue_nightly_update([])
+    object_locks.queue_due_changes()
+    assert not background_jobs.run_next_job(), "the change is not due yet"
+    find_changes().update(due_at=timezone.now())
+    object_locks.queue_due_changes()
     run_lock_jobs()
     assert read_lock(sha256)[1]
+    assert not find_changes().exists()
     assert "locks" not in find_active_alarms()
 
 
@@ -481,10 +491,10 @@ def test_a_dry_run_locks_nothing(file_document, read_lock, capsys):
     call_command("lock_archive", "--study", "SLX-301", "--dry-run")
     assert "1 would be locked anew" in capsys.readouterr().out
     assert not read_lock(sha256)[1]
-    assert LockChange.objects.exists()
+    assert find_changes().exists()
     call_command("lock_archive", "--study", "SLX-301")
     assert read_lock(sha256)[1]
-    assert not LockChange.objects.exists()
+    assert not find_changes().exists()
 
 
 def test_an_unknown_study_is_an_error():
