@@ -64,7 +64,7 @@ format: install-dev ## Format code and templates
 requirements: ## Pin every package with its hashes, from the .in files
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements.in -o requirements.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements-dev.in -o requirements-dev.txt
-	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes bench/rivals.in -o bench/rivals.txt
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes bench/sides/rivals.in -o bench/sides/rivals.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/scanner/wapiti.in -o tests/scanner/wapiti.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/deploy/linters.in -o tests/deploy/linters.txt
 
@@ -81,7 +81,7 @@ bench-rivals: install ## Install OCRmyPDF in its own environment, as a baseline 
 # These environments are created again when the file that pins their packages is newer.
 var/scanner/installed: tests/scanner/wapiti.txt | install
 var/linters/installed: tests/deploy/linters.txt | install
-var/rivals/installed: bench/rivals.txt | install
+var/rivals/installed: bench/sides/rivals.txt | install
 var/%/installed:
 	@$(PY) -m venv --clear $(@D) && $(@D)/bin/python -m pip install --quiet --require-hashes -r $< && touch $@
 

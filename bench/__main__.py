@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench import charts
-from bench.report import BenchResult, Row
+from bench.results import charts
+from bench.results.report import BenchResult, Row
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "var" / "bench"

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pikepdf
 
-from bench.report import Row, program, run_benchmark
-from bench.type_examples import READINGS, read_files
+from bench.documents.type_examples import READINGS, read_files
+from bench.results.report import Row, program, run_benchmark
 from ingestion.core.file_parts import ONE_ABOVE_THE_OTHER, QUARTERS, SIDE_BY_SIDE, Region
 from ingestion.reading.results import DocumentReading, MediaType, PageReading
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut, propose_cut

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench import type_examples
+from bench.documents import type_examples
 from ingestion.rules.classification.type_model import (
     NO_TYPE,
     Model,

@@ -20,10 +20,11 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from bench import outcome, process
-from bench.installation import environment
-from bench.report import Row, compare, program, run_benchmark
-from bench.served_documents import UNLIMITED, ServedDocuments, write_mix, write_offer
+from bench.documents.served import UNLIMITED, ServedDocuments, write_mix, write_offer
+from bench.installation import process
+from bench.installation.environment import environment
+from bench.results import outcome
+from bench.results.report import Row, compare, program, run_benchmark
 
 POSTGRESQL = "scripts/with-postgresql"
 
@@ -79,7 +80,9 @@ class DispatchBench:
         folder = self.new_folder()
         result = folder / "outcome.json"
         with process.portal(offer.directory, self._port, 0.0):
-            process.run("bench.direct", str(offer.directory), str(result), **environment(folder))
+            process.run(
+                "bench.sides.direct", str(offer.directory), str(result), **environment(folder)
+            )
         run = outcome.read(result)
         return (offer.documents - run.lost) / run.seconds
 
@@ -92,7 +95,7 @@ class DispatchBench:
         rounds: int = 1,
         more: Mapping[str, str] | None = None,
     ) -> Mapping[str, Any]:
-        """Return the result of a scene of `bench.layer`. `more` are settings."""
+        """Return the result of a scene of `bench.sides.layer`. `more` are settings."""
         folder = self.new_folder()
         changes = {**environment(folder), **(more or {})}
         if side.prefix:
@@ -110,7 +113,14 @@ class DispatchBench:
         offer: ServedDocuments,
         rounds: int,
     ) -> Mapping[str, Any]:
-        command = [*side.prefix, sys.executable, "-m", "bench.layer", scene, str(offer.directory)]
+        command = [
+            *side.prefix,
+            sys.executable,
+            "-m",
+            "bench.sides.layer",
+            scene,
+            str(offer.directory),
+        ]
         command += ["--rounds", str(rounds)]
         broker: AbstractContextManager[dict[str, str]] = nullcontext({})
         if side.redis:

@@ -34,7 +34,7 @@ from bench.binders import (
     make_pieces,
     read_pieces,
 )
-from bench.type_examples import CORPUS, READINGS, read_corpus
+from bench.documents.type_examples import CORPUS, READINGS, read_corpus
 from ingestion.assessment.truth import Truth
 from ingestion.reading.results import DocumentReading, MediaType, PageReading
 from ingestion.rules.document_types import BOUNDARY_MODEL_FILE

@@ -12,11 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from bench import outcome, process
-from bench.installation import environment
-from bench.process import Answers
-from bench.report import Row, compare, program, run_benchmark
-from bench.served_documents import (
+from bench.documents.served import (
     UNLIMITED,
     Originals,
     ServedDocuments,
@@ -24,6 +20,11 @@ from bench.served_documents import (
     samples,
     write_offer,
 )
+from bench.installation import process
+from bench.installation.environment import environment
+from bench.installation.process import Answers
+from bench.results import outcome
+from bench.results.report import Row, compare, program, run_benchmark
 from samples.portal import SiteLimit
 
 PLAIN, OURS = "plain", "ours"
@@ -99,11 +100,14 @@ class FlowBench:
         folder.mkdir()
         result = folder / "outcome.json"
         environ = environment(folder)
-        command, registration = ["bench.plain", str(offer.directory), str(result), *options], 0.0
+        command, registration = (
+            ["bench.sides.plain", str(offer.directory), str(result), *options],
+            0.0,
+        )
         if side == OURS:
-            output = process.run("bench.shift_side", "register", str(offer.directory), **environ)
+            output = process.run("bench.sides.shift", "register", str(offer.directory), **environ)
             command, registration = (
-                ["bench.shift_side", "work", str(result), *options],
+                ["bench.sides.shift", "work", str(result), *options],
                 float(output),
             )
         with process.portal(offer.directory, self._port, scene.faults) as answers:

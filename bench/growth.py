@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import process
 from bench.dispatch import DispatchBench, DispatchSide
-from bench.installation import environment
-from bench.report import Row, program, run_benchmark
-from bench.served_documents import ServedDocuments
-from bench.turns import Costs, compare_with_smallest
+from bench.documents.served import ServedDocuments
+from bench.installation import process
+from bench.installation.environment import environment
+from bench.results.report import Row, program, run_benchmark
+from bench.results.turns import Costs, compare_with_smallest
 
 SITES = 10  # while the number of documents or workers grows
 SQLITE = DispatchSide("ORM-SQLite")
@@ -80,10 +80,10 @@ def entries(bench: DispatchBench, size: GrowthSize) -> Iterator[Row]:
     """Vary the size of the ledger, each with its own database."""
     ledgers = {n: environment(bench.new_folder()) for n in size.entries}
     for n, ledger in ledgers.items():
-        process.run("bench.grown", "fill", str(n), **ledger)
+        process.run("bench.sides.grown", "fill", str(n), **ledger)
 
     def measure(n: int) -> Costs:
-        costs: Costs = json.loads(process.run("bench.grown", "measure", **ledgers[n]))
+        costs: Costs = json.loads(process.run("bench.sides.grown", "measure", **ledgers[n]))
         sys.stderr.write(f"{n:,} entries: {json.dumps(costs)}\n")
         return costs
 

@@ -19,8 +19,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import IO, Any, cast
 
-from bench.generated_documents import make_documents
-from bench.report import Row, compare, not_measured, program, run_benchmark
+from bench.documents.generated import make_documents
+from bench.results.report import Row, compare, not_measured, program, run_benchmark
 from samples.layouts import LAYOUTS, make_specimen
 
 ROOT = Path(__file__).parents[1]
@@ -38,7 +38,7 @@ class JudgingSide:
     """A process that judges some files with the rules of a checkout, once for each `measure`."""
 
     def __init__(self, checkout: Path, files: Sequence[Path]) -> None:
-        program = ROOT / "bench" / "judging_side.py"
+        program = ROOT / "bench" / "sides" / "judging.py"
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(program), *map(str, files)],
             cwd=checkout,

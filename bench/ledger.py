@@ -22,11 +22,11 @@ from typing import Any
 import rfc8785
 
 from audit.ledger import chain
-from bench import disk
-from bench.append import LOCK_THROUGH_COMMIT, OURS, OWN_WAIT, PLAIN_SIDE, RAW_SIDE
 from bench.dispatch import POSTGRESQL
-from bench.installation import environment
-from bench.report import Row, compare, not_measured, program, run_benchmark
+from bench.installation import disk
+from bench.installation.environment import environment
+from bench.results.report import Row, compare, not_measured, program, run_benchmark
+from bench.sides.append import LOCK_THROUGH_COMMIT, OURS, OWN_WAIT, PLAIN_SIDE, RAW_SIDE
 
 OBJECTS = 20_000  # of the profile, for both canonicalisers
 NO_COMPILER = "there is no `cc`, which compiles the shim that slows the disk"
@@ -89,10 +89,10 @@ class LedgerBench:
         return results
 
     def append(self, run: Callable[..., Results], scene: str) -> Results:
-        return run("bench.append", scene, "--seconds", str(self.size.seconds))
+        return run("bench.sides.append", scene, "--seconds", str(self.size.seconds))
 
     def trail(self, run: Callable[..., Results]) -> Results:
-        return run("bench.trail", "--entries", str(self.size.entries))
+        return run("bench.sides.trail", "--entries", str(self.size.entries))
 
 
 def rates(results: Results, side: str) -> list[float]:

@@ -23,8 +23,8 @@ from pathlib import Path
 import django
 import httpx2 as httpx
 
-from bench.plain import Bucket
-from bench.report import Row, compare, program, run_benchmark
+from bench.results.report import Row, compare, program, run_benchmark
+from bench.sides.plain import Bucket
 from samples.portal import SamplePortal, SiteLimit
 
 PROCESSES = 4

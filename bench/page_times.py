@@ -1,6 +1,6 @@
 """Every page with a database as after ten years, compared with the same page with a small one.
 
-`python -m bench.page_times [--quick]`; `bench.pages` fills the database, which is
+`python -m bench.page_times [--quick]`; `bench.sides.pages` fills the database, which is
 SQLite, and requests the pages.
 """
 
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from bench import process
-from bench.installation import environment
-from bench.report import Row, compare, program, run_benchmark
+from bench.installation import process
+from bench.installation.environment import environment
+from bench.results.report import Row, compare, program, run_benchmark
 
 SMALL = (4, 144)  # sites, and documents in all
 EXPECTED = 300.0  # ms, 95th percentile of the slowest page
@@ -47,12 +47,12 @@ class FilledInstallation:
         command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
         subprocess.run(command, env={**os.environ, **self._environment}, check=True)
         size = ["--sites", str(sites), "--documents", str(documents)]
-        process.run("bench.pages", "--fill", *size, **self._environment)
+        process.run("bench.sides.pages", "--fill", *size, **self._environment)
 
     def measure_pages(self, requests: int) -> Mapping[str, float]:
         """Return the 95th percentile of each page in milliseconds, of this many requests."""
         options = ["--rounds", str(requests), "--json", str(self._result)]
-        sys.stderr.write(process.run("bench.pages", *options, **self._environment))
+        sys.stderr.write(process.run("bench.sides.pages", *options, **self._environment))
         percentiles: Mapping[str, float] = json.loads(self._result.read_text())
         return percentiles
 

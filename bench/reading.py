@@ -23,16 +23,16 @@ from typing import Any
 
 import pikepdf
 
-from bench import rivals
-from bench.accuracy import CLEAN, NOISY, TEXT_LAYER
-from bench.generated_documents import make_documents
-from bench.hostile import make_hostile_files
-from bench.plain import has_text
-from bench.process import Used, run_counted
-from bench.report import Row, compare, not_measured, program, run_benchmark
-from bench.scans import join, make_scans, render_pages, repeat_pages
-from bench.signed_documents import sign
-from bench.turns import in_turn
+from bench.documents.digital_signatures import sign
+from bench.documents.generated import make_documents
+from bench.documents.hostile import make_hostile_files
+from bench.documents.scans import join, make_scans, render_pages, repeat_pages
+from bench.installation.process import Used, run_counted
+from bench.results.report import Row, compare, not_measured, program, run_benchmark
+from bench.results.turns import in_turn
+from bench.sides import rivals
+from bench.sides.accuracy import CLEAN, NOISY, TEXT_LAYER
+from bench.sides.plain import has_text
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from samples.pages import PAGES
@@ -93,13 +93,13 @@ class ReadingBench:
         return folder
 
     def side(self, name: str, folder: Path, *options: str, weighed: bool = False) -> Used:
-        """Run a side of `bench.sides`. `weighed` also measures its memory."""
-        return self.run("-m", "bench.sides", name, str(folder), *options, weighed=weighed)
+        """Run a side of `bench.sides.reading`. `weighed` also measures its memory."""
+        return self.run("-m", "bench.sides.reading", name, str(folder), *options, weighed=weighed)
 
     def accuracy(self, *arguments: str) -> Mapping[str, Mapping[str, float]]:
-        """Return the output of `bench.accuracy`, by group."""
+        """Return the output of `bench.sides.accuracy`, by group."""
         found: dict[str, dict[str, float]] = json.loads(
-            self.run("-m", "bench.accuracy", *arguments).output
+            self.run("-m", "bench.sides.accuracy", *arguments).output
         )
         return found
 

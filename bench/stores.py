@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from django.conf import settings
 
-from bench.report import Row, compare, program, run_benchmark
+from bench.results.report import Row, compare, program, run_benchmark
 from ingestion.storage.archive import Archive, FolderArchive
 from ingestion.storage.buckets import BucketArchive
 

@@ -25,7 +25,7 @@ import pypdfium2
 from reportlab.lib.pagesizes import LETTER, landscape
 from reportlab.platypus import SimpleDocTemplate
 
-from bench.type_examples import CORPUS, LIMITS, read_corpus
+from bench.documents.type_examples import CORPUS, LIMITS, read_corpus
 from ingestion.assessment.scores import ComparedValue, Outcome, compare_values
 from ingestion.assessment.truth import Truth
 from ingestion.reading.merge import merge

@@ -1,8 +1,8 @@
-"""A wall clock that can be changed while programs run: a shim below them, as in `bench.disk`.
+"""A wall clock that can be changed while programs run.
 
-The time since boot does not change, as when an administrator or a time server sets the clock.
-libfaketime is not used, because its processes share a semaphore: a killed process would block the
-others.
+It is a shim below them, as in `bench.installation.disk`. The time since boot does not change, as
+when an administrator or a time server sets the clock. libfaketime is not used, because its
+processes share a semaphore: a killed process would block the others.
 """
 
 import shutil

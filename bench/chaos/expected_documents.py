@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
 
-from bench.hostile import make_memory_bomb
+from bench.documents.hostile import make_memory_bomb
 from ingestion.core.states import DocumentState
 from samples.corpus import Expectation, write_corpus
 from samples.faults import DocumentFault

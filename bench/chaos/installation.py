@@ -17,7 +17,7 @@ from bench.chaos import processes
 from bench.chaos.clock import Clock
 from bench.chaos.expected_documents import PORTAL, ExpectedDocuments
 from bench.chaos.portal_proxy import PortalProxy
-from bench.process import free_port
+from bench.installation.process import free_port
 from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
 from ingestion.models import BatchSource

@@ -15,7 +15,7 @@ from bench.chaos.schedule import DISK, draw
 from bench.chaos.servers import Server
 from bench.chaos.table import FaultSummary, table
 from bench.chaos.uploads import Sender
-from bench.process import free_port
+from bench.installation.process import free_port
 
 SETTLE_SECONDS = 900.0  # for the remaining work after the last fault
 

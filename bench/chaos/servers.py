@@ -13,7 +13,7 @@ from typing import Protocol
 
 from django.db import connection
 
-from bench.process import free_port
+from bench.installation.process import free_port
 
 _IN_A_TRANSACTION = """SELECT 1 FROM pg_stat_activity
     WHERE xact_start IS NOT NULL AND datname = current_database() AND pid <> pg_backend_pid()"""

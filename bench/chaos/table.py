@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from bench.chaos.tally import Tally, list_names
-from bench.machine import machine
+from bench.results.machine import machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from audit.ledger import tables
 from audit.models import Entry
-from bench import writers
+from bench.sides import writers
 
 
 def test_the_bare_driver_writes_the_same_columns_and_about_as_many_bytes_as_the_ledger(db):

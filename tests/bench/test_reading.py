@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from bench.accuracy import f1
-from bench.generated_documents import make_documents
+from bench.documents.generated import make_documents
+from bench.sides.accuracy import f1
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import merge
@@ -15,7 +15,7 @@ from ingestion.reading.merge import merge
 # for all of its children.
 COUNT = """
 import sys
-from bench import process
+from bench.installation import process
 process.LEAVE_SECONDS = float(sys.argv[2])
 print(process.run_counted([sys.executable, "-c", sys.argv[1]]))
 """

@@ -7,10 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 from bench import __main__ as report_of_all
-from bench import charts, flow
-from bench.outcome import RunOutcome
-from bench.report import BenchResult, Row, compare, not_measured, program, run_benchmark
-from bench.turns import compare_with_smallest
+from bench import flow
+from bench.results import charts
+from bench.results.outcome import RunOutcome
+from bench.results.report import BenchResult, Row, compare, not_measured, program, run_benchmark
+from bench.results.turns import compare_with_smallest
 
 LABELS = "{http://www.w3.org/2000/svg}text"
 

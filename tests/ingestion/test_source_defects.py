@@ -1,8 +1,9 @@
 """Demonstrates each defect of the two source designs once, beside SiteLedger.
 
 A test runs twice: with the code of the source, which is strictly expected to fail, and with ours.
-The code of the first source is `bench.plain`. The code of the second source, the job layer, is in
-this module, shortened to the wrong lines. The details of SiteLedger are tested with its modules.
+The code of the first source is `bench.sides.plain`. The code of the second source, the job layer,
+is in this module, shortened to the wrong lines. The details of SiteLedger are tested with its
+modules.
 """
 
 import asyncio
@@ -20,7 +21,8 @@ from django.db import connections
 from django.utils import timezone
 
 from audit.ledger.actors import Actor
-from bench import plain, process
+from bench.installation import process
+from bench.sides import plain
 from ingestion.core import retry
 from ingestion.core.completion import PollOutcome, PollState, StallLimit, decide_next_poll
 from ingestion.core.errors import PortalFailing, PortalThrottled

@@ -4,8 +4,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from bench.filled import DOCUMENTS_PER_SITE, fill_database
-from bench.pages import every_page
+from bench.installation.filled import DOCUMENTS_PER_SITE, fill_database
+from bench.sides.pages import every_page
 from ingestion.operations import site_summaries
 
 FEW, MANY = 4, 52  # sites: more than one page of them

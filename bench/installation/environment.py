@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 DATABASE = "bench.sqlite3"
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def environment(folder: Path) -> Mapping[str, str]:

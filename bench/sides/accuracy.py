@@ -1,9 +1,9 @@
 """The accuracy of reading: how many words and values are read, and how many of them wrongly.
 
-`python -m bench.accuracy words COUNT [CORPUS]` compares our reading with that of the engine on the
-plain grey page. It reports the mean F1 of the words, in any order, of COUNT pages of each kind.
-`python -m bench.accuracy fields COUNT` counts the values of COUNT documents of each kind. Both
-print JSON. Every value that was not read exactly is named on stderr.
+`python -m bench.sides.accuracy words COUNT [CORPUS]` compares our reading with that of the engine
+on the plain grey page. It reports the mean F1 of the words, in any order, of COUNT pages of each
+kind. `python -m bench.sides.accuracy fields COUNT` counts the values of COUNT documents of each
+kind. Both print JSON. Every value that was not read exactly is named on stderr.
 """
 
 import argparse
@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
 
-from bench.generated_documents import BenchDocument, make_documents
-from bench.scans import make_scans, scan_document
-from bench.sides import AT_ONCE
+from bench.documents.generated import BenchDocument, make_documents
+from bench.documents.scans import make_scans, scan_document
+from bench.sides.reading import AT_ONCE
 from ingestion.reading.images.render import (
     PageRaster,
     list_images,

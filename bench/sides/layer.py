@@ -1,7 +1,7 @@
 """The whole job layer, measured from outside: real hosts, a real broker, rows and ledger.
 
-`python -m bench.layer SCENE OFFER` runs one scene on the database and broker that the environment
-names, and prints one JSON object. docs/benchmarks describes the scenes.
+`python -m bench.sides.layer SCENE OFFER` runs one scene on the database and broker that the
+environment names, and prints one JSON object. docs/benchmarks describes the scenes.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from django.core.files.base import ContentFile
 from django.core.management import call_command
 
 from audit.ledger.actors import OPERATIONS, Actor
-from bench import process
+from bench.installation import process
 
 POLL_SECONDS = 0.02  # between two queries of a row
 SLOW_POLL_SECONDS = 1.0  # for runs of many seconds, because queries take processor time

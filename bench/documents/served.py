@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import plain
+from bench.sides import plain
 from samples.corpus import SCHEMA_VERSION, write_corpus
 from samples.documents import make_sample
 from samples.pages import PAGES

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.machine import load, machine
+from bench.results.machine import load, machine
 
 HEAD = """| what | SiteLedger | baseline | ratio | rounds | expected | note |
 |---|---|---|---|---|---|---|

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from bench.rivals import OCRMYPDF
+from bench.sides.rivals import OCRMYPDF
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.ocr.engines import get_engine
 

@@ -4,10 +4,11 @@ Written for the measurement after the design that the project started from, with
 with its limits raised to ours. `tests/ingestion/test_source_defects.py` shows each weakness. Do not
 use it for anything else.
 
-`python -m bench.plain OFFER RESULT` processes an offer and writes its outcome. `--same-reading`
-reads as our software does, including marks and form values, so that only the flow is compared.
-`--on-disk` makes filed documents and records durable before it continues, which the design demands
-("archive", "WORM") and its code leaves out. `--watched` reports what blocks the loop for 50 ms.
+`python -m bench.sides.plain OFFER RESULT` processes an offer and writes its outcome.
+`--same-reading` reads as our software does, including marks and form values, so that only the flow
+is compared. `--on-disk` makes filed documents and records durable before it continues, which the
+design demands ("archive", "WORM") and its code leaves out. `--watched` reports what blocks the loop
+for 50 ms.
 """
 
 import argparse
@@ -30,8 +31,8 @@ import pypdfium2
 import pytesseract
 from pypdf import PdfReader
 
-from bench.blocked_loops import SlowCallbacks
-from bench.outcome import outcome, write
+from bench.results.outcome import outcome, write
+from bench.sides.blocked_loops import SlowCallbacks
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Unreadable

@@ -13,7 +13,7 @@ import pypdfium2
 from numpy.typing import NDArray
 from PIL import Image
 
-from bench.generated_documents import make_documents
+from bench.documents.generated import make_documents
 from ingestion.reading.images.render import list_images, ocr_dpi, render_page
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.text_layer import read_text

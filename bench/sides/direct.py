@@ -1,7 +1,7 @@
 """The core called directly: the same queues, downloader, pool and archive, without rows or ledger.
 
-`python -m bench.direct OFFER RESULT` processes an offer and writes its outcome. The difference to
-this is the cost of the job layer (bench/dispatch.py).
+`python -m bench.sides.direct OFFER RESULT` processes an offer and writes its outcome. The
+difference to this is the cost of the job layer (bench/dispatch.py).
 """
 
 import argparse
@@ -18,7 +18,7 @@ from typing import Any
 import django
 from django.conf import settings
 
-from bench.outcome import outcome, write
+from bench.results.outcome import outcome, write
 from ingestion.core.ingest import Ingest
 from ingestion.core.limits import Limits
 from ingestion.core.portal_limits import LocalPortalLimit

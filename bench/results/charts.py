@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 
-from bench.report import Row
+from bench.results.report import Row
 
 # The colours of static/siteledger/tokens.css.
 STYLE = """

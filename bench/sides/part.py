@@ -1,7 +1,8 @@
 """Read a part of the trail as verification does, as soon as a line is received on standard input.
 
-`python -m bench.part AFTER UPTO` begins after entry AFTER, which is 0 or the size of a checkpoint,
-on the database that the environment names, and prints a line when entry UPTO was verified.
+`python -m bench.sides.part AFTER UPTO` begins after entry AFTER, which is 0 or the size of a
+checkpoint, on the database that the environment names, and prints a line when entry UPTO was
+verified.
 """
 
 import sys

@@ -6,8 +6,8 @@ from itertools import pairwise
 from statistics import mean, median
 from typing import Any
 
-from bench.process import Used
-from bench.report import Row, compare
+from bench.installation.process import Used
+from bench.results.report import Row, compare
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Our side of the measurement: the real shift on the database of the settings.
 
-`python -m bench.shift_side register OFFER` registers the documents of the folder OFFER
+`python -m bench.sides.shift register OFFER` registers the documents of the folder OFFER
 and prints how many seconds that took.
-`python -m bench.shift_side work RESULT` processes it as a worker does, in its own process.
+`python -m bench.sides.shift work RESULT` processes it as a worker does, in its own process.
 `--watched` uses asyncio's debug mode, which reports what blocks the event loop for 50 ms.
 """
 
@@ -17,8 +17,8 @@ import django
 from django.core.management import call_command
 
 from audit.ledger.actors import OPERATIONS, Actor
-from bench.blocked_loops import SlowCallbacks
-from bench.outcome import outcome, write
+from bench.results.outcome import outcome, write
+from bench.sides.blocked_loops import SlowCallbacks
 
 TIMEOUT_SECONDS = 1800.0  # of a run
 PAUSE_SECONDS = 0.1  # between shifts, while documents wait for their portal

@@ -27,7 +27,7 @@ from ingestion.rules.classification.features import POINTS
 from ingestion.training.train import MIN_GROUPS, Example
 from samples.layouts import LAYOUTS, OTHER, OTHER_LAYOUTS, make_specimen
 
-CORPUS = Path(__file__).parents[2] / "shared" / "corpus" / "real"
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "real"
 READINGS = Path(tempfile.gettempdir()) / "siteledger-readings"
 SPECIMEN_SEEDS = (1, 2)
 LANGUAGE = "en"

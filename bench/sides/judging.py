@@ -1,9 +1,9 @@
 """One side of bench/judging.py: reads and judges files, and prints the processor time of each.
 
-`python -P judging_side.py FILE ...` runs with the rules of the checkout in PYTHONPATH. For each
-line of its input, it prints one line: a JSON list with a pair for each file, of seconds and pages,
-or null if the file needs OCR or cannot be read. It imports only what earlier versions have too.
-OpenCV and the garbage collector are set as `process_limits.initialise_child` sets them in the
+`python -P bench/sides/judging.py FILE ...` runs with the rules of the checkout in PYTHONPATH. For
+each line of its input, it prints one line: a JSON list with a pair for each file, of seconds and
+pages, or null if the file needs OCR or cannot be read. It imports only what earlier versions have
+too. OpenCV and the garbage collector are set as `process_limits.initialise_child` sets them in the
 parser processes of each version.
 """
 

@@ -1,7 +1,7 @@
 """Writers that append to one table at the same time, each in a process: ours, and the bare driver.
 
-`python -m bench.writers SIDE --batch ENTRIES --seconds SECONDS` starts when it receives a line, on
-the database that the environment names, and prints its result as one JSON object.
+`python -m bench.sides.writers SIDE --batch ENTRIES --seconds SECONDS` starts when it receives a
+line, on the database that the environment names, and prints its result as one JSON object.
 """
 
 import argparse

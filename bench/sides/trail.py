@@ -1,7 +1,7 @@
 """A long trail on one database: created once, then verified, signed and exported in several rounds.
 
-`python -m bench.trail --entries N [--rounds N]` uses the database that the environment names, and
-prints one JSON object: seconds per entry by operation.
+`python -m bench.sides.trail --entries N [--rounds N]` uses the database that the environment names,
+and prints one JSON object: seconds per entry by operation.
 """
 
 import argparse
@@ -25,14 +25,14 @@ from django.core.management import call_command
 from django.db import connection
 
 from audit.ledger.actors import Actor
-from bench import writers
-from bench.process import run_counted
+from bench.installation.process import run_counted
+from bench.sides import writers
 
 TRANSACTION_ENTRIES = 5_000  # entries in one transaction when the trail is created
 COPIED = 256  # entries in one transaction when our append is compared with COPY
 COPIES = 40  # such transactions in a round
 SAMPLE = 100_000  # lines that are only hashed, which is the lower limit of a verification
-VERIFIER = Path(__file__).parents[1] / "audit/export/verify_trail.py"
+VERIFIER = Path(__file__).parents[2] / "audit/export/verify_trail.py"
 EMPTY = "import time; time.sleep(0.5)"  # an idle interpreter
 Figures = dict[str, list[float]]  # by operation: one figure for each round
 
@@ -111,7 +111,7 @@ def in_parts(*sizes: int) -> float:
 
     All sizes but the first and the last are those of checkpoints.
     """
-    command = [sys.executable, "-m", "bench.part"]
+    command = [sys.executable, "-m", "bench.sides.part"]
     spans = pairwise(sizes)
     readers = [
         subprocess.Popen(

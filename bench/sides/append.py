@@ -1,6 +1,6 @@
 """Measure appending to the ledger on one database: writers take turns in several rounds.
 
-`python -m bench.append SCENE [--rounds N] [--seconds SECONDS]` uses the database that the
+`python -m bench.sides.append SCENE [--rounds N] [--seconds SECONDS]` uses the database that the
 environment names, creates its tables, and prints one JSON object: the results of each round by
 side.
 """
@@ -18,14 +18,14 @@ import django
 from django.core.management import call_command
 from django.db import connection
 
-from bench.writers import RAW
+from bench.sides.writers import RAW
 
 WriterResult = dict[str, float]  # by measure: rate, longest, fairness, cpu
 
 
 @dataclass(frozen=True, slots=True)
 class AppendSide:
-    writer: str  # a function of bench.writers
+    writer: str  # a function of bench.sides.writers
     writers: int = 1
     batch: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ SCENES: Mapping[str, Mapping[str, AppendSide]] = {
     "together on SQLite": {
         OURS: AppendSide("ours", writers=8),
         OWN_WAIT: AppendSide(
-            "ours", writers=8, environment={"DJANGO_SETTINGS_MODULE": "bench.own_wait"}
+            "ours", writers=8, environment={"DJANGO_SETTINGS_MODULE": "bench.installation.own_wait"}
         ),
     },
 }
@@ -78,7 +78,7 @@ def run(side: AppendSide, seconds: float) -> WriterResult:
     Return their entries per second together, the longest wait in seconds, the rate of the slowest
     writer divided by that of the fastest, and the processor seconds per entry.
     """
-    command = [sys.executable, "-m", "bench.writers", side.writer]
+    command = [sys.executable, "-m", "bench.sides.writers", side.writer]
     command += ["--batch", str(side.batch), "--seconds", str(seconds)]
     environment = {**os.environ, **side.environment}
     writers = [

@@ -1,7 +1,7 @@
 """Costs with a ledger of a given size: appending, searching and verifying.
 
-`python -m bench.grown fill ENTRIES` fills the database that the environment names, and `python -m
-bench.grown measure` prints one JSON object: microseconds by operation.
+`python -m bench.sides.grown fill ENTRIES` fills the database that the environment names, and
+`python -m bench.sides.grown measure` prints one JSON object: microseconds by operation.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import django
 from django.core.management import call_command
 
 from audit.ledger.actors import Actor
-from bench import trail, writers
+from bench.sides import trail, writers
 
 REPETITIONS = 25  # of short operations
 BATCH = 16  # entries in one transaction

@@ -1,6 +1,7 @@
 """The sides of a measurement of reading, each in its own process.
 
-`python -m bench.sides SIDE FOLDER` reads every file of a folder and prints the results as JSON.
+`python -m bench.sides.reading SIDE FOLDER` reads every file of a folder and prints the results as
+JSON.
 
 - ours: the Reader with default settings; its children return only counts. `--dpi` is its limit.
   With `--whole`, one task reads all scanned pages of a document, for comparison.
@@ -25,8 +26,8 @@ from typing import Any
 
 from PIL import Image
 
-from bench import reading_counts
-from bench.reading_counts import ReadingCounts, count_reading
+from bench.sides import reading_counts
+from bench.sides.reading_counts import ReadingCounts, count_reading
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import ProbedDocument
 from ingestion.reading.ocr.engines import find_tessdata
@@ -69,7 +70,7 @@ _engine: Any = None
 
 
 def _start_engine() -> None:
-    import tesserocr  # noqa: PLC0415 - no other side needs it
+    import tesserocr
 
     global _engine  # noqa: PLW0603 - one for each child
     _engine = tesserocr.PyTessBaseAPI(
@@ -108,7 +109,7 @@ def loop(paths: Sequence[Path]) -> Mapping[Path, ReadingCounts]:
 
 
 def _extract(path: Path) -> ReadingCounts:
-    from pypdf import PdfReader  # noqa: PLC0415 - no other side needs it
+    from pypdf import PdfReader
 
     reader = PdfReader(path)
     texts = [page.extract_text() for page in reader.pages]

@@ -1,9 +1,10 @@
 """Every list and the pages behind it, with a database as after ten years.
 
-`python -m bench.pages --fill --sites 500 --documents 100000` fills the empty database that the
-environment names. Without `--fill`, it requests each page repeatedly, and prints the milliseconds
-until the last byte, including the database: median, 95th percentile, queries. With `--beyond 300`,
-it exits with 1 if a 95th percentile is higher. `--json FILE` writes the percentiles there.
+`python -m bench.sides.pages --fill --sites 500 --documents 100000` fills the empty database that
+the environment names. Without `--fill`, it requests each page repeatedly, and prints the
+milliseconds until the last byte, including the database: median, 95th percentile, queries. With
+`--beyond 300`, it exits with 1 if a 95th percentile is higher. `--json FILE` writes the percentiles
+there.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from typing import Any
 import django
 from django.utils import timezone
 
-from bench.filled import fill_database
+from bench.installation.filled import fill_database
 
 ROUNDS = 40
 STAFF = (  # pages of an administrator, who sees everything except the review

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.sides import AT_ONCE
+from bench.sides.reading import AT_ONCE
 
-OCRMYPDF = Path(__file__).parents[1] / "var" / "rivals" / "bin" / "ocrmypdf"
+OCRMYPDF = Path(__file__).parents[2] / "var" / "rivals" / "bin" / "ocrmypdf"
 ABSENT = "OCRmyPDF is not installed (`make bench-rivals`)"
 
 

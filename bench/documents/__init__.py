@@ -1,0 +1,1 @@
+"""Documents to measure with: generated, signed, scanned and hostile ones, and training examples."""
