@@ -133,21 +133,13 @@ def verify_models(_since: int = 0) -> Iterator[str]:
 
     This is a check of `audit.verification.verify`.
     """
-    yield from _verify_training()
-    yield from _verify_activations()
-
-
-def _verify_training() -> Iterator[str]:
     models = {row.subject: row for row in LearnedModel.objects.defer("comparison")}
-    difference = _("{subject} is not as it was trained.")
-    yield from compare_with_entries(models, [TRAINED], _is_as_trained, difference)
-
-
-def _is_as_trained(model: LearnedModel, entry: Recorded) -> bool:
-    return model.has_content(entry.sha256)
-
-
-def _verify_activations() -> Iterator[str]:
+    yield from compare_with_entries(
+        models,
+        [TRAINED],
+        lambda model, entry: model.has_content(entry.sha256),
+        _("{subject} is not as it was trained."),
+    )
     rows = {row.activated_at: row for row in ModelActivation.objects.select_related("model")}
     for entry in queries.iter_entries_of_events([ACTIVATED, ROLLED_BACK]):
         row = rows.pop(entry.occurred_at, None)

@@ -57,14 +57,10 @@ def read_kept(
         finally:
             await processes.close()
 
-    kept = _find_kept(documents)
+    rows = Extraction.objects.filter(document__in=[document.pk for document in documents])
+    # The last extraction of each document that has one.
+    kept = {row.document_id: row for row in rows.order_by("attempt")}
     return asyncio.run(read_all())
-
-
-def _find_kept(documents: Iterable[Document]) -> dict[int, Extraction]:
-    """Return the last extraction of each document that has one."""
-    rows = Extraction.objects.filter(document__in=[each.pk for each in documents])
-    return {row.document_id: row for row in rows.order_by("attempt")}
 
 
 async def _read(

@@ -166,7 +166,12 @@ async def _check_all(
                 await asyncio.to_thread(archive.copy_to, document.sha256, path)
                 judge = partial(
                     check_or_reject,
-                    sent=_sender_facts(document),
+                    sent=SenderFacts(
+                        document.schema_version,
+                        document.document_type,  # the recorded type stands for a declared one
+                        document.declared_person,
+                        document.filename,
+                    ),
                     site=sites[document.site_id],
                     today=(document.settled_at or document.received_at).date(),
                     part=document.file_part,
@@ -189,16 +194,6 @@ async def _check_all(
         for document in documents:
             group.create_task(check(reader, document))
     return found
-
-
-def _sender_facts(document: Document) -> SenderFacts:
-    """Return what the sender declared. The recorded type stands for a declared one."""
-    return SenderFacts(
-        document.schema_version,
-        document.document_type,
-        document.declared_person,
-        document.filename,
-    )
 
 
 def _find_sites(documents: Iterable[Document]) -> dict[int, SiteFacts]:

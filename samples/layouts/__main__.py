@@ -5,7 +5,7 @@ DIR gets one PDF for each layout and `truth.json`, which `manage.py assess_corpu
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pypdfium2 as pdfium
@@ -28,7 +28,11 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     arguments.directory.mkdir(parents=True, exist_ok=True)
-    specimens = list(_make_specimens(arguments.types or [*LAYOUTS, OTHER], arguments.seed))
+    specimens = [
+        make_specimen(slug, layout, arguments.seed)
+        for slug in arguments.types or [*LAYOUTS, OTHER]
+        for layout in (OTHER_LAYOUTS if slug == OTHER else LAYOUTS[slug])
+    ]
     truth = []
     for specimen in specimens:
         path = arguments.directory / f"{specimen.slug}__{specimen.layout}.pdf"
@@ -38,12 +42,6 @@ def main() -> None:
     (arguments.directory / "truth.json").write_text(text + "\n", encoding="utf-8")
     if arguments.sheet:
         _make_sheet(specimens).save(arguments.directory / "sheet.png")
-
-
-def _make_specimens(slugs: Sequence[str], seed: int) -> Iterator[Specimen]:
-    for slug in slugs:
-        for layout in OTHER_LAYOUTS if slug == OTHER else LAYOUTS[slug]:
-            yield make_specimen(slug, layout, seed)
 
 
 def _describe(specimen: Specimen, name: str) -> dict[str, object]:

@@ -70,17 +70,14 @@ def _read_layouts() -> Mapping[str, Mapping[str, Layout]]:
     return layouts
 
 
-def _list_layouts() -> Mapping[str, tuple[str, ...]]:
-    return MappingProxyType(
-        {
-            slug: (*((STANDARD,) if slug in PAGES else ()), *own)
-            for slug, own in _read_layouts().items()
-            if slug != OTHER
-        }
-    )
-
-
-LAYOUTS: Mapping[str, tuple[str, ...]] = _list_layouts()  # the ids of the layouts of each type
+# The ids of the layouts of each type.
+LAYOUTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        slug: (*((STANDARD,) if slug in PAGES else ()), *own)
+        for slug, own in _read_layouts().items()
+        if slug != OTHER
+    }
+)
 OTHER_LAYOUTS = tuple(_read_layouts()[OTHER])
 
 

@@ -79,7 +79,10 @@ def dashboard(request: SignedIn) -> HttpResponse:
         "poll": POLL_MILLISECONDS,
         "now": now,
         **_count_work(now, unsettled),
-        **_get_ledger_status(),
+        "verdict": current_verdict(),
+        "ledger_status": ledger_status(),
+        "last_verification": next(iter(runs.latest_runs(1)), None),
+        "unanchored": anchors.list_unanchored(),
         **_get_portals_and_machines(),
         **_build_charts(now, unsettled),
     }
@@ -110,15 +113,6 @@ def _count_work(now: datetime, unsettled: int) -> dict[str, Any]:
         "stuck": stuck.count_stuck(now),
         "failed_tasks": Failure.objects.filter(success=False).count(),
         "alarms": [(alarm, alarm_starts.get(alarm.key)) for alarm in alarms.find_alarms().alarms],
-    }
-
-
-def _get_ledger_status() -> dict[str, Any]:
-    return {
-        "verdict": current_verdict(),
-        "ledger_status": ledger_status(),
-        "last_verification": next(iter(runs.latest_runs(1)), None),
-        "unanchored": anchors.list_unanchored(),
     }
 
 

@@ -53,7 +53,8 @@ def measure_boxes(
     """
     to_blank = np.linalg.inv(transform)
     ink = _warp_ink(blank, to_blank, raster)
-    _erase_rules(ink, blank)
+    for rule in blank.rules:
+        _erase(ink, rule, RULE_PADDING)
     added = [
         (word, place)
         for word in words
@@ -117,11 +118,6 @@ def _is_printed(word: Word, place: Box, blank: BlankPage) -> bool:
             return True
     # A rule, or a part of one, that OCR read as a sign.
     return not text and any(rule.intersects(place) for rule in blank.rules)
-
-
-def _erase_rules(ink: Mask, blank: BlankPage) -> None:
-    for rule in blank.rules:
-        _erase(ink, rule, RULE_PADDING)
 
 
 def _erase(ink: Mask, box: Box, padding: float) -> None:
