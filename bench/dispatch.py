@@ -113,15 +113,8 @@ class DispatchBench:
         offer: ServedDocuments,
         rounds: int,
     ) -> Mapping[str, Any]:
-        command = [
-            *side.prefix,
-            sys.executable,
-            "-m",
-            "bench.sides.layer",
-            scene,
-            str(offer.directory),
-        ]
-        command += ["--rounds", str(rounds)]
+        command = [*side.prefix, sys.executable, "-m", "bench.sides.layer"]
+        command += [scene, str(offer.directory), "--rounds", str(rounds)]
         broker: AbstractContextManager[dict[str, str]] = nullcontext({})
         if side.redis:
             broker = run_redis(Path(changes["DATA_DIR"]))

@@ -100,16 +100,12 @@ class FlowBench:
         folder.mkdir()
         result = folder / "outcome.json"
         environ = environment(folder)
-        command, registration = (
-            ["bench.sides.plain", str(offer.directory), str(result), *options],
-            0.0,
-        )
+        command = ["bench.sides.plain", str(offer.directory), str(result), *options]
+        registration = 0.0
         if side == OURS:
             output = process.run("bench.sides.shift", "register", str(offer.directory), **environ)
-            command, registration = (
-                ["bench.sides.shift", "work", str(result), *options],
-                float(output),
-            )
+            command = ["bench.sides.shift", "work", str(result), *options]
+            registration = float(output)
         with process.portal(offer.directory, self._port, scene.faults) as answers:
             peak = process.run_weighed(*command, log=folder / "log", **environ)
         done = outcome.read(result)
