@@ -51,20 +51,22 @@ _WORD_HOLES = frozenset(
 class UprightInk:
     """The ink of what may be a stamp, turned so that its long side is horizontal.
 
-    `degrees` says by how much it was turned, clockwise, and `bounds` are its left, top, right and
-    bottom in the mask, in pixels.
+    `parts` are the statistics of its connected parts, as OpenCV measures them. `degrees` says by how
+    much it was turned, clockwise, and `bounds` are its left, top, right and bottom in the mask, in
+    pixels.
     """
 
-    def __init__(self, ink: Mask, degrees: float, bounds: tuple[int, int, int, int]) -> None:
-        self._ink = ink  # without its frame
+    def __init__(
+        self, ink: Mask, parts: np.ndarray, degrees: float, bounds: tuple[int, int, int, int]
+    ) -> None:
+        self._ink, self._parts = ink, parts  # without the frame
         self.degrees = degrees
         self.bounds = bounds
 
     @cached_property
     def _letters(self) -> np.ndarray:
         """Return the statistics of the connected parts that are as high as letters."""
-        _, _, stats, _ = cv2.connectedComponentsWithStats(self._ink, connectivity=8)
-        parts = stats[1:]
+        parts = self._parts
         highest = int(np.percentile(parts[:, cv2.CC_STAT_HEIGHT], 95)) if len(parts) else 0
         limit = max(MIN_LETTER_HEIGHT_SHARE * highest, 4)
         return np.asarray(parts[parts[:, cv2.CC_STAT_HEIGHT] >= limit])
@@ -130,8 +132,8 @@ def isolated_ink(grey: GreyArray) -> Mask | None:
     if not is_ink.any():
         return None
     strongest = _percentile(differences[is_ink], counts[is_ink].astype(np.int64), 90)
-    difference = np.asarray(cv2.absdiff(grey, np.full_like(grey, paper)))
-    return np.asarray(difference >= max(strongest / 2, MIN_CONTRAST), np.uint8)
+    is_ink = differences >= max(strongest / 2, MIN_CONTRAST)
+    return np.asarray(cv2.LUT(grey, is_ink.astype(np.uint8)))
 
 
 def _percentile(values: IntArray, counts: IntArray, percent: float) -> float:
@@ -156,11 +158,17 @@ def turn_upright(ink: Mask) -> UprightInk | None:
     if min(width, height) < MIN_SHORT_SIDE_PIXELS:
         return None
     cut = np.ascontiguousarray(ink[top : top + height, left : left + width])
+    if cv2.connectedComponents(cut, connectivity=8)[0] <= MIN_LETTERS:  # the paper is one of them
+        return None
     degrees = _refine_turn(cut, _rough_turn(cv2.findNonZero(ink)))
-    upright = _crop(_without_frame(_crop(_turn(cut, degrees, 1.0))))
+    turned = _crop(_turn(cut, degrees, 1.0))
+    if turned is None:
+        return None
+    letters, parts = _without_frame(turned)
+    upright = _crop(letters)
     if upright is None:
         return None
-    return UprightInk(upright, degrees, (left, top, left + width, top + height))
+    return UprightInk(upright, parts, degrees, (left, top, left + width, top + height))
 
 
 def _rough_turn(points: np.ndarray) -> float:
@@ -188,12 +196,15 @@ def _refine_turn(ink: Mask, rough: float) -> float:
     small = cv2.resize(ink * WHITE, (width, height), interpolation=cv2.INTER_AREA)
     small = np.asarray(small >= WHITE / 3, np.uint8)
     labels = label_components(small)
-    inked = np.flatnonzero(labels)
-    if not len(inked):  # the strokes are too thin to be letters
+    # The outermost points of a part, at any turn, are ends of its rows.
+    is_end = small.astype(bool)
+    is_end[:, 1:-1] &= (small[:, :-2] & small[:, 2:]) == 0
+    ends = np.flatnonzero(is_end)
+    if not len(ends):  # the strokes are too thin to be letters
         return rough
-    part = labels.ravel()[inked]
+    part = labels.ravel()[ends]
     order = np.argsort(part, kind="stable")
-    y, x = (each.astype(np.float64) for each in np.divmod(inked[order], width))
+    y, x = (each.astype(np.float64) for each in np.divmod(ends[order], width))
     starts = np.flatnonzero(np.diff(part[order], prepend=0))
     turn = rough
     for _ in range(TURN_ITERATIONS):
@@ -211,11 +222,12 @@ def _refine_turn(ink: Mask, rough: float) -> float:
         turn += float(np.degrees(np.arctan(np.polyfit(middles, levels, 1)[0])))
     else:
         return turn
-    return _sharpest_turn(x, y, rough)
+    return _sharpest_turn(small, rough)
 
 
-def _sharpest_turn(x: FloatArray, y: FloatArray, rough: float) -> float:
-    """Return the turn near `rough` at which points of ink fall into the fewest rows."""
+def _sharpest_turn(ink: Mask, rough: float) -> float:
+    """Return the turn near `rough` at which the ink falls into the fewest rows."""
+    y, x = (each.astype(np.float64) for each in np.nonzero(ink))
     steps = np.arange(-MAX_TURN_ERROR_DEGREES, MAX_TURN_ERROR_DEGREES + 0.1, TURN_STEP_DEGREES)
     # Letters have straight edges at their top and at their bottom, so the rows change abruptly.
     sharpness = []
@@ -241,30 +253,30 @@ def _turn(ink: Mask, degrees: float, scale: float) -> Mask:
     return np.asarray(turned >= WHITE / 2, np.uint8)
 
 
-def _crop(ink: Mask | None) -> Mask | None:
-    left, top, width, height = (0, 0, 0, 0) if ink is None else cv2.boundingRect(ink)
-    if ink is None or not width:
+def _crop(ink: Mask) -> Mask | None:
+    left, top, width, height = cv2.boundingRect(ink)
+    if not width:
         return None
     return np.ascontiguousarray(ink[top : top + height, left : left + width])
 
 
-def _without_frame(ink: Mask | None) -> Mask | None:
-    """Return the ink without the parts that surround nearly all of it."""
-    if ink is None:
-        return None
+def _without_frame(ink: Mask) -> tuple[Mask, np.ndarray]:
+    """Return the ink without the parts that surround nearly all of it.
+
+    The second array has the statistics of the parts that remain.
+    """
     _, labels, stats, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
     height, width = ink.shape
-    for label in range(1, len(stats)):
-        part = stats[label]
-        area = part[cv2.CC_STAT_WIDTH] * part[cv2.CC_STAT_HEIGHT]
-        if (
-            part[cv2.CC_STAT_WIDTH] >= MIN_FRAME_WIDTH_SHARE * width
-            and part[cv2.CC_STAT_HEIGHT] >= MIN_FRAME_HEIGHT_SHARE * height
-            and part[cv2.CC_STAT_AREA] <= MAX_FRAME_INK_SHARE * area
-            and len(stats) > 3
-        ):
-            ink = np.where(labels == label, 0, ink).astype(np.uint8)
-    return ink
+    widths, heights = stats[:, cv2.CC_STAT_WIDTH], stats[:, cv2.CC_STAT_HEIGHT]
+    is_frame = (
+        (widths >= MIN_FRAME_WIDTH_SHARE * width)
+        & (heights >= MIN_FRAME_HEIGHT_SHARE * height)
+        & (stats[:, cv2.CC_STAT_AREA] <= MAX_FRAME_INK_SHARE * widths * heights)
+    )
+    is_frame[0] = False  # the paper
+    if len(stats) <= MIN_LETTERS or not is_frame.any():
+        return ink, stats[1:]
+    return np.asarray(np.where(is_frame[labels], 0, ink), np.uint8), stats[1:][~is_frame[1:]]
 
 
 def _holes_of_words(ink: Mask, letters: np.ndarray) -> Iterator[list[tuple[int, float, float]]]:
