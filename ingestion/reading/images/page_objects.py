@@ -56,11 +56,12 @@ def page_objects(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[PageObject]:
     The objects of a form XObject follow the form.
     """
     raw_page, form = page.raw, pdfium.FPDF_PAGEOBJ_FORM
+    new = tuple.__new__  # an object is made without the call of its class, as pages have hundreds
     for index in range(pdfium.FPDFPage_CountObjects(raw_page)):
         raw = get_object(raw_page, index)
         kind = get_object_type(raw)
         if not kinds or kind in kinds:
-            yield PageObject(raw, kind, 0, None)
+            yield new(PageObject, (raw, kind, 0, None))
         if kind == form:
             yield from _objects_in_form(PageObject(raw, kind, 0, None), kinds)
 

@@ -51,9 +51,9 @@ _WORD_HOLES = frozenset(
 class UprightInk:
     """The ink of what may be a stamp, turned so that its long side is horizontal.
 
-    `parts` are the statistics of its connected parts, as OpenCV measures them. `degrees` says by how
-    much it was turned, clockwise, and `bounds` are its left, top, right and bottom in the mask, in
-    pixels.
+    `parts` are the statistics of its connected parts, as OpenCV measures them. `degrees` says by
+    how much it was turned, clockwise, and `bounds` are its left, top, right and bottom in the mask,
+    in pixels.
     """
 
     def __init__(
@@ -195,17 +195,9 @@ def _refine_turn(ink: Mask, rough: float) -> float:
     height, width = (max(round(side * factor), 1) for side in ink.shape)
     small = cv2.resize(ink * WHITE, (width, height), interpolation=cv2.INTER_AREA)
     small = np.asarray(small >= WHITE / 3, np.uint8)
-    labels = label_components(small)
-    # The outermost points of a part, at any turn, are ends of its rows.
-    is_end = small.astype(bool)
-    is_end[:, 1:-1] &= (small[:, :-2] & small[:, 2:]) == 0
-    ends = np.flatnonzero(is_end)
-    if not len(ends):  # the strokes are too thin to be letters
+    x, y, starts = _outermost_points(small)
+    if not len(starts):  # the strokes are too thin to be letters
         return rough
-    part = labels.ravel()[ends]
-    order = np.argsort(part, kind="stable")
-    y, x = (each.astype(np.float64) for each in np.divmod(ends[order], width))
-    starts = np.flatnonzero(np.diff(part[order], prepend=0))
     turn = rough
     for _ in range(TURN_ITERATIONS):
         across, down = _rotate(x, y, turn)
@@ -223,6 +215,20 @@ def _refine_turn(ink: Mask, rough: float) -> float:
     else:
         return turn
     return _sharpest_turn(small, rough)
+
+
+def _outermost_points(ink: Mask) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return points of each connected part, and where those of each part start.
+
+    At any turn, the outermost points of a part are among them: they are the ends of its rows.
+    """
+    is_end = ink.astype(bool)
+    is_end[:, 1:-1] &= (ink[:, :-2] & ink[:, 2:]) == 0
+    ends = np.flatnonzero(is_end)
+    part = label_components(ink).ravel()[ends]
+    order = np.argsort(part, kind="stable")
+    y, x = (each.astype(np.float64) for each in np.divmod(ends[order], ink.shape[1]))
+    return x, y, np.flatnonzero(np.diff(part[order], prepend=0))
 
 
 def _sharpest_turn(ink: Mask, rough: float) -> float:

@@ -36,6 +36,7 @@ from .drawn_stamps import find_drawn_stamps
 from .pages import StampMemory
 from .text_layer import point_transform, raw_text
 
+DRAWN_KINDS = {pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE}
 MAX_DRAWN_OBJECTS = 300  # paths and images at the end of one page that are examined
 MAX_WATERMARK_OBJECTS = 100  # paths and images at the start of one page that are examined
 MAX_MARKS_PER_PAGE = 50  # of one search; more are a drawing or a list of changes
@@ -105,11 +106,7 @@ def find_added_marks(
         found += islice(_find_stamps(page, layer), MAX_MARKS_PER_PAGE)
     # What people add is drawn after the page, and a watermark before it, so the first and the last
     # objects are examined if there are many.
-    drawn = [
-        (place, item)
-        for place, item in enumerate(objects)
-        if item.kind in {pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE}
-    ]
+    drawn = [(place, item) for place, item in enumerate(objects) if item.kind in DRAWN_KINDS]
     if len(drawn) > MAX_DRAWN_OBJECTS + MAX_WATERMARK_OBJECTS:
         drawn = drawn[:MAX_WATERMARK_OBJECTS] + drawn[-MAX_DRAWN_OBJECTS:]
     rects: list[PdfRect] = []
@@ -375,13 +372,14 @@ def _find_covered_words(
     """
     width, height = page.get_size()
     max_area = MAX_COVER_SHARE * width * height  # of a cover, in square points
+    _, low, _, high = page.get_bbox()
     covers = [
         (place, rect)
         for place, rect in areas
         if rect[2] - rect[0] >= MIN_COVER_WIDTH_POINTS
         and rect[3] - rect[1] >= MIN_COVER_HEIGHT_POINTS
         and (rect[2] - rect[0]) * (rect[3] - rect[1]) <= max_area
-        and not _is_running_head(objects[place], rect, page)
+        and not _is_running_head(objects[place], rect, (low, high))
         and _is_opaque(objects[place])
         and pdfium.FPDFText_GetBoundedText(layer, rect[0], rect[3], rect[2], rect[1], None, 0)
     ]
@@ -445,12 +443,13 @@ def _is_printed(text: PageObject) -> bool:
     return bool(mode != pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
 
 
-def _is_running_head(item: PageObject, rect: PdfRect, page: pypdfium2.PdfPage) -> bool:
+def _is_running_head(item: PageObject, rect: PdfRect, ends: tuple[float, float]) -> bool:
     """Return whether an object may be the logo of a running head or foot.
 
-    In the printout of a web page, it hides the line that the page before ends with.
+    In the printout of a web page, it hides the line that the page before ends with. `ends` are the
+    lower and the upper end of the page.
     """
-    _, low, _, high = page.get_bbox()
+    low, high = ends
     margin = RUNNING_HEAD_SHARE * (high - low)
     is_in_margin = rect[1] > high - margin or rect[3] < low + margin
     return bool(item.kind == pdfium.FPDF_PAGEOBJ_IMAGE and is_in_margin)

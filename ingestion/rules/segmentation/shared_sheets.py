@@ -77,6 +77,9 @@ def _find_near_middle(
 
 def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
     """Return the two halves of a sheet that contains two documents, or () if it contains one."""
+    has_columns = _has_two_columns(page)
+    if not (has_columns or _has_two_rows(page)):
+        return ()
     titles = titles_in_text(page.text)
     texts = page.text.splitlines() if titles else []
     lines = tuple(zip(texts, fuzzy_phrases.fold_words(texts), strict=True))
@@ -84,7 +87,7 @@ def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
     if len(in_lines) < 2:
         return ()  # the usual case
     above, below = lines[: len(lines) // 3], lines[len(lines) // 3 :]
-    if _has_two_columns(page) and _show_two_documents(page, in_lines):
+    if has_columns and _show_two_documents(page, in_lines):
         halves = SIDE_BY_SIDE
     elif (
         (lower := _find_titles_in(below, titles, MIN_TITLE_SHARE))
