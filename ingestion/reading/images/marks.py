@@ -78,7 +78,8 @@ def find_marks_in_area(
     if np.count_nonzero(ink[top:bottom, left:right]) < MIN_MARK_PIXELS:
         return []
     grey = divide_by_background(raster.grey, estimate_background(raster.grey))
-    ink = _without_words(threshold(grey, INK_BRIGHTNESS), raster, printed)
+    if grey is not raster.grey:
+        ink = _without_words(threshold(grey, INK_BRIGHTNESS), raster, printed)
     faint = _without_words(threshold(grey, FAINT_INK_BRIGHTNESS), raster, printed)
     if may_be_skewed:
         _remove_skewed_rules(ink, faint)
@@ -92,7 +93,9 @@ def find_marks_in_area(
     ink = np.ascontiguousarray(ink[top:bottom, left:right])
     if np.count_nonzero(ink) < MIN_MARK_PIXELS:
         return []
-    offset = (raster.offset[0] + left, raster.offset[1] + top)
+    x, y, width, height = cv2.boundingRect(ink)
+    ink = np.ascontiguousarray(ink[y : y + height, x : x + width])
+    offset = (raster.offset[0] + left + x, raster.offset[1] + top + y)
     return _group_strokes(ink, raster.dpi / POINTS_PER_INCH, offset)
 
 

@@ -5,7 +5,7 @@ hundreds of objects and few questions are asked of each.
 """
 
 from collections.abc import Iterable, Iterator
-from ctypes import byref, c_float
+from ctypes import byref, c_float, sizeof
 from typing import Any, NamedTuple
 
 import pypdfium2
@@ -71,15 +71,18 @@ def object_rects(objects: Iterable[PageObject]) -> list[PdfRect]:
 
     It takes half the time of `PageObject.rect` for each.
     """
-    numbers = c_float(), c_float(), c_float(), c_float()
-    left, bottom, right, top = numbers
-    references = tuple(map(byref, numbers))
-    rects = []
+    numbers = (c_float * 4)()
+    references = tuple(
+        byref(c_float.from_buffer(numbers, sizeof(c_float) * index)) for index in range(4)
+    )
+    bounds = memoryview(numbers).cast("B").cast("f")  # is read faster than the array
+    rects: list[PdfRect] = []
     for item in objects:
         if item.form is not None:
             rects.append(item.rect)
         elif get_bounds(item.raw, *references):
-            rects.append((left.value, bottom.value, right.value, top.value))
+            left, bottom, right, top = bounds
+            rects.append((left, bottom, right, top))
         else:
             raise pypdfium2.PdfiumError("an object of the page has no bounds")
     return rects

@@ -150,6 +150,12 @@ def _percentile(values: IntArray, counts: IntArray, percent: float) -> float:
     return float(high - (high - low) * (1 - share))
 
 
+def has_parts_of_letters(ink: Mask | None) -> bool:
+    """Return whether ink has as many connected parts as the shortest stamp has letters."""
+    # The paper is one of the components.
+    return ink is not None and cv2.connectedComponents(ink, connectivity=8)[0] > MIN_LETTERS
+
+
 def turn_upright(ink: Mask) -> UprightInk | None:
     """Return the ink turned upright, or None if it cannot be a line of letters."""
     if cv2.countNonZero(ink) < MIN_INK_PIXELS:
@@ -158,7 +164,7 @@ def turn_upright(ink: Mask) -> UprightInk | None:
     if min(width, height) < MIN_SHORT_SIDE_PIXELS:
         return None
     cut = np.ascontiguousarray(ink[top : top + height, left : left + width])
-    if cv2.connectedComponents(cut, connectivity=8)[0] <= MIN_LETTERS:  # the paper is one of them
+    if not has_parts_of_letters(cut):
         return None
     degrees = _refine_turn(cut, _rough_turn(cv2.findNonZero(ink)))
     turned = _crop(_turn(cut, degrees, 1.0))

@@ -20,13 +20,19 @@ from ingestion.reading.images.binarise import Mask
 from ingestion.reading.images.page_objects import PageObject, PdfRect
 from ingestion.reading.images.pdfium_calls import (
     count_segments,
+    get_draw_mode,
+    get_fill_colour,
     get_font_address,
     get_path_segment,
     get_segment_type,
     set_is_active,
 )
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster, render_page
-from ingestion.reading.images.upright_ink import isolated_ink, turn_upright
+from ingestion.reading.images.upright_ink import (
+    has_parts_of_letters,
+    isolated_ink,
+    turn_upright,
+)
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import AddedMark, Box
 
@@ -49,6 +55,8 @@ MAX_IMAGE_PIXELS = 4_000_000  # of an image that may show a stamp
 MAX_BACKGROUND_BYTES, MAX_IMAGE_BYTES = 0.02, 0.4
 MIN_PHOTOGRAPH_PIXELS = 60_000
 MAX_SIDE_PIXELS = 560  # of a candidate that is rendered
+# An image with more pixels takes long to render, so a coarse raster has to show parts first.
+MAX_QUICK_PIXELS, COARSE_SIDE_PIXELS = 200_000, 280
 MIN_DPI, MAX_DPI = 40.0, 200.0
 BORDER_POINTS = 3.0  # around a candidate that is rendered
 MIN_INKED_SHARE = 0.6  # of the width of a candidate; of less ink, only its place is rendered
@@ -65,6 +73,7 @@ class DrawnCandidate(NamedTuple):
     rect: PdfRect
     is_over_print: bool  # whether print of the page lies below it or above it
     key: tuple[object, ...]  # equal for the same stamp on another page of the file
+    pixels: int = 0  # of an image
 
 
 def find_drawn_stamps(
@@ -153,7 +162,7 @@ def _image_candidates(
             continue
         left, bottom, right, top = rect
         key = ("image", across.value, down.value, length, round(right - left), round(top - bottom))
-        yield DrawnCandidate((item,), rect, _is_over_print(layer, rect), key)
+        yield DrawnCandidate((item,), rect, _is_over_print(layer, rect), key, pixels)
 
 
 def _letter_candidates(
@@ -216,7 +225,7 @@ def _may_be_letter(item: PageObject, rect: PdfRect) -> bool:
     if count_segments(item.raw) < MIN_LETTER_SEGMENTS:
         return False
     fill, stroke = c_int(), c_int()
-    pdfium.FPDFPath_GetDrawMode(item.raw, byref(fill), byref(stroke))
+    get_draw_mode(item.raw, byref(fill), byref(stroke))
     return bool(fill.value)
 
 
@@ -232,7 +241,7 @@ def _continues(last: tuple[PageObject, PdfRect], item: tuple[PageObject, PdfRect
 
 def _colour(item: PageObject) -> tuple[int, ...]:
     channels = [c_uint() for _ in range(4)]
-    pdfium.FPDFPageObj_GetFillColor(item.raw, *map(byref, channels))
+    get_fill_colour(item.raw, *map(byref, channels))
     return tuple(channel.value for channel in channels)
 
 
@@ -265,6 +274,10 @@ def _read_candidate(
 ) -> KnownStamp | None:
     """Return the stamp that a candidate shows, or None. All objects of the page are hidden."""
     with _visible(candidate.objects):
+        if candidate.pixels > MAX_QUICK_PIXELS:
+            coarse = _render_area(page, box, limits, COARSE_SIDE_PIXELS, is_smooth=False)
+            if not has_parts_of_letters(isolated_ink(coarse.grey)):
+                return None
         raster = _render_area(page, box, limits)
         ink = isolated_ink(raster.grey)
         if ink is None:
@@ -297,10 +310,20 @@ def _read_candidate(
     return KnownStamp(stamp, _share_of(inked, box))
 
 
-def _render_area(page: pypdfium2.PdfPage, area: Box, limits: ReadingLimits) -> PageRaster:
-    """Render an area of a page, with a border around it, in the resolution for its size."""
+def _render_area(
+    page: pypdfium2.PdfPage,
+    area: Box,
+    limits: ReadingLimits,
+    side: int = MAX_SIDE_PIXELS,
+    *,
+    is_smooth: bool = True,
+) -> PageRaster:
+    """Render an area of a page, with a border around it, so that its longer side has `side` pixels.
+
+    The resolution is limited.
+    """
     longest = max(area.right - area.left, area.bottom - area.top)
-    dpi = min(max(MAX_SIDE_PIXELS * POINTS_PER_INCH / longest, MIN_DPI), MAX_DPI)
+    dpi = min(max(side * POINTS_PER_INCH / longest, MIN_DPI), MAX_DPI)
     left, top, right, bottom = area
     border = BORDER_POINTS
     width, height = page.get_size()
@@ -310,7 +333,7 @@ def _render_area(page: pypdfium2.PdfPage, area: Box, limits: ReadingLimits) -> P
         min(right + border, width),
         min(bottom + border, height),
     )
-    return render_page(page, dpi, limits, wider)
+    return render_page(page, dpi, limits, wider, is_smooth=is_smooth)
 
 
 def _inked_box(ink: Mask, raster: PageRaster) -> Box:

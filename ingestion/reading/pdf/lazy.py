@@ -130,13 +130,17 @@ class LazyMarks(LazySequence[Box]):
         self._find_areas, self._find_marks = find_areas, find_marks
         self._searched: dict[Box, Sequence[Box]] = {}
 
-    def near(self, place: Box) -> list[Box]:
-        """Return the marks of every area that intersects the place. Other areas are skipped."""
+    def each(self) -> Iterator[Box]:
+        """Yield the marks area by area. Those of an area are searched when they are needed."""
+        return (mark for area in self._areas for mark in self._marks_in(area))
+
+    def near(self, place: Box) -> Iterator[Box]:
+        """Yield the marks of every area that intersects the place. Other areas are skipped."""
         left, top, right, bottom = place
         overhang = MAX_MARK_OVERHANG_POINTS
         wider = Box(left - overhang, top - overhang, right + overhang, bottom + overhang)
-        near = [area for area in self._areas if area.intersects(wider)]
-        return [mark for area in near for mark in self._marks_in(area)]
+        areas = (area for area in self._areas if area.intersects(wider))
+        return (mark for area in areas for mark in self._marks_in(area))
 
     @cached_property
     def _areas(self) -> Sequence[Box]:
@@ -144,8 +148,7 @@ class LazyMarks(LazySequence[Box]):
 
     @cached_property
     def _items(self) -> tuple[Box, ...]:
-        marks = (mark for area in self._areas for mark in self._marks_in(area))
-        return tuple(sorted(marks, key=lambda box: (box.top, box.left)))
+        return tuple(sorted(self.each(), key=lambda box: (box.top, box.left)))
 
     def _marks_in(self, area: Box) -> Sequence[Box]:
         if area not in self._searched:
@@ -153,12 +156,17 @@ class LazyMarks(LazySequence[Box]):
         return self._searched[area]
 
 
-def marks_near(page: PageReading, place: Box) -> Sequence[Box]:
-    """Return all marks that intersect the place, and possibly others.
+def each_mark(page: PageReading) -> Iterator[Box]:
+    """Yield the marks of a page. Lazy marks are searched as long as the caller asks for more."""
+    return page.marks.each() if isinstance(page.marks, LazyMarks) else iter(page.marks)
 
-    Lazy marks are searched near the place only.
+
+def marks_near(page: PageReading, place: Box) -> Iterator[Box]:
+    """Yield all marks that intersect the place, and possibly others.
+
+    Lazy marks are searched near the place only, and as long as the caller asks for more.
     """
-    return page.marks.near(place) if isinstance(page.marks, LazyMarks) else page.marks
+    return page.marks.near(place) if isinstance(page.marks, LazyMarks) else iter(page.marks)
 
 
 def squares_near(page: PageReading, place: Box) -> Sequence[Box]:

@@ -144,7 +144,7 @@ def _has_unread_ink_in(page: PageReading, area: Box) -> bool:
     Words that were read in a second pass leave the marks of the first pass in their place.
     """
     inner = Box(area.left, area.top + 1, area.right, max(area.bottom - 1, area.top + 1))
-    if not (marks := marks_near(page, inner)):
+    if not (marks := list(marks_near(page, inner))):
         return False
     words = [word.box for word in page.words if word.confidence >= _MIN_READ_CONFIDENCE]
     unread = []

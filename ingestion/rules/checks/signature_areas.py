@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from ingestion.reading.pdf.lazy import marks_near
+from ingestion.reading.pdf.lazy import each_mark, marks_near
 from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.document_types import SignatureRule
 from ingestion.rules.fields import geometry
@@ -77,7 +77,7 @@ def has_marks_in(page: PageReading, area: Box, ignored: Sequence[Box] = ()) -> b
 
 def has_marks(page: PageReading, ignored: Sequence[Box] = ()) -> bool:
     """Return whether a page contains marks that may be handwriting, outside the ignored boxes."""
-    return any(_may_be_handwriting(mark, page, ignored) for mark in page.marks)
+    return any(_may_be_handwriting(mark, page, ignored) for mark in each_mark(page))
 
 
 def _may_be_handwriting(mark: Box, page: PageReading, ignored: Sequence[Box]) -> bool:

@@ -85,8 +85,7 @@ class TypeMatch(Enum):
     UNRECOGNIZED = "unrecognized"
 
 
-@dataclass(frozen=True, slots=True)
-class LandmarkMatch:
+class LandmarkMatch(NamedTuple):
     """A landmark that was found, with the first page that shows it."""
 
     landmark: str

@@ -68,7 +68,9 @@ def extract_features(reading: DocumentReading, points: Mapping[str, int]) -> dic
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in their order, without numbers and single letters except "I"."""
-    return _WORD.findall(_APOSTROPHES.sub("", text.translate(_LIGATURES).casefold()))
+    if not text.isascii():
+        text = _APOSTROPHES.sub("", text.translate(_LIGATURES))
+    return _WORD.findall(text.replace("'", "").replace("`", "").casefold())
 
 
 @lru_cache(maxsize=64)

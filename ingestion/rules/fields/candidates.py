@@ -43,6 +43,11 @@ class Way(StrEnum):
 _SUFFICIENT = frozenset({Way.FORM, Way.SHAPE})
 
 
+def are_agreed(ways: frozenset[Way]) -> bool:
+    """Return whether these are two independent ways, or one that needs no second one."""
+    return len(ways) > 1 or bool(ways & _SUFFICIENT)
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate(Generic[V]):
     """A value that a field may have. `key` is equal for two writings of the same value."""
@@ -55,8 +60,7 @@ class Candidate(Generic[V]):
 
     @property
     def is_agreed(self) -> bool:
-        """Return whether two independent ways led to the value, or one that needs no second one."""
-        return len(self.ways) > 1 or bool(self.ways & _SUFFICIENT)
+        return are_agreed(self.ways)
 
     @property
     def total(self) -> float:

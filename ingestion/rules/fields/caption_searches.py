@@ -102,18 +102,8 @@ def _places_at(
     if spec.kind == "name" and not geometry.has_no_text_after(page, caption):
         return  # the sentence goes on beside it
     below = geometry.words_below(page, caption)
-    yield () if _has_caption_before(page, below) else below, _is_aligned
+    yield () if geometry.has_caption_before(page, below) else below, _is_aligned
     yield _line_below(document.lines_of(page), caption), _is_aligned
-
-
-def _has_caption_before(page: PageReading, words: Sequence[Word]) -> bool:
-    """Return whether another caption, with a colon, stands before some words in their line."""
-    return bool(words) and any(
-        word.text.endswith(":")
-        and word.box.right < words[0].box.left
-        and geometry.is_level_with(word.box, words[0].box)
-        for word in page.words
-    )
 
 
 def _line_below(lines: Sequence[TextLine], caption: geometry.TextSpan) -> Sequence[Word]:

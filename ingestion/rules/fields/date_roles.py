@@ -10,8 +10,8 @@ This module is pure. It knows neither document types nor pages.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from ingestion.rules.fields.dates import WrittenDate, find_dates
 
@@ -91,8 +91,7 @@ _BETWEEN = re.compile(r"(?i)^[\W_]*(?:on|at|as of|date|dated|in|the|this|by|of|d
 _APPLICATION_ON = re.compile(r"(?i)your (?:application|request)\b[^,;]*\bon\W*$")
 
 
-@dataclass(frozen=True, slots=True)
-class DatedRole:
+class DatedRole(NamedTuple):
     """A date of a text with its role.
 
     `is_caption` if its clause is short and has no other words than captions of dates have.

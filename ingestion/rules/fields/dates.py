@@ -3,9 +3,9 @@
 import calendar
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from typing import NamedTuple
 
 from ingestion.rules.fuzzy_phrases import strip_punctuation, to_digits
 
@@ -37,11 +37,24 @@ def _compile(year: str) -> re.Pattern[str]:
     )
 
 
+# The names of the year, the month and the day in each form of a date, by the name of its last part.
+# In a date of numbers, the month may be the first or the second one.
+_PARTS = {
+    "iso_day": ("iso_year", "iso_month", "iso_day"),
+    "year": ("year", "month", "day"),
+    "us_year": ("us_year", "us_month", "us_day"),
+    "dot_year": ("dot_year", "dot_month", "dot_day"),
+    "numeric_year": ("numeric_year", "one", "two"),
+}
+_NAMED_MONTHS = {"year", "us_year"}  # the last parts of dates with the name of a month
+
 _MIN_PAGE_LENGTH = 400  # characters; a shorter text is a line, or what follows a caption
 _DIGITS = re.compile(r"\d")  # of which a date has at least one, even if OCR misread others
 _WRITTEN_DATE = _compile(_YEAR)
 _DATE_AT_CAPTION = _compile(_SHORT_YEAR)
-_NUMERIC_DATE = re.compile(r"(?<![\w/.-])(\d{1,2})[/-](\d{1,2})[/-](?:19|20)\d\d(?![\w/-])")
+_NUMERIC_DATE = re.compile(  # begins with a digit, for which a search is fast
+    r"(\d(?<![\w/.-]\d)\d?)[/-](\d{1,2})[/-](?:19|20)\d\d(?![\w/-])"
+)
 
 
 # Countries by the order of day and month in numeric dates, in the letters of `strip_punctuation`:
@@ -74,8 +87,7 @@ def puts_month_first(country: str) -> bool | None:
     return False if name in _DAY_FIRST else None
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenDate:
+class WrittenDate(NamedTuple):
     """A date as it is written in a text.
 
     `day` is None if the text names a day that does not exist, or may mean two days. Then `readings`
@@ -121,8 +133,7 @@ def _find_all_dates(
 
 def _read_match(match: re.Match[str], month_first: bool | None) -> WrittenDate | None:
     """Return the date that a text with the form of one is, or None if it is none."""
-    parts = {name: part for name, part in match.groupdict().items() if part}
-    if not (interpretations := _interpret(parts)):
+    if not (interpretations := _interpret(match)):
         return None
     days: list[date | None] = []
     for year, month, day_of_month in interpretations:
@@ -191,24 +202,21 @@ def add_months(day: date, months: int) -> date:
     return date(year, month, min(day.day, calendar.monthrange(year, month)[1]))
 
 
-def _interpret(parts: dict[str, str]) -> list[tuple[int, int, int]]:
+def _interpret(match: re.Match[str]) -> list[tuple[int, int, int]]:
     """Return each possible (year, month, day); none if a word in the text is not a month.
 
     Of two, the first has the month before the day.
     """
-    name = parts.get("month") or parts.get("us_month")
-    numbers = {key: int(to_digits(part)) for key, part in parts.items() if part != name}
-    year_key = next(key for key in numbers if key.endswith("year"))
-    year = numbers[year_key]
-    if len(parts[year_key]) == 2:
+    last = str(match.lastgroup)
+    written_year, written_month, written_day = match.group(*_PARTS[last])
+    year, day = int(to_digits(written_year)), int(to_digits(written_day))
+    if len(written_year) == 2:
         year += 1900 if year >= _CENTURY_PIVOT else 2000
-    if "one" in numbers:
-        one, two = numbers["one"], numbers["two"]
-        return [(year, one, two), (year, two, one)]
-    day = next(value for key, value in numbers.items() if key.endswith("day"))
-    if name:
-        word = name.casefold().replace("0", "o").translate(str.maketrans("1|", "ll"))
+    if last in _NAMED_MONTHS:
+        word = written_month.casefold().replace("0", "o").translate(str.maketrans("1|", "ll"))
         named = [number for number, full in enumerate(MONTHS, 1) if full.startswith(word)]
         return [(year, named[0], day)] if named else []
-    month = next(value for key, value in numbers.items() if key.endswith("month"))
-    return [(year, month, day)]
+    month = int(to_digits(written_month))
+    return (
+        [(year, month, day), (year, day, month)] if last == "numeric_year" else [(year, month, day)]
+    )

@@ -6,7 +6,7 @@ a date that both show in the same way is without doubt.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ingestion.reading.results import Box, PageReading
 from ingestion.rules.fields import geometry
@@ -27,8 +27,7 @@ _MAX_CAPTION_LENGTH = 60  # characters
 _HAS_DATE = re.compile(r"\d{1,4}[\s,./-]{1,3}\w{1,9}[\s,./-]{1,3}\d|[^\W\d_]{3}\s\d")
 
 
-@dataclass(frozen=True, slots=True)
-class DateInContext:
+class DateInContext(NamedTuple):
     """A date with its role and the ways in which the role was found. The value has no name."""
 
     value: FieldValue

@@ -7,7 +7,7 @@ have the ranks from 0 on. The ranks of other ways say behind how many captions t
 from dataclasses import dataclass, replace
 
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.fields.candidates import Candidate, Way
+from ingestion.rules.fields.candidates import Way, are_agreed
 from ingestion.rules.fields.values import FieldValue
 
 RANK_OF_SENTENCES = 20  # behind the captions
@@ -43,7 +43,7 @@ class FoundValue:
 
     @property
     def is_agreed(self) -> bool:
-        return Candidate("", self.ways, 0.0).is_agreed
+        return are_agreed(self.ways)
 
     def with_best_way(self) -> "FoundValue":
         """Return the value with the way that is worth most only."""

@@ -8,9 +8,10 @@ below it.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from math import inf
+from typing import NamedTuple
 
 from ingestion.reading import results
 from ingestion.reading.results import (
@@ -38,8 +39,7 @@ _COLUMN_RULE = "|"  # the character that OCR reads from a rule between two colum
 _MAX_SMALL_PRINT_HEIGHT = 20.0  # points; words up to this height may stand beside small print
 
 
-@dataclass(frozen=True, slots=True)
-class TextSpan:
+class TextSpan(NamedTuple):
     """Some of the words of a page, from number `start` to before number `end`."""
 
     box: Box
@@ -127,10 +127,15 @@ class _WordIndex:
         rights = sorted((word[1][2], number) for number, word in enumerate(self.words))
         return [number for _, number in rights], [right for right, _ in rights]
 
-    def beginning_after(self, edge: float) -> Sequence[Word]:
-        """Return the words whose left edge is to the right of an edge, from left to right."""
+    @cached_property
+    def with_colon(self) -> list[Word]:
+        """The words that end with a colon."""
+        return [word for word in self.words if word.text.endswith(":")]
+
+    def beginning_after(self, edge: float, before: float = inf) -> Sequence[Word]:
+        """Return the words whose left edge is between two edges, from left to right."""
         words, lefts = self._by_left
-        return words[bisect_right(lefts, edge) :]
+        return words[bisect_right(lefts, edge) : bisect_left(lefts, before)]
 
     def before(self, box: Box) -> Iterator[Word]:
         """Yield the words that a box comes next to on the line, in their order."""
@@ -202,11 +207,13 @@ def words_below(page: PageReading, span: TextSpan) -> tuple[Word, ...]:
     word below belong to it.
     """
     box = span.box
+    near = _index_of(page).beginning_after(
+        box.left - _MAX_VALUE_OUTDENT, before=box.right + _MIN_CAPTION_GAP
+    )
     candidates = [
         word
-        for word in page.words
-        if box.left - _MAX_VALUE_OUTDENT < word.box.left < box.right + _MIN_CAPTION_GAP
-        and box.bottom - 2 < (word.box.top + word.box.bottom) / 2 < box.bottom + _MAX_VALUE_DROP
+        for word in near
+        if box.bottom - 2 < (word.box.top + word.box.bottom) / 2 < box.bottom + _MAX_VALUE_DROP
         and has_similar_height(box, word.box)
     ]
     if not candidates:
@@ -214,6 +221,14 @@ def words_below(page: PageReading, span: TextSpan) -> tuple[Word, ...]:
     first = min(candidates, key=lambda word: (round(word.box.top / 4), word.box.left))
     first = first_word_of_run(page, first)
     return (first, *_words_after(page, first.box))
+
+
+def has_caption_before(page: PageReading, words: Sequence[Word]) -> bool:
+    """Return whether a caption, with a colon, stands before some words in their line."""
+    return bool(words) and any(
+        word.box.right < words[0].box.left and is_level_with(word.box, words[0].box)
+        for word in _index_of(page).with_colon
+    )
 
 
 def first_cell(words: Sequence[Word]) -> Sequence[Word]:
@@ -237,23 +252,20 @@ def lines_below(page: PageReading, span: TextSpan) -> Iterator[tuple[Word, ...]]
     edge = beside[0].box.left - _MIN_CAPTION_GAP if beside else page.width
     for _ in range(_MAX_LIST_LINES):
         last = first.box
-        # A search in the part of the page that the next line can be on is much faster.
-        top = last.bottom - _MAX_SMALL_PRINT_HEIGHT
-        bottom = last.bottom + 2 * _MAX_LIST_LINE_DROP
-        part = replace(page, words=[word for word in page.words if top < word.box.bottom < bottom])
+        near = _index_of(page).beginning_after(
+            last.left - _MAX_VALUE_OUTDENT, before=last.left + _MAX_VALUE_INDENT
+        )
+        lowest = last.bottom + _MAX_LIST_LINE_DROP
         candidates = [
             word
-            for word in part.words
-            if last.left - _MAX_VALUE_OUTDENT < word.box.left < last.left + _MAX_VALUE_INDENT
-            and last.bottom
-            < (word.box.top + word.box.bottom) / 2
-            < last.bottom + _MAX_LIST_LINE_DROP
+            for word in near
+            if last.bottom < (word.box.top + word.box.bottom) / 2 < lowest
             and has_similar_height(last, word.box)
         ]
         if not candidates:
             return
-        first = first_word_of_run(part, min(candidates, key=lambda word: word.box.top))
-        line = (first, *_words_after(part, first.box))
+        first = first_word_of_run(page, min(candidates, key=lambda word: word.box.top))
+        line = (first, *_words_after(page, first.box))
         yield tuple(word for word in line if word.box.left < edge)
 
 

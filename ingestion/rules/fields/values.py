@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from typing import NamedTuple
 
 from ingestion.reading.results import Box, DocumentReading, PageReading, TextSource, Word
 from ingestion.rules import fuzzy_phrases
@@ -68,8 +69,7 @@ class FieldValue:
         return tuple(self.value.split(list_fields.SEPARATOR))
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedValue:
+class ParsedValue(NamedTuple):
     """A value in a text, from character `start` to before character `end`."""
 
     value: str

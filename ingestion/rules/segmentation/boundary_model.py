@@ -5,7 +5,7 @@ coefficients are in `boundary_model.json`. At run time only additions and compar
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import exp
@@ -39,7 +39,14 @@ class BoundaryModel:
     def probability(self, features: Mapping[str, float]) -> float:
         """Return the probability that a document begins with the page with these features."""
         values = [features[name] for name in self.features]
-        return 1 / (1 + exp(-self.base - sum([_value(tree, values) for tree in self.trees])))
+        log_odds = 0.0
+        for tree in self.trees:
+            node = tree
+            while isinstance(node, tuple):
+                position, limit, low, high = node
+                node = low if values[position] <= limit else high
+            log_odds += node
+        return 1 / (1 + exp(-self.base - log_odds))
 
 
 def _tree(content: Any) -> Tree:
@@ -47,13 +54,6 @@ def _tree(content: Any) -> Tree:
         return float(content)
     position, limit, low, high = content
     return position, limit, _tree(low), _tree(high)
-
-
-def _value(tree: Tree, values: Sequence[float]) -> float:
-    while isinstance(tree, tuple):
-        position, limit, low, high = tree
-        tree = low if values[position] <= limit else high
-    return tree
 
 
 @cache

@@ -134,6 +134,16 @@ class PageEvidence:
         return _long_letters(self.lines)
 
     @cached_property
+    def head_letters(self) -> frozenset[str]:
+        """Return the letters of the first lines. Short lines are left out."""
+        return _long_letters(self.lines[:_HEAD_LINES])
+
+    @cached_property
+    def head_words(self) -> frozenset[str]:
+        """Return the long words of the first lines."""
+        return _long_words(self.lines[:_HEAD_LINES])
+
+    @cached_property
     def sections(self) -> Sequence[int]:
         """Return the numbers of the sections and items, as 2 for "2. Methods" and "2.1 Design"."""
         return [int(match[1]) for line in self.lines if (match := _NUMBERED_ITEM.match(line))]
@@ -229,11 +239,11 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         if print_area.height
         else 0.0,
         "salutation": float(bool(_SALUTATION.search("\n".join(lines[:20])))),
-        "date in head": float(any(_DATE.search(line) for line in head)),
+        "date in head": float(bool(_DATE.search("\n".join(head)))),
         "captions in head": float(sum(bool(_CAPTION.match(line)) for line in head)),
         "capital head": float(sum(line.isupper() for line in lines[:4])),
         "lower beginning": float(first[:1].islower()),
-        "continued": float(any(_CONTINUED.search(line) for line in lines[:4])),
+        "continued": float(bool(_CONTINUED.search("\n".join(lines[:4])))),
         "continued title": float(any(_CONTINUED_TITLE.search(line) for line in head[:3])),
         "attached": float(any(_ATTACHED.match(line) for line in lines[:4])),
         "first words": float(min(first.count(" ") + 1, 20)) if first else 0.0,
@@ -273,7 +283,7 @@ def compare_pages(
     recent = earlier[-_RECENT_PAGES:]
     page, other = one.page, before.page
     continues = any((number - 1, total) in before.numbering for number, total in one.numbering)
-    tail = before.lines[-12:]
+    tail = "\n".join(before.lines[-12:])
     body_end = next(
         (
             line
@@ -336,8 +346,8 @@ def compare_pages(
         "shared references": float(min(len(one.references & before.references), 5)),
         "shared references with first": float(min(len(one.references & first.references), 5)),
         "same beginning": float(bool(one.lines and first.lines) and one.lines[0] == first.lines[0]),
-        "head lines of first": float(len(_head_letters(one) & first.letters)),
-        "head lines before": float(len(_head_letters(one) & before.letters)),
+        "head lines of first": float(len(one.head_letters & first.letters)),
+        "head lines before": float(len(one.head_letters & before.letters)),
         "shared edges with recent": float(max(_count_shared_edges(one, each) for each in recent)),
         "shared words with recent": len(one.words & frozenset().union(*(e.words for e in recent)))
         / len(one.words)
@@ -357,7 +367,7 @@ def compare_pages(
         "same height": float(abs(one.print_area.height - before.print_area.height) < 0.1),
         "same height as first": float(abs(one.print_area.height - first.print_area.height) < 0.1),
         "bottom before": before.print_area.bottom,
-        "closing before": float(any(_CLOSING.search(line) for line in tail)),
+        "closing before": float(bool(_CLOSING.search(tail))),
         "open sentence": float(bool(body_end) and not body_end.rstrip().endswith(_SENTENCE_END)),
         "words before": before.features["word count"],
         "tall head before": before.features["tall head"],
@@ -395,12 +405,11 @@ def _follows_section(one: PageEvidence, earlier: Iterable[PageEvidence]) -> bool
     )
 
 
-def _head_letters(one: PageEvidence) -> frozenset[str]:
-    return _long_letters(one.lines[:_HEAD_LINES])
+def _long_words(lines: Sequence[str]) -> frozenset[str]:
+    return frozenset(_LONG_WORD.findall(" ".join(lines).casefold()))
 
 
 def _share_head_words(one: PageEvidence, first: PageEvidence) -> float:
     """Return the share of the long words of the first lines of a page that `first` has there."""
-    words = set(_LONG_WORD.findall(" ".join(one.lines[:_HEADING_LINES]).casefold()))
-    others = set(_LONG_WORD.findall(" ".join(first.lines[:_HEAD_LINES]).casefold()))
-    return len(words & others) / len(words) if words else 0.0
+    words = _long_words(one.lines[:_HEADING_LINES])
+    return len(words & first.head_words) / len(words) if words else 0.0

@@ -183,7 +183,9 @@ def is_another_document(
     `with_dates`: whether the date of completion or approval is one of these fields.
     """
     fields = _IDENTIFYING_FIELDS | _DATES if with_dates else _IDENTIFYING_FIELDS
-    one, two = (_read_values(each, slug, fields) for each in (page, other))
+    if not (one := _read_values(page, slug, fields)):
+        return False
+    two = _read_values(other, slug, fields)
     for name in fields & one.keys() & two.keys():
         if name in _PEOPLE:
             if not names.may_be_same_person(one[name], two[name]):

@@ -65,9 +65,9 @@ def make_page(searched):
 def test_only_areas_near_the_place_are_searched_and_each_once():
     searched = []
     page = make_page(searched)
-    assert marks_near(page, Box(0, 590, 300, 700)) == [SIGNED]
-    assert marks_near(page, Box(0, 620, 300, 700)) == [SIGNED]
-    assert marks_near(page, Box(0, 300, 300, 400)) == []
+    assert list(marks_near(page, Box(0, 590, 300, 700))) == [SIGNED]
+    assert list(marks_near(page, Box(0, 620, 300, 700))) == [SIGNED]
+    assert list(marks_near(page, Box(0, 300, 300, 400))) == []
     assert searched == [LOWER_AREA]
 
 

@@ -154,6 +154,6 @@ def test_the_marks_of_half_a_sheet_are_searched_only_when_they_are_used():
     assert not searched
     moved = Box(50, 600 - sheet.height / 2, 90, 620 - sheet.height / 2)
     assert half.marks == (moved,)
-    assert half.marks.near(moved) == [moved]
+    assert list(half.marks.near(moved)) == [moved]
     assert half.empty_squares == (moved,)
     assert len(searched) == 3
