@@ -124,14 +124,14 @@ def find_letters(text: str, wanted: frozenset[str]) -> set[str]:
     `compile_phrase` finds no others. Most phrases do not occur, and neither do their first letters,
     which are compared first.
     """
-    letters, by_group = fold_page(text), _by_first_letters(wanted)
+    by_group = _by_first_letters(wanted)
     words = _fold_signs(_SIGNS_FOR_LETTERS.sub(r" \g<0> ", text)).split()
+    letters = "".join(words)
     found = set()
     for start in accumulate(map(len, words), initial=0):
         for length in _GROUP_LENGTHS:
-            for each in by_group.get(letters[start : start + length], ()):
-                if letters.startswith(each, start):
-                    found.add(each)
+            if group := by_group.get(letters[start : start + length]):
+                found.update([each for each in group if letters.startswith(each, start)])
     return found
 
 
