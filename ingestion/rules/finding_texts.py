@@ -32,6 +32,10 @@ _LETTERS_WITH_AN = "AEFHILMNORSX"
 _DOCUMENT_FACT = re.compile(r"([\w-]*):(\d+)-(\d+)")
 _DOCUMENT_FACTS = frozenset({"document", "documents"})
 MAX_DOCUMENTS_NAMED = 12  # documents that a sentence lists
+# Facts that may be phrases with other facts in braces, as in "the struck-out entry in {box}". The
+# first may be part of the last.
+_PHRASE_FACTS = ("box", "choice", "what")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PAGE_PLACEHOLDERS = frozenset({"page", "pages", "claimed"})
 _SEE_PAGES = PageWording("See page {page}.", "See pages {pages}.")
 
@@ -127,22 +131,8 @@ def _filled_in(
     `pages` are the pages of a group of findings, which the sentences have to name. It is empty for
     a single finding.
     """
-    message = MESSAGES.get(code, UNKNOWN_CODE_MESSAGE)
-    known = {
-        name: _format_fact(value)
-        for name, value in facts.items()
-        # Page 0 means the whole document, and status 0 a portal that did not respond.
-        if value not in {"", _UNKNOWN_FILE_FACT} and not (value == 0 and name in {"page", "status"})
-    }
+    message, known = MESSAGES.get(code, UNKNOWN_CODE_MESSAGE), _describe_facts(code, facts)
     known["type"] = _NOUNS.get(type_name, type_name) or gettext("document")
-    if kinds := facts.get("kinds"):
-        known["kinds"] = gettext(" and ").join(map(gettext, str(kinds).split(" and ")))
-    for fact in known.keys() & _DOCUMENT_FACTS:
-        known[fact] = _list_documents(known[fact])
-    if code in _CODES_ABOUT_TYPES:
-        for fact in known.keys() & {"declared", "detected", "resembled"}:
-            name = known[fact]
-            known[fact] = with_article(_NOUNS.get(name, name))
     if len(pages) > 1:
         known.pop("page", None)
         known |= {"pages": list_pages(pages), "count": str(len(pages))}
@@ -156,6 +146,28 @@ def _filled_in(
         see_pages = _fill_in(_SEE_PAGES, {"page": str(pages[0]), **known}, count)
         what = f"{what} {see_pages}"
     return Sentences(what, why, do)
+
+
+def _describe_facts(code: str, facts: Facts) -> dict[str, str]:
+    """Return the facts of a finding as people write them. Unknown ones are left out."""
+    known = {
+        name: _format_fact(value)
+        for name, value in facts.items()
+        # Page 0 means the whole document, and status 0 a portal that did not respond.
+        if value not in {"", _UNKNOWN_FILE_FACT} and not (value == 0 and name in {"page", "status"})
+    }
+    if kinds := facts.get("kinds"):
+        known["kinds"] = gettext(" and ").join(map(gettext, str(kinds).split(" and ")))
+    for fact in _PHRASE_FACTS:
+        if fact in known:
+            known[fact] = _PLACEHOLDER.sub(lambda part: known.get(part[1], part[0]), known[fact])
+    for fact in known.keys() & _DOCUMENT_FACTS:
+        known[fact] = _list_documents(known[fact])
+    if code in _CODES_ABOUT_TYPES:
+        for fact in known.keys() & {"declared", "detected", "resembled"}:
+            name = known[fact]
+            known[fact] = with_article(_NOUNS.get(name, name))
+    return known
 
 
 def _list_documents(fact: str) -> str:
@@ -206,7 +218,7 @@ def with_article(noun: str) -> str:
 def _format_fact(value: str | int) -> str:
     """Return a fact as people write it: 2026-03-12 becomes 12 March 2026.
 
-    Facts that are words, such as "the signature", are translated.
+    Facts that are words, such as "the signature", are translated, and so are phrases.
     """
     if not isinstance(value, str):
         return str(value)

@@ -13,7 +13,8 @@ class RuleFinding:
     """A finding before it is stored.
 
     `facts` fill the placeholders of its messages. Their values are str or int; dates are written
-    as 2026-03-12.
+    as 2026-03-12. Each is one value, such as a name or a number, or a word or phrase that is marked
+    for translation. A phrase names other facts in braces, as in "box {number}".
     """
 
     code: str

@@ -886,12 +886,17 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "PROTOCOL_VERSION_MISMATCH": FindingMessage(
         _("Names another version"),
         (
+            _(
+                "The {one} approves “{approved}” (further documents: {more}), but the {other} is "
+                "version {named}."
+            ),
             _("The {one} approves “{approved}”, but the {other} is version {named}."),
             _("The {one} names protocol version {expected}, but the {other} names {named}."),
             _("This document names protocol version {named}, but version {expected} is current."),
             _("This document names a version of the protocol that is not the current one."),
         ),
         (
+            _("Participants may be given only what the {one} lists (further documents: {more})."),
             _("Participants may be given only “{approved}”."),
             _("Approvals and signatures are valid for one version of the protocol."),
         ),
@@ -908,6 +913,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "PERSON_MISMATCH": FindingMessage(
         _("Names another person"),
         (
+            _("The {one} names {absent}, but the {other} lists {listed} (further names: {more})."),
             _("The {one} names {absent}, but the {other} lists {listed}."),
             _("The {one} names {expected}, but the {other} names {named}."),
             _("This document names {named}, but it was sent for {expected}."),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
+from audit.translation import gettext_noop as _
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.checks.signatures import DocumentSignature
 from ingestion.rules.checks.validity_terms import TermsOverride, ValidityTerms
@@ -61,7 +62,21 @@ class CheckInput:
     person: str = ""  # the person whose document it is, as declared; "" if not declared
 
 
-def implausible_value_finding(value: FieldValue, what: str, code: str, facts: Facts) -> RuleFinding:
+def entry_facts(noun: str, box: str = "", *, is_struck_out: bool = False) -> Facts:
+    """Return the facts that name an entry of a document, for OCR_LOW_CONFIDENCE.
+
+    `noun` is the name of the entry, and `box` the number of its box on a form, if it has one.
+    """
+    if not box:
+        what = _("the struck-out entry for the {field}") if is_struck_out else _("the {field}")
+        return {"what": what, "field": noun}
+    what = _("the struck-out entry in {box} ({field})") if is_struck_out else _("{box} ({field})")
+    return {"what": what, "field": noun, "box": _("box {number}"), "number": box}
+
+
+def implausible_value_finding(
+    value: FieldValue, what: Facts, code: str, facts: Facts
+) -> RuleFinding:
     """Return the finding for a value that cannot be true.
 
     On a scan, such a value was probably misread, so the finding is OCR_LOW_CONFIDENCE.
@@ -70,12 +85,12 @@ def implausible_value_finding(value: FieldValue, what: str, code: str, facts: Fa
     return finding_if_sure(doubtful, what, code, facts)
 
 
-def finding_if_sure(value: FieldValue, what: str, code: str, facts: Facts) -> RuleFinding:
+def finding_if_sure(value: FieldValue, what: Facts, code: str, facts: Facts) -> RuleFinding:
     """Return a finding with this code, or OCR_LOW_CONFIDENCE if the value may be misread.
 
-    `what` names the value in the sentence that asks a person to look at it.
+    `what` are the facts that name the value in the sentence that asks a person to look at it.
     """
     page_facts: Facts = {"page": value.page} if value.page else {}
     if value.is_sure:
         return RuleFinding(code, value.page, {**facts, **page_facts})
-    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {"what": what, **page_facts})
+    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {**what, **page_facts})

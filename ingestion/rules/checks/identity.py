@@ -60,7 +60,9 @@ def check_protocol_version(case: CheckInput) -> Iterator[RuleFinding]:
         return
     if not names.is_same_version(value.value, known):
         facts: Facts = {"named": value.value, "expected": known}
-        yield finding_if_sure(value, _("the protocol version"), "PROTOCOL_VERSION_MISMATCH", facts)
+        yield finding_if_sure(
+            value, {"what": _("the protocol version")}, "PROTOCOL_VERSION_MISMATCH", facts
+        )
 
 
 def check_person(case: CheckInput) -> Iterator[RuleFinding]:
@@ -82,7 +84,7 @@ def check_person(case: CheckInput) -> Iterator[RuleFinding]:
     elif declared and names.is_same_person(value.value, declared):
         return
     elif is_other_spelling(value.value, known := declared.title() or case.site.investigator):
-        yield _nearly(value, "name", known)
+        yield _nearly(value, _("name"), known)
     elif not value.is_sure:
         page_facts: Facts = {"page": value.page} if value.page else {}
         facts = {**expected, "read": value.value, **page_facts}
@@ -99,7 +101,7 @@ def check_investigator(case: CheckInput) -> Iterator[RuleFinding]:
     known, licence = case.site.investigator, case.site.investigator_licence
     value = case.fields.get("investigator")
     if value and is_other_spelling(value.value, known):
-        yield _nearly(value, "investigator's name", known)
+        yield _nearly(value, _("investigator's name"), known)
     person, number = case.fields.get("person"), case.fields.get("licence_number")
     if not known or person is None or number is None or not licence:
         return

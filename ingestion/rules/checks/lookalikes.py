@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from audit.translation import gettext_noop as _
 from ingestion.reading.results import DocumentReading
 from ingestion.rules import fuzzy_phrases
 
@@ -29,7 +30,7 @@ class Lookalike:
 
 LOOKALIKES = (
     Lookalike(
-        "participant information sheet",
+        _("participant information sheet"),
         (
             "participant information sheet",
             "participant information leaflet",
@@ -39,9 +40,9 @@ LOOKALIKES = (
             "subject information sheet",
         ),
     ),
-    Lookalike("debriefing sheet for participants", ("debriefing", "debrief")),
+    Lookalike(_("debriefing sheet for participants"), ("debriefing", "debrief")),
     Lookalike(
-        "application to an ethics committee",
+        _("application to an ethics committee"),
         (
             "application for ethical approval",
             "application for ethics approval",

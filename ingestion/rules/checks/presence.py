@@ -5,7 +5,7 @@ from statistics import median_low
 
 from audit.translation import gettext_noop as _
 from ingestion.reading.results import DocumentReading, TextSource
-from ingestion.rules.checks.check_input import CheckInput
+from ingestion.rules.checks.check_input import CheckInput, entry_facts
 from ingestion.rules.checks.form_boxes import (
     BoxContent,
     find_box_content,
@@ -39,7 +39,7 @@ def check_required_entries(case: CheckInput) -> Iterator[RuleFinding]:
         elif value is None and (
             is_scan or name in case.kind.expected or (spec.kind == "date" and _has_other_date(case))
         ):
-            yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": f"the {spec.noun}"})
+            yield RuleFinding("OCR_LOW_CONFIDENCE", facts=entry_facts(spec.noun))
         elif value is None:
             yield RuleFinding("SCHEMA_MISMATCH", facts={"field": spec.noun})
 
@@ -64,17 +64,15 @@ def _check_box(
         content, page = BoxContent.UNREAD, value.page
     else:
         content, page = find_box_content(case.reading, spec, case.kind)
-    box, page_facts = f"box {spec.box}", _page_facts(page)
     if content is BoxContent.EMPTY:
-        named = {"choice": box} if spec.kind == "choice" else {"box": box}
-        facts: Facts = {**named, "field": spec.noun, **page_facts}
+        place = "choice" if spec.kind == "choice" else "box"
+        box: Facts = {place: _("box {number}"), "number": spec.box}
+        facts: Facts = {**box, "field": spec.noun, **_page_facts(page)}
         yield RuleFinding("SCHEMA_MISMATCH", page, facts)
     elif content not in {BoxContent.CHOSEN, BoxContent.READ}:
-        what = f"{box} ({spec.noun})"
-        if content is BoxContent.STRUCK_OUT:
-            what = f"the struck-out entry in {what}"
-        facts = {"what": what, **page_facts}
-        yield RuleFinding("OCR_LOW_CONFIDENCE", page, facts)
+        is_struck_out = content is BoxContent.STRUCK_OUT
+        entry = entry_facts(spec.noun, spec.box, is_struck_out=is_struck_out)
+        yield RuleFinding("OCR_LOW_CONFIDENCE", page, {**entry, **_page_facts(page)})
 
 
 def _is_legible(reading: DocumentReading, value: FieldValue, spec: FieldSpec) -> bool:

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from audit.translation import gettext_noop as _
 from ingestion.reading.forms.catalogue import registered_forms
 from ingestion.reading.results import DocumentReading
-from ingestion.rules.checks.check_input import CheckInput
+from ingestion.rules.checks.check_input import CheckInput, entry_facts
 from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
 from ingestion.rules.document_types import DocumentType
 from ingestion.rules.findings import Facts, RuleFinding
@@ -94,7 +95,7 @@ def check_other_boxes(case: CheckInput) -> Iterator[RuleFinding]:
     for box in boxes:
         if box.blank.is_required and box.blank.field not in entries:
             groups.setdefault((box.page.number, box.blank.noun or box.blank.field), []).append(box)
-    for (_, noun), group in groups.items():
+    for (_page, noun), group in groups.items():
         kind = group[0].blank.kind
         if kind == "signature":
             yield from _check_signature(case, group[0])
@@ -108,7 +109,7 @@ def _check_signature(case: CheckInput, box: FilledBox) -> Iterator[RuleFinding]:
     signature = case.signature
     is_signed = signature is not None and signature.state is SignatureState.SIGNED
     if is_signed and signature and not signature.digital and box.state is BoxState.EMPTY:
-        yield _unread(box, "signature")
+        yield _unread(box, _("signature"))
 
 
 def _check_ticks(
@@ -126,8 +127,11 @@ def _check_ticks(
         if BoxState.UNCLEAR in others:
             yield _unread(first, noun)
         elif BoxState.TICKED not in others:
-            page = first.page.number
-            facts: Facts = {"choice": first.name or "the form", "field": noun, "page": page}
+            page, number = first.page.number, first.blank.number
+            choice: Facts = {"choice": _("the form")}
+            if number:
+                choice = {"choice": _("box {number}"), "number": number}
+            facts: Facts = {**choice, "field": noun, "page": page}
             yield RuleFinding("SCHEMA_MISMATCH", page, facts)
     elif BoxState.UNCLEAR in states or not is_choice_valid(group) or _contradicts(group, others):
         yield _unread(first, noun)
@@ -144,21 +148,18 @@ def _contradicts(group: Sequence[FilledBox], others: Sequence[BoxState]) -> bool
 def _check_text(box: FilledBox, noun: str) -> Iterator[RuleFinding]:
     page = box.page.number
     if box.state is BoxState.EMPTY:
-        facts: Facts = {"field": noun, "page": page}
-        yield RuleFinding(
-            "SCHEMA_MISMATCH", page, {"box": box.name, **facts} if box.name else facts
-        )
+        facts: dict[str, str | int] = {"field": noun, "page": page}
+        if box.blank.number:
+            facts |= {"box": _("box {number}"), "number": box.blank.number}
+        yield RuleFinding("SCHEMA_MISMATCH", page, facts)
     elif box.state in {BoxState.UNCLEAR, BoxState.STRUCK_OUT}:
         yield _unread(box, noun)
 
 
 def _unread(box: FilledBox, noun: str) -> RuleFinding:
-    what = f"{box.name} ({noun})" if box.name else f"the {noun}"
-    if box.state is BoxState.STRUCK_OUT:
-        what = f"the struck-out entry {'in' if box.name else 'for'} {what}"
-    return RuleFinding(
-        "OCR_LOW_CONFIDENCE", box.page.number, {"what": what, "page": box.page.number}
-    )
+    is_struck_out = box.state is BoxState.STRUCK_OUT
+    entry = entry_facts(noun, box.blank.number, is_struck_out=is_struck_out)
+    return RuleFinding("OCR_LOW_CONFIDENCE", box.page.number, {**entry, "page": box.page.number})
 
 
 CHECKS = (

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
+from audit.translation import gettext_noop as _
 from ingestion.rules.checks.check_input import (
     CheckInput,
+    entry_facts,
     finding_if_sure,
     implausible_value_finding,
 )
@@ -35,7 +37,7 @@ def check_expiry(case: CheckInput) -> Iterator[RuleFinding]:
     value = case.fields.get(case.terms.printed)
     if value and value.day and _is_past(value.day, case):
         facts = {"expires": value.value}
-        yield _expiry_finding(case, value, "the expiry date", "EXPIRED_DOCUMENT", facts)
+        yield _expiry_finding(case, value, _("the expiry date"), "EXPIRED_DOCUMENT", facts)
 
 
 def check_age(case: CheckInput) -> Iterator[RuleFinding]:
@@ -46,7 +48,7 @@ def check_age(case: CheckInput) -> Iterator[RuleFinding]:
     last = terms.last_day_of_age(_day(case.fields, terms.printed), value.day if value else None)
     if value and last and _is_past(last, case):
         facts: Facts = {"dated": value.value, "months": terms.max_age_months}
-        yield _expiry_finding(case, value, "its date", "STALE_DOCUMENT", facts)
+        yield _expiry_finding(case, value, _("its date"), "STALE_DOCUMENT", facts)
 
 
 def check_upcoming_expiry(case: CheckInput) -> Iterator[RuleFinding]:
@@ -60,11 +62,11 @@ def check_upcoming_expiry(case: CheckInput) -> Iterator[RuleFinding]:
 def check_future_dates(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield DATE_IN_FUTURE for dates after tomorrow that must be in the past."""
     nouns = {spec.name: spec.noun for spec in case.kind.fields if spec.past}
-    for name, noun in {**nouns, "signature_date": "date of the signature"}.items():
+    for name, noun in {**nouns, "signature_date": _("date of the signature")}.items():
         value = case.fields.get(name)
         if value and value.day and value.day > case.today + _DATE_LINE_TOLERANCE:
             facts = {"field": noun, "date": value.value}
-            yield implausible_value_finding(value, f"the {noun}", "DATE_IN_FUTURE", facts)
+            yield implausible_value_finding(value, entry_facts(noun), "DATE_IN_FUTURE", facts)
 
 
 def check_impossible_dates(case: CheckInput) -> Iterator[RuleFinding]:
@@ -74,11 +76,11 @@ def check_impossible_dates(case: CheckInput) -> Iterator[RuleFinding]:
         for spec in case.kind.fields
         if spec.kind == "date" and not spec.is_informative
     }
-    for name, noun in {**nouns, "signature_date": "date of the signature"}.items():
+    for name, noun in {**nouns, "signature_date": _("date of the signature")}.items():
         value = case.fields.get(name)
         if value and not value.day and not value.readings:
             facts = {"field": noun, "written": value.value}
-            yield implausible_value_finding(value, f"the {noun}", "DATE_INVALID", facts)
+            yield implausible_value_finding(value, entry_facts(noun), "DATE_INVALID", facts)
 
 
 def check_date_order(case: CheckInput) -> Iterator[RuleFinding]:
@@ -89,13 +91,15 @@ def check_date_order(case: CheckInput) -> Iterator[RuleFinding]:
     if not begins or not begins.day or not ends or not ends.day or begins.day <= ends.day:
         return
     facts = {
-        "later": "expiry date",
+        "later": _("expiry date"),
         "later_date": ends.value,
-        "earlier": "date from which it counts",
+        "earlier": _("date from which it counts"),
         "earlier_date": begins.value,
     }
     doubtful = min(begins, ends, key=lambda value: value.confidence)
-    yield implausible_value_finding(doubtful, "its dates", "DATE_OUT_OF_SEQUENCE", facts)
+    yield implausible_value_finding(
+        doubtful, {"what": _("its dates")}, "DATE_OUT_OF_SEQUENCE", facts
+    )
 
 
 def check_form_edition(case: CheckInput) -> Iterator[RuleFinding]:
@@ -129,8 +133,8 @@ def _expiry_finding(
 ) -> RuleFinding:
     """Return the finding that rejects a document, or a remark if the study files it anyway."""
     if not case.terms.warns_only:
-        return finding_if_sure(value, what, code, facts)
-    accepted = {**facts, "study": case.site.protocol_number or "of this site"}
+        return finding_if_sure(value, {"what": what}, code, facts)
+    accepted = {**facts, "study": case.site.protocol_number}
     return RuleFinding(code, value.page, accepted, is_remark=True)
 
 

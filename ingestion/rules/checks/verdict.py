@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import PurePath
 
+from audit.translation import gettext_noop as _
 from ingestion.core.file_parts import FilePart
 from ingestion.core.states import DocumentState
 from ingestion.reading.provenance import Provenance, describe_provenance
@@ -103,10 +104,10 @@ CHECKS_OF_ALL_PAGES = frozenset({
 })  # fmt: skip
 
 _MEDIA_TYPE_NOUNS = {
-    MediaType.PDF: "a PDF",
-    MediaType.JPEG: "a JPEG picture",
-    MediaType.PNG: "a PNG picture",
-    MediaType.TIFF: "a TIFF picture",
+    MediaType.PDF: _("a PDF"),
+    MediaType.JPEG: _("a JPEG picture"),
+    MediaType.PNG: _("a PNG picture"),
+    MediaType.TIFF: _("a TIFF picture"),
 }
 _STATES = {
     Disposition.HOLD: DocumentState.HELD,
@@ -365,7 +366,7 @@ def _restore_signature(
 def _check_submission(reading: DocumentReading, sent: SenderFacts) -> Iterator[RuleFinding]:
     """Yield a finding for an unknown submission version, or a wrong file name extension."""
     if sent.schema_version not in SCHEMA_VERSIONS:
-        facts = {"supported": " and ".join(SCHEMA_VERSIONS), "latest": SCHEMA_VERSIONS[-1]}
+        facts = {"supported": ", ".join(SCHEMA_VERSIONS), "latest": SCHEMA_VERSIONS[-1]}
         yield RuleFinding("SCHEMA_MISMATCH", facts={"schema_version": sent.schema_version, **facts})
     # An unknown extension means nothing.
     named = SUFFIXES.get(PurePath(sent.filename.casefold()).suffix)

@@ -65,11 +65,6 @@ class FilledBox:
             return BoxState.UNCLEAR  # another part of the page may be there
         return state
 
-    @property
-    def name(self) -> str:
-        """Return its number within a sentence, such as "box 4"; "" if it has none."""
-        return f"box {self.blank.number}" if self.blank.number else ""
-
 
 def find_pages(reading: DocumentReading) -> Iterator[tuple[PageReading, RegisteredPage]]:
     """Yield the pages that are certainly aligned with a registered form: their boxes are read."""

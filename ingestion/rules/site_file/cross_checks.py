@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from audit.translation import gettext_noop as _
 from ingestion.core.states import DocumentState
 from ingestion.rules.checks.identity import is_same_number
 from ingestion.rules.document_types import TYPES
@@ -214,7 +215,8 @@ def _compare_team_with_log(documents: Sequence[SiteDocument]) -> Iterator[Gap]:
     for person in list_named(documents, RequiredFor.TEAM):
         if not any(may_be_same_person(person, each) for each in listed):
             facts = {"one": _noun(form), "other": _noun(log), "absent": person}
-            yield Gap("PERSON_MISMATCH", form, log, {**facts, "listed": _join_names(listed)})
+            names = _name_facts("listed", listed)
+            yield Gap("PERSON_MISMATCH", form, log, {**facts, **names})
 
 
 def _compare_consent_with_approval(documents: Sequence[SiteDocument]) -> Iterator[Gap]:
@@ -238,8 +240,9 @@ def _compare_consent_with_approval(documents: Sequence[SiteDocument]) -> Iterato
     approval, listed = max(listings, key=lambda listing: listing[0].key)
     approved = [one for each in listed for one in _VERSION_NUMBER.findall(each)]
     if approved and not any(is_same_version(version, one) for one in approved):
-        facts = {"one": _noun(approval), "other": _noun(form), "approved": _join_names(listed)}
-        yield Gap("PROTOCOL_VERSION_MISMATCH", approval, form, {**facts, "named": version})
+        facts = {"one": _noun(approval), "other": _noun(form), "named": version}
+        names = _name_facts("approved", listed)
+        yield Gap("PROTOCOL_VERSION_MISMATCH", approval, form, {**facts, **names})
 
 
 def _list_missing(missing: Iterable[DocumentRequirement]) -> Iterator[Gap]:
@@ -247,7 +250,7 @@ def _list_missing(missing: Iterable[DocumentRequirement]) -> Iterator[Gap]:
     for each in missing:
         if each.named_on:
             facts = {"one": _noun(each.named_on), "absent": each.whose}
-            facts["lacking"] = TYPES[each.kind].noun if each.kind in TYPES else "document"
+            facts["lacking"] = TYPES[each.kind].noun if each.kind in TYPES else _("document")
             yield Gap("PACKET_INCOMPLETE", each.named_on, None, facts)
 
 
@@ -257,9 +260,11 @@ def _mismatch(code: str, one: SiteDocument, expected: str, other: SiteDocument, 
 
 
 def _noun(document: SiteDocument) -> str:
-    return TYPES[document.kind].noun if document.kind in TYPES else "document"
+    return TYPES[document.kind].noun if document.kind in TYPES else _("document")
 
 
-def _join_names(names: Sequence[str]) -> str:
-    joined = ", ".join(names[:_MAX_NAMES_IN_SENTENCE])
-    return f"{joined} and others" if len(names) > _MAX_NAMES_IN_SENTENCE else joined
+def _name_facts(fact: str, names: Sequence[str]) -> Facts:
+    """Return the first of some names as a fact, and how many more there are as the fact `more`."""
+    listed: Facts = {fact: ", ".join(names[:_MAX_NAMES_IN_SENTENCE])}
+    more = len(names) - _MAX_NAMES_IN_SENTENCE
+    return {**listed, "more": more} if more > 0 else listed

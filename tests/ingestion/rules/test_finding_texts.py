@@ -6,6 +6,7 @@ import pytest
 
 import ingestion
 from audit import translation
+from ingestion.rules.checks.check_input import entry_facts
 from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import (
@@ -19,6 +20,8 @@ from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES, PageWording
 
 PROGRAM = Path(ingestion.__file__).parent
+
+RULES = sorted(path.relative_to(PROGRAM) for path in (PROGRAM / "rules").glob("*/*.py"))
 
 DOMAIN = {
     "DOWNLOAD_FAILED",
@@ -243,6 +246,15 @@ def test_staff_read_what_to_check_and_no_advice_for_sites(code):
     assert not re.search(r"\bupload|\bscan |\bleave it with us|\bwait", staff.do, re.IGNORECASE)
 
 
+FACTS = {
+    name
+    for message in MESSAGES.values()
+    for part in (*message.parts, message.check)
+    for wording in part
+    for name in placeholders(wording)
+}
+
+
 def found_on(*pages, **facts):
     return [RuleFinding("PHI_SUSPECTED", page, {**facts, "page": page}) for page in pages]
 
@@ -369,6 +381,42 @@ def test_words_and_months_among_the_facts_are_translated(monkeypatch):
     assert "2 Mai 2026" in sentences("EXPIRED_DOCUMENT", {"expires": "2026-05-02"}).what
     kinds = {"kinds": "scripts and attached files"}
     assert "Skripte und attached files" in sentences("ACTIVE_CONTENT", kinds).what
+
+
+def test_a_phrase_among_the_facts_is_translated_before_it_is_filled_in(monkeypatch):
+    words = {
+        "the struck-out entry in {box} ({field})": "den gestrichenen Eintrag ({field}, {box})",
+        "box {number}": "Feld {number}",
+    }
+    monkeypatch.setattr(translation._translation, "gettext", lambda text: words.get(text, text))
+    facts = {**entry_facts("laboratory", "5", is_struck_out=True), "page": 1}
+    what = "We could not read den gestrichenen Eintrag (laboratory, Feld 5) on page 1"
+    assert sentences("OCR_LOW_CONFIDENCE", facts).what == f"{what} with certainty."
+
+
+def test_a_phrase_that_an_earlier_release_stored_is_shown_as_it_is():
+    facts = {"what": "the struck-out entry in box 5 (laboratory)", "page": 1}
+    what = "We could not read the struck-out entry in box 5 (laboratory) on page 1 with certainty."
+    assert sentences("OCR_LOW_CONFIDENCE", facts).what == what
+
+
+def test_a_fact_from_the_file_is_no_phrase():
+    facts = {"placeholder": "{page}", "page": 3}
+    what = sentences("UNFILLED_TEMPLATE", facts).what
+    assert what == "This is a template: page 3 still says “{page}”."
+
+
+@pytest.mark.parametrize("path", RULES, ids=str)
+def test_every_word_that_a_rule_stores_as_a_fact_is_marked_for_translation(path):
+    """A fact is a single value, or a phrase within `_()` that names other facts in braces."""
+    for node in ast.walk(ast.parse((PROGRAM / path).read_text())):
+        if not isinstance(node, ast.Dict):
+            continue
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value in FACTS:
+                is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+                is_unmarked = isinstance(value, ast.JoinedStr) or (is_text and value.value)
+                assert not is_unmarked, f"line {value.lineno}: {ast.unparse(value)}"
 
 
 def test_documents_that_an_earlier_release_named_are_shown_as_it_named_them():

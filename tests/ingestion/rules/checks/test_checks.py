@@ -197,7 +197,7 @@ def test_a_document_may_name_other_protocols_beside_the_studys_own():
 def test_an_unknown_schema_version_is_rejected_with_the_supported_ones(version):
     verdict = checked(make_document("cv"), schema_version=version)
     assert (verdict.state, verdict.primary.code) == ("REJECTED", "SCHEMA_MISMATCH")
-    assert verdict.primary.facts["supported"] == " and ".join(SCHEMA_VERSIONS)
+    assert verdict.primary.facts["supported"] == ", ".join(SCHEMA_VERSIONS)
 
 
 def test_a_form_that_was_not_read_is_reviewed_and_not_reported_as_incomplete():

@@ -171,7 +171,7 @@ def test_a_blank_form_is_called_blank(readings, name, declared):
 def test_a_question_of_a_disclosure_without_an_answer_is_named(readings):
     verdict = checked(readings["disclosure"], declared="financial-disclosure", today=TODAY)
     missing = [each for each in verdict.findings if each.code == "SCHEMA_MISMATCH"]
-    assert [each.facts["choice"] for each in missing] == ["box 2"]
+    assert [each.facts["number"] for each in missing] == ["2"]
 
 
 def test_what_is_entered_in_form_fields_is_read_in_its_boxes(readings):
