@@ -24,6 +24,7 @@ from ingestion.reading.images.page_objects import (
     PageObject,
     annotations,
     is_expanded_form,
+    object_rects,
     page_objects,
 )
 from ingestion.reading.images.pdfium_calls import (
@@ -92,7 +93,7 @@ def find_unaccounted_areas(page: pypdfium2.PdfPage, words: Sequence[Word]) -> li
         is_drawn = not is_invisible or pdfium.FPDFAnnot_HasKey(annotation, b"AP")
         if is_drawn and pdfium.FPDFAnnot_GetRect(annotation, byref(rect)):
             areas.append(to_box((rect.left, rect.bottom, rect.right, rect.top)))
-    boxes = [to_box(text.rect) for text in texts.get(FontSource.EMBEDDED, ())]
+    boxes = list(map(to_box, object_rects(texts.get(FontSource.EMBEDDED, ()))))
     areas += _texts_without_words(boxes, words, size)
     return _join_areas(areas, size) if areas else []
 
