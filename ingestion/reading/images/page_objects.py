@@ -69,22 +69,26 @@ def page_objects(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[PageObject]:
 def object_rects(objects: Iterable[PageObject]) -> list[PdfRect]:
     """Return the bounds of many objects on the page, in points. Raises PdfiumError.
 
-    It takes half the time of `PageObject.rect` for each.
+    It takes half the time of `PageObject.rect` for each. The matrix of a form is read once.
     """
     numbers = (c_float * 4)()
     references = tuple(
         byref(c_float.from_buffer(numbers, sizeof(c_float) * index)) for index in range(4)
     )
     bounds = memoryview(numbers).cast("B").cast("f")  # is read faster than the array
+    matrices: dict[int, pypdfium2.PdfMatrix] = {}
     rects: list[PdfRect] = []
     for item in objects:
-        if item.form is not None:
-            rects.append(item.rect)
-        elif get_bounds(item.raw, *references):
-            left, bottom, right, top = bounds
-            rects.append((left, bottom, right, top))
-        else:
+        if not get_bounds(item.raw, *references):
             raise pypdfium2.PdfiumError("an object of the page has no bounds")
+        left, bottom, right, top = bounds
+        holder = item.form
+        while holder is not None:
+            if id(holder) not in matrices:
+                matrices[id(holder)] = holder.matrix
+            left, bottom, right, top = matrices[id(holder)].on_rect(left, bottom, right, top)
+            holder = holder.form
+        rects.append((left, bottom, right, top))
     return rects
 
 
@@ -106,7 +110,9 @@ def _objects_in_form(form: PageObject, kinds: tuple[int, ...]) -> Iterator[PageO
         return
     for index in range(pdfium.FPDFFormObj_CountObjects(form.raw)):
         raw = get_object_in_form(form.raw, index)
-        item = PageObject(raw, get_object_type(raw), form.level + 1, form)
-        if not kinds or item.kind in kinds:
+        kind = get_object_type(raw)
+        item = PageObject(raw, kind, form.level + 1, form)
+        if not kinds or kind in kinds:
             yield item
-        yield from _objects_in_form(item, kinds)
+        if kind == pdfium.FPDF_PAGEOBJ_FORM:
+            yield from _objects_in_form(item, kinds)
