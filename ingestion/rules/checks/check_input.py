@@ -11,7 +11,7 @@ from ingestion.rules.checks.validity_terms import TermsOverride, ValidityTerms
 from ingestion.rules.document_types import DocumentType
 from ingestion.rules.fields.dates import puts_month_first
 from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
-from ingestion.rules.findings import Facts, RuleFinding
+from ingestion.rules.findings import Facts, RuleFinding, page_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,6 @@ def finding_if_sure(value: FieldValue, what: Facts, code: str, facts: Facts) -> 
 
     `what` are the facts that name the value in the sentence that asks a person to look at it.
     """
-    page_facts: Facts = {"page": value.page} if value.page else {}
     if value.is_sure:
-        return RuleFinding(code, value.page, {**facts, **page_facts})
-    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {**what, **page_facts})
+        return RuleFinding(code, value.page, {**facts, **page_facts(value.page)})
+    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {**what, **page_facts(value.page)})

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from audit.translation import gettext_noop as _
 from ingestion.rules.checks.check_input import CheckInput
-from ingestion.rules.document_types import DocumentType
 from ingestion.rules.fields.values import FieldValue
-from ingestion.rules.findings import Facts, RuleFinding
+from ingestion.rules.findings import Facts, RuleFinding, page_facts
 
 
 def check_doubtful_values(case: CheckInput) -> Iterator[RuleFinding]:
@@ -19,17 +18,19 @@ def check_doubtful_values(case: CheckInput) -> Iterator[RuleFinding]:
     Two readings of a date matter for each date of the type; other doubts only for the values that
     the document has to have, or from which its validity follows.
     """
-    nouns = {spec.name: spec.noun for spec in case.kind.fields if not spec.is_informative}
-    needed = _needed(case.kind)
+    kind = case.kind
+    needed = {*kind.required, *kind.expected, kind.validity.expires, kind.validity.from_}
+    specs = [spec for spec in kind.fields if not spec.is_informative]
+    nouns = {spec.name: spec.noun for spec in specs}
+    dates = {"signature_date", *(spec.name for spec in specs if spec.kind == "date")}
     for name, noun in {**nouns, "signature_date": _("date of the signature")}.items():
         value = case.fields.get(name)
         if value is None:
             continue
-        is_date = name == "signature_date" or _is_date(case.kind, name)
         if is_ambiguous_date(value) or (value.readings and name in needed):
-            yield _two_readings(value, noun, is_date=is_date)
+            yield _two_readings(value, noun, is_date=name in dates)
         elif value.is_unconfirmed and name in needed:
-            facts: Facts = {"field": noun, "read": value.value, **_page_facts(value)}
+            facts: Facts = {"field": noun, "read": value.value, **page_facts(value.page)}
             yield RuleFinding("VALUE_IN_DOUBT", value.page, facts)
 
 
@@ -44,24 +45,9 @@ def _two_readings(value: FieldValue, noun: str, *, is_date: bool) -> RuleFinding
     facts: Facts = {
         "field": noun,
         **dict(zip(names, (first, second), strict=True)),
-        **_page_facts(value),
+        **page_facts(value.page),
     }
     return RuleFinding("VALUE_IN_DOUBT", value.page, facts)
-
-
-def _needed(kind: DocumentType) -> frozenset[str]:
-    """Return the fields without which a decision about a document of the type is not possible."""
-    validity = kind.validity
-    names = {*kind.required, *kind.expected, validity.expires, validity.from_}
-    return frozenset(names)
-
-
-def _is_date(kind: DocumentType, name: str) -> bool:
-    return any(spec.name == name and spec.kind == "date" for spec in kind.fields)
-
-
-def _page_facts(value: FieldValue) -> Facts:
-    return {"page": value.page} if value.page else {}
 
 
 CHECKS = (check_doubtful_values,)

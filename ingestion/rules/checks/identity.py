@@ -15,7 +15,7 @@ from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.check_input import CheckInput, finding_if_sure
 from ingestion.rules.fields import names
 from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
-from ingestion.rules.findings import Facts, RuleFinding
+from ingestion.rules.findings import Facts, RuleFinding, page_facts
 
 _MIN_NEARLY_SAME = 5  # characters of a number
 _MAX_WRONG_LETTERS = 2  # of a name
@@ -86,8 +86,7 @@ def check_person(case: CheckInput) -> Iterator[RuleFinding]:
     elif is_other_spelling(value.value, known := declared.title() or case.site.investigator):
         yield _nearly(value, _("name"), known)
     elif not value.is_sure:
-        page_facts: Facts = {"page": value.page} if value.page else {}
-        facts = {**expected, "read": value.value, **page_facts}
+        facts = {**expected, "read": value.value, **page_facts(value.page)}
         yield RuleFinding("PERSON_NOT_READ", value.page, facts)
     elif declared:
         yield RuleFinding("PERSON_MISMATCH", value.page, {"named": value.value, **expected})
@@ -127,9 +126,8 @@ def _may_be_misread(value: FieldValue) -> bool:
 
 
 def _nearly(value: FieldValue, noun: str, registered: str) -> RuleFinding:
-    page_facts: Facts = {"page": value.page} if value.page else {}
-    facts: Facts = {"field": noun, "read": value.value, "registered": registered, **page_facts}
-    return RuleFinding("VALUE_NEARLY_MATCHES", value.page, facts)
+    facts: Facts = {"field": noun, "read": value.value, "registered": registered}
+    return RuleFinding("VALUE_NEARLY_MATCHES", value.page, {**facts, **page_facts(value.page)})
 
 
 def _names(case: CheckInput, declared: str) -> bool:

@@ -11,43 +11,38 @@ a file. Pages keep their numbers, so findings and values of a part name the page
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from pathlib import PurePath
 
-from audit.translation import gettext_noop as _
 from ingestion.core.file_parts import FilePart
 from ingestion.core.states import DocumentState
 from ingestion.reading.provenance import Provenance, describe_provenance
 from ingestion.reading.results import (
-    SUFFIXES,
     DocumentReading,
-    MediaType,
     Unreadable,
 )
-from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks import (
     digital_signatures,
     doubtful_values,
     identity,
     legibility,
-    lookalikes,
     marks,
     presence,
     privacy,
     registered_forms,
+    submission,
     unfilled,
     validity,
 )
 from ingestion.rules.checks.check_input import CheckInput, SenderFacts, SiteFacts
 from ingestion.rules.checks.signatures import DocumentSignature, expected_signer, find_signature
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
 from ingestion.rules.classification.classify import (
-    Classification,
     TypeCandidate,
     TypeMatch,
     classify,
 )
 from ingestion.rules.classification.model_file import ModelFile, load_model_file
 from ingestion.rules.codes import CODES, Disposition, sort_key
-from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
+from ingestion.rules.document_types import RULES_VERSION, TYPES
 from ingestion.rules.fields.extraction import find_month_first, read_fields
 from ingestion.rules.fields.levelled_lines import level_lines, measure_slopes, to_original_position
 from ingestion.rules.fields.values import FieldValue
@@ -76,8 +71,6 @@ __all__ = [
     "verdict_of_unreadable",
 ]  # fmt: skip
 
-SCHEMA_VERSIONS = ("v2.0", "v2.1")  # versions of a submission, the latest last
-
 # Each module lists its own checks. Their order does not matter: findings are sorted by their codes.
 CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ...] = (
     *legibility.CHECKS_OF_ANY_FILE,
@@ -93,6 +86,7 @@ CHECKS_OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = 
     *doubtful_values.CHECKS,
     *validity.CHECKS,
     *identity.CHECKS,
+    *submission.CHECKS,
 )
 # These checks do not run if a page was not read, because it may contain what they do not find.
 CHECKS_OF_ALL_PAGES = frozenset({
@@ -103,12 +97,6 @@ CHECKS_OF_ALL_PAGES = frozenset({
     *identity.CHECKS_OF_ALL_PAGES,
 })  # fmt: skip
 
-_MEDIA_TYPE_NOUNS = {
-    MediaType.PDF: _("a PDF"),
-    MediaType.JPEG: _("a JPEG picture"),
-    MediaType.PNG: _("a PNG picture"),
-    MediaType.TIFF: _("a TIFF picture"),
-}
 _STATES = {
     Disposition.HOLD: DocumentState.HELD,
     Disposition.REJECT: DocumentState.REJECTED,
@@ -275,8 +263,8 @@ def _check_whole(
     reading = level_lines(reading, slopes)
     found = classify(reading, sent.declared, model=load_model_file(model) if model else None)
     findings = [
-        *_check_submission(reading, sent),
-        *_check_type(reading, found, sent.declared, is_one=cut.is_one_document),
+        *submission.check_submission(reading, sent),
+        *submission.check_type(reading, found, sent.declared, is_one=cut.is_one_document),
     ]
     findings += [finding for check_any in CHECKS_OF_ANY_FILE for finding in check_any(reading)]
     several = list(
@@ -311,7 +299,6 @@ def _check_whole(
         if signature.date:
             fields["signature_date"] = signature.date
     case = CheckInput(reading, kind, site, today, fields, signature, site.terms(kind), sent.person)
-    findings += _check_contradictions(reading, kind)
     is_whole = "unread-form" not in reading.flags and not any(page.error for page in reading.pages)
     for check_document in CHECKS_OF_ITS_TYPE:
         if is_whole or check_document not in CHECKS_OF_ALL_PAGES:
@@ -361,46 +348,3 @@ def _restore_signature(
     area = to_original_position(signature.area, slopes[signature.page])
     signed_on = signature.date and _restore_value(signature.date, slopes)
     return replace(signature, area=area, date=signed_on)
-
-
-def _check_submission(reading: DocumentReading, sent: SenderFacts) -> Iterator[RuleFinding]:
-    """Yield a finding for an unknown submission version, or a wrong file name extension."""
-    if sent.schema_version not in SCHEMA_VERSIONS:
-        facts = {"supported": ", ".join(SCHEMA_VERSIONS), "latest": SCHEMA_VERSIONS[-1]}
-        yield RuleFinding("SCHEMA_MISMATCH", facts={"schema_version": sent.schema_version, **facts})
-    # An unknown extension means nothing.
-    named = SUFFIXES.get(PurePath(sent.filename.casefold()).suffix)
-    if named and named is not reading.media_type:
-        found = _MEDIA_TYPE_NOUNS[reading.media_type]
-        yield RuleFinding("TYPE_MISMATCH", facts={"declared": sent.filename, "found": found})
-
-
-def _check_type(
-    reading: DocumentReading, found: Classification, declared: str, *, is_one: bool
-) -> Iterator[RuleFinding]:
-    """Yield a finding if the type was not recognised, or conflicts with the declared one.
-
-    Several documents together have no type to recognise.
-    """
-    declared_facts = {"declared": _type_name(declared)} if declared else {}
-    if found.fit is TypeMatch.UNRECOGNIZED and is_one:
-        resembled = lookalikes.find_lookalike(reading)
-        facts = {"resembled": resembled} if resembled else {}
-        yield RuleFinding("DOC_TYPE_UNRECOGNIZED", facts={**facts, **declared_facts})
-    elif found.fit is TypeMatch.CONFLICT:
-        facts = {"detected": _type_name(found.slug), "evidence": found.best.evidence}
-        yield RuleFinding("DOC_TYPE_CONFLICT", facts={**facts, **declared_facts})
-
-
-def _check_contradictions(reading: DocumentReading, kind: DocumentType) -> Iterator[RuleFinding]:
-    """Yield a finding for the first phrase that says that the decision is not final."""
-    for page in reading.pages:
-        for phrase in kind.contradictions:
-            if fuzzy_phrases.contains_phrase(page.text, phrase):
-                facts: Facts = {"phrase": phrase, "page": page.number}
-                yield RuleFinding("NOT_FINAL", page.number, facts)
-                return
-
-
-def _type_name(slug: str) -> str:
-    return TYPES[slug].name if slug in TYPES else slug

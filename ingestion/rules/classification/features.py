@@ -99,19 +99,13 @@ def _layout(reading: DocumentReading) -> Iterator[tuple[str, float]]:
     yield "words per page", min(word_count / read_pages / _MOST_WORDS_PER_PAGE, 1.0)
     yield "short lines", sum(length <= _SHORT_LINE_WORDS for length in lengths) / line_count
     yield "long lines", sum(length >= _LONG_LINE_WORDS for length in lengths) / line_count
-    yield "blanks to fill in", sum(map(_has_blanks, lines)) / line_count
+    with_blanks = [line for line in lines if any(blank in line for blank in _BLANKS)]
+    yield "blanks to fill in", len(with_blanks) / line_count
     yield "questions", sum("?" in line for line in lines) / line_count
-    yield "years", sum(map(_has_years, lines)) / line_count
+    # The search for two digits is quick, and most lines do not have them.
+    with_digits = [line for line in lines if "19" in line or "20" in line]
+    yield "years", sum(_YEARS.search(line) is not None for line in with_digits) / line_count
     yield "numbered lines", sum(bool(_NUMBER.match(line)) for line in lines) / line_count
     yield "captions", sum(":" in line for line in lines) / line_count
     yield "form fields", min(len(reading.fields) / _MOST_FORM_FIELDS, 1.0)
     yield "landscape", float(first is not None and first.width > first.height)
-
-
-def _has_blanks(line: str) -> bool:
-    """Return whether a line has a place to fill in."""
-    return any(blank in line for blank in _BLANKS)
-
-
-def _has_years(line: str) -> bool:
-    return ("19" in line or "20" in line) and _YEARS.search(line) is not None

@@ -122,7 +122,8 @@ def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
         if match is None or _OTHER_TITLE.search(match["caption"]):
             continue
         rest, below = match["rest"].strip(), lines[at + 1 :]
-        if not rest and not match["sign"] and not _is_alone(match["caption"]):
+        is_word_alone = len(match["caption"].split()) < 2  # "title", which is no caption alone
+        if not rest and not match["sign"] and is_word_alone:
             continue
         if not rest and below:
             rest, below = below[0].strip(), below[1:]
@@ -246,11 +247,6 @@ def clean(text: str) -> str:
     if plain.endswith(".") and plain.count(".") == 1:
         plain = plain[:-1]
     return plain if sum(sign.isalpha() for sign in plain) > 3 else ""
-
-
-def _is_alone(caption: str) -> bool:
-    """Return whether a caption without a sign behind it is more than the word "title"."""
-    return len(caption.split()) > 1
 
 
 def follows_caption(text: str, title: str) -> bool:

@@ -141,7 +141,9 @@ def _compare_values(
             candidates = list(by_person.values())
         values = [_find_value(shared, document, protocol) for document in candidates]
         named = [value for value in values if value]
-        found += named if TYPES[kind].per_person else _latest(named)
+        if named and not TYPES[kind].per_person:
+            named = [max(named, key=lambda value: value.document.key)]
+        found += named
     if not found:
         return
     agreeing = [
@@ -153,10 +155,6 @@ def _compare_values(
             yield _mismatch(
                 shared.code, reference.document, reference.value, each.document, each.value
             )
-
-
-def _latest(values: Sequence[_FoundValue]) -> list[_FoundValue]:
-    return [max(values, key=lambda value: value.document.key)] if values else []
 
 
 def _find_value(shared: _SharedValue, document: SiteDocument, protocol: str) -> _FoundValue | None:
