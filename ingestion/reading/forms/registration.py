@@ -22,10 +22,10 @@ from .catalogue import (
     BlankForm,
     BlankPage,
     Point,
+    all_signs,
     centre_of,
     fold_signs,
     registered_forms,
-    sign_pattern,
 )
 from .measurement import Transform, measure_boxes
 
@@ -63,7 +63,8 @@ class _Candidate(NamedTuple):
 
 def may_be_form(text: str) -> bool:
     """Return whether the text of a page contains a phrase of a registered form."""
-    return sign_pattern().search(fold_signs(text)) is not None
+    folded = fold_signs(text)
+    return any(sign in folded for sign in all_signs())
 
 
 def find_form(
