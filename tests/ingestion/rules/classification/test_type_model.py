@@ -19,7 +19,7 @@ from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import make_page, make_reading
 
 ROOT = Path(__file__).parents[4]
-ORDINARY_WORDS = set((ROOT / "bench" / "ordinary_words.txt").read_text().split())
+ORDINARY_WORDS = set((ROOT / "bench" / "documents" / "ordinary_words.txt").read_text().split())
 DOCUMENTS = ROOT / "tests" / "documents"
 
 
