@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import inf
+from statistics import median
 
 import cv2
 import numpy as np
@@ -25,6 +26,8 @@ MIN_FRAME_WIDTH_SHARE, MIN_FRAME_HEIGHT_SHARE = 0.8, 0.55  # of the ink's box
 MAX_FRAME_INK_SHARE = 0.45  # of the frame's own box
 MIN_LETTER_HEIGHT_SHARE = 0.55  # of the highest letter
 MIN_LETTERS, MAX_LETTERS = 3, 40  # of a stamp
+# Of the letters of a line of capitals, those that have its usual height, and by how much it varies.
+MIN_SAME_HEIGHT_SHARE, MAX_HEIGHT_DIFFERENCE = 0.75, 0.15
 MIN_LETTER_SHARE = 0.85  # of the ink of a stamp that is in its letters
 MIN_LETTER_SHARE_OF_WORD = 0.5  # of the ink, if the letters are those of a word of stamps
 MIN_STAMP_TURN_DEGREES = 4.0  # of a stamp on empty paper that is at an angle
@@ -87,6 +90,11 @@ class UprightInk:
         in_letters = self._letters[:, cv2.CC_STAT_AREA].sum()
         return float(in_letters / np.count_nonzero(self._ink))
 
+    @property
+    def has_line_of_capitals(self) -> bool:
+        """Return whether the letters of a line have the same height. Small letters have not."""
+        return any(map(_may_be_capitals, _heights_by_line(self._letters)))
+
     @cached_property
     def has_word_of_stamp(self) -> bool:
         """Return whether the holes of the letters are those of a word of stamps."""
@@ -101,7 +109,7 @@ class UprightInk:
         height, width = self._ink.shape
         if not MIN_LETTERS <= self.letters <= MAX_LETTERS or width < height:
             return False
-        if height > MAX_HEIGHT_IN_LETTERS * self.letter_height:
+        if height > MAX_HEIGHT_IN_LETTERS * self.letter_height or not self.has_line_of_capitals:
             return False
         share = self.letter_share
         if share < MIN_LETTER_SHARE:  # other lines are smaller, as the date of receipt
@@ -289,6 +297,25 @@ def _without_frame(ink: Mask) -> tuple[Mask, np.ndarray]:
     if len(stats) <= MIN_LETTERS or not is_frame.any():
         return ink, stats[1:]
     return np.asarray(np.where(is_frame[labels], 0, ink), np.uint8), stats[1:][~is_frame[1:]]
+
+
+def _may_be_capitals(heights: Sequence[int]) -> bool:
+    usual = median(heights)
+    same = sum(abs(height - usual) <= MAX_HEIGHT_DIFFERENCE * usual for height in heights)
+    return len(heights) >= MIN_LETTERS and same >= MIN_SAME_HEIGHT_SHARE * len(heights)
+
+
+def _heights_by_line(letters: np.ndarray) -> list[list[int]]:
+    """Return the heights of the letters of each line."""
+    lines: list[list[int]] = []
+    bottom = -inf  # of the first letter of the line
+    tops, heights = letters[:, cv2.CC_STAT_TOP], letters[:, cv2.CC_STAT_HEIGHT]
+    for middle, height in sorted(zip(tops + heights / 2, heights.tolist(), strict=True)):
+        if middle > bottom:
+            lines.append([])
+            bottom = middle + height / 2
+        lines[-1].append(height)
+    return lines
 
 
 def _holes_of_words(ink: Mask, letters: np.ndarray) -> Iterator[list[tuple[int, float, float]]]:

@@ -276,6 +276,17 @@ def test_only_a_few_lines_of_letters_can_be_a_stamp(lines, is_possible):
     assert upright.may_be_stamp(is_over_print=True) == is_possible
 
 
+@pytest.mark.parametrize(("height", "is_possible"), [(50, True), (36, False)])
+def test_a_line_with_small_letters_is_no_stamp(height, is_possible):
+    ink = np.zeros((90, 460), np.uint8)
+    for number in range(8):
+        own = height if number % 2 else 50
+        ink[70 - own : 70, 20 + 55 * number : 60 + 55 * number] = 1
+    upright = turn_upright(ink)
+    assert upright.letters == 8
+    assert upright.may_be_stamp(is_over_print=True) == is_possible
+
+
 @pytest.mark.parametrize(("first_word", "second_word"), [("MERCY", None), ("ME", "DRAFT")])
 def test_an_image_whose_letters_were_read_with_certainty_is_read_once(first_word, second_word):
     texts = iter([first_word, "DRAFT"])
