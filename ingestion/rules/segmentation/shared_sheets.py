@@ -121,8 +121,11 @@ def _find_titles_in(
     `lines` are the lines of a page, each with its folded letters.
     """
     found = []
+    all_letters = "\n".join(letters for _, letters in lines)
     for title in titles:
         wanted = fuzzy_phrases.fold_letters(title.phrase)
+        if wanted not in all_letters:
+            continue
         max_letters = len(wanted) / min_share
         for line, letters in lines:
             if wanted in letters and len(letters) <= max_letters:

@@ -133,10 +133,11 @@ def find_titles(page: PageReading) -> list[Title]:
     """Return the titles among the first lines of a page; on a scan, they may be misread."""
     lines = heading_lines(page)
     letters = fuzzy_phrases.fold_words(lines)
+    head = "\n".join(letters)
     found = []
     for title in titles_in_text(page.text):
         wanted = fuzzy_phrases.fold_letters(title.phrase)
-        if any(
+        if wanted in head and any(
             wanted in folded and _is_title(line, title.phrase)
             for line, folded in zip(lines, letters, strict=True)
         ):
