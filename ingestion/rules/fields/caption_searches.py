@@ -52,7 +52,7 @@ def search_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[Fou
             captions = geometry.find_phrase(page, label)
             for caption in islice(captions, _MAX_CAPTIONS_PER_FIELD - examined):
                 examined += 1
-                if each := _at_caption(document, page, caption, spec, rank):
+                if each := _at_caption(document, page, caption, spec, rank, label):
                     add_found(by_label, each)
             for value in text_readings.values_after_caption(
                 page, label, spec, month_first=document.month_first
@@ -71,9 +71,12 @@ def _at_caption(
     caption: geometry.TextSpan,
     spec: FieldSpec,
     rank: int,
+    label: str,
 ) -> FoundValue | None:
     """Return the value beside or below one occurrence of a caption, or None."""
     if not is_in_context(page, caption, spec) or not is_isolated(page, caption, spec):
+        return None
+    if spec.roles and text_readings.is_of_other_event(_words_before(page, caption), spec, label):
         return None
     if not geometry.is_in_one_column(page, caption):
         return None
@@ -187,6 +190,13 @@ def is_in_context(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec
     if spec.near and not fuzzy_phrases.contains_phrase(text, spec.near):
         return False
     return not (spec.not_near and fuzzy_phrases.contains_phrase(text, spec.not_near))
+
+
+def _words_before(page: PageReading, caption: geometry.TextSpan) -> str:
+    """Return the text directly before a caption in its line."""
+    words = page.words[max(0, caption.start - _CONTEXT_WORDS) : caption.start]
+    box = page.words[caption.start].box
+    return " ".join(word.text for word in words if geometry.is_on_same_line(word.box, box))
 
 
 def is_isolated(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:

@@ -19,7 +19,9 @@ from ingestion.rules.fields.dates import WrittenDate, find_dates
 class DateRole(StrEnum):
     """Lists the events that a date may be the date of."""
 
-    DECISION = "decision"  #: of a committee or authority
+    APPROVAL = "approval"  #: by a committee or authority
+    DECISION = "decision"  #: of a committee or authority, whatever it decided
+    EARLIER = "earlier"  #: of a decision before the one that the document is about
     REVIEW = "review"  #: on which a committee met or reviewed, whether it decided then or not
     BEGINNING = "beginning"  #: of a validity
     END = "end"  #: of a validity
@@ -30,11 +32,24 @@ class DateRole(StrEnum):
     OTHER = "other"  #: a birth, a signature, a visit, a printout
 
 
+# The words between "initial" and "approval", as in "initial full board approval".
+_WORDS_OF_EARLIER = (
+    r"(?:(?:irb|iec|e?rec|reb|erb|hrec|board|committee|ethics?|ethical|study|full|project|protocol"
+    r"|continuing|annual|date|of|was|were|been|the|given|a|its)\s)"
+)
 # The beginnings of the words that show a role. In one caption, an earlier role is decisive.
 _WORDS: dict[DateRole, str] = {
     DateRole.OTHER: r"born|birth|dob|sign(?:ed|ature)|printed|print date|generated|visit|accessed"
-    r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|previous|prior"
-    r"|original version",
+    r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|original version"
+    r"|(?:previous|prior)(?:ly)?(?:\s(?:approv\w*|expir\w*|renew\w*|review\w*|period|dates?|of|irb"
+    r"|study)\b){0,4}"
+    r"|(?:would|should|could|might)(?:\sotherwise)?\shave(?:\s\w+){0,2}"
+    r"|was\s(?:due|set|scheduled)\sto(?:\s\w+){0,2}"
+    r"|(?:next|ratifying|following|subsequent|forthcoming|upcoming)\s(?:\w+\s){0,3}meeting",
+    DateRole.EARLIER: r"(?:original|initial|first|last|earlier|most recent)(?:ly)?\s"
+    rf"{_WORDS_OF_EARLIER}{{0,4}}"
+    r"(?:approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt|renew|review"
+    r"|opinion|accept|permission|authori[sz])",
     DateRole.END: r"expir|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
     r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b"
@@ -49,9 +64,11 @@ _WORDS: dict[DateRole, str] = {
     DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held"
     r"|tak(?:en|ing) part|took part|participat|achiev|trained|graduat"
     r"|(?:semester|term|course|training|workshop|session),? end(?:ing|ed)\b",
-    DateRole.DECISION: r"approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt"
-    r"|certif|endors|accept|permission|permitted|authori[sz]|renewed"
-    r"|opinion|ratif|sanction|resol(?:ution|ved)|agreed|action\b",
+    DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
+    r"|certif|endors|permission|permitted|authori[sz]|renewed"
+    r"|opinion|ratif|sanction",
+    DateRole.DECISION: r"determin|decision|decided|accept|resol(?:ution|ved)|agreed|action\b"
+    r"|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b",
     DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
     r"|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"effective|commenc|start|begin|from\b(?!:)|as of\b|with effect|in force"
@@ -88,6 +105,18 @@ _FILLER = re.compile(
     r"|stage|application|human|day|month|year|\d+"
 )
 _BETWEEN = re.compile(r"(?i)^[\W_]*(?:on|at|as of|date|dated|in|the|this|by|of|day)?[\W_]*$")
+_MAX_QUALIFIERS = 5  # words before a caption that may change its role
+# What a committee did on the date before these words.
+_DECIDES_THERE = re.compile(
+    r"(?i)^[^.;:?!]{0,60}?\b(?:decided|voted|resolved|agreed|approved|renewed|determined|deferred"
+    r"|rejected|declined|(?:gave|granted|did not (?:give|grant))\b[^.;:?!]{0,20}"
+    r"\b(?:approval|opinion|permission|clearance)|did not approve)\b"
+)
+_ATTENDANCE = re.compile(r"(?i)\b(?:members|attended|attendance|quorum|minutes|present)\b")
+_FUTURE = re.compile(
+    r"(?i)\b(?:will|shall|must|should|is to|are to|has to|have to|can)\b(?:\s+\w+){0,2}?\s+"
+    r"(?:\w+ed|review|consider|discuss|meet|ratify|decide)\b(?:\W+\w+){0,7}\W*$"
+)
 _APPLICATION_ON = re.compile(r"(?i)your (?:application|request)\b[^,;]*\bon\W*$")
 
 
@@ -146,16 +175,27 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     role = _role_of_clause(clause, is_caption=is_caption)
     if role in _OPEN_ROLES and _UP_TO.search(clause):
         role = DateRole.END  # "approval continues to 30 June"
+    following = text[written.end : written.end + _AFTER_LENGTH]
+    if role is DateRole.REVIEW and _DECIDES_THERE.match(following):
+        role = DateRole.DECISION  # "at its meeting of 21 October the Board decided"
+    if role is DateRole.REVIEW and _ATTENDANCE.search(clause):
+        role = DateRole.OTHER
+    if role in {*_DECIDING, DateRole.REVIEW} and _FUTURE.search(clause):
+        role = DateRole.OTHER
     # The date of a printout stands at the very beginning of a page.
     is_stamp = has_time or is_alone or (ends_line and is_after_colon) or not written.start
     is_at_start = _BETWEEN.match(own_line if own_line.strip() else clause) is not None
     if not is_stamp and role in {None, DateRole.ISSUE} and is_at_start:
-        role = _role_after(text[written.end : written.end + _AFTER_LENGTH]) or role
+        role = _role_after(following) or role
     is_caption = is_caption and not _has_other_words(clause)
     return DatedRole(written, role, is_caption, is_alone and not is_caption)
 
 
-_OPEN_ROLES = frozenset({DateRole.DECISION, DateRole.REVIEW, DateRole.BEGINNING, DateRole.ISSUE})
+_OPEN_ROLES = frozenset(
+    {DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW, DateRole.BEGINNING, DateRole.ISSUE}
+)
+_DECIDING = frozenset({DateRole.APPROVAL, DateRole.DECISION})
+_OTHER_EVENTS = frozenset({DateRole.EARLIER, DateRole.OTHER})
 
 
 def role_of_caption(caption: str) -> DateRole | None:
@@ -163,21 +203,31 @@ def role_of_caption(caption: str) -> DateRole | None:
     return _role_of_clause(caption, is_caption=True)
 
 
+def is_of_other_event(before: str, caption: str) -> bool:
+    """Return whether the words before a caption change its role, as in "Original approval date"."""
+    words = " ".join(_CODE.split(before)[-1].split()[-_MAX_QUALIFIERS:])
+    return any(
+        match.start() < len(words) < match.end() and DateRole(match.lastgroup) in _OTHER_EVENTS
+        for match in _ROLE_WORD.finditer(f"{words} {caption}")
+        if match.lastgroup
+    )
+
+
 def _role_of_clause(clause: str, *, is_caption: bool) -> DateRole | None:
     words = [*_ROLE_WORD.finditer(clause)]
     if len(words) > 1 and _APPLICATION_ON.search(clause, words[-1].start()):
         words.pop()  # "reviewed your application to conduct the trial on 2 June"
     found = [DateRole(match.lastgroup) for match in words if match.lastgroup]
+    if DateRole.REVIEW in found and words[-1][0].casefold() == "held":
+        found.pop()  # "the meeting of the Committee was held on"
     if not found:
         return None
     if is_caption:
         return min(found, key=list(_WORDS).index)
     # "Dated" says less than the word before it, and "reviewed" less than "approved".
     named = [role for role in found if role is not DateRole.ISSUE]
-    if named and named[-1] is DateRole.REVIEW and DateRole.DECISION in named:
-        return DateRole.DECISION
-    if named and named[-1] is DateRole.BEGINNING and DateRole.DECISION in named:
-        return DateRole.DECISION  # "approval commences on"
+    if named and named[-1] in {DateRole.REVIEW, DateRole.BEGINNING}:  # "approval commences on"
+        return next((role for role in reversed(named) if role in _DECIDING), named[-1])
     return named[-1] if named else found[-1]
 
 
@@ -192,5 +242,7 @@ def _has_other_words(clause: str) -> bool:
 def _role_after(following: str) -> DateRole | None:
     """Return the role that the rest of a sentence shows, as in "On 2 June, the IRB approved"."""
     sentence = _SENTENCE_END.split(following)[0].partition("\n\n")[0]
-    match = _ROLE_WORD.search(sentence)
-    return DateRole(match.lastgroup) if match and match.lastgroup else None
+    found = [DateRole(each.lastgroup) for each in _ROLE_WORD.finditer(sentence) if each.lastgroup]
+    if found and found[0] is DateRole.REVIEW:  # "the IRB reviewed and approved"
+        return next((role for role in found[1:2] if role in _DECIDING), found[0])
+    return found[0] if found else None

@@ -9,6 +9,7 @@ from ingestion.reading.results import PageReading
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry, head_readings, names, person_names
 from ingestion.rules.fields.candidates import Way
+from ingestion.rules.fields.date_roles import DateRole
 from ingestion.rules.fields.found_values import (
     RANK_OF_GENERAL_NAMES,
     RANK_OF_PEOPLE,
@@ -18,6 +19,7 @@ from ingestion.rules.fields.found_values import (
 from ingestion.rules.fields.searched_document import SearchedDocument
 from ingestion.rules.fields.values import FieldValue, value_of_line
 
+_OF_MEETINGS = frozenset({DateRole.DECISION, DateRole.REVIEW})
 _MAX_LINES_BEFORE_NAME = 8  # lines from the top of page 1 that are examined for a name
 _MAX_BOARDS = 10  # committees named on page 1 that are compared
 _MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
@@ -48,12 +50,16 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
     """Yield the date of a letter, or the person to whom it is addressed."""
     for page in document.reading.pages[:1]:
         if spec.letter_date:
-            is_fallback = spec.letter_date == "fallback"
+            dated = document.dates_of(page) if spec.roles else []
+            # The day of the letter is in doubt if the committee decided on another day.
+            is_fallback = spec.letter_date == "fallback" or any(
+                each.role in _OF_MEETINGS and not each.is_alone for each in dated
+            )
             ways = {Way.LETTER} if is_fallback else {Way.LETTER, Way.HEADING}
             others = {
                 each.value.value
-                for each in document.dates_of(page)
-                if spec.roles and Way.PLACE in each.ways and each.role not in spec.roles
+                for each in dated
+                if Way.PLACE in each.ways and each.role not in spec.roles
             }
             for value in head_readings.dates_of_letter(
                 page, document.lines_of(page), spec, month_first=document.month_first

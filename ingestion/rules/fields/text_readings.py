@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry, person_names
+from ingestion.rules.fields import date_roles, geometry, person_names
 from ingestion.rules.fields.values import (
     SCAN_SOURCES,
     FieldValue,
@@ -60,6 +60,8 @@ def values_after_caption(
     for caption in captions[:_MAX_OCCURRENCES]:
         if not _is_in_context(page.text, caption, spec):
             continue
+        if spec.roles and is_of_other_event(_sentence_before(page.text, caption), spec, label):
+            continue
         rest, following = _text_after(page.text, caption, spec, is_word=" " not in label)
         parsed = parse_value(rest, spec, month_first=month_first, is_scan=is_scan) if rest else None
         if parsed is not None:
@@ -74,6 +76,20 @@ def _is_in_context(text: str, caption: Span, spec: FieldSpec) -> bool:
     if spec.near and not fuzzy_phrases.contains_phrase(context, spec.near):
         return False
     return not (spec.not_near and fuzzy_phrases.contains_phrase(context, spec.not_near))
+
+
+def _sentence_before(text: str, caption: Span) -> str:
+    """Return the text shortly before a caption, within its paragraph and its sentence."""
+    before = text[max(0, caption[0] - CONTEXT_LENGTH) : caption[0]]
+    return re.split(r"\n\s*\n|[.;:]\s", before)[-1]
+
+
+def is_of_other_event(before: str, spec: FieldSpec, label: str) -> bool:
+    """Return whether the words before a caption of a date make it that of another event.
+
+    "Original approval date" is no caption of the day on which an amendment was approved.
+    """
+    return "earlier" not in spec.roles and date_roles.is_of_other_event(before, label)
 
 
 def _text_after(text: str, caption: Span, spec: FieldSpec, *, is_word: bool) -> tuple[str, str]:
