@@ -45,7 +45,7 @@ _WORDS: dict[DateRole, str] = {
     r"|study)\b){0,4}"
     r"|(?:would|should|could|might)(?:\sotherwise)?\shave(?:\s\w+){0,2}"
     r"|was\s(?:due|set|scheduled)\sto(?:\s\w+){0,2}"
-    r"|(?:next|ratifying|following|subsequent|forthcoming|upcoming)\s(?:\w+\s){0,3}meeting",
+    r"|(?:next|ratifying|subsequent|forthcoming|upcoming)\s(?:\w+\s){0,3}meeting",
     DateRole.EARLIER: r"(?:original|initial|first|last|earlier|most recent)(?:ly)?\s"
     rf"{_WORDS_OF_EARLIER}{{0,4}}"
     r"(?:approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt|renew|review"
@@ -105,6 +105,11 @@ _FILLER = re.compile(
     r"|stage|application|human|day|month|year|\d+"
 )
 _BETWEEN = re.compile(r"(?i)^[\W_]*(?:on|at|as of|date|dated|in|the|this|by|of|day)?[\W_]*$")
+# A line whose last words change the role of the words that follow in the next line.
+_OPEN_LINE = re.compile(
+    r"(?i)\b(?:would|should|could|might|otherwise|have|was|were|due|set|scheduled|to|been|will|be"
+    r"|(?:original|initial|first|last|recent|previous|prior|next|ratifying)(?:ly)?)\s*$"
+)
 _MAX_QUALIFIERS = 5  # words before a caption that may change its role
 # What a committee did on the date before these words.
 _DECIDES_THERE = re.compile(
@@ -112,7 +117,7 @@ _DECIDES_THERE = re.compile(
     r"|rejected|declined|(?:gave|granted|did not (?:give|grant))\b[^.;:?!]{0,20}"
     r"\b(?:approval|opinion|permission|clearance)|did not approve)\b"
 )
-_ATTENDANCE = re.compile(r"(?i)\b(?:members|attended|attendance|quorum|minutes|present)\b")
+_ATTENDANCE = re.compile(r"(?i)\b(?:who\swere\spresent|present\sat\sthe|minutes)\b")
 _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|must|should|is to|are to|has to|have to|can)\b(?:\s+\w+){0,2}?\s+"
     r"(?:\w+ed|review|consider|discuss|meet|ratify|decide)\b(?:\W+\w+){0,7}\W*$"
@@ -165,7 +170,7 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     is_after_colon = own_line.rstrip().endswith(":")
     if is_after_colon or has_time:
         clause = _CODE.split(own_line)[-1]  # with a time of day, it is that of an e-mail
-    elif _ROLE_WORD.search(own_line):
+    elif _ROLE_WORD.search(own_line) and not _OPEN_LINE.search(above):
         clause = own_line
     ends_line = not text[written.end :].partition("\n")[0].strip()
     is_alone = ends_line and not own_line.strip() and not _GOES_ON.search(above)

@@ -19,6 +19,7 @@ from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_tog
 from ingestion.rules.fields.found_values import (
     MAX_RANK_OF_REFERENCES,
     RANK_OF_REFERENCES,
+    RANK_OF_ROLES,
     FoundValue,
     add_found,
     key_of,
@@ -145,13 +146,16 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
         for each in map(_without_decoration, results) if spec.is_title else results:
             if not document.is_printed(spec, each.value):
                 add_found(found, each)
-        if any(each.is_agreed for each in found.values()):
+        if any(each.is_agreed and not document.is_outdated(spec, each.value) for each in found.values()):
             break
     _join_candidates(found, spec)
     if spec.kind != "date" and not spec.is_investigator:
         _add_repetitions(found, document.text)
     if spec.is_reference:
         _doubt_references(found)
+    for key, each in found.items():
+        if document.is_outdated(spec, each.value):
+            found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_ROLES)
     return found
 
 

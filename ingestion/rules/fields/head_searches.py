@@ -19,7 +19,6 @@ from ingestion.rules.fields.found_values import (
 from ingestion.rules.fields.searched_document import SearchedDocument
 from ingestion.rules.fields.values import FieldValue, value_of_line
 
-_OF_MEETINGS = frozenset({DateRole.DECISION, DateRole.REVIEW})
 _MAX_LINES_BEFORE_NAME = 8  # lines from the top of page 1 that are examined for a name
 _MAX_BOARDS = 10  # committees named on page 1 that are compared
 _MAX_IN_HEAD = 20  # institutions in the head of page 1 that are compared
@@ -51,11 +50,13 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
     for page in document.reading.pages[:1]:
         if spec.letter_date:
             dated = document.dates_of(page) if spec.roles else []
-            # The day of the letter is in doubt if the committee decided on another day.
-            is_fallback = spec.letter_date == "fallback" or any(
-                each.role in _OF_MEETINGS and not each.is_alone for each in dated
-            )
-            ways = {Way.LETTER} if is_fallback else {Way.LETTER, Way.HEADING}
+            decided = {each.role for each in dated if not each.is_alone}
+            # The day of the letter is in doubt if the committee met or decided on another day.
+            ways = {Way.LETTER, Way.HEADING}
+            if spec.letter_date == "fallback" or DateRole.DECISION in decided:
+                ways = {Way.LETTER}
+            elif DateRole.REVIEW in decided:
+                ways = {Way.HEADING}
             others = {
                 each.value.value
                 for each in dated

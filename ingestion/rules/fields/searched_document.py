@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import person_names
+from ingestion.rules.fields.date_roles import DateRole
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
 from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.values import FieldValue
 
+_OF_COMMITTEE = frozenset({DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW})
+_LONG_BEFORE = timedelta(days=90)  # between two decisions on the same study
 LIST_KINDS = frozenset({"lines", "names"})
 _TEXT_KINDS = frozenset({"text", "name", *LIST_KINDS})
 
@@ -48,6 +52,26 @@ class SearchedDocument:
                 page, self.lines_of(page), month_first=self.month_first
             )
         return self.dates[page.number]
+
+    def is_outdated(self, spec: FieldSpec, value: FieldValue) -> bool:
+        """Return whether a decision is long before another one, if earlier ones do not count.
+
+        An amendment is approved long after its study was.
+        """
+        if value.day is None or not spec.roles or "earlier" in spec.roles:
+            return False
+        if DateRole.APPROVAL not in spec.roles[:1]:
+            return False
+        latest = max(
+            (
+                each.value.day
+                for page in self.reading.pages
+                for each in self.dates_of(page)
+                if each.role in _OF_COMMITTEE and each.value.day
+            ),
+            default=value.day,
+        )
+        return value.day + _LONG_BEFORE < latest
 
     def is_printed(self, spec: FieldSpec, value: FieldValue) -> bool:
         """Return whether a text is part of the blank form, and so not a value."""
