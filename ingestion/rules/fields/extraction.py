@@ -87,6 +87,9 @@ def read_fields(
     values = dict(lists)
     for name, choice in choices.items():
         values[name] = _value_of_choice(choice, found[name])
+    for spec in kind.fields:
+        if spec.is_title and spec.name in values:
+            values[spec.name] = _doubt_cut_title(values[spec.name])
     for begins, ends in order_of_dates:
         if begins in values and ends in values:
             values[ends] = _confirm_end(values[begins], values[ends], found[ends])
@@ -130,6 +133,14 @@ def _value_of_choice(choice: Choice[str], found: Mapping[str, FoundValue]) -> Fi
             value, confidence=min(value.confidence, DOUBTFUL_CONFIDENCE), readings=readings
         )
     if choice.is_without_doubt:
+        return value
+    confidence = min(value.confidence, _UNCONFIRMED_CONFIDENCE)
+    return replace(value, confidence=confidence, is_unconfirmed=True)
+
+
+def _doubt_cut_title(value: FieldValue) -> FieldValue:
+    """Return a title as unconfirmed if it may be cut off, or have words of something else."""
+    if not study_titles.may_be_cut(value.value):
         return value
     confidence = min(value.confidence, _UNCONFIRMED_CONFIDENCE)
     return replace(value, confidence=confidence, is_unconfirmed=True)

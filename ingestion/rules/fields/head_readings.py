@@ -11,6 +11,7 @@ from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import dates, names, person_names, study_titles
+from ingestion.rules.fields.reference_numbers import find_references
 from ingestion.rules.fields.text_lines import TextLine, body_size, line_gap
 from ingestion.rules.fields.values import (
     SCAN_SOURCES,
@@ -34,6 +35,7 @@ _MAX_WRAPPED_WORDS = 7  # of the name of a committee, in the next line
 _MAX_BOARD_WORDS = 10  # words of a line that is the name of a committee
 _MAX_INSTITUTION_WORDS = 7
 _MAX_CAPTION_WORDS = 3  # of a caption, which leads to no paragraph
+_RANK_OF_REGISTERS = 3  # of references that are not those of the committee
 _MAX_SUBJECT_LINES = 3
 _MIN_LINE_SHARE = 0.7  # of the longest line; a shorter one ends a paragraph
 _DATE_LINE = re.compile(r"(?i)^(?:(?:[^\W\d_]|[ .-]){1,30},\s*)?(?:date|dated|dt\.?|on)?\s*:?\s*$")
@@ -274,7 +276,7 @@ def subject_titles(
         before = lines[at - 1].text.strip()
         follows = before.endswith(":") and len(before.split()) > _MAX_CAPTION_WORDS
         has_number = _NUMBER_BEFORE_TITLE.match(line.text) is not None
-        if not (_DEAR.match(before) or follows or has_number):
+        if not (_DEAR.match(before) or follows or has_number or _ends_with_number(before)):
             continue
         paragraph = list(_paragraph_at(lines[at : at + _MAX_SUBJECT_LINES + 1], gap))
         whole = " ".join(each.text for each in paragraph)
@@ -283,6 +285,14 @@ def subject_titles(
         title = study_titles.clean(_NUMBER_BEFORE_TITLE.sub("", whole))
         if len(title.split()) > 2 and study_titles.is_title_of_subject(title):
             yield value_of_line(page, line.words, spec, title)
+
+
+def _ends_with_number(text: str) -> bool:
+    """Return whether a line ends with the number of a study, as in "Application 22/31"."""
+    if not text[-1:].isdigit():
+        return False
+    found = [each for each in find_references(text) if each.rank < _RANK_OF_REGISTERS]
+    return bool(found) and found[-1].end == len(text)
 
 
 def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:

@@ -34,6 +34,23 @@ _SUBJECT = re.compile(
     r"(?i)^\W*(?:re|ref|subject|regarding|concerning|study|project|protocol|research project"
     r"|research study|study/project|irb)\s*:\s*(?P<rest>\S.*)$"
 )
+_OF_COMMITTEE = (  # before "approval" or "review"
+    r"(?:(?:ethics?|ethical|irb|e?rec|reb|iec|hrec|erb|institutional|review|board|committee|research"
+    r"|human|subjects?|initial|final|full|conditional|continuing|annual|expedited|exempt|favou?rable"
+    r"|request|notice|notification|letter|certificate|your|the|of|for|new|amendment|application"
+    r"|protocol|study|project)\s+)"
+)
+_OF_STUDY = (
+    r"(?:(?:(?:the|your|a|an)\s+)?(?:[\w-]+\s+){0,2}?"
+    r"(?:study|project|proposal|protocol|research|application|title)\b"
+    r"(?:\s+(?:proposal|project|study|protocol))?)"
+)
+# The number of the study in brackets behind its title. Years such as "(2016-2019)" are none.
+_NUMBER_BEHIND = re.compile(
+    r"(?i)\s*[(\[](?:(?:our|ref|reference|irb|e?rec|reb|hrec|protocol|study|project|application|file"
+    r"|no|id|number)\b[\s.:#]*)*(?!(?:19|20)\d\d(?:\W(?:19|20)?\d\d)?[)\]])"
+    r"(?=(?:[\w./-]*?\d){3})[\w./ -]*?\w[)\]]$"
+)
 # The words before a title in the subject of a letter, and its number.
 _BEFORE_TITLE = re.compile(
     r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?=[\w./-]*[a-z])[\w./-]*\d{3}[\w./-]*\s(?=\w{3})|(?:(?:irb|rec|reb|study|project|protocol|research|application"
@@ -42,10 +59,12 @@ _BEFORE_TITLE = re.compile(
     r"|\[[\w./ -]*\d[\w./ -]*\]"
     r"|(?=(?:[\w./#-]*?\d){3})[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*(?:[,:\u2013]|-(?=\s)|(?=\())"
     r"|(?:exempt|expedited|full board|initial|new|revision|modification|renewal)\s*[:\u2013-]"
-    r"|(?:[\w-]+\s+){0,4}(?:approval|clearance|review|application|opinion|notification|determination"
-    r"|permission|exemption)\s+(?:of|for|to)\s+(?:(?:the|your|a|an)\s+)?"
-    r"(?:(?:[\w-]+\s+){0,2}?(?:study|project|proposal|protocol|research|application|title)\b"
-    r"(?:\s+(?:proposal|project|study|protocol))?)?"
+    rf"|{_OF_COMMITTEE}{{0,4}}(?:approval|clearance|permission|exemption)\s+(?:of|for|to)\s+{_OF_STUDY}?"
+    rf"|{_OF_COMMITTEE}{{1,4}}(?:review|application|opinion|notification|determination)"
+    rf"\s+(?:of|for|to)\s+{_OF_STUDY}?"
+    rf"|(?:review|application|opinion|notification|determination)\s+(?:of|for|to)\s+{_OF_STUDY}"
+    rf"|{_OF_COMMITTEE}{{0,4}}(?:approval|clearance|exemption|acknowledge?ment|renewal|notification)"
+    r"\s*[:\u2013\u2014-](?=\s)"
     r"|(?:research|study|project|irb|protocol)\s+(?:title|proposal|project|study|protocol)"
     r"|(?:entitled|titled|title|called|on)\b)\s*[:,\u2013-]?\s*)+"
 )
@@ -90,6 +109,13 @@ _MAX_SUBJECT_WORDS = 5  # of a subject that names a decision anywhere
 _FIRST_WORDS = 3
 _CONTEXT_LENGTH = 110  # characters before a quotation in which a study is named
 _MIN_WORDS = 2
+_MIN_LONGER_SHARE = 1.5  # of the length of a line; a longer line does not continue it
+_FOREIGN_WORDS = re.compile(
+    r"(?i)\b(?:dear|thank you|(?:19|20)\d\d\. |(?:has|have|was|were) (?:been )?(?:reviewed|approved"
+    r"|determined|submitted|considered)|acknowledges|principal investigator|consent form|version \d"
+    r"|\d{1,2} (?:january|february|march|april|may|june|july|august|september|october|november"
+    r"|december) (?:19|20)\d\d|\d{1,2}[/.-]\d{1,2}[/.-](?:19|20)\d\d)\b|^\W*\u2022"
+)
 _MAX_CAPTION_LENGTH = 40  # characters
 _MAX_LENGTH = 300  # characters
 _MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
@@ -225,11 +251,26 @@ def continue_title(first: str, below: Sequence[str]) -> str:
         wraps = len(last) >= _MIN_WRAPPED_LINE or last.endswith(("-", ",", "and", "of", "the"))
         if ended or not (wraps or is_open):
             break
+        if not is_open and begins_paragraph(plain, lines[-1]):
+            break
         lines.append(plain)
     whole = " ".join(lines)
     if _SPLIT_CAPTION.match(next(iter(below[len(lines) - 1 :]), "").strip()):
         whole = _CAPTION_START.sub("", whole)
     return whole[:_MAX_LENGTH]
+
+
+def begins_paragraph(line: str, before: str) -> bool:
+    """Return whether a line is so much longer than the one before it that it continues nothing."""
+    return line[:1].isupper() and len(line) > _MIN_LONGER_SHARE * len(before) and " " in line
+
+
+def may_be_cut(title: str) -> bool:
+    """Return whether a title may lack its beginning, or have words that belong to something else.
+
+    It begins with a small letter, or it contains a date, or a sentence of a letter.
+    """
+    return title[:1].islower() or _FOREIGN_WORDS.search(title) is not None
 
 
 def clean(text: str) -> str:
@@ -240,6 +281,8 @@ def clean(text: str) -> str:
         if len(inner.split()) >= _MIN_WORDS and quoted.start() < len(plain) / 2:
             plain = inner
     shorter = _BEFORE_TITLE.sub("", plain)
+    plain = shorter if len(shorter.split()) >= _MIN_WORDS else plain
+    shorter = _NUMBER_BEHIND.sub("", plain)
     plain = shorter if len(shorter.split()) >= _MIN_WORDS else plain
     if re.fullmatch(r"\([^()]*\)", plain):
         plain = plain[1:-1]

@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import date_roles, geometry, person_names
+from ingestion.rules.fields import date_roles, geometry, person_names, study_titles
 from ingestion.rules.fields.values import (
     SCAN_SOURCES,
     FieldValue,
@@ -199,6 +199,8 @@ def _continue(value: str, following: str) -> str:
         if len(lines[-1]) < _MIN_WRAPPED_LINE and not lines[-1].rstrip().endswith(
             ("-", ",", "and")
         ):
+            break
+        if study_titles.begins_paragraph(plain, lines[-1]):
             break
         lines.append(plain)
     return " ".join(lines)
