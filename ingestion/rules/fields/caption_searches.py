@@ -6,6 +6,7 @@ The words of a caption within a sentence, or across two columns, are no caption.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from ingestion.reading.results import PageReading, Word
@@ -55,7 +56,11 @@ def search_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[Fou
                 if each := _at_caption(document, page, caption, spec, rank, label):
                     add_found(by_label, each)
             for value in text_readings.values_after_caption(
-                page, label, spec, month_first=document.month_first
+                page,
+                label,
+                spec,
+                month_first=document.month_first,
+                is_other=partial(document.is_of_other_event, spec=spec, caption=label),
             ):
                 add_found(by_label, FoundValue(value, frozenset({Way.TEXT}), rank))
         found = [each for each in by_label.values() if not document.is_printed(spec, each.value)]
@@ -76,7 +81,7 @@ def _at_caption(
     """Return the value beside or below one occurrence of a caption, or None."""
     if not is_in_context(page, caption, spec) or not is_isolated(page, caption, spec):
         return None
-    if spec.roles and text_readings.is_of_other_event(_words_before(page, caption), spec, label):
+    if document.is_of_other_event(_words_before(page, caption), spec, label):
         return None
     if not geometry.is_in_one_column(page, caption):
         return None

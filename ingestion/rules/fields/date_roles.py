@@ -110,6 +110,11 @@ _OPEN_LINE = re.compile(
     r"(?i)\b(?:would|should|could|might|otherwise|have|was|were|due|set|scheduled|to|been|will|be"
     r"|(?:original|initial|first|last|recent|previous|prior|next|ratifying)(?:ly)?)\s*$"
 )
+# What ends other than the approval of a study, in the sentence of a date.
+_OTHER_VALIDITY = re.compile(
+    r"(?i)\b(?:training|insurance|polic(?:y|ies)|indemnity|licen[cs]e|contract|agreement|password"
+    r"|credentials?|registration|clock|grant|funding|recordings?|data|link)\b[^.;:\n]{0,50}$"
+)
 _MAX_QUALIFIERS = 5  # words before a caption that may change its role
 # What a committee did on the date before these words.
 _DECIDES_THERE = re.compile(
@@ -181,12 +186,8 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     if role in _OPEN_ROLES and _UP_TO.search(clause):
         role = DateRole.END  # "approval continues to 30 June"
     following = text[written.end : written.end + _AFTER_LENGTH]
-    if role is DateRole.REVIEW and _DECIDES_THERE.match(following):
-        role = DateRole.DECISION  # "at its meeting of 21 October the Board decided"
-    if role is DateRole.REVIEW and _ATTENDANCE.search(clause):
-        role = DateRole.OTHER
-    if role in {*_DECIDING, DateRole.REVIEW} and _FUTURE.search(clause):
-        role = DateRole.OTHER
+    if role in _OF_COMMITTEE:
+        role = _role_of_event(role, clause, following)
     # The date of a printout stands at the very beginning of a page.
     is_stamp = has_time or is_alone or (ends_line and is_after_colon) or not written.start
     is_at_start = _BETWEEN.match(own_line if own_line.strip() else clause) is not None
@@ -196,10 +197,20 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     return DatedRole(written, role, is_caption, is_alone and not is_caption)
 
 
+def _role_of_event(role: DateRole, clause: str, following: str) -> DateRole:
+    """Return what a committee did on a date, by the words before and after it."""
+    if _FUTURE.search(clause) or (role is DateRole.REVIEW and _ATTENDANCE.search(clause)):
+        return DateRole.OTHER
+    if role is DateRole.REVIEW and _DECIDES_THERE.match(following):
+        return DateRole.DECISION  # "at its meeting of 21 October the Board decided"
+    return role
+
+
 _OPEN_ROLES = frozenset(
     {DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW, DateRole.BEGINNING, DateRole.ISSUE}
 )
 _DECIDING = frozenset({DateRole.APPROVAL, DateRole.DECISION})
+_OF_COMMITTEE = frozenset({DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW})
 _OTHER_EVENTS = frozenset({DateRole.EARLIER, DateRole.OTHER})
 
 
@@ -216,6 +227,11 @@ def is_of_other_event(before: str, caption: str) -> bool:
         for match in _ROLE_WORD.finditer(f"{words} {caption}")
         if match.lastgroup
     )
+
+
+def is_of_other_validity(before: str) -> bool:
+    """Return whether the words before a date are about the end of a training, or of a policy."""
+    return _OTHER_VALIDITY.search(before) is not None
 
 
 def _role_of_clause(clause: str, *, is_caption: bool) -> DateRole | None:

@@ -87,9 +87,6 @@ def read_fields(
     values = dict(lists)
     for name, choice in choices.items():
         values[name] = _value_of_choice(choice, found[name])
-    for spec in kind.fields:
-        if spec.is_title and spec.name in values:
-            values[spec.name] = _doubt_cut_title(values[spec.name])
     for begins, ends in order_of_dates:
         if begins in values and ends in values:
             values[ends] = _confirm_end(values[begins], values[ends], found[ends])
@@ -138,14 +135,6 @@ def _value_of_choice(choice: Choice[str], found: Mapping[str, FoundValue]) -> Fi
     return replace(value, confidence=confidence, is_unconfirmed=True)
 
 
-def _doubt_cut_title(value: FieldValue) -> FieldValue:
-    """Return a title as unconfirmed if it may be cut off, or have words of something else."""
-    if not study_titles.may_be_cut(value.value):
-        return value
-    confidence = min(value.confidence, _UNCONFIRMED_CONFIDENCE)
-    return replace(value, confidence=confidence, is_unconfirmed=True)
-
-
 def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValue]:
     """Return the candidates of a field by their keys, each with all ways that led to it.
 
@@ -157,17 +146,35 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
         for each in map(_without_decoration, results) if spec.is_title else results:
             if not document.is_printed(spec, each.value):
                 add_found(found, each)
-        if any(each.is_agreed and not document.is_outdated(spec, each.value) for each in found.values()):
+        if _has_agreed(document, spec, found):
             break
     _join_candidates(found, spec)
     if spec.kind != "date" and not spec.is_investigator:
         _add_repetitions(found, document.text)
+    _doubt_values(document, spec, found)
+    return found
+
+
+def _has_agreed(
+    document: SearchedDocument, spec: FieldSpec, found: Mapping[str, FoundValue]
+) -> bool:
+    """Return whether a value was found in two ways, so that no other way is tried."""
+    return any(
+        each.is_agreed and not document.is_outdated(spec, each.value) for each in found.values()
+    )
+
+
+def _doubt_values(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Leave one way to each value that may be another one, or not the whole value."""
     if spec.is_reference:
         _doubt_references(found)
     for key, each in found.items():
         if document.is_outdated(spec, each.value):
             found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_ROLES)
-    return found
+        elif spec.is_title and study_titles.may_be_cut(each.value.value):
+            found[key] = each.with_best_way()
 
 
 def _doubt_references(found: dict[str, FoundValue]) -> None:

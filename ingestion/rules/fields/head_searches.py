@@ -1,7 +1,7 @@
 """Values in the head of page 1: names of persons, committees and institutions, dates, titles."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -10,6 +10,7 @@ from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry, head_readings, names, person_names
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import DateRole
+from ingestion.rules.fields.dates_in_context import DateInContext
 from ingestion.rules.fields.found_values import (
     RANK_OF_GENERAL_NAMES,
     RANK_OF_PEOPLE,
@@ -50,13 +51,7 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
     for page in document.reading.pages[:1]:
         if spec.letter_date:
             dated = document.dates_of(page) if spec.roles else []
-            decided = {each.role for each in dated if not each.is_alone}
-            # The day of the letter is in doubt if the committee met or decided on another day.
-            ways = {Way.LETTER, Way.HEADING}
-            if spec.letter_date == "fallback" or DateRole.DECISION in decided:
-                ways = {Way.LETTER}
-            elif DateRole.REVIEW in decided:
-                ways = {Way.HEADING}
+            ways = _ways_of_letter_date(spec, dated)
             others = {
                 each.value.value
                 for each in dated
@@ -66,12 +61,20 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
                 page, document.lines_of(page), spec, month_first=document.month_first
             ):
                 if value.value not in others:
-                    yield FoundValue(value, frozenset(ways))
+                    yield FoundValue(value, ways)
         if spec.addressee:
             lines = document.lines_of(page)
             for value, is_greeted in head_readings.addressees(page, lines, spec):
                 ways = {Way.LETTER, Way.TEXT} if is_greeted else {Way.LETTER}
                 yield FoundValue(value, frozenset(ways))
+
+
+def _ways_of_letter_date(spec: FieldSpec, dated: Sequence[DateInContext]) -> frozenset[Way]:
+    """Return the ways of the day of a letter: one if the committee met or decided on some day."""
+    roles = {each.role for each in dated if not each.is_alone}
+    if spec.letter_date == "fallback" or DateRole.DECISION in roles:
+        return frozenset({Way.LETTER})
+    return frozenset({Way.HEADING} if DateRole.REVIEW in roles else {Way.LETTER, Way.HEADING})
 
 
 def search_top_names(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

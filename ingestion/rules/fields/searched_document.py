@@ -8,7 +8,11 @@ from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import person_names
-from ingestion.rules.fields.date_roles import DateRole
+from ingestion.rules.fields.date_roles import (
+    DateRole,
+    is_of_other_event,
+    is_of_other_validity,
+)
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
 from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.values import FieldValue
@@ -52,6 +56,22 @@ class SearchedDocument:
                 page, self.lines_of(page), month_first=self.month_first
             )
         return self.dates[page.number]
+
+    @property
+    def is_of_study(self) -> bool:
+        """Whether documents of the type are about one study, which they name by its title."""
+        return any(spec.is_title for spec in self.kind.fields)
+
+    def is_of_other_event(self, before: str, spec: FieldSpec, caption: str) -> bool:
+        """Return whether the words before a caption of a date make it that of another event.
+
+        "Original approval date" is no caption of the day on which an amendment was approved.
+        """
+        if not spec.roles:
+            return False
+        if DateRole.END in spec.roles and self.is_of_study and is_of_other_validity(before):
+            return True
+        return DateRole.EARLIER not in spec.roles and is_of_other_event(before, caption)
 
     def is_outdated(self, spec: FieldSpec, value: FieldValue) -> bool:
         """Return whether a decision is long before another one, if earlier ones do not count.

@@ -5,14 +5,14 @@ value, it belongs to its caption.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
 
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import date_roles, geometry, person_names, study_titles
+from ingestion.rules.fields import geometry, person_names, study_titles
 from ingestion.rules.fields.values import (
     SCAN_SOURCES,
     FieldValue,
@@ -49,10 +49,16 @@ _SPLIT_CAPTION = re.compile(  # over two lines
 
 
 def values_after_caption(
-    page: PageReading, label: str, spec: FieldSpec, *, month_first: bool | None
+    page: PageReading,
+    label: str,
+    spec: FieldSpec,
+    *,
+    month_first: bool | None,
+    is_other: Callable[[str], bool],
 ) -> Iterator[FieldValue]:
     """Yield the values that follow a caption in the text: on its line, or on the next one.
 
+    `is_other` says of the words before the caption of a date whether they change its meaning.
     The next line counts only if the caption is all of its line.
     """
     is_scan = page.source in SCAN_SOURCES
@@ -60,7 +66,7 @@ def values_after_caption(
     for caption in captions[:_MAX_OCCURRENCES]:
         if not _is_in_context(page.text, caption, spec):
             continue
-        if spec.roles and is_of_other_event(_sentence_before(page.text, caption), spec, label):
+        if spec.roles and is_other(_sentence_before(page.text, caption)):
             continue
         rest, following = _text_after(page.text, caption, spec, is_word=" " not in label)
         parsed = parse_value(rest, spec, month_first=month_first, is_scan=is_scan) if rest else None
@@ -82,14 +88,6 @@ def _sentence_before(text: str, caption: Span) -> str:
     """Return the text shortly before a caption, within its paragraph and its sentence."""
     before = text[max(0, caption[0] - CONTEXT_LENGTH) : caption[0]]
     return re.split(r"\n\s*\n|[.;:]\s", before)[-1]
-
-
-def is_of_other_event(before: str, spec: FieldSpec, label: str) -> bool:
-    """Return whether the words before a caption of a date make it that of another event.
-
-    "Original approval date" is no caption of the day on which an amendment was approved.
-    """
-    return "earlier" not in spec.roles and date_roles.is_of_other_event(before, label)
 
 
 def _text_after(text: str, caption: Span, spec: FieldSpec, *, is_word: bool) -> tuple[str, str]:

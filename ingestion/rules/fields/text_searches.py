@@ -1,6 +1,5 @@
 """Values in the sentences and lines of the text: dates, names of persons, titles, courses."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -17,18 +16,13 @@ from ingestion.rules.fields import (
     text_readings,
 )
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.date_roles import DateRole
+from ingestion.rules.fields.date_roles import DateRole, is_of_other_validity
 from ingestion.rules.fields.found_values import RANK_OF_PEOPLE, RANK_OF_ROLES, FoundValue
 from ingestion.rules.fields.person_roles import find_investigators, find_people_in_head
 from ingestion.rules.fields.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import line_gap
 from ingestion.rules.fields.values import value_at_start
 
-# What ends other than the approval of a study, in the sentence of a date.
-_OTHER_VALIDITY = re.compile(
-    r"(?i)\b(?:training|insurance|polic(?:y|ies)|indemnity|licen[cs]e|contract|agreement|password"
-    r"|credentials?|registration|clock|grant|funding|recordings?|data|link)\b[^.;:\n]{0,50}$"
-)
 _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
 _MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
 _MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a researcher
@@ -50,7 +44,6 @@ def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterato
     if not spec.roles:
         return
     found = [each for page in document.reading.pages for each in document.dates_of(page)]
-    is_of_study = any(each.is_title for each in document.kind.fields)
     for rank, role in enumerate(map(DateRole, spec.roles), RANK_OF_ROLES):
         # The date of a letter below its heading shows only when it was written.
         of_role = [
@@ -60,7 +53,7 @@ def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterato
         for each in of_role:
             if rank > RANK_OF_ROLES and role is DateRole.BEGINNING and Way.PLACE not in each.ways:
                 continue  # in a sentence, anything may begin
-            if role is DateRole.END and is_of_study and _OTHER_VALIDITY.search(each.before):
+            if role is DateRole.END and document.is_of_study and is_of_other_validity(each.before):
                 continue
             if spec.not_near and fuzzy_phrases.contains_phrase(each.before, spec.not_near):
                 continue

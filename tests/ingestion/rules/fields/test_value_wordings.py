@@ -45,12 +45,63 @@ def test_the_date_of_a_letter_below_its_heading_is_not_the_date_of_the_decision(
         ("Action Date: 23 May 2023", DateRole.DECISION),
         ("held from 6th to 8th June, 2022", DateRole.COMPLETION),
         ("one year, up to 21 November 2022", DateRole.END),
-        ("Signature ____ Date ____\nIRB approved 27 September 2021", DateRole.DECISION),
+        ("Signature ____ Date ____\nIRB approved 27 September 2021", DateRole.APPROVAL),
+        ("The study was first approved on 3 May 2021", DateRole.EARLIER),
+        ("Its approval would have\nended on 3 May 2021", DateRole.OTHER),
+        ("The ratifying meeting will be on 3 May 2021", DateRole.OTHER),
+        ("This approval will be ratified at the meeting of 3 May 2021", DateRole.OTHER),
+        ("The meeting of the Committee was held on 3 May 2021 at 3.00 p.m.", DateRole.REVIEW),
+        ("At its meeting of 3 May 2021 the Panel decided to defer it.", DateRole.DECISION),
+        ("Members who were present at the meeting on 3 May 2021", DateRole.OTHER),
     ],
 )
 def test_the_role_of_a_date_is_that_of_its_own_line_and_clause(text, role):
     *_, found = find_roles(text, month_first=True)
     assert found.role is role
+
+
+def test_an_earlier_approval_is_not_that_of_an_amendment():
+    values = read(
+        "irb-amendment-approval",
+        *HEAD,
+        "Original approval date: 14 February 2019",
+        "This modification approved: 29 November 2021",
+        "Previous expiration date: 13 February 2021",
+        "Approval ends: 13 February 2022",
+    )
+    assert values["approval_date"].day == date(2021, 11, 29)
+    assert values["expiry_date"].day == date(2022, 2, 13)
+
+
+def test_an_approval_long_before_the_meeting_on_an_amendment_is_not_its_approval():
+    values = read(
+        "irb-amendment-approval",
+        *HEAD,
+        "The amendment was reviewed at the meeting held on 13 January 2022.",
+        "The study was given a favourable opinion on 4 May 2017.",
+    )
+    assert values["approval_date"].day == date(2022, 1, 13)
+    assert not values["approval_date"].is_sure
+
+
+def test_the_date_of_a_letter_is_in_doubt_if_the_committee_decided_on_another_day():
+    values = read(
+        "irb-changes-requested",
+        *HEAD,
+        "23 October 2020",
+        "",
+        "Dear Dr Brandt,",
+        "At its meeting of 21 October 2020 the Committee decided to defer your application.",
+    )
+    assert values["decision_date"].day == date(2020, 10, 21)
+    assert not values["decision_date"].is_sure
+
+
+def test_the_end_of_a_training_is_not_the_end_of_an_approval():
+    values = read(
+        "irb-approval", *HEAD, "Your training of human subjects is valid until March 15, 2023."
+    )
+    assert "expiry_date" not in values
 
 
 def test_the_clause_of_a_date_may_be_broken_into_lines_as_on_a_certificate():
@@ -352,3 +403,48 @@ def test_the_number_of_a_certificate_may_begin_with_letters_and_strokes():
 def test_a_sign_in_the_cell_of_a_caption_belongs_to_the_caption():
     values = read("financial-disclosure", "Site #        1027", "1. Do you have an interest?")
     assert values["site_number"].value == "1027"
+
+
+# Titles
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("Title: Chart review of antibiotic timing", "Chart review of antibiotic timing"),
+        ("Re: Review of the research study: Sleep of nurses", "Sleep of nurses"),
+        ("RE: IRB Approval \u2013 Sleep of night nurses (NU-2022-118)", "Sleep of night nurses"),
+        ("Title: Audit of ward rounds (2016\u20132019)", "Audit of ward rounds (2016\u20132019)"),
+    ],
+)
+def test_only_the_words_of_the_letter_are_left_out_of_a_title(line, title):
+    assert read("irb-approval", *HEAD, line)["title"].value == title
+
+
+def test_a_title_may_stand_below_the_number_of_the_application():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "Dear Dr Brandt,",
+        "",
+        "HREC reference: NU/2018/ETH00931",
+        "Oxygen during transport of children with bronchiolitis",
+        "",
+        "Thank you for your application.",
+    )
+    assert values["title"].value == "Oxygen during transport of children with bronchiolitis"
+
+
+def test_a_title_does_not_go_on_in_a_much_longer_line():
+    values = read(
+        "irb-acknowledgement",
+        *HEAD,
+        "Title: Antibiotic prescribing in school clinics today",
+        "The Northfield Research Ethics Committee acknowledges the report that you sent in May.",
+    )
+    assert values["title"].value == "Antibiotic prescribing in school clinics today"
+
+
+def test_a_title_that_begins_with_a_small_letter_is_in_doubt():
+    values = read("irb-approval", *HEAD, "Study title: antibiotic timing in wards, 2016")
+    assert not values["title"].is_sure
