@@ -65,8 +65,8 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
         if spec.addressee:
             lines = document.lines_of(page)
             for value, is_greeted in head_readings.addressees(page, lines, spec):
-                ways = {Way.LETTER, Way.TEXT} if is_greeted else {Way.LETTER}
-                yield FoundValue(value, frozenset(ways))
+                ways = frozenset({Way.LETTER, Way.TEXT} if is_greeted else {Way.LETTER})
+                yield FoundValue(value, ways)
 
 
 def _ways_of_letter_date(spec: FieldSpec, dated: Sequence[DateInContext]) -> frozenset[Way]:
