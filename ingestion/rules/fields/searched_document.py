@@ -59,7 +59,7 @@ class SearchedDocument:
 
     @property
     def is_of_study(self) -> bool:
-        """Whether documents of the type are about one study, which they name by its title."""
+        """Return whether the documents of the type name one study by its title."""
         return any(spec.is_title for spec in self.kind.fields)
 
     def is_of_other_event(self, before: str, spec: FieldSpec, caption: str) -> bool:
