@@ -35,7 +35,7 @@ class DateRole(StrEnum):
 # The words between "initial" and "approval", as in "initial full board approval".
 _WORDS_OF_EARLIER = (
     r"(?:(?:irb|iec|e?rec|reb|erb|hrec|board|committee|ethics?|ethical|study|full|project|protocol"
-    r"|continuing|annual|date|of|was|were|been|the|given|a|its)\s)"
+    r"|continuing|annual|date|of|the|given|a|its)\s)"
 )
 # The beginnings of the words that show a role. In one caption, an earlier role is decisive.
 _WORDS: dict[DateRole, str] = {
@@ -46,15 +46,15 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:would|should|could|might)(?:\sotherwise)?\shave(?:\s\w+){0,2}"
     r"|was\s(?:due|set|scheduled)\sto(?:\s\w+){0,2}"
     r"|(?:next|ratifying|subsequent|forthcoming|upcoming)\s(?:\w+\s){0,3}meeting",
-    DateRole.EARLIER: r"(?:original|initial|first|last|earlier|most recent)(?:ly)?\s"
-    rf"{_WORDS_OF_EARLIER}{{0,4}}"
+    DateRole.EARLIER: r"(?:first\s|(?:original|initial|last|earlier|most recent)(?:ly)?\s"
+    rf"{_WORDS_OF_EARLIER}{{0,4}})"
     r"(?:approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt|renew|review"
     r"|opinion|accept|permission|authori[sz])",
     DateRole.END: r"expir|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
     r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b"
     r"|before\b(?! (?:the|our|this) (?:\w+ ){0,3}(?:committee|board|irb|iec)\b)"
-    r"|deadline|renewal|renew by|next\b|clos(?:e|ing)|good for"
+    r"|deadline|renewal(?!\s(?:was\s)?(?:approv|grant))|renew by|next\b|clos(?:e|ing)|good for"
     r"|terminat|not (?:valid )?after|latest",
     DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|request(?:ed)?\b|applied"
     r"|your (?:letter|email|e-mail|application|request)|(?:letter|email) (?:of|dated)",
@@ -67,8 +67,8 @@ _WORDS: dict[DateRole, str] = {
     DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
     r"|certif|endors|permission|permitted|authori[sz]|renewed"
     r"|opinion|ratif|sanction",
-    DateRole.DECISION: r"determin|decision|decided|accept|resol(?:ution|ved)|agreed|action\b"
-    r"|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b",
+    DateRole.DECISION: r"determin|decision|decided|outcome|accept|resol(?:ution|ved)|agreed"
+    r"|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b",
     DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
     r"|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"effective|commenc|start|begin|from\b(?!:)|as of\b|with effect|in force"
@@ -99,7 +99,7 @@ _GOES_ON = re.compile(
 )
 # The other words of captions of dates.
 _FILLER = re.compile(
-    r"(?i)dates?|of|the|this|on|at|by|and|or|an?|in|for|to|as|is|was|has|been|your|our|irb|iec|reb|rec"
+    r"(?i)dates?|of|the|this|on|at|by|and|or|an?|in|for|from|to|as|is|was|has|been|your|our|irb|iec|reb|rec"
     r"|erb|hrec|ethics?|ethical|committee|board|institutional|research|study|project|protocol"
     r"|initial|final|original|current|full|last|period|course|training|certificate|learning|module"
     r"|stage|application|human|day|month|year|\d+"
@@ -239,8 +239,8 @@ def _role_of_clause(clause: str, *, is_caption: bool) -> DateRole | None:
     if len(words) > 1 and _APPLICATION_ON.search(clause, words[-1].start()):
         words.pop()  # "reviewed your application to conduct the trial on 2 June"
     found = [DateRole(match.lastgroup) for match in words if match.lastgroup]
-    if DateRole.REVIEW in found and words[-1][0].casefold() == "held":
-        found.pop()  # "the meeting of the Committee was held on"
+    if DateRole.REVIEW in found and found[-1] is DateRole.COMPLETION:
+        found.pop()  # "the meeting was held on", "the review was completed on"
     if not found:
         return None
     if is_caption:

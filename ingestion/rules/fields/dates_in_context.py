@@ -24,7 +24,9 @@ from ingestion.rules.fields.values import (
 
 _BEFORE_LENGTH = 80  # characters before a date that are its context
 _MAX_CAPTION_LENGTH = 60  # characters
-_HAS_DATE = re.compile(r"\d{1,4}[\s,./-]{1,3}\w{1,9}[\s,./-]{1,3}\d|[^\W\d_]{3}\s\d")
+_HAS_DATE = re.compile(
+    r"\d{1,4}[\s,./-]{1,3}\w{1,9}[\s,./-]{1,3}\d|[^\W\d_]{3}\.?\s\d|\d[^\W\d_]{3,9}\d"
+)
 
 
 class DateInContext(NamedTuple):

@@ -160,7 +160,10 @@ def _has_agreed(
 ) -> bool:
     """Return whether a value was found in two ways, so that no other way is tried."""
     return any(
-        each.is_agreed and not document.is_outdated(spec, each.value) for each in found.values()
+        each.is_agreed
+        and not document.is_outdated(spec, each.value)
+        and not document.is_other_than_decided(spec, each.value)
+        for each in found.values()
     )
 
 
@@ -173,7 +176,7 @@ def _doubt_values(
     for key, each in found.items():
         if document.is_outdated(spec, each.value):
             found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_ROLES)
-        elif spec.is_title and study_titles.may_be_cut(each.value.value):
+        elif document.is_doubtful(spec, each.value):
             found[key] = each.with_best_way()
 
 

@@ -35,7 +35,12 @@ _MAX_WRAPPED_WORDS = 7  # of the name of a committee, in the next line
 _MAX_BOARD_WORDS = 10  # words of a line that is the name of a committee
 _MAX_INSTITUTION_WORDS = 7
 _MAX_CAPTION_WORDS = 3  # of a caption, which leads to no paragraph
+_NAMES_STUDY = re.compile(
+    r"(?i)\b(?:entitled|titled|the (?:above )?(?:research |clinical |study )*(?:project|study"
+    r"|protocol|proposal|trial)):?$"
+)
 _RANK_OF_REGISTERS = 3  # of references that are not those of the committee
+_MAX_DATE_WORDS = 6  # of a line that has only a version and its date
 _MAX_SUBJECT_LINES = 3
 _MIN_LINE_SHARE = 0.7  # of the longest line; a shorter one ends a paragraph
 _DATE_LINE = re.compile(r"(?i)^(?:(?:[^\W\d_]|[ .-]){1,30},\s*)?(?:date|dated|dt\.?|on)?\s*:?\s*$")
@@ -276,6 +281,7 @@ def subject_titles(
         before = lines[at - 1].text.strip()
         follows = before.endswith(":") and len(before.split()) > _MAX_CAPTION_WORDS
         has_number = _NUMBER_BEFORE_TITLE.match(line.text) is not None
+        follows = follows or _NAMES_STUDY.search(before) is not None
         if not (_DEAR.match(before) or follows or has_number or _ends_with_number(before)):
             continue
         paragraph = list(_paragraph_at(lines[at : at + _MAX_SUBJECT_LINES + 1], gap))
@@ -313,7 +319,12 @@ def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:
 def _is_subject(text: str) -> bool:
     """Return whether a paragraph of a letter is no sentence, address, caption or closing."""
     is_sentence = _SENTENCE_START.match(text) or _VERB.search(text) or text.endswith((".", ":"))
-    is_other = "@" in text or _CAPTION.match(text) or _INSTITUTION.fullmatch(text)
+    is_other = (
+        person_names.find_name_line(text)
+        or "@" in text
+        or _CAPTION.match(text)
+        or _INSTITUTION.fullmatch(text)
+    )
     return not is_sentence and not is_other
 
 
@@ -335,6 +346,7 @@ def _lines_of_title(
     """Yield the lines of a title below the heading of a form, and those above it."""
     below, above = head[at + 1 : at + 4], head[max(0, at - 3) : at]
     for near, next_line in ((below, below[:1]), (above, above[-1:])):
+        near = [each for each in near if not _is_head_of_form(each.text)]  # noqa: PLW2901
         large = [each for each in near if each.size > _LARGE_SHARE * size]
         while large and not _is_title(large[0].text):
             large.pop(0)
@@ -347,6 +359,14 @@ def _lines_of_title(
             large = [each for each in next_line if _is_title(each.text)]
         if large:
             yield large
+
+
+def _is_head_of_form(text: str) -> bool:
+    """Return whether a line is the heading of a consent form, or has its version or its date."""
+    rest = _CONSENT_WORDS_AROUND.sub("", text).strip()
+    return not rest or (
+        len(text.split()) <= _MAX_DATE_WORDS and next(dates.find_dates(text), None) is not None
+    )
 
 
 def institutions(

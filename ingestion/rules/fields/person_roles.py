@@ -59,6 +59,10 @@ _BEFORE = (
         r"(?i)\b(?:study|project|proposal|protocol|application|research)\s+(?:(?:was\s+)?submitted\s+)?"
         r"by\s+$"
     )),
+    (1, re.compile(
+        r"(?i)\bwho (?:runs|leads|(?:is|are) (?:running|leading|doing|conducting|organi[sz]ing))"
+        r" (?:the|this) (?:study|research|project)\?\s*$"
+    )),
     (2, re.compile(rf"(?i){_STUDENT}{_LINK}")),
     (3, re.compile(r"(?i)\b(?:under the (?:direction|supervision|guidance) of|supervis(?:or|ed by))"
                    r"\s*:?\s*$")),
@@ -77,7 +81,13 @@ _AFTER = (
     (1, re.compile(
         rf"(?i)^\s+and\s+(?:\w+\s+){{0,3}}(?:team|colleagues|co-?workers)\b[^.;:]{{0,20}}?{_ACTION}"
     )),
-    (0, re.compile(r"(?i)^[^.;:\n()]{0,70}\((?:the|here\w*after)\b[^)]{0,20}investigator")),
+    (0, re.compile(
+        r"(?i)^[^.;:()]{0,90}\((?:(?:the|here\w*after)\b[^)]{0,20}|\W*(?:principal )?)investigator"
+    )),
+    (1, re.compile(
+        r"(?i)^[^.;:()]{0,40}\(\W*(?:(?:the|here\w*after)\b[^)]{0,20})?\W*"
+        r"(?:recipient|receiving party)"
+    )),
     (2, re.compile(rf"(?i)^[\s,(\u2013-]*(?:(?:is|am)\s+)?(?:an?\s+)?{_STUDENT}")),
 )  # fmt: skip
 # The beginning of some word of each pattern above, in a text from `_to_lower_case`. The search is
@@ -87,7 +97,7 @@ _ANY_ROLE = re.compile(
     r"|undertak(?:e|ing)|lead|led|direct|run|perform|doing|done|organi[sz](?:ing|ed|es)"
     r"|invit(?:ing|es)|asking|proposed|designed|overseen|my name is|submitted|student|supervis"
     r"|contact|in charge|doctor|physician|study by\b|project by\b|research by\b|manager|head\b"
-    r"|p(?<!\wp)i\b|i(?<!\wi)['\u2019]?\s?a?m\b"
+    r"|p(?<!\wp)i\b|i(?<!\wi)['\u2019]?\s?a?m\b|[\u201d\"\u2019],? by\b|recipient|receiving party"
 )
 # Before words that belong to the name of a place, an institution or a subject.
 _IN_PHRASE = re.compile(
@@ -162,7 +172,7 @@ _CLOSING = re.compile(  # the signature of a letter follows
     r"|thanking you|on behalf of)\b"
 )
 _LEADING_WORDS = re.compile(
-    r"^(?:The|This|Contact|And|By|Is|I|Am|Name|Please|Dear|To|From|Yours|Sincerely),?\s+"
+    r"^(?:The|This|Contact|And|By|Is|I|Am|Name|Please|Dear|To|From|Yours|Sincerely|I['\u2019]m),?\s+"
 )
 
 

@@ -7,7 +7,8 @@ from datetime import timedelta
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import DocumentType, FieldSpec
-from ingestion.rules.fields import person_names
+from ingestion.rules.fields import person_names, study_titles
+from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import (
     DateRole,
     is_of_other_event,
@@ -18,6 +19,7 @@ from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.values import FieldValue
 
 _OF_COMMITTEE = frozenset({DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW})
+_DECIDING = frozenset({DateRole.APPROVAL, DateRole.DECISION})
 _LONG_BEFORE = timedelta(days=90)  # between two decisions on the same study
 LIST_KINDS = frozenset({"lines", "names"})
 _TEXT_KINDS = frozenset({"text", "name", *LIST_KINDS})
@@ -72,6 +74,32 @@ class SearchedDocument:
         if DateRole.END in spec.roles and self.is_of_study and is_of_other_validity(before):
             return True
         return DateRole.EARLIER not in spec.roles and is_of_other_event(before, caption)
+
+    def is_doubtful(self, spec: FieldSpec, value: FieldValue) -> bool:
+        """Return whether a value may be another one, or not the whole value, by its own words."""
+        if spec.is_title:
+            return study_titles.may_be_cut(value.value)
+        return self.is_other_than_decided(spec, value)
+
+    def is_other_than_decided(self, spec: FieldSpec, value: FieldValue) -> bool:
+        """Return whether the committee approved or decided on other days than that of a value.
+
+        If no date is that of a decision, a meeting and the beginning of a validity contradict each
+        other.
+        """
+        if value.day is None or DateRole.APPROVAL not in spec.roles[:1]:
+            return False
+        found = [each for page in self.reading.pages for each in self.dates_of(page)]
+        days = {each.value.day for each in found if each.role in _DECIDING and each.value.day}
+        if days:
+            return value.day not in days
+        begins = {
+            each.value.day
+            for each in found
+            if each.role is DateRole.BEGINNING and Way.PLACE in each.ways
+        }
+        met = {each.value.day for each in found if each.role is DateRole.REVIEW}
+        return bool(begins) and not met <= begins
 
     def is_outdated(self, spec: FieldSpec, value: FieldValue) -> bool:
         """Return whether a decision is long before another one, if earlier ones do not count.

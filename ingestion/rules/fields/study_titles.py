@@ -59,7 +59,8 @@ _BEFORE_TITLE = re.compile(
     r"|\[[\w./ -]*\d[\w./ -]*\]"
     r"|(?=(?:[\w./#-]*?\d){3})[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*(?:[,:\u2013]|-(?=\s)|(?=\())"
     r"|(?:exempt|expedited|full board|initial|new|revision|modification|renewal)\s*[:\u2013-]"
-    rf"|{_OF_COMMITTEE}{{0,4}}(?:approval|clearance|permission|exemption)\s+(?:of|for|to)\s+{_OF_STUDY}?"
+    rf"|{_OF_COMMITTEE}{{0,4}}(?:(?:dis)?approval|clearance|permission|exemption)"
+    rf"\s+(?:of|for|to)\s+{_OF_STUDY}?"
     rf"|{_OF_COMMITTEE}{{1,4}}(?:review|application|opinion|notification|determination)"
     rf"\s+(?:of|for|to)\s+{_OF_STUDY}?"
     rf"|(?:review|application|opinion|notification|determination)\s+(?:of|for|to)\s+{_OF_STUDY}"
@@ -103,13 +104,17 @@ _NAME_OF_STUDY = re.compile(
 _ETHICS_AT_END = re.compile(r"(?i)\bresearch ethics(?: application)?\W*$")
 _ONLY_NUMBER = re.compile(
     r"(?i)(?:(?:irb|rec|reb|hrec|study|project|protocol|application|reference|ref|file|no|number|id)"
-    r"\b\W*)*[\w./-]*\d[\w./-]*\W*"
+    r"\b\W*)*[\w./-]*\d[\w./-]*\W*(?:(?:exempt|expedited|full board|initial|renewal|new)\W*)?"
 )
 _MAX_SUBJECT_WORDS = 5  # of a subject that names a decision anywhere
 _FIRST_WORDS = 3
 _CONTEXT_LENGTH = 110  # characters before a quotation in which a study is named
 _MIN_WORDS = 2
 _MIN_LONGER_SHARE = 1.5  # of the length of a line; a longer line does not continue it
+_SENTENCE = re.compile(
+    r"(?:The|This|Your|We|It|On|In|At|I|All|Please|If|You)\b.*\b(?:is|are|was|were|has|have|will|met"
+    r"|may|must|approved|reviewed|determined|acknowledges|received|certifies|confirms?)\b"
+)
 _FOREIGN_WORDS = re.compile(
     r"(?i)\b(?:dear|thank you|(?:19|20)\d\d\. |(?:has|have|was|were) (?:been )?(?:reviewed|approved"
     r"|determined|submitted|considered)|acknowledges|principal investigator|consent form|version \d"
@@ -261,8 +266,9 @@ def continue_title(first: str, below: Sequence[str]) -> str:
 
 
 def begins_paragraph(line: str, before: str) -> bool:
-    """Return whether a line is so much longer than the one before it that it continues nothing."""
-    return line[:1].isupper() and len(line) > _MIN_LONGER_SHARE * len(before) and " " in line
+    """Return whether a line is a sentence, or far longer than the line that it might continue."""
+    is_longer = len(line) > _MIN_LONGER_SHARE * len(before) and " " in line
+    return line[:1].isupper() and (is_longer or _SENTENCE.match(line) is not None)
 
 
 def may_be_cut(title: str) -> bool:

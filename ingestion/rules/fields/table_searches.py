@@ -30,6 +30,9 @@ _INVESTIGATOR_CAPTION = re.compile(
     r"(?:\s?\([^)]*\))?\s?:?"
 )
 _PRINTED_NAME = re.compile(r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:?")
+_NAME_AFTER_CAPTION = re.compile(
+    r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:\s?(?P<name>.+)"
+)
 _VERSION_HEAD = re.compile(r"(?i)version(?: (?:no\.?|number))?:?")
 _VERSION_CELL = re.compile(r"(?i)v?(?:ersion)?\.? ?(?P<number>\d{1,2}(?:\.\d{1,3}){0,2})")
 # Words before the name of a document in its row.
@@ -72,28 +75,39 @@ def search_investigator_cells(document: SearchedDocument, spec: FieldSpec) -> It
     for page in document.reading.pages[:_MAX_PAGES_WITH_CELLS] if spec.is_investigator else ():
         lines = document.lines_of(page)
         for line in lines:
-            if not (name := person_names.find_name_line(line.text)):
+            captioned = _NAME_AFTER_CAPTION.fullmatch(line.text)
+            name = person_names.find_name_line(captioned["name"] if captioned else line.text)
+            if not name:
                 continue
-            for caption in captions_of(line.box, lines):
-                is_print = _PRINTED_NAME.fullmatch(caption.text) and _is_of_investigator(
-                    caption, lines
-                )
-                if is_print or _INVESTIGATOR_CAPTION.fullmatch(caption.text):
-                    value = value_of_line(page, line.words, spec, name)
-                    yield FoundValue(value, frozenset({Way.PLACE}), RANK_OF_PEOPLE)
-                    break
+            captions = [line] if captioned else captions_of(line.box, lines)
+            if any(_is_caption_of_investigator(caption, lines) for caption in captions):
+                value = value_of_line(page, line.words, spec, name)
+                yield FoundValue(value, frozenset({Way.PLACE}), RANK_OF_PEOPLE)
+
+
+def _is_caption_of_investigator(caption: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether a text is the caption of an investigator, or of a name below such a heading.
+
+    The name may stand behind its caption in the same text.
+    """
+    if _INVESTIGATOR_CAPTION.fullmatch(caption.text):
+        return True
+    is_print = _PRINTED_NAME.fullmatch(caption.text) or _NAME_AFTER_CAPTION.fullmatch(caption.text)
+    return is_print is not None and _is_of_investigator(caption, lines)
 
 
 def _is_of_investigator(caption: TextLine, lines: Sequence[TextLine]) -> bool:
-    """Return whether the text above the caption of a name is about an investigator only."""
+    """Return whether the nearest heading above the caption of a name is about an investigator."""
     above = [
-        line.text.casefold()
+        line
         for line in lines
         if caption.box.top - _MAX_HEADING_RISE < line.box.top < caption.box.top
     ]
-    return any("investigator" in text for text in above) and not any(
-        "sponsor" in text for text in above
-    )
+    for line in sorted(above, key=lambda each: -each.box.top):
+        text = line.text.casefold()
+        if "investigator" in text or "sponsor" in text:
+            return "sponsor" not in text
+    return False
 
 
 def search_version_cells(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

@@ -29,6 +29,10 @@ _MISREAD_DOT = re.compile(r"\b(Prof|Dr|med|dent),(?=$| (?:\||Dr|med|dent|rer|nat
 _TITLES_TO_CHOOSE = re.compile(
     r"^\W*(?:(?:Dr|Mr|Mrs|Ms|Miss|Prof|Shri|Smt)\.?\s*/\s*)+(?:Dr|Mr|Mrs|Ms|Miss|Prof|Shri|Smt)\b\.?"
 )
+# What a caption says in brackets about how a name is written, or about whose it is.
+_NOTE_OF_CAPTION = re.compile(
+    r"(?i)^\s*\((?:please )?(?:print|type|block|capital|study doctor|full name|name)[^()\d]{0,30}\)"
+)
 _SPLIT_NUMBER = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that OCR seems to have split
 _CLIA_NUMBER = re.compile(r"\b\d\dD(?: ?\d){7}\b")  # it always has seven digits after the D
 _PHONE = re.compile(r"\d{0,3}[\s().-]*\d{3}[ .-]\d{4}")
@@ -97,6 +101,7 @@ def parse_value(
     if spec.kind == "name" and is_scan:
         text = _MISREAD_DOT.sub(r"\1.", text)
     if spec.kind == "name":
+        text = _NOTE_OF_CAPTION.sub(lambda note: " " * len(note[0]), text)
         text = _TITLES_TO_CHOOSE.sub(lambda titles: " " * len(titles[0]), text)
     match = _compile_value(pattern_of(spec)).match(text)
     if match is None or (spec.kind == "number" and _is_no_number(text, match)):

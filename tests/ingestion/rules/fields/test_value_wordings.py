@@ -97,6 +97,19 @@ def test_the_date_of_a_letter_is_in_doubt_if_the_committee_decided_on_another_da
     assert not values["decision_date"].is_sure
 
 
+def test_a_meeting_is_in_doubt_if_a_validity_begins_on_another_day():
+    values = read(
+        "irb-approval", *HEAD, "Date of meeting: 14 March 2019", "", "Valid from: 25 March 2019"
+    )
+    assert not values["approval_date"].is_sure
+
+
+@pytest.mark.parametrize("written", ["Sept. 4, 2020", "04SEP2020"])
+def test_a_date_with_a_short_month_has_a_role(written):
+    values = read("irb-approval", *HEAD, f"Your approval expires at midnight on {written}.")
+    assert values["expiry_date"].day == date(2020, 9, 4)
+
+
 def test_the_end_of_a_training_is_not_the_end_of_an_approval():
     values = read(
         "irb-approval", *HEAD, "Your training of human subjects is valid until March 15, 2023."
@@ -448,3 +461,65 @@ def test_a_title_does_not_go_on_in_a_much_longer_line():
 def test_a_title_that_begins_with_a_small_letter_is_in_doubt():
     values = read("irb-approval", *HEAD, "Study title: antibiotic timing in wards, 2016")
     assert not values["title"].is_sure
+
+
+def test_a_title_may_stand_below_the_words_of_a_certificate():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "Hall Street 14",
+        "Northfield NF 203",
+        "",
+        "This is to certify that the research project",
+        "",
+        "Shared reading with grandparents over calls",
+        "",
+        "has been approved.",
+    )
+    assert values["title"].value == "Shared reading with grandparents over calls"
+
+
+# Persons
+
+
+@pytest.mark.parametrize(
+    ("slug", "text", "name"),
+    [
+        (
+            "confidentiality-agreement",
+            'Company and Josephine Cole-Park, MD ("Recipient") agree.',
+            "Josephine Cole-Park, MD",
+        ),
+        (
+            "confidentiality-agreement",
+            'Lena Brandauer, Hospital of Ashby ("Investigator") agrees.',
+            "Lena Brandauer",
+        ),
+        (
+            "protocol-signature-page",
+            "Name of Investigator (print): Yukari Takemoto, MD",
+            "Yukari Takemoto, MD",
+        ),
+        ("informed-consent-form", "I\u2019m Imogen Castell, a doctoral student.", "Imogen Castell"),
+        ("informed-consent-form", "Who runs the study? Torvald Ekblad.", "Torvald Ekblad"),
+        (
+            "irb-exemption",
+            'The project "Attitudes of bank tellers" by Mr Wycliffe Otieno is exempted.',
+            "Wycliffe Otieno",
+        ),
+    ],
+)
+def test_the_words_around_a_name_show_the_investigator(slug, text, name):
+    assert is_same_person(read(slug, *HEAD, text)["investigator"].value, name)
+
+
+def test_the_name_below_the_heading_of_the_investigator_is_not_that_of_the_sponsor():
+    values = read(
+        "protocol-signature-page",
+        "Sponsor approval",
+        "Name: Gretchen Halloway, PhD",
+        "",
+        "Investigator agreement",
+        "Name: Malakai Tupou, MBChB",
+    )
+    assert values["investigator"].value == "Malakai Tupou, MBChB"
