@@ -24,6 +24,7 @@ from ingestion.rules.fields.found_values import (
     add_found,
     key_of,
 )
+from ingestion.rules.fields.head_searches import search_letter_head
 from ingestion.rules.fields.list_searches import read_list
 from ingestion.rules.fields.names import may_be_same_person, names_institution, split_name
 from ingestion.rules.fields.searched_document import LIST_KINDS, SearchedDocument
@@ -148,6 +149,9 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
                 add_found(found, each)
         if _has_agreed(document, spec, found):
             break
+    if spec.addressee:  # who may be named in full in the address only
+        for each in search_letter_head(document, spec):
+            add_found(found, each)
     _join_candidates(found, spec)
     if spec.kind != "date" and not spec.is_investigator:
         _add_repetitions(found, document.text)
@@ -233,13 +237,19 @@ def _join_names(found: dict[str, FoundValue]) -> None:
         for fuller_key, fuller in list(found.items()):
             if key == fuller_key or each.ways <= fuller.ways:
                 continue
-            one, other = (sum(map(len, split_name(v.value.value))) for v in (each, fuller))
-            if one < other and may_be_same_person(each.value.value, fuller.value.value):
+            is_fuller = _fullness(each.value.value) < _fullness(fuller.value.value)
+            if is_fuller and may_be_same_person(each.value.value, fuller.value.value):
                 better = max(each.score, fuller.score)
                 rank = each.rank if each.score == better else fuller.rank
                 found[fuller_key] = replace(fuller, ways=each.ways | fuller.ways, rank=rank)
                 found.pop(key, None)
                 break
+
+
+def _fullness(name: str) -> tuple[int, int]:
+    """Return how many words a name has, and how many of them are more than an initial."""
+    parts = [part for group in split_name(name) for part in group]
+    return len(parts), sum(len(part) > 1 for part in parts)
 
 
 def _join_parts(found: dict[str, FoundValue]) -> None:

@@ -36,6 +36,7 @@ _COMMITTEE = re.compile(
     r"|our|determination|exemption|dossier)\b"
 )
 _REGISTER = re.compile(r"(?i)\b(?:iras|clinicaltrials|eudamed|portal)\b")  # of many institutions
+_REGISTERED_BOARD = re.compile(r"(?:IRB|IORG)\d{8}")  # or a study of some institutions
 _OF_OFFICE = re.compile(r"(?i)^\W*(?:our|your)\s+ref")  # of a letter, and not of a study
 _SUBJECT = re.compile(r"(?i)^\W*(?:re|subject|regarding|concerning)\b")
 _OTHER_THING = re.compile(
@@ -52,8 +53,11 @@ _LAST_WORD = re.compile(r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|
 _LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|determination)\W*$")
 _PREFIX = re.compile(
     r"[:#.] ?(?P<prefix>(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])[ /-])$"
+    r"|(?:[:#.]|\b[Aa]pplication|\b[Pp]ro(?:ject|tocol)|\b[Rr]ef(?:erence)?|\b[Ss]tudy)\s"
+    r"(?P<mixed>(?=\w*[a-z])[A-Z][A-Za-z]{0,4}[A-Z][A-Za-z]{0,4}(?:-[A-Z]{2,6})? )$"
 )  # behind a caption
 _ENDS_REFERENCE = re.compile(r"(?i)\s*(?:$|\n|date)")  # of a line that is a reference alone
+_MAX_PREFIX = 26  # characters of an acronym before a number, with the end of its caption
 _TIME = re.compile(r"\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}")
 _PHONE = re.compile(
     r"\+\d[\d() .-]{7,}|\(\d{2,5}\)[\d .-]{6,}|(?<![\w-])\d{3}[-. ]\d{3}[-. ]\d{4}(?![\w-])"
@@ -87,9 +91,10 @@ def find_references(text: str) -> Iterator[ReferenceNumber]:
         if any(first < end and start < last for first, last in taken) or _TIME.fullmatch(number):
             continue
         rank = _rank(text, start, end, number)
-        prefix = _PREFIX.search(text, max(0, start - 12), start)
+        prefix = _PREFIX.search(text, max(0, start - _MAX_PREFIX), start)
         if prefix and number[0].isdigit():
-            start = prefix.start("prefix")  # the acronym belongs to the number
+            # The acronym belongs to the number.
+            start = prefix.start("prefix" if prefix["prefix"] else "mixed")
             number = text[start:end]
             rank = _rank(text, start, end, number)
         if rank is not None:
@@ -131,13 +136,16 @@ def _rank(text: str, start: int, end: int, number: str) -> int | None:
     if sign := _SIGN.search(before):
         caption = before[: sign.start()].rstrip()
         rank = _rank_of_caption(caption, sign[0])
+        if rank == 1 and _REGISTERED_BOARD.fullmatch(number):
+            rank = 2
         if rank is not None or caption:
             return rank
         if not is_first and _COMMITTEE.search(above) and not _OTHER_THING.search(above):
             return 1  # "No. 2519" below "Certificate of ethical clearance"
         return 2 if is_mixed and number[0].isalpha() and sign[0] != ":" else None
     if is_mixed and _SUBJECT.match(text[line_start:start]):
-        return 2
+        word = _LAST_WORD.search(before)
+        return 0 if word and _STUDY.search(word[0]) else 2
     following = text[end : end + _AFTER_LENGTH]
     return _rank_without_caption(before, own_line, number, following, is_mixed=is_mixed)
 
