@@ -54,9 +54,12 @@ _WORDS: dict[DateRole, str] = {
     r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b"
     r"|before\b(?! (?:the|our|this) (?:\w+ ){0,3}(?:committee|board|irb|iec)\b)"
-    r"|deadline|renewal(?!\s(?:was\s)?(?:approv|grant))|renew by|next\b|clos(?:e|ing)|good for"
+    r"|ceas(?:e|ing)|beyond\b"
+    r"|continue\s(?:\w+\s){0,4}(?:after|past)\b|deadline|renew by|next\b|clos(?:e|ing)|good for"
+    r"|renewal(?!\s(?:was\s)?(?:approv|grant))"
     r"|terminat|not (?:valid )?after|latest",
-    DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|request(?:ed)?\b|applied"
+    DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|applied"
+    r"|request(?:ed)?\b(?!\s(?:(?:was|is|has been)\s)?(?:approv|grant|accept))"
     r"|your (?:letter|email|e-mail|application|request)|(?:letter|email) (?:of|dated)",
     DateRole.VERSION: r"version|v\.?\d[\d.]*(?!\w)|revis|draft|sheet|edition"
     r"|(?:protocol|form) dated"
@@ -67,8 +70,8 @@ _WORDS: dict[DateRole, str] = {
     DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
     r"|certif|endors|permission|permitted|authori[sz]|renewed"
     r"|opinion|ratif|sanction",
-    DateRole.DECISION: r"determin|decision|decided|outcome|accept|resol(?:ution|ved)|agreed"
-    r"|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b",
+    DateRole.DECISION: r"(?:event|status)\sdate|determin|decision|decided|outcome|accept"
+    r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b",
     DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
     r"|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"effective|commenc|start|begin|from\b(?!:)|as of\b|with effect|in force"
@@ -115,6 +118,7 @@ _OTHER_VALIDITY = re.compile(
     r"(?i)\b(?:training|insurance|polic(?:y|ies)|indemnity|licen[cs]e|contract|agreement|password"
     r"|credentials?|registration|clock|grant|funding|recordings?|data|link)\b[^.;:\n]{0,50}$"
 )
+_MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
 _MAX_QUALIFIERS = 5  # words before a caption that may change its role
 # What a committee did on the date before these words.
 _DECIDES_THERE = re.compile(
@@ -175,7 +179,7 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     is_after_colon = own_line.rstrip().endswith(":")
     if is_after_colon or has_time:
         clause = _CODE.split(own_line)[-1]  # with a time of day, it is that of an e-mail
-    elif _ROLE_WORD.search(own_line) and not _OPEN_LINE.search(above):
+    elif _ROLE_WORD.search(own_line) and not _is_open(above, own_line):
         clause = own_line
     ends_line = not text[written.end :].partition("\n")[0].strip()
     is_alone = ends_line and not own_line.strip() and not _GOES_ON.search(above)
@@ -204,6 +208,13 @@ def _role_of_event(role: DateRole, clause: str, following: str) -> DateRole:
     if role is DateRole.REVIEW and _DECIDES_THERE.match(following):
         return DateRole.DECISION  # "at its meeting of 21 October the Board decided"
     return role
+
+
+def _is_open(above: str, own_line: str) -> bool:
+    """Return whether a line continues the sentence of the line above it, which has a role."""
+    last = above.rpartition("\n")[2]
+    is_wrapped = len(last) >= _MIN_WRAPPED_LINE and own_line[:1].islower()
+    return is_wrapped or _OPEN_LINE.search(above) is not None
 
 
 _OPEN_ROLES = frozenset(

@@ -19,7 +19,7 @@ from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_tog
 from ingestion.rules.fields.found_values import (
     MAX_RANK_OF_REFERENCES,
     RANK_OF_REFERENCES,
-    RANK_OF_ROLES,
+    RANK_OF_SENTENCES,
     FoundValue,
     add_found,
     key_of,
@@ -179,7 +179,7 @@ def _doubt_values(
         _doubt_references(found)
     for key, each in found.items():
         if document.is_outdated(spec, each.value):
-            found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_ROLES)
+            found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_SENTENCES)
         elif document.is_doubtful(spec, each.value):
             found[key] = each.with_best_way()
 

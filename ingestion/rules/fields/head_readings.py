@@ -39,13 +39,18 @@ _NAMES_STUDY = re.compile(
     r"(?i)\b(?:entitled|titled|the (?:above )?(?:research |clinical |study )*(?:project|study"
     r"|protocol|proposal|trial)):?$"
 )
+_OF_PERSON = re.compile(r"(?i)\b(?:investigator|researcher)s?$")
+_ITEM = re.compile(r"\d{1,2}[.)]\s")
 _RANK_OF_REGISTERS = 3  # of references that are not those of the committee
 _MAX_DATE_WORDS = 6  # of a line that has only a version and its date
 _MAX_SUBJECT_LINES = 3
 _MIN_LINE_SHARE = 0.7  # of the longest line; a shorter one ends a paragraph
 _DATE_LINE = re.compile(r"(?i)^(?:(?:[^\W\d_]|[ .-]){1,30},\s*)?(?:date|dated|dt\.?|on)?\s*:?\s*$")
 _AFTER_DATE = re.compile(r"(?i)^\W*(?:at\W*)?(?:\d{1,2}:\d\d.*)?$")
-_DATE_CAPTION = re.compile(r"(?i)(?:^|[-|;,\u2013]\s*)(?:date|dated|sent)\s*:\s*$")
+_DATE_CAPTION = re.compile(
+    r"(?i)(?:^|[-|;,\u2013]\s*)(?:date|dated|sent)\s*:\s*"
+    r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s*)?$"
+)
 _DEAR = re.compile(r"(?i)^dear\b:?\s*(?P<name>.+?)[,:;]?$")
 _TO = re.compile(r"(?i)^(?:to|pi|attn|attention)\s*:\s*(?P<name>.*)$")
 _STUDY_WORDS = re.compile(
@@ -318,6 +323,8 @@ def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:
 
 def _is_subject(text: str) -> bool:
     """Return whether a paragraph of a letter is no sentence, address, caption or closing."""
+    if study_titles.may_be_cut(text) or _ITEM.match(text):
+        return False
     is_sentence = _SENTENCE_START.match(text) or _VERB.search(text) or text.endswith((".", ":"))
     is_other = (
         person_names.find_name_line(text)
@@ -409,7 +416,7 @@ def _is_title(text: str) -> bool:
         r"(?i)\b(?:university|department|college|school of|institute|hospital)\b", text
     )
     is_sentence = _SENTENCE_START.match(text) or text.rstrip().endswith((".", ":"))
-    is_caption = _CAPTION.match(text) or study_titles.is_caption(text)
+    is_caption = _CAPTION.match(text) or study_titles.is_caption(text) or _OF_PERSON.search(text)
     is_other = is_institution or is_sentence or is_caption
     return len(words) > 2 and not is_other
 

@@ -57,7 +57,7 @@ _BEFORE = (
     (1, re.compile(r"[\u201d\"\u2019]\s*,?\s*(?:submitted\s+)?by\s+(?:M(?:rs?|s|iss)\.?\s+)?$")),
     (1, re.compile(
         r"(?i)\b(?:study|project|proposal|protocol|application|research)\s+(?:(?:was\s+)?submitted\s+)?"
-        r"by\s+$"
+        r"(?:by|(?<=proposal )of|(?<=application )of)\s+$"
     )),
     (1, re.compile(
         r"(?i)\bwho (?:runs|leads|(?:is|are) (?:running|leading|doing|conducting|organi[sz]ing))"
@@ -71,7 +71,7 @@ _BEFORE = (
 )  # fmt: skip
 _AFTER = (
     (0, re.compile(
-        rf"(?i)^[\s,(\u2013-]*(?:[^.;:()]{{0,50}}?[,(\n]\s*)?{_SIGNED}{_LEAD}{_NO_CAPTION}"
+        rf"(?i)^[\s,(\u2013-]*(?:(?:[^.;:()]|(?<=[A-Z])\.){{0,50}}?[,(\n]\s*)?{_SIGNED}{_LEAD}{_NO_CAPTION}"
     )),
     (1, re.compile(rf"(?i)^[\s,(\u2013-]*{_SIGNED}{_PLAIN}{_NO_CAPTION}")),
     (1, re.compile(
@@ -101,7 +101,8 @@ _ANY_ROLE = re.compile(
 )
 # Before words that belong to the name of a place, an institution or a subject.
 _IN_PHRASE = re.compile(
-    r"(?i)\b(?:(?<!direction )(?<!supervision )(?<!guidance )of|in|at|for|on|the|into|via)\s+$"
+    r"(?i)\b(?:(?<!direction )(?<!supervision )(?<!guidance )(?<!proposal )"
+    r"(?<!application )of|in|at|for|on|the|into|via)\s+$"
 )
 _COPY_TO = re.compile(r"(?i)(?:^|\n)\W*cc\b[^\n]*$")
 _HAS_TITLE = re.compile(r"\b(?:Dr|Prof|Professor|PD)\b|\b(?:Ph\.?\s?D|M\.?D)\b")

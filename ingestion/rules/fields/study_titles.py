@@ -31,8 +31,8 @@ _OTHER_TITLE = re.compile(
     r"|/title|your title|short|funding|name and|person)\b"
 )
 _SUBJECT = re.compile(
-    r"(?i)^\W*(?:re|ref|subject|regarding|concerning|study|project|protocol|research project"
-    r"|research study|study/project|irb)\s*:\s*(?P<rest>\S.*)$"
+    r"(?i)^\W*(?:re|ref|subject|regarding|concerning|study|project|protocol|application"
+    r"|research project|research study|study/project|irb)\s*:\s*(?P<rest>\S.*)$"
 )
 _OF_COMMITTEE = (  # before "approval" or "review"
     r"(?:(?:ethics?|ethical|irb|e?rec|reb|iec|hrec|erb|institutional|review|board|committee|research"
@@ -47,9 +47,13 @@ _OF_STUDY = (
 )
 # The number of the study in brackets behind its title. Years such as "(2016-2019)" are none.
 _NUMBER_BEHIND = re.compile(
-    r"(?i)\s*[(\[](?:(?:our|ref|reference|irb|e?rec|reb|hrec|protocol|study|project|application|file"
+    r"(?i)\s*[(\[](?:(?:our|ref|reference|irb|ec|e?rec|reb|hrec|protocol|study|project|application|file"
     r"|no|id|number)\b[\s.:#]*)*(?!(?:19|20)\d\d(?:\W(?:19|20)?\d\d)?[)\]])"
-    r"(?=(?:[\w./-]*?\d){3})[\w./ -]*?\w[)\]]$"
+    r"(?=(?:[\w./ -]*?\d){3})(?-i:[A-Z]{2,6} )?(?:[\w-]*[./-])*[\w-]*\d[\w-]*(?:[./-][\w-]+)*[)\]]$"
+)
+_NUMBER_AT_END = re.compile(
+    r"(?i)\s*[,;\u2013-]\s*(?:protocol|study|version|ref(?:erence)?|irb|rec)"
+    r"\s*(?:code|no\.?|number|id|\#|:)?\s*:?\s*(?=\S*\d\d)\S+(?:,.*)?$"
 )
 # The words before a title in the subject of a letter, and its number.
 _BEFORE_TITLE = re.compile(
@@ -82,9 +86,13 @@ _QUOTED = re.compile(
 )
 _NAMED = re.compile(
     rf"(?i)(?:\b{_STUDY_WORD}\b(?:[^.]|\bno\.){{0,60}}"
-    r"|\b(?:entitled|titled|called|title|named|re|subject|topic|report on)\b\W*)$"
+    r"|\b(?:entitled|titled|called|title|named|re|subject|topic|report on|(?:take|taking)"
+    r" part in|participat(?:e|ing) in)\b\W*)$"
 )
-_NAMED_AFTER = re.compile(rf"(?i)^\W{{0,4}}(?:\([^)]*\)\s*)?{_STUDY_WORD}\b")
+_NAMED_AFTER = re.compile(
+    rf"(?i)^\W{{0,4}}(?:\([^)]*\)\s*)?(?:{_STUDY_WORD}\b"
+    r"|(?:is|was|has been|meets)\s(?:\w+\s){0,2}(?:exempt|approved|reviewed|determined)\b)"
+)
 _ENTITLED = re.compile(
     r"\b(?:entitled|titled|title of the (?:study|project) is)[,:]?\s+"
     r"(?P<title>[^\W\da-z_][^.\u201c\u201d\"?]{10,220}?)"
@@ -288,7 +296,7 @@ def clean(text: str) -> str:
             plain = inner
     shorter = _BEFORE_TITLE.sub("", plain)
     plain = shorter if len(shorter.split()) >= _MIN_WORDS else plain
-    shorter = _NUMBER_BEHIND.sub("", plain)
+    shorter = _NUMBER_AT_END.sub("", _NUMBER_BEHIND.sub("", plain))
     plain = shorter if len(shorter.split()) >= _MIN_WORDS else plain
     if re.fullmatch(r"\([^()]*\)", plain):
         plain = plain[1:-1]

@@ -48,6 +48,13 @@ def test_the_date_of_a_letter_below_its_heading_is_not_the_date_of_the_decision(
         ("Signature ____ Date ____\nIRB approved 27 September 2021", DateRole.APPROVAL),
         ("The study was first approved on 3 May 2021", DateRole.EARLIER),
         ("Its approval would have\nended on 3 May 2021", DateRole.OTHER),
+        (
+            "The Committee has discussed it for a long time, and approval was\ngiven on 3 May 2021",
+            DateRole.APPROVAL,
+        ),
+        ("Approval ceases on 3 May 2021", DateRole.END),
+        ("If you wish to continue the study after 3 May 2021", DateRole.END),
+        ("Modification request approved 3 May 2021", DateRole.APPROVAL),
         ("The ratifying meeting will be on 3 May 2021", DateRole.OTHER),
         ("This approval will be ratified at the meeting of 3 May 2021", DateRole.OTHER),
         ("The meeting of the Committee was held on 3 May 2021 at 3.00 p.m.", DateRole.REVIEW),
@@ -523,3 +530,43 @@ def test_the_name_below_the_heading_of_the_investigator_is_not_that_of_the_spons
         "Name: Malakai Tupou, MBChB",
     )
     assert values["investigator"].value == "Malakai Tupou, MBChB"
+
+
+def test_the_full_name_in_the_address_is_better_than_the_short_name_of_the_salutation():
+    values = read(
+        "irb-changes-requested",
+        *HEAD,
+        "Lev Abram Soroka",
+        "Biomedical Engineering",
+        "",
+        "Dear Lev Soroka:",
+        "",
+        "Investigator: Lev Soroka",
+    )
+    assert values["investigator"].value == "Lev Abram Soroka"
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("Application FoS-REC 112 - 2019", "FoS-REC 112 - 2019"),
+        ("Registered as IRB # IRB00004419\nRE: renewal, study 07-1163, sleep", "07-1163"),
+    ],
+)
+def test_the_number_of_a_study_is_read_with_its_acronym_and_is_not_that_of_the_board(text, number):
+    assert read("irb-approval", *HEAD, *text.split("\n"))["protocol_number"].value == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Good news: "Playlist choice and study habits" is exempt.',
+        "Application: NU-22-31, Playlist choice and study habits",
+        "Title: Playlist choice and study habits, protocol no. NU-22-31",
+    ],
+)
+def test_a_title_is_read_without_the_words_and_numbers_around_it(text):
+    assert read("irb-exemption", *HEAD, text)["title"].value == "Playlist choice and study habits"
