@@ -107,7 +107,7 @@ def _places_at(
     Each place comes with the test of whether a value is exactly there.
     """
     yield geometry.words_right_of(page, caption), _is_beside
-    if spec.kind == "name" and not geometry.has_no_text_after(page, caption):
+    if spec.kind in _CELL_KINDS and not geometry.has_no_text_after(page, caption):
         return  # the sentence goes on beside it
     below = geometry.words_below(page, caption)
     yield () if geometry.has_caption_before(page, below) else below, _is_aligned
@@ -208,10 +208,8 @@ def is_isolated(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) 
     """Return whether a caption is not part of a sentence or of a heading."""
     first, last = page.words[caption.start].box, page.words[caption.end - 1].box
     is_broken = spec.kind == "date" and not geometry.is_on_same_line(first, last)
-    if is_broken and not geometry.has_no_text_before(
-        page, geometry.span_of_word(page, page.words[caption.start])
-    ):
-        return False  # the end of a heading and the beginning of the line below it
+    if is_broken and not _is_one_text(page, caption):
+        return False
     if spec.kind == "date" and caption.end == caption.start + 1:
         left, word = page.words[: caption.start], page.words[caption.start]
         following = geometry.words_right_of(page, caption)[:1]
@@ -231,6 +229,14 @@ def is_isolated(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) 
     if spec.kind in {"text", "name", "names"} and not geometry.has_no_text_before(page, caption):
         return False
     return spec.kind not in {"text", "names"} or geometry.has_no_text_after(page, caption)
+
+
+def _is_one_text(page: PageReading, caption: geometry.TextSpan) -> bool:
+    """Return whether a caption in two lines is no heading with the line below, and no two cells."""
+    first, last = page.words[caption.start].box, page.words[caption.end - 1].box
+    is_in_column = first.right >= last.left and last.right >= first.left
+    beginning = geometry.span_of_word(page, page.words[caption.start])
+    return is_in_column and geometry.has_no_text_before(page, beginning)
 
 
 def search_bracketed_captions(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

@@ -50,12 +50,12 @@ _WORDS: dict[DateRole, str] = {
     rf"{_WORDS_OF_EARLIER}{{0,4}})"
     r"(?:approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt|renew|review"
     r"|opinion|accept|permission|authori[sz])",
-    DateRole.END: r"expir|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
+    DateRole.END: r"expir|exp\.|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
     r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b"
     r"|before\b(?! (?:the|our|this) (?:\w+ ){0,3}(?:committee|board|irb|iec)\b)"
     r"|ceas(?:e|ing)|beyond\b"
-    r"|continue\s(?:\w+\s){0,4}(?:after|past)\b|deadline|renew by|next\b|clos(?:e|ing)|good for"
+    r"|continue\s(?:\w+\s){0,4}(?:after|past)\b|deadline|renew by|next\b|clos(?:e|ing|ure)|good for"
     r"|renewal(?!\s(?:was\s)?(?:approv|grant))"
     r"|terminat|not (?:valid )?after|latest",
     DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|applied"
@@ -178,7 +178,8 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     has_time = _TIME_OF_DAY.match(text[written.end : written.end + _TIME_LENGTH]) is not None
     is_after_colon = own_line.rstrip().endswith(":")
     if is_after_colon or has_time:
-        clause = _CODE.split(own_line)[-1]  # with a time of day, it is that of an e-mail
+        own = clause if is_after_colon and _is_open(above, own_line) else own_line
+        clause = _CODE.split(own)[-1]  # with a time of day, it is that of an e-mail
     elif _ROLE_WORD.search(own_line) and not _is_open(above, own_line):
         clause = own_line
     ends_line = not text[written.end :].partition("\n")[0].strip()

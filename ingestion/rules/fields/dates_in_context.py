@@ -84,12 +84,21 @@ def _dates_at_captions(
         if before:
             captions = [before] if before.endswith((":", "-", "\u2013")) else []
         else:
-            captions = [each.text for each in captions_of(line.box, lines)]
+            captions = _captions_of_date(line, lines)
         for caption in captions:
             role = role_of_caption(caption) if len(caption) <= _MAX_CAPTION_LENGTH else None
             if role is not None:
                 yield _value_of_line(page, line, written), role
                 break
+
+
+def _captions_of_date(line: TextLine, lines: Sequence[TextLine]) -> list[str]:
+    """Return the texts beside and above a date. One beside it with a colon is the only one."""
+    captions = list(captions_of(line.box, lines))
+    first = captions[:1]
+    if first and first[0].text.endswith(":") and geometry.is_on_same_line(first[0].box, line.box):
+        return [first[0].text]
+    return [each.text for each in captions]
 
 
 def _value_of_text(page: PageReading, written: WrittenDate) -> FieldValue:

@@ -71,7 +71,8 @@ _BEFORE = (
 )  # fmt: skip
 _AFTER = (
     (0, re.compile(
-        rf"(?i)^[\s,(\u2013-]*(?:(?:[^.;:()]|(?<=[A-Z])\.){{0,50}}?[,(\n]\s*)?{_SIGNED}{_LEAD}{_NO_CAPTION}"
+        rf"(?i)^[\s,(\u2013-]*(?:(?:[^.;:()]|(?<=[A-Z])\.){{0,50}}?[,(\n]\s*)?{_SIGNED}"
+        rf"(?:as\s+(?:the\s+)?)?{_LEAD}{_NO_CAPTION}"
     )),
     (1, re.compile(rf"(?i)^[\s,(\u2013-]*{_SIGNED}{_PLAIN}{_NO_CAPTION}")),
     (1, re.compile(

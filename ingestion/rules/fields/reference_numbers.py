@@ -168,7 +168,7 @@ def _rank_without_caption(
 
 
 def _rank_of_caption(caption: str, sign: str) -> int | None:
-    tail = re.split(r"[:;,.]\s|\s{3,}", caption)[-1]
+    tail = re.split(r"[:;,.]\s|[;,]$|\s{3,}", caption)[-1]
     if _OTHER_THING.search(tail):
         return None
     if _REGISTER.search(tail):

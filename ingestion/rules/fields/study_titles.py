@@ -68,7 +68,7 @@ _BEFORE_TITLE = re.compile(
     rf"|{_OF_COMMITTEE}{{1,4}}(?:review|application|opinion|notification|determination)"
     rf"\s+(?:of|for|to)\s+{_OF_STUDY}?"
     rf"|(?:review|application|opinion|notification|determination)\s+(?:of|for|to)\s+{_OF_STUDY}"
-    rf"|{_OF_COMMITTEE}{{0,4}}(?:approval|clearance|exemption|acknowledge?ment|renewal|notification)"
+    rf"|{_OF_COMMITTEE}{{0,4}}(?:approval|clearance|exemption|acknowledgement|acknowledgment|renewal|notification)"
     r"\s*[:\u2013\u2014-](?=\s)"
     r"|(?:research|study|project|irb|protocol)\s+(?:title|proposal|project|study|protocol)"
     r"|(?:entitled|titled|title|called|on)\b)\s*[:,\u2013-]?\s*)+"
@@ -86,6 +86,7 @@ _QUOTED = re.compile(
 )
 _NAMED = re.compile(
     rf"(?i)(?:\b{_STUDY_WORD}\b(?:[^.]|\bno\.){{0,60}}"
+    r"|\b(?:review|request|application|submission|renewal) (?:of|for)\b[^.]{0,40}"
     r"|\b(?:entitled|titled|called|title|named|re|subject|topic|report on|(?:take|taking)"
     r" part in|participat(?:e|ing) in)\b\W*)$"
 )
@@ -166,7 +167,8 @@ def titles_at_captions(lines: Sequence[str]) -> Iterator[str]:
             continue
         if not rest and below:
             rest, below = below[0].strip(), below[1:]
-        if title := clean(continue_title(rest, below)):
+        title = clean(continue_title(rest, below))
+        if title and not (match["rest"].strip() == "" and _SENTENCE.match(rest)):
             yield title
 
 
