@@ -122,7 +122,7 @@ _MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
 _MAX_QUALIFIERS = 5  # words before a caption that may change its role
 # What a committee did on the date before these words.
 _DECIDES_THERE = re.compile(
-    r"(?i)^[^.;:?!]{0,60}?\b(?:decided|voted|resolved|agreed|approved|renewed|determined|deferred"
+    r"(?i)^[^.;:?!\d]{0,60}?\b(?:decided|voted|resolved|agreed|approved|renewed|determined|deferred"
     r"|rejected|declined|(?:gave|granted|did not (?:give|grant))\b[^.;:?!]{0,20}"
     r"\b(?:approval|opinion|permission|clearance)|did not approve)\b"
 )

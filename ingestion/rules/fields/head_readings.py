@@ -5,7 +5,7 @@ These places are known without a caption. A value found only by its place is nev
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
@@ -351,16 +351,18 @@ def _lines_of_title(
     head: Sequence[TextLine], at: int, size: float, gap: float
 ) -> Iterator[list[TextLine]]:
     """Yield the lines of a title below the heading of a form, and those above it."""
-    below, above = head[at + 1 : at + 4], head[max(0, at - 3) : at]
+    below = [each for each in head[at + 1 : at + 6] if not _is_head_of_form(each.text)][:3]
+    above = [each for each in head[max(0, at - 3) : at] if not _is_head_of_form(each.text)]
     for near, next_line in ((below, below[:1]), (above, above[-1:])):
-        near = [each for each in near if not _is_head_of_form(each.text)]  # noqa: PLW2901
         large = [each for each in near if each.size > _LARGE_SHARE * size]
         while large and not _is_title(large[0].text):
             large.pop(0)
+        large = list(takewhile(lambda each: not _CAPTION.match(each.text), large))
         is_title = (
             _is_in_title_case(next_line)
             or _is_centred(head[at], next_line)
-            or (near is below and _is_paragraph(near, gap))
+            or (near is below and (_is_paragraph(near, gap) or _has_text_below(near)))
+            or (near is above and _is_in_column(head[at], next_line))
         )
         if not large and is_title:
             large = [each for each in next_line if _is_title(each.text)]
@@ -369,11 +371,11 @@ def _lines_of_title(
 
 
 def _is_head_of_form(text: str) -> bool:
-    """Return whether a line is the heading of a consent form, or has its version or its date."""
+    """Return whether a line is the heading of a consent form, or names its date or a person."""
     rest = _CONSENT_WORDS_AROUND.sub("", text).strip()
-    return not rest or (
-        len(text.split()) <= _MAX_DATE_WORDS and next(dates.find_dates(text), None) is not None
-    )
+    if not rest or _OF_PERSON.search(text) or person_names.find_name_line(text):
+        return True
+    return len(text.split()) <= _MAX_DATE_WORDS and next(dates.find_dates(text), None) is not None
 
 
 def institutions(
@@ -401,6 +403,16 @@ def _is_centred(heading: TextLine, lines: Sequence[TextLine]) -> bool:
 def _is_paragraph(lines: Sequence[TextLine], gap: float) -> bool:
     """Return whether the first of some lines has space below it, as a paragraph of one line."""
     return len(lines) > 1 and lines[1].box.top - lines[0].box.bottom > gap + _MIN_PARAGRAPH_GAP
+
+
+def _has_text_below(lines: Sequence[TextLine]) -> bool:
+    """Return whether the first of some lines is short, and the next one begins the text."""
+    return len(lines) > 1 and study_titles.begins_paragraph(lines[1].text, lines[0].text)
+
+
+def _is_in_column(heading: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether a line begins where the heading does."""
+    return any(abs(line.box.left - heading.box.left) < _MIN_INDENT for line in lines)
 
 
 def _is_in_title_case(lines: Sequence[TextLine]) -> bool:

@@ -87,7 +87,7 @@ _AFTER = (
     )),
     (1, re.compile(
         r"(?i)^[^.;:()]{0,40}\(\W*(?:(?:the|here\w*after)\b[^)]{0,20})?\W*"
-        r"(?:recipient|receiving party)"
+        r"(?:recipient|receiving party|physician|doctor)"
     )),
     (2, re.compile(rf"(?i)^[\s,(\u2013-]*(?:(?:is|am)\s+)?(?:an?\s+)?{_STUDENT}")),
 )  # fmt: skip

@@ -55,6 +55,10 @@ _NUMBER_AT_END = re.compile(
     r"(?i)\s*[,;\u2013-]\s*(?:protocol|study|version|ref(?:erence)?|irb|rec)"
     r"\s*(?:code|no\.?|number|id|\#|:)?\s*:?\s*(?=\S*\d\d)\S+(?:,.*)?$"
 )
+_NUMBERED_STUDY = re.compile(
+    r"(?i)^(?:study|project|protocol|application)\s(?:no\.?\s?|\#\s?)?(?=\S*\d\d)\S+,\s"
+    r"(?P<rest>(?-i:[^\W\d_a-z])\S*\s\S.*)$"
+)
 # The words before a title in the subject of a letter, and its number.
 _BEFORE_TITLE = re.compile(
     r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?=[\w./-]*[a-z])[\w./-]*\d{3}[\w./-]*\s(?=\w{3})|(?:(?:irb|rec|reb|study|project|protocol|research|application"
@@ -101,6 +105,7 @@ _ENTITLED = re.compile(
 )
 _BETWEEN_COMMAS = re.compile(
     r"\b(?i:application|project|study|proposal|protocol|research)\b[^.,:\n]{0,40},\s+"
+    r"(?:[\w/.-]*\d[\w/.-]*,\s+)?"
     r"(?P<title>[^\W\da-z_][^.,:;\u201c\u201d\"?]{14,200}),\s"
     r"(?:has|have|was|is|meets|met|and (?:approved|found|granted|determined))\b"
 )
@@ -123,6 +128,10 @@ _MIN_LONGER_SHARE = 1.5  # of the length of a line; a longer line does not conti
 _SENTENCE = re.compile(
     r"(?:The|This|Your|We|It|On|In|At|I|All|Please|If|You)\b.*\b(?:is|are|was|were|has|have|will|met"
     r"|may|must|approved|reviewed|determined|acknowledges|received|certifies|confirms?)\b"
+)
+_RANK_OF_PERSON = re.compile(
+    r"(?i)(?:(?:assistant|associate|full|senior|clinical|research)\s)*(?:dr|mrs?|ms|prof(?:essor)?"
+    r"|lecturer|consultant|director|physician|fellow|student|chair(?:man|person)?)\b"
 )
 _FOREIGN_WORDS = re.compile(
     r"(?i)\b(?:dear|thank you|(?:19|20)\d\d\. |(?:has|have|was|were) (?:been )?(?:reviewed|approved"
@@ -198,7 +207,8 @@ def is_caption(line: str) -> bool:
 def titles_of_subjects(lines: Sequence[str]) -> Iterator[str]:
     """Yield the titles behind "Re:" or "Study:", without the words and numbers before them."""
     for at, line in enumerate(lines):
-        if ":" in line and (match := _SUBJECT.match(line)):
+        match = _SUBJECT.match(line) if ":" in line else _NUMBERED_STUDY.match(line)
+        if match:
             rest, below = match["rest"].strip(), lines[at + 1 :]
             if below and _ONLY_NUMBER.fullmatch(rest):
                 rest, below = below[0].strip(), below[1:]
@@ -284,8 +294,11 @@ def begins_paragraph(line: str, before: str) -> bool:
 def may_be_cut(title: str) -> bool:
     """Return whether a title may lack its beginning, or have words that belong to something else.
 
-    It begins with a small letter, or it contains a date, or a sentence of a letter.
+    It begins with a small letter, or it contains a date, or a sentence of a letter. A single word,
+    and the title of a person, are no titles of studies.
     """
+    if len(title.split()) < _MIN_WORDS or _RANK_OF_PERSON.match(title):
+        return True
     return title[:1].islower() or _FOREIGN_WORDS.search(title) is not None
 
 
