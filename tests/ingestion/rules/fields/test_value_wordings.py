@@ -117,6 +117,18 @@ def test_a_date_with_a_short_month_has_a_role(written):
     assert values["expiry_date"].day == date(2020, 9, 4)
 
 
+def test_a_text_above_the_caption_of_a_date_in_another_column_does_not_change_it():
+    values = read(
+        "irb-approval",
+        *HEAD,
+        "Subject:            Approval",
+        "Date:               30 March 2021",
+        "",
+        "The committee approved it on 25 March 2021.",
+    )
+    assert values["approval_date"].day == date(2021, 3, 25)
+
+
 def test_the_end_of_a_training_is_not_the_end_of_an_approval():
     values = read(
         "irb-approval", *HEAD, "Your training of human subjects is valid until March 15, 2023."
@@ -465,9 +477,28 @@ def test_a_title_does_not_go_on_in_a_much_longer_line():
     assert values["title"].value == "Antibiotic prescribing in school clinics today"
 
 
-def test_a_title_that_begins_with_a_small_letter_is_in_doubt():
-    values = read("irb-approval", *HEAD, "Study title: antibiotic timing in wards, 2016")
-    assert not values["title"].is_sure
+@pytest.mark.parametrize(
+    "title", ["antibiotic timing in wards, 2016", "Role", "Assistant Professor"]
+)
+def test_a_title_that_may_be_none_of_a_study_or_lack_words_is_in_doubt(title):
+    assert not read("irb-approval", *HEAD, f"Study title: {title}")["title"].is_sure
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Informed Consent", "Humor in online support groups"],
+        ["Humor in online support groups", "Informed Consent"],
+        ["Informed Consent", "9 May 2022", "Humor in online support groups"],
+        ["Informed Consent", "Ann Smith, Principal Investigator", "Humor in online support groups"],
+    ],
+)
+def test_the_title_of_a_consent_form_is_the_line_beside_its_heading(lines):
+    text = [
+        f"You are asked to take part in part {number} of a study of humor." for number in "123456"
+    ]
+    values = read("informed-consent-form", "Northfield University", "", *lines, *text)
+    assert values["title"].value == "Humor in online support groups"
 
 
 def test_a_title_may_stand_below_the_words_of_a_certificate():
@@ -506,6 +537,16 @@ def test_a_title_may_stand_below_the_words_of_a_certificate():
             "protocol-signature-page",
             "Name of Investigator (print): Yukari Takemoto, MD",
             "Yukari Takemoto, MD",
+        ),
+        (
+            "confidentiality-agreement",
+            'It is made by Ashby Immune Ltd and Anneke Visser of the Polder Clinic ("Physician").',
+            "Anneke Visser",
+        ),
+        (
+            "irb-approval",
+            "You asked for an opinion, with Ulrike Mansfeld as principal investigator.",
+            "Ulrike Mansfeld",
         ),
         ("informed-consent-form", "I\u2019m Imogen Castell, a doctoral student.", "Imogen Castell"),
         ("informed-consent-form", "Who runs the study? Torvald Ekblad.", "Torvald Ekblad"),
@@ -566,6 +607,8 @@ def test_the_number_of_a_study_is_read_with_its_acronym_and_is_not_that_of_the_b
         'Good news: "Playlist choice and study habits" is exempt.',
         "Application: NU-22-31, Playlist choice and study habits",
         "Title: Playlist choice and study habits, protocol no. NU-22-31",
+        "Study NU-22-31, Playlist choice and study habits",
+        "Your project, NU-22-31, Playlist choice and study habits, was reviewed by the Chair.",
     ],
 )
 def test_a_title_is_read_without_the_words_and_numbers_around_it(text):
