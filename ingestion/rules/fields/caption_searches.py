@@ -93,8 +93,13 @@ def _at_caption(
             if spec.kind != "text" and is_certain_place(page, caption, value):
                 ways.add(Way.ALIGNED)
             return FoundValue(value, frozenset(ways), rank)
-    has_value = geometry.words_right_of(page, caption) or geometry.words_below(page, caption)
-    if spec.kind != "name" or has_value:
+    has_colon = page.words[caption.end - 1].text.endswith(":")
+    is_followed = (
+        bool(geometry.words_right_of(page, caption))
+        if has_colon
+        else not geometry.has_no_text_after(page, caption)
+    )
+    if spec.kind != "name" or is_followed or geometry.words_below(page, caption):
         return None
     return _name_above(page, document.lines_of(page), caption, spec, rank)
 

@@ -54,8 +54,9 @@ _WORDS: dict[DateRole, str] = {
     r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b"
     r"|before\b(?! (?:the|our|this) (?:\w+ ){0,3}(?:committee|board|irb|iec)\b)"
-    r"|ceas(?:e|ing)|beyond\b"
-    r"|continue\s(?:\w+\s){0,4}(?:after|past)\b|deadline|renew by|next\b|clos(?:e|ing|ure)|good for"
+    r"|ceas(?:e|ing)|runs?\sout|beyond\b"
+    r"|continue\s(?:\w+\s){0,4}(?:after|past)\b|deadline|renew by|next\b|closure|clos(?:e|ing)"
+    r"|good for"
     r"|renewal(?!\s(?:was\s)?(?:approv|grant))"
     r"|terminat|not (?:valid )?after|latest",
     DateRole.SUBMISSION: r"submi|recei(?:v|pt)|response|respond|applied"
@@ -74,7 +75,8 @@ _WORDS: dict[DateRole, str] = {
     r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b",
     DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
     r"|(?:placed|presented|brought) before",
-    DateRole.BEGINNING: r"effective|commenc|start|begin|from\b(?!:)|as of\b|with effect|in force"
+    DateRole.BEGINNING: r"effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b|with effect"
+    r"|in force"
     r"|valid\b|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
     DateRole.ISSUE: r"issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
 }

@@ -53,7 +53,7 @@ _LAST_WORD = re.compile(r"(?i)\b(?:protocol|project|study|irb|reb|rec|hrec|file|
 _LAST_RECORD = re.compile(r"(?i)\b(?:record|reference|ref|approval|clearance|determination)\W*$")
 _PREFIX = re.compile(
     r"[:#.] ?(?P<prefix>(?!REF|NO|ID)[A-Z](?:[A-Z-]{0,8}[A-Z])[ /-])$"
-    r"|(?:[:#.]|\b[Aa]pplication|\b[Pp]ro(?:ject|tocol)|\b[Rr]ef(?:erence)?|\b[Ss]tudy)\s"
+    r"|(?:[:#.]|\b(?i:application|project|protocol|ref(?:erence)?|study))\s"
     r"(?P<mixed>(?=\w*[a-z])[A-Z][A-Za-z]{0,4}[A-Z][A-Za-z]{0,4}(?:-[A-Z]{2,6})? )$"
 )  # behind a caption
 _ENDS_REFERENCE = re.compile(r"(?i)\s*(?:$|\n|date)")  # of a line that is a reference alone

@@ -73,7 +73,7 @@ _BEFORE_TITLE = re.compile(
     rf"\s+(?:of|for|to)\s+{_OF_STUDY}?"
     rf"|(?:review|application|opinion|notification|determination)\s+(?:of|for|to)\s+{_OF_STUDY}"
     rf"|{_OF_COMMITTEE}{{0,4}}(?:approval|clearance|exemption|acknowledgement|acknowledgment|renewal|notification)"
-    r"\s*[:\u2013\u2014-](?=\s)"
+    r"\s*[:,\u2013\u2014-](?=\s)"
     r"|(?:research|study|project|irb|protocol)\s+(?:title|proposal|project|study|protocol)"
     r"|(?:entitled|titled|title|called|on)\b)\s*[:,\u2013-]?\s*)+"
 )
@@ -108,6 +108,10 @@ _BETWEEN_COMMAS = re.compile(
     r"(?:[\w/.-]*\d[\w/.-]*,\s+)?"
     r"(?P<title>[^\W\da-z_][^.,:;\u201c\u201d\"?]{14,200}),\s"
     r"(?:has|have|was|is|meets|met|and (?:approved|found|granted|determined))\b"
+)
+_BRACKETED = re.compile(  # behind a number
+    r"\b(?i:application|project|study|protocol)\s(?=\S*\d\d)\S+\s"
+    r"\((?P<title>[^\W\da-z_][^()]{14,200})\)"
 )
 _WITHOUT_SIGN = re.compile(
     r"(?:(?i:study|project|protocol|research|trial)\s+(?i:title))\s+(?P<rest>[^\W\da-z_]\S*\s\S.*)$"
@@ -221,7 +225,7 @@ def titles_of_subjects(lines: Sequence[str]) -> Iterator[str]:
 
 def titles_in_sentences(text: str) -> Iterator[str]:
     """Yield the titles of sentences without quotation marks: behind "entitled", between commas."""
-    for match in chain(_ENTITLED.finditer(text), _BETWEEN_COMMAS.finditer(text)):
+    for match in chain(*(each.finditer(text) for each in (_ENTITLED, _BETWEEN_COMMAS, _BRACKETED))):
         if len((title := clean(match["title"])).split()) >= _MIN_WORDS:
             yield title
 
