@@ -75,9 +75,8 @@ _WORDS: dict[DateRole, str] = {
     r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b",
     DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
     r"|(?:placed|presented|brought) before",
-    DateRole.BEGINNING: r"effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b|with effect"
-    r"|in force"
-    r"|valid\b|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
+    DateRole.BEGINNING: r"effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
+    r"|with effect|in force|valid\b|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
     DateRole.ISSUE: r"issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
 }
 _ROLE_WORD = re.compile(
