@@ -76,7 +76,8 @@ _WORDS: dict[DateRole, str] = {
     DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
     r"|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
-    r"|with effect|in force|valid\b|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
+    r"|with effect|in force|valid\b|entered into|made (?:on|as of|this|effective)|agreement made"
+    r"|continu|initiat",
     DateRole.ISSUE: r"issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
 }
 _ROLE_WORD = re.compile(
