@@ -1,7 +1,7 @@
 """Each page in each of its states meets WCAG 2.2 AA, light and dark, wide and at 320 px.
 
 The objects are created once, and one test checks all pages and reports all problems at its end.
-A third of the pages is checked in every run. The others, other states, the dark theme, and the
+One page in eight is checked in every run. The others, other states, the dark theme, and the
 lists and forms of the admin are `slow`.
 """
 

@@ -47,8 +47,9 @@ Result = TypeVar("Result")
 PRELOADED_MODULES = ["pebble", "ingestion.reading.tasks"]
 
 CHECK_SECONDS = 1.0  # between two checks of the locks and the calls
-# A process holds a lock for less than a millisecond, while it sends a result.
-LOCK_TIMEOUT_SECONDS = 5.0
+# A process holds a lock for less than a millisecond, while it sends a result. On a busy machine it
+# may wait for the processor meanwhile. Pebble's processes give up after a minute.
+LOCK_TIMEOUT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
