@@ -59,7 +59,7 @@ LEARNING_RATE = 0.05  # share of the value of each tree that is added
 MIN_LEAF_EXAMPLES = 12
 EXAMPLE_SHARE, FEATURE_SHARE = 0.5, 0.3  # of all, drawn at random for each tree and each question
 REAL_WEIGHT = 3  # of a real example; a generated one has 1
-DOUBT_FROM = 0.1  # the probability of a start from which a file may be several documents
+DOUBT_FROM = 0.06  # the probability of a start from which a file may be several documents
 DIGITS = 5  # after the point, of the numbers that are stored
 FOLDS = 5  # of the cross-validation
 

@@ -13,13 +13,14 @@ from math import log2
 from statistics import median
 from typing import NamedTuple, Self
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.classification.classify import score_page
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.values import SCAN_SOURCES
 from ingestion.rules.segmentation.page_regions import character_width
+from ingestion.rules.segmentation.print_rows import describe_rows, find_rows
 from ingestion.rules.segmentation.titles import (
     Title,
     best_type,
@@ -69,6 +70,11 @@ _REFERENCE = re.compile(r"\b[A-Za-z/-]*\d[\w/-]{3,}\b")
 _SENTENCE_END = (".", "!", "?", ":", ";", ")")
 _HEAD_LINES, _EDGE_LINES = 8, 2
 _HEADING_LINES = 3
+_HEAD_ROWS = 6  # rows of a page that are searched for in the first page of a document
+_MAX_TITLE_WORDS = 8  # of a line that may be a title of any document
+_NOT_TITLE_END = (".", ",", ";")
+_MIN_INTRODUCTION_WORDS = 3  # of a line that introduces a list or table, as "We reviewed these:"
+_MAX_NEW_REFERENCES = 8
 _MAX_SIZE_DIFFERENCE = 4  # points
 _RECENT_PAGES = 5  # of a document with which a page is compared
 _MIN_RUNNING_PAGES = 3  # of a file in which a line of every page is a running line
@@ -126,6 +132,7 @@ class PageEvidence:
     references: frozenset[str]  # numbers and codes
     heads: frozenset[str]  # the letters of the lines at the top and at the bottom
     print_area: PrintArea
+    rows: Sequence[str]  # the letters of the printed rows, from top to bottom
     features: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
@@ -142,6 +149,11 @@ class PageEvidence:
     def head_words(self) -> frozenset[str]:
         """Return the long words of the first lines."""
         return _long_words(self.lines[:_HEAD_LINES])
+
+    @cached_property
+    def long_rows(self) -> frozenset[str]:
+        """Return the letters of the printed rows. Short rows are left out."""
+        return _without_short(self.rows)
 
     @cached_property
     def sections(self) -> Sequence[int]:
@@ -195,7 +207,11 @@ def _edge_letters(lines: Sequence[str]) -> frozenset[str]:
 
 
 def _long_letters(lines: Sequence[str]) -> frozenset[str]:
-    return frozenset(each for each in _letters_of(lines) if len(each) >= _MIN_EDGE_LETTERS)
+    return _without_short(_letters_of(lines))
+
+
+def _without_short(letters: Iterable[str]) -> frozenset[str]:
+    return frozenset(each for each in letters if len(each) >= _MIN_EDGE_LETTERS)
 
 
 def _letters_of(lines: Sequence[str]) -> list[str]:
@@ -228,6 +244,13 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
             bare = int(match[1] or match[3])
             break
     print_area = PrintArea.of(page)
+    printed = find_rows(page)
+    letters_of_rows = _letters_of([row.text for row in printed])
+    rows = [
+        (row, letters)
+        for row, letters in zip(printed, letters_of_rows, strict=True)
+        if letters not in running
+    ]
     first = lines[0] if lines else ""
     numbers = {number for number, _ in numbering}
     features = {
@@ -257,6 +280,12 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         ),
         "running": float(bool(running)),
         "form": float(page.forms[0].page) if page.forms else 0.0,
+        "bottom": print_area.bottom,
+        "title lines": float(sum(_may_be_title(line) for line in lines[:4])),
+        "introduces": float(
+            first.endswith(":") and first.count(" ") + 1 >= _MIN_INTRODUCTION_WORDS
+        ),
+        **describe_rows(page, [row for row, _ in rows]),
     }
     return PageEvidence(
         page,
@@ -267,8 +296,15 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         frozenset(_REFERENCE.findall(text)),
         _edge_letters(lines),
         print_area,
+        [letters for _, letters in rows],
         features,
     )
+
+
+def _may_be_title(line: str) -> bool:
+    """Return whether a line may be the title of a document of any type."""
+    is_short = line.count(" ") + 1 <= _MAX_TITLE_WORDS
+    return is_short and line[:1].isupper() and not line.endswith(_NOT_TITLE_END)
 
 
 def compare_pages(
@@ -303,6 +339,8 @@ def compare_pages(
     may_be_mentioned = bool(slug) and slug in (
         TYPES[current].mentions if current else mentioned_types()
     )
+    known = frozenset().union(*(each.references for each in earlier))
+    new_references = len(one.references - known)
     same_form = bool(page.forms and other.forms and page.forms[0].form == other.forms[0].form)
     return {
         **one.features,
@@ -373,6 +411,14 @@ def compare_pages(
         "tall head before": before.features["tall head"],
         "length": float(min(length, 10)),
         "blanks": float(min(blanks, 2)),
+        "repeated rows": sum(_is_in(row, first.long_rows) for row in one.long_rows)
+        / max(len(one.long_rows), 1),
+        "head rows of first": float(
+            sum(_is_in(row, first.long_rows) for row in _without_short(one.rows[:_HEAD_ROWS]))
+        ),
+        "new references": float(min(new_references, _MAX_NEW_REFERENCES)),
+        "known references": 1 - new_references / len(one.references) if one.references else 0.0,
+        "gaps before": before.features["last gaps"],
         "form follows": float(same_form and page.forms[0].page == other.forms[0].page + 1),
     }
 
@@ -384,10 +430,13 @@ def _count_shared_edges(one: PageEvidence, other: PageEvidence) -> int:
     """
     if one.page.source not in SCAN_SOURCES:
         return len(one.heads & other.heads)
-    return sum(
-        letters in other.heads
-        or any(fuzz.ratio(letters, each) >= MIN_EDGE_SIMILARITY for each in other.heads)
-        for letters in one.heads
+    return sum(_is_in(letters, other.heads) for letters in one.heads)
+
+
+def _is_in(letters: str, others: frozenset[str]) -> bool:
+    """Return whether a line is among others. A few letters may be misread."""
+    return letters in others or bool(
+        process.extractOne(letters, others, scorer=fuzz.ratio, score_cutoff=MIN_EDGE_SIMILARITY)
     )
 
 

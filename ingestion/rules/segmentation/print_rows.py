@@ -1,0 +1,126 @@
+"""The rows in which the words of a page are printed, and what they show of a beginning.
+
+OCR may read the columns of a table one after the other, and it measures the heights of words
+inexactly. So rows are found by position, also on a skewed scan, and their sizes are compared by the
+widths of characters.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import fmean, median
+from typing import NamedTuple
+
+from ingestion.reading.results import PageReading, Word
+from ingestion.rules.fields.levelled_lines import measure_slope
+from ingestion.rules.segmentation.page_regions import character_width
+
+HEAD_ROWS = 4
+MIN_ROW_CHARACTERS, MIN_MEASURED_CHARACTERS = 3, 5
+MAX_ROW_DROP = 0.5  # of the height of a word, between the centres of the words of a row
+MIN_WORD_HEIGHT = 3.0  # points; a word that is lower, as a dash, counts as so high
+MIN_CENTRED_MARGIN, MAX_CENTRED_DIFFERENCE = 0.15, 0.08  # shares of the width of a page
+MIN_COLUMN_GAP = 3.0  # characters of white space between two columns
+USUAL_COLUMN_GAP = 14.0  # points of it if the page has no character width
+MIN_TABLE_GAPS = 2  # of a row of a table
+MAX_WIDTH_RATIO, MAX_GAP_RATIO, MAX_GAPS = 3.0, 6.0, 5
+
+
+class PrintRow(NamedTuple):
+    """The words of a row from left to right, and the height of their centres on the level page."""
+
+    words: Sequence[Word]
+    centre: float
+
+    @property
+    def text(self) -> str:
+        return " ".join(word.text for word in self.words)
+
+    @property
+    def characters(self) -> int:
+        return sum(len(word.text) for word in self.words)
+
+    @property
+    def left(self) -> float:
+        return self.words[0].box.left
+
+    @property
+    def right(self) -> float:
+        return self.words[-1].box.right
+
+    @property
+    def character_width(self) -> float:
+        """Return the mean width of a character, in points."""
+        return sum(word.box.right - word.box.left for word in self.words) / self.characters
+
+    def is_centred(self, width: float) -> bool:
+        """Return whether the row is in the middle of a page of this width."""
+        before, after = self.left, width - self.right
+        return (
+            min(before, after) > MIN_CENTRED_MARGIN * width
+            and abs(before - after) < MAX_CENTRED_DIFFERENCE * width
+        )
+
+    def count_gaps(self, min_gap: float) -> int:
+        """Return the number of gaps between columns, of more than `min_gap` points."""
+        return sum(
+            following.box.left - word.box.right > min_gap
+            for word, following in pairwise(self.words)
+        )
+
+
+def find_rows(page: PageReading) -> list[PrintRow]:
+    """Return the rows of a page from top to bottom, without very short ones."""
+    slope = measure_slope(page)
+    placed = []
+    for word in page.words:
+        left, top, right, bottom = word.box
+        centre = (top + bottom) / 2 - slope * (left + right) / 2
+        placed.append((centre, max(bottom - top, MIN_WORD_HEIGHT), word))
+    placed.sort(key=lambda each: each[0])
+    groups: list[list[tuple[float, float, Word]]] = []
+    for centre, height, word in placed:
+        if groups:
+            centre_before, height_before, _ = groups[-1][len(groups[-1]) // 2]
+            if centre - centre_before < MAX_ROW_DROP * min(height, height_before):
+                groups[-1].append((centre, height, word))
+                continue
+        groups.append([(centre, height, word)])
+    rows = [
+        PrintRow(
+            sorted((word for _, _, word in group), key=lambda word: word.box.left),
+            group[len(group) // 2][0],
+        )
+        for group in groups
+    ]
+    return [row for row in rows if row.characters >= MIN_ROW_CHARACTERS]
+
+
+def describe_rows(page: PageReading, rows: Sequence[PrintRow]) -> Mapping[str, float]:
+    """Return the features of the rows of a page for the model of boundaries.
+
+    The first rows of a document are often larger or centred, and with white space below them. Those
+    of a later page may continue a table.
+    """
+    width = character_width(page.words)
+    min_gap = MIN_COLUMN_GAP * width or USUAL_COLUMN_GAP
+    head = rows[:HEAD_ROWS]
+    widths = [
+        row.character_width / width
+        for row in head
+        if width and row.characters >= MIN_MEASURED_CHARACTERS
+    ]
+    gaps = [row.count_gaps(min_gap) for row in rows]
+    pitches = [below.centre - row.centre for row, below in pairwise(rows)]
+    usual_pitch = median(pitches) if pitches else 0.0
+    return {
+        "wide head": min(max(widths, default=0.0), MAX_WIDTH_RATIO),
+        "centred head": float(sum(row.is_centred(page.width) for row in head)),
+        "first row width": (rows[0].right - rows[0].left) / page.width if rows else 0.0,
+        "head space": min(max(pitches[: HEAD_ROWS - 1]) / usual_pitch, MAX_GAP_RATIO)
+        if usual_pitch
+        else 0.0,
+        "first gaps": float(min(gaps[0], MAX_GAPS)) if gaps else 0.0,
+        "head gaps": float(min(max(gaps[: HEAD_ROWS - 1], default=0), MAX_GAPS)),
+        "last gaps": float(min(max(gaps[1 - HEAD_ROWS :], default=0), MAX_GAPS)),
+        "table rows": fmean(each >= MIN_TABLE_GAPS for each in gaps) if gaps else 0.0,
+    }
