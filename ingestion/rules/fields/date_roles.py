@@ -39,7 +39,8 @@ _WORDS_OF_EARLIER = (
 )
 # The beginnings of the words that show a role. In one caption, an earlier role is decisive.
 _WORDS: dict[DateRole, str] = {
-    DateRole.OTHER: r"born|birth|dob|sign(?:ed|ature)|printed|print date|generated|visit|accessed"
+    DateRole.OTHER: r"born|birth|dob|sign(?:ed|ature)(?!\s(?:the|this)\b)|printed|print date"
+    r"|generated|visit|accessed"
     r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|original version"
     r"|(?:previous|prior)(?:ly)?(?:\s(?:approv\w*|expir\w*|renew\w*|review\w*|period|dates?|of|irb"
     r"|study)\b){0,4}"
@@ -49,7 +50,9 @@ _WORDS: dict[DateRole, str] = {
     DateRole.EARLIER: r"(?:first\s|(?:original|initial|last|earlier|most recent)(?:ly)?\s"
     rf"{_WORDS_OF_EARLIER}{{0,4}})"
     r"(?:approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt|renew|review"
-    r"|opinion|accept|permission|authori[sz])",
+    r"|opinion|accept|permission|authori[sz])"
+    r"|(?:study|project|trial)(?:,?\s(?:which|that)\s(?:\w+\s){0,3}|\sitself\s(?:was\s)?"
+    r"|\s(?:was|had\sbeen)\s)approved",
     DateRole.END: r"expir|exp\.|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
     r"|end(?:s|ing|ed)?\b|laps"
     r"|no later than|due\b"
@@ -128,6 +131,7 @@ _DECIDES_THERE = re.compile(
     r"|rejected|declined|(?:gave|granted|did not (?:give|grant))\b[^.;:?!]{0,20}"
     r"\b(?:approval|opinion|permission|clearance)|did not approve)\b"
 )
+_AGAIN = re.compile(r"(?i)^,?\s*and\s+(?:again|finally|then)\s+on\s*$")
 _ATTENDANCE = re.compile(r"(?i)\b(?:who\swere\spresent|present\sat\sthe|minutes)\b")
 _FUTURE = re.compile(
     r"(?i)\b(?:will|shall|must|should|is to|are to|has to|have to|can)\b(?:\s+\w+){0,2}?\s+"
@@ -159,6 +163,10 @@ def find_roles(text: str, *, month_first: bool | None) -> Iterator[DatedRole]:
         clause = _text_before(text, written, previous)
         if previous and _RANGE.match(clause) and previous.role in _OPEN_ROLES:
             found = DatedRole(written, DateRole.END, previous.is_caption)
+        elif previous and previous.role in _OF_COMMITTEE and _AGAIN.match(clause):
+            following = text[written.end : written.end + _AFTER_LENGTH]
+            role = _role_of_event(previous.role, clause, following)
+            found = DatedRole(written, role, is_caption=False)
         else:
             found = _read_role(text, written, _SENTENCE_END.split(clause)[-1])
         yield found
@@ -180,9 +188,9 @@ def _read_role(text: str, written: WrittenDate, clause: str) -> DatedRole:
     has_time = _TIME_OF_DAY.match(text[written.end : written.end + _TIME_LENGTH]) is not None
     is_after_colon = own_line.rstrip().endswith(":")
     if is_after_colon or has_time:
-        own = clause if is_after_colon and _is_open(above, own_line) else own_line
+        own = clause if is_after_colon and _is_open(text, written.start) else own_line
         clause = _CODE.split(own)[-1]  # with a time of day, it is that of an e-mail
-    elif _ROLE_WORD.search(own_line) and not _is_open(above, own_line):
+    elif _ROLE_WORD.search(own_line) and not _is_open(text, written.start):
         clause = own_line
     ends_line = not text[written.end :].partition("\n")[0].strip()
     is_alone = ends_line and not own_line.strip() and not _GOES_ON.search(above)
@@ -213,10 +221,11 @@ def _role_of_event(role: DateRole, clause: str, following: str) -> DateRole:
     return role
 
 
-def _is_open(above: str, own_line: str) -> bool:
-    """Return whether a line continues the sentence of the line above it, which has a role."""
-    last = above.rpartition("\n")[2]
-    is_wrapped = len(last) >= _MIN_WRAPPED_LINE and own_line[:1].islower()
+def _is_open(text: str, at: int) -> bool:
+    """Return whether the line of a place continues the sentence of the line above it."""
+    start = text.rfind("\n", 0, at) + 1
+    above = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : max(start - 1, 0)]
+    is_wrapped = len(above) >= _MIN_WRAPPED_LINE and text[start : start + 1].islower()
     return is_wrapped or _OPEN_LINE.search(above) is not None
 
 

@@ -53,6 +53,13 @@ def test_the_date_of_a_letter_below_its_heading_is_not_the_date_of_the_decision(
             DateRole.APPROVAL,
         ),
         ("Approval ceases on 3 May 2021", DateRole.END),
+        ("The Chair signed the approval on 3 May 2021", DateRole.APPROVAL),
+        ("The study, which the Committee approved on 3 May 2021", DateRole.EARLIER),
+        ("It was considered on 2 May 2021 and again on 3 May 2021", DateRole.REVIEW),
+        (
+            "considered on 2 May 2021 and again on 3 May 2021, when it decided not to approve it",
+            DateRole.DECISION,
+        ),
         ("If you wish to continue the study after 3 May 2021", DateRole.END),
         ("Modification request approved 3 May 2021", DateRole.APPROVAL),
         ("The ratifying meeting will be on 3 May 2021", DateRole.OTHER),
