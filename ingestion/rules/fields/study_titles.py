@@ -52,7 +52,7 @@ _NUMBER_BEHIND = re.compile(
     r"(?=(?:[\w./ -]*?\d){3})(?-i:[A-Z]{2,6} )?(?:[\w-]*[./-])*[\w-]*\d[\w-]*(?:[./-][\w-]+)*[)\]]$"
 )
 _NUMBER_AT_END = re.compile(
-    r"(?i)\s*[,;\u2013-]\s*(?:protocol|study|version|ref(?:erence)?|irb|rec)"
+    r"(?i)\s*\((?:(?:protocol|study)\s)?version\s\d[^()]*\)$|\s*[,;\u2013-]\s*(?:protocol|study|version|ref(?:erence)?|irb|rec)"
     r"\s*(?:code|no\.?|number|id|\#|:)?\s*:?\s*(?=\S*\d\d)\S+(?:,.*)?$"
 )
 _NUMBERED_STUDY = re.compile(
