@@ -323,7 +323,8 @@ def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:
 
 def _is_subject(text: str) -> bool:
     """Return whether a paragraph of a letter is no sentence, address, caption or closing."""
-    if study_titles.may_be_cut(text) or _ITEM.match(text):
+    named = text.partition(":")[2].strip()
+    if study_titles.may_be_cut(text) or _ITEM.match(text) or person_names.find_name_line(named):
         return False
     is_sentence = _SENTENCE_START.match(text) or _VERB.search(text) or text.endswith((".", ":"))
     is_other = (

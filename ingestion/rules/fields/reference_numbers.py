@@ -38,6 +38,7 @@ _COMMITTEE = re.compile(
 _REGISTER = re.compile(r"(?i)\b(?:iras|clinicaltrials|eudamed|portal)\b")  # of many institutions
 _REGISTERED_BOARD = re.compile(r"(?:IRB|IORG)\d{8}")  # or a study of some institutions
 _OF_OFFICE = re.compile(r"(?i)^\W*(?:our|your)\s+ref")  # of a letter, and not of a study
+_OF_ADDRESSEE = re.compile(r"(?i)^\W*your\s+ref")
 _SUBJECT = re.compile(r"(?i)^\W*(?:re|subject|regarding|concerning)\b")
 _OTHER_THING = re.compile(
     r"(?i)\b(?:hhs|dhhs|ohrp|fwa|iorg|regd?|registration|registered(?: with)?|accredited"
@@ -171,7 +172,7 @@ def _rank_of_caption(caption: str, sign: str) -> int | None:
     tail = re.split(r"[:;,.]\s|[;,]$|\s{3,}", caption)[-1]
     if _OTHER_THING.search(tail):
         return None
-    if _REGISTER.search(tail):
+    if _REGISTER.search(tail) or _OF_ADDRESSEE.search(f"{tail} {sign}"):
         return 3
     if _OF_OFFICE.search(f"{tail} {sign}"):
         return 2

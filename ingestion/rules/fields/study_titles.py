@@ -61,7 +61,7 @@ _NUMBERED_STUDY = re.compile(
 )
 # The words before a title in the subject of a letter, and its number.
 _BEFORE_TITLE = re.compile(
-    r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?=[\w./-]*[a-z])[\w./-]*\d{3}[\w./-]*\s(?=\w{3})|(?:(?:irb|rec|reb|study|project|protocol|research|application"
+    r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?=[\w./-]*[a-z])[\w./-]*\d{3}[\w./-]*\s(?=(?-i:[^\W\da-z_])\w\w)|(?:(?:irb|rec|reb|study|project|protocol|research|application"
     r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*(?:[,:\u2013]|-(?=\s)|(?=\())"
     r"|ethics application\s+[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
     r"|\[[\w./ -]*\d[\w./ -]*\]"
@@ -140,8 +140,8 @@ _RANK_OF_PERSON = re.compile(
 _FOREIGN_WORDS = re.compile(
     r"(?i)\b(?:dear|thank you|(?:19|20)\d\d\. |(?:has|have|was|were) (?:been )?(?:reviewed|approved"
     r"|determined|submitted|considered)|acknowledges|principal investigator|consent form|version \d"
-    r"|\d{1,2} (?:january|february|march|april|may|june|july|august|september|october|november"
-    r"|december) (?:19|20)\d\d|\d{1,2}[/.-]\d{1,2}[/.-](?:19|20)\d\d)\b|^\W*\u2022"
+    r"|\d{1,2}(?:st|nd|rd|th)? (?:january|february|march|april|may|june|july|august"
+    r"|september|october|november|december) (?:19|20)\d\d|\d{1,2}[/.-]\d{1,2}[/.-](?:19|20)\d\d)\b|^\W*\u2022"
 )
 _MAX_CAPTION_LENGTH = 40  # characters
 _MAX_LENGTH = 300  # characters
@@ -219,7 +219,7 @@ def titles_of_subjects(lines: Sequence[str]) -> Iterator[str]:
                 if _NEXT_CAPTION.match(rest):
                     continue
             title = clean(continue_title(rest, below))
-            if is_title_of_subject(title):
+            if is_title_of_subject(title) and not _FOREIGN_WORDS.search(title):
                 yield title
 
 

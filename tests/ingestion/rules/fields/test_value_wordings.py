@@ -451,6 +451,7 @@ def test_a_sign_in_the_cell_of_a_caption_belongs_to_the_caption():
     ("line", "title"),
     [
         ("Title: Chart review of antibiotic timing", "Chart review of antibiotic timing"),
+        ("Study title: FNX-0113 for the prevention of pain", "FNX-0113 for the prevention of pain"),
         ("Re: Review of the research study: Sleep of nurses", "Sleep of nurses"),
         ("RE: IRB Approval \u2013 Sleep of night nurses (NU-2022-118)", "Sleep of night nurses"),
         ("Title: Audit of ward rounds (2016\u20132019)", "Audit of ward rounds (2016\u20132019)"),
@@ -601,6 +602,7 @@ def test_the_full_name_in_the_address_is_better_than_the_short_name_of_the_salut
     ("text", "number"),
     [
         ("Application FoS-REC 112 - 2019", "FoS-REC 112 - 2019"),
+        ("Your ref: TR/221\nOur ref: HM/20/0119", "HM/20/0119"),
         ("Registered as IRB # IRB00004419\nRE: renewal, study 07-1163, sleep", "07-1163"),
     ],
 )
