@@ -141,7 +141,8 @@ _FOREIGN_WORDS = re.compile(
     r"(?i)\b(?:dear|thank you|(?:19|20)\d\d\. |(?:has|have|was|were) (?:been )?(?:reviewed|approved"
     r"|determined|submitted|considered)|acknowledges|principal investigator|consent form|version \d"
     r"|\d{1,2}(?:st|nd|rd|th)? (?:january|february|march|april|may|june|july|august"
-    r"|september|october|november|december) (?:19|20)\d\d|\d{1,2}[/.-]\d{1,2}[/.-](?:19|20)\d\d)\b|^\W*\u2022"
+    r"|september|october|november|december) (?:19|20)\d\d"
+    r"|\d{1,2}[/.-]\d{1,2}[/.-](?:19|20)\d\d)\b|^\W*\u2022"
 )
 _MAX_CAPTION_LENGTH = 40  # characters
 _MAX_LENGTH = 300  # characters
