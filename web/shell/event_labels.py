@@ -101,20 +101,13 @@ EVENTS: Mapping[str, str | Promise] = MappingProxyType(
         "user.signed_out": _("Signed out"),
     }
 )
-# Labels of the verification modes and of the anchors, by the names that `audit` gives them.
+# Labels of the verification modes, by the names that `audit` gives them.
 MODES: Mapping[str, str | Promise] = MappingProxyType(
     {
         "incremental": _("New entries"),
         "since_anchor": _("Entries since the last anchored checkpoint"),
         "rolling": _("New entries and a part of the older entries"),
         "full": _("All entries"),
-    }
-)
-ANCHORS: Mapping[str, str | Promise] = MappingProxyType(
-    {
-        "file": _("anchor folder"),
-        "s3": _("S3 bucket"),
-        "rfc3161": _("RFC 3161 time stamps"),
     }
 )
 # Labels of events that exist for many kinds of records, such as "waiver.created".

@@ -2,7 +2,8 @@
 
 from django import template
 
-from web.shell.event_labels import ANCHORS, MODES
+from audit.signing.anchors import ANCHOR_KINDS
+from web.shell.event_labels import MODES
 
 register = template.Library()
 
@@ -14,4 +15,5 @@ def mode_name(mode: str) -> str:
 
 @register.filter
 def anchor_name(anchor: str) -> str:
-    return str(ANCHORS.get(anchor, anchor))
+    labels = {kind.name: kind.label for kind in ANCHOR_KINDS}
+    return str(labels.get(anchor, anchor))

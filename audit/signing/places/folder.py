@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.db import connection
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from audit.files import durable
 from audit.signing.places.port import AnchoredNote, AnchorError, AnchorProof
@@ -32,6 +33,7 @@ _NOTE = re.compile(
 
 class FolderAnchor:
     name = "file"
+    label = gettext_lazy("anchor folder")
     keeps_notes = True
     wants_all = True
 

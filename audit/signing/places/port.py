@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from django.core.checks import CheckMessage
+from django.utils.functional import Promise
 
 
 class AnchorError(Exception):
@@ -64,6 +65,13 @@ class Anchor(Protocol):
 
 class AnchorKind(Protocol):
     """A kind of anchor, which its settings describe."""
+
+    name: str
+
+    @property
+    def label(self) -> Promise:
+        """Return its name on pages."""
+        ...
 
     def from_settings(self) -> Anchor | None:
         """Return the anchor that the settings name, or None if they name none of this kind."""

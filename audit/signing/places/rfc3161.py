@@ -17,6 +17,7 @@ from cryptography import x509
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rfc3161_client import (
     HashAlgorithm,
     TimestampRequestBuilder,
@@ -42,6 +43,7 @@ class TimestampAnchor:
     certificates: Path  # PEM; a token has to lead to one of them
     timeout_seconds: float
     name = "rfc3161"
+    label = gettext_lazy("RFC 3161 time stamps")
     keeps_notes = False
     wants_all = False
 

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from audit.signing.places.port import (
     AnchoredNote,
@@ -43,6 +44,7 @@ class S3Anchor:
     timeout_seconds: float
     origin: str
     name = "s3"
+    label = gettext_lazy("S3 bucket")
     keeps_notes = True
     wants_all = False
 

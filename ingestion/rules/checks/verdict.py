@@ -11,6 +11,9 @@ a file. Pages keep their numbers, so findings and values of a part name the page
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 
 from ingestion.core.file_parts import FilePart
 from ingestion.core.states import DocumentState
@@ -19,19 +22,8 @@ from ingestion.reading.results import (
     DocumentReading,
     Unreadable,
 )
-from ingestion.rules.checks import (
-    digital_signatures,
-    doubtful_values,
-    identity,
-    legibility,
-    marks,
-    presence,
-    privacy,
-    registered_forms,
-    submission,
-    unfilled,
-    validity,
-)
+from ingestion.rules import checks
+from ingestion.rules.checks import registered_forms, submission, unfilled, validity
 from ingestion.rules.checks.check_input import CheckInput, SenderFacts, SiteFacts
 from ingestion.rules.checks.signatures import DocumentSignature, expected_signer, find_signature
 from ingestion.rules.checks.submission import SCHEMA_VERSIONS
@@ -71,31 +63,26 @@ __all__ = [
     "verdict_of_unreadable",
 ]  # fmt: skip
 
-# Each module lists its own checks. Their order does not matter: findings are sorted by their codes.
-CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ...] = (
-    *legibility.CHECKS_OF_ANY_FILE,
-    *digital_signatures.CHECKS_OF_ANY_FILE,
-    *privacy.CHECKS_OF_ANY_FILE,
-    *marks.CHECKS_OF_ANY_FILE,
-    *unfilled.CHECKS_OF_ANY_FILE,
+
+def _import_checks() -> list[ModuleType]:
+    """Return the modules of this package, in the order of their names, without this one."""
+    names = sorted(f"{checks.__name__}.{module.name}" for module in iter_modules(checks.__path__))
+    return [import_module(name) for name in names if name != __name__]
+
+
+# Each module lists its own checks, under one or more of these names. Their order does not matter:
+# findings are sorted by their codes.
+_MODULES = _import_checks()
+CHECKS_OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ...] = tuple(
+    each for module in _MODULES for each in getattr(module, "CHECKS_OF_ANY_FILE", ())
 )
-CHECKS_OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = (
-    *presence.CHECKS,
-    *registered_forms.CHECKS,
-    *digital_signatures.CHECKS,
-    *doubtful_values.CHECKS,
-    *validity.CHECKS,
-    *identity.CHECKS,
-    *submission.CHECKS,
+CHECKS_OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = tuple(
+    each for module in _MODULES for each in getattr(module, "CHECKS", ())
 )
 # These checks do not run if a page was not read, because it may contain what they do not find.
-CHECKS_OF_ALL_PAGES = frozenset({
-    *presence.CHECKS_OF_ALL_PAGES,
-    *registered_forms.CHECKS_OF_ALL_PAGES,
-    *digital_signatures.CHECKS_OF_ALL_PAGES,
-    *doubtful_values.CHECKS_OF_ALL_PAGES,
-    *identity.CHECKS_OF_ALL_PAGES,
-})  # fmt: skip
+CHECKS_OF_ALL_PAGES = frozenset(
+    each for module in _MODULES for each in getattr(module, "CHECKS_OF_ALL_PAGES", ())
+)
 
 _STATES = {
     Disposition.HOLD: DocumentState.HELD,
