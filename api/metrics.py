@@ -23,7 +23,7 @@ from prometheus_client.registry import Collector
 from api.http.auth import Bearer, missing_token
 from api.http.problems import Problem, problem_response
 from audit.ledger import queries
-from audit.verification.ledger_status import current_verdict
+from audit.verification.ledger_status import get_current_verdict
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import Batch, Chunk, Document, PortalLimitState
@@ -83,11 +83,11 @@ class _DatabaseCollector(Collector):
             "Portals whose circuit breaker is open, so that they are only probed.",
             PortalLimitState.objects.down().count(),
         )
-        entries, _ = queries.last_entry() or (0, "")
+        entries, _ = queries.get_last_entry() or (0, "")
         yield CounterMetricFamily(
             "siteledger_ledger_entries", "Entries of the ledger.", value=float(entries)
         )
-        verdict = current_verdict()
+        verdict = get_current_verdict()
         yield _gauge(
             "ledger_verdict",
             "The verdict about the ledger, as the exit code of verify_audit: 0 intact and "

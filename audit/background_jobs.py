@@ -36,12 +36,12 @@ __all__ = [
     "AuditJob",
     "ExplainedFailure",
     "find_job",
-    "latest_jobs",
+    "list_latest_jobs",
+    "list_registered_kinds",
     "maintain_jobs",
     "recover_jobs_of",
     "register_kind",
     "register_wakeup",
-    "registered_kinds",
     "remove_old_jobs",
     "report_progress",
     "request_job",
@@ -91,7 +91,7 @@ def register_kind(name: str, work: Work, *, can_work: Callable[[], bool] = lambd
     )
 
 
-def registered_kinds() -> list[str]:
+def list_registered_kinds() -> list[str]:
     """Return the names of all kinds that this process knows."""
     return sorted(_works)
 
@@ -126,7 +126,7 @@ def find_job(kind: str, pk: int) -> AuditJob | None:
     return AuditJob.objects.filter(kind=kind, pk=pk).first()
 
 
-def latest_jobs(kind: str, count: int) -> list[AuditJob]:
+def list_latest_jobs(kind: str, count: int) -> list[AuditJob]:
     """Return the newest jobs of a kind, at most `count`."""
     return list(AuditJob.objects.filter(kind=kind).order_by("-pk")[:count])
 

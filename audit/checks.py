@@ -22,7 +22,7 @@ def check_deployment(**_options: Any) -> list[CheckMessage]:
 
     It resolves host names.
     """
-    weaknesses = [place.weakness() for place in anchors.configured_anchors()]
+    weaknesses = [place.weakness() for place in anchors.list_configured_anchors()]
     if not all(weaknesses):
         return []
     return [
@@ -63,13 +63,13 @@ def _check_anchors() -> Iterator[CheckMessage]:
 
 def _check_keys() -> Iterator[CheckMessage]:
     try:
-        if not keys.published_keys() and not settings.DEBUG:
+        if not keys.read_published_keys() and not settings.DEBUG:
             yield Warning(
                 "The ledger has no key. Nothing is signed, and a removed end is not detected.",
                 hint="Run `manage.py audit_keys create` on the host of the workers.",
                 id="audit.W010",
             )
         if keys.has_private_key():
-            keys.load_key(keys.private_file())
+            keys.load_key(keys.get_private_file())
     except KeyProblem as error:
         yield Error(str(error), id="audit.E016")

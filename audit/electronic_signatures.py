@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from audit.ledger.actors import Actor
-from audit.ledger.chain import canonical
+from audit.ledger.chain import format_canonical
 from audit.ledger.log import normalize_text, write_time
 from audit.ledger.queries import Recorded
 
@@ -55,9 +55,7 @@ class ElectronicSignature:
         return {**signed, SIGNATURE_KEY: {"over": sorted(signed), "digest": digest}}
 
 
-def changed_since_signing(
-    entry: Recorded, now: Mapping[str, Any], *, sha256: str = ""
-) -> list[str]:
+def list_signer_changes(entry: Recorded, now: Mapping[str, Any], *, sha256: str = "") -> list[str]:
     """Return the names of what has changed since it was signed. The list is empty if nothing has.
 
     `now` is the facts as they are today, and `sha256` is the digest of the bytes as they are today.
@@ -86,5 +84,5 @@ def is_signature_intact(detail: Mapping[str, Any], sha256: str, occurred_at: str
 def _digest(signed: Mapping[str, Any], sha256: str, occurred_at: str) -> str:
     """Return the SHA-256 of the canonical text (docs/audit-format.md) of what is signed, in hex."""
     value = {"signed": dict(signed), "sha256": sha256, "occurred_at": occurred_at}
-    text = canonical(normalize_text(value))
+    text = format_canonical(normalize_text(value))
     return hashlib.sha256(text.encode()).hexdigest()

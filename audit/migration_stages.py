@@ -17,7 +17,7 @@ def is_post_migration(name: str) -> bool:
     return name[4:].startswith("_post_")
 
 
-def last_before_post(plan: Iterable[Step]) -> list[Step]:
+def find_last_before_post(plan: Iterable[Step]) -> list[Step]:
     """Return the last step of each app before its first `post` migration.
 
     `plan` contains the migrations that are not applied yet, in order. Raises CommandError if

@@ -56,7 +56,7 @@ def sign_review(
     scope: ReviewScope, *, findings: str, outcome: Outcome, by: ElectronicSignature
 ) -> AuditReview:
     """Save a review and record it in the ledger, in one transaction."""
-    last_seq, _head = queries.last_entry() or (0, "")
+    last_seq, _head = queries.get_last_entry() or (0, "")
     with ledger():
         review: AuditReview = AuditReview.objects.create(
             period_from=scope.period_from,
@@ -98,25 +98,25 @@ def _signed_facts(review: AuditReview) -> dict[str, str | int]:
     }
 
 
-def changed_since_signing(review: AuditReview) -> list[str]:
+def list_changes_since_review(review: AuditReview) -> list[str]:
     """Return the names of what has changed since the review was signed (R26), or an empty list."""
-    entries = queries.timeline(_subject(review))
+    entries = queries.list_entries(_subject(review))
     if not entries:
         return [electronic_signatures.SIGNATURE_KEY]
-    return electronic_signatures.changed_since_signing(entries[0], _signed_facts(review))
+    return electronic_signatures.list_signer_changes(entries[0], _signed_facts(review))
 
 
-def signer_account(review: AuditReview) -> str:
+def describe_signer_account(review: AuditReview) -> str:
     """Return what the signature states about the signer's account, or "" if it states nothing."""
-    entries = queries.timeline(_subject(review))
+    entries = queries.list_entries(_subject(review))
     detail = (entries[0].detail if entries else None) or {}
     return str(detail.get(electronic_signatures.ACCOUNT_KEY, ""))
 
 
-def signer_roles(signed: Iterable[AuditReview]) -> dict[int, str]:
+def get_signer_roles(signed: Iterable[AuditReview]) -> dict[int, str]:
     """Return the role of the signer of each of these reviews, by primary key. Takes one query."""
     by_subject = {_subject(review): review.pk for review in signed}
-    return {by_subject[entry.subject]: entry.role for entry in queries.timeline(*by_subject)}
+    return {by_subject[entry.subject]: entry.role for entry in queries.list_entries(*by_subject)}
 
 
 def _subject(review: AuditReview) -> str:
@@ -132,12 +132,12 @@ def find_review(pk: int) -> AuditReview | None:
     return AuditReview.objects.filter(pk=pk).first()
 
 
-def review_due() -> ReviewDue:
+def compute_review_due() -> ReviewDue:
     """Return when the next review is due. Takes two queries.
 
     The first review is due AUDIT_REVIEW_DAYS after the trail began.
     """
-    began = queries.first_recorded_at()
+    began = queries.get_first_recorded_at()
     if began is None:
         return ReviewDue(None, None, None)
     day_before = began.astimezone(UTC).date() - DAY

@@ -137,7 +137,7 @@ def install() -> None:
             continue
         with ledger():
             group.permissions.set(wanted)
-            if queries.last_entry() is None:
+            if queries.get_last_entry() is None:
                 continue
             changes = {"old": _names_of(given), "new": _names_of(wanted)}
             record(

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from audit.change_tracking.field_changes import field_differences, field_values
+from audit.change_tracking.field_changes import compare_field_values, read_field_values
 from audit.ledger.actors import OPERATIONS, Actor
-from audit.ledger.context import current_origin
+from audit.ledger.context import get_current_origin
 from audit.ledger.log import ledger
 from sites.eligibility import Missing
 
@@ -17,7 +17,7 @@ SHELL = Actor.software("shell", OPERATIONS)  # if neither a command nor a reques
 
 def current_actor() -> Actor:
     """Return the actor of the command that is running."""
-    name, _printed_name = current_origin().identify()
+    name, _printed_name = get_current_origin().identify()
     return Actor(name, OPERATIONS) if name else SHELL
 
 
@@ -32,7 +32,7 @@ def record_changes(person: Any) -> Iterator[None]:
         is_new = person.pk is None
         before = {} if is_new else _state(person)
         yield
-        changes = field_differences(before, _state(person))
+        changes = compare_field_values(before, _state(person))
         if not changes:
             return
         sites = _sites(person)
@@ -50,9 +50,9 @@ def record_own_changes(person: Any) -> Iterator[Any]:
     """Record what a person changes in their own account as one entry. Yields the locked row."""
     with ledger():
         row = person.lock(person.pk)
-        before = field_values(row)
+        before = read_field_values(row)
         yield row
-        changes = field_differences(before, field_values(row))
+        changes = compare_field_values(before, read_field_values(row))
         row.save()
         detail = {"object": str(row), "changes": changes}
         row.record("user.changed", by=row.actor, detail=detail)
@@ -70,7 +70,7 @@ def acknowledge(person: Any, requirement: Missing) -> None:
 
 
 def _state(person: Any) -> dict[str, Any]:
-    return {**field_values(person), "sites": _sites(person)}
+    return {**read_field_values(person), "sites": _sites(person)}
 
 
 def _sites(person: Any) -> list[str]:

@@ -17,7 +17,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from audit.ledger.context import current_origin
+from audit.ledger.context import get_current_origin
 from audit.ledger.log import ledger
 from sites import account_changes, account_notices
 from sites.models import User
@@ -115,7 +115,7 @@ def create_request(  # noqa: PLR0913 - keyword arguments, the columns of the row
 
 def name_of_command() -> str:
     """Return the name of the running command in a request, as in "otto (system:account_link)"."""
-    os_user = current_origin().facts.get("os_user", "")
+    os_user = get_current_origin().facts.get("os_user", "")
     name = account_changes.current_actor().name
     return f"{os_user} ({name})" if os_user else name
 

@@ -30,7 +30,7 @@ class SitesConfig(AppConfig):
 
         bound_rows.register_kind(account_kind(User))
         bound_rows.register_kind(token_kind(ApiToken))
-        verify.register_check(row_check.rows_follow_from_the_ledger)
+        verify.register_check(row_check.check_rows_against_ledger)
         for kind in (identity, portal_approval, token_approval):
             kind.register()
         sign_in_log.connect()

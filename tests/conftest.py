@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 from hypothesis import settings
 
-from audit.ledger.queries import entries_of_events
+from audit.ledger.queries import list_entries_of_events
 from audit.verification import row_check
 from tests.audit.buckets import moto_server
 from tests.audit.support import forbid_statements_after_the_append
@@ -227,7 +227,9 @@ def _rows_of_factories_are_passed_over(request):
 
     def of_those_on_record(kind, keys):
         events = [f"{kind.name}.created", f"{kind.name}.recorded"]
-        known = {e.subject for e in entries_of_events(events, [kind.subject(key) for key in keys])}
+        known = {
+            e.subject for e in list_entries_of_events(events, [kind.subject(key) for key in keys])
+        }
         return compare(kind, [key for key in keys if kind.subject(key) in known])
 
     with pytest.MonkeyPatch.context() as patch:  # of its own: tests undo theirs

@@ -32,6 +32,6 @@ def _the_ledger_holds(request, settings):
             result = verify.verify_ledger()
             assert result.intact, result
         else:
-            assert not list(append_only.missing_triggers(connection))
+            assert not list(append_only.find_missing_triggers(connection))
     else:
         yield

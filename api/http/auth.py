@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from ninja.security import HttpBearer
 
 from api.http.problems import Problem
-from audit.ledger.middleware import client_address
+from audit.ledger.middleware import get_client_address
 from sites.models import ApiToken, TokenScope
 
 logger = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def _bad_token(request: HttpRequest) -> Problem:
     filling the log: it has one line for each address and minute. Bad tokens never write a ledger
     entry, so that outsiders cannot slow down the hash chain (decision 25).
     """
-    address = client_address(request)
+    address = get_client_address(request)
     count = bad_tokens.increment(address)
     if count == 1:
         logger.warning("a bad API token from %s", address)

@@ -21,18 +21,18 @@ from audit.change_tracking.change_reasons import (
     REASON_FIELD,
     ChangeReasonForm,
     ReasonedActions,
-    with_reason,
-    without_confirmation,
+    add_reason_field,
+    drop_confirmation,
 )
 from audit.change_tracking.field_changes import (
     SECRETS,
     UNTRACKED,
     Values,
-    field_differences,
-    field_values,
+    compare_field_values,
     inline_changes,
+    read_field_values,
 )
-from audit.ledger.context import change_reason
+from audit.ledger.context import use_change_reason
 from audit.ledger.log import ledger
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")  # RFC 9110, section 9.2.1
@@ -64,7 +64,7 @@ class LedgerAdminMixin(ReasonedActions):
         form = ChangeReasonForm(request.POST or None)
         context = {**(extra_context or {}), "reason_form": form}
         if form.is_bound and not form.is_valid():
-            request = without_confirmation(request)
+            request = drop_confirmation(request)
         return self.run_in_ledger(request, super().delete_view, object_id, context)
 
     def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
@@ -76,7 +76,7 @@ class LedgerAdminMixin(ReasonedActions):
         """Run a view with its changes and their entries in one transaction."""
         if request.method in _SAFE_METHODS:
             return view(request, *args, **options)
-        with ledger(), change_reason(request.POST.get(self.reason_field, "")):
+        with ledger(), use_change_reason(request.POST.get(self.reason_field, "")):
             response = view(request, *args, **options)
         self._record_form_errors(request, response)
         return response
@@ -102,7 +102,7 @@ class LedgerAdminMixin(ReasonedActions):
         if REASON_FIELD not in fields:
             return super().get_form(request, obj, change=change, **options)
         options["fields"] = [name for name in fields if name != REASON_FIELD]
-        return with_reason(super().get_form(request, obj, change=change, **options))
+        return add_reason_field(super().get_form(request, obj, change=change, **options))
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
         if db_field.name == self.reason_field:
@@ -166,14 +166,14 @@ class LedgerAdminMixin(ReasonedActions):
         person: Any = request.user
         form_errors.record_form_errors(
             str(self.opts.model_name),
-            codes=form_errors.error_codes(form),
-            values=form_errors.rejected_values(form),
+            codes=form_errors.list_error_codes(form),
+            values=form_errors.list_rejected_values(form),
             by=person.actor,
             site=self.ledger_site(context["original"]) if context.get("original") else "",
         )
 
     def _values(self, obj: Model) -> Values:
-        return field_values(obj, self.untracked_fields)
+        return read_field_values(obj, self.untracked_fields)
 
     def _differences(self, before: Values, after: Values) -> dict[str, Any]:
-        return field_differences(before, after, self.secret_fields)
+        return compare_field_values(before, after, self.secret_fields)

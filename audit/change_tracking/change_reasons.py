@@ -21,7 +21,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.ledger.context import change_reason
+from audit.ledger.context import use_change_reason
 
 REASON_FIELD = "reason_for_change"
 # Spaces around the reason are not counted.
@@ -36,7 +36,7 @@ else:
     _Base = ModelAdmin
 
 
-def reason_field() -> forms.CharField:
+def make_reason_field() -> forms.CharField:
     return forms.CharField(
         label=_LABEL,
         min_length=MIN_REASON_CHARACTERS,
@@ -50,15 +50,15 @@ def reason_field() -> forms.CharField:
     )
 
 
-def with_reason(form: type[Any]) -> type[Any]:
+def add_reason_field(form: type[Any]) -> type[Any]:
     """Return the same form with a field for the reason."""
-    return type(form.__name__, (form,), {REASON_FIELD: reason_field()})
+    return type(form.__name__, (form,), {REASON_FIELD: make_reason_field()})
 
 
 class ChangeReasonForm(forms.Form):
     """The form of the pages that ask for the confirmation of a deletion."""
 
-    reason_for_change = reason_field()
+    reason_for_change = make_reason_field()
 
 
 class ReasonedActionForm(ActionForm):
@@ -78,7 +78,7 @@ class ReasonedActions(_Base):
     action_form = ReasonedActionForm
 
     def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        with change_reason(request.POST.get(REASON_FIELD, "")):
+        with use_change_reason(request.POST.get(REASON_FIELD, "")):
             return super().changelist_view(request, *args, **options)
 
     def response_action(
@@ -102,7 +102,7 @@ class ReasonedActions(_Base):
         """Show the page that asks for the reason, until one is entered, and then delete."""
         is_confirmed = "post" in request.POST
         if is_confirmed and not form.is_valid():
-            request = without_confirmation(request, "action", "index", "select_across", CHECKBOX)
+            request = drop_confirmation(request, "action", "index", "select_across", CHECKBOX)
         response = super().response_action(request, queryset)
         if isinstance(response, TemplateResponse) and response.context_data is not None:
             response.context_data["reason_form"] = (
@@ -111,7 +111,7 @@ class ReasonedActions(_Base):
         return response
 
 
-def without_confirmation(request: HttpRequest, *kept: str) -> HttpRequest:
+def drop_confirmation(request: HttpRequest, *kept: str) -> HttpRequest:
     """Return a copy of the request with these fields only, so that Django asks for confirmation."""
     sent = QueryDict(mutable=True)
     for name in kept:

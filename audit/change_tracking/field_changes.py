@@ -15,7 +15,7 @@ SECRETS = ("password",)
 Values = dict[str, str | list[str] | None]
 
 
-def field_values(obj: Model, untracked: Collection[str] = UNTRACKED) -> Values:
+def read_field_values(obj: Model, untracked: Collection[str] = UNTRACKED) -> Values:
     """Return the values of all fields and many-to-many relations of a saved row, by name."""
     values: Values = {}
     for field in obj._meta.concrete_fields:
@@ -29,7 +29,7 @@ def field_values(obj: Model, untracked: Collection[str] = UNTRACKED) -> Values:
     return values
 
 
-def field_differences(
+def compare_field_values(
     before: Values, after: Values, secrets: Collection[str] = SECRETS
 ) -> dict[str, Any]:
     """Return `{field: {"old": .., "new": ..}}` for fields that differ, without secret values."""

@@ -46,7 +46,7 @@ def record_form_errors(
         )
 
 
-def error_codes(form: BaseForm) -> dict[str, list[str]]:
+def list_error_codes(form: BaseForm) -> dict[str, list[str]]:
     """Return the codes of a bound form's errors by field."""
     return {
         field.strip("_"): [error.code or "invalid" for error in errors]
@@ -54,7 +54,7 @@ def error_codes(form: BaseForm) -> dict[str, list[str]]:
     }
 
 
-def rejected_values(form: BaseForm) -> dict[str, Any]:
+def list_rejected_values(form: BaseForm) -> dict[str, Any]:
     """Return the values that were sent for the fields with errors, without passwords."""
     return {
         name: form[name].data

@@ -16,7 +16,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
 from audit.change_tracking.change_reasons import REASON_FIELD, ReasonedActions
-from audit.ledger.context import change_reason
+from audit.ledger.context import use_change_reason
 from audit.ledger.log import ledger, record
 
 MAX_REFUSALS_PER_REQUEST = 100  # rows of one request whose deletion is refused and recorded
@@ -87,7 +87,7 @@ class UndeletableAdmin(ReasonedActions):
         """
         person: Any = request.user
         kind = str(self.opts.model_name)
-        with ledger(), change_reason(request.POST.get(REASON_FIELD, "")):
+        with ledger(), use_change_reason(request.POST.get(REASON_FIELD, "")):
             record(
                 f"{kind}.deletion_refused",
                 subject=f"{kind}:{obj.pk}",

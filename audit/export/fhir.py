@@ -39,7 +39,7 @@ _VERBS = {
 }
 
 
-def audit_event(line: LedgerLine) -> bytes:
+def make_audit_event(line: LedgerLine) -> bytes:
     """Return the AuditEvent of an entry as JSON."""
     fields = line.fields
     verb = fields["event"].rpartition(".")[2]
@@ -77,7 +77,7 @@ def audit_event(line: LedgerLine) -> bytes:
     return orjson.dumps(event)
 
 
-def provenance(line: LedgerLine) -> bytes:
+def make_provenance(line: LedgerLine) -> bytes:
     """Return the Provenance of a filed document: the source of its bytes, who filed it and when."""
     fields = line.fields
     return orjson.dumps(

@@ -38,6 +38,6 @@ def can_export_here() -> bool:
     If no key exists yet, or the keys cannot be read, return True, so that any host reports that.
     """
     try:
-        return keys.has_private_key() or not keys.published_keys()
+        return keys.has_private_key() or not keys.read_published_keys()
     except KeyProblem:
         return True

@@ -31,9 +31,9 @@ class LineFiles:
         if line.detail:
             detail = {"detail": line.detail, "salt": line.salt, "seq": line.seq}
             _write_line(self._details, orjson.dumps(detail))
-        _write_line(self._audit_events, fhir.audit_event(line))
+        _write_line(self._audit_events, fhir.make_audit_event(line))
         if fhir.is_filed(line):
-            _write_line(self._provenances, fhir.provenance(line))
+            _write_line(self._provenances, fhir.make_provenance(line))
 
 
 def _write_line(file: IO[bytes], line: bytes) -> None:

@@ -122,7 +122,7 @@ def make_package(
         if size is None:
             checkpoints.sign_all()
         else:
-            with keys.signing_key():
+            with keys.hold_signing_key():
                 pass
     except KeyProblem as error:
         raise _refused_without_key(error) from error
@@ -220,7 +220,7 @@ def _sign_manifest(manifest: bytes) -> str:
     """
     text = f"{FORMAT} {MANIFEST}\nsha256 {hashlib.sha256(manifest).hexdigest()}\n"
     try:
-        with keys.signing_key() as signer:
+        with keys.hold_signing_key() as signer:
             return signed_note.sign_note(text, [signer])
     except KeyProblem as error:
         raise _refused_without_key(error) from error
@@ -233,7 +233,7 @@ def _copy_evidence(folder: Path, pin: PinnedCheckpoint) -> str:
     for size, token in pin.tokens.items():
         (folder / "checkpoints" / f"{size}.tsr").write_bytes(token)
     # The keys are not read from the database, where an attacker could insert other keys.
-    published = keys.public_file()
+    published = keys.get_public_file()
     if not published.is_file():
         return ""
     shutil.copyfile(published, folder / published.name)

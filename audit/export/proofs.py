@@ -14,8 +14,8 @@ from audit.ledger.merkle_tree import (
     HASH_BYTES,
     Frontier,
     Span,
-    consistency_path,
-    inclusion_path,
+    list_consistency_path,
+    list_inclusion_path,
 )
 
 MAX_TREE_LEVELS = 48  # one file each; no trail reaches 2**48 entries
@@ -66,10 +66,10 @@ def write_proofs(folder: Path, pin: PinnedCheckpoint, nodes: StoredTree, seqs: I
     with (folder / "inclusion.tlog-proofs").open("w", encoding="utf-8", newline="") as file:
         while raw := seqs.read(8):
             index = int.from_bytes(raw, "big") - 1
-            path = _encode_hashes(nodes, inclusion_path(index, pin.size))
+            path = _encode_hashes(nodes, list_inclusion_path(index, pin.size))
             file.write(f"c2sp.org/tlog-proof@v1\nindex {index}\n{path}\n{note}")
     for old in pin.notes.keys() - {pin.size}:
-        path = _encode_hashes(nodes, consistency_path(old, pin.size))
+        path = _encode_hashes(nodes, list_consistency_path(old, pin.size))
         (folder / f"{old}.consistency").write_text(f"old {old}\n{path}\n{note}", newline="")
 
 

@@ -16,14 +16,14 @@ from django.utils.translation import ngettext
 from reportlab.lib.pagesizes import A4, landscape
 
 from audit.export.document_changes import DocumentChanges, list_changes
-from audit.export.timeline import signature_columns
+from audit.export.timeline import format_signature_columns
 from audit.export.trail import LedgerLine
 from audit.files.pdf_layout import (
     PdfDocument,
     Row,
-    cell,
-    heading,
-    title,
+    make_cell,
+    make_heading,
+    make_title,
 )
 
 MAX_PRINTED_ENTRIES = 5_000
@@ -52,7 +52,7 @@ class PdfReport:
             is_changed = changes.add(line, detail)
         # Marks an entry that changed the data of the first entry.
         mark = _("CHANGED") if is_changed else ""
-        name, meaning = signature_columns(line)
+        name, meaning = format_signature_columns(line)
         if meaning:
             signed_item = line.fields["doc_id"] or line.fields["subject"]
             signed = _readable_time(line.fields["occurred_at"])
@@ -98,17 +98,17 @@ class PdfReport:
             _("Software"): f"SiteLedger {manifest['software']}",
             _("Times"): _("UTC throughout"),
         }
-        sheet.write(path, [title(name), sheet.facts(facts), *self._tables(sheet)])
+        sheet.write(path, [make_title(name), sheet.facts(facts), *self._tables(sheet)])
 
     def _tables(self, sheet: PdfDocument) -> Iterator[Any]:
         if self.count > MAX_PRINTED_ENTRIES:
-            yield heading(_("Timeline"))
+            yield make_heading(_("Timeline"))
             sentence = _(
                 "Too many entries to print: {n}. The limit is {limit}. All entries are in "
                 "timeline.csv and in entries.ndjson. To print them, request an export of one "
                 "document, packet or site."
             )
-            yield cell(sentence.format(n=f"{self.count:,}", limit=f"{MAX_PRINTED_ENTRIES:,}"))
+            yield make_cell(sentence.format(n=f"{self.count:,}", limit=f"{MAX_PRINTED_ENTRIES:,}"))
             return
         if self._documents:
             header = [

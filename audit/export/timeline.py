@@ -48,14 +48,14 @@ class TimelineCsv:
         fields = line.fields
         times = fields["recorded_at"], fields["occurred_at"]
         values = (fields[name] for name in FIELDS)
-        signature = signature_columns(line)
+        signature = format_signature_columns(line)
         proof = line.detail, fields["prev"], line.hash, line.text
         self._rows.writerow(
             [escape_formula(cell) for cell in (line.seq, *times, *values, *signature, *proof)]
         )
 
 
-def signature_columns(line: LedgerLine) -> tuple[str, str]:
+def format_signature_columns(line: LedgerLine) -> tuple[str, str]:
     """Return printed name and meaning of a signature (21 CFR 11.50), empty without a signature.
 
     If the digest does not match the signed content, the meaning begins with INVALID (11.70). A

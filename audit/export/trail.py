@@ -17,7 +17,7 @@ from audit.ledger.chain import (
     REDACTED,
     Walk,
     check_in_parts,
-    commitment,
+    compute_commitment,
     expect,
     iter_fields,
 )
@@ -188,7 +188,7 @@ def _check_detail(
     """
     seq, commit = fields["seq"], fields["detail_commit"]
     if salt is not None and detail is not None:
-        found = commitment(bytes.fromhex(salt), detail)
+        found = compute_commitment(bytes.fromhex(salt), detail)
         expect(seq, _DETAIL_CHANGED, commit, found)
     elif commit:
         missing_details.add(seq)

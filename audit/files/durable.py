@@ -56,10 +56,10 @@ def write_chunks(out: IO[bytes], chunks: Iterable[bytes]) -> FileDigest:
             out.write(chunk)
             yield chunk
 
-    return digest_of_chunks(iter_written())
+    return hash_chunks(iter_written())
 
 
-def digest_of_chunks(chunks: Iterable[bytes]) -> FileDigest:
+def hash_chunks(chunks: Iterable[bytes]) -> FileDigest:
     """Return the digest of all chunks together."""
     digest, size = hashlib.sha256(), 0
     for chunk in chunks:
@@ -68,7 +68,7 @@ def digest_of_chunks(chunks: Iterable[bytes]) -> FileDigest:
     return FileDigest(digest.hexdigest(), size)
 
 
-def digest_of_file(path: Path) -> FileDigest:
+def hash_file(path: Path) -> FileDigest:
     """Return the digest of a file. Raises OSError."""
     with path.open("rb") as file:
         return FileDigest(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)

@@ -65,7 +65,7 @@ class PdfDocument:
 
     def facts(self, facts: Mapping[str, str], name_width: float = 0.18) -> LongTable:
         """Return a table of names and values. `name_width` is a fraction of the whole width."""
-        rows = [[cell(name, BOLD), cell(text)] for name, text in facts.items()]
+        rows = [[make_cell(name, BOLD), make_cell(text)] for name, text in facts.items()]
         widths = [name_width * self._width, (1 - name_width) * self._width]
         return LongTable(rows, colWidths=widths, style=_FACTS)
 
@@ -73,11 +73,13 @@ class PdfDocument:
         self, name: str, header: Row, widths: Sequence[float], rows: Sequence[Row]
     ) -> Iterator[Any]:
         """Yield a heading and its table. `widths` are fractions of the whole width."""
-        yield heading(name)
+        yield make_heading(name)
         for start in range(0, len(rows), MAX_TABLE_ROWS):
-            cells = [[cell(text) for text in row] for row in rows[start : start + MAX_TABLE_ROWS]]
+            cells = [
+                [make_cell(text) for text in row] for row in rows[start : start + MAX_TABLE_ROWS]
+            ]
             yield LongTable(
-                [[cell(text, _HEAD) for text in header], *cells],
+                [[make_cell(text, _HEAD) for text in header], *cells],
                 colWidths=[width * self._width for width in widths],
                 repeatRows=1,
                 style=_GRID,
@@ -85,15 +87,15 @@ class PdfDocument:
         yield Spacer(1, 6)
 
 
-def title(text: str) -> Paragraph:
+def make_title(text: str) -> Paragraph:
     return Paragraph(_markup(text), _TITLE)
 
 
-def heading(text: str) -> Paragraph:
+def make_heading(text: str) -> Paragraph:
     return Paragraph(_markup(text), _SECTION)
 
 
-def cell(text: str, style: ParagraphStyle = TEXT) -> Paragraph:
+def make_cell(text: str, style: ParagraphStyle = TEXT) -> Paragraph:
     return Paragraph(_markup(text), style)
 
 

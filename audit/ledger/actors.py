@@ -57,7 +57,7 @@ def add_process(name: str) -> str:
     return f"{name}@{_process(os.getpid())}"
 
 
-def without_process(name: str) -> str:
+def drop_process(name: str) -> str:
     """Return the name of an actor without the process, as pages show it."""
     return name.partition("@")[0] if name.startswith(SYSTEM) else name
 

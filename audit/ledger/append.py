@@ -82,7 +82,7 @@ def _link(pending: Sequence[NewEntry], insert: Callable[[Table, Rows], None]) ->
         seq += 1
         fields = entry.facts | {"prev": prev, "recorded_at": recorded_at, "seq": seq}
         body = chain.write_canonical(fields, chain.MAX_LINE)
-        prev = chain.digest(body)
+        prev = chain.compute_digest(body)
         fields["recorded_at"] = column
         entries.append((*_copied_values(fields), prev, body))
         if entry.detail:
@@ -96,7 +96,7 @@ def _locked_tail() -> tuple[int, str, datetime]:
     """Return number and hash of the last entry and the time, all read under the chain's lock."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            row, now = append_postgresql.locked_tail(cursor)
+            row, now = append_postgresql.lock_tail(cursor)
     else:
         with connection.wrap_database_errors:  # without Django's cursor, as in `tables.insert`
             row = connection.connection.execute(_TAIL).fetchone()

@@ -74,7 +74,7 @@ def remove_triggers(connection: BaseDatabaseWrapper) -> None:
         _run(cursor, [f"DROP FUNCTION IF EXISTS {name}" for name in functions])
 
 
-def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
+def find_missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     """Return the names of triggers that are missing, switched off or changed.
 
     Tables that do not exist need none.
@@ -110,7 +110,7 @@ _INSTALLED_ON_POSTGRESQL = """SELECT tgname, relname, tgtype, tgenabled, prosrc 
 def reinstall_triggers(using: str, **_signal: Any) -> None:
     """Install the triggers again if one is missing. Receives post_migrate."""
     connection = connections[using]
-    if missing_triggers(connection):
+    if find_missing_triggers(connection):
         install_triggers(connection)
 
 
@@ -122,7 +122,7 @@ def check_triggers(databases: Sequence[str] | None, **_options: Any) -> list[che
     """
     messages: list[checks.CheckMessage] = []
     for alias in databases or ():
-        names = missing_triggers(connections[alias])
+        names = find_missing_triggers(connections[alias])
         if not names:
             continue
         which = f"The ledger in database '{alias}' is not guarded as it should be: "

@@ -48,7 +48,7 @@ _LOCKED_TAIL = f"""
     SELECT clock_timestamp(), seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1"""  # noqa: S608 - constants
 
 
-def locked_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
+def lock_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
     """Take the chain's lock. Return number, hash and line of the last entry, and the time.
 
     Raises LedgerError unless the transaction is READ COMMITTED: a snapshot from before the lock

@@ -62,14 +62,14 @@ def register_kind(kind: BoundKind) -> None:
     KINDS[kind.name] = kind
 
 
-def kind_of(event: str) -> BoundKind | None:
+def find_kind_of_event(event: str) -> BoundKind | None:
     """Return the kind whose rows this event binds, or None for all other events."""
     name, _, verb = event.rpartition(".")
     return KINDS.get(name) if verb in {CREATED, CHANGED, RECORDED} else None
 
 
 @contextmanager
-def bound_as(kind: BoundKind) -> Iterator[None]:
+def bind_as(kind: BoundKind) -> Iterator[None]:
     """Bind rows by this kind inside.
 
     A migration needs it: its model has the columns of its time.
@@ -85,7 +85,7 @@ def bound_as(kind: BoundKind) -> Iterator[None]:
             del KINDS[kind.name]
 
 
-def row_digests(kind: BoundKind, keys: Collection[int]) -> dict[int, Digests]:
+def compute_row_digests(kind: BoundKind, keys: Collection[int]) -> dict[int, Digests]:
     """Return the digests of these rows as the database has them now, by primary key.
 
     Rows that do not exist are left out. This takes one query, and those of the related values.
@@ -100,11 +100,13 @@ def row_digests(kind: BoundKind, keys: Collection[int]) -> dict[int, Digests]:
         }
         values |= {name: by_key.get(row.pk, []) for name, by_key in related.items()}
         subject = kind.subject(row.pk)
-        found[row.pk] = {name: field_digest(subject, name, value) for name, value in values.items()}
+        found[row.pk] = {
+            name: compute_field_digest(subject, name, value) for name, value in values.items()
+        }
     return found
 
 
-def field_digest(subject: str, name: str, value: Any) -> str:
+def compute_field_digest(subject: str, name: str, value: Any) -> str:
     """Return the digest of one field of one row."""
     if isinstance(value, datetime):
         value = write_time(value)  # whatever zone the database returned it in
@@ -114,7 +116,7 @@ def field_digest(subject: str, name: str, value: Any) -> str:
     return hashlib.sha256(text).hexdigest()[:_DIGEST_LENGTH]
 
 
-def default_digests(kind: BoundKind, key: int, names: Iterable[str]) -> Digests:
+def compute_default_digests(kind: BoundKind, key: int, names: Iterable[str]) -> Digests:
     """Return the digests of these fields with their default values.
 
     Fields that a later release adds are in no entry of an earlier release, and begin with them.
@@ -123,5 +125,5 @@ def default_digests(kind: BoundKind, key: int, names: Iterable[str]) -> Digests:
     found = {}
     for name in names:
         value = fields[name].get_default() if name in fields else []
-        found[name] = field_digest(kind.subject(key), name, value)
+        found[name] = compute_field_digest(kind.subject(key), name, value)
     return found

@@ -81,7 +81,7 @@ class BrokenChain(Exception):
         self.found = found
 
 
-def canonical(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
+def format_canonical(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
     """Return the canonical text of `value`.
 
     Raises NotCanonical if the value lies outside the profile or the text exceeds `limit` bytes.
@@ -96,9 +96,10 @@ def canonical(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
 
 
 def write_canonical(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
-    """Return the text of a value that `canonical` or `line` accepted before.
+    """Return the text of a value that `format_canonical` or `format_line` accepted before.
 
-    Only numbers and hashes in it may have changed since. Raises NotCanonical like `canonical`.
+    Only numbers and hashes in it may have changed since. Raises NotCanonical like
+    `format_canonical`.
     """
     try:
         text = orjson.dumps(value, option=_OPTIONS)
@@ -128,7 +129,7 @@ def _check(value: object, where: str) -> None:
         raise NotCanonical(f"{where} is a {type(value).__name__}: {value!r}")
 
 
-def line(fields: Mapping[str, str | int]) -> str:
+def format_line(fields: Mapping[str, str | int]) -> str:
     """Return the line of one entry.
 
     Raises NotCanonical unless `fields` are exactly the fields of the format and fit into a line.
@@ -163,20 +164,20 @@ def write_time(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def digest(text: str) -> str:
+def compute_digest(text: str) -> str:
     """Return the SHA-256 in hex, as `printf %s "$LINE" | sha256sum` does."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def event_id(subject: str, n: int) -> str:
+def compute_event_id(subject: str, n: int) -> str:
     """Return the identity of an entry: a hash of its subject and of its number `n` among theirs.
 
     A unique constraint refuses a second entry with the same identity.
     """
-    return digest(canonical({"n": n, "subject": subject}))
+    return compute_digest(format_canonical({"n": n, "subject": subject}))
 
 
-def commitment(salt: bytes, detail: str) -> str:
+def compute_commitment(salt: bytes, detail: str) -> str:
     """Return the hash that binds a detail to its line, in hex.
 
     The salt prevents that guesses of short details are confirmed by the hash.
@@ -223,7 +224,7 @@ class Walk:
         """
         numbers = tuple(range(self.seq + 1, self.seq + 1 + len(seqs)))
         expect_each(seqs, gettext_noop("the numbers have a gap"), numbers, seqs)
-        found = tuple(map(digest, texts))
+        found = tuple(map(compute_digest, texts))
         why = gettext_noop("the line was changed: its hash differs")
         expect_each(seqs, why, hashes, found)
         fields = _parse_lines(seqs, texts)

@@ -43,7 +43,7 @@ def set_origin(origin: RequestOrigin) -> Iterator[None]:
 
 
 @contextmanager
-def change_reason(reason: str) -> Iterator[None]:
+def use_change_reason(reason: str) -> Iterator[None]:
     """Add this reason to the entries inside whose actor is that of the origin."""
     token = _reason.set(reason.strip())
     try:
@@ -52,18 +52,18 @@ def change_reason(reason: str) -> Iterator[None]:
         _reason.reset(token)
 
 
-def current_origin() -> RequestOrigin:
+def get_current_origin() -> RequestOrigin:
     return _origin.get()
 
 
-def origin_facts(actor_name: str) -> dict[str, str]:
+def get_origin_facts(actor_name: str) -> dict[str, str]:
     """Return what the detail of an entry by this actor states about its origin.
 
     It is empty if the origin is unknown, or if its actor is another one.
     """
     origin = _origin.get()
     name, printed_name = origin.identify()
-    if not name or name != actors.without_process(actor_name):
+    if not name or name != actors.drop_process(actor_name):
         return {}
     optional = {"printed_name": printed_name, "reason": _reason.get()}
     return {**origin.facts, **{key: text for key, text in optional.items() if text}}

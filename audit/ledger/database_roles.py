@@ -67,12 +67,12 @@ def grant_rights(connection: BaseDatabaseWrapper, role: str) -> None:
             cursor.execute(statement)
 
 
-def application_role(alias: str) -> str:
+def get_application_role(alias: str) -> str:
     """Return the role of DATABASE_URL."""
     return str(connections.settings[alias]["USER"])
 
 
-def excess_rights(connection: BaseDatabaseWrapper) -> list[str]:
+def find_excess_rights(connection: BaseDatabaseWrapper) -> list[str]:
     """Return what the application's role may do to the ledger beyond reading and adding.
 
     Each item is an action and a table, for example "UPDATE audit_entry".
@@ -86,7 +86,7 @@ def excess_rights(connection: BaseDatabaseWrapper) -> list[str]:
             unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE']) AS action, pg_roles
             WHERE rolname = coalesce(nullif(%s, ''), current_user)
             AND has_table_privilege(rolname, name, action) ORDER BY 1""",
-            [sorted(existing), application_role(connection.alias)],
+            [sorted(existing), get_application_role(connection.alias)],
         )
         return [row[0] for row in cursor.fetchall()]
 
@@ -104,7 +104,7 @@ def check_application_role(
             id="audit.W001",
         )
         for alias in databases or ()
-        if (actions := excess_rights(connections[alias]))
+        if (actions := find_excess_rights(connections[alias]))
     ]
 
 

@@ -134,16 +134,16 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     """
     if not (database := _open_block.database):
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
-    origin_facts = context.origin_facts(by.name)
+    origin_facts = context.get_origin_facts(by.name)
     salt, text = _seal_detail({**origin_facts, **(detail or {})})
     facts: dict[str, str | int] = {  # in the order of the line: sorting is faster then
         "actor": actors.add_process(by.name),
         "code": code,
         "correlation_id": correlation_id,
-        "detail_commit": chain.commitment(salt, text) if text else "",
+        "detail_commit": chain.compute_commitment(salt, text) if text else "",
         "doc_id": doc_id,
         "event": event,
-        "event_id": "" if n is None else chain.event_id(subject, n),
+        "event_id": "" if n is None else chain.compute_event_id(subject, n),
         "from": from_state,
         "occurred_at": write_time(occurred_at or datetime.now(UTC)),
         "prev": "",
@@ -161,7 +161,9 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         "trail": settings.AUDIT_TRAIL,
         "v": chain.VERSION,
     }
-    chain.line(facts)  # Raises here, where the traceback shows the caller, and not at the end.
+    chain.format_line(
+        facts
+    )  # Raises here, where the traceback shows the caller, and not at the end.
     database.on_commit(NewEntry(facts, salt.hex(), text))
 
 
@@ -180,7 +182,7 @@ def _seal_detail(detail: dict[str, Any]) -> tuple[bytes, str]:
     """Return a new salt and the canonical text of a detail; both are empty without a detail."""
     if not detail:
         return b"", ""
-    return secrets.token_bytes(16), chain.canonical(normalize_text(detail))
+    return secrets.token_bytes(16), chain.format_canonical(normalize_text(detail))
 
 
 def normalize_text(value: Any) -> Any:
@@ -227,16 +229,16 @@ def _bind_rows(pending: Sequence[NewEntry]) -> None:
     """
     last: dict[BoundKind, dict[int, NewEntry]] = {}
     for entry in pending:
-        if kind := bound_rows.kind_of(str(entry.facts["event"])):
+        if kind := bound_rows.find_kind_of_event(str(entry.facts["event"])):
             key = int(str(entry.facts["subject"]).rpartition(":")[2])
             last.setdefault(kind, {})[key] = entry
     for kind, entries in last.items():
-        for key, digests in bound_rows.row_digests(kind, entries.keys()).items():
+        for key, digests in bound_rows.compute_row_digests(kind, entries.keys()).items():
             entry = entries[key]
             detail = orjson.loads(entry.detail) if entry.detail else {}
             salt, entry.detail = _seal_detail({**detail, bound_rows.ROW: digests})
             entry.salt = salt.hex()
-            entry.facts["detail_commit"] = chain.commitment(salt, entry.detail)
+            entry.facts["detail_commit"] = chain.compute_commitment(salt, entry.detail)
 
 
 def _number_entries(pending: Sequence[NewEntry]) -> None:
@@ -254,4 +256,4 @@ def _number_entries(pending: Sequence[NewEntry]) -> None:
     for entry in entries:
         subject = str(entry.facts["subject"])
         counts[subject] += 1
-        entry.facts["event_id"] = chain.event_id(subject, -counts[subject])
+        entry.facts["event_id"] = chain.compute_event_id(subject, -counts[subject])

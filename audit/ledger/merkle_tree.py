@@ -95,7 +95,7 @@ class Frontier:
         return cls(size, roots)
 
 
-def inclusion_path(index: int, size: int) -> list[Span]:
+def list_inclusion_path(index: int, size: int) -> list[Span]:
     """Return the nodes that prove entry `index`, counted from 0, in a tree of `size` entries.
 
     The order is from the leaf upwards. Raises IndexError if the entry is not in the tree.
@@ -114,7 +114,7 @@ def inclusion_path(index: int, size: int) -> list[Span]:
     return path[::-1]
 
 
-def consistency_path(old: int, size: int) -> list[Span]:
+def list_consistency_path(old: int, size: int) -> list[Span]:
     """Return the nodes that prove that the tree of `size` is that of `old` with entries added.
 
     RFC 6962, section 2.1.2. The list is empty if both are equal. Raises IndexError unless

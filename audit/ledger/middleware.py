@@ -31,14 +31,14 @@ class OriginMiddleware:
         given = request.headers.get("X-Request-ID", "")
         request_id = given if _REQUEST_ID(given) else str(uuid.uuid4())
         request.request_id = request_id  # type: ignore[attr-defined] # as Django sets `user`
-        facts = {"request_id": request_id, "address": client_address(request)}
+        facts = {"request_id": request_id, "address": get_client_address(request)}
         with context.set_origin(context.RequestOrigin(facts, lambda: _identify(request))):
             response = self._get_response(request)
         response["X-Request-ID"] = request_id
         return response
 
 
-def client_address(request: HttpRequest) -> str:
+def get_client_address(request: HttpRequest) -> str:
     """Return the IP address of the client.
 
     Behind our proxy it is the last address in X-Forwarded-For, which the proxy added. Clients can

@@ -16,7 +16,7 @@ class NewEntry:
     back. Called after the commit, it does nothing.
     """
 
-    facts: dict[str, str | int]  # all fields of the line, which `chain.line` has accepted
+    facts: dict[str, str | int]  # all fields of the line, which `chain.format_line` has accepted
     salt: str = ""  # in hex
     detail: str = ""  # canonical
 

@@ -82,29 +82,29 @@ _COMMON_FIELDS = [
 ]  # fmt: skip
 
 
-def timeline(*subjects: str) -> list[Recorded]:
+def list_entries(*subjects: str) -> list[Recorded]:
     """Return all entries of these subjects, oldest first."""
     return _recorded(Entry.objects.filter(subject__in=subjects).order_by("seq"))
 
 
-def entries_of_events(events: Collection[str], subjects: Collection[str]) -> list[Recorded]:
+def list_entries_of_events(events: Collection[str], subjects: Collection[str]) -> list[Recorded]:
     """Return the entries of these events about these subjects, oldest first."""
     rows = Entry.objects.filter(event__in=events, subject__in=subjects)
     return _recorded(rows.order_by("seq"))
 
 
-def entries_by_event_ids(event_ids: Collection[str]) -> list[Recorded]:
-    """Return the entries with these IDs, each `chain.event_id(subject, n)`, oldest first."""
+def list_entries_by_event_ids(event_ids: Collection[str]) -> list[Recorded]:
+    """Return the entries with these IDs of `chain.compute_event_id(subject, n)`, oldest first."""
     return _recorded(Entry.objects.filter(event_id__in=event_ids).order_by("seq"))
 
 
-def entries_with_detail(subjects: Collection[str], key: str) -> list[Recorded]:
+def list_entries_with_detail(subjects: Collection[str], key: str) -> list[Recorded]:
     """Return the entries of these subjects whose detail has this key, oldest first."""
     rows = Entry.objects.filter(subject__in=subjects, detail__detail__contains=f'"{key}":')
     return [each for each in _recorded(rows.order_by("seq")) if key in (each.detail or {})]
 
 
-def entries_after(events: Collection[str], seq: int, limit: int) -> list[Recorded]:
+def list_entries_after(events: Collection[str], seq: int, limit: int) -> list[Recorded]:
     """Return at most `limit` entries of these events after entry `seq`, oldest first."""
     rows = Entry.objects.filter(event__in=events, seq__gt=seq).order_by("seq")
     return _recorded(rows[:limit])
@@ -113,7 +113,7 @@ def entries_after(events: Collection[str], seq: int, limit: int) -> list[Recorde
 def iter_entries_of_events(events: Collection[str]) -> Iterator[Recorded]:
     """Yield all entries of these events, oldest first. They are read page by page."""
     seq = 0
-    while page := entries_after(events, seq, ROWS_PER_PAGE):
+    while page := list_entries_after(events, seq, ROWS_PER_PAGE):
         yield from page
         seq = page[-1].seq
 
@@ -124,7 +124,7 @@ def iter_subjects_of_events(events: Collection[str]) -> Iterator[str]:
     return found.values_list("subject", flat=True).distinct().iterator(ROWS_PER_PAGE)
 
 
-def document_entries(site: str, doc_id: str) -> list[Recorded]:
+def list_document_entries(site: str, doc_id: str) -> list[Recorded]:
     """Return the entries of all versions of a document, oldest first.
 
     A document is identified by its site and its `doc_id`.
@@ -148,7 +148,7 @@ def count_entries(search: EntrySearch) -> int:
     return _matching(search).count()
 
 
-def first_recorded_at() -> datetime | None:
+def get_first_recorded_at() -> datetime | None:
     """Return the time of the first entry, or None while the trail is empty."""
     return Entry.objects.order_by("seq").values_list("recorded_at", flat=True).first()
 
@@ -165,12 +165,12 @@ def count_by_subject(subjects: Collection[str]) -> dict[str, int]:
     return dict(rows.annotate(Count("seq")))
 
 
-def last_entry() -> tuple[int, str] | None:
+def get_last_entry() -> tuple[int, str] | None:
     """Return number and hash of the last entry, or None while the trail is empty."""
     return Entry.objects.order_by("-seq").values_list("seq", "hash").first()
 
 
-def sites_after(seq: int) -> set[str]:
+def list_sites_after(seq: int) -> set[str]:
     """Return the sites that have an entry after entry `seq`."""
     later = Entry.objects.filter(seq__gt=seq).exclude(site="").order_by()
     return set(later.values_list("site", flat=True).distinct())
@@ -191,7 +191,7 @@ def iter_subjects(prefix: str, *, since: int = 0) -> Iterator[str]:
     return (subject for _, subject in chain.from_iterable(new) if subject.startswith(prefix))
 
 
-def last_states(subjects: Sequence[str]) -> dict[str, LastState]:
+def get_last_states(subjects: Sequence[str]) -> dict[str, LastState]:
     """Return the last state of each of these subjects that has one."""
     last = _state_changes(Q(subject__in=subjects)).values("subject").annotate(last=Max("seq"))
     rows = Entry.objects.filter(seq__in=last.values("last")).order_by()

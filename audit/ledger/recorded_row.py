@@ -1,8 +1,8 @@
 """Defines the base of rows whose events are recorded: the row numbers its ledger entries.
 
-An entry is identified by its subject and its number (`audit.ledger.chain.event_id`), so the number
-of an entry must be taken exactly once. A recorded row has the number of its last entry in
-`revision`. To take the next number is an UPDATE of the row, which locks it until the transaction
+An entry is identified by its subject and its number (`audit.ledger.chain.compute_event_id`), so
+the number of an entry must be taken exactly once. A recorded row has the number of its last entry
+in `revision`. To take the next number is an UPDATE of the row, which locks it until the transaction
 ends: concurrent transactions wait for each other, and a task that is delivered twice raises
 IntegrityError or finds that the row has moved on.
 

@@ -52,14 +52,14 @@ class Unanchored:
 ANCHOR_KINDS: tuple[AnchorKind, ...] = (FolderAnchor, S3Anchor, TimestampAnchor)
 
 
-def configured_anchors() -> list[Anchor]:
+def list_configured_anchors() -> list[Anchor]:
     """Return the anchors that the settings name. The folder is always one of them."""
     return [place for kind in ANCHOR_KINDS if (place := kind.from_settings())]
 
 
 def is_anchoring_due() -> bool:
     """Return whether an anchor lacks a checkpoint and may be tried now."""
-    lacking = [place.name for place in configured_anchors() if _waiting(place).exists()]
+    lacking = [place.name for place in list_configured_anchors() if _waiting(place).exists()]
     now = timezone.now()
     # A backoff, or a process that brings them at this moment.
     is_busy = Q(state=OutboxMessage.State.CLAIMED, lease_until__gte=now)
@@ -81,7 +81,7 @@ def anchor_all() -> list[str]:
     # The process that holds a claim may be dead. To put a checkpoint twice changes nothing.
     claimed = OutboxMessage.objects.filter(kind=KIND.name, state=OutboxMessage.State.CLAIMED)
     names = set(claimed.values_list("key", flat=True))
-    for place in configured_anchors():
+    for place in list_configured_anchors():
         if place.name in names and (error := _bring(place)):
             errors.append(error)
     return errors
@@ -90,7 +90,7 @@ def anchor_all() -> list[str]:
 def anchor_checkpoint(signed: SignedCheckpoint) -> list[str]:
     """Bring this checkpoint to every anchor that lacks it. Returns errors, as sentences."""
     holding = set(Receipt.objects.filter(checkpoint=signed.size).values_list("anchor", flat=True))
-    lacking = [place for place in configured_anchors() if place.name not in holding]
+    lacking = [place for place in list_configured_anchors() if place.name not in holding]
     return [error for place in lacking if (error := _put(place, signed.size, signed.note))]
 
 
@@ -98,7 +98,7 @@ def list_unanchored() -> list[Unanchored]:
     """Return how many checkpoints each anchor lacks, since when, and why."""
     messages = {row.key: row for row in OutboxMessage.objects.filter(kind=KIND.name)}
     found = []
-    for place in configured_anchors():
+    for place in list_configured_anchors():
         waiting = _waiting(place)
         if oldest := waiting.first():
             message = messages.get(place.name)
@@ -110,14 +110,14 @@ def list_unanchored() -> list[Unanchored]:
 
 
 def _post_messages() -> None:
-    for place in configured_anchors():
+    for place in list_configured_anchors():
         if _waiting(place).exists():
             outbox.post(KIND.name, {"anchor": place.name}, key=place.name)
 
 
 def _deliver(delivery: Delivery) -> None:
     """Bring checkpoints to the anchor of a message, if it is still configured."""
-    for place in configured_anchors():
+    for place in list_configured_anchors():
         if place.name == delivery.payload["anchor"] and (error := _bring(place, delivery)):
             raise DeliveryFailed(error)
 

@@ -29,7 +29,7 @@ from audit.ledger.chain import (
     BrokenChain,
     ChainBreak,
     Walk,
-    digest,
+    compute_digest,
 )
 from audit.ledger.keyset import iter_pages
 from audit.models import Checkpoint, Entry
@@ -53,12 +53,12 @@ class SignedCheckpoint:
     created_at: datetime
 
 
-def latest_checkpoint() -> SignedCheckpoint | None:
+def get_latest_checkpoint() -> SignedCheckpoint | None:
     """Return the newest checkpoint, or None if there is none yet."""
     return _as_value(Checkpoint.objects.first())
 
 
-def checkpoint_of_size(size: int) -> SignedCheckpoint | None:
+def find_checkpoint_of_size(size: int) -> SignedCheckpoint | None:
     """Return the checkpoint of the first `size` entries, or None."""
     return _as_value(Checkpoint.objects.filter(pk=size).first())
 
@@ -123,7 +123,7 @@ def sign_all() -> SignedCheckpoint | None:
     Returns None if no entry is new, or if another host has signed them first. Raises KeyProblem
     without a key. Raises BrokenChain if the new entries do not follow from the last checkpoint.
     """
-    with keys.signing_key() as signer:
+    with keys.hold_signing_key() as signer:
         return sign_with([signer])
 
 
@@ -179,7 +179,7 @@ def _expect_signed(last: Checkpoint, entry: tuple[int, str, str] | None) -> None
             last.size,
         ).format(n=last.size)
         raise BrokenChain(ChainBreak(last.size, why, last.head, ""))
-    if (found := digest(entry[1])) != last.head or entry[2] != last.head:
+    if (found := compute_digest(entry[1])) != last.head or entry[2] != last.head:
         why = _("it was signed with another content")
         raise BrokenChain(ChainBreak(last.size, why, last.head, found))
 

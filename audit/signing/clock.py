@@ -53,7 +53,7 @@ def check_clocks() -> list[ClockSkew]:
     """Measure the clocks, and record what has changed. Returns the measured differences."""
     skews = list(_measure())
     for skew in skews:
-        entries = queries.timeline(f"clock:{skew.source}")
+        entries = queries.list_entries(f"clock:{skew.source}")
         of_host = [
             entry.detail["milliseconds"]
             for entry in entries
@@ -66,10 +66,10 @@ def check_clocks() -> list[ClockSkew]:
     return skews
 
 
-def excessive_skews() -> list[ClockSkew]:
+def list_excessive_skews() -> list[ClockSkew]:
     """Return the differences on record that are too large, of all hosts."""
     last: dict[tuple[str, str], ClockSkew] = {}
-    for entry in queries.timeline(*(f"clock:{source}" for source in SOURCES)):
+    for entry in queries.list_entries(*(f"clock:{source}" for source in SOURCES)):
         if entry.detail:
             source = entry.subject.removeprefix("clock:")
             host = entry.detail["host"]
@@ -77,7 +77,7 @@ def excessive_skews() -> list[ClockSkew]:
     return [skew for skew in last.values() if skew.is_too_much]
 
 
-def skew_outside(measured: datetime, before: datetime, after: datetime) -> timedelta:
+def compute_skew_outside(measured: datetime, before: datetime, after: datetime) -> timedelta:
     """Return how far a measured time is outside the period in which it was measured.
 
     A slow response therefore does not look like a wrong clock.
@@ -105,7 +105,7 @@ def _measure() -> Iterator[ClockSkew]:
         except (AnchorError, OSError) as error:
             logger.warning("the clock of %s could not be read: %s", source, error)
             continue
-        skew = skew_outside(measured, before - resolution, datetime.now(UTC))
+        skew = compute_skew_outside(measured, before - resolution, datetime.now(UTC))
         yield ClockSkew(source, socket.gethostname(), round(skew.total_seconds() * 1000))
 
 
@@ -138,7 +138,7 @@ def _read_time_stamp_authority() -> datetime:
     if authority is None:
         raise AnchorError("ANCHOR_TSA is not set.")
     # Any text can be stamped: only the time in the token is used.
-    return rfc3161.token_time(authority.put("", 0, "What time is it?").proof)
+    return rfc3161.read_token_time(authority.put("", 0, "What time is it?").proof)
 
 
 def _record_skew(skew: ClockSkew) -> None:

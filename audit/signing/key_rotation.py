@@ -22,28 +22,28 @@ def create_key(*, by: Actor, is_lost: bool = False) -> Verifier:
     No older key signs for a key after a loss. A key that is in AUDIT_KEY_FILE is used. Raises
     KeyProblem.
     """
-    with keys.exclusive_key_change():
-        known = keys.published_keys()
+    with keys.lock_key_change():
+        known = keys.read_published_keys()
         if known and not is_lost:
             raise KeyProblem(
                 "This ledger has a key. `manage.py audit_keys show` shows it, `rotate` replaces it."
             )
         if known and keys.has_private_key():
             raise KeyProblem(
-                f"{keys.private_file()} is not lost. Move it away if it cannot be used."
+                f"{keys.get_private_file()} is not lost. Move it away if it cannot be used."
             )
-        verifier = keys.load_or_create_key(keys.private_file()).verifier
+        verifier = keys.load_or_create_key(keys.get_private_file()).verifier
         follows = known[-1].verifier if known else None
         _record("ledger.key_created", verifier, by=by, follows=follows)
-        last = checkpoints.latest_checkpoint()
+        last = checkpoints.get_latest_checkpoint()
         keys.publish_key(verifier, last.size + 1 if last and known else 0)
     return verifier
 
 
 def rotate_key(*, by: Actor) -> Verifier:
     """Replace the key in force. After a failure, call it again to continue. Raises KeyProblem."""
-    with keys.exclusive_key_change():
-        old, new = keys.load_current_key(), keys.load_or_create_key(keys.next_file())
+    with keys.lock_key_change():
+        old, new = keys.load_current_key(), keys.load_or_create_key(keys.get_next_file())
         # They are the same if an interrupted rotation has published the next key.
         if old.verifier != new.verifier:
             _record("ledger.key_rotated", new.verifier, by=by, follows=old.verifier)
@@ -53,7 +53,7 @@ def rotate_key(*, by: Actor) -> Verifier:
                     "Another host signed meanwhile with the old key. Start this again."
                 )
             keys.publish_key(new.verifier, signed.size)
-    _anchor_handover(keys.published_keys()[-1].first)
+    _anchor_handover(keys.read_published_keys()[-1].first)
     keys.promote_next_key()
     return new.verifier
 
@@ -67,7 +67,7 @@ def _record(event: str, verifier: Verifier, *, by: Actor, follows: Verifier | No
 
 def _anchor_handover(size: int) -> None:
     """Bring the checkpoint that both keys signed to every anchor. Raises KeyProblem."""
-    signed = checkpoints.checkpoint_of_size(size)
+    signed = checkpoints.find_checkpoint_of_size(size)
     if signed is None:
         raise KeyProblem(
             f"The checkpoint of {size} entries, in which one key follows the other, is not in this "

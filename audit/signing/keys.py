@@ -56,29 +56,29 @@ class PublishedKey:
     last: int | None = None  # a checkpoint that the next key signed too. None: it is in force
 
 
-def public_file() -> Path:
+def get_public_file() -> Path:
     """Return the path of the file with all public keys."""
     return Path(settings.ANCHOR_DIR) / "vkeys.txt"
 
 
-def private_file() -> Path:
+def get_private_file() -> Path:
     """Return the path of this host's private key."""
     return Path(settings.AUDIT_KEY_FILE)
 
 
-def next_file() -> Path:
+def get_next_file() -> Path:
     """Return the path of the next private key during a key rotation."""
-    return private_file().with_name(f"{private_file().name}.next")
+    return get_private_file().with_name(f"{get_private_file().name}.next")
 
 
-def published_keys() -> list[PublishedKey]:
+def read_published_keys() -> list[PublishedKey]:
     """Return all keys that have signed, the oldest first. Raises KeyProblem."""
     try:
-        lines = public_file().read_text(encoding="utf-8").splitlines()
+        lines = get_public_file().read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return []
     except OSError as error:
-        message = _(_UNREADABLE).format(file=public_file(), reason=error.strerror)
+        message = _(_UNREADABLE).format(file=get_public_file(), reason=error.strerror)
         raise KeyProblem(message) from error
     keys = []
     for number, line in enumerate(lines, 1):
@@ -88,36 +88,36 @@ def published_keys() -> list[PublishedKey]:
         except (BadNote, ValueError) as error:
             message = _("{file}: line {number} is not a key: {error}.")
             raise KeyProblem(
-                message.format(file=public_file(), number=number, error=error)
+                message.format(file=get_public_file(), number=number, error=error)
             ) from error
     lasts = [key.first for key in keys[1:]]
     return [replace(key, last=last) for key, last in zip(keys, [*lasts, None], strict=False)]
 
 
-def verifiers() -> list[Verifier]:
+def read_verifiers() -> list[Verifier]:
     """Return the keys that may have signed checkpoints of this ledger. Raises KeyProblem."""
-    return [key.verifier for key in published_keys()]
+    return [key.verifier for key in read_published_keys()]
 
 
 def has_private_key() -> bool:
     """Return whether this host has a private key, whether or not it is usable."""
     try:
-        return private_file().exists()
+        return get_private_file().exists()
     except PermissionError:  # Another user owns the folder, as it should be for web processes.
         return False
 
 
 @contextmanager
-def signing_key() -> Iterator[Signer]:
+def hold_signing_key() -> Iterator[Signer]:
     """Yield the key to sign with. It is not replaced during the block. Raises KeyProblem."""
-    if not public_file().exists():
+    if not get_public_file().exists():
         raise KeyProblem(_(_NO_KEY_YET))
     with _locked(fcntl.LOCK_SH):
         yield load_current_key()
 
 
 @contextmanager
-def exclusive_key_change() -> Iterator[None]:
+def lock_key_change() -> Iterator[None]:
     """Keep all other processes from signing and from changing keys during the block."""
     with _locked(fcntl.LOCK_EX):
         yield
@@ -127,11 +127,11 @@ def exclusive_key_change() -> Iterator[None]:
 def _locked(operation: int) -> Iterator[None]:
     """Lock the file of public keys during the block. Creates it if it does not exist."""
     try:
-        public_file().parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(public_file(), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        get_public_file().parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(get_public_file(), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     except OSError as error:
         message = _("{file} cannot be opened: {reason}.")
-        raise KeyProblem(message.format(file=public_file(), reason=error.strerror)) from error
+        raise KeyProblem(message.format(file=get_public_file(), reason=error.strerror)) from error
     try:
         fcntl.flock(descriptor, operation)
         yield
@@ -144,10 +144,10 @@ def load_current_key() -> Signer:
 
     Raises KeyProblem.
     """
-    if not (keys := published_keys()):
+    if not (keys := read_published_keys()):
         raise KeyProblem(_(_NO_KEY_YET))
     wanted = keys[-1].verifier
-    for path in (private_file(), next_file()):
+    for path in (get_private_file(), get_next_file()):
         try:
             if path.exists() and (signer := load_key(path)).verifier == wanted:
                 return signer
@@ -158,16 +158,16 @@ def load_current_key() -> Signer:
         "The current key is {key}, and {file} does not contain it. Copy it from the host that "
         "created it. If AUDIT_ORIGIN was changed, change it back."
     )
-    raise KeyProblem(message.format(key=wanted.text, file=private_file()))
+    raise KeyProblem(message.format(key=wanted.text, file=get_private_file()))
 
 
 def publish_key(verifier: Verifier, first: int) -> None:
     """Put a key into force from the checkpoint of `first` entries on. Raises KeyProblem."""
     since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
-        durable.append_durably(public_file(), f"{verifier.text} {first} {since}\n")
+        durable.append_durably(get_public_file(), f"{verifier.text} {first} {since}\n")
     except OSError as error:
-        message = _(_UNWRITABLE).format(file=public_file(), reason=error.strerror)
+        message = _(_UNWRITABLE).format(file=get_public_file(), reason=error.strerror)
         raise KeyProblem(message) from error
 
 
@@ -213,5 +213,5 @@ def load_or_create_key(path: Path) -> Signer:
 
 def promote_next_key() -> None:
     """Replace the private key by the next one, so that this host keeps no copy of the old one."""
-    next_file().replace(private_file())
-    durable.fsync_folder(private_file().parent)
+    get_next_file().replace(get_private_file())
+    durable.fsync_folder(get_private_file().parent)

@@ -15,16 +15,18 @@ from audit.signing.places import folder
 from audit.verification import checkpoint_verification
 
 
-def anchor_files(entries: int) -> Iterator[tuple[str, str]]:
+def iter_anchor_files(entries: int) -> Iterator[tuple[str, str]]:
     """Yield names of files in ANCHOR_DIR, and their text. Raises AnchorError and KeyProblem."""
     held = folder.FolderAnchor(Path(settings.ANCHOR_DIR)).read_back(0)
     if notes := [
-        each.note for each in held if checkpoint_verification.checkpoint_size(each.note) <= entries
+        each.note
+        for each in held
+        if checkpoint_verification.parse_checkpoint_size(each.note) <= entries
     ]:
         yield folder.CHECKPOINTS_FILE, "".join(f"\n{note}" for note in notes)
-    if known := [key for key in keys.published_keys() if key.first <= entries]:
+    if known := [key for key in keys.read_published_keys() if key.first <= entries]:
         lines = (f"{key.verifier.text} {key.first} {key.since}\n" for key in known)
-        yield keys.public_file().name, "".join(lines)
+        yield keys.get_public_file().name, "".join(lines)
 
 
 def restore_anchor_file(name: str, text: str) -> bool:
@@ -39,7 +41,7 @@ def restore_anchor_file(name: str, text: str) -> bool:
     return True
 
 
-def largest_anchored_elsewhere() -> tuple[int, str]:
+def find_largest_anchored_elsewhere() -> tuple[int, str]:
     """Return the size of the largest anchored checkpoint that the database lacks, 0 if none.
 
     The second value states which anchors could not be read, or is "". Raises CannotVerify.

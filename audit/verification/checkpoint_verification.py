@@ -165,12 +165,12 @@ def read_anchors(after: int = 0, verifiers: Sequence[Verifier] | None = None) ->
     """
     found = AnchoredNotes()
     verifiers = _verifiers() if verifiers is None else verifiers
-    for place in anchors.configured_anchors():
+    for place in anchors.list_configured_anchors():
         read = found.read[place.address] = AnchorReading()
         for page in _read_pages(place, after, read):
             _compare(page, verifiers, read, found)
     largest = max((each.largest for each in found.read.values()), default=0)
-    if not found.errors and (put := largest_receipt()) > largest:
+    if not found.errors and (put := find_largest_receipt()) > largest:
         missing = ngettext(
             "The checkpoint of {n} entry was stored in a write-once place and is missing there.",
             "The checkpoint of {n} entries was stored in a write-once place and is missing there.",
@@ -196,9 +196,9 @@ def _read_pages(place: Anchor, after: int, read: AnchorReading) -> Iterator[Sequ
         read.error = sentence.format(address=place.address, error=error)
 
 
-def largest_receipt(last_seq: int | None = None) -> int:
+def find_largest_receipt(last_seq: int | None = None) -> int:
     """Return the size of the largest checkpoint with a receipt of an anchor that keeps notes."""
-    keeping = [place.name for place in anchors.configured_anchors() if place.keeps_notes]
+    keeping = [place.name for place in anchors.list_configured_anchors() if place.keeps_notes]
     receipts = Receipt.objects.filter(anchor__in=keeping)
     receipts = receipts if last_seq is None else receipts.filter(checkpoint__lte=last_seq)
     return receipts.aggregate(Max("checkpoint_id"))["checkpoint_id__max"] or 0
@@ -211,7 +211,7 @@ def _compare(
     found: AnchoredNotes,
 ) -> None:
     """Compare a page of anchored notes with the database, and add the result to `found`."""
-    sizes = [checkpoint_size(held.note) for held in page]
+    sizes = [parse_checkpoint_size(held.note) for held in page]
     read.largest = max(read.largest, *sizes)
     rows = Checkpoint.objects.filter(size__in=set(sizes)).values_list("size", "note", "root")
     stored = {size: (note, root) for size, note, root in rows}
@@ -247,7 +247,7 @@ def _describe_difference(claim: CheckpointClaim, *, is_size_stored: bool) -> str
     return capfirst(sentence.format(source=claim.source, n=f"{claim.size:,}"))
 
 
-def checkpoint_size(note: str) -> int:
+def parse_checkpoint_size(note: str) -> int:
     """Return the size that a note names, without verifying it; 0 if it is not a checkpoint."""
     try:
         return CheckpointText.parse(note.partition("\n\n")[0] + "\n").size
@@ -262,7 +262,7 @@ def read_claim(note: str, source: str, verifiers: Sequence[Verifier]) -> Checkpo
         head = CheckpointText.parse(text)
     except BadNote as error:
         fault = _("{source} cannot be trusted: {error}.").format(source=source, error=error)
-        return CheckpointClaim(checkpoint_size(note), None, source, capfirst(fault))
+        return CheckpointClaim(parse_checkpoint_size(note), None, source, capfirst(fault))
     if any(signer.name != head.origin for signer in signers):
         fault = _("{source} cannot be trusted: it belongs to another trail, {origin}.")
         fault = fault.format(source=source, origin=head.origin)
@@ -292,13 +292,13 @@ def iter_claims(
 def _verifiers() -> list[Verifier]:
     """Return the published keys. Raises CannotVerify if they cannot be read."""
     try:
-        return keys.verifiers()
+        return keys.read_verifiers()
     except Exception as error:
         message = _("The public keys of the audit trail cannot be read. {error}")
         raise CannotVerify(message.format(error=error)) from error
 
 
-def largest_checkpoint() -> int:
+def find_largest_checkpoint() -> int:
     """Return the size of the largest stored checkpoint.
 
     Call this before entries are read, because more checkpoints may be signed meanwhile.
@@ -311,7 +311,7 @@ def _stored(
 ) -> Iterator[CheckpointClaim]:
     verifiers = _verifiers() if verifiers is None else verifiers
     rows = Checkpoint.objects.filter(
-        size__lte=largest_checkpoint() if last_seq is None else last_seq
+        size__lte=find_largest_checkpoint() if last_seq is None else last_seq
     )
     columns = rows.values_list("size", "note", "head", "root", "frontier")
     for size, note, *copies in chain.from_iterable(
@@ -333,7 +333,7 @@ def _stored(
         yield CheckpointClaim(size, None if fault else claim.root, source, fault, tuple(copies))
 
 
-def trusted_start(last_seq: int) -> tuple[int, str, Frontier] | None:
+def find_trusted_start(last_seq: int) -> tuple[int, str, Frontier] | None:
     """Return size, head and tree of the largest checkpoint of at most `last_seq` entries.
 
     Return None if there is no such checkpoint, or its row differs from the signed note.

@@ -59,7 +59,7 @@ def judge_anchors(
         reason = _("No checkpoint is signed yet, so no anchor can vouch for the ledger.")
         return AnchorJudgement(reasons=(reason,))
     found = _AnchorResults()
-    places = anchors.configured_anchors()
+    places = anchors.list_configured_anchors()
     for place in places:
         _examine(place, read.get(place.address, AnchorReading()), found)
     stamp, notices = _newest_stamp(places)

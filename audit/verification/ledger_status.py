@@ -80,9 +80,9 @@ class LedgerStatus:
         return self.entries - (self.signed.size if self.signed else 0)
 
 
-def ledger_status() -> LedgerStatus:
+def get_ledger_status() -> LedgerStatus:
     """Return the status of the ledger, with three queries for any length of the trail."""
-    entries, head = queries.last_entry() or (0, "")
+    entries, head = queries.get_last_entry() or (0, "")
     row = Checkpoint.objects.first()
     if row is None:
         return LedgerStatus(entries, head, None)
@@ -97,7 +97,7 @@ def ledger_status() -> LedgerStatus:
     return LedgerStatus(entries, head, signed)
 
 
-def current_verdict(now: datetime | None = None) -> CurrentVerdict:
+def get_current_verdict(now: datetime | None = None) -> CurrentVerdict:
     """Return the verdict on the ledger as of now, from stored checks. Five queries.
 
     INTACT requires a recent check that read every entry, and a recent check that read the anchors
@@ -133,7 +133,7 @@ def _reservations(
     Stored checks are rows that an attacker can forge. Without an independent anchor, none of them
     is trusted.
     """
-    weaknesses = [place.weakness() for place in anchors.configured_anchors()]
+    weaknesses = [place.weakness() for place in anchors.list_configured_anchors()]
     if all(weaknesses):
         return (_(NO_INDEPENDENT_ANCHOR), *weaknesses)
     if read_back is None:
@@ -149,28 +149,28 @@ def _reservations(
     return ()
 
 
-def unsigned_since() -> datetime | None:
+def get_unsigned_since() -> datetime | None:
     """Return the time of the oldest entry without a checkpoint, None if all are covered."""
     last = Checkpoint.objects.first()
     later = Entry.objects.filter(seq__gt=last.size if last else 0).order_by("seq")
     return later.values_list("recorded_at", flat=True).first()
 
 
-def status_figures() -> dict[str, Any]:
+def get_status_figures() -> dict[str, Any]:
     """Return the figures of `manage.py status`: counts, and lists of sentences about problems."""
     problems = []
     try:
-        if not keys.published_keys():
+        if not keys.read_published_keys():
             problems.append("there is no key: nothing is signed")
     except KeyProblem as error:
         problems.append(str(error))
     if fault := checkpoints.find_fault():
         problems.append(f"broken at {fault}")
-    last = checkpoints.latest_checkpoint()
+    last = checkpoints.get_latest_checkpoint()
     return {
         "ledger_signed": last.size if last else 0,
         "ledger_unsigned": checkpoints.count_unsigned(),
         "ledger_problems": problems,
         "unanchored": [str(waiting) for waiting in anchors.list_unanchored()],
-        "clocks_apart": [str(skew) for skew in clock.excessive_skews()],
+        "clocks_apart": [str(skew) for skew in clock.list_excessive_skews()],
     }

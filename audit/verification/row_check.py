@@ -30,7 +30,7 @@ MAX_COMPARISONS = 3  # of a row that changes meanwhile
 Entries = dict[str, list[Recorded]]  # by subject, oldest first
 
 
-def rows_follow_from_the_ledger(since: int = 0) -> Iterator[str]:
+def check_rows_against_ledger(since: int = 0) -> Iterator[str]:
     """Yield a sentence for each row that differs from its entries, and for each missing row.
 
     A check of `audit.verification.verify`. It compares all rows and ignores `since`, because a row
@@ -51,7 +51,7 @@ def record_as_found(kind: BoundKind, why: str) -> None:
 
     Earlier changes of the rows are not covered, and the entries say so.
     """
-    with bound_rows.bound_as(kind), ledger():
+    with bound_rows.bind_as(kind), ledger():
         for row in kind.rows.select_for_update().order_by("pk"):
             row.revision += 1  # each bound row has a revision
             row.save(update_fields=["revision"])
@@ -69,7 +69,7 @@ def _find_differing_rows(kind: BoundKind, keys: Sequence[int]) -> Iterator[str]:
 
     Rows and entries are read one after the other. A row that changes in between is compared again.
     """
-    rows = bound_rows.row_digests(kind, keys)
+    rows = bound_rows.compute_row_digests(kind, keys)
     entries = _entries(kind, keys)
     suspects = {key for key in rows if any(_faults(kind, key, rows[key], entries))}
     for _attempt in range(MAX_COMPARISONS):
@@ -77,7 +77,7 @@ def _find_differing_rows(kind: BoundKind, keys: Sequence[int]) -> Iterator[str]:
             return
         before, rows, entries = (
             _entries(kind, suspects),
-            bound_rows.row_digests(kind, suspects),
+            bound_rows.compute_row_digests(kind, suspects),
             _entries(kind, suspects),
         )
         unchanged = {
@@ -90,7 +90,7 @@ def _find_differing_rows(kind: BoundKind, keys: Sequence[int]) -> Iterator[str]:
 
 def _entries(kind: BoundKind, keys: Collection[int]) -> Entries:
     found: Entries = {kind.subject(key): [] for key in keys}
-    for entry in queries.entries_of_events(kind.events, list(found)):
+    for entry in queries.list_entries_of_events(kind.events, list(found)):
         found[entry.subject].append(entry)
     return found
 
@@ -198,7 +198,9 @@ class _RowHistory:
         """Return fields that differ. Fields that a later release removed are ignored."""
         if self._row is None:
             return set()
-        new = bound_rows.default_digests(self._kind, self._key, row.keys() - self._row.keys())
+        new = bound_rows.compute_default_digests(
+            self._kind, self._key, row.keys() - self._row.keys()
+        )
         before = new | self._row
         return {name for name, digest in row.items() if before[name] != digest}
 

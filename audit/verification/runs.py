@@ -91,7 +91,7 @@ def check_after_batch() -> None:
 
 def run_nightly_check() -> None:
     """Schedule a full check. Of a long trail, schedule it weekly, and on other nights a part."""
-    entries, _hash = queries.last_entry() or (0, "")
+    entries, _hash = queries.get_last_entry() or (0, "")
     recently = timezone.now() - FULL_CHECK_INTERVAL
     was_read_recently = CheckRun.objects.filter(mode=Mode.FULL, began_at__gt=recently).exists()
     is_partial = entries > MAX_ENTRIES_CHECKED_NIGHTLY and was_read_recently
@@ -107,7 +107,7 @@ def find_run(pk: int) -> CheckRun | None:
     return CheckRun.objects.filter(pk=pk).first()
 
 
-def latest_runs(count: int) -> list[CheckRun]:
+def list_latest_runs(count: int) -> list[CheckRun]:
     """Return the newest checks, by persons and by the program."""
     return list(CheckRun.objects.all()[:count])
 

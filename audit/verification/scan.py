@@ -19,7 +19,7 @@ from audit.ledger.chain import (  # fmt: skip
     ChainBreak,
     Walk,
     check_in_parts,
-    commitment,
+    compute_commitment,
     expect,
     expect_each,
 )
@@ -246,5 +246,5 @@ def _check_detail(seq: int, commit: str, salt: str | None, detail: str | None) -
         if commit and not redactions.exists():
             expect(seq, _DETAIL_MISSING, commit, "")
     else:
-        found = commitment(bytes.fromhex(salt), detail)
+        found = compute_commitment(bytes.fromhex(salt), detail)
         expect(seq, _DETAIL_CHANGED, commit, found)

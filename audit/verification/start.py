@@ -6,7 +6,7 @@ was signed first and has to arrive at the other. Parts of the trail can therefor
 
 from dataclasses import dataclass, field
 
-from audit.ledger.chain import digest
+from audit.ledger.chain import compute_digest
 from audit.models import Checkpoint, CheckRun, Entry
 from audit.verification import checkpoint_verification
 from audit.verification.checkpoint_verification import AnchoredNotes
@@ -26,7 +26,7 @@ class ScanPlan:
     reread_to: int = 0
 
 
-def last_checked_seq() -> int:
+def get_last_checked_seq() -> int:
     """Return the number of the entry up to which the last check found all entries valid."""
     last = CheckRun.objects.order_by("-pk").first()
     return last.to_seq if last else 0
@@ -42,7 +42,9 @@ def read_notes_after(mode: Mode, last_seq: int) -> int:
         return 0
     return max(
         0,
-        checkpoint_verification.largest_receipt(None if mode is Mode.SINCE_ANCHOR else last_seq)
+        checkpoint_verification.find_largest_receipt(
+            None if mode is Mode.SINCE_ANCHOR else last_seq
+        )
         - 1,
     )
 
@@ -79,8 +81,12 @@ def _rolling_position() -> int:
 
 def _start(last_seq: int) -> ScanStart:
     """Return a start after the largest checkpoint of at most `last_seq` entries, if it matches."""
-    if (found := checkpoint_verification.trusted_start(last_seq)) is None:
+    if (found := checkpoint_verification.find_trusted_start(last_seq)) is None:
         return ScanStart()
     size, head, tree = found
     line = Entry.objects.filter(seq=size, hash=head).values_list("body", flat=True).first()
-    return ScanStart(size, head, tree) if line is not None and digest(line) == head else ScanStart()
+    return (
+        ScanStart(size, head, tree)
+        if line is not None and compute_digest(line) == head
+        else ScanStart()
+    )

@@ -37,7 +37,7 @@ from audit.verification.scan import Progress, Scan
 from audit.verification.start import (
     Mode,
     ScanPlan,
-    last_checked_seq,
+    get_last_checked_seq,
     plan_scans,
     read_notes_after,
 )
@@ -120,7 +120,7 @@ def verify_ledger(
     places have to vouch for the ledger.
     """
     began = time.monotonic()
-    last_seq = last_checked_seq()
+    last_seq = get_last_checked_seq()
     logs = policy.logs if policy else None
     after = read_notes_after(mode, last_seq)
     anchored = (
@@ -238,7 +238,7 @@ def _find_problems(
     yield from _compare_with_last_check()
     for scan in scans:
         yield from scan.problems()
-    for name in append_only.missing_triggers(connection):
+    for name in append_only.find_missing_triggers(connection):
         sentence = _("The trigger {name}, which protects the ledger, is missing or changed.")
         yield sentence.format(name=name)
     for check in _checks:

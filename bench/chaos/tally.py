@@ -9,7 +9,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count
 
-from audit.ledger.queries import Recorded, timeline
+from audit.ledger.queries import Recorded, list_entries
 from audit.verification import verify
 from bench.chaos.expected_documents import ExpectedDocuments
 from bench.chaos.uploads import KIND, SITE, KeyedUpload
@@ -111,7 +111,7 @@ def _compare_outcome(tally: Tally, row: Document, expected: Expectation, sha256:
     is_as_expected = row.state == expected.state and expected.code in {"", row.code}
     if is_as_expected and expected.state != DocumentState.HELD:
         return
-    entries = timeline(row.subject)
+    entries = list_entries(row.subject)
     steps = [
         f"{entry.event} {(entry.detail or {}).get('fault', entry.code)}".strip()
         for entry in entries
@@ -132,7 +132,7 @@ def _count_events() -> Iterator[Counter[tuple[str, str]]]:
     keys = list(Document.objects.order_by("pk").values_list("pk", flat=True))
     for at in range(0, len(keys), BATCH_DOCUMENTS):
         subjects = [f"document:{pk}" for pk in keys[at : at + BATCH_DOCUMENTS]]
-        entries: list[Recorded] = timeline(*subjects)
+        entries: list[Recorded] = list_entries(*subjects)
         yield Counter((entry.subject, entry.event) for entry in entries)
 
 

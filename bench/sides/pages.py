@@ -103,7 +103,7 @@ def _fill_in(page: str, held: Any) -> str:
     from audit.ledger import queries
     from ingestion.models import Document
 
-    last, _hash = queries.last_entry() or (0, "")
+    last, _hash = queries.get_last_entry() or (0, "")
     half, entries_half = Document.objects.count() // 50 // 2 or 1, last // 100 // 2 or 1
     own = {"held": held.pk, "packet": held.packet.reference}
     return page.format(**own, half=half, entries_half=entries_half)

@@ -16,11 +16,11 @@ def main() -> None:
     from audit.verification import checkpoint_verification
     from audit.verification.scan import Scan, ScanStart
 
-    trusted = checkpoint_verification.trusted_start(after) if after else None
+    trusted = checkpoint_verification.find_trusted_start(after) if after else None
     start = ScanStart(*trusted) if trusted else ScanStart()
     claims = checkpoint_verification.iter_claims(after, upto, [])
     scan = Scan(start, claims, end=upto, progress=lambda _done, _total: None)
-    checkpoint_verification.largest_checkpoint()  # opens the connection before the measurement
+    checkpoint_verification.find_largest_checkpoint()  # opens the connection before the measurement
     print("ready", flush=True)
     sys.stdin.readline()
     problems = list(scan.problems())

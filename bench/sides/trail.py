@@ -56,7 +56,7 @@ def time_hashing() -> float:
     from audit.ledger import chain
 
     lines = _sample()
-    return timed(lambda: [chain.digest(line) for line in lines], len(lines))
+    return timed(lambda: [chain.compute_digest(line) for line in lines], len(lines))
 
 
 def time_tree() -> float:
@@ -173,9 +173,9 @@ def make_linked_rows() -> list[tuple[Any, ...]]:
     last = Entry.objects.order_by("-seq")[0]
     fields, prev, rows = json.loads(last.body), last.hash, []
     for seq in range(last.seq + 1, last.seq + 1 + COPIED):
-        fields |= {"seq": seq, "prev": prev, "event_id": chain.digest(f"copy:{seq}")}
-        body = chain.line(fields)
-        prev = chain.digest(body)
+        fields |= {"seq": seq, "prev": prev, "event_id": chain.compute_digest(f"copy:{seq}")}
+        body = chain.format_line(fields)
+        prev = chain.compute_digest(body)
         rows.append((*(fields[name] for name in COLUMNS.values()), prev, body))
     return rows
 
@@ -218,7 +218,7 @@ def measure_export(figures: Figures) -> None:
     with TemporaryDirectory() as folder:
         package = make_package(Path(folder) / "package", Selection(), by=Actor.software("bench"))
         command = [sys.executable, str(VERIFIER), str(package.target)]
-        known = ["--vkey", str(keys.public_file()), "--known", package.manifest_sha256]
+        known = ["--vkey", str(keys.get_public_file()), "--known", package.manifest_sha256]
         used = run_counted([*command, *known], weighed=True)
     empty = run_counted([sys.executable, "-c", EMPTY], weighed=True)
     entries = package.entries

@@ -175,7 +175,7 @@ def read_file_list(folder: Path) -> Iterator[BackupFile]:
 def verify_files(folder: Path, manifest: BackupManifest) -> None:
     """Read every file. Raises BackupError if a file is missing or was changed."""
     try:
-        list_sha256 = durable.digest_of_file(folder / FILE_LIST).sha256
+        list_sha256 = durable.hash_file(folder / FILE_LIST).sha256
     except OSError as error:
         raise BackupError(f"{folder / FILE_LIST} cannot be read: {error.strerror}.") from error
     if list_sha256 != manifest.list_sha256:
@@ -191,7 +191,7 @@ def _find_fault(item: BackupFile, folder: Path) -> str:
     """Return a sentence about a file that is missing or was changed, or ""."""
     path = item.path_in(folder)
     try:
-        found = durable.digest_of_file(path)
+        found = durable.hash_file(path)
     except FileNotFoundError:
         return f"{path} is missing."
     except OSError as error:

@@ -103,7 +103,7 @@ def create_backup(target: Path, *, by: Actor) -> CreatedBackup:
             backup = _BackupInProgress(folder, listing)
             facts = _copy_database_and_spool(backup)
             try:
-                for name, text in anchor_backup.anchor_files(facts["entries"]):
+                for name, text in anchor_backup.iter_anchor_files(facts["entries"]):
                     backup.add_copy(BackupFileKind.ANCHORS, name, BytesIO(text.encode()))
             except (AnchorError, KeyProblem) as error:
                 raise BackupError(f"The anchors cannot be copied: {error}") from error
@@ -188,15 +188,15 @@ def _copy_database_and_spool(backup: _BackupInProgress) -> dict[str, Any]:
     with dump.open("rb") as written:
         durable.sync(written)
     durable.fsync_folder(dump.parent)
-    digest = durable.digest_of_file(dump)
+    digest = durable.hash_file(dump)
     backup.listing.add(BackupFile(BackupFileKind.DATABASE, dump.name, *digest))
     return facts
 
 
 def _read_snapshot_facts() -> dict[str, Any]:
     """Return the fields of the manifest that describe the database in the snapshot."""
-    entries, head = queries.last_entry() or (0, "")
-    checkpoint = checkpoints.latest_checkpoint()
+    entries, head = queries.get_last_entry() or (0, "")
+    checkpoint = checkpoints.get_latest_checkpoint()
     return {
         "entries": entries,
         "head": head,

@@ -80,10 +80,10 @@ def restore_backup(place: Path, *, by: Actor) -> RestoreResult:
         databases.load(folder / BackupFileKind.DATABASE / databases.get_dump_filename())
         if settings.DATABASE_OWNER:
             database_roles.grant_rights(
-                connections[DEFAULT_DB_ALIAS], database_roles.application_role(DEFAULT_DB_ALIAS)
+                connections[DEFAULT_DB_ALIAS], database_roles.get_application_role(DEFAULT_DB_ALIAS)
             )
     # Everything is restored now. The verification comes next, and its result is recorded.
-    restored.entries, head = queries.last_entry() or (0, "")
+    restored.entries, head = queries.get_last_entry() or (0, "")
     if (restored.entries, head) != (manifest.entries, manifest.head):
         restored.findings.append("The ledger does not end as the manifest says.")
     if manifest.missing_count:
@@ -178,7 +178,7 @@ def _restore_file(item: BackupFile, folder: Path, restored: RestoreResult) -> No
 def _verify_ledger(restored: RestoreResult, actor: str) -> Iterator[str]:
     """Verify the ledger as `verify_audit --full` does, and yield the problems in sentences."""
     try:
-        known, unreachable = anchor_backup.largest_anchored_elsewhere()
+        known, unreachable = anchor_backup.find_largest_anchored_elsewhere()
         verdict, run = runs.run_check(Mode.FULL, asked_by=actor)
     except (CannotVerify, Error) as error:
         yield f"The ledger could not be checked: {str(error).strip()}"

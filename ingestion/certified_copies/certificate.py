@@ -15,7 +15,7 @@ from reportlab.lib.pagesizes import A4
 from audit import electronic_signatures
 from audit.export.trail import LedgerLine
 from audit.files.durable import FileDigest
-from audit.files.pdf_layout import PdfDocument, heading, title
+from audit.files.pdf_layout import PdfDocument, make_heading, make_title
 
 # What is checked, the command, and what it prints.
 _CHECKS = [
@@ -95,14 +95,14 @@ def render_certificate(
     layout.write(
         target,
         [
-            title(_("Certified copy")),
+            make_title(_("Certified copy")),
             layout.facts(document),
             *layout.section(_("Original and copy"), header, widths, rows),
-            heading(_("Signature")),
+            make_heading(_("Signature")),
             layout.facts(_describe_signature(line)),
-            heading(_("On record")),
+            make_heading(_("On record")),
             layout.facts(record),
-            heading(_("How to check it")),
+            make_heading(_("How to check it")),
             layout.facts(checks),
         ],
     )

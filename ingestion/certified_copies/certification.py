@@ -107,7 +107,7 @@ def find_certifications(document: Document, actor: str) -> list[Recorded]:
     """
     return [
         entry
-        for entry in reversed(queries.timeline(document.subject))
+        for entry in reversed(queries.list_entries(document.subject))
         if entry.event == CERTIFIED and entry.actor == actor and entry.detail
     ]
 

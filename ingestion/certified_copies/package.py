@@ -61,7 +61,7 @@ def write_zip(target: IO[bytes], original: IO[bytes], certified: Recorded) -> No
         name = f"original/{_UNSAFE_CHARACTERS.sub('_', facts['file'])}"
         archived = add(name, _read_blocks(original))
         with package.open(name) as file:
-            copy = durable.digest_of_chunks(_read_blocks(file))
+            copy = durable.hash_chunks(_read_blocks(file))
         if not line.fields["sha256"] == archived.sha256 == copy.sha256:
             raise PackageMismatch(certified.subject)
         files = {name: copy, "trail.ndjson": trail_digest, "document.json": document_digest}

@@ -18,7 +18,7 @@ from reportlab.lib.pagesizes import LETTER
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.platypus import Image, PageBreak, SimpleDocTemplate, Spacer
 
-from audit.files.pdf_layout import BOLD, TEXT, cell
+from audit.files.pdf_layout import BOLD, TEXT, make_cell
 from ingestion.documents.site_readiness import SiteReadiness
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.segmentation.separators import MARKER, Separator
@@ -95,20 +95,20 @@ def _lay_out_sheet(site: Site, sheet: SeparatorSheet) -> Iterator[Any]:
     code = segno.make_qr(separator.payload, error="h")
     code.save(picture, kind="png", scale=PIXELS_PER_MODULE)
     picture.seek(0)
-    yield cell(MARKER, _MARKER)
+    yield make_cell(MARKER, _MARKER)
     yield Spacer(1, 28)
-    yield cell(_("The next document is"), _CENTRED)
+    yield make_cell(_("The next document is"), _CENTRED)
     yield Spacer(1, 6)
-    yield cell(kind.name, _TYPE)
+    yield make_cell(kind.name, _TYPE)
     if sheet.whose:
-        yield cell(shorten(sheet.whose, MAX_PRINTED_NAME), _PERSON)
+        yield make_cell(shorten(sheet.whose, MAX_PRINTED_NAME), _PERSON)
     yield Spacer(1, 4)
     name = shorten(f"{site.site_id}, {site.name}", MAX_PRINTED_NAME)
-    yield cell(_("Site {site}").format(site=name), _CENTRED)
-    yield cell(_("Study {study}").format(study=site.study.protocol_number), _CENTRED)
+    yield make_cell(_("Site {site}").format(site=name), _CENTRED)
+    yield make_cell(_("Study {study}").format(study=site.study.protocol_number), _CENTRED)
     yield Spacer(1, 6)
     yield Image(picture, CODE_SIDE, CODE_SIDE)
-    yield cell(separator.payload, _CODE)
+    yield make_cell(separator.payload, _CODE)
     yield Spacer(1, 22)
     for step in (
         _("1. Put this sheet in front of the signed and complete document that it names."),
@@ -116,4 +116,4 @@ def _lay_out_sheet(site: Site, sheet: SeparatorSheet) -> Iterator[Any]:
         _("3. Upload the PDF. SiteLedger files each document separately."),
         _("Use each sheet once. Leave out the sheets of documents that you do not have yet."),
     ):
-        yield cell(step, _STEP)
+        yield make_cell(step, _STEP)

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from reportlab.lib.pagesizes import A4
 
-from audit.files.pdf_layout import PdfDocument, heading, title
+from audit.files.pdf_layout import PdfDocument, make_heading, make_title
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from ingestion.core.states import DocumentState
@@ -63,12 +63,12 @@ def _list_parts(sheet: PdfDocument, packet: Packet) -> Iterator[Any]:
     documents = list(
         packet.documents.select_related("duplicate_of", "corrects", "part_of").order_by("pk")
     )
-    yield title(_title(packet))
+    yield make_title(_title(packet))
     yield sheet.facts(_packet_facts(packet, documents))
     for number, document in enumerate(documents, start=1):
-        yield heading(f"{number}. {document.type_name}")
+        yield make_heading(f"{number}. {document.type_name}")
         yield sheet.facts(_document_facts(document))
-    yield heading(_("How to compare your copy of a file"))
+    yield make_heading(_("How to compare your copy of a file"))
     result = _(
         "If the command shows the SHA-256 checksum of this receipt, your copy is identical with "
         "the file that we received."

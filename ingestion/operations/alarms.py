@@ -83,7 +83,7 @@ def find_alarms() -> AlarmSnapshot:
 
 
 def _find_chain_alarm() -> Iterator[Alarm]:
-    verdict = ledger_status.current_verdict()
+    verdict = ledger_status.get_current_verdict()
     if verdict.result == Result.BROKEN:
         reason_found = next(iter(verdict.reasons), _("See the last verification."))
         yield Alarm(
@@ -117,7 +117,7 @@ def _find_anchor_alarms() -> Iterator[Alarm]:
 
 
 def _find_unsigned_alarm() -> Iterator[Alarm]:
-    since = ledger_status.unsigned_since()
+    since = ledger_status.get_unsigned_since()
     patience = timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
     if since and timezone.now() - since > patience:
         yield Alarm(

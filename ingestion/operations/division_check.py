@@ -39,7 +39,7 @@ def divisions_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
     while page := list(rows.filter(pk__gt=after)[:DOCUMENTS_PER_PAGE]):
         entries = {
             entry.subject: entry
-            for entry in queries.entries_of_events(
+            for entry in queries.list_entries_of_events(
                 [EVENTS[DocumentState.DIVIDED]], [document.subject for document in page]
             )
         }

@@ -14,7 +14,7 @@ import orjson
 from django.utils.translation import gettext as _
 
 from audit.ledger import queries
-from audit.ledger.chain import event_id
+from audit.ledger.chain import compute_event_id
 from audit.ledger.log import normalize_text
 from audit.ledger.queries import Recorded
 from audit.verification.verify import VerificationNotice
@@ -63,11 +63,11 @@ def _compare(keys: Collection[int]) -> Iterator[tuple[int, str]]:
     """Yield the key of a document and a sentence, for each difference."""
     found: dict[str, list[Finding]] = defaultdict(list)
     for finding in Finding.objects.filter(document__in=keys).order_by("pk"):
-        found[event_id(f"document:{finding.document_id}", finding.attempt)].append(finding)
-    entries = {entry.event_id: entry for entry in queries.entries_by_event_ids(found.keys())}
+        found[compute_event_id(f"document:{finding.document_id}", finding.attempt)].append(finding)
+    entries = {entry.event_id: entry for entry in queries.list_entries_by_event_ids(found.keys())}
     subjects = [f"document:{key}" for key in sorted(set(keys))]
     entries |= {
-        entry.event_id: entry for entry in queries.entries_with_detail(subjects, FINDINGS_KEY)
+        entry.event_id: entry for entry in queries.list_entries_with_detail(subjects, FINDINGS_KEY)
     }
     for each in found.keys() - entries.keys():
         key = found[each][0].document_id

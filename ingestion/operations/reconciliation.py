@@ -49,13 +49,15 @@ def rows_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
 
 def _find_differences(kind: str, model: _Model, rows: Mapping[str, _Row]) -> Iterator[str]:
     """Yield a sentence for each row that differs and has no new entry while it is compared."""
-    suspects = [subject for subject, _sentence in _compare(rows, queries.last_states(list(rows)))]
+    suspects = [
+        subject for subject, _sentence in _compare(rows, queries.get_last_states(list(rows)))
+    ]
     for _attempt in range(MAX_COMPARISONS):
         if not suspects:
             return
-        before = queries.last_states(suspects)
+        before = queries.get_last_states(suspects)
         rows = _read_rows(kind, model, suspects)
-        recorded = queries.last_states(suspects)
+        recorded = queries.get_last_states(suspects)
         unchanged = {
             subject: row
             for subject, row in rows.items()

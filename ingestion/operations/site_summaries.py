@@ -39,11 +39,11 @@ def refresh_summaries(*, today: date | None = None) -> int:
     `seq` is read first, so that what is recorded during the run is counted by the next one.
     """
     today = today or timezone.now().date()
-    seq, _head = queries.last_entry() or (0, "")
+    seq, _head = queries.get_last_entry() or (0, "")
     stamp = _compute_stamp(today)
     current = SiteSummary.objects.filter(stamp=stamp)
     since: int | None = current.aggregate(Min("seq"))["seq__min"]
-    changed = set() if since is None else queries.sites_after(since)
+    changed = set() if since is None else queries.list_sites_after(since)
     stale = list(
         Site.objects.exclude(Q(pk__in=current.values("pk")) & ~Q(site_id__in=changed))
         .order_by("pk")

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from audit import trail_reviews
 from audit.ledger import queries
-from audit.verification.ledger_status import status_figures
+from audit.verification.ledger_status import get_status_figures
 from ingestion.models import Batch, Chunk, Document, PortalLimitState
 from sites.models import Site
 
@@ -37,8 +37,8 @@ def get_status() -> dict[str, Any]:
     oldest = unsettled.aggregate(Min("received_at"))["received_at__min"]
     running = Chunk.objects.running()
     owners = list(running.values_list("lease_owner", flat=True))
-    entries, head = queries.last_entry() or (0, "")
-    review = trail_reviews.review_due()
+    entries, head = queries.get_last_entry() or (0, "")
+    review = trail_reviews.compute_review_due()
     return {
         "chunks_waiting": waiting.count(),
         "chunks_running": running.count(),
@@ -61,7 +61,7 @@ def get_status() -> dict[str, Any]:
         "batches_open": Batch.objects.open().count(),
         "ledger_entries": entries,
         "ledger_head": head,
-        **status_figures(),
+        **get_status_figures(),
         "ledger_review_due": f"{review.on}" if review.on else "",
         "ledger_review_overdue": review.is_overdue(timezone.now().date()),
     }

@@ -70,7 +70,7 @@ def find_changes(decision: Decision, *, with_bytes: bool = True) -> list[str]:
 
 def find_entry(decision: Decision) -> Recorded | None:
     """Return the ledger entry of a decision, or None."""
-    return _entry_of(decision, queries.entries_of_events(EVENTS, [decision.document.subject]))
+    return _entry_of(decision, queries.list_entries_of_events(EVENTS, [decision.document.subject]))
 
 
 def get_account_note(entry: Recorded | None) -> str:
@@ -89,7 +89,7 @@ def verify_signed_decisions(since: int = 0) -> Iterator[str]:
     rows = rows.prefetch_related("document__findings")
     while page := list(rows.filter(pk__gt=after)[:DECISIONS_PER_PAGE]):
         entries = defaultdict(list)
-        for entry in queries.entries_of_events(
+        for entry in queries.list_entries_of_events(
             EVENTS, {decision.document.subject for decision in page}
         ):
             entries[entry.subject].append(entry)
@@ -116,7 +116,7 @@ def verify_signed_decisions(since: int = 0) -> Iterator[str]:
 def _find_missing_decisions() -> Iterator[str]:
     """Yield a sentence for each decision in the ledger that has no row."""
     after = 0
-    while page := queries.entries_after(EVENTS, after, DECISIONS_PER_PAGE):
+    while page := queries.list_entries_after(EVENTS, after, DECISIONS_PER_PAGE):
         # A redacted entry does not name its decision.
         recorded = {
             detail[DECISION_KEY]: entry
@@ -164,9 +164,7 @@ def compare_with_entry(
     changed = [name for name, is_unchanged in line.items() if not is_unchanged]
     if entry.is_redacted:
         return changed + ([electronic_signatures.FILE_NAME] if sha256 != entry.sha256 else [])
-    signed = electronic_signatures.changed_since_signing(
-        entry, build_facts(decision), sha256=sha256
-    )
+    signed = electronic_signatures.list_signer_changes(entry, build_facts(decision), sha256=sha256)
     return list(dict.fromkeys([*changed, *signed]))
 
 

@@ -150,7 +150,7 @@ class FolderArchive:
 
 def verify_file(path: Path, sha256: str) -> None:
     """Raise OSError unless the file has this hash."""
-    found = durable.digest_of_file(path).sha256
+    found = durable.hash_file(path).sha256
     if found != sha256:
         raise OSError(f"{path} changed on our disk: its bytes now hash to {found}")
 

@@ -222,7 +222,7 @@ def _compare_with_documents(page: list[StoredFile]) -> Iterator[tuple[ArchiveFau
 def _record_fault(event: str, sha256: str, asked_by: str) -> None:
     """Record a missing or changed file, unless an earlier entry has recorded it."""
     subject = f"file:{sha256}"
-    if queries.entries_of_events([event], [subject]):
+    if queries.list_entries_of_events([event], [subject]):
         return
     documents = Document.objects.filter(sha256=sha256).select_related("site").order_by("pk")
     names = [f"{each.site.site_id}/{each.doc_id}" for each in documents[:MAX_NAMED_FILES]]

@@ -9,8 +9,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from audit.ledger.actors import without_process
-from audit.ledger.queries import timeline
+from audit.ledger.actors import drop_process
+from audit.ledger.queries import list_entries
 from ingestion.models import Document
 from qualification.drills.setup import (
     DrillFailed,
@@ -68,13 +68,13 @@ def _results() -> dict[str, list[object]]:
                 entry.to_state,
                 entry.code,
                 entry.sha256,
-                without_process(entry.actor),
+                drop_process(entry.actor),
                 entry.role,
                 entry.rules,
                 entry.schema_version,
                 entry.detail.get("findings", []) if entry.detail else [],
             ]
-            for entry in timeline(row.subject)
+            for entry in list_entries(row.subject)
         ]
         name = f"{row.site.site_id}/{row.doc_id}"
         results[name] = [row.state, row.code, row.sha256, entries]

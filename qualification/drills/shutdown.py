@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.states import DocumentState
 from ingestion.models import Chunk, Document
 from ingestion.storage.spool import list_attempts
@@ -45,7 +45,7 @@ def run(folder: Path, report: Print) -> None:
     filed = [document.subject for document in Document.objects.on_file()]
     wrong = []
     for subject in filed:
-        events = [entry.event for entry in timeline(subject)]
+        events = [entry.event for entry in list_entries(subject)]
         if events.count("document.filed") != 1:
             wrong.append(subject)
     require(not wrong, f"not filed exactly once: {', '.join(wrong)}")

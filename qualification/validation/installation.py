@@ -134,7 +134,7 @@ def _check_migrations() -> str:
     "Compare the triggers of the ledger.", "All triggers exist, are enabled and are unchanged."
 )
 def _check_triggers() -> str:
-    if missing := append_only.missing_triggers(connection):
+    if missing := append_only.find_missing_triggers(connection):
         raise StepFailed(f"missing or changed: {', '.join(missing)}")
     expected = append_only.trigger_tables(connection.vendor)
     return f"{len(expected)} triggers are as in this release"
@@ -172,13 +172,13 @@ def _check_mode() -> str:
     "A public key is in force. A host that signs has its private key.",
 )
 def _check_keys() -> str:
-    published = keys.published_keys()
+    published = keys.read_published_keys()
     if not published:
         raise StepFailed("there is no key: nothing is signed. `manage.py audit_keys create`")
     observed = f"{len(published)} public, in force {published[-1].verifier.text}"
     if not keys.has_private_key():
         raise NeedsJudgement(f"{observed}; this host has no private key and signs nothing")
-    mode = stat.filemode(keys.private_file().stat().st_mode)
+    mode = stat.filemode(keys.get_private_file().stat().st_mode)
     return f"{observed}; the private key has the mode {mode}"
 
 
@@ -187,7 +187,7 @@ def _check_keys() -> str:
     "In an anchor that this installation cannot rewrite.",
 )
 def _check_anchors() -> str:
-    last = ledger_status.ledger_status().signed
+    last = ledger_status.get_ledger_status().signed
     if last is None:
         raise NeedsJudgement("nothing is signed yet")
     anchored = ", ".join(f"{each.anchor} ({each.place})" for each in last.held) or "no anchor yet"
@@ -195,7 +195,7 @@ def _check_anchors() -> str:
     oldest = timezone.now() - timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
     if overdue := [str(each) for each in anchors.list_unanchored() if each.since < oldest]:
         raise StepFailed(f"{observed}; {'; '.join(overdue)}")
-    weaknesses = [anchor.weakness() for anchor in anchors.configured_anchors()]
+    weaknesses = [anchor.weakness() for anchor in anchors.list_configured_anchors()]
     if all(weaknesses):
         raise NeedsJudgement(f"{observed}; no anchor is independent: {' '.join(weaknesses)}")
     return observed
@@ -203,13 +203,13 @@ def _check_anchors() -> str:
 
 @SCRIPT.step("Read the end of the ledger.", "It can be read. Keep it for later comparison.")
 def _check_ledger() -> str:
-    entries, head = queries.last_entry() or (0, "none")
+    entries, head = queries.get_last_entry() or (0, "none")
     return f"trail {settings.AUDIT_TRAIL}: {entries:,} entries, head {head}"
 
 
 @SCRIPT.step("Find recorded differences between clocks.", "None, in comparison with a time server.")
 def _check_clock() -> str:
-    if skews := clock.excessive_skews():
+    if skews := clock.list_excessive_skews():
         raise StepFailed("; ".join(map(str, skews)))
     observed = f"stored in {settings.TIME_ZONE}; no difference is recorded"
     if not (settings.NTP_SERVER or settings.ANCHOR_TSA):

@@ -10,9 +10,9 @@ from reportlab.platypus import PageBreak, Spacer
 
 from audit.files.pdf_layout import (
     PdfDocument,
-    cell,
-    heading,
-    title,
+    make_cell,
+    make_heading,
+    make_title,
 )
 from qualification.validation.matrix import MatrixRow
 from qualification.validation.results import RecordedRun
@@ -61,13 +61,13 @@ def draw_report(
         (row.requirement.id, test.test, str(test)) for row in rows for test in row.evidence
     ]
     story: list[Any] = [
-        title(NAME),
-        cell(STATEMENT),
+        make_title(NAME),
+        make_cell(STATEMENT),
         Spacer(1, 6),
         sheet.facts({name: fact for name, fact in facts.items() if name != "Footer"}),
-        heading("Results"),
+        make_heading("Results"),
         sheet.facts(_summarize(rows, scripts)),
-        heading("Contents"),
+        make_heading("Contents"),
         sheet.facts(CONTENTS),
         PageBreak(),
         *_draw_runs(sheet, runs),
@@ -107,8 +107,8 @@ def _summarize(
 
 def _draw_runs(sheet: PdfDocument, runs: Sequence[RecordedRun]) -> Iterator[Any]:
     if not runs:
-        yield heading("Test runs")
-        yield cell("No results were given for this pack. See docs/validation.md.")
+        yield make_heading("Test runs")
+        yield make_cell("No results were given for this pack. See docs/validation.md.")
         return
     header = ("File, SHA-256", "When (UTC), where, by whom", "Environment", "Code", "Outcome")
     lines = [

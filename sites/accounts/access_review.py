@@ -161,7 +161,7 @@ def _find_grants(people: Iterable[User]) -> dict[tuple[str, str], Recorded]:
     """Return the last entry that assigned each role to each person."""
     subjects = [person.subject for person in people]
     last_entries: dict[tuple[str, str], Recorded] = {}
-    for entry in queries.entries_of_events(["user.created", "user.changed"], subjects):
+    for entry in queries.list_entries_of_events(["user.created", "user.changed"], subjects):
         for role in _assigned_roles(entry):
             last_entries[entry.subject, role] = entry
     return last_entries
@@ -267,7 +267,7 @@ def _make_review(entry: Recorded, detail: Mapping[str, Any]) -> Review:
 def due_on() -> date | None:
     """Return the day by which the next review is due, or None if the ledger is empty."""
     last = queries.find_entries(EntrySearch(event=EVENT), limit=1)
-    since = last[0].recorded_at if last else queries.first_recorded_at()
+    since = last[0].recorded_at if last else queries.get_first_recorded_at()
     if since is None:
         return None
     return since.astimezone(UTC).date() + timedelta(days=settings.ACCESS_REVIEW_DAYS)

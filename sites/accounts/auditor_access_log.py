@@ -29,7 +29,7 @@ MAX_ROWS_PER_TRANSACTION = 2_000
 def count_view(person: User, request: str, now: datetime) -> None:
     """Count a view. `request` has the form "200 GET /documents/17/"."""
     began = now - timedelta(seconds=now.timestamp() % PERIOD.total_seconds())
-    client = context.current_origin().facts.get("address", "")
+    client = context.get_current_origin().facts.get("address", "")
     same = {"user": person, "began_at": began.replace(microsecond=0), "client": client}
     rows = PageViews.objects.filter(**same, request=request[:300])
     if rows.update(count=F("count") + 1):

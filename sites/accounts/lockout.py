@@ -96,7 +96,7 @@ def attempt_counts(name: str, request: HttpRequest) -> tuple[list[AttemptCount],
     if browser := known_browsers.browser_key(request, person):
         return [AttemptCount(Kind.BROWSER, browser)], person
     counts = [AttemptCount(Kind.NAME, name.casefold()[:200])]
-    address = context.current_origin().facts.get("address", "")
+    address = context.get_current_origin().facts.get("address", "")
     return counts + ([AttemptCount(Kind.ADDRESS, address)] if address else []), person
 
 
@@ -171,7 +171,7 @@ def record_failure(
 
 
 def _report_lockout(each: AttemptCount, name: str, person: User | None, until: datetime) -> None:
-    address = context.current_origin().facts.get("address", "")
+    address = context.get_current_origin().facts.get("address", "")
     lock = Lockout(each.kind, name, address, person.actor_name if person else "", until)
     if each.kind is Kind.PERSON and person:
         # At once, because only a person who knows the password gets this far.

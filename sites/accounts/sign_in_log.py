@@ -67,7 +67,7 @@ def _on_failure(credentials: Mapping[str, Any], **_signal: Any) -> None:
 def record_failed_sign_in(name: str) -> None:
     """Count a failed sign-in with this user name, and record those of earlier minutes."""
     record_failures()
-    count_failure(name, context.current_origin().facts["address"], timezone.now())
+    count_failure(name, context.get_current_origin().facts["address"], timezone.now())
 
 
 def normalize_name(name: object) -> str:
@@ -76,7 +76,7 @@ def normalize_name(name: object) -> str:
 
 
 def _is_request() -> bool:
-    return "address" in context.current_origin().facts
+    return "address" in context.get_current_origin().facts
 
 
 def count_lockout(name: str, address: str, until: datetime) -> None:

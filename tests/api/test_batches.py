@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from api.http import waiting
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.dispatch import leases
 from ingestion.models import Batch, Chunk
 from sites.models import TokenScope
@@ -201,7 +201,9 @@ def test_the_submitter_of_a_batch_can_cancel_it(program, site, make_line):
     repeated = program.request("DELETE", f"batches/{reference}")
     assert repeated.json()["status"] == "CANCELLED"
     batch = Batch.objects.get()
-    requests = [each for each in timeline(batch.subject) if each.event == "batch.cancel_requested"]
+    requests = [
+        each for each in list_entries(batch.subject) if each.event == "batch.cancel_requested"
+    ]
     assert [each.actor for each in requests] == [newer.token.actor_name]
 
 

@@ -10,7 +10,7 @@ from django.core.files.base import ContentFile
 from django.test import override_settings
 
 from api.http.ranges import ByteRange, RangeNotSatisfiable, parse_range
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.intake.registration import UploadedDocument, register_upload
 from ingestion.models import Document
 from ingestion.storage.archive import get_archive
@@ -141,14 +141,14 @@ def test_conditional_requests_return_304_and_412(request_content):
 def test_downloads_are_recorded_and_requests_without_bytes_are_not(
     request_content, program, document
 ):
-    before = len(timeline(document.subject))
+    before = len(list_entries(document.subject))
     request_content("HEAD")
     request_content("GET", if_none_match=ETAG)
     request_content("GET", range=f"bytes={len(BYTES)}-")
-    assert len(timeline(document.subject)) == before
+    assert len(list_entries(document.subject)) == before
     request_content("GET", x_request_id="trace-1")
     request_content("GET", range="bytes=0-99")
-    whole, part = timeline(document.subject)[before:]
+    whole, part = list_entries(document.subject)[before:]
     assert (whole.event, whole.actor, whole.site) == (
         "document.downloaded",
         program.token.actor_name,
@@ -164,19 +164,19 @@ def test_downloads_are_recorded_and_requests_without_bytes_are_not(
 
 @pytest.mark.requirement("R07")
 def test_a_download_in_several_ranges_is_recorded_once(request_content, document):
-    before = len(timeline(document.subject))
+    before = len(list_entries(document.subject))
     ranges = ("bytes=0-99", "bytes=100-199", "bytes=200-", "bytes=-10")
     assert {request_content("GET", range=range_).status for range_ in ranges} == {206}
-    assert len(timeline(document.subject)) == before + 1
+    assert len(list_entries(document.subject)) == before + 1
     request_content("GET", range="bytes=0-99")
-    assert len(timeline(document.subject)) == before + 2, "a new download begins"
+    assert len(list_entries(document.subject)) == before + 2, "a new download begins"
 
 
 @pytest.mark.requirement("R07")
 def test_a_range_from_the_middle_is_recorded_if_no_download_began_before(request_content, document):
-    before = len(timeline(document.subject))
+    before = len(list_entries(document.subject))
     request_content("GET", range="bytes=100-199")
-    (entry,) = timeline(document.subject)[before:]
+    (entry,) = list_entries(document.subject)[before:]
     assert entry.detail["range"] == f"bytes 100-199/{len(BYTES)}"
 
 
@@ -193,7 +193,7 @@ def test_the_bytes_of_a_document_that_is_not_filed_are_not_found(
     withheld = make_document(site, tmp_path, verdict)
     for client in (program, ops):
         check_problem(client.get(f"documents/{withheld.pk}/content"), 404)
-    assert [each.event for each in timeline(withheld.subject)][-1] != "document.downloaded"
+    assert [each.event for each in list_entries(withheld.subject)][-1] != "document.downloaded"
 
 
 def test_bytes_that_are_missing_in_the_archive_are_not_found(program, document, settings, tmp_path):

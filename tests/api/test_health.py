@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from audit.ledger.queries import last_entry
+from audit.ledger.queries import get_last_entry
 from audit.verification import runs
 from audit.verification.start import Mode
 from ingestion.models import Chunk
@@ -82,7 +82,7 @@ def test_metrics_are_counted_from_the_rows(client, site):
     assert seen["siteledger_batches", "QUEUED"] == 1
     assert seen["siteledger_chunks", "RUNNING"] == 1
     assert seen["siteledger_portals_down",] == 0
-    assert seen["siteledger_ledger_entries_total",] == last_entry()[0]
+    assert seen["siteledger_ledger_entries_total",] == get_last_entry()[0]
     assert seen["siteledger_disk_free_bytes", "archive"] > 0
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.models import Action, Document
 from tests.factories import make_user
 from tests.ingestion.review.reviewers import decide, lead, sender
@@ -44,7 +44,7 @@ def test_a_corrected_type_and_person_cause_a_new_check(program, document):
     assert (body["state"], body["document_type"], body["doc_id"]) == (
         "RECEIVED", "cv", "cv.ana-ruiz",
     )  # fmt: skip
-    entry = timeline(document.subject)[-1]
+    entry = list_entries(document.subject)[-1]
     assert (entry.event, entry.actor) == ("document.redeclared", program.token.actor_name)
     assert entry.detail["reason"] == REASON
 
@@ -71,7 +71,7 @@ def test_a_replacement_file_ends_the_review(program, document):
     assert answer.status_code == 202, answer.content
     new = Document.objects.latest("pk")
     assert (reload(document).state, new.corrects) == ("WITHDRAWN", document)
-    assert timeline(document.subject)[-1].event == "document.replaced"
+    assert list_entries(document.subject)[-1].event == "document.replaced"
 
 
 def test_a_decided_document_can_be_neither_corrected_nor_replaced(program, document):

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.models import Batch, Document
 from ingestion.storage import spool
 from tests.api.conftest import Program, check_problem, make_token
@@ -39,7 +39,7 @@ def test_a_submission_is_recorded_with_the_token_as_actor(program, site, make_li
     program.submit({"documents": [make_line(site)]})
     batch = Batch.objects.get()
     for subject in (batch.subject, batch.documents.get().subject):
-        entry = timeline(subject)[0]
+        entry = list_entries(subject)[0]
         assert (entry.actor, entry.role) == (program.token.actor_name, "site system")
 
 

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from api.http import auth
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from sites import token_secrets
 from sites.models import ApiToken, TokenScope
 from tests.api.conftest import Program, make_token
@@ -125,7 +125,7 @@ def test_the_admin_shows_a_token_once_and_records_it_without_its_secret(admin, s
     token = ApiToken.objects.get()
     assert token_secrets.parse(secret).digest == token.digest
     assert timedelta(days=29) < token.expires_at - timezone.now() < timedelta(days=31)
-    entry = timeline(f"apitoken:{token.pk}")[0]
+    entry = list_entries(f"apitoken:{token.pk}")[0]
     assert (entry.event, entry.site) == ("apitoken.created", "0203")
     assert secret not in str(entry)
     assert token.digest not in str(entry)
@@ -144,7 +144,7 @@ def test_revoking_a_token_in_the_admin_is_recorded(admin, program):
     reason = "The program was replaced."
     admin.post("/admin/clinical_sites/apitoken/", chosen | {"reason_for_change": reason})
     assert program.get("sites").status_code == 401
-    entry = timeline(f"apitoken:{token.pk}")[-1]
+    entry = list_entries(f"apitoken:{token.pk}")[-1]
     assert entry.event == "apitoken.changed"
     assert entry.detail["changes"]["revoked_at"]["old"] is None
 

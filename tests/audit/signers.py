@@ -44,8 +44,10 @@ class CheckpointSigner:
         self.independent_anchor = IndependentAnchor()
         self.anchored_notes = self.independent_anchor.notes
         if monkeypatch:
-            monkeypatch.setattr(keys, "verifiers", self.verifiers)
-            monkeypatch.setattr(anchors, "configured_anchors", lambda: [self.independent_anchor])
+            monkeypatch.setattr(keys, "read_verifiers", self.verifiers)
+            monkeypatch.setattr(
+                anchors, "list_configured_anchors", lambda: [self.independent_anchor]
+            )
 
     def verifiers(self):
         return [self.signer.verifier]
@@ -79,7 +81,7 @@ class CheckpointSigner:
 
 def read_back(after=0):
     """Return the notes of all configured anchors for checkpoints of more than `after` entries."""
-    return [note for place in anchors.configured_anchors() for note in place.read_back(after)]
+    return [note for place in anchors.list_configured_anchors() for note in place.read_back(after)]
 
 
 def relink(seq, old, new):
@@ -92,7 +94,7 @@ def relink(seq, old, new):
                 body, site = body.replace(old, new), site.replace(old, new)
             prev = prev or entry.prev
             body = body.replace(entry.prev, prev)
-            hash_ = chain.digest(body)
+            hash_ = chain.compute_digest(body)
             sql(
                 "UPDATE audit_entry SET body = %s, hash = %s, prev = %s, site = %s WHERE seq = %s",
                 *(body, hash_, prev, site, entry.seq),

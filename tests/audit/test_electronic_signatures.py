@@ -8,10 +8,10 @@ from audit.electronic_signatures import (
     FILE_NAME,
     SIGNATURE_KEY,
     ElectronicSignature,
-    changed_since_signing,
     is_signature_intact,
+    list_signer_changes,
 )
-from audit.export.timeline import signature_columns
+from audit.export.timeline import format_signature_columns
 from audit.export.trail import LedgerLine
 from audit.ledger import queries
 from audit.ledger.actors import Actor
@@ -46,20 +46,20 @@ def test_an_entry_shows_printed_name_time_and_meaning():
 
 
 def test_a_signature_is_intact_for_unchanged_facts_and_bytes():
-    assert changed_since_signing(signed(), FACTS, sha256=SHA) == []
+    assert list_signer_changes(signed(), FACTS, sha256=SHA) == []
 
 
 def test_changed_facts_and_bytes_are_named():
     entry = signed()
-    assert changed_since_signing(entry, FACTS | {"note": "Never mind."}, sha256=SHA) == ["note"]
-    assert changed_since_signing(entry, {"note": FACTS["note"]}, sha256=SHA) == ["judged"]
-    assert changed_since_signing(entry, FACTS, sha256="cd" * 32) == [FILE_NAME]
+    assert list_signer_changes(entry, FACTS | {"note": "Never mind."}, sha256=SHA) == ["note"]
+    assert list_signer_changes(entry, {"note": FACTS["note"]}, sha256=SHA) == ["judged"]
+    assert list_signer_changes(entry, FACTS, sha256="cd" * 32) == [FILE_NAME]
 
 
 def test_text_is_compared_in_unicode_normal_form():
     composed, decomposed = "Se\u00f1or", "Sen\u0303or"
     entry = signed({"note": decomposed})
-    assert changed_since_signing(entry, {"note": composed}, sha256=SHA) == []
+    assert list_signer_changes(entry, {"note": composed}, sha256=SHA) == []
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_text_is_compared_in_unicode_normal_form():
 def test_a_signature_with_a_tampered_detail_is_not_intact(tampered):
     entry = signed()
     other = replace(entry, detail=entry.detail | tampered)
-    assert changed_since_signing(other, FACTS | tampered, sha256=SHA) == [SIGNATURE_KEY]
+    assert list_signer_changes(other, FACTS | tampered, sha256=SHA) == [SIGNATURE_KEY]
 
 
 def test_a_signature_cannot_be_moved_to_another_time_or_other_bytes():
@@ -83,10 +83,13 @@ def test_a_signature_cannot_be_moved_to_another_time_or_other_bytes():
     assert is_signature_intact(entry.detail, SHA, write_time(entry.occurred_at))
     assert not is_signature_intact(entry.detail, SHA, "2020-01-01T00:00:00.000000Z")
     assert not is_signature_intact(entry.detail, "cd" * 32, write_time(entry.occurred_at))
-    assert changed_since_signing(replace(entry, detail=None), FACTS, sha256=SHA) == [SIGNATURE_KEY]
+    assert list_signer_changes(replace(entry, detail=None), FACTS, sha256=SHA) == [SIGNATURE_KEY]
 
 
 def test_an_export_marks_a_broken_signature_as_invalid():
     detail = '{"meaning":"I approve.","printed_name":"R","signature":{"digest":"0","over":[]}}'
     fields = {"sha256": SHA, "occurred_at": "2026-11-20T14:03:00.000000Z"}
-    assert signature_columns(LedgerLine("", "", fields, "", detail)) == ("R", "INVALID: I approve.")
+    assert format_signature_columns(LedgerLine("", "", fields, "", detail)) == (
+        "R",
+        "INVALID: I approve.",
+    )

@@ -43,7 +43,7 @@ def test_the_first_stage_ends_before_the_first_post_migration_of_each_app():
         ("audit", "0009_pre_a"), ("sites", "0010_pre_b"), ("audit", "0010_pre_c"),
         ("audit", "0011_post_d"), ("axes", "0011_anything"),
     ]  # fmt: skip
-    assert dict(migration_stages.last_before_post(plan)) == {
+    assert dict(migration_stages.find_last_before_post(plan)) == {
         "audit": "0010_pre_c",
         "sites": "0010_pre_b",
         "axes": "0011_anything",
@@ -66,7 +66,7 @@ def test_no_migration_of_the_first_stage_depends_on_one_of_the_second():
 def test_an_unfinished_upgrade_must_be_finished_first():
     plan = [("audit", "0009_post_a"), ("audit", "0010_pre_b")]
     with pytest.raises(CommandError, match=r"0010_pre_b must run after 0009_post_a"):
-        migration_stages.last_before_post(plan)
+        migration_stages.find_last_before_post(plan)
 
 
 @pytest.mark.parametrize(

@@ -49,5 +49,5 @@ def test_a_time_stamp_authority_needs_an_address_and_certificates(settings, tmp_
 
 
 def test_a_key_that_others_can_read_is_reported(key):
-    keys.private_file().chmod(0o644)
+    keys.get_private_file().chmod(0o644)
     assert ids() == ["audit.E016"]

@@ -26,7 +26,7 @@ def sign(since=TODAY - DAY, to=TODAY, **scope):
 
 def set_start_of_trail(monkeypatch, days_ago):
     moment = datetime.combine(TODAY - timedelta(days=days_ago), time(9), UTC)
-    monkeypatch.setattr(queries, "first_recorded_at", lambda: moment)
+    monkeypatch.setattr(queries, "get_first_recorded_at", lambda: moment)
 
 
 def make_review(since, to, *, signed=0, site=""):
@@ -95,7 +95,7 @@ def test_a_period_consists_of_whole_utc_days(db):
 
 
 def test_no_review_of_an_empty_trail_is_due(db):
-    due = trail_reviews.review_due()
+    due = trail_reviews.compute_review_due()
     assert due.on is None
     assert not due.is_overdue(TODAY)
 
@@ -104,11 +104,11 @@ def test_no_review_of_an_empty_trail_is_due(db):
 def test_a_trail_without_reviews_becomes_overdue(db, monkeypatch, settings):
     settings.AUDIT_REVIEW_DAYS = 30
     set_start_of_trail(monkeypatch, 29)
-    assert trail_reviews.review_due().on == TODAY
-    assert not trail_reviews.review_due().is_overdue(TODAY)
+    assert trail_reviews.compute_review_due().on == TODAY
+    assert not trail_reviews.compute_review_due().is_overdue(TODAY)
     set_start_of_trail(monkeypatch, 30)
-    assert trail_reviews.review_due().is_overdue(TODAY)
-    assert trail_reviews.review_due().covered_until is None
+    assert trail_reviews.compute_review_due().is_overdue(TODAY)
+    assert trail_reviews.compute_review_due().covered_until is None
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_reviews_without_a_gap_determine_the_next_due_date(db, monkeypatch, revi
     set_start_of_trail(monkeypatch, 40)
     for each in reviews:
         make_review(**each)
-    due = trail_reviews.review_due()
+    due = trail_reviews.compute_review_due()
     assert due.covered_until == (None if covered is None else TODAY - timedelta(days=covered))
     assert due.on == due.since - DAY + timedelta(days=30)
 
@@ -138,6 +138,6 @@ def test_reviews_without_a_gap_determine_the_next_due_date(db, monkeypatch, revi
 @pytest.mark.requirement("R26")
 def test_a_changed_review_is_reported(db):
     review = sign(site="0203")
-    assert trail_reviews.changed_since_signing(review) == []
+    assert trail_reviews.list_changes_since_review(review) == []
     review.findings = "I saw a great deal."
-    assert trail_reviews.changed_since_signing(review) == ["findings"]
+    assert trail_reviews.list_changes_since_review(review) == ["findings"]

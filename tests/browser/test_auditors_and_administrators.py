@@ -44,7 +44,7 @@ def test_an_auditor_reads_the_trail_of_a_document_and_this_is_recorded(sign_in, 
     expect(page.get_by_text("Checking → Filed")).to_be_visible()
     expect(page.get_by_role("button", name="Verify now")).to_have_count(0)
     auditor_access_log.record_views(timezone.now() + auditor_access_log.PERIOD)
-    entry = queries.timeline(vera.actor_name)[-1]
+    entry = queries.list_entries(vera.actor_name)[-1]
     assert (entry.event, entry.actor) == ("user.pages_opened", vera.actor_name)
     opened = [each["request"] for each in entry.detail["opened"]]
     assert f"200 GET /admin/audit/document/{document.pk}/" in opened
@@ -65,6 +65,6 @@ def test_an_administrator_assigns_a_site_with_a_reason(sign_in, site):
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("was changed successfully")).to_be_visible()
     assert User.objects.get(pk=nora.pk).email == "nora@example.org"
-    entry = queries.timeline(nora.actor_name)[-1]
+    entry = queries.list_entries(nora.actor_name)[-1]
     assert (entry.event, entry.actor) == ("user.changed", ada.actor_name)
     assert entry.detail["reason"] == WHY

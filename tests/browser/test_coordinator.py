@@ -61,7 +61,7 @@ def test_a_packet_is_sent_and_filed(sign_in, mara, files):
 
 def is_on_record(document, person):
     """Return whether the ledger records that this person sent it and that it was filed."""
-    first, *_, last = queries.timeline(document.subject)
+    first, *_, last = queries.list_entries(document.subject)
     return (first.actor, last.event) == (person.actor_name, "document.filed")
 
 

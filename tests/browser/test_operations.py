@@ -51,7 +51,7 @@ def test_a_held_document_is_retried_from_the_dashboard(sign_in, olu, site):
     page.get_by_role("button", name="Retry selected documents").click()
     expect(page.get_by_text("1 document is in the queue again.")).to_be_visible()
     expect(page.get_by_text("There are no stuck items.")).to_be_visible()
-    entry = queries.timeline(document.subject)[-1]
+    entry = queries.list_entries(document.subject)[-1]
     assert (entry.actor, entry.detail["reason"]) == (olu.actor_name, WHY)
     page.get_by_role("link", name="Back to Operations").click()
     expect(page.get_by_text("1 document is held.")).to_have_count(0)

@@ -96,5 +96,5 @@ def test_an_export_is_created_and_downloaded_without_javascript(signed_in, rafae
     page.reload()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download export").click()
-    job = background_jobs.latest_jobs(KIND, 1)[0]
+    job = background_jobs.list_latest_jobs(KIND, 1)[0]
     assert download.value.suggested_filename == f"audit-{job.pk}-1.zip"

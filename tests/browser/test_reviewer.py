@@ -134,7 +134,7 @@ def decided(document, person):
     """Return the event of the decision by this person in the ledger."""
     assert Document.objects.get(pk=document.pk).state == "ARCHIVED"
     # The browser may still fetch page images when the decision is signed.
-    entries = [each for each in queries.timeline(document.subject) if each.event != VIEWED]
+    entries = [each for each in queries.list_entries(document.subject) if each.event != VIEWED]
     entry = entries[-1]
     assert (entry.actor, entry.detail["printed_name"]) == (person.actor_name, person.printed_name)
     return entry.event

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.intake import drafts
 from ingestion.models import Document, DraftFile, Packet
 from samples.documents import make_sample
@@ -152,7 +152,7 @@ def test_overruling_a_detected_type_needs_one_confirmation_which_is_recorded(pag
     expect(page.locator(".sl-row select")).to_be_focused()
     page.get_by_role("button", name="Send packet (1)").click()
     page.wait_for_url("**/packets/PKT-*/")
-    entries = timeline(Document.objects.get().subject)
+    entries = list_entries(Document.objects.get().subject)
     assert [entry.event for entry in entries] == ["document.received", "document.guess_overruled"]
     detail = {"looks_like": "irb-approval", "sent_as": "delegation-log"}
     assert detail.items() <= entries[1].detail.items()

@@ -17,7 +17,7 @@ from audit import background_jobs, trail_reviews
 from audit.electronic_signatures import ElectronicSignature
 from audit.export import job as export_job
 from audit.ledger.log import ledger
-from audit.ledger.queries import last_entry
+from audit.ledger.queries import get_last_entry
 from audit.trail_reviews import Outcome, ReviewScope
 from audit.verification import runs
 from ingestion.certified_copies import certification
@@ -199,7 +199,7 @@ def _rows(site, document, admin, qa):
     for row in rows.values():
         if row.pk is None:
             row.save()
-    keys = {name: row.pk for name, row in rows.items()} | {"audit_entry": last_entry()[0]}
+    keys = {name: row.pk for name, row in rows.items()} | {"audit_entry": get_last_entry()[0]}
     return _pages_of(keys) | {
         "admin:view_on_site.content_type_id": ContentType.objects.get_for_model(document).pk,
         "admin:view_on_site.object_id": document.pk,

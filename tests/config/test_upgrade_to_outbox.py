@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from audit import background_jobs
 from audit.ledger.actors import Actor
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from audit.models import AuditJob, OutboxMessage
 from audit.signing import anchors, checkpoints, key_rotation
 from ingestion.models import AlarmMessage
@@ -142,7 +142,7 @@ def leave_notices(old):
     def check():
         assert account_notices.deliver_due() == 1
         assert "unsent" in mail.outbox[-1].body
-        assert timeline(mara.actor_name)[-1].event == "user.notified"
+        assert list_entries(mara.actor_name)[-1].event == "user.notified"
 
     return check
 

@@ -34,7 +34,7 @@ def filed(settings, tmp_path):
     get_archive().put(tmp_path / "incoming", document.sha256)
     yield document
     assert Document.objects.filter(pk=document.pk, state="ARCHIVED").exists()
-    assert [entry.event for entry in queries.timeline(document.subject)][:3] == [
+    assert [entry.event for entry in queries.list_entries(document.subject)][:3] == [
         "document.received", "document.checking", "document.filed",
     ]  # fmt: skip
     with get_archive().open(document.sha256) as kept:
@@ -135,13 +135,13 @@ def test_a_refused_deletion_is_explained_and_recorded(client, administrator, row
 
 @pytest.mark.parametrize("kind", UNDELETABLE)
 def test_no_page_offers_a_deletion_that_would_be_refused(client, administrator, rows, kind):
-    before = queries.last_entry()
+    before = queries.get_last_entry()
     page = client.get(f"{page_of(rows[kind])}change/").content.decode()
     assert 'class="deletelink"' not in page
     answer = client.get(f"{page_of(rows[kind])}delete/")
     assert answer.status_code == 403
     assert "you tried" not in answer.content.decode()
-    assert queries.last_entry() == before
+    assert queries.get_last_entry() == before
 
 
 @pytest.mark.parametrize("kind", ["site", "study"])
@@ -194,7 +194,7 @@ def test_a_refused_deletion_in_the_admin_names_the_person_in_the_ledger(client, 
     address = f"/admin/ingestion/document/{filed.pk}/delete/"
     answer = client.post(address, {"post": "yes", "reason_for_change": "It is a mistake."})
     assert answer.status_code == 403
-    last = queries.timeline(filed.subject)[-1]
+    last = queries.list_entries(filed.subject)[-1]
     if role == "administrator":
         assert "Documents and their history cannot be deleted." in answer.content.decode()
         assert (last.event, last.actor) == ("document.deletion_refused", user.actor_name)

@@ -42,6 +42,6 @@ def test_the_ledger_of_real_work_can_be_exported_as_a_whole_and_in_part(settings
             "--vkey",
             KEY.verifier.text,
             "--known",
-            keep_checkpoint(package, checkpoints.latest_checkpoint().size),
+            keep_checkpoint(package, checkpoints.get_latest_checkpoint().size),
         )
         assert inspect(folder, "--part", *given)[0] == 0

@@ -9,7 +9,7 @@ from django.utils import timezone
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from audit.ledger.queries import find_entries as latest
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from audit.outbox import ChannelUnavailable, OutboxMessage
 from ingestion import notifications
 from ingestion.core.states import DocumentState
@@ -172,7 +172,7 @@ def test_notifications_can_be_switched_off_and_the_switch_is_recorded(site, mara
     assert notifications.send_due() == 0
     notifications.switch(mara, on=True)
     assert notifications.send_due() == 1
-    events = [(entry.event, entry.actor) for entry in timeline(mara.mailbox.subject)]
+    events = [(entry.event, entry.actor) for entry in list_entries(mara.mailbox.subject)]
     assert events[:2] == [
         ("mailbox.switched_off", mara.actor_name),
         ("mailbox.switched_on", mara.actor_name),

@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.states import BatchState
 from ingestion.models import Document
 from samples.portal import SamplePortal, SiteLimit
@@ -51,5 +51,5 @@ def assert_outcome(document, expected):
 def assert_filed_once():
     """Assert that the ledger has one entry of filing for each filed document."""
     for document in Document.objects.on_file():
-        events = [entry.event for entry in timeline(document.subject)]
+        events = [entry.event for entry in list_entries(document.subject)]
         assert events.count("document.filed") == 1

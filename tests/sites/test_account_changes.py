@@ -7,9 +7,9 @@ import pytest
 from django.contrib.auth.models import Group
 from django.core.management import call_command
 
-from audit.ledger.actors import add_process, without_process
+from audit.ledger.actors import add_process, drop_process
 from audit.ledger.queries import find_entries as latest
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion import roles
 from sites.models import Membership, User
 from tests.audit.support import write
@@ -41,9 +41,9 @@ def test_createsuperuser_records_the_new_administrator_and_the_user_of_the_syste
     )  # fmt: skip
     person = User.objects.get(username="ada")
     assert person.check_password(NEW)
-    (entry,) = timeline(person.actor_name)
+    (entry,) = list_entries(person.actor_name)
     assert (entry.event, entry.role) == ("user.created", "operations")
-    assert without_process(entry.actor) == "system:createsuperuser"
+    assert drop_process(entry.actor) == "system:createsuperuser"
     assert entry.detail["os_user"] == "otto"
     assert entry.detail["host"]
     changes = entry.detail["changes"]
@@ -66,7 +66,7 @@ def test_changes_by_a_command_are_recorded_with_the_command_and_the_user_of_the_
     manage(settings, "load_sites", str(site_file), SUDO_USER="", USER="otto")
     entries = latest()
     (actor,) = {entry.actor for entry in entries}
-    assert without_process(actor) == "system:load_sites"
+    assert drop_process(actor) == "system:load_sites"
     own, other = (name.partition("@")[2] for name in (add_process("system:tests"), actor))
     assert own.split("/")[0] == other.split("/")[0], "the same host"
     assert own != other, "another process"
@@ -86,7 +86,7 @@ def test_demo_users_records_each_account_once_and_later_only_differences(setting
     mara.groups.set(Group.objects.filter(name="Operations"))
     Membership.objects.all().delete()
     call_command("demo_users")
-    changes = timeline(mara.actor_name)[-1].detail["changes"]
+    changes = list_entries(mara.actor_name)[-1].detail["changes"]
     assert changes == {
         "groups": {"old": ["Operations"], "new": []},
         "sites": {"old": [], "new": ["0001"]},

@@ -239,7 +239,7 @@ def test_the_upgrade_records_accounts_and_tokens_which_are_verified_from_then_on
     made.save()
     historical_apps = MigrationLoader(connection).project_state([("clinical_sites", UPGRADE)]).apps
     import_module(f"sites.migrations.{UPGRADE}").record_rows(historical_apps, None)
-    (entry,) = queries.timeline(person.actor_name)
+    (entry,) = queries.list_entries(person.actor_name)
     assert entry.event == "user.recorded"
     assert "are not covered by checks of the ledger" in entry.detail["reason"]
     assert problems() == []
@@ -255,7 +255,7 @@ def test_a_field_that_a_later_release_adds_is_expected_to_have_its_default(mara,
             bound_rows.KINDS, "user", replace(kind, left_out=kind.left_out | {"access_until"})
         )
         older = User.objects.create_user("older", password=PASSWORD)
-    assert "access_until" not in queries.timeline(older.actor_name)[0].detail["row"]
+    assert "access_until" not in queries.list_entries(older.actor_name)[0].detail["row"]
     assert problems() == []
     sql("UPDATE clinical_sites_user SET access_until = '2030-01-01' WHERE id = %s", older.pk)
     assert " access_until changed " in problems()[0]

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.ledger.queries import find_entries as latest
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.models import DraftFile, Packet
 from ingestion.storage.archive import get_archive
 from tests.web.scenes import (
@@ -30,7 +30,7 @@ def document(site, mara, tmp_path):
 
 
 def downloads(document):
-    return [each for each in timeline(document.subject) if each.event == "document.downloaded"]
+    return [each for each in list_entries(document.subject) if each.event == "document.downloaded"]
 
 
 @pytest.mark.requirement("R07")

@@ -98,7 +98,7 @@ def change_password(request: SignedIn) -> HttpResponse:
     if form.errors:
         by = person.actor
         form_errors.record_form_errors(
-            "password", codes=form_errors.error_codes(form), values={}, by=by
+            "password", codes=form_errors.list_error_codes(form), values={}, by=by
         )
     context = {
         "form": form,

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import REASON_FIELD
 from audit.change_tracking.undeletable import UndeletableAdmin
-from audit.ledger.context import change_reason
+from audit.ledger.context import use_change_reason
 from audit.ledger.log import ledger
 from ingestion.intake import retrying
 from ingestion.models import Document, Finding
@@ -112,7 +112,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
     def record_refusal(self, request: HttpRequest, obj: Document, why: str) -> None:
         """Record the refused deletion in the document's own history."""
         user = cast("User", request.user)
-        with ledger(), change_reason(request.POST.get(REASON_FIELD, "")):
+        with ledger(), use_change_reason(request.POST.get(REASON_FIELD, "")):
             obj.record("document.deletion_refused", by=user.actor, detail={"kept_because": why})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:

@@ -50,7 +50,7 @@ class TimelineStep:
 
 def build_timeline(subject: str) -> list[TimelineStep]:
     """Return the steps that the ledger records of the subject, oldest first."""
-    entries = queries.timeline(subject)
+    entries = queries.list_entries(subject)
     names = name_people({entry.actor for entry in entries})
     return [_build_step(entry, names) for entry in entries]
 
@@ -73,7 +73,7 @@ def _build_step(entry: Recorded, names: Mapping[str, str]) -> TimelineStep:
         names.get(entry.actor)
         or str(_SYSTEM_NAMES.get(entry.role, ""))
         or role_label(entry.role)
-        or actors.without_process(entry.actor)
+        or actors.drop_process(entry.actor)
     )
     if not entry.to_state:
         step_label, code, display = label_event(entry.event), entry.code, _WITHOUT_STATE

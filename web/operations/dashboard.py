@@ -20,7 +20,7 @@ from django_q.models import Failure
 
 from audit.signing import anchors
 from audit.verification import runs
-from audit.verification.ledger_status import current_verdict, ledger_status
+from audit.verification.ledger_status import get_current_verdict, get_ledger_status
 from ingestion.core.states import ChunkState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import AlarmRow, Chunk, Document, WorkerHost
@@ -79,9 +79,9 @@ def dashboard(request: SignedIn) -> HttpResponse:
         "poll": POLL_MILLISECONDS,
         "now": now,
         **_count_work(now, unsettled),
-        "verdict": current_verdict(),
-        "ledger_status": ledger_status(),
-        "last_verification": next(iter(runs.latest_runs(1)), None),
+        "verdict": get_current_verdict(),
+        "ledger_status": get_ledger_status(),
+        "last_verification": next(iter(runs.list_latest_runs(1)), None),
         "unanchored": anchors.list_unanchored(),
         **_get_portals_and_machines(),
         **_build_charts(now, unsettled),

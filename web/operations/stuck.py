@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from audit.ledger.actors import Actor
-from audit.ledger.context import change_reason
+from audit.ledger.context import use_change_reason
 from ingestion.dispatch import recovery
 from ingestion.intake import retrying
 from ingestion.operations import stuck as stuck_items
@@ -121,7 +121,7 @@ def _run_action(
     if not form.is_valid():
         return _render_page(request, form, status=400)
     user = request.user
-    with change_reason(form.cleaned_data["reason"]):
+    with use_change_reason(form.cleaned_data["reason"]):
         messages.success(request, act(user.actor))
     return redirect("ops_stuck")
 

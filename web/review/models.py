@@ -54,7 +54,7 @@ class ActivationForm(SignedForm):
 def model_list(request: SignedIn) -> HttpResponse:
     """List the models and activations, and the last training."""
     last = LearnedModel.objects.order_by("pk").last()
-    jobs = background_jobs.latest_jobs(training.KIND, 1)
+    jobs = background_jobs.list_latest_jobs(training.KIND, 1)
     context = {
         "models": LearnedModel.objects.defer("content").order_by("-pk"),
         "active": find_active_model(),
@@ -187,7 +187,7 @@ def _list_figures(comparison: dict[str, Any]) -> list[tuple[str, int, int]]:
 def _report_context(name: str) -> dict[str, Any]:
     jobs = [
         job
-        for job in background_jobs.latest_jobs(rejudgement.KIND, MAX_JOBS_SEARCHED)
+        for job in background_jobs.list_latest_jobs(rejudgement.KIND, MAX_JOBS_SEARCHED)
         if job.arguments.get("model") == name
     ]
     return {

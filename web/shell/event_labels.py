@@ -182,7 +182,7 @@ def name_actors(identifiers: Iterable[str]) -> dict[str, str]:
     names = name_people(identifiers)
     for actor in identifiers:
         if actor.startswith(actors.SYSTEM):
-            without_process = actors.without_process(actor)
+            without_process = actors.drop_process(actor)
             names[actor] = _SYSTEMS.get(without_process, without_process)
     return names
 

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from audit import background_jobs
 from audit.signing import anchors
 from audit.verification import runs
-from audit.verification.ledger_status import current_verdict, ledger_status
+from audit.verification.ledger_status import get_current_verdict, get_ledger_status
 from web.permissions import VERIFY_LEDGER, VIEW_ENTRIES
 from web.shell import event_labels
 from web.shell.access import CHANGE, READ, SignedIn, page
@@ -18,11 +18,11 @@ MAX_VERIFICATIONS_SHOWN = 5
 
 @page(READ, permission=VIEW_ENTRIES)
 def verification_overview(request: SignedIn) -> HttpResponse:
-    verifications = runs.latest_runs(MAX_VERIFICATIONS_SHOWN)
+    verifications = runs.list_latest_runs(MAX_VERIFICATIONS_SHOWN)
     names = event_labels.name_actors(run.asked_by for run in verifications)
     context = {
-        "verdict": current_verdict(),
-        "ledger_status": ledger_status(),
+        "verdict": get_current_verdict(),
+        "ledger_status": get_ledger_status(),
         "unanchored": anchors.list_unanchored(),
         "verifications": [(run, names.get(run.asked_by, run.asked_by)) for run in verifications],
         "kept_days": settings.RETENTION_DAYS,

@@ -32,7 +32,7 @@ MAX_EXPORTS_SHOWN = 20
 
 @page(READ, permission=EXPORT_LEDGER)
 def export_list(request: SignedIn) -> HttpResponse:
-    jobs = background_jobs.latest_jobs(KIND, MAX_EXPORTS_SHOWN)
+    jobs = background_jobs.list_latest_jobs(KIND, MAX_EXPORTS_SHOWN)
     names = event_labels.name_actors(job.asked_by for job in jobs)
     rows = [(job, names.get(job.asked_by, job.asked_by), describe_selection(job)) for job in jobs]
     return render(request, "trail/exports.html", {"rows": rows})

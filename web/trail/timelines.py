@@ -38,7 +38,7 @@ def document_trail(request: SignedIn, pk: int) -> HttpResponse:
     """
     visible = Document.objects.visible_to(request.user).select_related("site", "packet")
     document = get_object_or_404(visible, pk=pk)
-    lines = build_entry_lines(queries.document_entries(document.site.site_id, document.doc_id))
+    lines = build_entry_lines(queries.list_document_entries(document.site.site_id, document.doc_id))
     versions = dict.fromkeys(line.subject for line in lines)
     if len(versions) > 1:
         numbers = {subject: number for number, subject in enumerate(versions, 1)}

@@ -21,11 +21,11 @@ MEANING = "review"  # of the signature, 21 CFR 11.50(a)(3)
 
 @page(READ, permission=VIEW_TRAIL_REVIEWS)
 def review_list(request: SignedIn) -> HttpResponse:
-    due = trail_reviews.review_due()
+    due = trail_reviews.compute_review_due()
     reviews = Paginator(trail_reviews.list_reviews(), REVIEWS_PER_PAGE).get_page(
         request.GET.get("page")
     )
-    roles = trail_reviews.signer_roles(reviews.object_list)
+    roles = trail_reviews.get_signer_roles(reviews.object_list)
     context = {
         "due": due,
         "is_overdue": due.is_overdue(timezone.now().date()),
@@ -45,9 +45,9 @@ def audit_review_page(request: SignedIn, pk: int) -> HttpResponse:
         raise Http404
     context = {
         "review": review,
-        "role": role_label(trail_reviews.signer_roles([review]).get(review.pk, "")),
-        "account": trail_reviews.signer_account(review),
-        "changed": trail_reviews.changed_since_signing(review),
+        "role": role_label(trail_reviews.get_signer_roles([review]).get(review.pk, "")),
+        "account": trail_reviews.describe_signer_account(review),
+        "changed": trail_reviews.list_changes_since_review(review),
     }
     return render(request, "trail/review.html", context)
 
@@ -57,7 +57,7 @@ def audit_review_page(request: SignedIn, pk: int) -> HttpResponse:
 def new_review(request: SignedIn) -> HttpResponse:
     # The due period reaches from the first day without a review to yesterday.
     today = timezone.now().date()
-    first_day = min(trail_reviews.review_due().since or today, today)
+    first_day = min(trail_reviews.compute_review_due().since or today, today)
     period = {"since": first_day, "until": max(first_day, today - DAY)}
     form = AuditReviewForm(request.POST or None, initial=period)
     if form.is_valid() and (by := form.sign(request.user, MEANING, SIGN_TRAIL_REVIEW)):

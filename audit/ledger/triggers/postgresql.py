@@ -44,7 +44,8 @@ END """  # noqa: S608 - the same
 # This trigger fires after the insert, which waits for a redaction in progress. So it sees the entry
 # of the redaction, unless the snapshot is older. It fires once for all rows of a statement, because
 # the chain's lock is held meanwhile. It searches by event_id (a redaction has number 0 of its
-# subject: `chain.event_id`), because the planner uses a unique index whatever the statistics are.
+# subject: `chain.compute_event_id`), because the planner uses a unique index whatever the
+# statistics are.
 _STAYS_OUT = f"""
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed'

@@ -50,7 +50,9 @@ class Command(BaseCommand):
 
     def _create(self, *, is_lost: bool) -> None:
         verifier = key_rotation.create_key(by=ACTOR, is_lost=is_lost)
-        self._write(f"The key is in {keys.private_file()}. It cannot be created again.", verifier)
+        self._write(
+            f"The key is in {keys.get_private_file()}. It cannot be created again.", verifier
+        )
         checkpoints.sign_all()
         for problem in anchors.anchor_all():
             self.stderr.write(problem)
@@ -62,10 +64,10 @@ class Command(BaseCommand):
         )
 
     def _show(self) -> None:
-        for key in keys.published_keys():
+        for key in keys.read_published_keys():
             until = "in force" if key.last is None else f"to size {key.last}"
             self.stdout.write(f"{key.verifier.text}  from size {key.first}, {key.since}, {until}")
-        if not keys.published_keys():
+        if not keys.read_published_keys():
             raise CommandError("There is no key yet. Run `manage.py audit_keys create`.")
 
     def _write(self, result: str, verifier: Verifier) -> None:

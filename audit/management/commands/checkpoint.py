@@ -20,7 +20,7 @@ class Command(BaseCommand):
             checkpoints.sign_all()
         except (KeyProblem, BrokenChain) as error:
             raise CommandError(f"Nothing was signed: {error}") from error
-        last = checkpoints.latest_checkpoint()
+        last = checkpoints.get_latest_checkpoint()
         if last is None:
             self.stderr.write("There are no entries yet.")
             return

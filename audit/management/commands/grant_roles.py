@@ -29,7 +29,7 @@ class Command(BaseCommand):
             raise CommandError(
                 "DATABASE_OWNER_URL is not set. Set it, or print the SQL statements with --dry-run."
             )
-        role = database_roles.application_role(DEFAULT_DB_ALIAS)
+        role = database_roles.get_application_role(DEFAULT_DB_ALIAS)
         with database_roles.connect_as_owner(DEFAULT_DB_ALIAS):
             if dry_run:
                 self.stdout.write(

@@ -33,7 +33,7 @@ class Command(migrate.Command):
             is_dry_run = options["plan"] or options["check_unapplied"]
             if settings.DATABASE_OWNER and not is_dry_run:
                 database_roles.grant_rights(
-                    connections[alias], database_roles.application_role(alias)
+                    connections[alias], database_roles.get_application_role(alias)
                 )
 
 
@@ -51,5 +51,5 @@ def _before_post(alias: str) -> list[dict[str, str]]:
         return [{}]
     # The plan may have a `post` migration before others that do not depend on it.
     steps.sort(key=lambda step: not post.isdisjoint(graph.forwards_plan(step)))
-    last = migration_stages.last_before_post(steps)
+    last = migration_stages.find_last_before_post(steps)
     return [{"app_label": app, "migration_name": name} for app, name in last]

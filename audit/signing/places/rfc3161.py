@@ -127,7 +127,7 @@ class TimestampAnchor:
         try:
             content = base64.b64decode(proof, validate=True)
             self._verify(VerifierBuilder(), content, note)
-            return token_time(proof)
+            return read_token_time(proof)
         except (ValueError, VerificationError) as error:
             message = _("The time stamp does not verify: {error}.")
             raise AnchorError(message.format(error=error)) from error
@@ -142,7 +142,7 @@ class TimestampAnchor:
         ).format(address=self.address)
 
 
-def token_time(proof: str) -> datetime:
+def read_token_time(proof: str) -> datetime:
     """Return the time (UTC) of the token in a receipt's proof, which is not verified."""
     response: TimeStampResponse = decode_timestamp_response(base64.b64decode(proof))
     return response.tst_info.gen_time

@@ -107,10 +107,10 @@ class Command(BaseCommand):
         site = self._find_site(options["site"])
         today = options["day"] or timezone.now().date()
         plan = AssessmentPlan(
-            {name: durable.digest_of_file(path).sha256 for name, path in files.items()},
+            {name: durable.hash_file(path).sha256 for name, path in files.items()},
             criteria,
             rules,
-            durable.digest_of_file(path).sha256 if truth else "",
+            durable.hash_file(path).sha256 if truth else "",
             site.site_id,
             today.isoformat(),
         )

@@ -103,7 +103,7 @@ def test_each_change_has_its_own_number(post):
     for rate in ("2.5", "3.5"):
         post(PortalAdmin, Portal, "change", PORTAL | {"rate_per_second": rate}, str(portal.pk))
     assert Portal.objects.get().revision == 2
-    assert len(queries.timeline(f"portal:{portal.pk}")) == 2
+    assert len(queries.list_entries(f"portal:{portal.pk}")) == 2
 
 
 def test_saving_without_a_change_records_nothing(post):

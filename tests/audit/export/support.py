@@ -85,7 +85,7 @@ def publish(settings, folder, *signers):
 
 def make_export(target, **choice):
     """Export up to the newest checkpoint, without signing newer entries. Return the target."""
-    size = checkpoints.latest_checkpoint().size
+    size = checkpoints.get_latest_checkpoint().size
     make_package(target, Selection(**choice), by=Actor("system:command", "ops"), size=size)
     return target
 

@@ -35,7 +35,7 @@ def test_the_chain_can_be_verified_from_timeline_csv(package):
     prev = chain.GENESIS
     for seq, row in enumerate(rows_of(package), start=1):
         assert (row["seq"], row["prev"]) == (str(seq), prev)
-        prev = chain.digest(row["line"])
+        prev = chain.compute_digest(row["line"])
         assert row["hash"] == prev
     assert prev == json.loads((package / "manifest.json").read_text())["head"]
 
@@ -183,7 +183,7 @@ def test_a_fhir_library_accepts_every_audit_event(signed):
     assert len(lines) == len(entries) == 8
     for line, entry in zip(lines, entries, strict=True):
         event = AuditEvent.model_validate_json(line)
-        assert event.id == chain.digest(entry)
+        assert event.id == chain.compute_digest(entry)
         encoded_line = json.loads(line)["entity"][1]["detail"][-1]["valueBase64Binary"]
         assert base64.b64decode(encoded_line).decode() == entry
     filed = json.loads(lines[2])

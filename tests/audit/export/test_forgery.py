@@ -60,12 +60,12 @@ def remove_half_of_the_entries(package, signer=None, **claims):
         return "".join(f"{base64.b64encode(h).decode()}\n" for h in hashes_of(spans, leaves))
 
     (package / "proofs" / "6.consistency").write_text(
-        f"old 6\n{proof(merkle_tree.consistency_path(6, 12))}\n{note}"
+        f"old 6\n{proof(merkle_tree.list_consistency_path(6, 12))}\n{note}"
     )
     (package / "proofs" / "inclusion.tlog-proofs").write_text(
         "".join(
             f"c2sp.org/tlog-proof@v1\nindex {seq - 1}\n"
-            f"{proof(merkle_tree.inclusion_path(seq - 1, 12))}\n{note}"
+            f"{proof(merkle_tree.list_inclusion_path(seq - 1, 12))}\n{note}"
             for seq in REMAINING
         )
     )
@@ -323,8 +323,8 @@ def test_only_an_older_checkpoint_reveals_a_trail_rewritten_with_the_key(package
     frontier, forged_lines = merkle_tree.Frontier(), []
     for line in lines:
         entry = json.loads(line.replace("DE-014", "DE-099")) | {"prev": prev}
-        forged_lines.append(chain.canonical(entry))
-        prev = chain.digest(forged_lines[-1])
+        forged_lines.append(chain.format_canonical(entry))
+        prev = chain.compute_digest(forged_lines[-1])
         frontier.add(merkle_tree.hash_leaf(forged_lines[-1]))
     (package / "entries.ndjson").write_text("".join(f"{line}\n" for line in forged_lines))
     (package / "checkpoints" / "6").unlink()

@@ -73,7 +73,7 @@ def test_the_manifest_covers_every_file_except_itself_its_signature_and_run_json
 
 def test_exported_entries_are_the_unmodified_lines_of_the_ledger(package):
     lines = (package / "entries.ndjson").read_text().splitlines()
-    assert [chain.digest(line) for line in lines] == [
+    assert [chain.compute_digest(line) for line in lines] == [
         e[0] for e in sql("SELECT hash FROM audit_entry ORDER BY seq")[:12]
     ]
 
@@ -137,8 +137,8 @@ def test_nodes_stored_in_files_are_those_of_the_tree(size, tmp_path):
             nodes.add(hash_)
         for start in range(size):
             for path in (
-                merkle_tree.inclusion_path(start, size),
-                merkle_tree.consistency_path(start + 1, size),
+                merkle_tree.list_inclusion_path(start, size),
+                merkle_tree.list_consistency_path(start + 1, size),
             ):
                 assert [nodes.hash_of(span) for span in path] == hashes_of(path, leaves)
         with pytest.raises(KeyError):

@@ -43,8 +43,8 @@ def relink(lines):
     """Return the lines with new numbers and predecessors, as a valid chain."""
     linked, prev = [], chain.GENESIS
     for seq, line in enumerate(lines, start=1):
-        linked.append(chain.canonical(json.loads(line) | {"seq": seq, "prev": prev}))
-        prev = chain.digest(linked[-1])
+        linked.append(chain.format_canonical(json.loads(line) | {"seq": seq, "prev": prev}))
+        prev = chain.compute_digest(linked[-1])
     return linked
 
 
@@ -52,11 +52,11 @@ def change_and_relink(package, change):
     """Change entry 5 to a line that the format forbids, and renew the hashes of later entries."""
     lines, hashes = lines_of(package), {}
     for at, line in enumerate(lines):
-        before = chain.digest(line)
+        before = chain.compute_digest(line)
         for old, new in hashes.items():
             line = line.replace(old, new)  # noqa: PLW2901 - the line with the renewed hashes
         lines[at] = change(line) if at == 4 else line
-        hashes = {before: chain.digest(lines[at])}
+        hashes = {before: chain.compute_digest(lines[at])}
     write_lines(package, lines)
 
 
@@ -65,7 +65,7 @@ def renew_manifest(package, signer=KEY, **claims):
     manifest = json.loads((package / "manifest.json").read_text())
     lines, details = lines_of(package), (package / "details.ndjson").read_text().splitlines()
     manifest |= {
-        "head": chain.digest(lines[-1]),
+        "head": chain.compute_digest(lines[-1]),
         "entries": len(lines),
         "first_seq": json.loads(lines[0])["seq"],
         "last_seq": json.loads(lines[-1])["seq"],
@@ -124,7 +124,7 @@ def delete_and_relink(package):
     details = [json.loads(line) for line in file.read_text().splitlines()]
     del details[4]
     moved = [detail | {"seq": seq} for seq, detail in enumerate(details, start=1)]
-    file.write_text("".join(f"{chain.canonical(detail)}\n" for detail in moved))
+    file.write_text("".join(f"{chain.format_canonical(detail)}\n" for detail in moved))
 
 
 def repeat_a_field(package):
@@ -231,10 +231,10 @@ def commit_to(package, detail):
     """Change the detail of entry 5 and its commitment, and sign the checkpoints again."""
     lines = [json.loads(line) for line in (package / "details.ndjson").read_text().splitlines()]
     before, lines[4]["detail"] = lines[4]["detail"], detail
-    text = "".join(f"{chain.canonical(line)}\n" for line in lines)
+    text = "".join(f"{chain.format_canonical(line)}\n" for line in lines)
     (package / "details.ndjson").write_text(text)
     salt = bytes.fromhex(lines[4]["salt"])
-    old, new = (chain.commitment(salt, each) for each in (before, detail))
+    old, new = (chain.compute_commitment(salt, each) for each in (before, detail))
     change_and_relink(package, lambda line: line.replace(old, new))
     sign_again(package, KEY)
 
@@ -421,7 +421,7 @@ def remove_the_last_entries_and_their_checkpoint(package):
 @pytest.mark.requirement("R05")
 def test_only_a_known_head_reveals_an_end_removed_with_its_checkpoints(package):
     newest = keep_checkpoint(package)
-    head = chain.digest(lines_of(package)[9])
+    head = chain.compute_digest(lines_of(package)[9])
     remove_the_last_entries_and_their_checkpoint(package)
     code, output = inspect(package, *KNOWN)
     assert (code, "confirmed only by the installation that made it" in output) == (3, True)
@@ -454,7 +454,7 @@ def test_an_older_head_reveals_a_trail_rewritten_with_its_own_key(package):
 
 @pytest.mark.parametrize("size", [6, 12])
 def test_an_older_head_in_the_trail_confirms_the_entries_up_to_it(package, size):
-    head = chain.digest(lines_of(package)[size - 1])
+    head = chain.compute_digest(lines_of(package)[size - 1])
     for known in (keep_checkpoint(package, size), head, head.upper()):
         code, output = inspect(package, *KNOWN, "--known", known)
         assert (code, f"Confirmed by --known: entries up to {size}." in output) == (0, True)
@@ -652,10 +652,10 @@ def test_a_part_is_compared_with_an_older_checkpoint_by_its_consistency_proof(pa
 def test_a_known_entry_of_a_part_confirms_only_itself(part, package):
     """No chain connects it with the other entries, which the owner of the key could have forged."""
     lines = lines_of(package)
-    code, output = inspect(part, "--part", "--known", chain.digest(lines[6]))
+    code, output = inspect(part, "--part", "--known", chain.compute_digest(lines[6]))
     statement = "--known confirms entry 7, and no other entry of this part."
     assert (code, statement in output) == (3, True), output
-    code, output = inspect(part, "--part", "--known", chain.digest(lines[2]))
+    code, output = inspect(part, "--part", "--known", chain.compute_digest(lines[2]))
     assert (code, "no entry has the hash that you gave" in output) == (2, True)
 
 

@@ -56,7 +56,7 @@ def test_an_invalid_public_key_is_refused(key):
 @given(SIZES, st.data())
 def test_only_the_inclusion_proof_of_an_entry_proves_it(size, data):
     index = data.draw(st.integers(0, size - 1))
-    path = proof(merkle_tree.inclusion_path(index, size), size)
+    path = proof(merkle_tree.list_inclusion_path(index, size), size)
     root = grown(LEAVES[:size]).root()
     assert verify_trail.root_from_inclusion(LEAVES[index], index, size, path) == root
     for wrong in ([*path, bytes(32)], path[:-1] if path else [bytes(32)]):
@@ -74,9 +74,9 @@ def test_only_the_inclusion_proof_of_an_entry_proves_it(size, data):
 )
 def test_the_verifier_prints_the_timeline_of_a_document(package, options, seqs):
     lines = (package / "entries.ndjson").read_text().splitlines()
-    given = "--vkey", KEY.verifier.text, "--known", chain.digest(lines[-1])
+    given = "--vkey", KEY.verifier.text, "--known", chain.compute_digest(lines[-1])
     code, output = inspect(package, *given, *options)
     rows = [line.split(" ") for line in output.splitlines() if "document." in line]
     assert code == 0
     assert [int(row[0]) for row in rows] == seqs
-    assert [row[-1] for row in rows] == [chain.digest(lines[seq - 1]) for seq in seqs]
+    assert [row[-1] for row in rows] == [chain.compute_digest(lines[seq - 1]) for seq in seqs]

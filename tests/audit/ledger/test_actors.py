@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from audit.ledger import actors
-from audit.ledger.actors import add_process, without_process
+from audit.ledger.actors import add_process, drop_process
 from audit.ledger.context import RequestOrigin, set_origin
 from audit.ledger.queries import find_entries as latest
 from tests.audit.support import write
@@ -75,7 +75,7 @@ def test_a_long_host_name_is_truncated(worker_name):
     ],
 )
 def test_the_name_without_its_process_is_that_of_early_releases(actor, short):
-    assert without_process(actor) == short
+    assert drop_process(actor) == short
 
 
 def test_an_entry_of_a_command_states_who_ran_it_and_its_process(db):

@@ -245,7 +245,7 @@ def test_the_orm_refuses_changes_with_an_explanation(written, model, change):
 
 
 def test_all_triggers_are_installed_after_the_migrations(db):
-    assert append_only.missing_triggers(connection) == []
+    assert append_only.find_missing_triggers(connection) == []
     found = {message.id for message in run_checks(tags=[Tags.database], databases=["default"])}
     assert found <= {"audit.W001"}  # tests/audit/ledger/test_database_roles.py
 
@@ -253,7 +253,7 @@ def test_all_triggers_are_installed_after_the_migrations(db):
 def test_a_missing_trigger_is_reported_and_migrate_restores_it(db):
     append_only.remove_triggers(connection)
     wanted = append_only.trigger_tables(connection.vendor)
-    assert append_only.missing_triggers(connection) == list(wanted)
+    assert append_only.find_missing_triggers(connection) == list(wanted)
     assert [error.id for error in append_only.check_triggers(["default"])] == ["audit.E001"]
     append_only.reinstall_triggers("default")
     assert append_only.check_triggers(["default"]) == []
@@ -270,7 +270,7 @@ def test_migrate_replaces_triggers_of_an_older_release(db):
 @postgresql_only
 def test_a_disabled_trigger_counts_as_missing(db):
     sql("ALTER TABLE audit_entry DISABLE TRIGGER audit_entry_append_only")
-    assert append_only.missing_triggers(connection) == ["audit_entry_append_only"]
+    assert append_only.find_missing_triggers(connection) == ["audit_entry_append_only"]
 
 
 @postgresql_only
@@ -279,27 +279,27 @@ def test_a_changed_trigger_counts_as_missing(db):
         "CREATE OR REPLACE FUNCTION audit_link() RETURNS trigger LANGUAGE plpgsql"
         " AS $f$ BEGIN RETURN NEW; END $f$"
     )
-    assert append_only.missing_triggers(connection) == ["audit_entry_link"]
+    assert append_only.find_missing_triggers(connection) == ["audit_entry_link"]
 
 
 @postgresql_only
 def test_the_append_function_is_checked_like_a_trigger(db):
     sql("DROP FUNCTION audit_append(text, text, text)")
-    assert append_only.missing_triggers(connection) == ["audit_append"]
+    assert append_only.find_missing_triggers(connection) == ["audit_append"]
     append_only.reinstall_triggers("default")
-    assert append_only.missing_triggers(connection) == []
+    assert append_only.find_missing_triggers(connection) == []
     sql(
         "CREATE OR REPLACE FUNCTION audit_append(trail text, entries text, details text)"
         " RETURNS void LANGUAGE plpgsql AS $f$ BEGIN END $f$"
     )
-    assert append_only.missing_triggers(connection) == ["audit_append"]
+    assert append_only.find_missing_triggers(connection) == ["audit_append"]
 
 
 @sqlite_only
 def test_a_changed_trigger_counts_as_missing_on_sqlite(db):
     sql("DROP TRIGGER audit_entry_link")
     sql("CREATE TRIGGER audit_entry_link BEFORE INSERT ON audit_entry BEGIN SELECT 1; END")
-    assert append_only.missing_triggers(connection) == ["audit_entry_link"]
+    assert append_only.find_missing_triggers(connection) == ["audit_entry_link"]
 
 
 @sqlite_only
@@ -311,11 +311,11 @@ def test_migrate_restores_the_triggers_after_sqlite_alters_a_column(
     new.set_attributes_from_name("salt")
     with connection.schema_editor() as editor:
         editor.alter_field(EntryDetail, old, new)
-    assert "audit_entrydetail_no_DELETE" in append_only.missing_triggers(connection)
+    assert "audit_entrydetail_no_DELETE" in append_only.find_missing_triggers(connection)
     with connection.schema_editor() as editor:
         editor.alter_field(EntryDetail, new, old)
     call_command("migrate", verbosity=0, skip_checks=True)
-    assert append_only.missing_triggers(connection) == []
+    assert append_only.find_missing_triggers(connection) == []
 
 
 @sqlite_only
@@ -328,10 +328,10 @@ def test_sqlite_does_not_alter_a_table_to_which_a_trigger_refers(
     refused = pytest.raises(DatabaseError, match="no such table")
     with refused, connection.schema_editor() as editor:
         editor.alter_field(Entry, old, new)
-    assert append_only.missing_triggers(connection) == []
+    assert append_only.find_missing_triggers(connection) == []
 
 
 def test_an_empty_database_needs_no_triggers(db):
     empty = DatabaseWrapper(connection.settings_dict | {"NAME": ":memory:", "OPTIONS": {}})
-    assert append_only.missing_triggers(empty) == []
+    assert append_only.find_missing_triggers(empty) == []
     empty.close()

@@ -18,7 +18,7 @@ FIELDS = dict.fromkeys(sorted(chain.FIELDS), "") | {
     "trail": "siteledger",
     "seq": 1,
     "prev": chain.GENESIS,
-    "event_id": chain.event_id("document:17", 3),
+    "event_id": chain.compute_event_id("document:17", 3),
     "event": "document.archived",
     "subject": "document:17",
     "site": "DE-014",
@@ -34,8 +34,8 @@ def make_chain(length):
     """Return the rows of a valid chain, as (seq, line, hash)."""
     prev, rows = chain.GENESIS, []
     for seq in range(1, length + 1):
-        text = chain.line(FIELDS | {"seq": seq, "prev": prev})
-        prev = chain.digest(text)
+        text = chain.format_line(FIELDS | {"seq": seq, "prev": prev})
+        prev = chain.compute_digest(text)
         rows.append((seq, text, prev))
     return rows
 
@@ -64,13 +64,13 @@ profile = st.dictionaries(keys, objects, max_size=4)
 
 @given(profile)
 def test_canonical_text_of_the_profile_conforms_to_rfc_8785(value):
-    assert chain.canonical(value).encode() == rfc8785.dumps(value)
+    assert chain.format_canonical(value).encode() == rfc8785.dumps(value)
 
 
 @given(profile)
 def test_the_standard_library_writes_the_same_text_on_the_profile(value):
     written = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    assert chain.canonical(value) == written
+    assert chain.format_canonical(value) == written
 
 
 @pytest.mark.parametrize(
@@ -92,24 +92,24 @@ def test_the_standard_library_writes_the_same_text_on_the_profile(value):
 )
 def test_values_on_which_json_libraries_disagree_are_refused(value):
     with pytest.raises(NotCanonical):
-        chain.canonical(value)
+        chain.format_canonical(value)
 
 
 def test_the_hash_of_a_line_is_that_of_sha256sum():
-    line = chain.line(FIELDS)
+    line = chain.format_line(FIELDS)
     printed = subprocess.run(["sha256sum"], input=line.encode(), capture_output=True, check=True)
-    assert chain.digest(line) == printed.stdout.split()[0].decode() == GOLDEN
+    assert chain.compute_digest(line) == printed.stdout.split()[0].decode() == GOLDEN
 
 
 def test_an_event_id_is_the_hash_of_its_subject_and_number():
     named = hashlib.sha256(b'{"n":3,"subject":"document:17"}').hexdigest()
-    assert chain.event_id("document:17", 3) == named
+    assert chain.compute_event_id("document:17", 3) == named
 
 
 def test_a_commitment_depends_on_the_salt_and_the_text():
-    bound = chain.commitment(b"salt", '{"a":1}')
+    bound = chain.compute_commitment(b"salt", '{"a":1}')
     assert bound == hashlib.sha256(b'salt{"a":1}').hexdigest()
-    assert bound != chain.commitment(b"tlas", '{"a":1}')
+    assert bound != chain.compute_commitment(b"tlas", '{"a":1}')
 
 
 @pytest.mark.parametrize(
@@ -127,28 +127,28 @@ def test_a_commitment_depends_on_the_salt_and_the_text():
 )
 def test_a_line_outside_the_format_is_refused(change):
     with pytest.raises(NotCanonical):
-        chain.line(FIELDS | change)
+        chain.format_line(FIELDS | change)
 
 
 def test_a_field_has_at_most_500_characters_even_if_the_others_are_short():
     shortest = dict.fromkeys(FIELDS, 0)
-    assert "x" * 500 in chain.line(shortest | {"actor": "x" * 500})
+    assert "x" * 500 in chain.format_line(shortest | {"actor": "x" * 500})
     with pytest.raises(NotCanonical, match="actor"):
-        chain.line(shortest | {"actor": "x" * 501})
+        chain.format_line(shortest | {"actor": "x" * 501})
 
 
 def test_a_line_can_contain_backslashes_and_quotation_marks():
-    assert json.loads(chain.line(FIELDS | {"code": '\\ "'}))["code"] == '\\ "'
+    assert json.loads(chain.format_line(FIELDS | {"code": '\\ "'}))["code"] == '\\ "'
 
 
 def test_fields_are_limited_one_by_one_and_not_together():
     texts = dict.fromkeys(["subject", "actor", "site"], "\u00a0" + "x" * 499)
-    assert json.loads(chain.line(FIELDS | texts))["actor"] == texts["actor"]
+    assert json.loads(chain.format_line(FIELDS | texts))["actor"] == texts["actor"]
 
 
 def test_a_line_without_one_of_its_fields_is_refused():
     with pytest.raises(NotCanonical, match="site"):
-        chain.line({name: value for name, value in FIELDS.items() if name != "site"})
+        chain.format_line({name: value for name, value in FIELDS.items() if name != "site"})
 
 
 def test_a_valid_chain_is_followed_to_its_head():
@@ -163,7 +163,7 @@ def test_an_edited_line_is_reported_with_both_hashes():
     edited = line.replace("DE-014", "DE-015")
     rows[4] = (seq, edited, hash_)
     found = break_of(rows)
-    assert (found.seq, found.expected, found.found) == (5, hash_, chain.digest(edited))
+    assert (found.seq, found.expected, found.found) == (5, hash_, chain.compute_digest(edited))
 
 
 def test_a_removed_entry_is_reported_as_a_gap():
@@ -181,7 +181,7 @@ def test_two_exchanged_entries_are_detected():
 def test_an_edit_with_a_new_hash_breaks_the_next_entry():
     rows = make_chain(9)
     edited = rows[4][1].replace("DE-014", "DE-015")
-    rows[4] = (5, edited, chain.digest(edited))
+    rows[4] = (5, edited, chain.compute_digest(edited))
     found = break_of(rows)
     assert (found.seq, found.why) == (6, "it does not follow the entry before it")
 
@@ -190,22 +190,24 @@ def test_an_edit_with_all_later_hashes_recomputed_changes_only_the_head():
     # The chain alone does not reveal this, but its head differs. So checkpoints are anchored.
     honest, walk, prev = make_chain(9), Walk(), chain.GENESIS
     for seq in range(1, 10):
-        forged = chain.line(FIELDS | {"seq": seq, "prev": prev, "site": f"XX-{seq // 5}"})
-        prev = chain.digest(forged)
+        forged = chain.format_line(FIELDS | {"seq": seq, "prev": prev, "site": f"XX-{seq // 5}"})
+        prev = chain.compute_digest(forged)
         walk.step(seq, forged, prev)
     assert walk.head != honest[-1][2]
 
 
 def test_an_entry_of_another_trail_breaks_the_chain():
     rows = make_chain(2)
-    foreign = chain.line(FIELDS | {"seq": 3, "prev": rows[-1][2], "trail": "other"})
-    assert break_of([*rows, (3, foreign, chain.digest(foreign))]).why.endswith("another trail")
+    foreign = chain.format_line(FIELDS | {"seq": 3, "prev": rows[-1][2], "trail": "other"})
+    assert break_of([*rows, (3, foreign, chain.compute_digest(foreign))]).why.endswith(
+        "another trail"
+    )
 
 
 def rewritten(row, **changes):
     """Return a row whose line has other fields, with the hash of the new line."""
-    line = chain.canonical(json.loads(row[1]) | changes)
-    return row[0], line, chain.digest(line)
+    line = chain.format_canonical(json.loads(row[1]) | changes)
+    return row[0], line, chain.compute_digest(line)
 
 
 TAMPERINGS = [
@@ -216,8 +218,8 @@ TAMPERINGS = [
     lambda row: rewritten(row, seq=7),
     lambda row: rewritten(row, trail="other"),
     lambda row: rewritten(row, extra=1),
-    lambda row: (row[0], "[1]", chain.digest("[1]")),
-    lambda row: (row[0], "nothing", chain.digest("nothing")),
+    lambda row: (row[0], "[1]", chain.compute_digest("[1]")),
+    lambda row: (row[0], "nothing", chain.compute_digest("nothing")),
 ]
 
 
@@ -253,10 +255,10 @@ ONE_MORE, ONE_LESS = FIELDS | {"extra": 1}, {k: v for k, v in FIELDS.items() if 
 
 @pytest.mark.parametrize("fields", [ONE_MORE, ONE_LESS, ONE_LESS | {"extra": 1}])
 def test_a_line_with_other_fields_than_those_of_the_format_breaks_the_chain(fields):
-    line = chain.canonical(fields)
-    assert break_of([(1, line, chain.digest(line))]).why.endswith("fields of the format")
+    line = chain.format_canonical(fields)
+    assert break_of([(1, line, chain.compute_digest(line))]).why.endswith("fields of the format")
 
 
 @pytest.mark.parametrize("line", ["", "[]", '[["a"]]', "{}", "7", "nothing of the kind"])
 def test_a_line_that_is_not_a_json_object_breaks_the_chain(line):
-    assert break_of([(1, line, chain.digest(line))]).why.endswith("fields of the format")
+    assert break_of([(1, line, chain.compute_digest(line))]).why.endswith("fields of the format")

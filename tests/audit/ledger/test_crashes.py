@@ -14,7 +14,7 @@ from audit.ledger import append
 from audit.ledger.actors import Actor
 from audit.ledger.append_postgresql import BARRIER
 from audit.ledger.log import ledger, record
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from audit.verification.verify import verify_ledger
 from sites.models import Study
 from tests.audit.ledger.test_writers import start
@@ -101,7 +101,7 @@ def test_early_release_can_be_disabled(transactional_db, settings, sent):
     settings.AUDIT_EARLY_RELEASE = False
     write()
     assert [m for m in sent if "synchronous_commit" in m or m == BARRIER] == []
-    assert len(timeline("document:1")) == 1
+    assert len(list_entries("document:1")) == 1
 
 
 @postgresql_only
@@ -122,7 +122,9 @@ def test_a_connection_lost_at_the_commit_raises_an_error(transactional_db, monke
     with pytest.raises(OperationalError):
         write()
     connection.close()
-    assert len(timeline("document:1")) == 1  # the commit succeeded before the connection was lost
+    assert (
+        len(list_entries("document:1")) == 1
+    )  # the commit succeeded before the connection was lost
 
 
 def test_a_flush_barrier_inside_a_transaction_is_refused(transactional_db):

@@ -75,7 +75,7 @@ def test_the_application_cannot_change_the_ledger(application_role, table, attac
 def test_the_application_cannot_remove_the_triggers(application_role, attack):
     with pytest.raises(DatabaseError, match=REFUSED):
         sql(attack.format(owner=application_role["USER"]))
-    assert append_only.missing_triggers(connection) == []
+    assert append_only.find_missing_triggers(connection) == []
 
 
 def test_an_entry_that_does_not_extend_the_chain_is_refused_to_the_application(application_role):

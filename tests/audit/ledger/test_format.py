@@ -54,7 +54,7 @@ def entries(db, tmp_path):
 
 
 def test_the_shell_follows_the_chain_to_its_head(entries):
-    seq, head = queries.last_entry()
+    seq, head = queries.get_last_entry()
     assert run(FOLLOW, entries.parent) == f"{seq} entries, head {head}"
 
 

@@ -77,7 +77,7 @@ def test_an_entry_is_rolled_back_with_its_savepoint(db):
             move(1, "ARCHIVED")
             raise SimulatedFailure
         move(1, "REJECTED")
-    assert [entry.to_state for entry in queries.timeline("document:1")] == [
+    assert [entry.to_state for entry in queries.list_entries("document:1")] == [
         "VALIDATING",
         "REJECTED",
     ]
@@ -89,7 +89,7 @@ def test_an_inner_block_joins_the_outer_one(db):
             move(0)
         assert not Entry.objects.exists()
         move(1)
-    assert [entry.seq for entry in queries.timeline("document:1")] == [1, 2]
+    assert [entry.seq for entry in queries.list_entries("document:1")] == [1, 2]
 
 
 def test_a_suppressed_failure_of_an_inner_block_saves_nothing(db):
@@ -172,7 +172,7 @@ def test_a_task_that_is_delivered_twice_raises_and_changes_nothing(db):
 
 def test_the_first_entry_follows_genesis_and_each_other_entry_its_predecessor(db):
     write_many(3)
-    entries = queries.timeline("document:1")
+    entries = queries.list_entries("document:1")
     assert [entry.prev for entry in entries] == [chain.GENESIS, entries[0].hash, entries[1].hash]
 
 
@@ -181,7 +181,7 @@ def test_a_rolled_back_append_leaves_no_gap(db):
     with pytest.raises(IntegrityError):
         write(0)
     write(1)
-    assert queries.last_entry()[0] == 2
+    assert queries.get_last_entry()[0] == 2
 
 
 def test_a_line_has_every_field_and_columns_repeat_it(db):
@@ -201,7 +201,7 @@ def test_recorded_values_are_read_unchanged(db):
         occurred_at=occurred_at,
         detail={"why": "expired in May"},
     )
-    [entry] = queries.timeline("document:1")
+    [entry] = queries.list_entries("document:1")
     assert (entry.code, entry.role) == ("EXPIRED_DOCUMENT", "QA")
     assert entry.detail == {"why": "expired in May"}
     assert entry.occurred_at == occurred_at
@@ -214,7 +214,7 @@ def test_values_that_resemble_parts_of_a_line_are_stored_unchanged(db, count):
         for n in range(count):
             detail = {"why": 'a\tb\n\\, "prev":""'} if n % 2 else None
             record("document.moved", n=n, by=WORKER, detail=detail, **values)
-    entries = queries.timeline(values["subject"])
+    entries = queries.list_entries(values["subject"])
     found = {(entry.subject, entry.doc_id, entry.code) for entry in entries}
     assert found == {(*values.values(),)}
     details = [entry.detail for entry in entries]
@@ -233,7 +233,7 @@ def test_equal_details_have_different_commitments(db):
 
 def test_text_is_normalized_before_it_is_stored(db):
     write(detail={"name": "Jose\u0301", "others": ["Zoe\u0308"]})
-    [entry] = queries.timeline("document:1")
+    [entry] = queries.list_entries("document:1")
     assert entry.detail == {"name": "Jos\u00e9", "others": ["Zo\u00eb"]}
 
 
@@ -256,7 +256,7 @@ def test_a_written_time_is_read_back_the_same_and_sorts_as_text(moment):
 def test_recorded_times_do_not_run_backwards(db):
     for n in range(5):
         write(n)
-    times = [entry.recorded_at for entry in queries.timeline("document:1")]
+    times = [entry.recorded_at for entry in queries.list_entries("document:1")]
     assert times == sorted(times)
 
 

@@ -91,14 +91,16 @@ def test_extending_a_tree_equals_adding_each_leaf(counts):
 def test_inclusion_proofs_conform_to_rfc_6962(size, data):
     index = data.draw(st.integers(0, size - 1))
     hashes = leaves(size)
-    assert hashes_of(merkle_tree.inclusion_path(index, size), hashes) == path(index, hashes)
+    assert hashes_of(merkle_tree.list_inclusion_path(index, size), hashes) == path(index, hashes)
 
 
 @given(SIZES, st.data())
 def test_consistency_proofs_conform_to_rfc_6962(size, data):
     old = data.draw(st.integers(1, size))
     hashes = leaves(size)
-    assert hashes_of(merkle_tree.consistency_path(old, size), hashes) == subproof(old, hashes, True)
+    assert hashes_of(merkle_tree.list_consistency_path(old, size), hashes) == subproof(
+        old, hashes, True
+    )
 
 
 def test_a_span_that_is_not_a_node_is_refused():
@@ -109,13 +111,13 @@ def test_a_span_that_is_not_a_node_is_refused():
 @pytest.mark.parametrize(("index", "size"), [(-1, 3), (3, 3), (0, 0)])
 def test_an_entry_outside_the_tree_has_no_inclusion_proof(index, size):
     with pytest.raises(IndexError):
-        merkle_tree.inclusion_path(index, size)
+        merkle_tree.list_inclusion_path(index, size)
 
 
 @pytest.mark.parametrize(("old", "size"), [(0, 3), (4, 3)])
 def test_a_size_outside_the_tree_has_no_consistency_proof(old, size):
     with pytest.raises(IndexError):
-        merkle_tree.consistency_path(old, size)
+        merkle_tree.list_consistency_path(old, size)
 
 
 def test_a_frontier_that_does_not_fit_its_size_is_refused():

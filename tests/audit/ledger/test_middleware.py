@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from audit.ledger import context
-from audit.ledger.context import RequestOrigin, change_reason, set_origin
-from audit.ledger.middleware import OriginMiddleware, client_address
+from audit.ledger.context import RequestOrigin, set_origin, use_change_reason
+from audit.ledger.middleware import OriginMiddleware, get_client_address
 from audit.ledger.queries import find_entries as latest
 from tests.audit.support import write
 
@@ -39,7 +39,7 @@ def test_the_forwarded_address_is_used_only_behind_a_proxy(
 ):
     settings.BEHIND_PROXY = behind_proxy
     headers = {"X-Forwarded-For": forwarded}
-    assert client_address(rf.get("/", REMOTE_ADDR="192.0.2.7", headers=headers)) == expected
+    assert get_client_address(rf.get("/", REMOTE_ADDR="192.0.2.7", headers=headers)) == expected
 
 
 def test_each_log_record_contains_its_request_id(rf):
@@ -61,7 +61,7 @@ def test_each_log_record_contains_its_request_id(rf):
 @pytest.mark.requirement("R02")
 def test_only_entries_of_the_signed_in_person_state_the_origin_and_the_reason(db):
     origin = RequestOrigin({"address": "192.0.2.7"}, lambda: ("user:1", "Ann Berg"))
-    with set_origin(origin), change_reason(" It was wrong. "):
+    with set_origin(origin), use_change_reason(" It was wrong. "):
         write(0, actor="user:1", detail={"more": 1})
         write(1, actor="system:worker")
     write(2, actor="user:1")

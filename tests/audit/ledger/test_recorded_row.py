@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from audit.ledger import queries
 from audit.ledger.actors import Actor
-from audit.ledger.chain import event_id
+from audit.ledger.chain import compute_event_id
 from audit.ledger.log import LedgerError, ledger, record
 from audit.ledger.redaction import redact_entry
 from audit.models import Entry
@@ -40,8 +40,8 @@ def change(row, event="study.changed", **facts):
 
 def numbers(subject, among=range(-19, 20)):
     """Return the numbers of a subject's entries, in the order of the ledger."""
-    known = {event_id(subject, n): n for n in among}
-    return [known[entry.event_id] for entry in queries.timeline(subject)]
+    known = {compute_event_id(subject, n): n for n in among}
+    return [known[entry.event_id] for entry in queries.list_entries(subject)]
 
 
 # Rows
@@ -58,7 +58,7 @@ def test_a_new_row_begins_with_number_0_and_counts_on(db):
 def test_an_entry_states_who_caused_it_and_in_which_role(db):
     study = make_study()
     change(study, detail={"why": "a new version"})
-    entry = queries.timeline(study.subject)[-1]
+    entry = queries.list_entries(study.subject)[-1]
     assert (entry.event, entry.actor, entry.role) == ("study.changed", "user:7", "administrator")
     assert entry.detail["why"] == "a new version"
 
@@ -197,14 +197,14 @@ EARLIER_NUMBERS = {
 def test_numbers_go_on_where_an_earlier_release_counted_in_another_way(db, subject, earlier):
     for n in earlier:
         write(n, subject=subject)
-    before = queries.timeline(subject)
+    before = queries.list_entries(subject)
     for _ in range(4):
         with ledger():
             record("any.event", subject=subject, by=BY)
     found = numbers(subject)
     assert found[: len(earlier)] == earlier
     assert len(set(found)) == len(found) == len(earlier) + 4
-    assert queries.timeline(subject)[: len(earlier)] == before
+    assert queries.list_entries(subject)[: len(earlier)] == before
     assert verify_ledger().intact
 
 

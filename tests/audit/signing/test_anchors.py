@@ -60,7 +60,9 @@ def receipts(anchor):
 
 def sizes_read_back(**options):
     return sorted(
-        signed_note.CheckpointText.parse(signed_note.open_note(each.note, keys.verifiers())[0]).size
+        signed_note.CheckpointText.parse(
+            signed_note.open_note(each.note, keys.read_verifiers())[0]
+        ).size
         for each in read_back(**options)
     )
 
@@ -80,7 +82,7 @@ def test_anchors_keep_the_checkpoint_of_a_deleted_ledger(signed, bucket):
     with triggers_removed():
         for table in ("audit_receipt", "audit_checkpoint", "audit_entrydetail", "audit_entry"):
             sql(f"DELETE FROM {table}")  # noqa: S608 - our own tables
-    assert checkpoints.latest_checkpoint() is None
+    assert checkpoints.get_latest_checkpoint() is None
     assert sizes_read_back() == [2, 2]
     assert sizes_read_back(after=2) == []
 
@@ -183,7 +185,7 @@ def run():
 def test_the_command_signs_anchors_and_prints_size_head_and_root(key):
     write()
     out, _ = run()
-    last = checkpoints.latest_checkpoint()
+    last = checkpoints.get_latest_checkpoint()
     assert out == f"{last.size} {last.head} {last.root}\n"
     assert receipts("file") == [last.size]
     assert run()[0] == out

@@ -22,7 +22,7 @@ from audit.signing.checkpoint_scheduler import (
     CheckpointScheduler,
 )
 from audit.signing.places.port import AnchorError
-from audit.verification.ledger_status import status_figures
+from audit.verification.ledger_status import get_status_figures
 from tests.audit.buckets import free_port
 from tests.audit.support import sql, triggers_removed, write
 
@@ -70,7 +70,7 @@ def test_a_poll_without_new_entries_takes_one_query(scheduler, django_assert_num
 def test_due_entries_are_signed_at_once_and_anchored_in_a_thread(scheduler):
     write()
     scheduler.run_if_due()
-    assert checkpoints.latest_checkpoint().size == 2
+    assert checkpoints.get_latest_checkpoint().size == 2
     scheduler._wait_for_thread()
     assert (2, "file") in receipts()
 
@@ -90,7 +90,7 @@ def test_an_anchor_that_does_not_respond_delays_no_signature(scheduler, monkeypa
     write(1)
     scheduler.run_if_due()  # returns although the anchor has not responded
     assert not may_respond.is_set()
-    assert checkpoints.latest_checkpoint().size == 3
+    assert checkpoints.get_latest_checkpoint().size == 3
     assert [thread.name for thread in threading.enumerate()].count(THREAD_NAME) == 1
     may_respond.set()
     scheduler._wait_for_thread()
@@ -124,22 +124,22 @@ def test_a_broken_ledger_is_not_signed_and_is_logged_once_a_minute(
     clock_of_host.now += RETRY_SECONDS
     scheduler.run_if_due()
     assert len(caplog.records) == 2
-    assert checkpoints.latest_checkpoint().size == 1
+    assert checkpoints.get_latest_checkpoint().size == 1
 
 
 def test_a_host_without_a_key_signs_nothing_and_logs_nothing(scheduler, caplog):
-    keys.private_file().unlink()
+    keys.get_private_file().unlink()
     write()
     scheduler.run_if_due()
     scheduler.close()
-    assert checkpoints.latest_checkpoint().size == 1
+    assert checkpoints.get_latest_checkpoint().size == 1
     assert caplog.records == []
 
 
 def test_a_host_without_a_key_leaves_anchoring_to_other_hosts(clock_of_host):
     write()
     checkpoints.sign_all()
-    keys.private_file().unlink()
+    keys.get_private_file().unlink()
     scheduler = CheckpointScheduler(clock_of_host)
     scheduler.run_if_due()
     scheduler._wait_for_thread()
@@ -150,9 +150,9 @@ def test_a_host_signs_and_anchors_the_remaining_entries_when_it_stops(scheduler,
     settings.AUDIT_CHECKPOINT_ENTRIES = 1_000
     write()
     scheduler.run_if_due()
-    assert checkpoints.latest_checkpoint().size == 1
+    assert checkpoints.get_latest_checkpoint().size == 1
     scheduler.close()
-    assert checkpoints.latest_checkpoint().size == 2
+    assert checkpoints.get_latest_checkpoint().size == 2
     assert (2, "file") in receipts()
 
 
@@ -164,7 +164,7 @@ def test_the_next_host_signs_and_anchors_the_entries_of_a_killed_host(clock_of_h
     scheduler = CheckpointScheduler(clock_of_host)
     scheduler.run_if_due()
     scheduler._wait_for_thread()
-    assert checkpoints.latest_checkpoint().size == 3
+    assert checkpoints.get_latest_checkpoint().size == 3
     assert {(2, "file"), (3, "file")} <= receipts()
 
 
@@ -199,7 +199,7 @@ def test_an_unexpected_exception_in_the_thread_is_logged_and_anchoring_is_retrie
 
 
 def test_a_signed_and_anchored_ledger_has_no_problems(scheduler):
-    assert status_figures() == {
+    assert get_status_figures() == {
         "ledger_signed": 1,
         "ledger_unsigned": 0,
         "ledger_problems": [],
@@ -210,7 +210,7 @@ def test_a_signed_and_anchored_ledger_has_no_problems(scheduler):
 
 def test_a_ledger_without_a_key_has_that_problem(db):
     write()
-    figures = status_figures()
+    figures = get_status_figures()
     assert (figures["ledger_signed"], figures["ledger_unsigned"]) == (0, 1)
     assert figures["ledger_problems"] == ["there is no key: nothing is signed"]
 
@@ -220,9 +220,9 @@ def test_a_removed_end_is_a_problem(scheduler):
     with triggers_removed():
         sql("DELETE FROM audit_entrydetail")
         sql("DELETE FROM audit_entry")
-    assert "1 entry was signed, and it is missing" in status_figures()["ledger_problems"][0]
+    assert "1 entry was signed, and it is missing" in get_status_figures()["ledger_problems"][0]
 
 
 def test_an_invalid_line_in_the_file_of_public_keys_is_a_problem(scheduler):
-    keys.public_file().write_text("?\n")
-    assert "line 1 is not a key" in status_figures()["ledger_problems"][0]
+    keys.get_public_file().write_text("?\n")
+    assert "line 1 is not a key" in get_status_figures()["ledger_problems"][0]

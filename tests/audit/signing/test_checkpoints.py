@@ -36,7 +36,7 @@ def test_a_checkpoint_covers_all_entries(key):
     signed = checkpoints.sign_all()
     assert (signed.size, signed.root) == (5, root_of(5))
     assert signed.head == Entry.objects.get(seq=5).hash
-    assert checkpoints.latest_checkpoint() == signed
+    assert checkpoints.get_latest_checkpoint() == signed
     assert checkpoints.count_unsigned() == 0
 
 
@@ -52,7 +52,7 @@ def test_another_implementation_accepts_stored_checkpoints_and_their_consistency
         assert (head.origin, head.size, head.root.hex()) == ("siteledger", size, root_of(size))
     lines = Entry.objects.order_by("seq").values_list("body", flat=True)
     leaves = [merkle_tree.hash_leaf(line) for line in lines]
-    spans = merkle_tree.consistency_path(sizes[0], sizes[-1])
+    spans = merkle_tree.list_consistency_path(sizes[0], sizes[-1])
     path = hashes_of(spans, leaves)
     metamorphic_log.checkpoint_verify_consistency(stored[0], stored[-1], [key.text], path)
 
@@ -83,7 +83,7 @@ def test_nothing_is_signed_without_a_key(db):
     write()
     with pytest.raises(KeyProblem, match="audit_keys create"):
         checkpoints.sign_all()
-    assert checkpoints.latest_checkpoint() is None
+    assert checkpoints.get_latest_checkpoint() is None
 
 
 # --- when a checkpoint is due -------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_new_entries_after_a_removed_end_are_not_signed(signed):
     write_many(5, subject="document:2")
     with pytest.raises(BrokenChain, match="another content"):
         checkpoints.sign_all()
-    assert checkpoints.latest_checkpoint() == signed
+    assert checkpoints.get_latest_checkpoint() == signed
 
 
 @pytest.mark.requirement("R05")
@@ -175,7 +175,7 @@ def test_changed_new_entries_are_not_signed(signed, column):
     with pytest.raises(BrokenChain) as broken:
         checkpoints.sign_all()
     assert broken.value.found.seq == 13
-    assert checkpoints.latest_checkpoint() == signed
+    assert checkpoints.get_latest_checkpoint() == signed
 
 
 def test_a_missing_new_entry_is_reported(signed):
@@ -253,7 +253,7 @@ for n in range(8):
 @pytest.mark.slow
 def test_concurrent_processes_sign_valid_checkpoints(transactional_db, key):
     name = str(connection.settings_dict["NAME"])
-    places = (name, str(keys.public_file().parent), str(keys.private_file()))
+    places = (name, str(keys.get_public_file().parent), str(keys.get_private_file()))
     signers = [
         subprocess.Popen(
             [sys.executable, "-c", SIGNER, *places, writer],

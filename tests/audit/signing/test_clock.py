@@ -53,12 +53,12 @@ def ntp(settings, monkeypatch):
 
 
 def recorded_skews(source="ntp"):
-    return [entry.detail["milliseconds"] for entry in queries.timeline(f"clock:{source}")]
+    return [entry.detail["milliseconds"] for entry in queries.list_entries(f"clock:{source}")]
 
 
 def excessive_skews(source="ntp"):
     """Return the skews that are reported, without that of a database, whose clock does not stop."""
-    return [skew for skew in clock.excessive_skews() if skew.source == source]
+    return [skew for skew in clock.list_excessive_skews() if skew.source == source]
 
 
 def measure(source):
@@ -80,7 +80,7 @@ def test_a_wrong_clock_is_recorded_once_and_reported(db, ntp):
     assert recorded_skews() == [3_600_000]
     [skew] = excessive_skews()
     assert "3600.0 s ahead of" in str(skew)
-    assert queries.timeline("clock:ntp")[0].event == "system.clock_skew"
+    assert queries.list_entries("clock:ntp")[0].event == "system.clock_skew"
 
 
 @pytest.mark.requirement("R10")
@@ -130,7 +130,7 @@ def test_the_database_servers_clock_is_compared(db):
     ],
 )
 def test_a_slow_response_is_not_a_wrong_clock(measured, skew):
-    assert clock.skew_outside(measured, NOW - SECOND, NOW + SECOND) == skew
+    assert clock.compute_skew_outside(measured, NOW - SECOND, NOW + SECOND) == skew
 
 
 def test_a_skew_is_described_in_a_sentence():

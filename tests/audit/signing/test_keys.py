@@ -45,23 +45,23 @@ def run(*arguments):
 
 
 def test_only_the_owner_can_read_a_private_key(key):
-    assert mode(keys.private_file()) == 0o600
-    assert mode(keys.private_file().parent) == 0o700
-    assert list(keys.private_file().parent.iterdir()) == [keys.private_file()]
+    assert mode(keys.get_private_file()) == 0o600
+    assert mode(keys.get_private_file().parent) == 0o700
+    assert list(keys.get_private_file().parent.iterdir()) == [keys.get_private_file()]
 
 
 def test_the_first_key_is_recorded_and_published(key):
-    [entry] = queries.timeline(f"key:{key.key_id.hex()}")
+    [entry] = queries.list_entries(f"key:{key.key_id.hex()}")
     assert (entry.event, entry.detail) == ("ledger.key_created", {"vkey": key.text})
-    [known] = keys.published_keys()
+    [known] = keys.read_published_keys()
     assert (known.verifier, known.first, known.last) == (key, 0, None)
-    assert keys.public_file().read_text().startswith(f"{key.text} 0 20")
+    assert keys.get_public_file().read_text().startswith(f"{key.text} 0 20")
 
 
 def test_a_second_first_key_is_refused(key):
     with pytest.raises(KeyProblem, match="has a key"):
         key_rotation.create_key(by=Actor.software("test", "operations"))
-    assert keys.verifiers() == [key]
+    assert keys.read_verifiers() == [key]
 
 
 def test_a_key_whose_publication_was_interrupted_is_published_by_the_next_attempt(db, monkeypatch):
@@ -69,21 +69,21 @@ def test_a_key_whose_publication_was_interrupted_is_published_by_the_next_attemp
     with pytest.raises(KeyboardInterrupt):
         key_rotation.create_key(by=Actor.software("test", "operations"))
     monkeypatch.undo()
-    made = keys.load_key(keys.private_file()).verifier
+    made = keys.load_key(keys.get_private_file()).verifier
     assert key_rotation.create_key(by=Actor.software("test", "operations")) == made
-    assert keys.verifiers() == [made]
+    assert keys.read_verifiers() == [made]
 
 
 @pytest.mark.parametrize("bits", [0o640, 0o604, 0o660])
 def test_a_key_that_others_can_read_is_refused(key, bits):
-    keys.private_file().chmod(bits)
+    keys.get_private_file().chmod(bits)
     write()
     with pytest.raises(KeyProblem, match="chmod 600"):
         checkpoints.sign_all()
 
 
 def test_a_key_folder_that_others_can_write_to_is_refused(key):
-    keys.private_file().parent.chmod(0o777)
+    keys.get_private_file().parent.chmod(0o777)
     with pytest.raises(KeyProblem, match="chmod 700"):
         checkpoints.sign_all()
 
@@ -98,15 +98,15 @@ def test_a_key_folder_that_others_can_write_to_is_refused(key):
     ],
 )
 def test_only_the_current_key_signs(key, content, message):
-    keys.private_file().write_bytes(content)
+    keys.get_private_file().write_bytes(content)
     with pytest.raises(KeyProblem, match=message):
         checkpoints.sign_all()
 
 
 def test_an_invalid_line_in_the_file_of_public_keys_is_reported_with_its_number(key):
-    keys.public_file().write_text(keys.public_file().read_text() + "siteledger+00+AA\n")
+    keys.get_public_file().write_text(keys.get_public_file().read_text() + "siteledger+00+AA\n")
     with pytest.raises(KeyProblem, match="line 2"):
-        keys.published_keys()
+        keys.read_published_keys()
 
 
 def test_a_changed_origin_is_refused(key, settings):
@@ -141,34 +141,34 @@ def test_another_implementation_accepts_the_checkpoints_of_a_key_rotation(rotate
 
 def test_a_rotation_is_recorded_with_both_keys(rotated):
     old, new, (_, between, _) = rotated
-    [entry] = queries.timeline(f"key:{new.key_id.hex()}")
+    [entry] = queries.list_entries(f"key:{new.key_id.hex()}")
     assert (entry.event, entry.actor) == ("ledger.key_rotated", add_process("system:test"))
     assert entry.detail == {"vkey": new.text, "follows": old.text}
     assert signed_note.CheckpointText.parse(between).size == entry.seq
-    first, second = keys.published_keys()
+    first, second = keys.read_published_keys()
     assert (first.verifier, first.last) == (old, entry.seq)
     assert (second.verifier, second.first, second.last) == (new, entry.seq, None)
 
 
 def test_a_rotation_removes_the_old_private_key(rotated):
     _, new, _ = rotated
-    assert keys.load_key(keys.private_file()).verifier == new
-    assert list(keys.private_file().parent.iterdir()) == [keys.private_file()]
+    assert keys.load_key(keys.get_private_file()).verifier == new
+    assert list(keys.get_private_file().parent.iterdir()) == [keys.get_private_file()]
 
 
 def test_the_old_private_key_is_kept_until_its_last_checkpoint_is_anchored(key, settings, bucket):
     settings.ANCHOR_S3_ENDPOINT, endpoint = "http://127.0.0.1:9", settings.ANCHOR_S3_ENDPOINT
     with pytest.raises(KeyProblem, match="stays until"):
         key_rotation.rotate_key(by=Actor.software("test", "operations"))
-    assert keys.load_key(keys.private_file()).verifier == key
+    assert keys.load_key(keys.get_private_file()).verifier == key
     write(0)
-    between, new = checkpoints.sign_all().size - 1, keys.published_keys()[-1].verifier
-    latest = checkpoints.latest_checkpoint()
+    between, new = checkpoints.sign_all().size - 1, keys.read_published_keys()[-1].verifier
+    latest = checkpoints.get_latest_checkpoint()
     assert signed_note.open_note(latest.note, [new])[1] == [new], "the new key signs already"
     settings.ANCHOR_S3_ENDPOINT = endpoint
     assert key_rotation.rotate_key(by=Actor.software("test", "operations")) == new
-    assert keys.load_key(keys.private_file()).verifier == new
-    assert len(keys.published_keys()) == 2
+    assert keys.load_key(keys.get_private_file()).verifier == new
+    assert len(keys.read_published_keys()) == 2
     [anchored] = list(place("s3").read_back(0))
     assert signed_note.CheckpointText.parse(anchored.note).size == between
 
@@ -183,14 +183,14 @@ def test_a_rotation_interrupted_before_the_publication_of_the_new_key_can_be_rep
     write(0)
     assert signed_note.open_note(checkpoints.sign_all().note, [key])[1] == [key]
     new = key_rotation.rotate_key(by=Actor.software("test", "operations"))
-    between = Checkpoint.objects.get(size=keys.published_keys()[-1].first)
+    between = Checkpoint.objects.get(size=keys.read_published_keys()[-1].first)
     assert set(signed_note.open_note(between.note, [key, new])[1]) == {key, new}
 
 
 def test_a_host_with_the_old_private_key_does_not_sign(key, tmp_path, settings):
-    old = keys.private_file().read_bytes()
+    old = keys.get_private_file().read_bytes()
     key_rotation.rotate_key(by=Actor.software("test", "operations"))
-    keys.private_file().write_bytes(old)
+    keys.get_private_file().write_bytes(old)
     write()
     with pytest.raises(KeyProblem, match="does not contain it"):
         checkpoints.sign_all()
@@ -200,11 +200,11 @@ def test_a_new_key_replaces_a_lost_one_without_its_signature(key):
     checkpoints.sign_all()
     with pytest.raises(KeyProblem, match="not lost"):
         key_rotation.create_key(by=Actor.software("test", "operations"), is_lost=True)
-    keys.private_file().unlink()
+    keys.get_private_file().unlink()
     new = key_rotation.create_key(by=Actor.software("test", "operations"), is_lost=True)
     assert signed_note.open_note(checkpoints.sign_all().note, [new])[1] == [new]
-    assert [known.first for known in keys.published_keys()] == [0, 2]
-    assert queries.timeline(f"key:{new.key_id.hex()}")[0].detail["follows"] == key.text
+    assert [known.first for known in keys.read_published_keys()] == [0, 2]
+    assert queries.list_entries(f"key:{new.key_id.hex()}")[0].detail["follows"] == key.text
 
 
 # --- the command --------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def test_a_new_key_replaces_a_lost_one_without_its_signature(key):
 
 def test_the_command_creates_shows_and_rotates_keys(db):
     assert "Give this line" in run("audit_keys", "create")
-    old = keys.verifiers()[0]
+    old = keys.read_verifiers()[0]
     assert anchors.list_unanchored() == []
     assert f"{old.text}  from size 0" in run("audit_keys", "show")
     assert "was removed" in run("audit_keys", "rotate")

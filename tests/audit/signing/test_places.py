@@ -28,7 +28,7 @@ ORIGIN = "siteledger.example/trail"
 
 
 def place(name):
-    [found] = [place for place in anchors.configured_anchors() if place.name == name]
+    [found] = [place for place in anchors.list_configured_anchors() if place.name == name]
     return found
 
 
@@ -147,7 +147,7 @@ def test_openssl_accepts_the_stored_time_stamp(stamped):
     printed = stamped.verify(base64.b64decode(stored.proof), NOTE.encode())
     assert stored.place == stamped.address
     assert b"OK" in printed
-    assert rfc3161.token_time(stored.proof).utcoffset().total_seconds() == 0
+    assert rfc3161.read_token_time(stored.proof).utcoffset().total_seconds() == 0
 
 
 def test_a_time_stamp_of_other_bytes_is_refused(stamped, monkeypatch):

@@ -146,7 +146,7 @@ def test_an_edited_checkpoint_contradicts_its_signed_note(signer, change, messag
 
 
 def test_a_checkpoint_with_the_signature_of_an_unknown_key_is_not_trusted(signer, monkeypatch):
-    monkeypatch.setattr(keys, "verifiers", CheckpointSigner().verifiers)
+    monkeypatch.setattr(keys, "read_verifiers", CheckpointSigner().verifiers)
     problems = verify.verify_ledger(with_anchors=False).problems
     assert len(problems) == 3
     assert "none of the given keys signed it" in problems[0]
@@ -173,7 +173,9 @@ def test_an_unreadable_anchor_does_not_hide_another_anchor(signer, monkeypatch):
     other = IndependentAnchor()
     other.address = "/other"
     other.notes.update(signer.anchored_notes)
-    monkeypatch.setattr(anchors, "configured_anchors", lambda: [other, signer.independent_anchor])
+    monkeypatch.setattr(
+        anchors, "list_configured_anchors", lambda: [other, signer.independent_anchor]
+    )
     del signer.anchored_notes[30]
     monkeypatch.setattr(other, "read_back", lambda _after: 1 / 0)
     verdict = verify.verify_ledger()

@@ -52,9 +52,9 @@ def keep_key():
 
 
 def replace_key():
-    keys.private_file().unlink()
-    keys.public_file().unlink()
-    keys.publish_key(keys.load_or_create_key(keys.private_file()).verifier, 0)
+    keys.get_private_file().unlink()
+    keys.get_public_file().unlink()
+    keys.publish_key(keys.load_or_create_key(keys.get_private_file()).verifier, 0)
 
 
 def sign_nothing():
@@ -113,7 +113,7 @@ def bucket_policy(bucket, monkeypatch, settings, request):
     monkeypatch.setattr(places_s3, "_is_of_this_machine", lambda _family, _address: False)
     request.getfixturevalue("installation")
     assert run("verify_audit", "--full")[0] == 0
-    return f"log {keys.published_keys()[-1].verifier.text}\nplace s3\nquorum none\n"
+    return f"log {keys.read_published_keys()[-1].verifier.text}\nplace s3\nquorum none\n"
 
 
 @pytest.mark.sampled(3)
@@ -163,7 +163,9 @@ def test_newer_notes_do_not_hide_contradictions_of_older_ones(bucket_policy, set
 
 def test_another_bucket_does_not_satisfy_the_policy(bucket_policy, settings, s3, tmp_path, capsys):
     """An attacker who can change the settings may name another bucket. The policy detects it."""
-    policy = bucket_policy.replace("place s3", f"place {anchors.configured_anchors()[1].address}")
+    policy = bucket_policy.replace(
+        "place s3", f"place {anchors.list_configured_anchors()[1].address}"
+    )
     (tmp_path / "policy").write_text(policy)
     assert run("verify_audit", "--policy", str(tmp_path / "policy"))[0] == 0
     edit_an_entry()

@@ -39,7 +39,7 @@ def ledger(key):
 
 def policy(tmp_path, *lines, log=None):
     file = tmp_path / "policy"
-    logs = [log or keys.published_keys()[-1].verifier.text]
+    logs = [log or keys.read_published_keys()[-1].verifier.text]
     file.write_text("\n".join([*(f"log {each}" for each in logs), *lines]))
     return file
 
@@ -108,7 +108,7 @@ def test_a_locked_version_in_an_independent_bucket_confirms_the_ledger(ledger, i
     anchors.anchor_all()
     verdict = verify_ledger()
     assert (verdict.result, verdict.vouched_to) == (Result.INTACT, ledger.size)
-    assert verdict.vouched_by == (anchors.configured_anchors()[1].address,)
+    assert verdict.vouched_by == (anchors.list_configured_anchors()[1].address,)
     assert verdict.vouched_by[0].endswith(f"/{independent_bucket}")
     assert run("verify_audit", "--full")[0] == 0
 
@@ -122,12 +122,12 @@ def test_a_server_on_the_same_machine_is_not_independent(ledger, bucket):
 
 def test_amazons_endpoint_and_an_unknown_host_are_not_this_machine(settings):
     settings.ANCHOR_S3_BUCKET = "worm"
-    assert anchors.configured_anchors()[1].weakness() == ""
-    assert anchors.configured_anchors()[1].address == "s3://worm"
+    assert anchors.list_configured_anchors()[1].weakness() == ""
+    assert anchors.list_configured_anchors()[1].address == "s3://worm"
     settings.ANCHOR_S3_ENDPOINT = "https://s3.invalid"
     settings.ANCHOR_S3_PREFIX = "ledgers/"
-    assert anchors.configured_anchors()[1].weakness() == ""
-    assert anchors.configured_anchors()[1].address == "https://s3.invalid/worm/ledgers"
+    assert anchors.list_configured_anchors()[1].weakness() == ""
+    assert anchors.list_configured_anchors()[1].address == "https://s3.invalid/worm/ledgers"
 
 
 def test_a_version_without_a_lock_confirms_nothing(ledger, independent_bucket, s3):
@@ -209,7 +209,7 @@ def test_a_time_stamp_of_another_checkpoint_is_ignored(ledger, stamped):
 
 def test_verification_with_a_satisfied_policy_exits_with_0(ledger, independent_bucket, tmp_path):
     anchors.anchor_all()
-    address = anchors.configured_anchors()[1].address
+    address = anchors.list_configured_anchors()[1].address
     for places in (["place s3"], [f"place {address}/"], []):
         file = policy(tmp_path, *places, "quorum none")
         assert run("verify_audit", "--policy", file)[0] == 0
@@ -256,8 +256,8 @@ def test_the_example_policy_in_docs_operations_md_is_valid(
     file.write_text(lines)
     assert run("verify_audit", "--policy", file)[0] == 1  # its key is not the key of this ledger
     key, place = re.search(r"log (.*)\nplace (.*)\n", lines).groups()
-    ours = lines.replace(key, keys.published_keys()[-1].verifier.text)
-    file.write_text(ours.replace(place, anchors.configured_anchors()[1].address))
+    ours = lines.replace(key, keys.read_published_keys()[-1].verifier.text)
+    file.write_text(ours.replace(place, anchors.list_configured_anchors()[1].address))
     assert run("verify_audit", "--policy", file)[0] == 0
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from audit.ledger import queries
 from audit.models import CheckRun
 from audit.signing import anchors, checkpoints
-from audit.verification.ledger_status import current_verdict, ledger_status
+from audit.verification.ledger_status import get_current_verdict, get_ledger_status
 from audit.verification.verify import NOT_READ_BACK
 from tests.audit.signers import IndependentAnchor
 from tests.audit.support import sql, triggers_removed, write_many
@@ -31,14 +31,14 @@ def checkpoint(*places):
 
 
 def test_the_status_of_an_empty_ledger_has_no_entries(db):
-    now = ledger_status()
+    now = get_ledger_status()
     assert (now.entries, now.head, now.signed, now.unsigned) == (0, "", None, 0)
 
 
 def test_without_a_checkpoint_all_entries_are_unsigned(db):
     write_many(5)
-    now = ledger_status()
-    assert (now.entries, now.head) == queries.last_entry()
+    now = get_ledger_status()
+    assert (now.entries, now.head) == queries.get_last_entry()
     assert now.unsigned == 5
 
 
@@ -46,7 +46,7 @@ def test_the_last_checkpoint_has_its_keys_and_its_anchors(db, django_assert_num_
     write_many(5)
     checkpoint("/anchors", "/elsewhere")
     with django_assert_num_queries(3):
-        now = ledger_status()
+        now = get_ledger_status()
     assert now.signed.size == 3
     assert now.signed.keys == ["siteledger", "siteledger-2027"]
     assert {held.place for held in now.signed.held} == {"/anchors", "/elsewhere"}
@@ -61,7 +61,7 @@ HOURS_AGO, DAYS_AGO = timezone.now() - timedelta(hours=1), timezone.now() - time
 @pytest.fixture
 def independent_anchor(db, monkeypatch):
     """Configure an independent anchor."""
-    monkeypatch.setattr(anchors, "configured_anchors", lambda: [IndependentAnchor()])
+    monkeypatch.setattr(anchors, "list_configured_anchors", lambda: [IndependentAnchor()])
 
 
 def make_check_run(mode, result, *, vouched_to=None, at=HOURS_AGO, findings=()):
@@ -71,18 +71,18 @@ def make_check_run(mode, result, *, vouched_to=None, at=HOURS_AGO, findings=()):
 
 
 def test_a_ledger_that_was_never_checked_has_no_verdict(db):
-    assert (current_verdict().result, current_verdict().exit_code) == (None, 2)
+    assert (get_current_verdict().result, get_current_verdict().exit_code) == (None, 2)
 
 
 def test_a_check_of_all_entries_and_anchors_determines_the_verdict(independent_anchor):
     make_check_run("full", "intact", vouched_to=9)
-    now = current_verdict()
+    now = get_current_verdict()
     assert (now.result, now.exit_code, now.vouched_to, now.reasons) == ("intact", 0, 9, ())
 
 
 def test_a_forged_check_is_not_trusted_without_an_independent_anchor(db):
     make_check_run("full", "intact", vouched_to=9)
-    now = current_verdict()
+    now = get_current_verdict()
     assert (now.exit_code, now.vouched_to) == (3, 0)
     assert now.reasons[0].startswith("No independent anchor vouches for the ledger.")
 
@@ -90,14 +90,14 @@ def test_a_forged_check_is_not_trusted_without_an_independent_anchor(db):
 def test_a_check_after_a_batch_does_not_worsen_the_verdict(independent_anchor):
     make_check_run("full", "intact", vouched_to=9)
     make_check_run("incremental", "unanchored", findings=[NOT_READ_BACK])
-    assert current_verdict().exit_code == 0
+    assert get_current_verdict().exit_code == 0
 
 
 def test_a_partial_check_that_reads_the_anchors_renews_the_verdict(independent_anchor):
     make_check_run("full", "intact", vouched_to=9, at=DAYS_AGO)
-    assert current_verdict().exit_code == 3
+    assert get_current_verdict().exit_code == 3
     make_check_run("rolling", "unanchored", vouched_to=12)
-    assert (current_verdict().exit_code, current_verdict().vouched_to) == (0, 12)
+    assert (get_current_verdict().exit_code, get_current_verdict().vouched_to) == (0, 12)
 
 
 def test_anchors_that_no_longer_confirm_the_ledger_worsen_the_verdict(independent_anchor):
@@ -105,7 +105,7 @@ def test_anchors_that_no_longer_confirm_the_ledger_worsen_the_verdict(independen
     make_check_run(
         "rolling", "unanchored", vouched_to=0, findings=["The anchor could not be read."]
     )
-    now = current_verdict()
+    now = get_current_verdict()
     assert (now.exit_code, now.vouched_to) == (3, 0)
     assert now.reasons == ["The anchor could not be read."]
 
@@ -113,13 +113,13 @@ def test_anchors_that_no_longer_confirm_the_ledger_worsen_the_verdict(independen
 def test_a_full_check_that_is_too_old_confirms_nothing(independent_anchor):
     make_check_run("full", "intact", vouched_to=9, at=timezone.now() - timedelta(days=9))
     make_check_run("rolling", "unanchored", vouched_to=9)
-    assert current_verdict().exit_code == 3
-    assert "All entries were last read at" in current_verdict().reasons[0]
+    assert get_current_verdict().exit_code == 3
+    assert "All entries were last read at" in get_current_verdict().reasons[0]
 
 
 def test_an_intact_result_of_an_older_release_is_not_intact(independent_anchor):
     check = make_check_run("full", "intact")
-    now = current_verdict()
+    now = get_current_verdict()
     assert now.exit_code == 3
     assert "have not been read back yet" in now.reasons[0]
     assert check.verdict == "unanchored"
@@ -128,12 +128,12 @@ def test_an_intact_result_of_an_older_release_is_not_intact(independent_anchor):
 def test_a_fault_remains_the_verdict_until_a_check_finds_none(independent_anchor):
     make_check_run("full", "intact", vouched_to=9)
     make_check_run("incremental", "broken", findings=["Entry 5: the line was changed."])
-    assert (current_verdict().exit_code, current_verdict().reasons[0]) == (
+    assert (get_current_verdict().exit_code, get_current_verdict().reasons[0]) == (
         1,
         "Entry 5: the line was changed.",
     )
     make_check_run("full", "intact", vouched_to=9)
-    assert current_verdict().exit_code == 0
+    assert get_current_verdict().exit_code == 0
 
 
 def test_a_removed_signed_end_is_a_fault_before_any_check(key):
@@ -141,7 +141,7 @@ def test_a_removed_signed_end_is_a_fault_before_any_check(key):
     checkpoints.sign_all()
     with triggers_removed():
         sql("DELETE FROM audit_entry WHERE seq > 3")
-    assert current_verdict().exit_code == 1
+    assert get_current_verdict().exit_code == 1
 
 
 def test_the_verdict_takes_five_queries(db, django_assert_num_queries):
@@ -149,4 +149,4 @@ def test_the_verdict_takes_five_queries(db, django_assert_num_queries):
     checkpoint()
     make_check_run("full", "intact", vouched_to=9)
     with django_assert_num_queries(5):
-        current_verdict()
+        get_current_verdict()

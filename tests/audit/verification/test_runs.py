@@ -272,7 +272,7 @@ def test_nothing_is_checked_if_the_public_keys_cannot_be_read(signer, capsys, mo
     def unreadable():
         raise OSError("permission denied")
 
-    monkeypatch.setattr(keys, "verifiers", unreadable)
+    monkeypatch.setattr(keys, "read_verifiers", unreadable)
     code, out = verify_audit(capsys, "--json")
     assert code == 2
     assert "public keys" in json.loads(out)["error"]

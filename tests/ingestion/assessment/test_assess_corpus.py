@@ -242,7 +242,9 @@ class TestRecord:
         truth = write_truth(corpus, {"min_recognised": 0.5}, pages)
         assess(capsys, corpus, "--truth", truth, "--json", "--record", "--by", "ines")
         row = Assessment.objects.get()
-        started, signed = (queries.entries_after([each], 0, 9)[0] for each in (STARTED, SIGNED))
+        started, signed = (
+            queries.list_entries_after([each], 0, 9)[0] for each in (STARTED, SIGNED)
+        )
         assert started.seq < signed.seq
         assert "min_recognised = 0.5" in started.detail["criteria"]
         assert started.detail["criteria"] == signed.detail["criteria"]
@@ -305,7 +307,7 @@ class TestRecord:
         with pytest.raises(CommandError, match=why) as refused:
             call_command("assess_corpus", str(small), *arguments)
         assert refused.value.returncode == 2
-        assert not queries.entries_after([STARTED], 0, 1)
+        assert not queries.list_entries_after([STARTED], 0, 1)
 
 
 @pytest.mark.slow

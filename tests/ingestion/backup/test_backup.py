@@ -58,12 +58,12 @@ def test_a_backup_contains_all_received_files(target, filed, waiting, capsys):
 def test_a_backup_is_recorded_with_the_digest_of_its_manifest(target, filed):
     run("backup", target)
     folder, manifest = made(target)
-    (entry,) = queries.timeline(f"backup:{folder.name}")
+    (entry,) = queries.list_entries(f"backup:{folder.name}")
     assert (entry.event, entry.role) == ("backup.made", "operations")
     assert entry.actor.startswith("system:backup@")
-    assert entry.sha256 == durable.digest_of_file(folder / "manifest.json").sha256
+    assert entry.sha256 == durable.hash_file(folder / "manifest.json").sha256
     assert entry.detail["head"] == manifest.head
-    assert queries.last_entry()[0] == manifest.entries + 1
+    assert queries.get_last_entry()[0] == manifest.entries + 1
 
 
 @pytest.mark.slow
@@ -74,15 +74,15 @@ def test_other_users_cannot_read_a_backup(target, filed):
 
 @pytest.mark.slow
 def test_a_backup_is_of_one_moment_while_others_write(target, filed, during_snapshot, elsewhere):
-    before = queries.last_entry()
+    before = queries.get_last_entry()
     during_snapshot(lambda: write(subject="file:later"))
     assert run("backup", target) == 0
-    assert queries.timeline("file:later")
+    assert queries.list_entries("file:later")
     _, manifest = made(target)
     assert (manifest.entries, manifest.head) == before
     with elsewhere():
         assert run("restore", target) == 0
-        assert queries.timeline("file:later") == []
+        assert queries.list_entries("file:later") == []
 
 
 def archive_it(document, folder):

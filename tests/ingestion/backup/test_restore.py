@@ -55,7 +55,7 @@ def test_a_restoration_is_recorded_with_the_head_of_the_ledger(kept, elsewhere):
     manifest = contents.BackupManifest.read(kept)
     with elsewhere():
         run("restore", kept)
-        (entry,) = queries.timeline(f"backup:{kept.name}")
+        (entry,) = queries.list_entries(f"backup:{kept.name}")
         assert (entry.event, entry.seq) == ("backup.restored", manifest.entries + 1)
         assert entry.prev == manifest.head == entry.detail["head"]
         assert (entry.detail["lost"], entry.detail["findings"]) == (0, [])
@@ -64,7 +64,7 @@ def test_a_restoration_is_recorded_with_the_head_of_the_ledger(kept, elsewhere):
 def test_the_triggers_of_the_ledger_are_restored(kept, elsewhere):
     with elsewhere():
         run("restore", kept)
-        assert append_only.missing_triggers(connection) == []
+        assert append_only.find_missing_triggers(connection) == []
         with pytest.raises(IntegrityError):
             sql("UPDATE audit_entry SET event = 'another'")
 
@@ -209,7 +209,7 @@ def test_entries_that_only_the_anchors_cover_are_reported_and_recorded(
         out = capsys.readouterr().out
         assert f"THE ANCHORS COVER {lost:,} ENTRIES THAT THIS BACKUP DOES NOT HAVE" in out
         assert "It was not replaced, because it may contain newer checkpoints." in out
-        (entry,) = queries.timeline(f"backup:{kept.name}")
+        (entry,) = queries.list_entries(f"backup:{kept.name}")
         assert entry.detail["lost"] == lost
         assert not verify_ledger().intact
         # As docs/operations.md says, the old anchors are kept apart as evidence.
@@ -240,7 +240,7 @@ def test_files_that_were_missing_in_the_backup_are_reported(target, filed, elsew
         out = capsys.readouterr().out
         assert "1 files were missing when the backup was created" in out
         assert "1 files of the archive are missing." in out
-        assert queries.timeline(f"file:{filed[0]}")
+        assert queries.list_entries(f"file:{filed[0]}")
 
 
 @pytest.mark.slow
@@ -290,7 +290,7 @@ def test_the_rights_of_two_roles_are_restored(kept, elsewhere, settings):
         stack.callback(lambda: (connection.close(), connection.settings_dict.update(owner)))
         assert run("restore", kept) == 0
         assert sql("SELECT current_user") == [(APPLICATION,)]
-        assert database_roles.excess_rights(connection) == []
+        assert database_roles.find_excess_rights(connection) == []
         write(subject="file:later")
 
 
@@ -300,6 +300,6 @@ def test_the_command_works_in_a_shell_and_records_its_user(kept, elsewhere, sett
     with elsewhere():
         connection.close()
         subprocess.run(command, env=environment(settings), check=True, capture_output=True)
-        (entry,) = queries.timeline(f"backup:{kept.name}")
+        (entry,) = queries.list_entries(f"backup:{kept.name}")
         assert entry.actor.startswith("system:restore@")
         assert entry.detail["os_user"]

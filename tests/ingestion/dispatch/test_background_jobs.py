@@ -73,7 +73,7 @@ def has_ended(job):
 @pytest.mark.slow
 def test_workers_run_jobs_of_every_kind(settings, key):
     # Training has tests of its own, because it fails without decisions of QA.
-    assert sorted([*ARGUMENTS, training.KIND]) == background_jobs.registered_kinds()
+    assert sorted([*ARGUMENTS, training.KIND]) == background_jobs.list_registered_kinds()
     jobs = [
         background_jobs.request_job(kind, arguments, "user:7")
         for kind, arguments in ARGUMENTS.items()

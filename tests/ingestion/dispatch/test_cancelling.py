@@ -7,8 +7,8 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connections
 
-from audit.ledger.actors import Actor, add_process, without_process
-from audit.ledger.queries import timeline
+from audit.ledger.actors import Actor, add_process, drop_process
+from audit.ledger.queries import list_entries
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases, worker_steps
 from ingestion.dispatch.shift import work_shift
@@ -51,7 +51,7 @@ def assert_ended_cleanly(batch, portal):
     assert len(portal.requests) < sum(counts.values())
     assert set(batch.chunks.values_list("state", flat=True)) == {ChunkState.DONE}
     for document in batch.documents.filter(state=DocumentState.CANCELLED):
-        assert timeline(document.subject)[-1].actor == add_process(OPS.name)
+        assert list_entries(document.subject)[-1].actor == add_process(OPS.name)
 
 
 def test_a_running_shift_begins_no_more_documents_of_a_cancelled_batch(slow_batch, settings):
@@ -91,8 +91,8 @@ def test_ledger_entries_name_the_worker_of_the_host(slow_batch, settings):
     with worker_host(settings, WORKERS="1") as host:
         eventually(lambda: has_settled_documents(batch))
         workers = {f"{pid}" for pid in find(host, "worker")}
-    entries = timeline(batch.documents.exclude(settled_at=None).first().subject)[1:]
-    assert {without_process(entry.actor) for entry in entries} == {"system:worker"}
+    entries = list_entries(batch.documents.exclude(settled_at=None).first().subject)[1:]
+    assert {drop_process(entry.actor) for entry in entries} == {"system:worker"}
     assert {entry.actor.rpartition("/")[2] for entry in entries} <= workers
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from audit.ledger.actors import Actor
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import completion_polls, leases
 from ingestion.documents import batches, progress
@@ -59,7 +59,7 @@ def test_a_batch_without_room_ends_with_an_entry_that_names_its_unfinished_docum
     leases.return_chunk(lease.chunk, lease.lease_id)
     poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert states(batch)[0] == BatchState.COMPLETED
-    entry = timeline(batch.subject)[-1]
+    entry = list_entries(batch.subject)[-1]
     site = batch.documents.first().site.site_id
     assert (entry.code, entry.detail["unfinished"]) == ("CAPACITY", [f"{site}/doc-2"])
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.dispatch.worker_steps import Conclude, apply_steps
 from ingestion.models import Document
 from ingestion.rules.checks.verdict import CheckedDocument
@@ -35,7 +35,7 @@ def test_the_document_is_filed_with_a_finding_that_links_the_other(site):
     assert (finding.code, finding.is_primary) == ("DUPLICATE_CONTENT", False)
     assert finding.facts == {"also": "cv", "reference": first.packet.reference}
     assert second.duplicate_of == first
-    entry = timeline(second.subject)[-1]
+    entry = list_entries(second.subject)[-1]
     assert entry.event == "document.filed"
     assert entry.detail["findings"][0]["facts"]["also"] == "cv"
 

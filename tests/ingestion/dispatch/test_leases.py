@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from audit.ledger.log import ledger
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.ports import FiledVersion
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
@@ -66,7 +66,7 @@ def test_claiming_the_first_chunk_starts_the_batch_and_records_it():
     claim()
     batch.refresh_from_db()
     assert batch.state == BatchState.IN_PROGRESS
-    assert [entry.event for entry in timeline(batch.subject)] == [
+    assert [entry.event for entry in list_entries(batch.subject)] == [
         "batch.submitted",
         "batch.queued",
         "batch.in_progress",

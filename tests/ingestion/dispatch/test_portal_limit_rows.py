@@ -7,7 +7,7 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.breaker import BreakerSettings, BreakerState
 from ingestion.core.limiter import RequestRate
 from ingestion.core.portal_limits import RequestOutcome
@@ -104,7 +104,7 @@ def test_every_change_of_a_breaker_is_in_the_ledger(portal):
     cool_down(portal)
     portal_limit_rows.start_probe(portal, RATE, BREAKER)
     portal_limit_rows.record_outcome(portal, RequestOutcome.ANSWERED, BREAKER)
-    entries = timeline(f"breaker:{portal}")
+    entries = list_entries(f"breaker:{portal}")
     assert [entry.event for entry in entries] == [
         "portal.breaker_opened",
         "portal.breaker_half_opened",

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.breaker import BreakerSettings
 from ingestion.core.retry import RetryRules
 from ingestion.core.states import ChunkState
@@ -41,7 +41,7 @@ def end_waiting_times(batch):
 
 def list_failed_requests(batch):
     subjects = [document.subject for document in batch.documents.all()]
-    return [entry for entry in timeline(*subjects) if entry.event == "document.fetch_failed"]
+    return [entry for entry in list_entries(*subjects) if entry.event == "document.fetch_failed"]
 
 
 def test_a_failed_request_is_recorded_and_the_document_waits_in_its_row():
@@ -93,7 +93,7 @@ def test_documents_are_fetched_when_their_portal_answers_again(few, submit):
         end_waiting_times(batch)
         work_shift()  # It sends one probe, and the answer makes all documents due.
     assert not batch.documents.unsettled().exists()
-    assert [entry.event for entry in timeline(PortalLimitState.objects.get().subject)] == [
+    assert [entry.event for entry in list_entries(PortalLimitState.objects.get().subject)] == [
         "portal.breaker_opened",
         "portal.breaker_half_opened",
         "portal.breaker_closed",

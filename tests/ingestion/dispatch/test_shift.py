@@ -13,7 +13,7 @@ from django.utils import timezone
 from audit.electronic_signatures import ElectronicSignature
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.file_parts import Division, DocumentPart, FilePart
 from ingestion.core.retry import RetryRules
 from ingestion.core.states import BatchState, ChunkState, DocumentState
@@ -133,7 +133,7 @@ def test_an_unchanged_document_is_not_transferred_again(few, submit):
         filed.size,
     )
     assert Document.objects.on_file().filter(doc_id=filed.doc_id).count() == 1
-    entry = timeline(repeated.subject)[-1]
+    entry = list_entries(repeated.subject)[-1]
     assert entry.event == "document.already_on_file"
     assert entry.detail["portal"]["answer"] == "304 unchanged"
 
@@ -210,7 +210,7 @@ def test_a_document_of_a_dead_worker_is_filed_once_by_the_next_worker(few, submi
         leases.recover_expired()
         work_shift()
     document = Document.objects.get(pk=lost.items[0].document)
-    events = [entry.event for entry in timeline(document.subject)]
+    events = [entry.event for entry in list_entries(document.subject)]
     assert document.state in {"ARCHIVED", "REJECTED", "IN_REVIEW"}
     assert events.count("document.checking") == 1
     batch.refresh_from_db()
@@ -356,7 +356,7 @@ def test_a_worker_uses_the_model_that_is_active_when_it_begins_a_chunk(one_site)
     )
     document = check(2)
     assert document.rules_version == name_rules(model.sha256) != RULES_VERSION
-    assert timeline(document.subject)[-1].rules == document.rules_version
+    assert list_entries(document.subject)[-1].rules == document.rules_version
     content = model.content
     LearnedModel.objects.update(content="{}")
     held = check(3)

@@ -33,13 +33,15 @@ def _key(settings, tmp_path, transactional_db):
 
 
 def is_all_signed():
-    return checkpoints.latest_checkpoint() is not None and not checkpoints.count_unsigned()
+    return checkpoints.get_latest_checkpoint() is not None and not checkpoints.count_unsigned()
 
 
 def find_largest_anchored_size():
     """Return the size of the largest checkpoint in the file that serves as anchor."""
     sizes = [
-        signed_note.CheckpointText.parse(signed_note.open_note(held.note, keys.verifiers())[0]).size
+        signed_note.CheckpointText.parse(
+            signed_note.open_note(held.note, keys.read_verifiers())[0]
+        ).size
         for held in read_back()
     ]
     return max(sizes, default=0)
@@ -62,7 +64,9 @@ def test_the_end_of_a_batch_is_signed_and_anchored(one_site, submit, settings):
         with worker_host(settings, AUDIT_CHECKPOINT_SECONDS="3600"):
             eventually(lambda: is_completed(batch))
             eventually(is_all_signed)
-            eventually(lambda: find_largest_anchored_size() == checkpoints.latest_checkpoint().size)
+            eventually(
+                lambda: find_largest_anchored_size() == checkpoints.get_latest_checkpoint().size
+            )
 
 
 @pytest.mark.slow
@@ -92,7 +96,9 @@ def test_the_next_host_signs_the_entries_of_a_killed_host(one_site, submit, sett
         host.send_signal(signal.SIGKILL)
         host.stdout.close()
         host.wait()
-        assert checkpoints.latest_checkpoint() is None
+        assert checkpoints.get_latest_checkpoint() is None
         with worker_host(settings):
             eventually(is_all_signed)
-            eventually(lambda: find_largest_anchored_size() == checkpoints.latest_checkpoint().size)
+            eventually(
+                lambda: find_largest_anchored_size() == checkpoints.get_latest_checkpoint().size
+            )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.errors import LeaseLost
 from ingestion.core.ports import Fetched
 from ingestion.core.states import DocumentState
@@ -42,7 +42,7 @@ def starting(documents, lease, *, shas=None):
 
 
 def recorded_at(document):
-    return timeline(document.subject)[-1].recorded_at
+    return list_entries(document.subject)[-1].recorded_at
 
 
 def test_steps_that_are_ready_together_share_a_transaction():

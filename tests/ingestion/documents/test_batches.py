@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from audit import background_jobs
 from audit.background_jobs import AuditJob
 from audit.ledger.actors import Actor
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from audit.outbox import OutboxMessage
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState
@@ -40,7 +40,7 @@ def settle(lease, items=None):
 
 
 def events(batch):
-    return [(entry.event, entry.to_state) for entry in timeline(batch.subject)]
+    return [(entry.event, entry.to_state) for entry in list_entries(batch.subject)]
 
 
 def state_of(batch):
@@ -76,8 +76,8 @@ def test_waiting_documents_and_their_batch_are_cancelled_at_once():
 def test_the_entry_of_each_cancelled_document_names_the_person():
     batch = make_batch(documents=2)
     batches.cancel_batch(batch, by=MARA)
-    document = timeline(batch.documents.first().subject)[-1]
-    asked, cancelled = timeline(batch.subject)[-2:]
+    document = list_entries(batch.documents.first().subject)[-1]
+    asked, cancelled = list_entries(batch.subject)[-2:]
     assert (asked.event, cancelled.event) == ("batch.cancel_requested", "batch.cancelled")
     assert {entry.actor for entry in (document, asked, cancelled)} == {MARA.name}
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.ledger.log import ledger
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from audit.verification import verify
 from audit.verification.start import Mode
 from ingestion.certified_copies import certification
@@ -71,7 +71,7 @@ def divided(site=None, sha256=SHA):
 
 
 def events(document):
-    return [entry.event for entry in timeline(document.subject)]
+    return [entry.event for entry in list_entries(document.subject)]
 
 
 def lease_of_parts(document):
@@ -102,7 +102,7 @@ def test_a_file_that_certainly_holds_several_documents_is_divided_into_them():
     uses = list(document.excluded_pages.values_list("page", "use"))
     assert uses == [(6, "separator"), (7, "blank"), (8, "separator")]
     assert events(document) == ["document.received", "document.checking", "document.divided"]
-    detail = timeline(document.subject)[-1].detail["page_account"]
+    detail = list_entries(document.subject)[-1].detail["page_account"]
     assert detail["decided_by"] == "rules"
     assert [part["document"] for part in detail["parts"]] == [part.subject for part in parts]
     assert document.extractions.get().cut["parts"][1]["type"] == "irb-approval"

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from audit.ledger.actors import add_process
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.documents import expiries
 from ingestion.documents.expiries import ExpiryCounts
 from ingestion.models import Document, Extraction, Finding, ValidityOverride
@@ -34,7 +34,7 @@ def list_notices(document):
 
 
 def events(document):
-    return [entry.event for entry in timeline(document.subject)][3:]
+    return [entry.event for entry in list_entries(document.subject)][3:]
 
 
 def test_an_expiring_document_has_three_warnings_and_one_notice():
@@ -55,7 +55,7 @@ def test_an_expiring_document_has_three_warnings_and_one_notice():
 def test_a_warning_is_recorded_with_the_rules_version_and_without_a_change_of_state():
     document = licence(days=20)
     run_night()
-    entry = timeline(document.subject)[-1]
+    entry = list_entries(document.subject)[-1]
     assert (entry.code, entry.to_state) == ("EXPIRES_SOON", "")
     assert entry.actor == add_process("system:expiries")
     assert entry.detail["days_before"] == 30

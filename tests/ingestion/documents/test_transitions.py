@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from audit.ledger.log import ledger
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.errors import LeaseLost
 from ingestion.core.ports import EarlyDecision, Fetched
 from ingestion.core.states import DocumentState, IllegalMove
@@ -33,7 +33,7 @@ def checked(document, lease):
 
 
 def events(document):
-    return [entry.event for entry in timeline(document.subject)]
+    return [entry.event for entry in list_entries(document.subject)]
 
 
 def test_a_filed_document_has_an_entry_for_every_step():
@@ -56,7 +56,7 @@ def test_a_rejection_stores_its_reason_and_all_findings():
         ("SIGNATURE_MISSING", True),
         ("EXPIRES_SOON", False),
     ]
-    assert timeline(document.subject)[-1].code == "SIGNATURE_MISSING"
+    assert list_entries(document.subject)[-1].code == "SIGNATURE_MISSING"
 
 
 def test_the_same_bytes_with_the_same_doc_id_are_filed_once():
@@ -162,7 +162,7 @@ def test_facts_about_the_portal_are_in_the_detail_of_the_entry():
     document, lease = leased_document()
     seen = {"certificate_sha256": "ab" * 32, "clock_skew_seconds": -90}
     steps.start_checking(document.pk, lease, sha256=SHA, size=10, portal=seen)
-    assert timeline(document.subject)[-1].detail == {"portal": seen}
+    assert list_entries(document.subject)[-1].detail == {"portal": seen}
 
 
 def arriving(chunk, lease, sha256=SHA):
@@ -223,7 +223,7 @@ def test_an_unchanged_document_is_a_duplicate_of_the_version_on_file():
     assert steps.unchanged(document.pk, lease, sha256=SHA, portal=facts)
     document.refresh_from_db()
     assert (document.state, document.duplicate_of, document.size) == ("DEDUPED", filed, 10)
-    entry = timeline(document.subject)[-1]
+    entry = list_entries(document.subject)[-1]
     assert (entry.event, entry.sha256) == ("document.already_on_file", SHA)
     assert entry.detail["portal"] == facts
 

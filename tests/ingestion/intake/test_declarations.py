@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.dispatch.work_items import list_work_items
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declaration, RedeclarationRefused
@@ -57,7 +57,7 @@ def test_a_corrected_declaration_is_recorded_and_the_document_is_checked_again(s
     changed = correct(document, mara)
     assert (changed.state, changed.code) == ("RECEIVED", "")
     assert (changed.document_type, changed.doc_id) == ("cv", "cv.ana-ruiz")
-    entry = timeline(document.subject)[-1]
+    entry = list_entries(document.subject)[-1]
     assert (entry.event, entry.actor, entry.to_state) == (
         "document.redeclared", mara.actor_name, "RECEIVED",
     )  # fmt: skip

@@ -4,7 +4,7 @@ import pytest
 from django.core.files.base import ContentFile
 
 from audit.ledger.actors import Actor
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
@@ -40,7 +40,7 @@ def test_a_batch_is_created_with_its_packets_and_documents():
 def test_every_registered_document_has_a_ledger_entry():
     batch = make_batch(documents=2)
     for document in batch.documents.all():
-        assert [entry.event for entry in timeline(document.subject)] == ["document.received"]
+        assert [entry.event for entry in list_entries(document.subject)] == ["document.received"]
 
 
 def test_the_documents_of_a_large_site_are_split_into_chunks(settings):

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from audit.ledger.actors import Actor
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.errors import LeaseLost
 from ingestion.core.ports import FetchFailure
 from ingestion.core.states import BatchState, ChunkState
@@ -66,7 +66,7 @@ def test_a_held_document_is_queued_again_with_new_attempts():
 def test_the_ledger_names_the_person_who_retried():
     held = settle(make_batch())
     retrying.retry_held(held, by=INES)
-    entry = timeline(held.get().subject)[-1]
+    entry = list_entries(held.get().subject)[-1]
     assert (entry.event, entry.from_state, entry.to_state) == (
         "document.tried_again",
         "HELD",
@@ -104,7 +104,7 @@ def test_a_failed_request_is_recorded_without_a_change_of_state():
     document = chunk.documents.get()
     fail(document, lease)
     assert document.state == "RECEIVED"
-    entry = timeline(document.subject)[-1]
+    entry = list_entries(document.subject)[-1]
     assert (entry.event, entry.from_state, entry.to_state) == ("document.fetch_failed", "", "")
     assert entry.detail == {"status": 503, "tries": 2, "wait_ms": 60_000}
 
@@ -132,7 +132,7 @@ def test_a_worker_without_the_lease_cannot_record_a_failure():
     document = chunk.documents.get()
     with pytest.raises(LeaseLost):
         fail(document, uuid.uuid4())
-    assert timeline(document.subject)[-1].event == "document.received"
+    assert list_entries(document.subject)[-1].event == "document.received"
 
 
 def test_a_failure_of_a_document_that_was_moved_is_not_recorded():

@@ -70,7 +70,7 @@ def test_training_activation_and_rollback_are_on_record(model, ines, rafael, tmp
 
 
 def check_the_model(model):
-    entry = queries.entries_after([training.TRAINED], 0, 1)[0]
+    entry = queries.list_entries_after([training.TRAINED], 0, 1)[0]
     assert (entry.subject, entry.sha256) == (model.subject, model.sha256)
     assert set(model.training_sites) | set(model.test_sites) == set(SITES)
     assert not set(model.training_sites) & set(model.test_sites)
@@ -100,7 +100,7 @@ def check_activation(model, ines, folder):
     with pytest.raises(ActivationRefused, match="sign"):
         activate(model, ines, meaning="")
     row = activate(model, ines)
-    entry = queries.entries_after([activation.ACTIVATED], 0, 1)[0]
+    entry = queries.list_entries_after([activation.ACTIVATED], 0, 1)[0]
     assert (entry.subject, entry.actor) == (model.subject, ines.actor_name)
     assert entry.detail["printed_name"] == "Inês Duarte"
     assert (row.number, row.is_rollback) == (1, False)
@@ -122,7 +122,7 @@ def check_activation(model, ines, folder):
 def check_rollback(model, ines, folder):
     assert activation.list_earlier_models() == [None]
     row = activate(None, ines, meaning=activation.ROLLBACK_MEANING)
-    entry = queries.entries_after([activation.ROLLED_BACK], 0, 1)[0]
+    entry = queries.list_entries_after([activation.ROLLED_BACK], 0, 1)[0]
     assert (row.is_rollback, entry.subject) == (True, model.subject)
     assert entry.detail["replaces"] == model.subject
     assert provide_active_model(folder, None) is None
@@ -194,7 +194,7 @@ class TestRejudgement:
         assert (found["document"], found["was_state"]) == (filed[0].pk, "ARCHIVED")
         assert (found["was_type"], found["state"]) == (filed[0].document_type, "IN_REVIEW")
         assert "DOC_TYPE_UNRECOGNIZED" in found["codes"]
-        entry = queries.entries_after([rejudgement.EVENT], 0, 1)[0]
+        entry = queries.list_entries_after([rejudgement.EVENT], 0, 1)[0]
         assert (entry.detail["different"], entry.actor) == (1, ines.actor_name)
         assert list(Document.objects.values()) == before
 

@@ -128,7 +128,7 @@ def test_a_requested_verification_checks_all_findings_in_every_mode(
 
 
 def test_findings_of_a_redacted_entry_are_a_notice(document):
-    entry = queries.timeline(document.subject)[-1]
+    entry = queries.list_entries(document.subject)[-1]
     redaction.redact_entry(
         entry.seq,
         reason="A name that may not be kept.",
@@ -160,14 +160,14 @@ def test_a_document_that_changes_during_the_check_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
     steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
-    read_entries = queries.entries_by_event_ids
+    read_entries = queries.list_entries_by_event_ids
 
     def change_state_first(event_ids):
-        monkeypatch.setattr(queries, "entries_by_event_ids", read_entries)
+        monkeypatch.setattr(queries, "list_entries_by_event_ids", read_entries)
         steps.conclude(document.pk, lease, verdict("REJECTED", UNSIGNED), pages=2)
         return read_entries(event_ids)
 
-    monkeypatch.setattr(queries, "entries_by_event_ids", change_state_first)
+    monkeypatch.setattr(queries, "list_entries_by_event_ids", change_state_first)
     assert list(findings_agree_with_the_ledger()) == []
     assert Finding.objects.exists()
 

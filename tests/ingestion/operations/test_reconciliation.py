@@ -50,15 +50,15 @@ def test_a_hash_that_was_changed_without_an_entry_is_named():
 def test_a_document_that_changes_during_the_check_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
-    read_states = queries.last_states
+    read_states = queries.get_last_states
 
     def change_state_first(subjects):
         if document.subject in subjects:
-            monkeypatch.setattr(queries, "last_states", read_states)
+            monkeypatch.setattr(queries, "get_last_states", read_states)
             steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
         return read_states(subjects)
 
-    monkeypatch.setattr(queries, "last_states", change_state_first)
+    monkeypatch.setattr(queries, "get_last_states", change_state_first)
     assert list(rows_agree_with_the_ledger()) == []
     document.refresh_from_db()
     assert document.state == "VALIDATING"
@@ -66,7 +66,7 @@ def test_a_document_that_changes_during_the_check_agrees(monkeypatch):
 
 def test_only_subjects_with_entries_since_the_start_are_checked():
     old, new = (make_batch().documents.get() for _ in range(2))
-    since = queries.timeline(old.subject)[-1].seq
+    since = queries.list_entries(old.subject)[-1].seq
     Document.objects.update(state="HELD")
     problem = f"{new.subject} is HELD, but its last entry records RECEIVED."
     assert list(rows_agree_with_the_ledger(since)) == [problem]
@@ -76,7 +76,7 @@ def test_only_subjects_with_entries_since_the_start_are_checked():
 def test_a_document_that_changes_twice_during_the_check_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
-    read_states, read_rows, calls = queries.last_states, reconciliation._read_rows, []
+    read_states, read_rows, calls = queries.get_last_states, reconciliation._read_rows, []
 
     def change_before_first_read(subjects):
         if document.subject in subjects and not calls:
@@ -91,7 +91,7 @@ def test_a_document_that_changes_twice_during_the_check_agrees(monkeypatch):
             steps.conclude(document.pk, lease, verdict(), pages=1)
         return found
 
-    monkeypatch.setattr(queries, "last_states", change_before_first_read)
+    monkeypatch.setattr(queries, "get_last_states", change_before_first_read)
     monkeypatch.setattr(reconciliation, "_read_rows", change_after_second_read)
     assert list(rows_agree_with_the_ledger()) == []
     document.refresh_from_db()

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from audit.ledger.actors import Actor
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from audit.models import Entry
 from ingestion.core.states import BatchState
 from ingestion.dispatch import leases
@@ -80,7 +80,7 @@ def test_the_ledger_keeps_every_entry_and_gets_one_for_the_pruning(batch):
     retention.prune()
     after = list(Entry.objects.order_by("seq").values_list("hash", flat=True))
     assert after[: len(before)] == before
-    assert timeline(batch.subject)[-1].event == "batch.pruned"
+    assert list_entries(batch.subject)[-1].event == "batch.pruned"
     assert len(after) == len(before) + 1
 
 

@@ -40,7 +40,7 @@ def test_a_person_releases_an_expired_lease_and_this_is_recorded():
     assert recovery.release_lease(found, by=OPS)
     chunk.refresh_from_db()
     assert (chunk.state, chunk.lease_id) == (ChunkState.WAITING, None)
-    [entry] = queries.timeline(f"chunk:{chunk.pk}")
+    [entry] = queries.list_entries(f"chunk:{chunk.pk}")
     assert (entry.event, entry.actor, entry.role) == ("chunk.released", *(OPS.name, OPS.role))
     assert entry.detail["lease_owner"] == "here:1:1"
     assert leases.renew([lease]) == set(), "its former worker can no longer renew it"
@@ -51,7 +51,7 @@ def test_a_lease_that_was_renewed_meanwhile_is_not_released():
     [found] = stuck.find_expired_leases()
     leases.renew([lease])
     assert not recovery.release_lease(found, by=OPS)
-    assert queries.timeline(f"chunk:{chunk.pk}") == []
+    assert queries.list_entries(f"chunk:{chunk.pk}") == []
     assert not recovery.release_lease(found, by=OPS)
 
 
@@ -60,7 +60,7 @@ def test_the_same_chunk_can_be_released_several_times():
     for times in (1, 2):
         [found] = stuck.find_expired_leases()
         assert recovery.release_lease(found, by=OPS)
-        assert len(queries.timeline(f"chunk:{chunk.pk}")) == times
+        assert len(queries.list_entries(f"chunk:{chunk.pk}")) == times
         Chunk.objects.update(next_dispatch_at=timezone.now())
         leases.claim_due_chunks(1, by="here:2:2")
         Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(minutes=1))
@@ -80,7 +80,7 @@ def test_a_person_can_retry_documents_past_their_deadline_at_once():
     assert retrying.retry_waiting_now(stuck.find_past_deadline(now), by=OPS) == 1
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
     assert overdue.pk in {item.document for item in lease.items}
-    last = queries.timeline(overdue.subject)[-1]
+    last = queries.list_entries(overdue.subject)[-1]
     assert (last.event, last.actor) == ("document.tried_at_once", OPS.name)
 
 

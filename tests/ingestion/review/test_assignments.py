@@ -7,7 +7,7 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.models import Action, Document
 from ingestion.review import assignments, decisions, review_requests
 from ingestion.review.assignments import QueueFilter
@@ -91,7 +91,7 @@ class TestQueue:
         assert listed(mine=rafael) == [document.pk]
         assert assignments.assign(document, ines, by=ines)
         assert listed(mine=rafael) == []
-        entry = timeline(document.subject)[-1]
+        entry = list_entries(document.subject)[-1]
         assert entry.event == "document.assigned"
         assert (entry.detail["assigned_to"], entry.detail["before"]) == (
             ines.actor_name,

@@ -6,7 +6,7 @@ import pytest
 
 from audit.ledger import redaction
 from audit.ledger.actors import Actor
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from audit.verification.verify import verify_ledger
 from ingestion.core.file_parts import Division, DocumentPart, FilePart, PageExclusion, PageUse
 from ingestion.documents import downloads
@@ -38,7 +38,7 @@ def state_of(document):
 
 
 def last_entry(document):
-    return timeline(document.subject)[-1]
+    return list_entries(document.subject)[-1]
 
 
 @pytest.mark.parametrize(

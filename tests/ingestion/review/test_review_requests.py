@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.models import ReviewRequest
 from ingestion.review import review_requests
 from ingestion.rules.findings import RuleFinding
@@ -20,7 +20,7 @@ def test_a_rejected_document_goes_to_review_with_the_text_of_the_site(site, mara
     review_requests.request_review(document, " It is signed on the back. ", user=mara)
     document.refresh_from_db()
     assert (document.state, document.code) == ("IN_REVIEW", "SIGNATURE_MISSING")
-    entry = timeline(document.subject)[-1]
+    entry = list_entries(document.subject)[-1]
     assert (entry.event, entry.actor) == ("document.review_asked", mara.actor_name)
     assert entry.detail["words"] == "It is signed on the back."
     assert [finding.code for finding in document.current_findings] == ["SIGNATURE_MISSING"]

@@ -47,7 +47,7 @@ def test_a_missing_file_is_named_and_recorded_once(filed):
     for _ in range(2):
         result = verify()
         assert (result.intact, result.named[ArchiveFault.MISSING]) == (False, [filed[1]])
-    (entry,) = queries.timeline(f"file:{filed[1]}")
+    (entry,) = queries.list_entries(f"file:{filed[1]}")
     assert (entry.event, entry.sha256) == ("archive.file_missing", filed[1])
     assert entry.detail == {"documents": ["1001/doc-1"]}
 
@@ -56,7 +56,7 @@ def test_a_changed_file_is_named_and_recorded_once(filed):
     change_file(filed[2])
     for _ in range(2):
         assert verify().named[ArchiveFault.CHANGED] == [filed[2]]
-    assert [entry.event for entry in queries.timeline(f"file:{filed[2]}")] == [
+    assert [entry.event for entry in queries.list_entries(f"file:{filed[2]}")] == [
         "archive.file_changed"
     ]
 
@@ -100,7 +100,7 @@ def test_an_empty_archive_is_an_error_and_no_loss_is_recorded(filed, settings, t
     code, out = verify_archive(capsys, "--json")
     assert code == 2
     assert "is its disk mounted?" in json.loads(out)["error"]
-    assert queries.timeline(f"file:{filed[0]}") == []
+    assert queries.list_entries(f"file:{filed[0]}") == []
 
 
 def test_thirty_nights_read_every_part_once():

@@ -168,7 +168,7 @@ def test_no_loss_is_recorded_if_the_bucket_does_not_answer(filed, settings, veri
     set_options(settings, "archive", endpoint_url=f"http://127.0.0.1:{free_port()}")
     code, found = verify_archive()
     assert (code, found["intact"]) == (2, None)
-    assert not queries.timeline(f"file:{filed[0]}")
+    assert not queries.list_entries(f"file:{filed[0]}")
 
 
 @pytest.mark.django_db

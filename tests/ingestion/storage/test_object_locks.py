@@ -90,7 +90,7 @@ def run_lock_jobs():
     """Run all due jobs as a worker does, and return the last one that updates locks."""
     while background_jobs.run_next_job():
         pass
-    return background_jobs.latest_jobs(object_locks.JOB_KIND, 1)[0]
+    return background_jobs.list_latest_jobs(object_locks.JOB_KIND, 1)[0]
 
 
 def find_changes():

@@ -42,12 +42,12 @@ def run_step(action):
 
 @pytest.mark.slow
 def test_each_step_has_an_observation_and_writes_no_entry():
-    before = queries.last_entry()
+    before = queries.get_last_entry()
     results = list(steps.run_steps(installation.SCRIPT.steps(), ignore))
     assert [each.id for each in results] == [f"IQ-{n:02}" for n in range(1, 17)]
     assert all(each.observed for each in results)
     assert not [each for each in results if "The step raised" in each.observed]
-    assert queries.last_entry() == before
+    assert queries.get_last_entry() == before
 
 
 def test_a_dropped_trigger_is_named():
@@ -154,14 +154,16 @@ def test_keys_and_the_anchor_of_the_newest_checkpoint_are_reported():
         StepOutcome.NOTE,
         True,
     )
-    keys.private_file().unlink()
+    keys.get_private_file().unlink()
     assert "signs nothing" in run_step("Read the keys of the ledger").observed
 
 
 def test_recorded_clock_differences_are_reported(settings, monkeypatch):
     settings.NTP_SERVER = "ntp.example.org"
     assert run_step("Find recorded differences").outcome is StepOutcome.PASS
-    monkeypatch.setattr(installation.clock, "excessive_skews", lambda: ["host one is 90 s ahead"])
+    monkeypatch.setattr(
+        installation.clock, "list_excessive_skews", lambda: ["host one is 90 s ahead"]
+    )
     assert run_step("Find recorded differences").observed == "host one is 90 s ahead"
 
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from audit.ledger.actors import add_process
 from audit.ledger.queries import find_entries as latest
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.dispatch.processes import worker_host
 from sites.accounts import sign_in_log
 from sites.models import FailedSignIns
@@ -36,7 +36,7 @@ def record_finished_minutes():
 def test_sign_in_and_sign_out_are_recorded_with_person_and_address(client, mara):
     sign_in(client, **{"X-Request-ID": "trace-7"})
     client.post("/logout/")
-    signed_in, signed_out = timeline(mara.actor_name)
+    signed_in, signed_out = list_entries(mara.actor_name)
     assert (signed_in.event, signed_out.event) == ("user.signed_in", "user.signed_out")
     assert (signed_in.actor, signed_in.role) == (mara.actor_name, "site coordinator")
     names = ("printed_name", "address", "request_id")

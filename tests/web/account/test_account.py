@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from sites.accounts import step_up
 from sites.eligibility import Missing, missing_for_signature, missing_for_upload
 from sites.models import User
@@ -37,7 +37,7 @@ def test_people_without_training_cannot_upload(client, new):
     assert "Confirm on your account page" in client.get("/packets/new/").content.decode()
     client.post("/account/training/")
     assert client.get("/packets/new/").status_code == 200
-    entry = timeline(new.actor_name)[-1]
+    entry = list_entries(new.actor_name)[-1]
     assert entry.actor == new.actor_name
     assert entry.detail["changes"]["training_acknowledged_at"]["old"] is None
 

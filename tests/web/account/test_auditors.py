@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.dispatch.processes import worker_host
 from sites.accounts import auditor_access_log
 from sites.models import ApiToken, TokenScope, User
@@ -133,9 +133,9 @@ def test_each_page_is_recorded_in_the_log_of_the_auditor(auditor, vera, packet):
         auditor.get(f"/packets/{packet.reference}/", headers={"X-Fragment": "1"})
     auditor.post("/packets/new/")
     auditor.get("/documents/4711/")
-    assert timeline(vera.actor_name) == [], "the ten minutes are not over"
+    assert list_entries(vera.actor_name) == [], "the ten minutes are not over"
     auditor_access_log.record_views(timezone.now() + auditor_access_log.PERIOD)
-    (entry,) = timeline(vera.actor_name)
+    (entry,) = list_entries(vera.actor_name)
     assert (entry.event, entry.actor, entry.role) == (
         "user.pages_opened",
         vera.actor_name,
@@ -156,7 +156,7 @@ def test_worker_hosts_record_the_last_pages_that_an_auditor_opened(vera):
     auditor_access_log.count_view(vera, "200 GET /admin/", NOON)
     worker_host.run_tick()
     worker_host.run_tick()
-    assert [entry.event for entry in timeline(vera.actor_name)] == ["user.pages_opened"]
+    assert [entry.event for entry in list_entries(vera.actor_name)] == ["user.pages_opened"]
 
 
 @pytest.mark.requirement("R05")
@@ -164,7 +164,7 @@ def test_reading_many_pages_creates_few_entries(vera):
     for number in range(500):
         auditor_access_log.count_view(vera, f"200 GET /documents/{number}/", NOON)
     assert auditor_access_log.record_views() == 3
-    opened = [each for entry in timeline(vera.actor_name) for each in entry.detail["opened"]]
+    opened = [each for entry in list_entries(vera.actor_name) for each in entry.detail["opened"]]
     assert len(opened) == 500
 
 

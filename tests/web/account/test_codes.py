@@ -9,7 +9,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from sites.models import User
 from tests.factories import make_user
 
@@ -61,7 +61,7 @@ def test_the_setup_shows_a_qr_code_a_key_and_recovery_codes(client, mara):
 
 @pytest.mark.requirement("R21")
 def test_the_setup_is_recorded_without_the_key(client, mara, with_code):
-    entry = next(each for each in timeline(mara.actor_name) if each.event == "user.changed")
+    entry = next(each for each in list_entries(mara.actor_name) if each.event == "user.changed")
     assert entry.detail["changes"]["key"] == {"old": None, "new": "(not shown)"}
     key = TOTPDevice.objects.get(user=mara).key
     assert key not in str(entry)
@@ -88,7 +88,7 @@ def test_the_password_alone_is_no_longer_sufficient_to_sign_in(client, mara, wit
     done = client.post(answer.url, {"code": code_of(mara, later=1)})
     assert done.url == "/packets/new/"
     assert client.get("/").status_code == 200
-    assert timeline(mara.actor_name)[-1].detail["second_step"] == "an app"
+    assert list_entries(mara.actor_name)[-1].detail["second_step"] == "an app"
 
 
 def test_each_code_works_once(client, mara, with_code):
@@ -106,7 +106,7 @@ def test_each_recovery_code_works_once(client, mara, with_code):
         typed = with_code[0].lower().replace(" ", "")
         assert client.post("/login/code/", {"code": typed}).status_code == status
         client.post("/logout/")
-    assert "a recovery code" in str([each.detail for each in timeline(mara.actor_name)])
+    assert "a recovery code" in str([each.detail for each in list_entries(mara.actor_name)])
 
 
 @pytest.mark.requirement("R19")
@@ -165,7 +165,7 @@ def test_an_administrator_removes_a_code_with_a_reason(client, mara, with_code):
     form = {"action": "reset_second_step", "_selected_action": [mara.pk], "index": 0}
     ada.post("/admin/clinical_sites/user/", form | {"reason_for_change": WHY})
     assert password(client).url == "/"
-    entry = [each for each in timeline(mara.actor_name) if each.event == "user.changed"][-1]
+    entry = [each for each in list_entries(mara.actor_name) if each.event == "user.changed"][-1]
     assert entry.detail["reason"] == WHY
     assert entry.detail["changes"]["key"] == {"old": "(not shown)", "new": None}
     assert not StaticToken.objects.exists()

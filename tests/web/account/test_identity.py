@@ -12,7 +12,7 @@ from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.electronic_signatures import ACCOUNT_KEY
-from audit.ledger.queries import find_entries, timeline
+from audit.ledger.queries import find_entries, list_entries
 from audit.outbox import OutboxMessage
 from audit.verification import verify as ledger_check
 from audit.verification.start import Mode
@@ -154,7 +154,9 @@ def test_a_new_account_gets_its_password_with_a_link_that_works_once(ada):
     assert not fresh(person).must_change_password()
     second = choose(link_in(message), "another dozen wet umbrellas")
     assert (second.status_code, fresh(person).check_password(NEW)) == (410, True)
-    assert timeline(person.actor_name)[-1].actor == person.actor_name, "they chose it themselves"
+    assert list_entries(person.actor_name)[-1].actor == person.actor_name, (
+        "they chose it themselves"
+    )
     assert Missing.SUSPENDED in missing_for_signature(fresh(person)), (
         "no second administrator has seen them"
     )
@@ -244,11 +246,11 @@ def test_changes_by_an_administrator_suspend_signing_until_another_one_verifies(
 def test_a_verification_records_who_requested_it_and_what_was_seen(ada, noor, helena):
     act(ada, "send_link", helena)
     verify(noor, helena)
-    entry = timeline(helena.actor_name)[-1]
+    entry = list_entries(helena.actor_name)[-1]
     assert (entry.event, entry.actor) == ("user.changed", noor.actor_name)
     assert entry.detail["changes"]["identity_evidence"]["new"] == EVIDENCE
     assert (entry.detail["asked_by"], entry.detail["reason"]) == ("Ada Hartmann", WHY)
-    events = [each.event for each in timeline(entry.detail["approval"])]
+    events = [each.event for each in list_entries(entry.detail["approval"])]
     assert events == ["approval.requested", "approval.approved"]
 
 
@@ -351,7 +353,7 @@ def test_a_link_is_printed_if_no_email_is_sent_and_this_is_recorded(
     call_command("account_link", "helena")
     link = capsys.readouterr().out.strip()
     assert missing_for_signature(fresh(helena)) == [Missing.SUSPENDED]
-    entry = timeline(helena.actor_name)[-1]
+    entry = list_entries(helena.actor_name)[-1]
     assert entry.event == "user.changed"
     assert set(entry.detail["changes"]) == {"link_issued_at", "signing_suspended_at"}
     assert choose(link).status_code == 302
@@ -386,7 +388,7 @@ def test_a_notice_waits_for_the_mail_server_and_is_recorded_when_it_is_sent(sett
         assert account_notices.deliver_due() == 2, "what was changed, and the link"
         assert account_notices.deliver_due() == 0
         assert {message["To"] for message in server.messages} == {helena.email}
-    assert [entry.event for entry in timeline(helena.actor_name)][-2:] == ["user.notified"] * 2
+    assert [entry.event for entry in list_entries(helena.actor_name)][-2:] == ["user.notified"] * 2
 
 
 def test_old_notices_expire(ada, helena):

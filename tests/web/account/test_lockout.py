@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from audit.ledger.queries import find_entries as latest
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from sites.accounts import lockout, sign_in_log
 from sites.models import User
 from sites.models.usage_counters import Tries
@@ -198,7 +198,7 @@ def test_an_administrator_unlocks_an_account_with_a_reason(client, mara):
     assert sign_in(client).status_code == 429, "no reason was given"
     ada.post(people, form | {"reason_for_change": WHY})
     assert sign_in(client).url == "/"
-    entry = next(each for each in timeline(mara.actor_name) if each.event == "user.changed")
+    entry = next(each for each in list_entries(mara.actor_name) if each.event == "user.changed")
     assert entry.detail["reason"] == WHY
     assert entry.detail["changes"]["locked_until"]["new"] is None
 
@@ -212,7 +212,7 @@ def test_wrong_passwords_in_an_open_session_cause_a_lockout(client, mara, site):
     assert "Too many wrong attempts" in answer.content.decode()
     right = client.post("/password/", wrong | {"old": "correct horse"})
     assert "Too many wrong attempts" in right.content.decode()
-    assert [each.event for each in timeline(mara.actor_name)] == ["user.locked"]
+    assert [each.event for each in list_entries(mara.actor_name)] == ["user.locked"]
 
 
 def at_once(attempt, count):

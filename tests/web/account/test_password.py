@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from audit.ledger.queries import find_entries as latest
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from config import settings as real
 from sites.models import User
 from tests.factories import make_user
@@ -25,7 +25,7 @@ def test_a_password_change_is_recorded_without_the_password(signed_in, mara):
     assert signed_in.post("/password/", form()).url == "/"
     mara.refresh_from_db()
     assert mara.check_password(NEW)
-    (entry,) = timeline(mara.actor_name)
+    (entry,) = list_entries(mara.actor_name)
     assert (entry.event, entry.actor) == ("user.changed", mara.actor_name)
     assert entry.detail["changes"]["password"] == {"old": "(not shown)", "new": "(not shown)"}
     assert NEW not in str(entry)
@@ -61,7 +61,7 @@ def test_a_refused_password_changes_nothing_and_shows_the_reason(signed_in, mara
     assert message in answer.content.decode()
     mara.refresh_from_db()
     assert mara.check_password("correct horse")
-    assert timeline(mara.actor_name) == []
+    assert list_entries(mara.actor_name) == []
 
 
 def test_form_errors_are_recorded_without_the_entered_passwords(signed_in, mara):

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from sites.accounts import sessions
 from tests.factories import make_user
 from tests.web.scenes import make_packet
@@ -29,7 +29,7 @@ def test_an_inactive_person_is_signed_out_after_fifteen_minutes(signed_in, mara)
     answer = signed_in.get("/", follow=True)
     assert answer.redirect_chain[-1][0] == "/login/?next=/"
     assert "because you were inactive" in answer.content.decode()
-    (entry,) = timeline(mara.actor_name)
+    (entry,) = list_entries(mara.actor_name)
     assert (entry.event, entry.code, entry.actor) == ("user.session_ended", "IDLE", mara.actor_name)
 
 
@@ -43,7 +43,7 @@ def test_an_active_person_stays_signed_in(signed_in):
 def test_every_session_ends_after_its_maximum_length(signed_in, mara):
     pass_(signed_in, since=12 * 3600 + 1)
     assert not is_in(signed_in)
-    assert timeline(mara.actor_name)[-1].code == "TOO_OLD"
+    assert list_entries(mara.actor_name)[-1].code == "TOO_OLD"
 
 
 @pytest.mark.requirement("R20")
@@ -121,7 +121,7 @@ def test_the_oldest_of_too_many_sessions_ends_with_a_message(browser, mara, sett
     assert (is_in(second), is_in(third)) == (True, True)
     answer = first.get("/", follow=True)
     assert "because you signed in elsewhere" in answer.content.decode()
-    entry = timeline(mara.actor_name)[-1]
+    entry = list_entries(mara.actor_name)[-1]
     assert (entry.event, entry.code) == ("user.session_ended", "ELSEWHERE")
     assert (is_in(second), is_in(third)) == (True, True)
 

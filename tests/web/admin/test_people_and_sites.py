@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.sql import emit_post_migrate_signal
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion import roles
 from ingestion.roles import ROLES
 from sites.models import Membership, Site, User
@@ -36,7 +36,7 @@ def test_the_ledger_records_the_old_and_new_values_of_a_changed_site(as_role, si
     address = f"/admin/clinical_sites/site/{site.pk}/change/"
     as_role("Operations").post(address, site_form(site, name="St. Brigid's"))
     assert Site.objects.get().name == "St. Brigid's"
-    entry = timeline(f"site:{site.pk}")[-1]
+    entry = list_entries(f"site:{site.pk}")[-1]
     assert (entry.event, entry.site) == ("site.changed", "0203")
     assert entry.detail["changes"]["name"] == {"old": site.name, "new": "St. Brigid's"}
 
@@ -54,7 +54,7 @@ def test_the_ledger_records_that_a_person_joins_a_site(as_role, site):
     answer = as_role("").post(address, person_form(person, site))
     assert answer.status_code == 302, answer.context["errors"]
     assert Membership.objects.get().site == site
-    assert timeline(f"user:{person.pk}")[-1].event == "user.changed"
+    assert list_entries(f"user:{person.pk}")[-1].event == "user.changed"
 
 
 @pytest.mark.requirement("R09")
@@ -63,7 +63,7 @@ def test_the_ledger_records_a_new_person(as_role):
             "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
     assert as_role("").post("/admin/clinical_sites/user/add/", form).status_code == 302
     person = User.objects.get(username="otto")
-    assert [entry.event for entry in timeline(person.actor_name)] == ["user.created"]
+    assert [entry.event for entry in list_entries(person.actor_name)] == ["user.created"]
 
 
 def test_people_cannot_be_renamed_or_deleted(as_role):
@@ -103,7 +103,7 @@ def test_regulatory_affairs_set_and_lift_legal_holds_with_reasons(as_role, site)
     assert LegalHold.objects.in_force().exists()
     client.post(address, {"lifted_because": "The inspection is over."})
     assert not LegalHold.objects.in_force().exists()
-    set_, lifted = timeline(f"legalhold:{hold.pk}")
+    set_, lifted = list_entries(f"legalhold:{hold.pk}")
     person = User.objects.get(is_staff=True)
     assert (set_.event, set_.actor) == ("legalhold.created", person.actor_name)
     assert set_.detail["changes"]["reason"]["new"] == INQUIRY
@@ -138,7 +138,7 @@ def test_regulatory_affairs_set_the_end_and_the_retention_of_a_study(as_role, si
     assert str(study.retained_until) == "2056-03-02"
     page = as_role("Regulatory affairs").get(STUDY.format(study.pk)).content.decode()
     assert 'value="2026-03-02"' in page, "a day that is the same day in every country"
-    changes = timeline(f"study:{study.pk}")[-1].detail["changes"]
+    changes = list_entries(f"study:{study.pk}")[-1].detail["changes"]
     assert changes["ended_on"] == {"old": None, "new": "2026-03-02"}
     assert changes["retention_years"] == {"old": None, "new": "30"}
 

@@ -6,7 +6,7 @@ from django.contrib import admin
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import ReasonedActions
 from audit.ledger.queries import find_entries as latest
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.states import BatchState
 from ingestion.models import Batch, RequiredDocument
 from sites.models import Site, Study, User
@@ -37,7 +37,7 @@ def test_a_change_without_a_reason_is_refused_with_a_message(administrator, site
     assert "Enter a reason" in text(answer)
     assert "Elsewhere" in text(answer), "what was typed is not lost"
     assert Site.objects.get().name == site.name
-    assert timeline(f"site:{site.pk}") == []
+    assert list_entries(f"site:{site.pk}") == []
 
 
 @pytest.mark.requirement("R02")
@@ -46,7 +46,7 @@ def test_the_ledger_records_the_reason_and_the_origin_of_a_change(administrator,
     address = f"/admin/clinical_sites/site/{site.pk}/change/"
     form = site_form(site, name="Elsewhere", reason_for_change=f"  {WHY} ")
     administrator.post(address, form, headers={"X-Request-ID": "trace-7"})
-    (entry,) = timeline(f"site:{site.pk}")
+    (entry,) = list_entries(f"site:{site.pk}")
     person = User.objects.get(is_superuser=True)
     names = ("reason", "request_id", "address", "printed_name")
     assert [entry.detail[name] for name in names] == [WHY, "trace-7", "127.0.0.1", str(person)]
@@ -107,7 +107,7 @@ def test_no_action_runs_without_a_reason(as_role, why):
     assert Batch.objects.get().state != BatchState.CANCELLED
     client.post("/admin/ingestion/batch/", form | {"reason_for_change": WHY})
     assert Batch.objects.get().state == BatchState.CANCELLED
-    asked = [each for each in timeline(batch.subject) if each.actor.startswith("user:")]
+    asked = [each for each in list_entries(batch.subject) if each.actor.startswith("user:")]
     assert asked
     assert {each.detail["reason"] for each in asked} == {WHY}
 
@@ -128,9 +128,9 @@ def test_changes_of_roles_and_permissions_need_a_reason_and_are_recorded(adminis
     address = f"/admin/clinical_sites/user/{person.pk}/change/"
     change = {column: "" if column == "is_active" else "on"}
     administrator.post(address, person_form(person, reason_for_change="", **change))
-    assert [entry.event for entry in timeline(person.actor_name)] == []
+    assert [entry.event for entry in list_entries(person.actor_name)] == []
     administrator.post(address, person_form(person, **change))
-    (entry,) = timeline(person.actor_name)
+    (entry,) = list_entries(person.actor_name)
     suspended = ["signing_suspended_at"] if column == "is_superuser" else []
     assert list(entry.detail["changes"]) == [column, *suspended]
     assert entry.detail["reason"] == WHY

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.models import Batch, Chunk, Document, Finding, Packet
 from ingestion.reading.results import (
     DocumentReading,
@@ -193,7 +193,7 @@ def test_operations_retry_held_documents_with_one_action(as_role, site):
     assert "1 document was skipped." in page
     waiting.refresh_from_db()
     assert waiting.state == "RECEIVED"
-    assert timeline(waiting.subject)[-1].actor.startswith("user:")
+    assert list_entries(waiting.subject)[-1].actor.startswith("user:")
 
 
 def test_other_roles_cannot_retry_documents(as_role, packet):
@@ -216,7 +216,7 @@ def test_operations_cancel_batches_with_one_action_that_skips_completed_ones(as_
     assert f"Skipped: batch {over.reference} is CANCELLED already." in page
     waiting.refresh_from_db()
     assert waiting.state == "CANCELLED"
-    assert timeline(waiting.subject)[-1].actor.startswith("user:")
+    assert list_entries(waiting.subject)[-1].actor.startswith("user:")
 
 
 def test_other_roles_cannot_cancel_batches(as_role, packet):

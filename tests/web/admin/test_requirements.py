@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError, transaction
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
 from ingestion.rules.checks.validity_terms import TermsOverride
 from sites.models import Site
@@ -24,7 +24,7 @@ def add(client, kind, **form):
 
 
 def last(row):
-    return timeline(f"{row._meta.model_name}:{row.pk}")[-1]
+    return list_entries(f"{row._meta.model_name}:{row.pk}")[-1]
 
 
 def waive(client, site, **form):
@@ -142,7 +142,7 @@ def test_the_ledger_records_the_activation_date_of_a_site(as_role, site):
     address = f"/admin/clinical_sites/site/{site.pk}/change/"
     as_role("Operations").post(address, site_form(site, activated_on="2026-10-01"))
     assert str(Site.objects.get().activated_on) == "2026-10-01"
-    entry = timeline(f"site:{site.pk}")[-1]
+    entry = list_entries(f"site:{site.pk}")[-1]
     assert entry.detail["changes"]["activated_on"] == {"old": None, "new": "2026-10-01"}
 
 

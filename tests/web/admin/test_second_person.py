@@ -11,7 +11,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from audit.verification import verify
 from audit.verification.start import Mode
 from ingestion.core.errors import Misconfigured
@@ -95,10 +95,10 @@ def test_a_token_of_a_site_works_only_after_an_administrator_approved_it(olu, ol
     assert "submit" in page
     decide(ada, request)
     assert opens(secret)
-    created, approved = timeline(f"apitoken:{token.pk}")
+    created, approved = list_entries(f"apitoken:{token.pk}")
     assert (created.actor, approved.actor) == (olu.actor_name, ada.actor_name)
     assert approved.detail["asked_by"] == "Olu Adeyemi"
-    events = [entry.event for entry in timeline(request.subject)]
+    events = [entry.event for entry in list_entries(request.subject)]
     assert events == ["approval.requested", "approval.approved"]
 
 
@@ -150,7 +150,7 @@ def test_the_address_of_a_portal_changes_after_a_second_person_approved_it(olu, 
     portal.refresh_from_db()
     name, value = next(iter(wanted.items()))
     assert getattr(portal, name) == (value or False)
-    entry = timeline(f"portal:{portal.pk}")[-1]
+    entry = list_entries(f"portal:{portal.pk}")[-1]
     assert (entry.event, entry.actor, entry.site) == ("portal.changed", ola.actor_name, "0203")
     assert name in entry.detail["changes"]
     assert entry.detail["approval"] == request.subject
@@ -222,7 +222,7 @@ def test_requests_expire_and_the_ledger_records_it(olu, ola, site):
     assert site.portal.base_url != EVIL
     assert approvals.expire_due() == 1
     assert approvals.expire_due() == 0
-    assert timeline(request.subject)[-1].event == "approval.expired"
+    assert list_entries(request.subject)[-1].event == "approval.expired"
     change(olu, site.portal, base_url=EVIL)
     assert ApprovalRequest.objects.open().count() == 1, "it can be asked for again"
 
@@ -282,7 +282,7 @@ def test_the_import_of_sites_needs_no_second_person(site, tmp_path):
     assert portal.base_url == "https://ctms.example.org/"
     assert portal.approved_origin == "https://ctms.example.org:443"
     assert PortalConnection.open(portal_terms_of(portal), Limits())
-    changes = timeline(f"portal:{portal.pk}")[-1].detail
+    changes = list_entries(f"portal:{portal.pk}")[-1].detail
     assert changes["approved_origin"]["new"] == "https://ctms.example.org:443"
 
 

@@ -12,8 +12,8 @@ import pypdf
 import pytest
 
 from audit.ledger import queries
-from audit.ledger.actors import Actor, without_process
-from audit.ledger.chain import digest
+from audit.ledger.actors import Actor, drop_process
+from audit.ledger.chain import compute_digest
 from audit.ledger.redaction import redact_entry
 from ingestion.certified_copies import certification
 from ingestion.storage.archive import get_archive
@@ -52,7 +52,7 @@ def given(**fields):
 
 
 def certified(document):
-    return [e for e in queries.timeline(document.subject) if e.event == "document.certified"]
+    return [e for e in queries.list_entries(document.subject) if e.event == "document.certified"]
 
 
 def fetched(client, document):
@@ -81,8 +81,8 @@ def damage(document, content=b"%PDF-1.7 something else"):
 
 
 def alarms(document):
-    return [(entry.event, without_process(entry.actor)) for entry in
-            queries.timeline(f"file:{document.sha256}")]  # fmt: skip
+    return [(entry.event, drop_process(entry.actor)) for entry in
+            queries.list_entries(f"file:{document.sha256}")]  # fmt: skip
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_the_certificate_states_whether_the_document_changed_since_its_arrival(
     assert "Sincefirstreceivednotchanged" in printed(files)
     later = make_packet(site, mara, FILED, kinds=(document.doc_id,)).documents.get()
     assert later.sha256 != document.sha256
-    came = queries.timeline(later.subject)[0].seq
+    came = queries.list_entries(later.subject)[0].seq
     signed_in.post(page_of(document), given())
     certificate = printed(opened(fetched(signed_in, document)))
     assert f"SincefirstreceivedCHANGEDbyentry{came}Original" in certificate
@@ -156,7 +156,7 @@ def test_shell_commands_find_the_checksums_of_the_copy_and_its_entry_in_an_expor
     shutil.copy(package / "verify_trail.py", copy)
     output = in_the_shell(copy, package)
     assert hashlib.sha256(CONTENT).hexdigest() in output
-    assert digest(files["trail.ndjson"].decode().splitlines()[-1]) in output
+    assert compute_digest(files["trail.ndjson"].decode().splitlines()[-1]) in output
     assert "COMPLETE: entries 1 to" in output
     assert "Confirmed by --known: entries up to" in output
     changed = files["trail.ndjson"].replace(b"site coordinator", b"Site coordinator")
@@ -174,9 +174,11 @@ def in_the_shell(folder, package):
 
 def test_the_trail_in_the_package_ends_with_the_certification(files, document):
     lines = files["trail.ndjson"].decode().splitlines()
-    entries = queries.timeline(document.subject)
-    assert [digest(line) for line in lines] == [entry.hash for entry in entries[: len(lines)]]
-    assert digest(lines[-1]) == certified(document)[0].hash
+    entries = queries.list_entries(document.subject)
+    assert [compute_digest(line) for line in lines] == [
+        entry.hash for entry in entries[: len(lines)]
+    ]
+    assert compute_digest(lines[-1]) == certified(document)[0].hash
     assert json.loads(lines[0])["event"] == "document.received"
 
 
@@ -206,7 +208,7 @@ def test_every_download_of_a_copy_is_recorded(signed_in, document):
     for _ in range(2):
         fetched(signed_in, document)
     seq = certified(document)[0].seq
-    taken = queries.timeline(document.subject)[-2:]
+    taken = queries.list_entries(document.subject)[-2:]
     assert [entry.event for entry in taken] == ["document.downloaded"] * 2
     assert {entry.detail["certified_by_entry"] for entry in taken} == {seq}
 
@@ -235,14 +237,14 @@ def test_the_page_lists_only_the_copies_that_the_person_signed(client, document,
     ids=["password", "name", "nothing", "little"],
 )
 def test_a_copy_needs_a_reason_and_the_persons_own_signature(signed_in, document, wrong, message):
-    before = len(queries.timeline(document.subject))
+    before = len(queries.list_entries(document.subject))
     answer = signed_in.post(page_of(document), given(**wrong))
     page = answer.content.decode()
     assert answer.status_code == 400
     assert message in page
     assert wrong.get("reason", WHY) in page
     assert "correct horse" not in page
-    assert len(queries.timeline(document.subject)) == before
+    assert len(queries.list_entries(document.subject)) == before
 
 
 @pytest.mark.parametrize("decided", [REJECTED, IN_REVIEW, None], ids=["rejected", "review", "new"])
@@ -280,7 +282,7 @@ def test_bytes_that_changed_after_the_certification_are_not_sent(signed_in, docu
     answer = signed_in.get(f"{page_of(document)}{certified(document)[0].seq}/")
     assert answer.status_code == 503
     assert alarms(document) == [("archive.file_changed", "system:certified_copy")]
-    assert queries.timeline(document.subject)[-1].event == "document.certified"
+    assert queries.list_entries(document.subject)[-1].event == "document.certified"
 
 
 def test_a_missing_file_is_reported_as_missing(signed_in, document):
@@ -299,7 +301,7 @@ def test_a_missing_file_is_reported_as_missing(signed_in, document):
 def test_a_changed_trail_is_not_sent_as_the_trail_of_the_document(signed_in, document):
     signed_in.post(page_of(document), given())
     signed = certified(document)[0].seq
-    first = queries.timeline(document.subject)[0].seq
+    first = queries.list_entries(document.subject)[0].seq
     with triggers_removed():
         sql("UPDATE audit_entry SET body = body || ' ' WHERE seq = %s", first)
     answer = signed_in.get(f"{page_of(document)}{signed}/")

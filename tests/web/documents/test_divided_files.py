@@ -6,7 +6,7 @@ from io import BytesIO
 import pikepdf
 import pytest
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.documents import downloads
 from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
 from ingestion.rules.findings import RuleFinding
@@ -93,7 +93,7 @@ def test_a_part_is_downloaded_as_its_pages_and_the_file_as_it_was_received(signe
         assert len(pdf.pages) == 3
     second = signed_in.get(f"/documents/{part.pk}/file/")
     assert second.getvalue() == content  # from the cache
-    assert timeline(part.subject)[-1].event == downloads.DOWNLOADED
+    assert list_entries(part.subject)[-1].event == downloads.DOWNLOADED
     whole = signed_in.get(f"/documents/{filed.pk}/file/")
     assert whole.getvalue() == CONTENT
 

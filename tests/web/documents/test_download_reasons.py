@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from sites.models import TokenScope
 from tests.api.conftest import Program, make_token
 from tests.factories import make_staff, make_user
@@ -22,7 +22,7 @@ def document(site, mara, tmp_path):
 
 
 def downloads(document):
-    entries = timeline(document.subject)
+    entries = list_entries(document.subject)
     return [entry for entry in entries if entry.event == "document.downloaded"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.models import Action, Decision, Document, DraftFile
 from ingestion.review import assignments, decisions, review_requests
 from tests.factories import make_staff
@@ -65,7 +65,7 @@ def test_a_replaced_file_leaves_the_review_queue_and_the_ledger_records_it(
     assert answer.url == f"/packets/{new.packet.reference}/"
     old = fresh(document)
     assert (old.state, new.state, new.corrects) == ("WITHDRAWN", "RECEIVED", old)
-    entry = timeline(old.subject)[-1]
+    entry = list_entries(old.subject)[-1]
     assert (entry.event, entry.actor, entry.from_state, entry.to_state) == (
         "document.replaced", mara.actor_name, "IN_REVIEW", "WITHDRAWN",
     )  # fmt: skip

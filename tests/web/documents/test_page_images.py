@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from audit.ledger.log import ledger
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.core.states import DocumentState
 from ingestion.documents import transitions
 from ingestion.reading.results import Box
@@ -67,7 +67,7 @@ def test_a_view_of_a_page_is_recorded_once_an_hour(signed_in, sent, mara):
     document = sent(REJECTED)
     for page in (1, 2, 1):
         picture(signed_in, document, page)
-    seen = [entry for entry in timeline(document.subject) if entry.event == "document.viewed"]
+    seen = [entry for entry in list_entries(document.subject) if entry.event == "document.viewed"]
     assert [entry.actor for entry in seen] == [mara.actor_name]
 
 

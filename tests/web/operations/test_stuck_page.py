@@ -30,7 +30,7 @@ def test_selected_documents_return_to_the_queue_and_the_others_stay(ops, site):
     answer = ops.post(f"{PAGE}retry/", sent, follow=True)
     assert "2 documents are in the queue again." in text(answer)
     assert states(held) == ["RECEIVED", "HELD", "RECEIVED"]
-    entry = queries.timeline(held[0].subject)[-1]
+    entry = queries.list_entries(held[0].subject)[-1]
     assert entry.event == "document.tried_again"
     assert entry.actor.startswith("user:")
     assert entry.detail["reason"] == WHY
@@ -69,7 +69,7 @@ def test_an_expired_lease_is_released_with_a_reason(ops, site):
     assert "Expired leases" in text(ops.get(PAGE))
     sent = {"what": "chosen", "chosen": chunk.pk, "reason": WHY}
     assert "1 lease was released." in text(ops.post(f"{PAGE}release/", sent, follow=True))
-    [entry] = queries.timeline(f"chunk:{chunk.pk}")
+    [entry] = queries.list_entries(f"chunk:{chunk.pk}")
     assert (entry.event, entry.detail["reason"]) == ("chunk.released", WHY)
 
 
@@ -80,7 +80,7 @@ def test_documents_past_their_deadline_are_retried_at_once(ops, site):
     assert "Documents past their retry deadline" in text(ops.get(PAGE))
     sent = {"what": "chosen", "chosen": document.pk, "reason": WHY}
     assert "1 document is due now." in text(ops.post(f"{PAGE}now/", sent, follow=True))
-    assert queries.timeline(document.subject)[-1].detail["reason"] == WHY
+    assert queries.list_entries(document.subject)[-1].detail["reason"] == WHY
 
 
 @pytest.mark.parametrize("address", ["retry/", "release/", "now/"])

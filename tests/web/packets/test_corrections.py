@@ -3,7 +3,7 @@
 import pytest
 
 from audit.ledger.actors import Actor
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.documents import batches
 from ingestion.intake import corrections
 from ingestion.models import Document, DraftFile
@@ -80,7 +80,7 @@ def test_document_and_correction_link_to_each_other(signed_in, rejected):
 @pytest.mark.requirement("R07")
 def test_the_ledger_records_a_correction(signed_in, mara, rejected):
     new = sent(signed_in, rejected)
-    last = timeline(rejected.subject)[-1]
+    last = list_entries(rejected.subject)[-1]
     assert (last.event, last.actor) == (corrections.CORRECTED, mara.actor_name)
     assert last.detail["by"] == new.subject
 
@@ -206,7 +206,7 @@ def test_a_failed_download_can_be_retried(signed_in, mara, not_given):
     not_given.refresh_from_db()
     assert (not_given.state, not_given.attempts, not_given.code) == ("RECEIVED", 0, "")
     assert not_given.chunk.state == "WAITING"
-    last = timeline(not_given.subject)[-1]
+    last = list_entries(not_given.subject)[-1]
     assert (last.event, last.actor) == ("document.tried_again", mara.actor_name)
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from audit.ledger.queries import find_entries as latest
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.intake import drafts, upload_sessions
 from ingestion.models import Document, Draft, DraftFile, Packet, ReceivedPart
 from ingestion.operations import retention
@@ -175,7 +175,7 @@ def test_overruling_a_detected_type_needs_one_confirmation_which_is_recorded(sig
     send(signed_in, **fields)
     prompted = next(each for each in latest() if each.event == "packet.form_came_back")
     assert prompted.reason_code == f"type-k{result['id']}:looks_like_another"
-    received, overruled = timeline(Document.objects.get().subject)
+    received, overruled = list_entries(Document.objects.get().subject)
     assert (received.event, overruled.event) == ("document.received", "document.guess_overruled")
     assert overruled.actor == mara.actor_name
     assert overruled.detail["looks_like"] == "cv"
@@ -187,7 +187,7 @@ def test_a_detected_type_that_is_not_overruled_needs_no_confirmation(signed_in):
     send(signed_in)
     document = Document.objects.get()
     assert document.document_type == "irb-approval"
-    assert [entry.event for entry in timeline(document.subject)] == ["document.received"]
+    assert [entry.event for entry in list_entries(document.subject)] == ["document.received"]
 
 
 LARGE = b"%PDF-1.7 " + bytes(range(256)) * 100

@@ -6,7 +6,7 @@ from io import BytesIO
 import pytest
 from pypdf import PdfReader
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.models import Document
 from tests.web.scenes import (
     FILED,
@@ -80,7 +80,7 @@ def test_downloads_of_the_receipt_are_recorded(signed_in, mara, packet):
     for _ in range(2):
         fetched(signed_in, packet)
     signed_in.head(f"/packets/{packet.reference}/receipt/")
-    entries = timeline(packet.subject)
+    entries = list_entries(packet.subject)
     assert [entry.event for entry in entries] == ["packet.receipt_downloaded"] * 2
     assert {entry.actor for entry in entries} == {mara.actor_name}
 
@@ -88,7 +88,7 @@ def test_downloads_of_the_receipt_are_recorded(signed_in, mara, packet):
 @pytest.mark.requirement("R15")
 def test_the_receipt_of_another_site_is_not_found(stranger, packet):
     assert fetched(stranger, packet).status_code == 404
-    assert timeline(packet.subject) == []
+    assert list_entries(packet.subject) == []
 
 
 def test_the_packet_page_links_to_the_receipt(signed_in, packet):

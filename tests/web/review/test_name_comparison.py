@@ -5,7 +5,7 @@ import datetime
 import pytest
 from django.core.files.base import ContentFile
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.dispatch.shift import work_shift
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import registration
@@ -70,7 +70,7 @@ def test_a_certificate_declared_for_another_person_is_not_released(client, site,
     decide(document, Action.OVERRIDE, ines, reason="She married in May and sent the certificate.")
     document.refresh_from_db()
     assert document.state == "ARCHIVED"
-    entry = timeline(document.subject)[-1]
+    entry = list_entries(document.subject)[-1]
     assert entry.event == "document.overridden"
     assert entry.detail["reason"] == "She married in May and sent the certificate."
 

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import Group
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from ingestion.models import Action, Decision, Document
 from ingestion.review import assignments, decisions, review_requests
 from ingestion.rules.findings import RuleFinding
@@ -154,7 +154,7 @@ def test_a_signature_shows_the_role_that_permits_it(reviewing, sent, ines):
     document = sent(IN_REVIEW)
     sign(reviewing, document, "release", reason=REASON, **SIGNED)
     assert "Inês Duarte (QA lead), " in text(reviewing.get(f"/documents/{document.pk}/"))
-    assert timeline(document.subject)[-1].role == "QA lead"
+    assert list_entries(document.subject)[-1].role == "QA lead"
 
 
 def test_a_return_needs_a_note_and_no_password(reviewing, sent):
@@ -301,7 +301,7 @@ def test_the_timeline_shows_the_decisions_of_qa(reviewing, sent, ines):
     document = sent(REJECTED)
     decide(document, Action.OVERRIDE, ines)
     assert "Filed by QA decision" in text(reviewing.get(f"/documents/{document.pk}/"))
-    assert timeline(document.subject)[-1].event == "document.overridden"
+    assert list_entries(document.subject)[-1].event == "document.overridden"
 
 
 @pytest.mark.requirement("R25")

@@ -71,7 +71,7 @@ def test_the_second_step_shows_the_number_of_entries_and_requests_exactly_these(
 
 def test_a_packet_is_exported_with_its_batch(affairs, packet):
     affairs.post(f"{CHECK}?packet={packet.reference}")
-    chosen = background_jobs.latest_jobs(KIND, 1)[0].arguments
+    chosen = background_jobs.list_latest_jobs(KIND, 1)[0].arguments
     assert chosen["subjects"][0] == packet.batch.subject
     assert len(chosen["subjects"]) == 4
     assert packet.reference in text(affairs.get(PAGE))
@@ -79,7 +79,7 @@ def test_a_packet_is_exported_with_its_batch(affairs, packet):
 
 def test_a_period_includes_its_last_day(affairs, packet):
     affairs.post(f"{CHECK}?since=2026-01-01&until=2099-01-31")
-    chosen = background_jobs.latest_jobs(KIND, 1)[0].arguments
+    chosen = background_jobs.list_latest_jobs(KIND, 1)[0].arguments
     assert chosen["since"] == "2026-01-01T00:00:00.000000Z"
     assert chosen["until"] == "2099-02-01T00:00:00.000000Z"
 
@@ -101,13 +101,13 @@ def test_an_invalid_selection_is_explained_and_exports_nothing(affairs, others, 
     answer = affairs.post(f"{CHECK}?{query}")
     assert answer.status_code == 400
     assert message in text(answer)
-    assert not background_jobs.latest_jobs(KIND, 1)
+    assert not background_jobs.list_latest_jobs(KIND, 1)
 
 
 def test_a_selection_without_entries_cannot_be_exported(affairs, packet):
     answer = affairs.post(f"{CHECK}?until=2020-01-01")
     assert "No entries match" in text(answer)
-    assert not background_jobs.latest_jobs(KIND, 1)
+    assert not background_jobs.list_latest_jobs(KIND, 1)
 
 
 @pytest.mark.requirement("R11")
@@ -139,7 +139,7 @@ def test_creation_and_download_of_an_export_are_recorded(affairs, work, packet):
     taken = affairs.get(f"{address}file/")
     with zipfile.ZipFile(io.BytesIO(b"".join(taken.streaming_content))) as package:
         lines = package.read("entries.ndjson").decode().splitlines()
-    assert len(lines) == len(queries.timeline(*list_packet_subjects(packet)))
+    assert len(lines) == len(queries.list_entries(*list_packet_subjects(packet)))
     events = [entry.event for entry in queries.find_entries()]
     assert events[:2] == ["ledger.export_downloaded", "ledger.exported"]
 
@@ -147,7 +147,7 @@ def test_creation_and_download_of_an_export_are_recorded(affairs, work, packet):
 def test_an_export_is_streamed_as_an_attachment(affairs, made):
     answer = affairs.get(f"{made}file/")
     assert answer.streaming
-    name = Path(background_jobs.latest_jobs(KIND, 1)[0].result["path"]).name
+    name = Path(background_jobs.list_latest_jobs(KIND, 1)[0].result["path"]).name
     assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
     assert "no-store" in answer.headers["Cache-Control"]
     assert b"".join(answer.streaming_content).startswith(b"PK")
@@ -160,7 +160,7 @@ def test_an_unfinished_export_cannot_be_downloaded(affairs, packet):
 
 
 def test_a_removed_package_is_reported_as_removed(affairs, made):
-    Path(background_jobs.latest_jobs(KIND, 1)[0].result["path"]).unlink()
+    Path(background_jobs.list_latest_jobs(KIND, 1)[0].result["path"]).unlink()
     assert "no longer available" in text(affairs.get(made))
     assert affairs.get(f"{made}file/").status_code == 404
 

@@ -35,7 +35,9 @@ def reviewed():
 @pytest.fixture
 def long_ago(monkeypatch):
     """Move the first entries into the past, so that a review is overdue."""
-    monkeypatch.setattr(queries, "first_recorded_at", lambda: datetime(2026, 1, 5, 9, tzinfo=UTC))
+    monkeypatch.setattr(
+        queries, "get_first_recorded_at", lambda: datetime(2026, 1, 5, 9, tzinfo=UTC)
+    )
 
 
 def test_an_empty_trail_needs_no_review(affairs):

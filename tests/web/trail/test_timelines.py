@@ -65,7 +65,7 @@ def test_the_trail_of_a_document_shows_what_happened_who_when_and_why(affairs, p
     assert "Page 2 is not signed" in content
     assert "SIGNATURE_MISSING" in content
     assert "Mara Lindqvist" in content
-    for entry in queries.timeline(document.subject):
+    for entry in queries.list_entries(document.subject):
         assert entry.hash in content
         assert f"{entry.recorded_at:%H:%M:%S}." in content
     assert "&quot;code&quot;: &quot;SIGNATURE_MISSING&quot;" in page.content.decode()

@@ -22,7 +22,7 @@ def signed(packet, work):
 
 
 def test_the_page_shows_the_end_of_the_chain_and_the_last_checkpoint(affairs, signed):
-    entries, head = queries.last_entry()
+    entries, head = queries.get_last_entry()
     page = text(affairs.get(PAGE))
     assert head in page
     assert f"Entries {entries}" in page
@@ -84,7 +84,7 @@ def test_the_page_shows_which_anchor_confirms_the_chain(affairs, work, signed, m
     anchors.anchor_all()
     affairs.post(NOW)
     work()
-    size = checkpoints.latest_checkpoint().size
+    size = checkpoints.get_latest_checkpoint().size
     page = text(affairs.get(PAGE))
     assert "The audit trail is intact, and an independent anchor confirms it." in page
     assert f"held the checkpoint of {size} entries when it was read" in page
@@ -121,7 +121,7 @@ def test_qa_can_see_the_chain_and_cannot_request_a_verification(as_role, packet)
     client = as_role("QA reviewers")
     assert "Verify now" not in text(client.get(PAGE))
     assert client.post(NOW).status_code == 403
-    assert not background_jobs.latest_jobs(runs.KIND, 1)
+    assert not background_jobs.list_latest_jobs(runs.KIND, 1)
 
 
 def test_other_roles_cannot_see_the_chain(client, as_role, mara):

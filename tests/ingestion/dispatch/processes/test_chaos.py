@@ -17,7 +17,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from audit.ledger.queries import timeline
+from audit.ledger.queries import list_entries
 from audit.verification import verify
 from ingestion.intake import manifest, registration
 from ingestion.models import Chunk
@@ -158,7 +158,7 @@ def assert_expected_outcomes(corpus, batch, copies):
 def count_repeated_checks(batch):
     """Return how many times checking was repeated. Each document was filed once at most."""
     subjects = [document.subject for document in batch.documents.all()]
-    events = Counter((entry.subject, entry.event) for entry in timeline(*subjects))
+    events = Counter((entry.subject, entry.event) for entry in list_entries(*subjects))
     twice = [key for key, n in events.items() if key[1] == "document.filed" and n > 1]
     assert not twice
     return sum(n - 1 for (_, event), n in events.items() if event == "document.checking")
