@@ -1,4 +1,4 @@
-"""Runs work that no request waits for: verifications, exports and updates of locks.
+"""Runs work that no request waits for, such as verifications, exports and the training of models.
 
 A job is a row of `AuditJob`, which stores its progress and its result for pages. A message of the
 outbox, written with it, is delivered by running the job: the outbox decides which worker runs it
@@ -87,7 +87,7 @@ def register_kind(name: str, work: Work, *, can_work: Callable[[], bool] = lambd
     """
     _works[name] = work
     outbox.register_kinds(
-        MessageKind(f"{_PREFIX}{name}", _run, RETRY, lease=HEARTBEAT_TIMEOUT, can_deliver=can_work)
+        MessageKind(f"{_PREFIX}{name}", None, RETRY, lease=HEARTBEAT_TIMEOUT, can_deliver=can_work)
     )
 
 
@@ -209,7 +209,7 @@ def _job_of(message: OutboxMessage) -> AuditJob:
     return AuditJob.objects.get(pk=message.payload["job"])
 
 
-def _run(delivery: Delivery, beat: Beat = lambda: None) -> None:
+def _run(delivery: Delivery, beat: Beat) -> None:
     """Run a job as the handler of its message.
 
     The end of the job and the end of its message are one transaction. It is rolled back if this

@@ -107,8 +107,9 @@ class MessageKind:
 
     name: str
     #: Delivers a message. May raise DeliveryFailed, ChannelUnavailable, NothingToDeliver or
-    #: LeaseExpired. Any other exception counts as a failed delivery and is logged.
-    deliver: Callable[["Delivery"], object]
+    #: LeaseExpired. Any other exception counts as a failed delivery and is logged. None: who claims
+    #: a message gives the function `deliver` its handler.
+    deliver: Callable[["Delivery"], object] | None
     retry: DeliveryPolicy
     lease: timedelta = timedelta(minutes=2)
     #: Whether this host can deliver messages of this kind now. Otherwise it leaves them to others.
@@ -259,14 +260,18 @@ def claim_next(kinds: Iterable[str], *, by: str = "") -> Delivery | None:
 def deliver(
     delivery: Delivery, handler: Callable[[Delivery], object] | None = None
 ) -> DeliveryFailed | None:
-    """Deliver a claimed message with the handler of its kind, or the given one.
+    """Deliver a claimed message with the given handler, or that of its kind.
 
     Returns the failure, or None. `delivery.is_completed` tells whether it was delivered: a lost
-    lease is no failure, because the next process delivers the message.
+    lease is no failure, because the next process delivers the message. Raises ValueError if there
+    is no handler.
     """
+    handler = handler or delivery.kind.deliver
+    if handler is None:
+        raise ValueError(f"messages of the kind {delivery.kind.name} need a handler")
     failure: DeliveryFailed
     try:
-        (handler or delivery.kind.deliver)(delivery)
+        handler(delivery)
         if not delivery.is_completed:
             delivery.complete()
     except NothingToDeliver:

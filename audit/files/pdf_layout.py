@@ -110,7 +110,11 @@ def _markup(text: str) -> str:
 
 
 class _NumberedCanvas(Canvas):  # type: ignore[misc] # reportlab has no types
-    """Prints the footer on each page when all pages are laid out and their number is known."""
+    """Prints the footer on each page when all pages are laid out and their number is known.
+
+    reportlab has no interface to return to a page. As in its own documentation, the attributes of
+    the canvas are kept at the end of each page, and set again when the page is written.
+    """
 
     def __init__(self, footer: str, width: float, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

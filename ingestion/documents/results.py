@@ -6,31 +6,33 @@ from typing import Any
 
 from django.db.models import Prefetch
 
+from audit.translation import gettext
+from audit.translation import gettext_noop as _
 from ingestion.core.states import DocumentState
 from ingestion.models import Batch, Finding
 from ingestion.rules.finding_texts import Sentences, sentences
 
 _ROWS_PER_QUERY = 500
 _UNFINISHED_SENTENCES = Sentences(
-    "The document is still being processed.", "", "No action is needed now."
+    _("The document is still being processed."), "", _("No action is needed now.")
 )
 # For documents without a finding code.
 _SENTENCES: Mapping[DocumentState, Sentences] = {
-    DocumentState.ARCHIVED: Sentences("The document is on file.", "", "No action is needed."),
+    DocumentState.ARCHIVED: Sentences(_("The document is on file."), "", _("No action is needed.")),
     DocumentState.DIVIDED: Sentences(
-        "The file holds several documents. Each of them has a result of its own.",
+        _("The file holds several documents. Each of them has a result of its own."),
         "",
-        "No action is needed for the file.",
+        _("No action is needed for the file."),
     ),
     DocumentState.CANCELLED: Sentences(
-        "The document was cancelled before it was checked.",
+        _("The document was cancelled before it was checked."),
         "",
-        "Send it again if it is still needed.",
+        _("Send it again if it is still needed."),
     ),
     DocumentState.WITHDRAWN: Sentences(
-        "The document was filed in error, or the site replaced it while it was in review.",
+        _("The document was filed in error, or the site replaced it while it was in review."),
         "",
-        "No action is needed.",
+        _("No action is needed."),
     ),
 }
 
@@ -65,8 +67,10 @@ def list_results(batch: Batch) -> Iterator[DocumentResult]:
     )
     for document in rows.iterator(_ROWS_PER_QUERY):
         state, code = DocumentState(document.state), document.code
-        text = _SENTENCES.get(state, _UNFINISHED_SENTENCES)
-        if code:
+        if not code:
+            english = _SENTENCES.get(state, _UNFINISHED_SENTENCES)
+            text = Sentences(gettext(english.what), gettext(english.why), gettext(english.do))
+        else:
             decisions: list[Finding] = document.decisions  # type: ignore[attr-defined] # prefetched
             facts: dict[str, Any] = {}  # of the last decision with this code
             for decision in decisions:

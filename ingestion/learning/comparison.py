@@ -4,7 +4,6 @@ The result is plain JSON, which is stored with the model and shown to the person
 it: the figures of both, and each document that they judge differently.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -63,10 +62,6 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
-
-    @property
-    def count_by_change(self) -> Counter[str]:
-        return Counter(change["change"] for change in self.changes)
 
 
 Judge = Callable[[DocumentReading], Classification]

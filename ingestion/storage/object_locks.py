@@ -33,7 +33,6 @@ from audit.outbox import (
     DeliveryFailed,
     DeliveryPolicy,
     MessageKind,
-    NothingToDeliver,
     OutboxMessage,
 )
 from ingestion.models import Document
@@ -245,13 +244,8 @@ class _LockUpdate:
         return True
 
 
-def _deliver_change(delivery: Delivery, update: _LockUpdate | None = None) -> None:
-    """Adjust the locks of a study that changed, as a part of an update or alone."""
-    if update is None:
-        store = get_archive()
-        if not isinstance(store, LockingArchive):
-            raise NothingToDeliver
-        update = _LockUpdate(store, LockUpdateResult())
+def _deliver_change(delivery: Delivery, update: _LockUpdate) -> None:
+    """Adjust the locks of a study that changed, as a part of an update."""
     refused_before = update.result.refused
     try:
         update.update_study(delivery.payload["study"], delivery.extend)
@@ -263,7 +257,7 @@ def _deliver_change(delivery: Delivery, update: _LockUpdate | None = None) -> No
 
 KIND = MessageKind(
     "lock_change",
-    _deliver_change,
+    None,
     DeliveryPolicy(initial_wait=timedelta(minutes=1), max_wait=timedelta(hours=1)),
     lease=timedelta(minutes=10),
 )

@@ -107,7 +107,6 @@ def _signature_facts(digital: DigitalSignature) -> Facts:
         "issuer": digital.issuer,
         "page": digital.page,
         "weakness": digital.detail if digital.result is SignatureResult.WEAK else "",
-        "detail": digital.detail if digital.result is SignatureResult.UNCHECKED else "",
         "signed": digital.signed_on.isoformat() if digital.signed_on else "",
         "valid_from": digital.valid_from.isoformat() if digital.valid_from else "",
         "valid_until": digital.valid_until.isoformat() if digital.valid_until else "",

@@ -87,13 +87,6 @@ class Model:
             raise ModelError("the threshold is not between 0 and 1")
         return model
 
-    def predict(self, features: Features, types: Collection[str] | None = None) -> dict[str, float]:
-        """Return the probability of each type and of NO_TYPE. They sum to 1.
-
-        `types` are the types in question; by default those of the model and those with points.
-        """
-        return to_probabilities(self.log_odds(features, types))
-
     def recognise(self, features: Features, types: Collection[str] | None = None) -> str:
         """Return the type that a document has without doubt, or NO_TYPE."""
         return self.decide(self.log_odds(features, types))
@@ -101,7 +94,10 @@ class Model:
     def log_odds(
         self, features: Features, types: Collection[str] | None = None
     ) -> dict[str, float]:
-        """Return the log-odds of each type against no type."""
+        """Return the log-odds of each type against no type.
+
+        `types` are the types in question; by default those of the model and those with points.
+        """
         if types is None:
             of_points = (name.removeprefix(POINTS) for name in features if name.startswith(POINTS))
             types = dict.fromkeys((*self.classes[1:], *of_points))
