@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeVar
 
+from audit.translation import gettext_noop
+
 
 class IllegalMove(Exception):
     """The table does not allow the move: the caller has an error."""
@@ -42,11 +44,6 @@ class DocumentState(StrEnum):
 
 
 _D = DocumentState
-
-
-def gettext_noop(label: str) -> str:
-    """Mark a label for makemessages. The pages translate it; the core imports no Django."""
-    return label
 
 
 STATE_LABELS: Mapping[DocumentState, str] = {

@@ -121,7 +121,8 @@ def _signature(signature: DocumentSignature) -> dict[str, Any]:
             "issuer": digital.issuer,
             "signed_on": digital.signed_on.isoformat() if digital.signed_on else "",
             "is_timestamped": digital.is_timestamped,
-            "detail": digital.detail,
+            "detail": digital.detail
+            or digital.weakness.format(bits=digital.bits, digest=digital.digest),
         }
     return record
 

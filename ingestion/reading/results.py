@@ -208,7 +208,10 @@ class DigitalSignature:
     valid_until: date | None = None  # the last day of the certificate
     is_timestamped: bool = False  # whether a trusted authority confirms `signed_on`
     is_last: bool = True  # whether at most further signatures were added after it
-    detail: str = ""  # the reason why it could not be validated, or what is weak
+    detail: str = ""  # the reason why it could not be validated
+    weakness: str = ""  # what can be forged, in words with {bits} and {digest}
+    bits: int = 0  # the size of the signer's key
+    digest: str = ""  # the name of the digest that was signed
 
 
 @dataclass(frozen=True, slots=True)

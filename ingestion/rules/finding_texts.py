@@ -12,6 +12,7 @@ from audit.translation import gettext, ngettext
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.findings import Facts
 from ingestion.rules.messages import (
+    ACTIVE_CONTENT_NOUNS,
     MESSAGES,
     UNKNOWN_CODE_MESSAGE,
     PageWording,
@@ -34,7 +35,16 @@ _DOCUMENT_FACTS = frozenset({"document", "documents"})
 MAX_DOCUMENTS_NAMED = 12  # documents that a sentence lists
 # Facts that may be phrases with other facts in braces, as in "the struck-out entry in {box}". The
 # first may be part of the last.
-_PHRASE_FACTS = ("box", "choice", "what")
+_PHRASE_FACTS = ("box", "choice", "weakness", "what")
+# Facts that are words of the product: a rule marks them for translation, or they are names of
+# `types.toml`. All other facts are data, such as names and what stands on the page, and are never
+# translated.
+_TRANSLATED_FACTS = frozenset({
+    *_PHRASE_FACTS,
+    "earlier", "field", "found", "lacking", "later", "one", "other", "role", "section", "unticked",
+})  # fmt: skip
+# Facts that are quoted exactly as they were written, also if they look like a date.
+_QUOTED_FACTS = frozenset({"note", "phrase", "placeholder", "stamp", "struck", "written"})
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PAGE_PLACEHOLDERS = frozenset({"page", "pages", "claimed"})
 _SEE_PAGES = PageWording("See page {page}.", "See pages {pages}.")
@@ -132,7 +142,7 @@ def _filled_in(
     a single finding.
     """
     message, known = MESSAGES.get(code, UNKNOWN_CODE_MESSAGE), _describe_facts(code, facts)
-    known["type"] = _NOUNS.get(type_name, type_name) or gettext("document")
+    known["type"] = _translate_type(type_name) if type_name else gettext("document")
     if len(pages) > 1:
         known.pop("page", None)
         known |= {"pages": list_pages(pages), "count": str(len(pages))}
@@ -151,13 +161,13 @@ def _filled_in(
 def _describe_facts(code: str, facts: Facts) -> dict[str, str]:
     """Return the facts of a finding as people write them. Unknown ones are left out."""
     known = {
-        name: _format_fact(value)
+        name: _format_fact(name, value)
         for name, value in facts.items()
         # Page 0 means the whole document, and status 0 a portal that did not respond.
         if value not in {"", _UNKNOWN_FILE_FACT} and not (value == 0 and name in {"page", "status"})
     }
     if kinds := facts.get("kinds"):
-        known["kinds"] = gettext(" and ").join(map(gettext, str(kinds).split(" and ")))
+        known["kinds"] = _list_kinds(str(kinds))
     for fact in _PHRASE_FACTS:
         if fact in known:
             known[fact] = _PLACEHOLDER.sub(lambda part: known.get(part[1], part[0]), known[fact])
@@ -165,9 +175,30 @@ def _describe_facts(code: str, facts: Facts) -> dict[str, str]:
         known[fact] = _list_documents(known[fact])
     if code in _CODES_ABOUT_TYPES:
         for fact in known.keys() & {"declared", "detected", "resembled"}:
-            name = known[fact]
-            known[fact] = with_article(_NOUNS.get(name, name))
+            known[fact] = with_article(_NOUNS.get(known[fact], known[fact]))
     return known
+
+
+def _translate_type(name: str) -> str:
+    """Return the noun of a document type in the language of the reader.
+
+    `name` is its name as a heading, which may be one that no type has any more.
+    """
+    return gettext(_NOUNS.get(name, name))
+
+
+def _list_kinds(fact: str) -> str:
+    """Return kinds of active content as people write them: "scripts and attached files".
+
+    A fact of an earlier release has this text already.
+    """
+    kinds = fact.split()
+    if not ACTIVE_CONTENT_NOUNS.keys() >= set(kinds):
+        return fact
+    *others, last = (gettext(ACTIVE_CONTENT_NOUNS[kind]) for kind in kinds)
+    if not others:
+        return last
+    return gettext("{others} and {last}").format(others=", ".join(others), last=last)
 
 
 def _list_documents(fact: str) -> str:
@@ -180,7 +211,9 @@ def _list_documents(fact: str) -> str:
         return fact
     named = []
     for slug, first, last in documents[:MAX_DOCUMENTS_NAMED]:
-        noun = TYPES[slug].noun if slug in TYPES else gettext("a document of another type")
+        noun = gettext("a document of another type")
+        if slug in TYPES:
+            noun = gettext(TYPES[slug].noun)
         text = gettext("{noun} on page {first}")
         if first != last:
             text = gettext("{noun} on pages {first} to {last}")
@@ -208,21 +241,31 @@ def _fill_in(wording: Wording, known: Mapping[str, str], page_count: int) -> str
 
 
 def with_article(noun: str) -> str:
-    """Return the noun after "a" or "an", by the sound of its first word: an IRB approval, a CV."""
+    """Return a noun of English in the language of the reader, with its indefinite article.
+
+    In English, the article depends on the sound of the first word: an IRB approval, a CV. A
+    catalogue translates the noun, and may leave out the article.
+    """
     first = noun.split(maxsplit=1)[0]
     is_spelled_out = len(first) > 1 and first.isupper()
     vowels = _LETTERS_WITH_AN if is_spelled_out else "AEIOUaeiou"
-    return f"{'an' if first[0] in vowels else 'a'} {noun}"
+    phrase = gettext("an {noun}") if first[0] in vowels else gettext("a {noun}")
+    return phrase.format(noun=gettext(noun))
 
 
-def _format_fact(value: str | int) -> str:
+def _format_fact(name: str, value: str | int) -> str:
     """Return a fact as people write it: 2026-03-12 becomes 12 March 2026.
 
-    Facts that are words, such as "the signature", are translated, and so are phrases.
+    Words and phrases of the product are translated. What stands on the page is not.
     """
     if not isinstance(value, str):
         return str(value)
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+    if name in _TRANSLATED_FACTS:
         return gettext(value)
-    day = date.fromisoformat(value)
+    if name in _QUOTED_FACTS or not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return value
+    try:
+        day = date.fromisoformat(value)
+    except ValueError:  # a number that looks like a date
+        return value
     return f"{day.day} {gettext(f'{day:%B}')} {day.year}"

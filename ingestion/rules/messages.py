@@ -11,12 +11,14 @@ advice starts with a verb. Each part has one or more wordings, the most specific
 first wording whose placeholders are all known is used. The last wording of a part needs no fact
 but {type}, so that an old finding with few facts can always be shown.
 
-This package imports no Django. The functions below mark the messages for makemessages, which finds
-them by these names, and `finding_texts` translates them when they are shown.
+This package imports no Django. `_` and `page_wording` mark the messages for makemessages, and
+`finding_texts` translates them when they are shown.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from audit.translation import gettext_noop as _
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,8 @@ class PageWording:
 Wording = str | PageWording
 
 
-def _(message: str) -> str:
-    return message
-
-
-def ngettext(one: str, many: str) -> PageWording:
+def page_wording(one: str, many: str) -> PageWording:
+    """Return a wording about pages, whose two forms makemessages finds by this name."""
     return PageWording(one, many)
 
 
@@ -61,6 +60,16 @@ class FindingMessage:
         """Return the parts that staff read."""
         return (self.what, self.why, self.check)
 
+
+# The kinds of active content, by the flag of the file.
+ACTIVE_CONTENT_NOUNS: Mapping[str, str] = {
+    "javascript": _("scripts"),
+    "launch": _("a command that starts a program"),
+    "embedded-file": _("attached files"),
+    "file-link": _("links to other files"),
+    "remote": _("commands that reach outside the file"),
+    "unsearched": _("parts that cannot be searched"),
+}
 
 MESSAGES: Mapping[str, FindingMessage] = {
     "DOWNLOAD_FAILED": FindingMessage(
@@ -134,7 +143,10 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("This {type} is already on file."),
         ),
         (
-            _("The portal sent it under two names. This document is kept separately from {also}."),
+            _(
+                "The file came from the portal under two names. This document is kept separately "
+                "from {also}."
+            ),
             _("It is the same file from the same site. One copy is enough."),
         ),
         (
@@ -266,7 +278,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "PHI_SUSPECTED": FindingMessage(
         _("May name a study participant"),
         (
-            ngettext(
+            page_wording(
                 "Page {page} seems to contain details of a study participant.",
                 "{count} pages seem to contain details of a study participant: {pages}.",
             ),
@@ -274,14 +286,14 @@ MESSAGES: Mapping[str, FindingMessage] = {
         ),
         (_("Details of participants do not belong in a site's regulatory file."),),
         (
-            ngettext(
+            page_wording(
                 "Check page {page}. If it contains such details, upload a copy without them.",
                 "Check pages {pages}. If they contain such details, upload a copy without them.",
             ),
             _("Check the document. If it contains such details, upload a copy without them."),
         ),
         (
-            ngettext(
+            page_wording(
                 "Look at page {page}. Does it contain details of a study participant?",
                 "Look at pages {pages}. Do they contain details of a study participant?",
             ),
@@ -314,7 +326,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         _("A page is blank or missing"),
         (
             _("Pages are missing: {missing}. The file has {present} of {total} pages."),
-            ngettext("Page {page} is blank.", "{count} pages are blank: {pages}."),
+            page_wording("Page {page} is blank.", "{count} pages are blank: {pages}."),
             _("A page is blank or missing."),
         ),
         (_("The record is the whole document, with all of its pages."),),
@@ -323,7 +335,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("Check your document. If a page is missing, upload all pages in one PDF."),
         ),
         (
-            ngettext(
+            page_wording(
                 "Look at page {page}. Is it blank, and is that correct?",
                 "Look at pages {pages}. Are they blank, and is that correct?",
             ),
@@ -333,7 +345,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "STAMPED_VOID": FindingMessage(
         _("Stamped void"),
         (
-            ngettext(
+            page_wording(
                 "Page {page} is stamped “{stamp}”.",
                 "{count} pages are stamped “{stamp}”: {pages}.",
             ),
@@ -342,7 +354,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("A document that was declared void does not count as a record of the study."),),
         (_("Upload the {type} that is in force, without this stamp."),),
         (
-            ngettext(
+            page_wording(
                 "Look at the stamp on page {page}. Does it void the whole document?",
                 "Look at the stamps on pages {pages}. Do they void the whole document?",
             ),
@@ -352,17 +364,17 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "STAMPED_SUPERSEDED": FindingMessage(
         _("Stamped as superseded"),
         (
-            ngettext(
-                "Page {page} is stamped “{stamp}”: a newer {type} has taken the place of this one.",
+            page_wording(
+                "Page {page} is stamped “{stamp}”: this {type} was replaced by a newer one.",
                 "{count} pages are stamped “{stamp}”: {pages}. "
-                "A newer {type} has taken the place of this one.",
+                "This {type} was replaced by a newer one.",
             ),
-            _("The stamp says that a newer {type} has taken the place of this one."),
+            _("The stamp says that this {type} was replaced by a newer one."),
         ),
         (_("The site file needs the version that is in force."),),
         (_("Upload the {type} that is in force now."),),
         (
-            ngettext(
+            page_wording(
                 "Look at the stamp on page {page}. Is there a newer version?",
                 "Look at the stamps on pages {pages}. Is there a newer version?",
             ),
@@ -372,7 +384,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "STAMPED_DRAFT": FindingMessage(
         _("Marked as a draft"),
         (
-            ngettext(
+            page_wording(
                 "Page {page} is marked “{stamp}”, so this is not the final {type}.",
                 "{count} pages are marked “{stamp}”: {pages}. This is not the final {type}.",
             ),
@@ -381,7 +393,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("A draft may still change, so it does not count as a record of the study."),),
         (_("Upload the final {type}."),),
         (
-            ngettext(
+            page_wording(
                 "Look at the mark on page {page}. Is this the final version?",
                 "Look at the marks on pages {pages}. Is this the final version?",
             ),
@@ -391,7 +403,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "TEXT_COVERED": FindingMessage(
         _("Printed text is covered"),
         (
-            ngettext(
+            page_wording(
                 "Something covers printed text on page {page}, such as a sticker.",
                 "Something covers printed text on {count} pages, such as a sticker: {pages}.",
             ),
@@ -405,7 +417,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             ),
         ),
         (
-            ngettext(
+            page_wording(
                 "Look at the marked area on page {page}. What does it cover, and who covered it?",
                 "Look at the marked areas on pages {pages}. What do they cover?",
             ),
@@ -415,11 +427,11 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "TEXT_STRUCK_OUT": FindingMessage(
         _("Struck out without initials and date"),
         (
-            ngettext(
+            page_wording(
                 "“{struck}” is struck out on page {page}, but not initialled and dated.",
                 "“{struck}” is struck out on {count} pages, but not initialled and dated: {pages}.",
             ),
-            ngettext(
+            page_wording(
                 "An entry on page {page} is struck out, but not initialled and dated.",
                 "Entries on {count} pages are struck out, but not initialled and dated: {pages}.",
             ),
@@ -433,7 +445,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             ),
         ),
         (
-            ngettext(
+            page_wording(
                 "Look at the marked entry on page {page}. Are there initials and a date?",
                 "Look at the marked entries on pages {pages}. Are there initials and dates?",
             ),
@@ -476,7 +488,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "UNFILLED_TEMPLATE": FindingMessage(
         _("A template that is not filled in"),
         (
-            ngettext(
+            page_wording(
                 "This is a template: page {page} still says “{placeholder}”.",
                 "This is a template: {count} pages still contain “{placeholder}”: {pages}.",
             ),
@@ -485,7 +497,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("A template does not name its site, person or study."),),
         (_("Fill in what the template asks for, and upload the document again."),),
         (
-            ngettext(
+            page_wording(
                 "Look at the placeholder on page {page}. Is the document complete without it?",
                 "Look at the placeholders on pages {pages}. Is the document complete without them?",
             ),
@@ -543,7 +555,8 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("We do not accept version {schema_version} of the submission form."),
             _("{box} is empty. It asks for the {field}."),
             _("Nothing is ticked in {choice}. It asks for the {field}."),
-            ngettext(
+            _("No box is ticked for: {unticked}."),
+            page_wording(
                 "The {field} on page {page} is not filled in.",
                 "The {field} is not filled in on {count} pages: {pages}.",
             ),
@@ -558,12 +571,14 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("Use version {latest} and send the document again."),
             _("Fill in {box}. If there is nothing to name, write “None”. Upload the form again."),
             _("Tick what applies in {choice}, and upload the form again."),
+            _("Tick what applies for: {unticked}. Then upload the form again."),
             _("Add the {field} and upload the document again."),
             _("Add the missing entry and upload the document again."),
         ),
         (
             _("Look at {box}. Is it filled in?"),
             _("Look at {choice}. Is anything ticked there?"),
+            _("Look at the boxes for: {unticked}. Is any of them ticked?"),
             _("Look at page {page}. Is the {field} there?"),
             _("Look for the {field} in the document."),
             _("Look for the missing entry."),
@@ -601,7 +616,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "SIGNATURE_EMPTY": FindingMessage(
         _("The field contains no digital signature"),
         (
-            ngettext(
+            page_wording(
                 "The signature field on page {page} looks filled in, but contains no signature.",
                 "The signature fields on {count} pages look filled in, "
                 "but contain no signature: {pages}.",
@@ -611,7 +626,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("The {type} is accepted only with a signature that can be verified."),),
         (_("Ask the signer to sign it again, then upload the file exactly as it was signed."),),
         (
-            ngettext(
+            page_wording(
                 "Look for another signature on page {page}.",
                 "Look for other signatures on pages {pages}.",
             ),
@@ -639,7 +654,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
                 "The certificate of {signer} expired on {expired}, "
                 "and no time stamp shows that the signature is older."
             ),
-            ngettext(
+            page_wording(
                 "We could not verify the digital signature on page {page}.",
                 "We could not verify the digital signatures on {count} pages: {pages}.",
             ),
@@ -648,7 +663,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("A digital signature is accepted only after it has been verified."),),
         (_("Upload the original signed file if you sent a copy of it."),),
         (
-            ngettext(
+            page_wording(
                 "Look at the signature on page {page} and at the details of its certificate.",
                 "Look at the signatures on pages {pages} and at the details of their certificates.",
             ),
@@ -658,7 +673,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "SIGNATURE_WEAK": FindingMessage(
         _("The digital signature can be forged"),
         (
-            _("{signer} signed with {weakness}, which can be forged."),
+            _("{signer} signed with {weakness}. Such a signature can be forged."),
             _("The digital signature was made with a method that can be forged."),
         ),
         (_("A digital signature is accepted only if nobody else can make it."),),
@@ -669,7 +684,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("Find out why the signer used such a certificate."),),
     ),
     "SIGNATURE_CERTIFICATE_EXPIRED": FindingMessage(
-        _("Certificate not valid when it was signed"),
+        _("Certificate not valid on the day of signature"),
         (
             _(
                 "{signer} signed on {signed}, "
@@ -1031,11 +1046,11 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "OCR_LOW_CONFIDENCE": FindingMessage(
         _("Some words could not be read with certainty"),
         (
-            ngettext(
+            page_wording(
                 "We could not read {what} on page {page} with certainty.",
                 "We could not read {what} on {count} pages with certainty: {pages}.",
             ),
-            ngettext(
+            page_wording(
                 "Page {page} could not be read with certainty.",
                 "{count} pages could not be read with certainty: {pages}.",
             ),
@@ -1045,8 +1060,8 @@ MESSAGES: Mapping[str, FindingMessage] = {
         (_("We do not decide on the basis of words that we may have misread."),),
         (_("Upload a sharper scan at 300 dpi if you have one."),),
         (
-            ngettext("Look at {what} on page {page}.", "Look at {what} on pages {pages}."),
-            ngettext("Look at page {page}.", "Look at pages {pages}."),
+            page_wording("Look at {what} on page {page}.", "Look at {what} on pages {pages}."),
+            page_wording("Look at page {page}.", "Look at pages {pages}."),
             _("Look at the parts that could not be read with certainty."),
         ),
     ),
@@ -1056,7 +1071,7 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("This {type} expires on {expires} (days left: {days})."),
             _("This {type} expires soon."),
         ),
-        (_("It is on file and valid until then."),),
+        (_("The document is valid until then."),),
         (_("Upload the renewed document before that day."),),
         (
             _("Compare the expiry date, {expires}, with the date that is printed on the document."),
@@ -1071,8 +1086,8 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("The OMB date printed on this form has passed."),
         ),
         (_("The FDA accepts forms whose OMB date has passed. That date is not an expiry date."),),
-        (_("Do nothing. The form is accepted as it is."),),
-        (_("No decision is needed. The form is accepted as it is."),),
+        (_("Do nothing about the edition of the form."),),
+        (_("No decision about the edition is needed. The FDA accepts it."),),
     ),
     "FORM_NOT_REGISTERED": FindingMessage(
         _("Edition of the form not known"),
@@ -1084,26 +1099,31 @@ MESSAGES: Mapping[str, FindingMessage] = {
             _("This form is not one of the editions that we know."),
         ),
         (_("In an edition that we know, we find each box by its position."),),
-        (_("Do nothing. The form is accepted as it is."),),
-        (_("No decision is needed. Compare the values with the form if you are in doubt."),),
+        (_("Do nothing about the edition of the form."),),
+        (
+            _(
+                "No decision about the edition is needed. "
+                "Compare the values with the form if you are in doubt."
+            ),
+        ),
     ),
     "TEXT_CORRECTED": FindingMessage(
         _("Corrected, with initials and date"),
         (
-            ngettext(
+            page_wording(
                 "“{struck}” on page {page} was corrected, with initials and a date.",
                 "“{struck}” was corrected on {count} pages, with initials and a date: {pages}.",
             ),
-            ngettext(
+            page_wording(
                 "An entry on page {page} was corrected, with initials and a date.",
                 "Entries on {count} pages were corrected, with initials and a date: {pages}.",
             ),
             _("An entry of this {type} was corrected, with initials and a date."),
         ),
         (_("This is how a record is corrected. The original entry can still be read."),),
-        (_("Do nothing. The correction is recorded."),),
+        (_("Do nothing about the correction. It is recorded."),),
         (
-            ngettext(
+            page_wording(
                 "Look at the correction on page {page}. Does it change a value that matters?",
                 "Look at the corrections on pages {pages}. Do they change a value that matters?",
             ),
@@ -1113,28 +1133,28 @@ MESSAGES: Mapping[str, FindingMessage] = {
     "STAMPED_COPY": FindingMessage(
         _("Marked as a copy"),
         (
-            ngettext(
+            page_wording(
                 "Page {page} is marked “{stamp}”.",
                 "{count} pages are marked “{stamp}”: {pages}.",
             ),
             _("This {type} is marked as a copy."),
         ),
         (_("A copy is accepted. The original stays at the site."),),
-        (_("Do nothing. Keep the original in the investigator site file."),),
-        (_("No decision is needed. The mark is recorded."),),
+        (_("Do nothing about the mark. Keep the original in the investigator site file."),),
+        (_("No decision about the mark is needed. It is recorded."),),
     ),
     "STAMPED_RECEIVED": FindingMessage(
         _("Stamped on receipt"),
         (
-            ngettext(
+            page_wording(
                 "Page {page} has a receipt stamp.",
                 "{count} pages have a receipt stamp: {pages}.",
             ),
             _("This {type} has a receipt stamp."),
         ),
         (_("The stamp shows that an office received the document. It has no other effect."),),
-        (_("Do nothing. The stamp is recorded."),),
-        (_("No decision is needed. The stamp is recorded."),),
+        (_("Do nothing about the stamp. It is recorded."),),
+        (_("No decision about the stamp is needed. It is recorded."),),
     ),
     "PACKET_INCOMPLETE": FindingMessage(
         _("Documents are still missing"),

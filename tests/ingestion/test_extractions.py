@@ -87,6 +87,16 @@ def test_the_validation_of_a_digital_signature_is_stored_and_displayed():
     )
 
 
+def test_the_weakness_of_a_digital_signature_is_stored_in_words():
+    digital = DigitalSignature(
+        SignatureResult.WEAK, weakness="an RSA key of {bits} bits", bits=1024, digest="SHA256"
+    )
+    signature = dataclasses.replace(SIGNED, digital=digital)
+    document = conclude(dataclasses.replace(verdict(), signature=signature))
+    stored = document.extractions.get().signature["digital"]
+    assert stored["detail"] == "an RSA key of 1024 bits"
+
+
 @pytest.mark.parametrize("result", SignatureResult)
 def test_every_result_of_validating_a_signature_has_a_label(result):
     signature = dataclasses.replace(SIGNED, digital=DigitalSignature(result))

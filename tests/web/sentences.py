@@ -155,7 +155,7 @@ SENTENCES = [
             (
                 "STAMPED_SUPERSEDED",
                 "SUPERSEDED",
-                "a newer IRB approval has taken the place of this one",
+                "this IRB approval was replaced by a newer one",
                 "Upload the IRB approval that is in force now.",
             ),
             (

@@ -223,7 +223,9 @@ def _describe(
         valid_until=certificate.not_valid_after.astimezone(UTC).date(),
         is_timestamped=is_timestamped,
         is_last=is_last,
-        detail=weakness,
+        weakness=weakness,
+        bits=certificate.public_key.bit_size or 0,
+        digest=status.md_algorithm.upper(),
     )
 
 

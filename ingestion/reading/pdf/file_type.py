@@ -4,6 +4,7 @@ import math
 import zipfile
 from pathlib import Path
 
+from audit.translation import gettext_noop as _
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import MediaType, Unreadable
 
@@ -18,24 +19,24 @@ SUPPORTED_TYPES = {
     b"MM\x00*": MediaType.TIFF,
 }
 UNSUPPORTED_TYPES = {
-    b"\xd0\xcf\x11\xe0": "an old Office document",
-    b"{\\rtf": "a rich text document",
-    b"GIF8": "a GIF picture",
-    b"BM": "a BMP picture",
-    b"RIFF": "a WebP picture or a recording",
-    b"MZ": "a Windows program",
-    b"\x7fELF": "a program",
-    b"\x1f\x8b": "a gzip archive",
-    b"7z\xbc\xaf": "a 7-Zip archive",
-    b"Rar!": "a RAR archive",
-    b"%!PS": "a PostScript file",
+    b"\xd0\xcf\x11\xe0": _("an old Office document"),
+    b"{\\rtf": _("a rich text document"),
+    b"GIF8": _("a GIF image"),
+    b"BM": _("a BMP image"),
+    b"RIFF": _("a WebP image or a recording"),
+    b"MZ": _("a Windows program"),
+    b"\x7fELF": _("a program"),
+    b"\x1f\x8b": _("a gzip archive"),
+    b"7z\xbc\xaf": _("a 7-Zip archive"),
+    b"Rar!": _("a RAR archive"),
+    b"%!PS": _("a PostScript file"),
 }
 # Types of ZIP archives, by the start of the name of a member.
 ZIP_TYPES = {
-    "word/": "a Word document",
-    "xl/": "an Excel workbook",
-    "ppt/": "a PowerPoint presentation",
-    "mimetype": "an OpenDocument file",
+    "word/": _("a Word document"),
+    "xl/": _("an Excel workbook"),
+    "ppt/": _("a PowerPoint presentation"),
+    "mimetype": _("an OpenDocument file"),
 }
 WEB_PAGE_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body")
 
@@ -74,12 +75,12 @@ def _describe_type(head: bytes, path: Path) -> str:
     if head.startswith(b"PK"):
         return _describe_zip(path)
     if is_web_page(head):
-        return "a web page"
+        return _("a web page")
     for magic, name in UNSUPPORTED_TYPES.items():
         if head.startswith(magic):
             return name
     is_text = all(byte >= 32 or byte in b"\t\r\n\f" for byte in head)
-    return "a text file" if is_text else "a file of an unknown kind"
+    return _("a text file") if is_text else _("a file of an unknown kind")
 
 
 def _describe_zip(path: Path) -> str:
@@ -87,8 +88,8 @@ def _describe_zip(path: Path) -> str:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return "a ZIP archive"
+        return _("a ZIP archive")
     for start, description in ZIP_TYPES.items():
         if any(name.startswith(start) for name in names):
             return description
-    return "a ZIP archive"
+    return _("a ZIP archive")

@@ -28,6 +28,8 @@ from pyhanko_certvalidator.policy_decl import (
     DisallowWeakAlgorithmsPolicy,
 )
 
+from audit.translation import gettext_noop as _
+
 MIN_RSA_BITS, MIN_CURVE_BITS = 2_048, 224  # NIST SP 800-131A rev. 2, section 3
 WEAK_DIGESTS = frozenset({"md2", "md5", "sha1"})
 LETTER_PAGE_AREA = 612 * 792  # square points
@@ -36,15 +38,18 @@ MAX_WIDGET_SHARE = 0.25
 
 
 def find_weakness(certificate: x509.Certificate, digest: str) -> str:
-    """Return in words what can be forged, or "" if nothing is known to be weak."""
+    """Return in words what can be forged, or "" if nothing is known to be weak.
+
+    {bits} stands for the size of the key, and {digest} for the name of the digest.
+    """
     key = certificate.public_key
     if key.algorithm in {"rsa", "rsassa_pss"} and key.bit_size < MIN_RSA_BITS:
-        return f"an RSA key of {key.bit_size} bits"
+        return _("an RSA key of {bits} bits")
     if key.algorithm == "dsa":
-        return "a DSA key"
+        return _("a DSA key")
     if key.algorithm == "ec" and key.bit_size < MIN_CURVE_BITS:
-        return f"an elliptic curve of {key.bit_size} bits"
-    return f"the digest {digest.upper()}" if digest in WEAK_DIGESTS else ""
+        return _("an elliptic curve of {bits} bits")
+    return _("the digest {digest}") if digest in WEAK_DIGESTS else ""
 
 
 class _StrengthPolicy(DisallowWeakAlgorithmsPolicy):

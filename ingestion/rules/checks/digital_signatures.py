@@ -106,11 +106,13 @@ def _signature_facts(digital: DigitalSignature) -> Facts:
         "signer": digital.signer,
         "issuer": digital.issuer,
         "page": digital.page,
-        "weakness": digital.detail if digital.result is SignatureResult.WEAK else "",
         "signed": digital.signed_on.isoformat() if digital.signed_on else "",
         "valid_from": digital.valid_from.isoformat() if digital.valid_from else "",
         "valid_until": digital.valid_until.isoformat() if digital.valid_until else "",
     }
+    if digital.result is SignatureResult.WEAK:
+        weak: Facts = {name: getattr(digital, name) for name in ("weakness", "bits", "digest")}
+        facts = {**facts, **weak}
     return {name: value for name, value in facts.items() if value}
 
 

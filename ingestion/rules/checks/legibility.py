@@ -6,20 +6,13 @@ from collections.abc import Iterator
 from audit.translation import gettext_noop as _
 from ingestion.reading.results import DocumentReading, PageReading, TextSource
 from ingestion.rules.findings import Facts, RuleFinding
+from ingestion.rules.messages import ACTIVE_CONTENT_NOUNS
 
 MIN_PAGE_CONFIDENCE = 70.0  # percent, the mean of a page; below it, words are missing or wrong
 MIN_SCAN_DPI = 150  # dpi; below it, letters run together and only a better scan helps
 # Share of the letters of a page in areas from which OCR read no word. Good scans have 0.06.
 MAX_UNREAD_LETTER_SHARE = 0.10
 
-_ACTIVE_CONTENT_NOUNS = {
-    "javascript": _("scripts"),
-    "launch": _("a command that starts a program"),
-    "embedded-file": _("attached files"),
-    "file-link": _("links to other files"),
-    "remote": _("commands that reach outside the file"),
-    "unsearched": _("parts that cannot be searched"),
-}
 # The most frequent words of English, which OCR finds even where it finds little else.
 _FREQUENT_ENGLISH_WORDS = frozenset({"the", "of", "and", "with", "this", "that", "for"})
 _PAGE_NUMBER = re.compile(r"\bpage\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
@@ -27,9 +20,9 @@ _PAGE_NUMBER = re.compile(r"\bpage\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGN
 
 def check_active_content(reading: DocumentReading) -> Iterator[RuleFinding]:
     """Yield ACTIVE_CONTENT with the kinds of active content in the file."""
-    kinds = [noun for flag, noun in _ACTIVE_CONTENT_NOUNS.items() if flag in reading.flags]
+    kinds = [flag for flag in ACTIVE_CONTENT_NOUNS if flag in reading.flags]
     if kinds:
-        yield RuleFinding("ACTIVE_CONTENT", facts={"kinds": " and ".join(kinds)})
+        yield RuleFinding("ACTIVE_CONTENT", facts={"kinds": " ".join(kinds)})
 
 
 def check_blank_pages(reading: DocumentReading) -> Iterator[RuleFinding]:

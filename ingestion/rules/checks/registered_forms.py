@@ -128,7 +128,7 @@ def _check_ticks(
             yield _unread(first, noun)
         elif BoxState.TICKED not in others:
             page, number = first.page.number, first.blank.number
-            choice: Facts = {"choice": _("the form")}
+            choice: Facts = {"unticked": noun}
             if number:
                 choice = {"choice": _("box {number}"), "number": number}
             facts: Facts = {**choice, "field": noun, "page": page}

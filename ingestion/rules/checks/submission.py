@@ -15,9 +15,9 @@ from ingestion.rules.findings import Facts, RuleFinding
 SCHEMA_VERSIONS = ("v2.0", "v2.1")  # versions of a submission, the latest last
 _MEDIA_TYPE_NOUNS = {
     MediaType.PDF: _("a PDF"),
-    MediaType.JPEG: _("a JPEG picture"),
-    MediaType.PNG: _("a PNG picture"),
-    MediaType.TIFF: _("a TIFF picture"),
+    MediaType.JPEG: _("a JPEG image"),
+    MediaType.PNG: _("a PNG image"),
+    MediaType.TIFF: _("a TIFF image"),
 }
 
 

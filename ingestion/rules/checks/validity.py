@@ -98,7 +98,7 @@ def check_date_order(case: CheckInput) -> Iterator[RuleFinding]:
     }
     doubtful = min(begins, ends, key=lambda value: value.confidence)
     yield implausible_value_finding(
-        doubtful, {"what": _("its dates")}, "DATE_OUT_OF_SEQUENCE", facts
+        doubtful, {"what": _("the dates")}, "DATE_OUT_OF_SEQUENCE", facts
     )
 
 

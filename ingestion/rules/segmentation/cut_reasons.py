@@ -1,15 +1,12 @@
 """The reasons for which a person has to confirm the proposed division of a file.
 
-The function marks the sentences for makemessages, and the page that shows them translates them.
+The page that shows the sentences translates them.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-
-def _(message: str) -> str:
-    return message
-
+from audit.translation import gettext_noop as _
 
 REASONS: Mapping[str, str] = MappingProxyType({
     "signed-file": _(
@@ -22,7 +19,7 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "other-site": _("A separator sheet was printed for another site."),
     "unknown-type": _("A separator sheet names a document type that is not known."),
     "pages-before-separator": _("There are pages before the first separator sheet."),
-    "empty-separator": _("No document follows a separator sheet."),
+    "empty-separator": _("A separator sheet is not followed by a document."),
     "separator-missing": _(
         "Several documents seem to follow one separator sheet. A separator sheet may be missing."
     ),

@@ -6,6 +6,7 @@ import pytest
 
 import ingestion
 from audit import translation
+from audit.management.commands import makemessages
 from ingestion.rules.checks.check_input import entry_facts
 from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import TYPES
@@ -22,6 +23,7 @@ from ingestion.rules.messages import MESSAGES, PageWording
 PROGRAM = Path(ingestion.__file__).parent
 
 RULES = sorted(path.relative_to(PROGRAM) for path in (PROGRAM / "rules").glob("*/*.py"))
+READERS = sorted(path.relative_to(PROGRAM) for path in (PROGRAM / "reading" / "pdf").glob("*.py"))
 
 DOMAIN = {
     "DOWNLOAD_FAILED",
@@ -369,18 +371,74 @@ def test_messages_are_translated_when_they_are_shown(monkeypatch):
     assert grouped_sentences("PHI_SUSPECTED", found_on(3, 7)).what == "2 3, 7"
 
 
+def test_makemessages_finds_wordings_about_pages():
+    assert "--keyword=page_wording:1,2" in makemessages.Command.xgettext_options
+
+
 def test_words_and_months_among_the_facts_are_translated(monkeypatch):
     words = {
         "the signature": "die Unterschrift",
         "May": "Mai",
-        " and ": " und ",
+        "{others} and {last}": "{others} und {last}",
         "scripts": "Skripte",
+        "the digest {digest}": "der Prüfsumme {digest}",
     }
     monkeypatch.setattr(translation._translation, "gettext", lambda text: words.get(text, text))
     assert "die Unterschrift" in sentences("OCR_LOW_CONFIDENCE", {"what": "the signature"}).what
     assert "2 Mai 2026" in sentences("EXPIRED_DOCUMENT", {"expires": "2026-05-02"}).what
-    kinds = {"kinds": "scripts and attached files"}
-    assert "Skripte und attached files" in sentences("ACTIVE_CONTENT", kinds).what
+    kinds = {"kinds": "javascript launch embedded-file"}
+    listed = "Skripte, a command that starts a program und attached files"
+    assert listed in sentences("ACTIVE_CONTENT", kinds).what
+    weak = {"signer": "Ana Ruiz", "weakness": "the digest {digest}", "digest": "MD5"}
+    assert "Ana Ruiz signed with der Prüfsumme MD5." in sentences("SIGNATURE_WEAK", weak).what
+
+
+QUOTED = [
+    ("TEXT_STRUCK_OUT", "struck", "Received"),
+    ("TEXT_STRUCK_OUT", "struck", "2026-03-12"),
+    ("STAMPED_DRAFT", "stamp", "Received"),
+    ("NOT_FINAL", "phrase", "Received"),
+    ("UNFILLED_TEMPLATE", "placeholder", "Received"),
+    ("PERSON_MISMATCH", "named", "May"),
+    ("PERSON_MISMATCH", "expected", "May"),
+    ("PERSON_NOT_READ", "read", "May"),
+    ("VALUE_NEARLY_MATCHES", "registered", "May"),
+    ("VALUE_IN_DOUBT", "second", "May"),
+    ("SIGNATURE_ISSUER_UNKNOWN", "signer", "May"),
+    ("SIGNATURE_ISSUER_UNKNOWN", "issuer", "Received"),
+    ("TYPE_MISMATCH", "declared", "Received"),
+    ("DATE_INVALID", "written", "May"),
+    ("DATE_INVALID", "written", "2026-02-30"),
+    ("QA_REJECTED", "note", "Expired"),
+]
+
+
+@pytest.mark.parametrize(("code", "name", "value"), QUOTED)
+def test_a_quotation_is_never_changed(monkeypatch, code, name, value):
+    words = {"Received": "Eingegangen", "May": "Mai", "Expired": "Abgelaufen", "March": "März"}
+    monkeypatch.setattr(translation._translation, "gettext", lambda text: words.get(text, text))
+    wording = next(each for each in MESSAGES[code].what if name in placeholders(each))
+    facts = {**dict.fromkeys(placeholders(wording), "X"), "page": 1, name: value}
+    assert value in sentences(code, facts).what
+
+
+def test_document_types_have_the_names_of_a_catalogue(monkeypatch):
+    words = {
+        "IRB approval": "Ethikvotum",
+        "medical licence": "Approbation",
+        "an {noun}": "{noun}",
+        "a {noun}": "{noun}",
+    }
+    monkeypatch.setattr(translation._translation, "gettext", lambda text: words.get(text, text))
+    facts = {"detected": "IRB approval", "declared": "Medical licence"}
+    what = sentences("DOC_TYPE_CONFLICT", facts).what
+    assert what == "This is Ethikvotum, not Approbation."
+    assert sentences("EXPIRED_DOCUMENT", {}, type_name="Medical licence").what == (
+        "This Approbation has expired."
+    )
+    documents = {"documents": "irb-approval:1-1 medical-licence:2-3"}
+    what = sentences("MULTIPLE_DOCUMENTS", documents).what
+    assert "Ethikvotum on page 1; Approbation on pages 2 to 3" in what
 
 
 def test_a_phrase_among_the_facts_is_translated_before_it_is_filled_in(monkeypatch):
@@ -406,7 +464,12 @@ def test_a_fact_from_the_file_is_no_phrase():
     assert what == "This is a template: page 3 still says “{page}”."
 
 
-@pytest.mark.parametrize("path", RULES, ids=str)
+def test_active_content_that_an_earlier_release_stored_is_shown_as_it_is():
+    what = sentences("ACTIVE_CONTENT", {"kinds": "scripts and attached files"}).what
+    assert what == "The PDF contains scripts and attached files."
+
+
+@pytest.mark.parametrize("path", [*RULES, *READERS], ids=str)
 def test_every_word_that_a_rule_stores_as_a_fact_is_marked_for_translation(path):
     """A fact is a single value, or a phrase within `_()` that names other facts in braces."""
     for node in ast.walk(ast.parse((PROGRAM / path).read_text())):
@@ -417,6 +480,28 @@ def test_every_word_that_a_rule_stores_as_a_fact_is_marked_for_translation(path)
                 is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
                 is_unmarked = isinstance(value, ast.JoinedStr) or (is_text and value.value)
                 assert not is_unmarked, f"line {value.lineno}: {ast.unparse(value)}"
+
+
+@pytest.mark.parametrize("path", ["reading/pdf/file_type.py", "reading/pdf/signature_policy.py"])
+def test_every_description_that_a_reader_returns_is_marked_for_translation(path):
+    """Descriptions begin with an article: "a web page", "the digest {digest}"."""
+    tree = ast.parse((PROGRAM / path).read_text())
+    marked = {
+        id(part)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "_"
+        for part in call.args
+    }
+    # The reasons of pyHanko's policy are for programs.
+    unread = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.keyword)}
+    descriptions = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and re.match(r"(an?|the) ", str(node.value))
+    ]
+    assert any(id(node) in marked for node in descriptions)
+    unmarked = [node.value for node in descriptions if id(node) not in marked | unread]
+    assert unmarked == []
 
 
 def test_documents_that_an_earlier_release_named_are_shown_as_it_named_them():

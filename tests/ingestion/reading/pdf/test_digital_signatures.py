@@ -617,6 +617,21 @@ def test_an_unsound_signature_is_found_and_its_document_is_not_filed(read_and_ch
         assert found <= set(codes(verdict))
 
 
+@pytest.mark.parametrize(
+    ("make", "method"),
+    [
+        (with_a_short_key, "an RSA key of 1024 bits"),
+        (with_a_short_curve, "an elliptic curve of 192 bits"),
+        (with_a_digest_of_md5, "the digest MD5"),
+    ],
+)
+def test_a_weak_signature_is_described_by_its_method(read_and_check, make, method):
+    _, verdict = read_and_check(make())
+    finding = next(each for each in verdict.findings if each.code == "SIGNATURE_WEAK")
+    what = sentences(finding.code, finding.facts).what
+    assert what.endswith(f" signed with {method}. Such a signature can be forged.")
+
+
 def test_a_time_stamp_keeps_a_signature_valid_after_its_certificate_expires(read_and_check):
     later = datetime.now(UTC).date() + timedelta(days=400)
     _, plain = read_and_check(by_the_investigator(), today=later)

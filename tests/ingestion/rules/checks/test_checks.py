@@ -397,7 +397,7 @@ FAULTY = [
     checked(make_document("cv"), filename="cv.JPG"),
     numbered(1, 3),
     *(
-        checked(with_signature(result, detail="an RSA key of 1024 bits"))
+        checked(with_signature(result, weakness="an RSA key of {bits} bits", bits=1024))
         for result in SignatureResult
     ),
     checked(with_signature(signer="Helena Brandt")),
@@ -441,7 +441,7 @@ def test_a_picture_with_the_extension_of_a_pdf_is_rejected():
     picture = dataclasses.replace(make_document("cv"), media_type=MediaType.PNG)
     verdict = checked(picture, filename="cv.pdf")
     assert (verdict.state, verdict.primary.code) == (DocumentState.REJECTED, "TYPE_MISMATCH")
-    assert verdict.primary.facts == {"declared": "cv.pdf", "found": "a PNG picture"}
+    assert verdict.primary.facts == {"declared": "cv.pdf", "found": "a PNG image"}
 
 
 def test_every_code_of_a_check_is_caused_by_a_document_of_these_tests():

@@ -207,8 +207,8 @@ def test_a_complete_form_is_filed_with_the_values_of_its_boxes(readings, name, d
 @pytest.mark.parametrize(
     ("name", "declared", "missing"),
     [
-        ("no certification", DISCLOSURE, ["Nothing is ticked in the form."]),
-        ("no interest", DISCLOSURE, ["Nothing is ticked in the form."]),
+        ("no certification", DISCLOSURE, ["No box is ticked for: "]),
+        ("no interest", DISCLOSURE, ["No box is ticked for: "]),
         ("nothing", DISCLOSURE, ["It asks for the answer to question 1.",
                                  "It asks for the answer to question 4."]),
         ("by hand", DISCLOSURE, ["It asks for the answer to question 1."]),
