@@ -209,9 +209,9 @@ def test_a_complete_form_is_filed_with_the_values_of_its_boxes(readings, name, d
     [
         ("no certification", DISCLOSURE, ["No box is ticked for: "]),
         ("no interest", DISCLOSURE, ["No box is ticked for: "]),
-        ("nothing", DISCLOSURE, ["It asks for the answer to question 1.",
-                                 "It asks for the answer to question 4."]),
-        ("by hand", DISCLOSURE, ["It asks for the answer to question 1."]),
+        ("nothing", DISCLOSURE, ["No box is ticked for: answer to question 1.",
+                                 "No box is ticked for: answer to question 4."]),
+        ("by hand", DISCLOSURE, ["No box is ticked for: answer to question 1."]),
         ("application with gaps", "form-fda-1571", [
             "Box 1 is empty. It asks for the sponsor.", "Nothing is ticked in box 8.",
             "Nothing is ticked in box 11.", "Nothing is ticked in box 13.", "Box 14 is empty."]),
