@@ -220,7 +220,7 @@ class SiteAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
 _HISTORY_FIELDS: list[Any] = [
     "training_acknowledged_at",
     "policy_acknowledged_at",
-    "second_step_since",
+    "second_factor_since",
     "password_changed_at",
     "last_login",
     "date_joined",
@@ -233,7 +233,7 @@ _NOT_IN_FORM = [
     "identity_evidence",
     "identity_verified_at",
     "link_issued_at",
-    "second_step_since",
+    "second_factor_since",
     "signing_suspended_at",
 ]
 
@@ -251,7 +251,7 @@ class PersonAdmin(AccountActionsMixin, UndeletableAdmin, LedgerAdminMixin, UserA
         "sign_in",
         "last_login",
     ]
-    actions = ["unlock", "send_link", "reset_second_step", "train_again"]
+    actions = ["unlock", "send_link", "reset_second_factor", "train_again"]
     form, add_form = PersonForm, NewPersonForm
     list_filter = ["is_active", "is_staff", "is_superuser", "groups"]
     search_fields = ["username", "printed_name", "email"]

@@ -16,7 +16,7 @@ class Missing(StrEnum):
     POLICY = "policy"
     IDENTITY = "identity"
     SUSPENDED = "suspended"
-    SECOND_STEP = "second_step"
+    SECOND_FACTOR = "second_factor"
 
     @property
     def sentence(self) -> str:
@@ -37,7 +37,7 @@ _SENTENCES: Mapping[Missing, Promise] = {
         "You cannot sign, because another person changed how you sign in. A second administrator "
         "must verify your identity again."
     ),
-    Missing.SECOND_STEP: _(
+    Missing.SECOND_FACTOR: _(
         "Your role requires multi-factor authentication. Set it up on your account page."
     ),
 }
@@ -62,6 +62,6 @@ def missing_for_signature(person: Any) -> list[Missing]:
         Missing.POLICY: not person.policy_acknowledged_at,
         Missing.IDENTITY: not person.identity_verified_at,
         Missing.SUSPENDED: bool(person.signing_suspended_at),
-        Missing.SECOND_STEP: person.needs_second_step and not person.second_step_since,
+        Missing.SECOND_FACTOR: person.needs_second_factor and not person.second_factor_since,
     }
     return [missing for missing, is_unmet in unmet.items() if is_unmet]

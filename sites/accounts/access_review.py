@@ -211,7 +211,7 @@ def _make_row(account: Account) -> AccessReviewRow:
         access_from=str(person.access_from or ""),
         access_until=str(person.access_until or ""),
         locked_until=_format_time(account.locked_until),
-        code_at_sign_in_since=_format_time(person.second_step_since),
+        code_at_sign_in_since=_format_time(person.second_factor_since),
         identity_verified=_format_time(person.identity_verified_at),
         training_acknowledged=_format_time(person.training_acknowledged_at),
         policy_acknowledged=_format_time(person.policy_acknowledged_at),

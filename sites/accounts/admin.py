@@ -177,16 +177,16 @@ class AccountActionsMixin(_Base):
         self.message_user(request, _("The selected accounts are unlocked."))
 
     @admin.action(description=_("Reset multi-factor authentication"), permissions=["change"])
-    def reset_second_step(self, request: HttpRequest, people: QuerySet[User]) -> None:
+    def reset_second_factor(self, request: HttpRequest, people: QuerySet[User]) -> None:
         for person in people.select_for_update():
-            old, suspended = person.second_step_since, person.signing_suspended_at
+            old, suspended = person.second_factor_since, person.signing_suspended_at
             if not second_factor.reset(person):
                 continue
-            person.second_step_since = None
+            person.second_factor_since = None
             person.signing_suspended_at = suspended or timezone.now()
-            person.save(update_fields=["second_step_since", "signing_suspended_at"])
+            person.save(update_fields=["second_factor_since", "signing_suspended_at"])
             changes = {
-                "second_step_since": {"old": str(old), "new": None},
+                "second_factor_since": {"old": str(old), "new": None},
                 "key": {"old": SECRET, "new": None},
             }
             if not suspended:
@@ -219,7 +219,7 @@ class AccountActionsMixin(_Base):
         states = [gettext("Locked")] if person.is_locked_out else []
         if person.signing_suspended_at:
             states.append(gettext("Signing suspended"))
-        if person.second_step_since:
+        if person.second_factor_since:
             states.append(gettext("Multi-factor"))
         return ", ".join(states) or "-"
 

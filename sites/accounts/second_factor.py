@@ -55,12 +55,12 @@ def set_up(person: User, code: str) -> tuple[Any, list[str]] | None:
         device.confirmed = True
         device.save()
         codes = _create_recovery_codes(row)
-        old, row.second_step_since = row.second_step_since, timezone.now()
-        row.save(update_fields=["second_step_since"])
+        old, row.second_factor_since = row.second_factor_since, timezone.now()
+        row.save(update_fields=["second_factor_since"])
         changes = {
-            "second_step_since": {
+            "second_factor_since": {
                 "old": str(old) if old else None,
-                "new": str(row.second_step_since),
+                "new": str(row.second_factor_since),
             },
             "key": {"old": SECRET if old else None, "new": SECRET},
         }
@@ -86,7 +86,7 @@ def recovery_codes_left(person: User) -> int:
 
 def reset(person: User) -> bool:
     """Remove the second factor. Return whether there was one. Call this inside `ledger()`."""
-    had_one = person.second_step_since is not None
+    had_one = person.second_factor_since is not None
     _delete_devices(person)
     return had_one
 

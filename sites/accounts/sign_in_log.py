@@ -36,7 +36,7 @@ def connect() -> None:
 def _on_sign_in(user: User, **_signal: Any) -> None:
     record_failures()
     device = getattr(user, "otp_device", None)  # the device of the second factor
-    _record(user, "user.signed_in", detail={"second_step": device.name} if device else {})
+    _record(user, "user.signed_in", detail={"second_factor": device.name} if device else {})
 
 
 def _on_sign_out(user: User | None, **_signal: Any) -> None:

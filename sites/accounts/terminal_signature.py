@@ -43,7 +43,7 @@ def sign_at_terminal(person: User, meaning: str, permission: str) -> ElectronicS
     try:
         password = getpass.getpass(_("Password of {name}: ").format(name=person.get_username()))
         step_up.confirm(person, username=person.get_username(), password=password)
-        if person.second_step_since:
+        if person.second_factor_since:
             code = getpass.getpass(_("Code from the app of {name}: ").format(name=person))
             _check_code(person, code)
     except EOFError as error:

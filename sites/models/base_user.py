@@ -60,8 +60,8 @@ class BaseUser(AbstractUser):
     password_is_temporary = models.BooleanField(
         _("must choose a new password"), default=False, editable=False
     )
-    second_step_since = models.DateTimeField(
-        _("multi-factor authentication since"), null=True, blank=True
+    second_factor_since = models.DateTimeField(
+        _("multi-factor authentication since"), null=True, blank=True, db_column="second_step_since"
     )
     link_issued_at = models.DateTimeField(
         _("password link issued"), null=True, blank=True, editable=False
@@ -136,7 +136,7 @@ class BaseUser(AbstractUser):
         return has_begun and (self.access_until is None or day <= self.access_until)
 
     @property
-    def needs_second_step(self) -> bool:
+    def needs_second_factor(self) -> bool:
         """Return whether a role of the person requires multi-factor authentication (R21)."""
         required = set(settings.OTP_REQUIRED_ROLES)
         return bool(required) and not required.isdisjoint(self.roles)

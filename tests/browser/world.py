@@ -86,7 +86,7 @@ def people() -> dict[str, User]:
         found[name].groups.set(Group.objects.filter(name=group))
     device = TOTPDevice.objects.create(user=found["lena"], confirmed=True)
     assert device.pk
-    User.objects.filter(pk=found["lena"].pk).update(second_step_since=timezone.now())
+    User.objects.filter(pk=found["lena"].pk).update(second_factor_since=timezone.now())
     return found
 
 

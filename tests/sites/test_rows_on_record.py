@@ -343,9 +343,9 @@ class TestInTheAdmin:
     def test_actions_in_the_list_of_accounts(self, client, mara):
         device = second_factor.begin_setup(mara)
         second_factor.set_up(User.objects.get(pk=mara.pk), f"{TOTP(device.bin_key).token():06}")
-        for action in ("unlock", "reset_second_step", "train_again"):
+        for action in ("unlock", "reset_second_factor", "train_again"):
             self.post(client, "user/", action=action, _selected_action=[mara.pk])
-        assert User.objects.get(pk=mara.pk).second_step_since is None
+        assert User.objects.get(pk=mara.pk).second_factor_since is None
         assert problems() == []
 
     def test_a_created_used_and_revoked_token(self, client, site):

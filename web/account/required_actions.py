@@ -32,13 +32,13 @@ class RequiredActions:
         person = current_person(request)
         if person is None:
             return None
-        if person.second_step_since and not second_factor.is_verified(request.session):
+        if person.second_factor_since and not second_factor.is_verified(request.session):
             # Multi-factor authentication was set up in another session after this one began.
             logout(request)
             required = "login"
         elif person.must_change_password():
             required = "password"
-        elif person.needs_second_step and not person.second_step_since:
+        elif person.needs_second_factor and not person.second_factor_since:
             required = "account_code"
         else:
             return None

@@ -64,8 +64,8 @@ def set_up(request: SignedIn) -> HttpResponse:
         "form": form,
         "qr_code": render_qr_code(device.config_url),
         "key": second_factor.key_text(device),
-        "is_needed": person.needs_second_step,
-        "since": person.second_step_since,
+        "is_needed": person.needs_second_factor,
+        "since": person.second_factor_since,
         "next": requested_next_page(request),
     }
     return render(request, "account/code_setup.html", context, status=400 if form.errors else 200)

@@ -80,7 +80,7 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         person = form.get_user()
-        if person.second_step_since:
+        if person.second_factor_since:
             self.request.session.cycle_key()
             self.request.session[_AWAITING_CODE] = [person.pk, int(time.time())]
             onward = self.get_redirect_url()

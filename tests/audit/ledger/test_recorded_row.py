@@ -250,11 +250,22 @@ def test_a_request_of_the_previous_release_keeps_what_it_is_about(db):
     assert numbers(request.subject) == [4]
 
 
+def test_the_previous_release_and_this_one_read_the_same_second_factor(db):
+    models = earlier_models("clinical_sites", "0017_post_join_investigators")
+    now, person, earlier = timezone.now(), make_user("mara"), "second_step_since"
+    rows = models.get_model("clinical_sites", "User").objects.filter(pk=person.pk)
+    rows.update(**{earlier: now})
+    assert User.objects.get(pk=person.pk).second_factor_since == now
+    User.objects.filter(pk=person.pk).update(second_factor_since=None)
+    assert rows.values_list(earlier, flat=True).get() is None
+
+
 @pytest.mark.parametrize(
     ("app", "name"),
     [
         ("ingestion", "0027_post_name_the_numbers_of_entries"),
         ("clinical_sites", "0016_post_name_what_an_approval_is_about"),
+        ("clinical_sites", "0018_post_name_the_second_factor"),
     ],
 )
 def test_the_upgrade_changes_names_in_the_code_and_nothing_in_the_database(db, app, name):

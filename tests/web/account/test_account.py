@@ -71,7 +71,7 @@ def test_people_whose_role_requires_a_code_cannot_sign_without_it(settings):
     settings.OTP_REQUIRED_ROLES = ["QA reviewers"]
     ines = make_user("ines", is_staff=True)
     ines.groups.add(Group.objects.get(name="QA reviewers"))
-    assert missing_for_signature(ines) == [Missing.SECOND_STEP]
+    assert missing_for_signature(ines) == [Missing.SECOND_FACTOR]
 
 
 @pytest.mark.requirement("R34")

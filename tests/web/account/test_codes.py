@@ -55,7 +55,7 @@ def test_the_setup_shows_a_qr_code_a_key_and_recovery_codes(client, mara):
     assert len(set(codes)) == 10
     assert all(code in answer.content.decode() for code in codes)
     mara.refresh_from_db()
-    assert mara.second_step_since
+    assert mara.second_factor_since
     assert client.get("/").status_code == 200, "who has just shown a code is asked for no other"
 
 
@@ -77,7 +77,7 @@ def test_the_setup_needs_the_code_and_the_password(client, mara, given):
     client.force_login(mara)
     assert set_up(client, mara, **given).status_code == 400
     mara.refresh_from_db()
-    assert mara.second_step_since is None
+    assert mara.second_factor_since is None
 
 
 @pytest.mark.requirement("R21")
@@ -88,7 +88,7 @@ def test_the_password_alone_is_no_longer_sufficient_to_sign_in(client, mara, wit
     done = client.post(answer.url, {"code": code_of(mara, later=1)})
     assert done.url == "/packets/new/"
     assert client.get("/").status_code == 200
-    assert list_entries(mara.actor_name)[-1].detail["second_step"] == "an app"
+    assert list_entries(mara.actor_name)[-1].detail["second_factor"] == "an app"
 
 
 def test_each_code_works_once(client, mara, with_code):
@@ -162,7 +162,7 @@ def test_a_code_can_be_required_for_administrators_and_coordinators(client, mara
 def test_an_administrator_removes_a_code_with_a_reason(client, mara, with_code):
     ada = Client()
     ada.force_login(make_user("ada", is_staff=True, is_superuser=True))
-    form = {"action": "reset_second_step", "_selected_action": [mara.pk], "index": 0}
+    form = {"action": "reset_second_factor", "_selected_action": [mara.pk], "index": 0}
     ada.post("/admin/clinical_sites/user/", form | {"reason_for_change": WHY})
     assert password(client).url == "/"
     entry = [each for each in list_entries(mara.actor_name) if each.event == "user.changed"][-1]
@@ -186,4 +186,4 @@ def test_a_new_setup_invalidates_the_old_code_and_its_recovery_codes(client, mar
     client.post("/logout/")
     password(client)
     assert client.post("/login/code/", {"code": with_code[1]}).status_code == 400
-    assert User.objects.get(pk=mara.pk).second_step_since
+    assert User.objects.get(pk=mara.pk).second_factor_since

@@ -208,7 +208,7 @@ def test_a_person_who_takes_over_an_account_by_its_address_cannot_sign(ada, hele
     ("cause", "deed"),
     [
         (Cause.PASSWORD, lambda ada, helena: act(ada, "send_link", helena)),
-        (Cause.SECOND_FACTOR, lambda ada, helena: act(ada, "reset_second_step", helena)),
+        (Cause.SECOND_FACTOR, lambda ada, helena: act(ada, "reset_second_factor", helena)),
         (Cause.EMAIL, lambda ada, helena: change(ada, helena, email="new@qa.example.org")),
         (Cause.NAME, lambda ada, helena: change(ada, helena, printed_name="Rafael Duarte")),
     ],
@@ -218,7 +218,7 @@ def test_changes_by_an_administrator_suspend_signing_until_another_one_verifies(
     ada, noor, helena, document, cause, deed
 ):
     device = TOTPDevice.objects.create(user=helena, name=second_factor.APP)
-    helena.second_step_since = device.created_at
+    helena.second_factor_since = device.created_at
     helena.save()
     deed(ada, helena)
     person = fresh(helena)
@@ -228,7 +228,7 @@ def test_changes_by_an_administrator_suspend_signing_until_another_one_verifies(
     assert (request.cause, request.asked_by, request.reason) == (cause, ada, WHY)
     assert verify(ada, person).status_code == 302
     assert fresh(helena).signing_suspended_at, "not by who changed it"
-    User.objects.filter(pk=person.pk).update(second_step_since=None)  # sign in without it
+    User.objects.filter(pk=person.pk).update(second_factor_since=None)  # sign in without it
     verify(noor, person)
     person = fresh(helena)
     assert missing_for_signature(person) == []
@@ -414,7 +414,7 @@ def test_people_request_their_own_first_verification(ada, noor, mara):
 
 def test_the_access_review_shows_who_verified_and_who_created_the_verifier(ada, noor, helena):
     """Two accounts created by one person can verify a third: the access review shows it."""
-    act(ada, "reset_second_step", noor)
+    act(ada, "reset_second_factor", noor)
     change(ada, noor, email="noor@example.org")
     kim = make_user("kim", is_staff=True, is_superuser=True)
     verify(kim, noor)

@@ -279,7 +279,7 @@ def test_simultaneous_sign_ins_of_several_people_do_not_lock_their_address(setti
 
 
 def test_a_correct_password_that_awaits_a_code_is_no_failure(client, mara, settings):
-    User.objects.filter(pk=mara.pk).update(second_step_since=timezone.now())
+    User.objects.filter(pk=mara.pk).update(second_factor_since=timezone.now())
     for _ in range(7):
         assert sign_in(Client()).status_code == 302
     assert not Tries.objects.filter(failures__gt=0).exists()

@@ -57,7 +57,7 @@ def test_the_first_step_keeps_the_earlier_selection(affairs):
     ],
 )
 @pytest.mark.requirement("R11")
-def test_the_second_step_shows_the_number_of_entries_and_requests_exactly_these(
+def test_the_second_page_shows_the_number_of_entries_and_requests_exactly_these(
     affairs, work, packet, query, expected
 ):
     number = queries.count_entries(expected)
