@@ -93,7 +93,10 @@ def list_batches(
     openapi_extra={"parameters": [waiting.OPENAPI_PARAMETER]},
 )
 def one_batch(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
-    """With `Prefer: wait=N` (at most 20 seconds), the response is sent when the batch is final."""
+    """Return one batch.
+
+    With `Prefer: wait=N` (at most 20 seconds), the response is sent when the batch is final.
+    """
     return batch_response(request, response, find_batch(request.auth, reference))
 
 

@@ -119,7 +119,10 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
     openapi_extra=DECLARATION_BODY,
 )
 def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
-    """The checks run again on the same bytes. The ledger records the change with its reason."""
+    """Correct the type or the person of a document.
+
+    The checks run again on the same bytes. The ledger records the change with its reason.
+    """
     document = _find_document(request.auth, document_id)
     body = request_bodies.validate(DeclarationIn, request_bodies.read_json(request))
     declared = Declaration(body.document_type, body.person)

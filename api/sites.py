@@ -58,7 +58,10 @@ def one_site(request: ApiRequest, site_id: Path[SiteId]) -> SiteOut:
     summary="Get the required documents of a site, and conflicts between its documents",
 )
 def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut:
-    """The response is computed for each request. Nothing of it is stored."""
+    """List the required documents of a site.
+
+    The response is computed for each request. Nothing of it is stored.
+    """
     readiness = get_readiness(_find_site(request, site_id))
     required = [
         RequirementOut(

@@ -83,10 +83,10 @@ class DeliveryPolicy:
 
     initial_wait: timedelta  # doubled after each failure
     max_wait: timedelta
-    max_attempts: int | None = None  # claims, also by processes that died. None: no limit
+    max_attempts: int | None = None  # claims, even by processes that died. None: no limit
     lifetime: timedelta | None = None  # after which a message is out of date. None: never
     #: Whether the end of its lifetime counts only at the next failure, so that every message is
-    #: tried at least once, also after all hosts were down.
+    #: tried at least once, even after all hosts were down.
     tries_outdated: bool = False
 
     def draw_wait(

@@ -75,12 +75,12 @@ class Run:
 
     @property
     def rate(self) -> float:
-        """Documents with a final record per second. A lost document does not count."""
+        """Return the documents with a final record per second. A lost document does not count."""
         return (self.documents - self.outcome.lost) / self.seconds
 
     @property
     def lost(self) -> float:
-        """Lost documents in percent."""
+        """Return the percentage of lost documents."""
         return 100 * self.outcome.lost / self.documents
 
 

@@ -173,7 +173,7 @@ LOCKOUT_ADDRESS_FAILURES = env.int("LOCKOUT_ADDRESS_FAILURES", default=50)  # fo
 LOCKOUT_MINUTES = env.float("LOCKOUT_MINUTES", default=15.0)
 
 SESSION_IDLE_MINUTES = env.float("SESSION_IDLE_MINUTES", default=15.0)
-SESSION_HOURS = env.float("SESSION_HOURS", default=12.0)  # maximum length, also if active
+SESSION_HOURS = env.float("SESSION_HOURS", default=12.0)  # maximum length, even if active
 SESSIONS_AT_A_TIME = env.int("SESSIONS_AT_A_TIME", default=3)  # of one person
 SESSION_COOKIE_AGE = int(SESSION_HOURS * 3600)
 ACCESS_REVIEW_DAYS = env.int("ACCESS_REVIEW_DAYS", default=90)  # from one review to the next

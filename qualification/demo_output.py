@@ -76,7 +76,7 @@ def print_portal(console: Console, portal: SamplePortal) -> None:
     """Print the requests that the portal counted, and how many exceeded its limits."""
     with_fault = sum(1 for request in portal.requests if request.fault)
     console.print(
-        f"The portal answered {len(portal.requests)} requests, {with_fault} of them with an "
+        f"The portal received {len(portal.requests)} requests, {with_fault} of them with an "
         f"injected fault. {portal.violations.total()} requests exceeded its rate limits.",
         soft_wrap=True,
     )

@@ -96,12 +96,12 @@ class DocumentFacts:
 
     @property
     def signature_seed(self) -> str | None:
-        """The seed of the signature, or None for an unsigned document."""
+        """Return the seed of the signature, or None for an unsigned document."""
         return self.seed if self.signed else None
 
     @property
     def rng(self) -> random.Random:
-        """A new generator, so that each access produces the same numbers."""
+        """Return a new generator, so that each access produces the same numbers."""
         return random.Random(self.seed)
 
     def day(self, day: date) -> str:

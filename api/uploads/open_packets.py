@@ -53,7 +53,7 @@ router = Router()
 def submit_open_packet(
     request: ApiRequest, response: HttpResponse, packet_id: Path[batches.Reference]
 ) -> Any:
-    """A repeated request returns the same batch."""
+    """Submit an open packet. A repeated request returns the same batch."""
     batch = find_submitted_batch(request.auth, packet_id) or _submit(request, packet_id)
     return batches.accepted_response(request, response, batch)
 

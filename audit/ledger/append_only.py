@@ -55,7 +55,7 @@ def install_triggers(connection: BaseDatabaseWrapper) -> None:
                 cursor.execute(
                     f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {schema}.{function}()"
                 )
-                # ALWAYS: also if session_replication_role is replica.
+                # ALWAYS: even if session_replication_role is replica.
                 cursor.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {name}")
 
 

@@ -2,7 +2,7 @@
 
 Only three modules call it: `audit.ledger.append` for entries and details,
 `audit.signing.checkpoints` for checkpoints, and `audit.signing.anchors` for receipts. Nothing else
-inserts there, also not the ORM and its bulk_create().
+inserts there, not even the ORM or its bulk_create().
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 Times in the ledger are only as good as the clocks (ICH E6(R3) 4.2.2(d)). A clock that differs by
 more than AUDIT_CLOCK_SKEW_SECONDS is recorded once, and again when the difference has changed by as
-much, also when the clock is right again.
+much, even when the clock is right again.
 
 The time server is asked with NTP (ntplib). Without one, the time stamp authority is asked.
 """

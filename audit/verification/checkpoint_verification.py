@@ -143,17 +143,17 @@ class AnchoredNotes:
 
     @property
     def newest(self) -> int:
-        """The size of the largest checkpoint that the database and an anchor have in common."""
+        """Return the size of the largest checkpoint that the database and an anchor both have."""
         return max((each.newest for each in self.read.values()), default=0)
 
     @property
     def errors(self) -> list[str]:
-        """A sentence for each anchor that could not be read."""
+        """Return a sentence for each anchor that could not be read."""
         return [each.error for each in self.read.values() if each.error]
 
     @property
     def consistent_to(self) -> int | None:
-        """The size below every signed note that the database lacks; None if it lacks none."""
+        """Return the size below every signed note that the database lacks; None if it has all."""
         return min(claim.size for claim in self.claims) - 1 if self.claims else None
 
 

@@ -62,7 +62,7 @@ class CurrentVerdict:
 
     @property
     def exit_code(self) -> int:
-        """The code with which `verify_audit` ends for this verdict; 2 if nothing was checked."""
+        """Return the exit code of `verify_audit` for this verdict; 2 if nothing was checked."""
         return COULD_NOT_RUN if self.result is None else EXIT_CODES[self.result]
 
 
@@ -76,7 +76,7 @@ class LedgerStatus:
 
     @property
     def unsigned(self) -> int:
-        """Entries that no checkpoint covers yet."""
+        """Return the number of entries that no checkpoint covers yet."""
         return self.entries - (self.signed.size if self.signed else 0)
 
 

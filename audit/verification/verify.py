@@ -88,14 +88,14 @@ class LedgerVerdict:
 
     @property
     def result(self) -> CheckRun.Result:
-        """The verdict, as commands, pages, metrics and reports have it."""
+        """Return the verdict, as commands, pages, metrics and reports have it."""
         if not self.intact:
             return Result.BROKEN
         return Result.UNANCHORED if self.unconfirmed else Result.INTACT
 
     @property
     def unconfirmed(self) -> tuple[str, ...]:
-        """Sentences which state why only this installation itself confirms the ledger."""
+        """Return sentences that state why only this installation itself confirms the ledger."""
         return (*filter(None, [self.relied_on]), *self.unanchored)
 
 

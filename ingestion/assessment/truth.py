@@ -85,7 +85,7 @@ class Criteria(BaseModel):
             raise TruthError(_describe_faults(error)) from error
 
     def tightened_by(self, other: Self) -> Self:
-        """Return the stricter one of both where both state a criterion, and else the stated one.
+        """Return the stricter value of each criterion that both state, else the stated one.
 
         So neither a truth file nor the settings can weaken what the other one demands.
         """

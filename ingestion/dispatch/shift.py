@@ -120,7 +120,7 @@ class Shift:
     async def work(cls) -> None:
         """Run a shift.
 
-        Everything that it opens is closed when it ends, also if it ends with an error, and the
+        Everything that it opens is closed when it ends, even with an error, and the
         chunks that are left are returned. Raises an ExceptionGroup if a part of the shift failed,
         with LeaseLost in it if the leases could not be renewed.
         """

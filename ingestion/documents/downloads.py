@@ -73,7 +73,7 @@ def is_quarantined(document: Document) -> bool:
 def open_original(document: Document, person: User | None = None) -> IO[bytes]:
     """Open the original, or the pages of a part, for this person or, without one, for everyone.
 
-    Raises FileNotFoundError if it is missing, and also if the person may not have it.
+    Raises FileNotFoundError if it is missing, or if the person may not have it.
     """
     if not (can_view_file(person, document) if person else is_file_open(document)):
         raise FileNotFoundError(f"the bytes of {document.subject} are withheld")

@@ -87,7 +87,7 @@ def _description(packet: OpenPacket) -> tuple[object, ...]:
 
 
 def find_open_packet(packet_id: uuid.UUID, *, owner: str) -> OpenPacket:
-    """Return an open packet of this owner. Raises OpenPacketNotFound, also if it has expired."""
+    """Return an open packet of this owner. Raises OpenPacketNotFound if it has expired."""
     packet = OpenPacket.objects.filter(pk=packet_id, owner=owner).select_related("site").first()
     if packet is None or packet.expires_at < timezone.now():
         raise OpenPacketNotFound(f"there is no open packet {packet_id}")

@@ -69,7 +69,7 @@ class UploadedDocument:
 def register_manifest(descriptors: Sequence[ManifestLine], submission: Submission) -> Batch:
     """Register the lines of a manifest, which `manifest.read_manifest` has checked.
 
-    The same idempotency key returns the same batch, also at capacity. Raises IdempotencyKeyReused,
+    The same idempotency key returns the same batch, even at capacity. Raises IdempotencyKeyReused,
     SubmissionRefused and AtCapacity.
     """
     _admit([line.site_id for line in descriptors], submission)

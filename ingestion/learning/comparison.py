@@ -42,7 +42,7 @@ class ModelFigures:
     """Counts the judgements of one model on documents without a declared type."""
 
     right: int = 0
-    right_first: int = 0  # the right type is the most probable one, also if it is in doubt
+    right_first: int = 0  # the right type is the most probable one, even if it is in doubt
     right_in_three: int = 0  # the right type is among the three most probable ones
     unrecognised: int = 0
     wrong: int = 0  # another type, without doubt

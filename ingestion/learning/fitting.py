@@ -17,8 +17,8 @@ def fit(
 
     An example is the reading of a document, its type and the number of its site. The model starts
     from the package's, and only its words change: decisions of QA show no document without a type,
-    so that they do not tell from which probability a type is certain. The same examples in the same
-    order give the same bytes.
+    so they cannot determine the probability from which a type is certain. The same examples in the
+    same order give the same bytes.
     """
     from ingestion.training.train import Example, train  # noqa: PLC0415 - imports large libraries
 

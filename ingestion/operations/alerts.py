@@ -3,7 +3,7 @@
 Alerts are written in one transaction with the alarm's change, a message of the outbox for each
 channel, and sent afterwards. A crash in between loses none. A crash between sending and deleting
 the message sends it twice, with the same number. A message that could not be delivered for a day is
-given up, because it is no news any more.
+discarded, because it is out of date.
 """
 
 import hashlib

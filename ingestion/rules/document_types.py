@@ -115,7 +115,7 @@ class Landmark:
 
     @cached_property
     def letters(self) -> frozenset[str]:
-        """The folded letters of all phrases, for a quick test whether a text has one of them."""
+        """Return the folded letters of all phrases, to test quickly whether a text has one."""
         return frozenset(map(fold_letters, self.phrases))
 
 
@@ -186,25 +186,25 @@ class DocumentType:
 
     @cached_property
     def letters(self) -> frozenset[str]:
-        """The folded letters of all phrases of its landmarks, for a quick test of a text."""
+        """Return the folded letters of all phrases of its landmarks, to test a text quickly."""
         return frozenset().union(*(mark.letters for mark in self.landmarks))
 
     @cached_property
     def course_captions(self) -> Phrases:
-        """The captions of the name of a course. "Course" alone is an ordinary word."""
+        """Return the captions of the name of a course. "Course" alone is an ordinary word."""
         labels = (label for spec in self.fields if spec.name == "course" for label in spec.labels)
         return tuple(label for label in labels if " " in label)
 
     @cached_property
     def captions(self) -> str:
-        """The text that the blank form prints beside its entries, as words between blanks."""
+        """Return the text that a blank form prints beside its entries, as words between blanks."""
         signature = self.signature.labels if self.signature else ()
         labels = (label for spec in self.fields for label in spec.labels)
         return _in_words([*labels, *signature, *self.printed])
 
     @cached_property
     def headings(self) -> str:
-        """The phrases by which the type is recognised, as words between blanks."""
+        """Return the phrases by which the type is recognised, as words between blanks."""
         return _in_words(phrase for mark in self.landmarks for phrase in mark.phrases)
 
     def is_printed(self, value: str, *, is_name: bool = False) -> bool:

@@ -59,8 +59,8 @@ class Archive(Protocol):
     def put(self, path: Path, sha256: str) -> None:
         """Store a local file durably. Storing the same bytes again changes nothing.
 
-        Raises StorageUnavailable, also if the file no longer has this hash. It has changed on our
-        disk then, and the results of reading it are void.
+        Raises StorageUnavailable if it cannot be stored, and if the file no longer has this hash.
+        It has then changed on our disk, and the results of reading it are void.
         """
         ...
 

@@ -48,7 +48,7 @@ class Sandbox:
         self._running.close()
 
     def manage(self, *arguments: str, **overrides: str) -> "subprocess.CompletedProcess[str]":
-        """Run `manage.py` and return its result, also if it fails.
+        """Run `manage.py` and return its result, even if it fails.
 
         `overrides` are environment variables.
         """

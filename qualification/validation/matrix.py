@@ -30,7 +30,7 @@ class MatrixRow:
 
     @property
     def verdict(self) -> str:
-        """One of: the user's, OPEN, FAILED, passed, passed in part, not run here."""
+        """Return one of: the user's, OPEN, FAILED, passed, passed in part, not run here."""
         if not self.requirement.needs_test:
             return "the user's"
         if not self.evidence:
@@ -44,12 +44,12 @@ class MatrixRow:
 
     @property
     def outcome_counts(self) -> Counter[str]:
-        """The number of tests with each outcome."""
+        """Return the number of tests with each outcome."""
         return Counter(test.outcome for test in self.evidence)
 
     @property
     def summary(self) -> str:
-        """The number of tests with each outcome, as in "1 failed, 3 passed"."""
+        """Return the number of tests with each outcome, as in "1 failed, 3 passed"."""
         return _format_counts(self.outcome_counts)
 
 

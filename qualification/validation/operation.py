@@ -155,7 +155,7 @@ class Operation:
 
     @SCRIPT.step(
         "Enter a wrong password LOCKOUT_FAILURES times, then the correct one.",
-        "Locked (429), also for the correct password.",
+        "Locked (429), even for the correct password.",
     )
     def lock_out(self) -> str:
         limit = settings.LOCKOUT_FAILURES

@@ -35,7 +35,10 @@ class Pack:
 
     @property
     def shortcomings(self) -> list[str]:
-        """Sentences on failed steps and on requirements without passed tests, unless not run."""
+        """Return sentences on failed steps and runs, and on requirements without passed tests.
+
+        Requirements whose tests were not run are not mentioned.
+        """
         steps = [
             f"{step.id} failed: {step.action}"
             for step in (*self.iq, *self.oq)

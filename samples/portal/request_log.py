@@ -35,13 +35,13 @@ class RequestLog:
 
     @property
     def log(self) -> tuple[LoggedRequest, ...]:
-        """All requests so far, in the order in which they were admitted."""
+        """Return all requests so far, in the order in which they were admitted."""
         with self._lock:
             return tuple(self._log)
 
     @property
     def violations(self) -> Counter[str]:
-        """Number of requests for each site that exceeded its limit."""
+        """Return the number of requests for each site that exceeded its limit."""
         return Counter(entry.site_id for entry in self.log if entry.status == 429)
 
     def admit(

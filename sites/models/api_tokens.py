@@ -135,7 +135,7 @@ class ApiToken(RecordedRow):
 
     @property
     def owner(self) -> str:
-        """The site or person of the token. The tokens of one owner are interchangeable."""
+        """Return the site or person of the token. The tokens of one owner are interchangeable."""
         return f"site:{self.site_id}" if self.site_id else f"user:{self.user_id}"
 
     @property

@@ -116,7 +116,7 @@ class BaseUser(AbstractUser):
 
     @property
     def roles(self) -> list[str]:
-        """The names of the person's groups, and of the roles without a group. One query."""
+        """Return the names of the person's groups, and of the roles without a group. One query."""
         names = [group.name for group in self.groups.all()]
         if self.is_superuser:
             names.append(ADMINISTRATORS)

@@ -62,7 +62,7 @@ class Study(RecordedRow):
 
     @property
     def retained_until(self) -> date | None:
-        """The last day of the retention period, or None if the study has not ended."""
+        """Return the last day of the retention period, or None if the study has not ended."""
         if self.ended_on is None:
             return None
         year = self.ended_on.year + self.years_kept

@@ -17,7 +17,7 @@ from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, NAMES, NO_ROLE, 
 
 
 class PeopleManager(UserManager["User"]):
-    """Records the creation of accounts, also by `createsuperuser` and in a shell."""
+    """Records the creation of accounts, even by `createsuperuser` and in a shell."""
 
     def create_user(
         self, username: str, email: str | None = None, password: str | None = None, **fields: Any
@@ -100,7 +100,7 @@ class User(RecordedRow, BaseUser):
 
     @property
     def role(self) -> str:
-        """All roles of the person, in the terms of the ledger.
+        """Return all roles of the person, in the terms of the ledger.
 
         An auditor has no other role, whatever other groups the account has.
         """

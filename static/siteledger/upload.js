@@ -120,7 +120,7 @@
 
   async function uploadFile(entry) {
     entry.sha256 ??= await computeDigest(entry.file);
-    // A file that the server has already is not sent again, also if only the response was lost.
+    // A file that the server has already is not sent again, even if only the response was lost.
     const inList = entry.sha256 && [...entries].find((other) => other.id && other.sha256 === entry.sha256);
     const known = inList || (failures && entry.sha256 && (await listFiles()).find((file) => file.sha256 === entry.sha256));
     const answer = known || (await sendFile(entry.file, (stop) => { stopUpload = stop; }, (loaded) => { entry.loaded = Math.min(loaded, entry.size); updateProgress(); }));

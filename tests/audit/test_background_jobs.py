@@ -1,4 +1,4 @@
-"""Tests that background jobs run once, on any worker, also if a worker is killed."""
+"""Tests that background jobs run once, on any worker, even if a worker is killed."""
 
 import os
 import signal

@@ -34,7 +34,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--lost",
             action="store_true",
-            help="create: also if there was a key. No older key signs the new one.",
+            help="create: even if there was a key. No older key signs the new one.",
         )
 
     def handle(self, *_args: Any, action: str, lost: bool, **_options: Any) -> None:

@@ -26,7 +26,7 @@ _ESCAPE = re.compile(rb"#([0-9A-Fa-f]{2})")
 def is_static(path: Path) -> bool:
     """Return whether a PDF certainly has no active content, attachment, signature or XFA form.
 
-    Return False also for a file whose objects have to be searched to find out.
+    Return False even for a static file if only a search of its objects could show it.
     """
     with path.open("rb") as file:
         content = file.read(MAX_SCANNED_BYTES + 1)

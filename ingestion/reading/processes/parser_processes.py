@@ -110,7 +110,7 @@ class ParserProcesses:
             raise ReadingFault("the reading pool breaks as soon as it is started") from None
 
     async def close(self) -> None:
-        """Stop every process, also during a task. Calls in progress raise ReadingFault."""
+        """Stop every process, even during a task. Calls in progress raise ReadingFault."""
         self._closed = True
         for future in tuple(self._in_flight):
             future.cancel()

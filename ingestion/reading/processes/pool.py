@@ -103,7 +103,7 @@ class Reader:
             await asyncio.to_thread(rewritten.unlink, missing_ok=True)
 
     async def close(self) -> None:
-        """Stop every process, also during its work. Calls in progress raise ReadingFault."""
+        """Stop every process, even during its work. Calls in progress raise ReadingFault."""
         await self._processes.close()
 
     async def _probe(

@@ -1,6 +1,6 @@
 """Documents of no supported type that sites send in the place of one, so that a finding names them.
 
-What is found here only words a finding. It never decides about a document.
+The result affects only the wording of a finding. It never decides about a document.
 """
 
 from collections.abc import Iterator

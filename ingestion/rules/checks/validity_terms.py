@@ -52,7 +52,7 @@ class ValidityTerms:
 
     @property
     def facts(self) -> Facts:
-        """The terms to store with a decision; empty if the document never expires."""
+        """Return the terms to store with a decision; empty if the document never expires."""
         facts: dict[str, str | int] = {}
         if self.max_age_months:
             facts["months"] = self.max_age_months

@@ -106,7 +106,7 @@ class TypeScore:
 
     @property
     def evidence(self) -> str:
-        """The three landmarks with the most points, in words for a reviewer.
+        """Return the three landmarks with the most points, in words for a reviewer.
 
         One phrase may be several landmarks, in a title and anywhere. It is named once.
         """

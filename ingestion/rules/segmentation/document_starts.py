@@ -125,7 +125,7 @@ class _Search:
 
     def _probability(self, one: PageEvidence) -> float:
         """Return the probability that a document begins with the next page."""
-        if not self.earlier:  # also after a shared sheet
+        if not self.earlier:  # even after a shared sheet
             return 1.0
         features = compare_pages(one, self.earlier, length=self.length, blanks=self.blanks)
         probability = self.model.probability(features)

@@ -184,7 +184,7 @@ class PageEvidence:
 def find_running_lines(pages: Sequence[PageReading]) -> frozenset[str]:
     """Return the letters of the lines that every page of a file has at its edges.
 
-    They tell nothing about the documents of the file, as the notice of a system that printed it.
+    They say nothing about the documents, for example a notice of the system that printed the file.
     """
     filled = [page for page in pages if not page.is_blank]
     if len(filled) < _MIN_RUNNING_PAGES:
@@ -441,7 +441,7 @@ def _is_in(letters: str, others: frozenset[str]) -> bool:
 
 
 def _have_same_size(page: PageReading, other: PageReading) -> bool:
-    """Return whether two pages have the same size, also if one of them is turned."""
+    """Return whether two pages have the same size, even if one of them is turned."""
     pairs = zip(sorted((page.width, page.height)), sorted((other.width, other.height)), strict=True)
     return all(abs(one - two) < _MAX_SIZE_DIFFERENCE for one, two in pairs)
 

@@ -86,7 +86,7 @@ def cut_out(page: PageReading, region: Region) -> PageReading:
 def _split_lines(page: PageReading, words: Sequence[Word]) -> Sequence[Sequence[Word]]:
     """Return the lines of some words of a page, each in reading order.
 
-    OCR reads line by line, also on a sheet that was scanned askew. The order of the words of a text
+    OCR reads line by line, even on a sheet that was scanned askew. The order of the words of a text
     layer is not used.
     """
     lines: list[list[Word]] = []

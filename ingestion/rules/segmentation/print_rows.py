@@ -1,7 +1,7 @@
 """The rows in which the words of a page are printed, and what they show of a beginning.
 
 OCR may read the columns of a table one after the other, and it measures the heights of words
-inexactly. So rows are found by position, also on a skewed scan, and their sizes are compared by the
+inexactly. So rows are found by position, even on a skewed scan, and their sizes are compared by the
 widths of characters.
 """
 

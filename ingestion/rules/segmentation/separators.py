@@ -87,7 +87,7 @@ def split_at_sheets(pages: Sequence[PageReading]) -> list[SeparatedPages]:
 
 
 def is_sheet(page: PageReading) -> bool:
-    """Return whether a page is a separator sheet, also if its code cannot be read.
+    """Return whether a page is a separator sheet, even if its code cannot be read.
 
     A page with much text is a document that shows such a code, for example a guide.
     """

@@ -131,13 +131,13 @@ class SiteDocument:
 
     @property
     def names_read(self) -> list[str]:
-        """The people that the document itself names, whatever was declared."""
+        """Return the people that the document itself names, whatever was declared."""
         fields = ("person", "investigator")
         return [name for field in fields if (name := self.first_sure_value(field))]
 
     @property
     def names(self) -> str:
-        """The person or the laboratory that it is about, or "" if not known."""
+        """Return the person or the laboratory that it is about, or "" if not known."""
         if self.kind in _LABORATORY_TYPES:
             number = self.first_sure_value("clia_number")
             return self.first_sure_value("lab_name") + (f", CLIA {number}" if number else "")

@@ -1,4 +1,4 @@
-"""Tests that hosts sign new ledger entries, also after a kill, without waiting for anchors."""
+"""Tests that hosts sign new ledger entries, even after a kill, without waiting for anchors."""
 
 import signal
 

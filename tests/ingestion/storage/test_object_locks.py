@@ -1,4 +1,4 @@
-"""Tests of object locks in S3, with moto's server over HTTP, also without permissions."""
+"""Tests of object locks in S3, with moto's server over HTTP, even without permissions."""
 
 import hashlib
 import json

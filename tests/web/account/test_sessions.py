@@ -1,4 +1,4 @@
-"""Sessions end after inactivity and after their maximum length, also if pages poll."""
+"""Sessions end after inactivity and after their maximum length, even if pages poll."""
 
 import pytest
 from django.test import Client
