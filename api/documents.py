@@ -126,7 +126,7 @@ def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> Docum
     document = _find_document(request.auth, document_id)
     body = request_bodies.validate(DeclarationIn, request_bodies.read_json(request))
     declared = Declaration(body.document_type, body.person)
-    if refusal := declarations.explain_refusal(document):
+    if refusal := declarations.explain_declaration_refusal(document):
         raise Problem(409, refusal)
     field, sentence = declarations.find_fault(document, declared)
     if sentence:

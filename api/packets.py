@@ -115,7 +115,7 @@ def _submit_manifest(request: ApiRequest, response: HttpResponse, body: Any, key
 def _submit_files(request: ApiRequest, response: HttpResponse, key: str) -> Any:
     # One megabyte more, for the part `packet` and the boundaries.
     max_megabytes = settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1
-    request_bodies.check_length(request, max_megabytes=max_megabytes)
+    request_bodies.check_content_length(request, max_megabytes=max_megabytes)
     described = request_bodies.parse_json(multipart.read_packet_part(request))
     packet = request_bodies.validate(FilesIn, described)
     site = multipart.find_site(request.auth, packet.site_id)

@@ -28,7 +28,7 @@ from reportlab.platypus import SimpleDocTemplate
 from bench.documents.type_examples import CORPUS, LIMITS, read_corpus
 from ingestion.assessment.scores import ComparedValue, Outcome, compare_values
 from ingestion.assessment.truth import Truth
-from ingestion.reading.merge import merge
+from ingestion.reading.merge import merge_pages
 from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.reading.tasks import probe_document, read_scans
 from ingestion.rules.document_types import TYPES
@@ -114,7 +114,7 @@ def _read(content: bytes, folder: Path) -> DocumentReading:
     if isinstance(probe, Unreadable):
         raise TypeError(f"cannot be read: {probe}")
     ocr = [read_scans(probe.part(probe.scans), LIMITS)] if probe.scans else []
-    reading = merge(probe, ocr)
+    reading = merge_pages(probe, ocr)
     if isinstance(reading, Unreadable):
         raise TypeError(f"cannot be read: {reading}")
     return reading

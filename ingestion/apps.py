@@ -13,4 +13,4 @@ class IngestionConfig(AppConfig):
     def ready(self) -> None:
         from ingestion import registrations
 
-        registrations.connect()
+        registrations.register_all()

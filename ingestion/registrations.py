@@ -33,7 +33,7 @@ from sites.models import Study
 from sites.models.legal_holds import LegalHold
 
 
-def connect() -> None:
+def register_all() -> None:
     """Register everything. A repeated call changes nothing. System checks register on import."""
     verify.register_check(reconciliation.rows_agree_with_the_ledger)
     verify.register_check(finding_check.findings_agree_with_the_ledger)
@@ -88,7 +88,7 @@ __all__ = [
     "alert_checks",
     "bucket_checks",
     "checks",
-    "connect",
     "criteria_checks",
     "queue_checks",
+    "register_all",
 ]

@@ -42,11 +42,11 @@ def write(person: Any, about: str, text: str, *, to: str = "", has_link: bool = 
         return False
     content = {"address": address, "about": about, "text": text, "has_link": has_link}
     outbox.post(KIND.name, {"user": person.pk, **content})
-    transaction.on_commit(deliver_due, robust=True)
+    transaction.on_commit(send_due_notices, robust=True)
     return True
 
 
-def deliver_due() -> int:
+def send_due_notices() -> int:
     """Send the notices that are due. Returns how many were sent."""
     return outbox.deliver_due(KIND.name).delivered
 

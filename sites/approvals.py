@@ -54,7 +54,7 @@ class ApprovalRule:
 _rules: dict[str, ApprovalRule] = {}
 
 
-def register(kind: Kind, rule: ApprovalRule) -> None:
+def register_rule(kind: Kind, rule: ApprovalRule) -> None:
     """Register the rule of a kind. Called once, when the app is ready."""
     _rules[kind] = rule
 
@@ -129,7 +129,7 @@ def is_administrator(person: User) -> bool:
     return person.is_staff and person.is_superuser and not person.is_auditor
 
 
-def explain_refusal(request: ApprovalRequest, person: User) -> str:
+def explain_approval_refusal(request: ApprovalRequest, person: User) -> str:
     """Return why this person may not decide this request, in a sentence, or "" if they may."""
     if not request.is_open:
         is_expired = request.state == State.OPEN
@@ -150,7 +150,7 @@ def explain_refusal(request: ApprovalRequest, person: User) -> str:
 def find_deciders(request: ApprovalRequest) -> list[User]:
     """Return all people who may decide this request now."""
     staff = User.objects.filter(is_active=True, is_staff=True).prefetch_related("groups")
-    return [person for person in staff if not explain_refusal(request, person)]
+    return [person for person in staff if not explain_approval_refusal(request, person)]
 
 
 def visible_to(person: User) -> ApprovalRequestQuerySet:
@@ -178,7 +178,7 @@ def decide(request: ApprovalRequest, person: User, *, is_approved: bool, note: s
     with ledger():
         row = ApprovalRequest.lock(request.pk)
         decider = User.lock(person.pk)
-        if refusal := explain_refusal(row, decider):
+        if refusal := explain_approval_refusal(row, decider):
             raise NotDecided(refusal)
         _close(row, State.APPROVED if is_approved else State.REFUSED, decider, note)
         if is_approved:

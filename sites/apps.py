@@ -32,9 +32,9 @@ class SitesConfig(AppConfig):
         bound_rows.register_kind(token_kind(ApiToken))
         verify.register_check(row_check.check_rows_against_ledger)
         for kind in (identity, portal_approval, token_approval):
-            kind.register()
-        sign_in_log.connect()
-        sessions.connect()
-        lockout.connect()
+            kind.register_approval_rule()
+        sign_in_log.connect_signals()
+        sessions.connect_signals()
+        lockout.connect_signals()
         checks.register(site_checks.check_settings)
         checks.register(site_checks.check_studies, checks.Tags.database)

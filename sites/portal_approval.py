@@ -76,5 +76,5 @@ def _apply(request: ApprovalRequest, by: User) -> None:
     )
 
 
-def register() -> None:
-    approvals.register(Kind.PORTAL_ADDRESS, ApprovalRule(may_decide=_may_decide, apply=_apply))
+def register_approval_rule() -> None:
+    approvals.register_rule(Kind.PORTAL_ADDRESS, ApprovalRule(may_decide=_may_decide, apply=_apply))

@@ -26,7 +26,7 @@ def schema_reference(model: type[BaseModel]) -> dict[str, Any]:
     return {"$ref": REF_TEMPLATE.format(model=model.__name__)}
 
 
-def check_length(request: HttpRequest, *, max_megabytes: int) -> int:
+def check_content_length(request: HttpRequest, *, max_megabytes: int) -> int:
     """Return the declared length of the body in bytes.
 
     Raises Problem 411 without a length, because such a body could be endless, and 413 if the body
@@ -43,7 +43,9 @@ def check_length(request: HttpRequest, *, max_megabytes: int) -> int:
 
 def read_json(request: HttpRequest) -> Any:
     """Return the value of the JSON body. Raises Problem 400, 411 or 413."""
-    return parse_json(request.read(check_length(request, max_megabytes=settings.MAX_MANIFEST_MB)))
+    return parse_json(
+        request.read(check_content_length(request, max_megabytes=settings.MAX_MANIFEST_MB))
+    )
 
 
 def parse_json(text: bytes) -> Any:

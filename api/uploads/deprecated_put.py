@@ -114,7 +114,7 @@ def _receive_part(request: ApiRequest, upload: Upload) -> Upload:
         raise _not_as_declared(f"size: {upload.length} bytes")
     if last - first + 1 > MAX_PART_BYTES:
         raise Problem(413, f"A part can have at most {MAX_PART_BYTES} bytes.")
-    length = request_bodies.check_length(request, max_megabytes=settings.MAX_DOCUMENT_MB)
+    length = request_bodies.check_content_length(request, max_megabytes=settings.MAX_DOCUMENT_MB)
     if length != last - first + 1:
         raise Problem(400, "Content-Length and Content-Range contradict each other.")
     if upload.offset == upload.length:  # The server stopped before it joined the parts.
@@ -127,7 +127,7 @@ def _check_headers(request: HttpRequest, declared: DeclaredFile) -> None:
 
     Content-Digest is defined in RFC 9530. Digests with other algorithms than SHA-256 are ignored.
     """
-    length = request_bodies.check_length(request, max_megabytes=settings.MAX_DOCUMENT_MB)
+    length = request_bodies.check_content_length(request, max_megabytes=settings.MAX_DOCUMENT_MB)
     if length != declared.size:
         raise _not_as_declared(f"size: {declared.size} bytes")
     header = request.headers.get("Content-Digest", "")

@@ -57,7 +57,7 @@ _NEXT_STEP = gettext_lazy(
 )
 
 
-def explain_refusal(document: Document) -> str:
+def explain_certification_refusal(document: Document) -> str:
     """Return why the document cannot be certified, in sentences for the user, or "".
 
     Of a file that was divided, the whole file is certified: it is the original that was sent.
@@ -88,12 +88,12 @@ def certify(document: Document, *, reason: str, by: ElectronicSignature) -> None
 
     Raises DocumentNotOnFile, or OriginalNotIntact if the file is missing or has changed.
     """
-    if refusal := explain_refusal(document):
+    if refusal := explain_certification_refusal(document):
         raise DocumentNotOnFile(refusal)
     _check_original(document)
     with ledger():
         row = Document.lock(document.pk)
-        if refusal := explain_refusal(row):
+        if refusal := explain_certification_refusal(row):
             raise DocumentNotOnFile(refusal)
         signed = {"reason": reason, "document": _describe(row)}
         detail = by.sign(signed, sha256=row.sha256)
@@ -118,7 +118,7 @@ def write_package(target: IO[bytes], document: Document, certification: Recorded
     Raises DocumentNotOnFile, or OriginalNotIntact if the file or the document's entries differ
     from what was recorded. Raises OSError if the archive is in order but cannot be read just now.
     """
-    if refusal := explain_refusal(document):
+    if refusal := explain_certification_refusal(document):
         raise DocumentNotOnFile(refusal)
     try:
         with get_archive().open(document.sha256) as original:
@@ -134,7 +134,7 @@ def write_package(target: IO[bytes], document: Document, certification: Recorded
         raise OriginalNotIntact(f"{problem} {_NEXT_STEP}") from broken
 
 
-def record_download(document: Document, certification: Recorded, *, by: Actor) -> None:
+def record_package_download(document: Document, certification: Recorded, *, by: Actor) -> None:
     """Record that the package is downloaded. Call this before the first byte is sent."""
     with ledger():
         row = Document.lock(document.pk)

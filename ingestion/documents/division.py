@@ -56,7 +56,7 @@ def is_enabled() -> bool:
     return bool(_APPLIED)
 
 
-def explain_refusal(document: Document) -> str:
+def explain_division_refusal(document: Document) -> str:
     """Return why a person cannot divide this file, as a sentence for people, or ""."""
     if not is_enabled():
         return gettext("Files can be divided only when the upgrade of SiteLedger is finished.")

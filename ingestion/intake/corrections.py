@@ -21,7 +21,7 @@ class CorrectionRefused(Exception):
     """The document cannot be replaced, and nothing was registered. The message is for people."""
 
 
-def explain_refusal(document: Document) -> str:
+def explain_correction_refusal(document: Document) -> str:
     """Return why the document cannot be replaced, as a sentence for people, or "" if it can."""
     if document.state == DocumentState.ARCHIVED:
         return gettext("You cannot replace this document because it is filed.")
@@ -58,7 +58,7 @@ def lock_for_correction(document: Document) -> Document:
     Call it inside `ledger()`. Raises CorrectionRefused if the document cannot be replaced.
     """
     row = Document.lock(document.pk)
-    if refusal := explain_refusal(row):
+    if refusal := explain_correction_refusal(row):
         raise CorrectionRefused(refusal)
     return row
 

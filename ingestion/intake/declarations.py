@@ -86,15 +86,19 @@ def can_declare_person(document: Document) -> bool:
     return not document.url and not document.is_part
 
 
-def explain_refusal(document: Document) -> str:
+def explain_declaration_refusal(document: Document) -> str:
     """Return why the site cannot change type or person, as a sentence for people, or ""."""
     if refusal := explain_closed_to_site(document):
         return refusal
-    return corrections.explain_refusal(document) if document.state == DocumentState.REJECTED else ""
+    return (
+        corrections.explain_correction_refusal(document)
+        if document.state == DocumentState.REJECTED
+        else ""
+    )
 
 
 def explain_closed_to_site(document: Document) -> str:
-    """Return the same as `explain_refusal`, without a query for documents that replace this one.
+    """Return the same as `explain_declaration_refusal`, without a query for newer documents.
 
     It is for lists of documents. `qa_decisions` may be prefetched.
     """
@@ -147,7 +151,7 @@ def correct_declaration(
 
 
 def _check_redeclaration(document: Document, declared: Declaration) -> None:
-    if refusal := explain_refusal(document) or find_fault(document, declared)[1]:
+    if refusal := explain_declaration_refusal(document) or find_fault(document, declared)[1]:
         raise RedeclarationRefused(refusal)
 
 

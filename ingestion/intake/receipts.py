@@ -46,7 +46,7 @@ def render_receipt(packet: Packet) -> bytes:
     return target.getvalue()
 
 
-def record_download(packet: Packet, *, by: Actor) -> None:
+def record_receipt_download(packet: Packet, *, by: Actor) -> None:
     """Record the download of a receipt, before its first byte is sent (R07)."""
     with ledger():
         record(

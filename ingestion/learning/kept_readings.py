@@ -15,7 +15,7 @@ from django.conf import settings
 from ingestion.models import Document, Extraction
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import OcrPages, ProbedDocument, merge
+from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
 from ingestion.reading.processes.parser_processes import ParserProcesses
 from ingestion.reading.results import Box, DocumentReading, PageReading, TextSource, Word
 from ingestion.rules.segmentation.parts import PagePart, select_pages
@@ -82,7 +82,7 @@ async def _read(
     if not isinstance(probe, ProbedDocument):
         return None  # it cannot be read any more, or it killed its process
     pages = tuple(_kept_pages(probe, kept)) if kept else ()
-    reading = merge(probe, [OcrPages(pages, kept.engine if kept else "")])
+    reading = merge_pages(probe, [OcrPages(pages, kept.engine if kept else "")])
     if not isinstance(reading, DocumentReading):
         return None
     part = document.file_part

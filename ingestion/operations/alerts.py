@@ -75,9 +75,9 @@ class AlertMonitor:
     def _check(self) -> None:
         try:
             update_alerts()
-            deliver_due()
+            send_due_alerts()
             approvals.expire_due()
-            account_notices.deliver_due()
+            account_notices.send_due_notices()
         except Exception:  # The thread ends here. The next check tries again.
             logger.exception("the alarms could not be checked")
         finally:
@@ -137,7 +137,7 @@ def list_channels() -> list[Channel]:
     return [channel for channel, target in configured.items() if target]
 
 
-def deliver_due(*, is_requested: bool = False) -> list[str]:
+def send_due_alerts(*, is_requested: bool = False) -> list[str]:
     """Send the alerts that are due. Returns errors, as sentences.
 
     With `is_requested`, a person asked for it: alerts that wait after a failure are tried too.

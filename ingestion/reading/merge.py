@@ -55,7 +55,7 @@ class OcrPages:
     engine: str = ""
 
 
-def merge(document: ProbedDocument, ocr: Iterable[OcrPages]) -> DocumentReading | Unreadable:
+def merge_pages(document: ProbedDocument, ocr: Iterable[OcrPages]) -> DocumentReading | Unreadable:
     """Return the reading of a document, with its pages in their order.
 
     A page that cannot be read does not make its document unreadable unless all others cannot be

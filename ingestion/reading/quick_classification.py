@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import tasks
 from .limits import ReadingLimits
-from .merge import ProbedDocument, merge
+from .merge import ProbedDocument, merge_pages
 from .processes.parser_processes import ParserProcesses, ProcessKilled
 from .results import DocumentReading, Unreadable
 
@@ -58,7 +58,7 @@ def read_quickly(
                     outcome = await processes.run(tasks.read_scans, probe.part([number]), limits)
                     if not isinstance(outcome, ProcessKilled):
                         pages.append(outcome)
-                reading = merge(_with_codes(probe, codes), pages)
+                reading = merge_pages(_with_codes(probe, codes), pages)
                 if isinstance(reading, Unreadable):
                     return reading
                 return QuickReading(reading, is_complete=len(pages) == len(probe.scans))

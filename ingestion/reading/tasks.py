@@ -28,7 +28,7 @@ from .images.render import (
 )
 from .images.separator_codes import CODES_DPI, read_separator_codes
 from .limits import ReadingLimits
-from .merge import OcrPages, ProbedDocument, merge, unreadable_page
+from .merge import OcrPages, ProbedDocument, merge_pages, unreadable_page
 from .pdf.file_type import detect_media_type
 from .pdf.lazy import LazyReadError, evaluate
 from .pdf.open_pdf import OpenedPdf, open_document, open_pdf
@@ -109,7 +109,7 @@ def probe_and_conclude(
         rewritten.unlink(missing_ok=True)  # it remains readable as long as it is open
         if isinstance(probe, Unreadable):
             return Conclusion(conclude(probe))
-        return Conclusion(_apply(probe, lambda document: conclude(merge(document, []))))
+        return Conclusion(_apply(probe, lambda document: conclude(merge_pages(document, []))))
 
 
 def read_scans(

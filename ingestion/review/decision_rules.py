@@ -190,7 +190,7 @@ def list_permitted_actions(person: User, document: Document) -> list[Action]:
         and person.has_perm(rule.permission)
         and (action not in FILING_ACTIONS or action is choose_filing_action(document))
         and (action is not Action.REDECLARE or not declarations.explain_recheck_refusal(document))
-        and (action is not Action.DIVIDE or not division.explain_refusal(document))
+        and (action is not Action.DIVIDE or not division.explain_division_refusal(document))
         and (action not in ACTIONS_NEEDING_FILE or document.sha256)
     ]
     if document.code == "MULTIPLE_DOCUMENTS":  # then to divide it is the usual decision

@@ -17,7 +17,7 @@ class ReviewRequestRefused(Exception):
     """A review cannot be requested. The message is a sentence for the user."""
 
 
-def explain_refusal(document: Document) -> str:
+def explain_review_refusal(document: Document) -> str:
     """Return why no review of this document can be requested, or "" if it can.
 
     The text is a sentence for the user. `review_requests` may be prefetched.
@@ -47,7 +47,7 @@ def request_review(document: Document, text: str, *, user: User) -> ReviewReques
     """
     with ledger():
         row = Document.lock(document.pk)
-        if refusal := explain_refusal(row):
+        if refusal := explain_review_refusal(row):
             raise ReviewRequestRefused(refusal)
         request: ReviewRequest = row.review_requests.create(asked_by=user, words=text.strip())
         transitions.move_document(

@@ -164,8 +164,8 @@ def _as_text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def register() -> None:
-    approvals.register(
+def register_approval_rule() -> None:
+    approvals.register_rule(
         Kind.IDENTITY,
         ApprovalRule(
             may_decide=approvals.is_administrator,

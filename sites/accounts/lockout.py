@@ -209,7 +209,7 @@ def _rows(counts: Iterable[AttemptCount]) -> Any:
     return Tries.objects.filter(wanted)
 
 
-def connect() -> None:
+def connect_signals() -> None:
     """Count failed sign-ins and forget them after a sign-in. Called once, when the app is ready."""
     signals.user_login_failed.connect(_sign_in_failed, dispatch_uid="sites.lockout_failed")
     signals.user_logged_in.connect(_signed_in, dispatch_uid="sites.lockout_signed_in")

@@ -22,7 +22,7 @@ WARNING_SECONDS = 120  # before the end of a session, in which a page shows a wa
 BEGAN_KEY, ACTIVE_KEY, MARK_KEY = "began", "seen", "mark"  # keys in the session
 
 
-def connect() -> None:
+def connect_signals() -> None:
     """Connect the signals of sign-in and sign-out. Idempotent."""
     user_logged_in.connect(_on_sign_in, dispatch_uid="sites.session_begins")
     user_logged_out.connect(_on_sign_out, dispatch_uid="sites.session_is_left")

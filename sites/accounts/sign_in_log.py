@@ -26,7 +26,7 @@ MAX_ROWS_PER_TRANSACTION = 500
 SIGN_IN_ACTOR = Actor.software("signin", "service")
 
 
-def connect() -> None:
+def connect_signals() -> None:
     """Connect the signals of sign-in and sign-out. Idempotent."""
     signals.user_logged_in.connect(_on_sign_in, dispatch_uid="sites.signed_in")
     signals.user_logged_out.connect(_on_sign_out, dispatch_uid="sites.signed_out")

@@ -51,7 +51,7 @@ def _approve(request: ApprovalRequest, by: User) -> None:
     )
 
 
-def register() -> None:
-    approvals.register(
+def register_approval_rule() -> None:
+    approvals.register_rule(
         Kind.API_TOKEN, ApprovalRule(may_decide=approvals.is_administrator, apply=_approve)
     )

@@ -9,7 +9,7 @@ from bench.documents.generated import make_documents
 from bench.sides.accuracy import f1
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import merge
+from ingestion.reading.merge import merge_pages
 
 # This runs in a process of its own, because it adopts processes that lose their parent and waits
 # for all of its children.
@@ -52,7 +52,7 @@ def test_the_true_values_of_a_document_are_in_its_text_layer(document, tmp_path)
     path = tmp_path / "document.pdf"
     path.write_bytes(document.content)
     probe = tasks.probe_document(path, tmp_path / "rewritten", ReadingLimits())
-    fields = document.fields(merge(probe, []))
+    fields = document.fields(merge_pages(probe, []))
     assert KNOWN_FIELDS & fields.keys() == document.values.keys()
     for name, printed in document.values.items():
         value = fields[name].value

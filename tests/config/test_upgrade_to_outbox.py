@@ -114,7 +114,7 @@ def leave_alerts(old):
                 ALERT_EMAILS=["ops@example.org"],
             ),
         ):
-            assert alerts.deliver_due() == []
+            assert alerts.send_due_alerts() == []
         assert [message["id"] for message in received.messages] == [failed.pk]
         assert [letter.to for letter in mail.outbox] == [["ops@example.org"]]
         rows = AlarmMessage.objects.values_list("pk", "sent_at")
@@ -140,7 +140,7 @@ def leave_notices(old):
         notices.create(**texts, text=text, **columns)
 
     def check():
-        assert account_notices.deliver_due() == 1
+        assert account_notices.send_due_notices() == 1
         assert "unsent" in mail.outbox[-1].body
         assert list_entries(mara.actor_name)[-1].event == "user.notified"
 

@@ -99,7 +99,7 @@ def show_request(request: SignedIn, pk: int) -> HttpResponse:
             (str(_COLUMN_LABELS.get(name, name)), _format_value(old), _format_value(new))
             for name, old, new in approvals.differences(row)
         ],
-        "refusal": approvals.explain_refusal(row, request.user),
+        "refusal": approvals.explain_approval_refusal(row, request.user),
         "can_withdraw": row.is_open and row.asked_by == request.user and row.kind != "identity",
         "form": form,
     }

@@ -59,7 +59,7 @@ def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileR
             certification.write_package(file, document, entry)
         except CertificationRefused as refusal:
             return _render_refusal(request, document, refusal)
-        certification.record_download(document, entry, by=request.user.actor)
+        certification.record_package_download(document, entry, by=request.user.actor)
         closing.pop_all()  # the response closes the file
     file.seek(0)
     name = f"certified-copy-{document.site.site_id}-{document.doc_id}-{seq}.zip"
@@ -85,7 +85,7 @@ def _render_page(
     context = {
         "document": document,
         "form": form,
-        "refusal": refusal or certification.explain_refusal(document),
+        "refusal": refusal or certification.explain_certification_refusal(document),
         "signed": certification.find_certifications(document, request.user.actor_name),
         "meaning": MEANING,
     }

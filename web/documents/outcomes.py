@@ -79,7 +79,7 @@ class DocumentOutcome:
     @property
     def can_be_reviewed(self) -> bool:
         """Return whether the site can request a review by QA."""
-        return self.can_be_corrected and not review_requests.explain_refusal(self.document)
+        return self.can_be_corrected and not review_requests.explain_review_refusal(self.document)
 
     @property
     def upload_label(self) -> str:

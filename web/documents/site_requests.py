@@ -70,7 +70,7 @@ def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
     if missing := eligibility.missing_for_upload(request.user):
         return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
     form = DeclarationForm(document, request.POST if request.method == "POST" else None)
-    if not declarations.explain_refusal(document) and form.is_valid():
+    if not declarations.explain_declaration_refusal(document) and form.is_valid():
         by = request.user.actor
         try:
             declarations.correct_declaration(
@@ -88,7 +88,7 @@ def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
                 ),
             )
             return redirect("document", pk)
-    if why := declarations.explain_refusal(document):
+    if why := declarations.explain_declaration_refusal(document):
         context = {"document": document, "why": why, "entered_reason": form.data.get("reason", "")}
         return render(request, "documents/type_correction_refused.html", context, status=409)
     context = {"document": document, "outcome": describe_outcome(document), "form": form}
@@ -128,7 +128,7 @@ def request_review(request: SignedIn, pk: int) -> HttpResponse:
                 request, gettext("Your request was sent to QA. This page shows the decision.")
             )
             return redirect("document", pk)
-    if why := review_requests.explain_refusal(document):
+    if why := review_requests.explain_review_refusal(document):
         context = {
             "document": document,
             "why": why,

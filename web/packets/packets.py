@@ -55,7 +55,7 @@ def download_receipt(request: SignedIn, reference: str) -> HttpResponse:
     packet = _get_visible_packet(request.user, reference)
     receipt = receipts.render_receipt(packet)
     if request.method == "GET":
-        receipts.record_download(packet, by=request.user.actor)
+        receipts.record_receipt_download(packet, by=request.user.actor)
     headers = {"Content-Disposition": f'attachment; filename="{packet.reference}-receipt.pdf"'}
     return HttpResponse(receipt, content_type="application/pdf", headers=headers)
 

@@ -68,7 +68,7 @@ def upload_correction(request: SignedIn, pk: int) -> HttpResponse:
     form = UploadForm(request.user, list(sites.select_related("study")), corrects=document)
     if request.method == "POST":
         return _process_form(request, form)
-    if why := corrections.explain_refusal(document):
+    if why := corrections.explain_correction_refusal(document):
         newer = corrections.find_correction(document) or corrections.find_newer_version(document)
         context = {"document": document, "why": why, "newer": newer}
         return render(request, "documents/correction_refused.html", context, status=409)

@@ -30,5 +30,5 @@ class Command(BaseCommand):
             return
         if not alerts.list_channels():
             self.stdout.write("No message was sent: set ALERT_EMAILS or ALERT_WEBHOOK.")
-        if errors := alerts.deliver_due(is_requested=True):
+        if errors := alerts.send_due_alerts(is_requested=True):
             raise CommandError(" ".join(dict.fromkeys(errors)))

@@ -20,7 +20,7 @@ from typing import Self, TypeVar
 from ingestion.core.errors import ReadingFault
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import OcrPages, ProbedDocument, merge
+from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
 from ingestion.reading.pdf.lazy import evaluate
 from ingestion.reading.results import DocumentReading, Unreadable
 
@@ -97,7 +97,7 @@ class Reader:
                 reading = probe.as_unreadable()
             else:
                 async with self._scanned_documents:
-                    reading = merge(probe, await self._read_scans(probe))
+                    reading = merge_pages(probe, await self._read_scans(probe))
             return await asyncio.to_thread(conclude, reading)
         finally:
             await asyncio.to_thread(rewritten.unlink, missing_ok=True)

@@ -27,10 +27,10 @@ def check_composition(
     elif not cut.is_certain:
         yield RuleFinding("MULTIPLE_DOCUMENTS")
     else:
-        yield from check_length(kind, page_count)
+        yield from check_page_count(kind, page_count)
 
 
-def check_length(kind: DocumentType | None, page_count: int) -> Iterator[RuleFinding]:
+def check_page_count(kind: DocumentType | None, page_count: int) -> Iterator[RuleFinding]:
     """Yield MULTIPLE_DOCUMENTS if a document has more pages than one document of its type."""
     if kind and kind.max_pages and page_count > kind.max_pages:
         facts = {"pages": page_count, "limit_pages": kind.max_pages}

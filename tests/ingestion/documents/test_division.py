@@ -110,14 +110,14 @@ def test_a_file_that_certainly_holds_several_documents_is_divided_into_them():
 
 def test_a_person_reads_why_a_file_cannot_be_divided():
     document, lease = file_being_checked()
-    assert division.explain_refusal(document) == "The file has not been read yet."
+    assert division.explain_division_refusal(document) == "The file has not been read yet."
     conclude(document, lease, flags=[division.SIGNED_FLAG])
     assert (
-        division.explain_refusal(document)
+        division.explain_division_refusal(document)
         == "The file is digitally signed. Its parts would lose the signature."
     )
     document.pages = 1
-    assert division.explain_refusal(document) == "The file has only one page."
+    assert division.explain_division_refusal(document) == "The file has only one page."
 
 
 @pytest.mark.parametrize(
@@ -197,14 +197,14 @@ def test_the_whole_file_is_no_duplicate_of_one_of_its_parts():
 
 def test_the_whole_file_can_be_certified_when_its_documents_are_filed_and_a_part_cannot():
     document = divided()
-    assert "is not settled" in certification.explain_refusal(document)
+    assert "is not settled" in certification.explain_certification_refusal(document)
     lease = lease_of_parts(document)
     for part in document.parts.all():
         steps.start_checking(part.pk, lease.lease_id, sha256=SHA, size=10)
         steps.conclude(part.pk, lease.lease_id, verdict(), pages=2)
-    assert certification.explain_refusal(document) == ""
+    assert certification.explain_certification_refusal(document) == ""
     part = document.parts.first()
-    assert document.doc_id in certification.explain_refusal(part)
+    assert document.doc_id in certification.explain_certification_refusal(part)
 
 
 def test_the_same_part_of_a_file_cannot_be_filed_twice():

@@ -50,7 +50,7 @@ def make_host():
 
 def update_and_deliver(hours=0.0):
     alerts.update_alerts(NOW + timedelta(hours=hours))
-    return alerts.deliver_due()
+    return alerts.send_due_alerts()
 
 
 def test_an_alert_is_sent_once_when_an_alarm_begins_and_once_when_it_is_over(webhook_receiver):
@@ -84,7 +84,7 @@ def test_an_alarm_that_returns_begins_again(webhook_receiver):
 def test_a_crash_before_sending_loses_no_alert(webhook_receiver):
     alerts.update_alerts(NOW)
     assert webhook_receiver.events == []
-    alerts.deliver_due()  # by another process
+    alerts.send_due_alerts()  # by another process
     assert webhook_receiver.events == [("workers", "begun")]
 
 
@@ -96,13 +96,13 @@ def test_an_alert_is_sent_again_after_a_crash_while_sending(webhook_receiver, mo
     with monkeypatch.context() as patched:
         patched.setattr(alerts, "_call_webhook", killed)
         with pytest.raises(KeyboardInterrupt):
-            alerts.deliver_due()
-    assert alerts.deliver_due(is_requested=True) == []
+            alerts.send_due_alerts()
+    assert alerts.send_due_alerts(is_requested=True) == []
     assert webhook_receiver.events == [], (
         "its lease has not expired, so another process may be sending it"
     )
     OutboxMessage.objects.update(lease_until=timezone.now())
-    alerts.deliver_due()
+    alerts.send_due_alerts()
     assert webhook_receiver.events == [("workers", "begun")]
 
 
@@ -115,9 +115,9 @@ def test_an_alert_is_claimed_by_one_process(webhook_receiver):
 def test_a_refused_alert_is_sent_again_with_the_same_id(webhook_receiver):
     webhook_receiver.status = 500
     assert update_and_deliver() == ["The webhook answered with status 500."]
-    assert alerts.deliver_due() == [], "the next attempt is not due yet"
+    assert alerts.send_due_alerts() == [], "the next attempt is not due yet"
     webhook_receiver.status = 204
-    assert alerts.deliver_due(is_requested=True) == []
+    assert alerts.send_due_alerts(is_requested=True) == []
     assert webhook_receiver.events == [("workers", "begun")] * 2
     assert webhook_receiver.messages[0]["id"] == webhook_receiver.messages[1]["id"]
 
@@ -126,12 +126,12 @@ def test_a_failing_channel_is_an_alarm_on_the_other_channel(webhook_receiver, ma
     webhook_receiver.status = 503
     alerts.update_alerts(NOW)
     for _ in range(alarms.MIN_FAILED_ATTEMPTS):
-        alerts.deliver_due(is_requested=True)
+        alerts.send_due_alerts(is_requested=True)
     alerts.update_alerts(NOW)
-    alerts.deliver_due()
+    alerts.send_due_alerts()
     assert any(b"Alarms cannot be sent by webhook" in email for email in mail.bodies)
     webhook_receiver.status = 204
-    alerts.deliver_due(is_requested=True)
+    alerts.send_due_alerts(is_requested=True)
     assert "telling:webhook" not in alarms.find_alarms().keys
 
 
@@ -143,7 +143,7 @@ def test_the_webhook_does_not_receive_addresses_of_email(webhook_receiver, setti
         server.refused.add("ops@example.org")
         alerts.update_alerts(NOW)
         for _ in range(alarms.MIN_FAILED_ATTEMPTS):
-            alerts.deliver_due(is_requested=True)
+            alerts.send_due_alerts(is_requested=True)
         update_and_deliver()
     (sentence,) = (
         message["message"]
@@ -160,9 +160,9 @@ def test_an_alert_is_given_up_after_a_day(webhook_receiver):
     message = OutboxMessage.objects.get()
     assert message.expires_at - message.created_at == timedelta(days=1)
     OutboxMessage.objects.update(expires_at=NOW - timedelta(hours=1))
-    alerts.deliver_due()
+    alerts.send_due_alerts()
     assert OutboxMessage.objects.get().state == "dead"
-    assert alerts.deliver_due(is_requested=True) == []
+    assert alerts.send_due_alerts(is_requested=True) == []
 
 
 def test_a_webhook_request_is_signed_with_the_secret(webhook_receiver, settings, tmp_path):

@@ -15,7 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import merge
+from ingestion.reading.merge import merge_pages
 from ingestion.reading.results import DocumentReading, Unreadable
 
 LIMITS = ReadingLimits()
@@ -35,7 +35,9 @@ def read(path: Path, limits: ReadingLimits = LIMITS) -> DocumentReading | Unread
     probe = tasks.probe_document(path, path.with_suffix(".rewritten"), limits)
     if isinstance(probe, Unreadable):
         return probe
-    return merge(probe, [tasks.read_scans(probe.part(probe.scans), limits)] if probe.scans else [])
+    return merge_pages(
+        probe, [tasks.read_scans(probe.part(probe.scans), limits)] if probe.scans else []
+    )
 
 
 def save(folder: Path, content: bytes, name: str = "paper.pdf") -> Path:

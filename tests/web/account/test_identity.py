@@ -90,7 +90,7 @@ def act(by, action, *people):
 
 def mailed(address):
     """Send all waiting email, and return the messages to this address."""
-    account_notices.deliver_due()
+    account_notices.send_due_notices()
     return [message for message in mail.outbox if message.to == [address]]
 
 
@@ -256,7 +256,9 @@ def test_a_verification_records_who_requested_it_and_what_was_seen(ada, noor, he
 
 def test_people_cannot_verify_their_own_identity(ada, noor):
     act(ada, "send_link", noor)
-    assert "another person changed" in approvals.explain_refusal(_request(noor), fresh(noor))
+    assert "another person changed" in approvals.explain_approval_refusal(
+        _request(noor), fresh(noor)
+    )
     verify(noor, noor)
     assert fresh(noor).signing_suspended_at
 
@@ -298,7 +300,7 @@ def test_a_person_with_a_refused_identity_cannot_request_verification_again(ada,
     as_(fresh(helena)).post("/account/identity/")
     asked = _request(helena)
     assert (asked.pk != request.pk, asked.asked_by) == (True, helena)
-    assert "You changed how this person signs in" in approvals.explain_refusal(asked, ada)
+    assert "You changed how this person signs in" in approvals.explain_approval_refusal(asked, ada)
     verify(ada, helena)
     assert fresh(helena).signing_suspended_at
     verify(noor, helena)
@@ -379,14 +381,14 @@ def test_a_notice_waits_for_the_mail_server_and_is_recorded_when_it_is_sent(sett
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
         server.is_busy = True
         act(ada, "send_link", helena)
-        assert account_notices.deliver_due() == 0
+        assert account_notices.send_due_notices() == 0
         rows = str(list(OutboxMessage.objects.values()))
         assert "/password/link/" not in rows, "a copy of the database lets no one in"
         assert "account_mail" in {alarm.key for alarm in alarms.find_alarms().alarms}
         server.is_busy = False
         OutboxMessage.objects.update(due_at=timezone.now())
-        assert account_notices.deliver_due() == 2, "what was changed, and the link"
-        assert account_notices.deliver_due() == 0
+        assert account_notices.send_due_notices() == 2, "what was changed, and the link"
+        assert account_notices.send_due_notices() == 0
         assert {message["To"] for message in server.messages} == {helena.email}
     assert [entry.event for entry in list_entries(helena.actor_name)][-2:] == ["user.notified"] * 2
 
@@ -396,7 +398,7 @@ def test_old_notices_expire(ada, helena):
     message = OutboxMessage.objects.filter(kind="account_notice").first()
     assert message.expires_at - message.created_at == timedelta(days=3)
     OutboxMessage.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
-    assert account_notices.deliver_due() == 0
+    assert account_notices.send_due_notices() == 0
 
 
 def test_people_request_their_own_first_verification(ada, noor, mara):

@@ -255,11 +255,11 @@ def test_the_database_rejects_decisions_by_the_person_who_made_the_request(olu, 
 def test_deciders_and_requesters_are_notified_by_email(olu, ola, ada, site, settings):
     settings.SITE_URL = "https://ledger.example.org"
     change(olu, site.portal, base_url=EVIL)
-    account_notices.deliver_due()
+    account_notices.send_due_notices()
     assert [message.to for message in mail.outbox] == [["ola@example.org"]], "ada has no address"
     assert "https://ledger.example.org/approvals/" in mail.outbox[0].body
     decide(ola, ApprovalRequest.objects.get())
-    account_notices.deliver_due()
+    account_notices.send_due_notices()
     assert mail.outbox[-1].to == ["olu@example.org"]
     assert "Approved" in mail.outbox[-1].subject
 

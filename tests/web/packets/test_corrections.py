@@ -130,7 +130,7 @@ def test_a_correction_with_another_type_is_a_different_document(signed_in, rejec
 def test_a_cancelled_correction_can_be_sent_again(signed_in, rejected):
     new = sent(signed_in, rejected)
     batches.cancel_batch(new.batch, by=Actor("user:1", "ops"))
-    assert corrections.explain_refusal(rejected) == ""
+    assert corrections.explain_correction_refusal(rejected) == ""
     assert "1 document needs your attention<" in signed_in.get("/").content.decode()
 
 

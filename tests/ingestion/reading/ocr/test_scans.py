@@ -11,7 +11,7 @@ from ingestion.core.states import DocumentState
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.images.variants import smooth_bilevel
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import OcrPages, ProbedDocument, merge
+from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
 from ingestion.reading.ocr.engines import (
     OcrFailed,
     OcrTimeout,
@@ -290,7 +290,7 @@ def test_a_scan_on_which_ocr_failed_is_not_unreadable(scan):
     page, picture = page_of(scan)
     failed = read_page_image(picture, page, SlowEngine(0), 30.0)
     probe = ProbedDocument(MediaType.PDF, Path("scan.pdf"), (page,), scans=(1,))
-    assert merge(probe, [OcrPages((failed,), "slow")]).pages == (failed,)
+    assert merge_pages(probe, [OcrPages((failed,), "slow")]).pages == (failed,)
 
 
 def grainy(dpi=300):

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from ingestion.reading import tasks
-from ingestion.reading.merge import merge
+from ingestion.reading.merge import merge_pages
 from ingestion.reading.pdf.lazy import (
     LazyMarks,
     LazyReadError,
@@ -175,7 +175,7 @@ def test_the_verdict_is_the_same_with_lazy_and_with_evaluated_marks(
     conclusion = tasks.probe_and_conclude(conclude, path, rewritten, LIMITS)
     if isinstance(conclusion, tasks.Conclusion):
         assert conclusion.result == conclude(
-            probe if isinstance(probe, Unreadable) else merge(probe, [])
+            probe if isinstance(probe, Unreadable) else merge_pages(probe, [])
         )
     else:
         assert conclusion == probe  # a page needs OCR, so all marks are evaluated

@@ -19,7 +19,7 @@ from pebble.pool.process import PoolManager
 
 from ingestion.core.errors import ReadingFault
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import OcrPages, ProbedDocument, merge
+from ingestion.reading.merge import OcrPages, ProbedDocument, merge_pages
 from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import (
@@ -320,6 +320,6 @@ def test_a_page_that_failed_does_not_fail_its_document():
     pages = tuple(PageReading(number, 612, 792, "text", TextSource.NATIVE) for number in (1, 2))
     probe = ProbedDocument(MediaType.PDF, Path("x.pdf"), pages, scans=(2,))
     failed = OcrPages((PageReading(2, 612, 792, "", TextSource.OCR, error="no"),), "tesseract")
-    reading = merge(probe, [failed])
+    reading = merge_pages(probe, [failed])
     assert [page.error for page in reading.pages] == ["", "no"]
     assert reading.engine == "tesseract"
