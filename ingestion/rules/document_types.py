@@ -36,6 +36,7 @@ _WORD = re.compile(r"[^\W_]+")
 Phrases = tuple[str, ...]
 # What a date is the date of; see fields.date_roles.
 Role = Literal[
+    "signature",
     "other",
     "end",
     "submission",
@@ -91,6 +92,7 @@ class FieldSpec:
     # The date of the letter is the value, or takes its place if no other date is found.
     letter_date: Literal["", "value", "fallback"] = ""
     addressee: bool = False  # the name of the person to whom the letter is addressed
+    is_surname_first: bool = False  # the form asks for the surname, a comma and the given names
     is_investigator: bool = False  # the words around a name say that it is the investigator's
     is_title: bool = False  # the title of the study, which may stand in the heading of page 1
     is_institution: bool = False  # the institution, which may stand in the head of page 1

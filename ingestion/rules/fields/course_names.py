@@ -1,14 +1,18 @@
 """The name of a course within a sentence, such as "completed a course in Good Clinical Practice".
 
-The name is what stands between quotation marks, or the words with capital letters around a phrase
-by which courses are known. This module is pure. It knows neither document types nor pages.
+The name is what stands between quotation marks, the words with capital letters around a phrase by
+which courses are known, or the line below one that leads to it. This module is pure. It knows
+neither document types nor pages.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from ingestion.reading.results import Word
 from ingestion.rules import fuzzy_phrases
+from ingestion.rules.fields import geometry
+from ingestion.rules.fields.text_lines import TextLine
 
 _IN_SENTENCE = re.compile(
     r"(?i)\b(?:ha(?:s|ve|ving)|complet(?:ed|ing)|attend(?:ed|ing)|certif(?:y|ies)|participated|passed"
@@ -17,6 +21,38 @@ _IN_SENTENCE = re.compile(
 )
 _QUOTED = re.compile(r"[\u201c\"\u00ab](?P<text>[^\u201c\u201d\"\u00bb]{4,200})[\u201d\"\u00bb]")
 _CONNECTING = frozenset({"of", "in", "for", "and", "the", "to", "on", "with", "&", "a", "an"})
+_COURSE = (
+    r"(?:course|module|training|workshop|seminar|webinar|tutorial|program(?:me)?|exam(?:ination)?"
+    r"|assessment|lecture|e-?learning)"
+)
+# The end of a line below which the name of the course stands.
+_LEADS = re.compile(
+    rf"(?i)(?:\b{_COURSE}(?: (?:in|on|of|for|entitled|titled|called|named))?"
+    r"|\b(?:complet(?:ed|ing|ion of)|attend(?:ed|ing)|pass(?:ed|ing)|finish(?:ed|ing))"
+    r"(?: (?:the|an?))?"
+    r"|\b(?:has|have|having|for|of|requirements|standards?|instruction|hours)\b.*"
+    r"\b(?:in|on|of|entitled|titled|called))\s*:?$"
+)
+_SENTENCE_WORDS = re.compile(
+    r"\b(?:has|have|having|was|the|for|of|an?|on|attended|completed|completing|passed|took|fulfilled)\b"
+)
+_HEADING = re.compile(r"(?i)(?:certificate|statement|record|report|confirmation|proof)\b")
+_AFTER_WORD = re.compile(
+    rf"\b{_COURSE}\s+(?:in |on |entitled |titled |called |named )?"
+    r"(?:[\u201c\"\u00ab](?P<quoted>[^\n\u201d\"\u00bb]{5,140})[\u201d\"\u00bb]"
+    r"|(?P<name>[A-Z][^\n.;\u201d\"\u00bb]{5,140}?)"
+    r"(?=[.;,\n]|\s+(?:on|from) (?:the )?(?:\d|[A-Z][a-z]+,? \d)|\s+(?:at|held|organi[sz]ed"
+    r"|conducted|which|that|provided|offered|of the|with a|by)\s|$))"
+)
+_WRAPPED_LINE = re.compile(r"\n(?<=[^\n]{60}\n)(?=\S)")
+_NO_NAME = re.compile(
+    r"(?i)^(?:on|held|at|with|and|completed?|date|this|from|in|certificate|for|by|given|presented|issued"
+    r"|valid|expir|duration|has|was|under|score|contact|cpd|cme|of)\b|:|\d{4}$"
+)
+_MAX_DROP = 36.0  # points from a line to the name of the course below it
+_MAX_LINE_GAP = 0.9  # of the height of a line, to the next line of the same name
+_MAX_SIZE_DIFFERENCE = 0.15  # of the type size of the lines of a name
+_MAX_NAMES = 5
 _AROUND = 160  # characters before and after a phrase in which the name is searched
 
 
@@ -45,6 +81,66 @@ def in_sentence(text: str, phrase: str, words: Sequence[Word]) -> str:
     return name if any(sign.isupper() for sign in name) else ""
 
 
+def named_below(lines: Sequence[TextLine]) -> Iterator[tuple[str, TextLine]]:
+    """Yield the names of courses below lines that lead to them, as "has completed the course"."""
+    for line in lines:
+        if not _leads_to_course(line, lines):
+            continue
+        first = _next_below(line, lines, _MAX_DROP)
+        if (
+            first is None
+            or _NO_NAME.search(first.text)
+            or not first.text[:2].strip('\u201c"*(').strip()
+        ):
+            continue
+        parts = [first]
+        while following := _next_below(
+            parts[-1], lines, _MAX_LINE_GAP * (first.box.bottom - first.box.top)
+        ):
+            is_same_size = abs(following.size - first.size) < _MAX_SIZE_DIFFERENCE * first.size
+            if not is_same_size or _NO_NAME.search(following.text) or len(parts) >= _MAX_NAMES:
+                break
+            parts.append(following)
+        whole = " ".join(part.text for part in parts)
+        quoted = _QUOTED.search(whole)
+        text = (quoted["text"] if quoted else whole).strip(" ,;.")
+        if text != text.lower() and " " in text:
+            yield text, first
+
+
+def _leads_to_course(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether a line is a part of a sentence that goes on with the name of a course."""
+    if not _LEADS.search(line.text) or not _SENTENCE_WORDS.search(line.text):
+        return False
+    if _HEADING.match(line.text):
+        return False
+    others = (each for each in lines if each is not line)  # a caption has its value beside it
+    return not any(geometry.is_on_same_line(each.box, line.box) for each in others)
+
+
+def _next_below(line: TextLine, lines: Sequence[TextLine], drop: float) -> TextLine | None:
+    """Return the next line below a line that overlaps it, if it is near."""
+    below = [
+        each
+        for each in lines
+        if line.box.bottom - 2 < each.box.top < line.box.bottom + drop
+        and each.box.left < line.box.right
+        and each.box.right > line.box.left
+    ]
+    return min(below, key=lambda each: each.box.top, default=None)
+
+
+def named_after_word(text: str) -> Iterator[str]:
+    """Yield the names behind a word such as "module" within a sentence."""
+    joined = _WRAPPED_LINE.sub(" ", text)
+    for match in islice(_AFTER_WORD.finditer(joined), _MAX_NAMES):
+        name = (match["quoted"] or match["name"]).strip(" ,;")
+        words = [word for word in name.split() if len(word) > 3]
+        capitals = sum(word.strip("(\u201c")[:1].isupper() for word in words)
+        if match["quoted"] or (len(words) > 1 and capitals * 2 > len(words)):
+            yield name
+
+
 def _is_in_line(text: str, match: re.Match[str], line: str) -> bool:
     """Return whether the line of a text in which a match begins is a part of another text."""
     before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
@@ -59,7 +155,8 @@ def _named_words(words: Iterable[str], *, ends_before: bool) -> list[str]:
         if ends_before and has_end:
             break
         is_small = word in _CONNECTING and (ends_before or word != "the")
-        if not (word[0].isupper() or word[0].isdigit() or is_small or word[0] == "("):
+        has_capital = word != word.lower()  # also "eLearning"
+        if not (has_capital or word[0].isdigit() or is_small or word[0] == "("):
             break
         kept.append(word)
         if has_end:

@@ -29,7 +29,8 @@ class DateRole(StrEnum):
     ISSUE = "issue"  #: of the document
     VERSION = "version"  #: of a document that the text names
     SUBMISSION = "submission"  #: of an application, or of a letter that is answered
-    OTHER = "other"  #: a birth, a signature, a visit, a printout
+    SIGNATURE = "signature"  #: of a signature, beside which it stands
+    OTHER = "other"  #: a birth, a visit, a printout
 
 
 # The words between "initial" and "approval", as in "initial full board approval".
@@ -39,8 +40,8 @@ _WORDS_OF_EARLIER = (
 )
 # The beginnings of the words that show a role. In one caption, an earlier role is decisive.
 _WORDS: dict[DateRole, str] = {
-    DateRole.OTHER: r"born|birth|dob|sign(?:ed|ature)(?!\s(?:the|this)\b)|printed|print date"
-    r"|generated|visit|accessed"
+    DateRole.SIGNATURE: r"sign(?:ed|ature)(?!\s(?:the|this)\b)|certified by",
+    DateRole.OTHER: r"born|birth|dob|printed|print date|generated|visit|accessed"
     r"|retrieved|enrol|omb\b|form (?:date|approved|version)|copyright|original version"
     r"|(?:previous|prior)(?:ly)?(?:\s(?:approv\w*|expir\w*|renew\w*|review\w*|period|dates?|of|irb"
     r"|study)\b){0,4}"
@@ -70,6 +71,9 @@ _WORDS: dict[DateRole, str] = {
     r"|amendment \d+ dated|updated|modified|prepared|compiled|current as of",
     DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held"
     r"|tak(?:en|ing) part|took part|participat|achiev|trained|graduat"
+    r"|dates?(?:\(s\))? of (?:the )?(?:training|course|workshop|seminar|webinar|session|exam)"
+    r"|date of (?:the )?assessment"
+    r"|(?:training|course|workshop|seminar|webinar|session|assessment|exam) date"
     r"|(?:semester|term|course|training|workshop|session),? end(?:ing|ed)\b",
     DateRole.APPROVAL: r"approv|clear(?:ed|ance)|grant|favou?rabl|exempt"
     r"|certif|endors|permission|permitted|authori[sz]|renewed"
@@ -79,8 +83,8 @@ _WORDS: dict[DateRole, str] = {
     DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
     r"|(?:placed|presented|brought) before",
     DateRole.BEGINNING: r"effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
-    r"|with effect|in force|valid\b|entered into|made (?:on|as of|this|effective)|agreement made"
-    r"|continu|initiat",
+    r"|with effect|in force|valid\b|(?:period|term) of|(?:insurance|cover|coverage|policy) period"
+    r"|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
     DateRole.ISSUE: r"issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",
 }
 _ROLE_WORD = re.compile(

@@ -24,6 +24,10 @@ from ingestion.rules.fields.values import (
 
 _BEFORE_LENGTH = 80  # characters before a date that are its context
 _MAX_CAPTION_LENGTH = 60  # characters
+_MAX_SIGNATURE_DISTANCE = 32.0  # points up or down, from a date to the caption of its signature
+_SIGNATURE = re.compile(r"(?i)\bsign(?:ature|ed)\b")
+_DATE_CAPTION = re.compile(r"(?i)\W*(?:dated?|on)?\W*")
+_PLACE_AND_DATE = re.compile(r"[^\W\d_][\w .'-]{1,30}, (?:the )?")
 _HAS_DATE = re.compile(
     r"\d{1,4}[\s,./-]{1,3}\w{1,9}[\s,./-]{1,3}\d|[^\W\d_]{3}\.?\s\d|\d[^\W\d_]{3,9}\d"
 )
@@ -53,6 +57,8 @@ def dates_in_context(
         before = page.text[max(0, each.written.start - _BEFORE_LENGTH) : each.written.start]
         value = _value_of_text(page, each.written)
         roles = {role: one for one, role in by_place if one.value == value.value}
+        if each.role is not DateRole.SIGNATURE:
+            roles.pop(DateRole.SIGNATURE, None)  # the words before a date say more
         at = roles.get(each.role)
         if roles and at is None:
             continue  # in a table, the order of the text says less than the column
@@ -73,7 +79,11 @@ def dates_in_context(
 def _dates_at_captions(
     page: PageReading, lines: Sequence[TextLine], *, month_first: bool | None
 ) -> Iterator[tuple[FieldValue, DateRole]]:
-    """Yield the dates that a caption in their line, beside them or above them has a role for."""
+    """Yield the dates that a caption in their line, beside them or above them has a role for.
+
+    A date with the caption "Date", or none, has the role of a signature beside it.
+    """
+    signatures = [line for line in lines if _SIGNATURE.search(line.text)]
     for line in lines:
         if not _HAS_DATE.search(line.text):
             continue
@@ -90,6 +100,25 @@ def _dates_at_captions(
             if role is not None:
                 yield _value_of_line(page, line, written), role
                 break
+        else:
+            if signatures and _is_beside_signature(line, written, captions, signatures):
+                yield _value_of_line(page, line, written), DateRole.SIGNATURE
+
+
+def _is_beside_signature(
+    line: TextLine, written: WrittenDate, captions: Sequence[str], signatures: Sequence[TextLine]
+) -> bool:
+    """Return whether a date stands in the row of the caption of a signature, or close above it."""
+    before, after = line.text[: written.start], line.text[written.end :]
+    if after.strip() or not (_PLACE_AND_DATE.fullmatch(before) or _DATE_CAPTION.fullmatch(before)):
+        return False
+    if any(":" in caption and not _DATE_CAPTION.fullmatch(caption) for caption in captions):
+        return False
+    middle = (line.box.top + line.box.bottom) / 2
+    return any(
+        abs(middle - (each.box.top + each.box.bottom) / 2) < _MAX_SIGNATURE_DISTANCE
+        for each in signatures
+    )
 
 
 def _captions_of_date(line: TextLine, lines: Sequence[TextLine]) -> list[str]:

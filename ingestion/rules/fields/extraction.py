@@ -16,6 +16,7 @@ from ingestion.reading.results import DocumentReading
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import dates, study_titles, text_readings
 from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
+from ingestion.rules.fields.date_roles import DateRole
 from ingestion.rules.fields.found_values import (
     MAX_RANK_OF_REFERENCES,
     RANK_OF_REFERENCES,
@@ -29,8 +30,10 @@ from ingestion.rules.fields.list_searches import read_list
 from ingestion.rules.fields.names import may_be_same_person, names_institution, split_name
 from ingestion.rules.fields.searched_document import LIST_KINDS, SearchedDocument
 from ingestion.rules.fields.searches import SEARCHES
+from ingestion.rules.fields.text_searches import search_dates_by_role
 from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
+_BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)
 _MAX_YEARS = 5  # of a period
 _UNCONFIRMED_CONFIDENCE = 70.0  # percent, at most, of a value that only one way led to
 
@@ -175,6 +178,8 @@ def _doubt_values(
     document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
 ) -> None:
     """Leave one way to each value that may be another one, or not the whole value."""
+    if spec.roles[:2] == _BEGINNING_AND_ISSUE:
+        _prefer_beginning(document, spec, found)
     if spec.is_reference:
         _doubt_references(found)
     for key, each in found.items():
@@ -182,6 +187,24 @@ def _doubt_values(
             found[key] = replace(each.with_best_way(), rank=each.rank + RANK_OF_SENTENCES)
         elif document.is_doubtful(spec, each.value):
             found[key] = each.with_best_way()
+
+
+def _prefer_beginning(
+    document: SearchedDocument, spec: FieldSpec, found: dict[str, FoundValue]
+) -> None:
+    """Put the day of issue behind the beginning of a validity if the document has both.
+
+    The certificate of an insurance may be issued before its cover begins.
+    """
+    known = [each for page in document.reading.pages for each in document.dates_of(page)]
+    begins = {each.value.value for each in known if each.role is DateRole.BEGINNING}
+    behind = [key for key, each in found.items() if each.value.value not in begins]
+    if len(begins) != 1 or not behind:
+        return
+    for each in search_dates_by_role(document, spec):
+        add_found(found, each)
+    for key in behind:
+        found[key] = replace(found[key].with_best_way(), rank=RANK_OF_SENTENCES)
 
 
 def _doubt_references(found: dict[str, FoundValue]) -> None:

@@ -118,6 +118,27 @@ _NO_LABORATORY = re.compile(
     r"|guild|society|board|council|standards?|licen[cs]e|permit|requirements|named|iso|schedule"
     r"|number|medical laboratories|testing|services? administration)\b|[.:]$"
 )
+_MEETS = re.compile(
+    r"(?i)(?:has (?:been|met|demonstrated)|(?:is|was) (?:hereby |duly )?"
+    r"(?:accredited|certified|licen[cs]ed|authori[sz]ed|approved)"
+    r"|meets?|fulfil+s?|satisf(?:ies|y)|compl(?:ies|y)|conforms?|having met"
+    r"|operates in accordance|has successfully)\b"
+)
+_ANNOUNCES = re.compile(
+    r"(?i)(?:\b(?:certif|attest|confirm|declar|recogni)\w* that"
+    r"(?: the (?:\w+ ){0,2}laborator(?:y|ies))?"
+    r"|\b(?:awarded|granted|presented|issued) to"
+    r"|\baccredits(?: the)?|\bfollowing laboratory\b.*)\s*:?$"
+)
+_DOCUMENT_HEADING = re.compile(
+    r"(?i)\b(?:certificate|accreditation|licen[cs]e|permit|registration)\b"
+)
+_NO_LABORATORY_LINE = re.compile(
+    r"(?i)^(?:certificate|this\b|hereby\b|the following)"
+    r"|\b(?:certif\w+|attests?|confirms?) that\b|:$"
+)
+_ADDRESS_LINE = re.compile(r"^\d|\d{3}|(?i:\b(?:street|road|avenue|suite|floor|p\.?o\.? box)\b)")
+_MAX_ADDRESS_LINES = 6
 
 
 def dates_of_letter(
@@ -346,6 +367,27 @@ def laboratories(
         is_named = is_named and _is_in_title_case([line])
         if is_named and not _NO_LABORATORY.search(text) and len(text.split()) <= _MAX_BOARD_WORDS:
             yield value_of_line(page, line.words, spec, text)
+
+
+def accredited_laboratories(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[tuple[FieldValue, bool]]:
+    """Yield the lines above words such as "meets the requirements of", without the address.
+
+    The second part says whether the line above announces the name, as "this certifies that".
+    """
+    for at, line in enumerate(lines):
+        if not _MEETS.match(line.text):
+            continue
+        for number in range(at - 1, max(at - _MAX_ADDRESS_LINES, 0), -1):
+            text = lines[number].text.strip(" ,;")
+            above = lines[number - 1].text
+            is_announced = _ANNOUNCES.search(above) is not None
+            if _NO_LABORATORY_LINE.search(text):
+                break
+            if (is_announced or _DOCUMENT_HEADING.search(above)) and not _ADDRESS_LINE.search(text):
+                yield value_of_line(page, lines[number].words, spec, text), is_announced
+                break
 
 
 def _lines_of_title(

@@ -93,7 +93,7 @@ def search_top_names(document: SearchedDocument, spec: FieldSpec) -> Iterator[Fo
                 for value in islice(head_readings.name_lines(page, lines, spec), _MAX_IN_HEAD):
                     yield FoundValue(value, frozenset({Way.HEADING}), RANK_OF_PEOPLE)
             for value in islice(head_readings.largest_names(page, lines, spec), 1):
-                yield FoundValue(value, frozenset({Way.TYPE}))
+                yield FoundValue(value, frozenset({Way.TYPE if spec.alone else Way.HEADING}))
 
 
 def _names_at_top(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue | None]:
@@ -127,6 +127,10 @@ def search_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundVa
                 head_readings.subject_titles(page, lines, spec),
             )
         elif spec.is_laboratory:
+            lines = document.lines_of(page)
+            for value, is_announced in head_readings.accredited_laboratories(page, lines, spec):
+                ways = {Way.SENTENCE, Way.PLACE} if is_announced else {Way.SENTENCE}
+                yield FoundValue(value, frozenset(ways))
             values = head_readings.laboratories(page, document.lines_of(page), spec)
         for value in islice(values, _MAX_IN_HEAD):
             yield FoundValue(value, frozenset({Way.HEADING}))

@@ -8,13 +8,22 @@ from itertools import takewhile
 from ingestion.rules.fields import names
 
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
-_PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
+_PARTICLE = (
+    r"(?:van|von|de|der|den|del|dela|della|di|da|dos|du|la|le|ter|ten|bin|binti|bint|ibn|al|zu|zur|af"
+    r"|e|y|i|['\u2019]t)"
+)
+# Before the capital of a name: "d'Aubigny", "al-Sayed".
+_PREFIX = r"(?:d['\u2019]|(?:al|el|ad|as|ar|ash|az|an|bin|ibn)-)?"
+_NICKNAME = r"(?:[(\"\u201c'][^\W\d_]+[)\"\u201d'])"
 # As in Prof. dr. ir. or Prof. Dr. med. Karin von der Heide
-_DEGREE = r"(?:med|dent|rer|nat|sc|phil|dr|ir|drs|habil)\."
+_DEGREE = r"(?:med|dent|univ|rer|nat|sc|phil|dr|ir|drs|habil)\."
 PATTERN = (
     rf"(?:A/Prof\b\.?|{_CAPITAL}{_IN_NAME}*,?)"
-    rf"(?: (?:(?:{_PARTICLE} ){{0,3}}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE})){{1,7}}"
+    rf"(?: (?:(?:{_PARTICLE} ){{0,3}}{_PREFIX}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE}"
+    rf"|{_NICKNAME}(?= {_CAPITAL}))){{1,7}}"
 )
+# At a caption, a name may begin with a particle, as in "van der Berg, Ann".
+PATTERN_AT_CAPTION = rf"(?:(?:{_PARTICLE} ){{1,3}}(?={_CAPITAL}))?{PATTERN}"
 _NAME = re.compile(PATTERN)
 
 # Words that follow a name in its line and do not belong to it, in lower case.
@@ -45,12 +54,31 @@ _NOT_IN_NAMES = frozenset(
         " biosciences foundation trust ministry national council society association"
         " infirmary clinic clinics laboratory laboratories centres centers unit academy polytechnic"
         " trust healthcare royal general regional memorial county state national international"
-        " permit license licence licensed physician reference status expires"
+        " permit license licence licensed physician reference status expires learning nhs"
+        " partnership"
+        " consulting credential credentials record records transcript provider skills network group"
+        " services service solutions systems online portal registry register department division"
+        " first last full given family surname surnames forename forenames achievement attendance"
+        " participation award agency bureau authority commission gcp ich degree degrees"
+        " employee learner trainee personal profile gmbh llp plc"
+        " \u00e4rztekammer landes\u00e4rztekammer curso fundaci\u00f3n chamber"
         " dear sincerely regards hello"
         " street avenue road suite building center centre medical health services sciences the of",
     )
 )
 _NUMBER_BEHIND = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")  # of a student or a member of staff
+_PLACE_BEHIND = re.compile(
+    r"(?i) (?:centre|center|hospital|university|institute|college|school|department|faculty"
+    r"|division|clinic|site)\b"
+)
+_PARTICLES_OF_SURNAMES = frozenset(
+    re.findall(
+        r"\w+",
+        "van von de der den del dela della di da dos du la las le los ter ten bin ibn al el zu zur"
+        " st saint san santa mac mc n\u00ed \u00f3 o ap",
+    )
+)
+_GIVEN_NAMES = re.compile(rf"{_CAPITAL}{_IN_NAME}*(?: {_CAPITAL}{_IN_NAME}*){{0,3}}")
 _MAX_ABBREVIATION = 4  # letters, as in "Prof."; a longer word with a dot ends a sentence
 _ACADEMIC = frozenset({"dr", "prof", "professor"})
 _TITLES = frozenset(re.findall(r"\w+", "dr prof professor mr mrs ms miss sir dame doctor pd priv"))
@@ -64,6 +92,8 @@ def trim(text: str) -> str:
     """
     kept: list[str] = []
     has_degree = False
+    if is_surname_first(text):
+        return text.strip(" ,;")
     written_words = text.split()
     for place, written in enumerate(written_words):
         word = written.strip(".,;:").casefold()
@@ -79,6 +109,7 @@ def trim(text: str) -> str:
             or (has_degree and not is_degree)
             or is_title_after
             or (count > 1 and written.startswith("(") and not written.endswith(")"))
+            or (has_degree and written.startswith("("))
         ):
             break
         kept.append(written)
@@ -101,6 +132,50 @@ def _is_given_name(kept: Sequence[str], following: Sequence[str]) -> bool:
     named = [each.strip(",") for each in kept if names.split_name(each)]
     is_surname_first = named[0].isupper() and not any(each.isupper() for each in named[1:])
     return len(list(rest)) == 1 and len(named[0]) > 1 and is_surname_first
+
+
+def names_place(written: str, name: str) -> bool:
+    """Return whether a text goes on behind a name with the word of an institution.
+
+    As in "Stanhope Cancer Centre": the words before it are no name. Behind a comma, the institution
+    is that of the person.
+    """
+    start = written.find(name)
+    following = written[start + len(name) :] if start >= 0 else ""
+    return _PLACE_BEHIND.match(following) is not None
+
+
+def is_surname_first(text: str) -> bool:
+    """Return whether a text is a surname of several words, a comma and given names.
+
+    The surname begins with a particle, as in "De La Croix-Mbeki, Solange".
+    """
+    surname, comma, given = text.partition(",")
+    words = surname.split()
+    is_surname = len(words) > 1 and all(
+        word.strip(".").casefold() in _PARTICLES_OF_SURNAMES for word in words[:-1]
+    )
+    return bool(comma) and is_surname and _GIVEN_NAMES.fullmatch(given.strip()) is not None
+
+
+def may_be_cut(written: str, name: str) -> bool:
+    """Return whether a name may be a surname only, of which `trim` left out the given names.
+
+    As in "Garcia Moreno, Luis", which has the form of two names of people. Behind a title, the
+    given name comes first.
+    """
+    following = written.partition(name)[2]
+    given = following.strip(" ,;")
+    words = name.split()
+    return (
+        following.startswith(",")
+        and len(words) == 2
+        and words[0].strip(".").casefold() not in _TITLES
+        and _GIVEN_NAMES.fullmatch(given) is not None
+        and may_be_name(given)
+        and given.split()[0].casefold() not in _ROLES
+        and bool(names.split_name(given))
+    )
 
 
 def is_full_name(text: str) -> bool:

@@ -25,7 +25,7 @@ _NOT_SUB = r"(?<![\w-])(?<!co-)(?<!co )(?<!sub-)(?<!sub )(?<!other )(?<!assistan
 _LEAD = (
     rf"{_NOT_SUB}(?:{_LEADING}\s+(?:\w+\s+)?{_KIND}|p\.?i\.?(?!\w)"
     r"|(?:the\s+)?person in charge|(?:study|trial)\s+(?:doctor|physician)"
-    r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair|manager))"
+    r"|(?:study|project|research|trial)\s+(?:lead(?:er)?|director|head|chair)|project\s+manager)"
 )
 _PLAIN = rf"{_NOT_SUB}(?:(?:study|site|clinical|project|faculty|named)\s+)?{_KIND}(?!-)"
 _STUDENT = (
@@ -105,7 +105,8 @@ _IN_PHRASE = re.compile(
     r"(?i)\b(?:(?<!direction )(?<!supervision )(?<!guidance )(?<!proposal )"
     r"(?<!application )of|in|at|for|on|the|into|via)\s+$"
 )
-_COPY_TO = re.compile(r"(?i)(?:^|\n)\W*cc\b[^\n]*$")
+# Before the names of people to whom a copy is sent, or who wrote the letter.
+_COPY_TO = re.compile(r"(?i)(?:^|\n)\W*(?:cc\b[^\n]*|from\s?:\s*)$")
 _HAS_TITLE = re.compile(r"\b(?:Dr|Prof|Professor|PD)\b|\b(?:Ph\.?\s?D|M\.?D)\b")
 _ADDRESS = re.compile(
     r"(?i)@|^\W*\+?\d[\d ()/.-]{7,}$|\be-?mail\b|\btel\b|\bphone\b|department of|school of"
@@ -184,7 +185,7 @@ def _plain_name(match: re.Match[str]) -> tuple[int, str]:
     while leading := _LEADING_WORDS.match(text):
         text, start = text[leading.end() :], start + leading.end()
     name = person_names.trim(text)
-    if not re.fullmatch(person_names.PATTERN, name):
+    if not re.fullmatch(person_names.PATTERN, name) or person_names.names_place(text, name):
         return start, ""
     if not person_names.is_full_name(name) or not person_names.may_be_name(name):
         return start, ""

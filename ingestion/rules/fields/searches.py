@@ -24,13 +24,19 @@ from ingestion.rules.fields.number_searches import (
     search_reference_numbers,
     search_versions,
 )
+from ingestion.rules.fields.person_searches import (
+    search_certified_persons,
+    search_names_in_parts,
+)
 from ingestion.rules.fields.searched_document import SearchedDocument
 from ingestion.rules.fields.table_searches import (
+    search_columns,
     search_investigator_cells,
     search_reference_cells,
     search_version_cells,
 )
 from ingestion.rules.fields.text_searches import (
+    search_course_names,
     search_dates_by_role,
     search_investigators,
     search_lines_with_phrases,
@@ -63,9 +69,12 @@ def search_form_fields(document: SearchedDocument, spec: FieldSpec) -> Iterator[
 SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], ...] = (
     search_form_fields,
     search_fixed_formats,
+    search_names_in_parts,
+    search_columns,
     search_bracketed_captions,
     search_heading_phrases,
     search_captions,
+    search_certified_persons,
     search_sentences,
     search_dates_by_role,
     search_investigators,
@@ -79,5 +88,6 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     search_letter_head,
     search_top_names,
     search_head,
+    search_course_names,
     search_lines_with_phrases,
 )

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
+from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry, person_names, text_readings
+from ingestion.rules.fields import geometry, person_names, table_columns, text_readings
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.found_values import (
     RANK_OF_PEOPLE,
@@ -17,8 +18,9 @@ from ingestion.rules.fields.found_values import (
 from ingestion.rules.fields.reference_numbers import find_references
 from ingestion.rules.fields.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import TextLine, captions_of
-from ingestion.rules.fields.values import pattern_of, value_of_line
+from ingestion.rules.fields.values import pattern_of, value_at_start, value_of_line
 
+_COLUMN_KINDS = frozenset({"text", "name", "number"})  # dates have their roles
 _MAX_PAGES_WITH_CELLS = 2  # pages on which numbers are searched in the cells of tables
 _MAX_CELL_LENGTH = 60  # characters
 _MAX_HEADING_RISE = 80.0  # points above a caption within which a heading says whose name it is
@@ -37,6 +39,29 @@ _VERSION_HEAD = re.compile(r"(?i)version(?: (?:no\.?|number))?:?")
 _VERSION_CELL = re.compile(r"(?i)v?(?:ersion)?\.? ?(?P<number>\d{1,2}(?:\.\d{1,3}){0,2})")
 # Words before the name of a document in its row.
 _WORDS_BEFORE = r"(?:(?:the|study|research|clinical|trial|final)\s+){0,2}"
+
+
+def search_columns(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the values below the heads of columns that are captions of the field.
+
+    If the column has several values, none of them is without doubt.
+    """
+    if spec.kind not in _COLUMN_KINDS or spec.is_title:
+        return
+    labels = {fuzzy_phrases.fold_letters(label): rank for rank, label in document.labels_of(spec)}
+    for page in document.reading.pages[:_MAX_PAGES_WITH_CELLS] if labels else ():
+        lines = document.lines_of(page)
+        for head in lines:
+            rank = labels.get(fuzzy_phrases.fold_letters(head.text.rstrip(" :*#")))
+            if rank is None or head.text.endswith(":"):
+                continue
+            cells = table_columns.cells_below(head, lines)
+            if not cells:
+                continue
+            value = value_at_start(page, cells[0].words, spec, month_first=document.month_first)
+            if value and not document.is_printed(spec, value):
+                ways = {Way.PLACE, Way.ALIGNED} if len(cells) == 1 else {Way.PLACE}
+                yield FoundValue(value, frozenset(ways), rank)
 
 
 def search_reference_cells(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

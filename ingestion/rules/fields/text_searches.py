@@ -21,12 +21,14 @@ from ingestion.rules.fields.found_values import RANK_OF_PEOPLE, RANK_OF_ROLES, F
 from ingestion.rules.fields.person_roles import find_investigators, find_people_in_head
 from ingestion.rules.fields.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import line_gap
-from ingestion.rules.fields.values import value_at_start
+from ingestion.rules.fields.values import value_at_start, value_of_line
 
 _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
 _MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
 _MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a researcher
 _MAX_PAGES_WITH_ROLES = 6  # pages on which investigators are searched in the text
+_RANK_BELOW_LINE = 1  # of the name of a course below the words that announce it
+_RANK_IN_SENTENCE = 4
 _MAX_LINES_WITH_PHRASE = 3  # lines with a phrase of a course that are compared
 
 
@@ -118,6 +120,17 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
                     ways.add(Way.TEXT)
                 value = text_readings.value_of_text(page, spec, title)
                 yield FoundValue(value, frozenset(ways), rank)
+
+
+def search_course_names(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
+    """Yield the names of courses that the words before them announce."""
+    for page in document.reading.pages[:1] if spec.line_with else ():
+        for text, line in course_names.named_below(document.lines_of(page)):
+            value = value_of_line(page, line.words, spec, text)
+            yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_BELOW_LINE)
+        for text in course_names.named_after_word(page.text):
+            value = text_readings.value_of_text(page, spec, text)
+            yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_IN_SENTENCE)
 
 
 def search_lines_with_phrases(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:

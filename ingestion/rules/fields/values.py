@@ -31,7 +31,8 @@ _TITLES_TO_CHOOSE = re.compile(
 )
 # What a caption says in brackets about how a name is written, or about whose it is.
 _NOTE_OF_CAPTION = re.compile(
-    r"(?i)^\s*\((?:please )?(?:print|type|block|capital|study doctor|full name|name)[^()\d]{0,30}\)"
+    r"(?i)^\W*\((?:please )?(?:in )?"
+    r"(?:print|type|block|capital|study doctor|full|first|last|name)[^()\d]{0,30}\)\s*:?"
 )
 _SPLIT_NUMBER = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that OCR seems to have split
 _CLIA_NUMBER = re.compile(r"\b\d\dD(?: ?\d){7}\b")  # it always has seven digits after the D
@@ -40,7 +41,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUOTED = re.compile(r"[\u201c\"\u00ab](?P<text>[^\u201d\"\u00bb]{4,200})[\u201d\"\u00bb]")
 _PATTERNS = {
     "number": r"(?=[\w/.-]*\d)\w+(?:[-/.]\w+)*",
-    "name": person_names.PATTERN,
+    "name": person_names.PATTERN_AT_CAPTION,
     "text": r".{2,200}",
 }
 
@@ -98,11 +99,8 @@ def parse_value(
     """
     if spec.kind == "date":
         return parse_date(text, month_first=month_first, is_scan=is_scan, max_gap=max_gap)
-    if spec.kind == "name" and is_scan:
-        text = _MISREAD_DOT.sub(r"\1.", text)
     if spec.kind == "name":
-        text = _NOTE_OF_CAPTION.sub(lambda note: " " * len(note[0]), text)
-        text = _TITLES_TO_CHOOSE.sub(lambda titles: " " * len(titles[0]), text)
+        return _parse_name(text, spec, is_scan=is_scan)
     match = _compile_value(pattern_of(spec)).match(text)
     if match is None or (spec.kind == "number" and _is_no_number(text, match)):
         return None
@@ -111,12 +109,31 @@ def parse_value(
     if is_scan:
         value = _CLIA_NUMBER.sub(lambda number: number[0].replace(" ", ""), value)
         confidence = DOUBTFUL_CONFIDENCE if _SPLIT_NUMBER.search(value) else confidence
-    if spec.kind == "name":
-        value = person_names.trim(value)
-        end = start + len(value)
-    elif spec.kind == "text":
+    if spec.kind == "text":
         value, start, end = _parse_text(text, value, start, end)
     return ParsedValue(value, start, end, max_confidence=confidence) if value else None
+
+
+def _parse_name(text: str, spec: FieldSpec, *, is_scan: bool) -> ParsedValue | None:
+    """Return the name with which a text begins, or None. A name that may be cut is in doubt."""
+    if is_scan:
+        text = _MISREAD_DOT.sub(r"\1.", text)
+    for before in (_NOTE_OF_CAPTION, _TITLES_TO_CHOOSE):
+        text = before.sub(lambda words: " " * len(words[0]), text)
+    match = _compile_value(pattern_of(spec)).match(text)
+    if match is None:
+        return None
+    written, start = match["value"].strip(" ,;"), match.start("value")
+    name = person_names.trim(written)
+    if not name or person_names.names_place(written, name):
+        return None
+    is_cut = person_names.may_be_cut(written, name)
+    if is_cut and spec.is_surname_first:
+        name, is_cut = written, False
+    # The word behind a single one, such as a role, may be the surname.
+    is_cut = is_cut or (name != written and " " not in name)
+    confidence = DOUBTFUL_CONFIDENCE if is_cut else 100.0
+    return ParsedValue(name, start, start + len(name), max_confidence=confidence)
 
 
 def _parse_text(text: str, value: str, start: int, end: int) -> tuple[str, int, int]:

@@ -1,0 +1,163 @@
+"""The people, courses and dates of certificates, CVs, licences and forms."""
+
+from datetime import date
+
+import pytest
+
+from ingestion.rules.document_types import TYPES
+from ingestion.rules.fields.course_names import named_after_word
+from ingestion.rules.fields.extraction import read_fields
+from ingestion.rules.fields.person_names import find_name_line, may_be_cut, trim
+from tests.ingestion.rules.pages import make_page, make_reading
+
+
+def read(slug, *lines):
+    values = read_fields(make_reading(make_page(*lines)), TYPES[slug])
+    return {value.name: value for value in values}
+
+
+def test_a_name_is_composed_of_the_cells_for_given_names_and_surname():
+    values = read(
+        "cv",
+        "Curriculum Vitae",
+        "",
+        "Surname: Okonjo-Brandt",
+        "First name: Halima",
+        "Education",
+        "MD 2001",
+    )
+    assert values["person"].value == "Halima Okonjo-Brandt"
+    assert values["person"].is_sure
+
+
+def test_the_caption_of_a_part_of_a_name_is_no_name():
+    values = read("cv", "Curriculum Vitae", "FIRST NAME:", "", "Education", "MD 2001")
+    assert "person" not in values
+
+
+def test_a_certificate_names_its_person_within_a_sentence():
+    values = read(
+        "gcp-certificate",
+        "Certificate",
+        "",
+        "We hereby confirm that Ilse van Rooijen has attended the course.",
+        "",
+        "Dr Leonard Finch",
+        "Chair",
+    )
+    assert values["person"].value == "Ilse van Rooijen"
+    assert values["person"].is_sure
+
+
+def test_the_name_of_an_organisation_in_large_type_is_not_taken_for_a_person():
+    values = read("gcp-certificate", "Brindle Learning", "", "Training record", "", "Passed")
+    assert "person" not in values
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "De La Croix, Solange",
+        "Ana de Oliveira e Silva",
+        "Jean-Luc d'Aubigny",
+        "Fatima al-Sayed",
+        "Bart van 't Hoff",
+        "Siti binti Tarudin",
+        'Robert "Bob" Farnham',
+    ],
+)
+def test_names_with_particles_prefixes_and_nicknames_are_whole_names(name):
+    assert trim(name) == name
+    assert find_name_line(name) == name
+
+
+def test_a_biosketch_has_the_surname_before_the_comma():
+    values = read("nih-biosketch", "BIOGRAPHICAL SKETCH", "", "NAME: Garcia Moreno, Luis")
+    assert values["person"].value == "Garcia Moreno, Luis"
+
+
+def test_a_name_that_may_be_cut_at_a_comma_is_in_doubt():
+    assert may_be_cut("Garcia Moreno, Luis", "Garcia Moreno")
+    assert not may_be_cut("Dr. Ann Smith, Nursing", "Dr. Ann Smith")
+    values = read("cv", "Curriculum Vitae", "", "Name: Garcia Moreno, Luis", "", "Education")
+    assert not values["person"].is_sure
+
+
+def test_a_centre_below_the_caption_of_the_investigator_is_no_name():
+    values = read(
+        "protocol-signature-page",
+        "Protocol signature page",
+        "",
+        "Funmilayo Adeyinka, MBBS",
+        "Principal Investigator",
+        "Stanhope Cancer Centre",
+    )
+    assert values["investigator"].value == "Funmilayo Adeyinka, MBBS"
+
+
+def test_the_fuller_name_of_the_investigator_is_preferred():
+    values = read(
+        "irb-changes-requested",
+        "Institutional Review Board",
+        "Lev Abramovich Brandt",
+        "Biomedical Engineering",
+        "",
+        "Dear Lev Brandt:",
+        "Investigator: Lev Brandt",
+    )
+    assert values["investigator"].value == "Lev Abramovich Brandt"
+
+
+def test_the_date_beside_the_signature_dates_a_cv():
+    values = read(
+        "cv",
+        "Curriculum Vitae",
+        "",
+        "Name: Ann Brandt",
+        "",
+        "Education",
+        "Signed and dated: 12 August 2025",
+    )
+    assert values["document_date"].day == date(2025, 8, 12)
+
+
+def test_a_validity_begins_with_its_period_and_not_with_the_issue_of_the_certificate():
+    values = read(
+        "insurance-certificate",
+        "Certificate of Clinical Trial Insurance",
+        "",
+        "Period of cover: 1 June 2025 to 31 May 2026",
+        "Certificate issued: 24 May 2025",
+    )
+    assert values["effective_date"].day == date(2025, 6, 1)
+
+
+def test_the_name_of_a_course_stands_below_the_words_that_announce_it():
+    values = read(
+        "human-subjects-certificate",
+        "This certifies that",
+        "",
+        "Ann Brandt",
+        "",
+        "completed the training course",
+        "",
+        "Protecting Human Participants in Research",
+    )
+    assert values["course"].value == "Protecting Human Participants in Research"
+
+
+def test_the_name_of_a_course_ends_before_its_date():
+    text = "completed the online module Working with Participants on 3 May 2025"
+    assert [*named_after_word(text)] == ["Working with Participants"]
+
+
+def test_a_laboratory_is_named_above_the_requirements_that_it_meets():
+    values = read(
+        "lab-certification",
+        "Certificate of Accreditation",
+        "",
+        "Norrvik Klinisk Kemi AB",
+        "Hamngatan 12, 891 33 Norrvik",
+        "meets the requirements of ISO 15189:2012",
+    )
+    assert values["lab_name"].value == "Norrvik Klinisk Kemi AB"
