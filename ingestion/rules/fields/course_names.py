@@ -89,6 +89,7 @@ def named_below(lines: Sequence[TextLine]) -> Iterator[tuple[str, TextLine]]:
         first = _next_below(line, lines, _MAX_DROP)
         if (
             first is None
+            or _has_neighbour(first, lines)
             or _NO_NAME.search(first.text)
             or not first.text[:2].strip('\u201c"*(').strip()
         ):
@@ -114,8 +115,13 @@ def _leads_to_course(line: TextLine, lines: Sequence[TextLine]) -> bool:
         return False
     if _HEADING.match(line.text):
         return False
-    others = (each for each in lines if each is not line)  # a caption has its value beside it
-    return not any(geometry.is_on_same_line(each.box, line.box) for each in others)
+    return not _has_neighbour(line, lines)
+
+
+def _has_neighbour(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether other text stands in the row of a line, as the value beside a caption."""
+    others = (each for each in lines if each is not line)
+    return any(geometry.is_on_same_line(each.box, line.box) for each in others)
 
 
 def _next_below(line: TextLine, lines: Sequence[TextLine], drop: float) -> TextLine | None:

@@ -14,7 +14,7 @@ _PARTICLE = (
 )
 # Before the capital of a name: "d'Aubigny", "al-Sayed".
 _PREFIX = r"(?:d['\u2019]|(?:al|el|ad|as|ar|ash|az|an|bin|ibn)-)?"
-_NICKNAME = r"(?:[(\"\u201c'][^\W\d_]+[)\"\u201d'])"
+_NICKNAME = r"(?:[(\"\u201c'][^\W\d_a-z][^\W\d_]*[)\"\u201d'])"
 # As in Prof. dr. ir. or Prof. Dr. med. Karin von der Heide
 _DEGREE = r"(?:med|dent|univ|rer|nat|sc|phil|dr|ir|drs|habil)\."
 PATTERN = (
@@ -58,7 +58,8 @@ _NOT_IN_NAMES = frozenset(
         " partnership"
         " consulting credential credentials record records transcript provider skills network group"
         " services service solutions systems online portal registry register department division"
-        " first last full given family surname surnames forename forenames achievement attendance"
+        " name names printed first last full given family surname surnames forename forenames"
+        " achievement attendance"
         " participation award agency bureau authority commission gcp ich degree degrees"
         " employee learner trainee personal profile gmbh llp plc"
         " \u00e4rztekammer landes\u00e4rztekammer curso fundaci\u00f3n chamber"
