@@ -74,11 +74,13 @@ FIELDS = {
     ("cv", AMERICAN): {
         "person": ("Margaret Whitfield, MD", 1),
         "site_number": ("1001", 1),
+        "document_date": ("2026-10-27", 2),
         "signature_date": ("2026-10-27", 2),
     },
     ("cv", GERMAN): {
         "person": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "site_number": ("1009", 1),
+        "document_date": ("2026-11-02", 2),
         "signature_date": ("2026-11-02", 2),
     },
     ("medical-licence", AMERICAN): {
