@@ -119,13 +119,13 @@ _NO_LABORATORY = re.compile(
     r"|number|medical laboratories|testing|services? administration)\b|[.:]$"
 )
 _MEETS = re.compile(
-    r"(?i)(?:has (?:been|met|demonstrated)|(?:is|was) (?:hereby |duly )?"
+    r"(?i)(?:has (?:been|met|demonstrated)|(?:is|was) (?:\w+by |duly )?"
     r"(?:accredited|certified|licen[cs]ed|authori[sz]ed|approved)"
     r"|meets?|fulfil+s?|satisf(?:ies|y)|compl(?:ies|y)|conforms?|having met"
     r"|operates in accordance|has successfully)\b"
 )
 _ANNOUNCES = re.compile(
-    r"(?i)(?:\b(?:certif|attest|confirm|declar|recogni)\w* that"
+    r"(?i)(?:\b(?:certif|attest|confirm|declare|recogni)\w* that"
     r"(?: the (?:\w+ ){0,2}laborator(?:y|ies))?"
     r"|\b(?:awarded|granted|presented|issued) to"
     r"|\baccredits(?: the)?|\bfollowing laboratory\b.*)\s*:?$"
@@ -134,7 +134,7 @@ _DOCUMENT_HEADING = re.compile(
     r"(?i)\b(?:certificate|accreditation|licen[cs]e|permit|registration)\b"
 )
 _NO_LABORATORY_LINE = re.compile(
-    r"(?i)^(?:certificate|this\b|hereby\b|the following)"
+    r"(?i)^(?:certificate|this\b|here\w+|the following)"
     r"|\b(?:certif\w+|attests?|confirms?) that\b|:$"
 )
 _ADDRESS_LINE = re.compile(r"^\d|\d{3}|(?i:\b(?:street|road|avenue|suite|floor|p\.?o\.? box)\b)")

@@ -31,7 +31,7 @@ _TITLES_AND_DEGREES = _words(
     " msw ma mfa edd eds jd llm drph dpt psyd mres mphil mrcgp frcgp chb bds mds mch dnb bpharm"
     " mpharm rmn fnp mha mhs mpp lcsw lmsw dsw bmbs mbbch frca mrcpsych frcpsych ccfp fccp facs"
     " associate assistant emeritus assoc asst aprof fasco dsc dnp rn rgn bsn msn np aprn pac pharmd"
-    " rph ccrc ccrp cra dds dmd dvm esq mrcpi frcpi uk lond edin glasg"
+    " rph ccrc ccrp cra dds dmd dvm esq mrcpi frcpi uk edin glasg"
 )
 _AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
 # Words that belong to a surname and do not distinguish two people.

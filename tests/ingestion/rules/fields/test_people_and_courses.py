@@ -40,7 +40,7 @@ def test_a_certificate_names_its_person_within_a_sentence():
         "gcp-certificate",
         "Certificate",
         "",
-        "We hereby confirm that Ilse van Rooijen has attended the course.",
+        "We confirm that Ilse van Rooijen has attended the course.",
         "",
         "Dr Leonard Finch",
         "Chair",
