@@ -15,7 +15,8 @@ from ingestion.assessment.truth import Criteria, TrueDocument, TrueFile
 from ingestion.core.states import DocumentState
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields import dates, names
+from ingestion.rules.fields import dates
+from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.values import FieldValue
 
 # Fields of a type that hold the value which a truth names differently, the best first.

@@ -9,7 +9,7 @@ from ingestion.core.states import DocumentState
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.models import Document
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields.names import is_same_person, may_be_same_person
+from ingestion.rules.fields.persons.names import is_same_person, may_be_same_person
 from ingestion.rules.site_file.requirements import RequiredFor, list_named
 from web.documents.extracted_fields import get_last_extraction
 from web.shell.state_display import StateDisplay

@@ -11,7 +11,7 @@ from ingestion.reading.results import DigitalSignature, DocumentReading, Signatu
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.check_input import CheckInput
 from ingestion.rules.checks.signatures import expected_signer
-from ingestion.rules.fields import names
+from ingestion.rules.fields.persons import names
 from ingestion.rules.findings import Facts, RuleFinding
 
 _DAMAGE_CODES = {

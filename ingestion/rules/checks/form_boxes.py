@@ -16,7 +16,7 @@ from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.checks.signature_areas import has_marks_in
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import geometry
-from ingestion.rules.fields.caption_searches import is_in_context
+from ingestion.rules.fields.searches.caption_searches import is_in_context
 from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.forms.boxes import (
     NOTHING,

@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 from audit.translation import gettext_noop as _
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.check_input import CheckInput, finding_if_sure
-from ingestion.rules.fields import names
+from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding, page_facts
 

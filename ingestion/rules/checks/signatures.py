@@ -29,8 +29,9 @@ from ingestion.rules.checks.signature_areas import (
     has_marks_in,
 )
 from ingestion.rules.document_types import DocumentType, SignatureRule
-from ingestion.rules.fields import geometry, names
+from ingestion.rules.fields import geometry
 from ingestion.rules.fields.geometry import TextSpan
+from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.values import (
     SCAN_SOURCES,
     FieldValue,

@@ -17,7 +17,9 @@ from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import dates, study_titles, text_readings
 from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
 from ingestion.rules.fields.date_roles import DateRole
-from ingestion.rules.fields.found_values import (
+from ingestion.rules.fields.persons.names import may_be_same_person, names_institution, split_name
+from ingestion.rules.fields.searches.all_searches import SEARCHES
+from ingestion.rules.fields.searches.found_values import (
     MAX_RANK_OF_REFERENCES,
     RANK_OF_REFERENCES,
     RANK_OF_SENTENCES,
@@ -25,12 +27,10 @@ from ingestion.rules.fields.found_values import (
     add_found,
     key_of,
 )
-from ingestion.rules.fields.head_searches import search_letter_head
-from ingestion.rules.fields.list_searches import read_list
-from ingestion.rules.fields.names import may_be_same_person, names_institution, split_name
-from ingestion.rules.fields.searched_document import LIST_KINDS, SearchedDocument
-from ingestion.rules.fields.searches import SEARCHES
-from ingestion.rules.fields.text_searches import search_dates_by_role
+from ingestion.rules.fields.searches.head_searches import search_letter_head
+from ingestion.rules.fields.searches.list_searches import read_list
+from ingestion.rules.fields.searches.searched_document import LIST_KINDS, SearchedDocument
+from ingestion.rules.fields.searches.text_searches import search_dates_by_role
 from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
 _BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)

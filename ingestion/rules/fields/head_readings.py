@@ -10,7 +10,8 @@ from itertools import pairwise, takewhile, zip_longest
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import dates, names, person_names, study_titles
+from ingestion.rules.fields import dates, study_titles
+from ingestion.rules.fields.persons import names, person_names
 from ingestion.rules.fields.reference_numbers import find_references
 from ingestion.rules.fields.text_lines import TextLine, body_size, line_gap
 from ingestion.rules.fields.values import (

@@ -12,7 +12,8 @@ from itertools import islice, pairwise
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry, person_names, study_titles
+from ingestion.rules.fields import geometry, study_titles
+from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.values import (
     SCAN_SOURCES,
     FieldValue,

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from ingestion.reading.results import Box, DocumentReading, PageReading, TextSource, Word
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import dates, geometry, list_fields, person_names
+from ingestion.rules.fields import dates, geometry, list_fields
+from ingestion.rules.fields.persons import person_names
 
 FORM_SOURCE = "acroform"  # the source of a value of a form field; others have their page's source
 MIN_SURE_CONFIDENCE = 80.0  # percent; a value below it never causes a rejection

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ingestion.reading.results import DocumentReading, PageReading, Word
 from ingestion.rules.document_types import DocumentType, FieldSpec
-from ingestion.rules.fields import geometry, list_fields, person_names
-from ingestion.rules.fields.searched_document import LIST_KINDS
+from ingestion.rules.fields import geometry, list_fields
+from ingestion.rules.fields.persons import person_names
+from ingestion.rules.fields.searches.searched_document import LIST_KINDS
 from ingestion.rules.fields.values import (
     FORM_SOURCE,
     SCAN_SOURCES,

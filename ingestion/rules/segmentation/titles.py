@@ -15,8 +15,9 @@ from ingestion.rules.classification.classify import (
     score_page,
 )
 from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
-from ingestion.rules.fields import geometry, names
+from ingestion.rules.fields import geometry
 from ingestion.rules.fields.extraction import read_fields
+from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.values import SCAN_SOURCES
 
 MIN_TITLE_WEIGHT = 3  # points of a landmark that may be a title

@@ -12,7 +12,7 @@ from audit.translation import gettext_noop as _
 from ingestion.core.states import DocumentState
 from ingestion.rules.checks.identity import is_same_number
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields.names import (
+from ingestion.rules.fields.persons.names import (
     is_same_institution,
     is_same_version,
     may_be_same_person,

@@ -13,7 +13,11 @@ from enum import StrEnum
 
 from ingestion.core.states import DocumentState
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields.names import is_same_institution, is_same_person, may_be_same_person
+from ingestion.rules.fields.persons.names import (
+    is_same_institution,
+    is_same_person,
+    may_be_same_person,
+)
 from ingestion.rules.fields.values import FieldValue
 
 FORM_1572, DELEGATION_LOG = "form-fda-1572", "delegation-log"

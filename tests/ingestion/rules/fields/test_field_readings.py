@@ -6,7 +6,7 @@ from ingestion.reading.results import Box, TextSource, Word
 from ingestion.rules.checks.verdict import SiteFacts
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import find_month_first, read_fields
-from ingestion.rules.fields.person_names import find_name_line, trim
+from ingestion.rules.fields.persons.person_names import find_name_line, trim
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.rules.fields.names import (
+from ingestion.rules.fields.persons.names import (
     is_same_institution,
     is_same_person,
     is_same_version,

@@ -7,7 +7,7 @@ import pytest
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.course_names import named_after_word
 from ingestion.rules.fields.extraction import read_fields
-from ingestion.rules.fields.person_names import find_name_line, may_be_cut, trim
+from ingestion.rules.fields.persons.person_names import find_name_line, may_be_cut, trim
 from tests.ingestion.rules.pages import make_page, make_reading
 
 

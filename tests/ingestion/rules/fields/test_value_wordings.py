@@ -8,8 +8,8 @@ from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.course_names import in_sentence
 from ingestion.rules.fields.date_roles import DateRole, find_roles
 from ingestion.rules.fields.extraction import read_fields
-from ingestion.rules.fields.names import is_same_person
-from ingestion.rules.fields.person_names import find_name_line
+from ingestion.rules.fields.persons.names import is_same_person
+from ingestion.rules.fields.persons.person_names import find_name_line
 from tests.ingestion.rules.pages import make_page, make_reading
 
 HEAD = ["Northfield University", "Research Ethics Committee", ""]

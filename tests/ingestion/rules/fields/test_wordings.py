@@ -7,7 +7,7 @@ import pytest
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.date_roles import DateRole, find_roles
 from ingestion.rules.fields.extraction import read_fields
-from ingestion.rules.fields.person_roles import find_investigators
+from ingestion.rules.fields.persons.person_roles import find_investigators
 from ingestion.rules.fields.reference_numbers import find_numbers, find_references
 from ingestion.rules.fields.study_titles import (
     quoted_titles,

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import text_readings
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.certified_persons import find_certified_persons
-from ingestion.rules.fields.found_values import FoundValue
-from ingestion.rules.fields.name_parts import find_names_in_parts
-from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.persons.certified_persons import find_certified_persons
+from ingestion.rules.fields.persons.name_parts import find_names_in_parts
+from ingestion.rules.fields.searches.found_values import FoundValue
+from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.values import value_of_line
 
 _MAX_PAGES = 2  # on which the person of a document is named

@@ -12,10 +12,11 @@ from itertools import islice
 from ingestion.reading.results import PageReading, Word
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry, person_names, text_readings
+from ingestion.rules.fields import geometry, text_readings
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.found_values import FoundValue, add_found
-from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.persons import person_names
+from ingestion.rules.fields.searches.found_values import FoundValue, add_found
+from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import TextLine
 from ingestion.rules.fields.values import FieldValue, value_at_start, value_of_line
 

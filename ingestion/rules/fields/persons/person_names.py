@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
 
-from ingestion.rules.fields import names
+from ingestion.rules.fields.persons import names
 
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
 _PARTICLE = (

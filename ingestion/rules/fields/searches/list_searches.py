@@ -6,9 +6,10 @@ from itertools import islice
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry, list_fields, person_names
-from ingestion.rules.fields.caption_searches import is_in_context, is_isolated
-from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields import geometry, list_fields
+from ingestion.rules.fields.persons import person_names
+from ingestion.rules.fields.searches.caption_searches import is_in_context, is_isolated
+from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.values import FORM_SOURCE, FieldValue, read_form_field, value_of_line
 
 _MAX_LISTS_PER_FIELD = 20  # captions of a list, each of which may have many lines

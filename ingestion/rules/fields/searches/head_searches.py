@@ -7,17 +7,18 @@ from itertools import chain, islice
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry, head_readings, names, person_names
+from ingestion.rules.fields import geometry, head_readings
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import DateRole
 from ingestion.rules.fields.dates_in_context import DateInContext
-from ingestion.rules.fields.found_values import (
+from ingestion.rules.fields.persons import names, person_names
+from ingestion.rules.fields.searches.found_values import (
     RANK_OF_GENERAL_NAMES,
     RANK_OF_PEOPLE,
     RANK_OF_SENTENCES,
     FoundValue,
 )
-from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.values import FieldValue, value_of_line
 
 _MAX_LINES_BEFORE_NAME = 8  # lines from the top of page 1 that are examined for a name

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from ingestion.rules.fields import person_names
+from ingestion.rules.fields.persons import person_names
 
 _MAX_PEOPLE = 20  # of a page; the limit bounds the time
 _CERTIFIES = re.compile(

@@ -10,16 +10,16 @@ from ingestion.rules.fields import (
     course_names,
     geometry,
     head_readings,
-    names,
     placed_titles,
     study_titles,
     text_readings,
 )
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import DateRole, is_of_other_validity
-from ingestion.rules.fields.found_values import RANK_OF_PEOPLE, RANK_OF_ROLES, FoundValue
-from ingestion.rules.fields.person_roles import find_investigators, find_people_in_head
-from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.persons import names
+from ingestion.rules.fields.persons.person_roles import find_investigators, find_people_in_head
+from ingestion.rules.fields.searches.found_values import RANK_OF_PEOPLE, RANK_OF_ROLES, FoundValue
+from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import line_gap
 from ingestion.rules.fields.values import value_at_start, value_of_line
 

@@ -7,16 +7,17 @@ from itertools import product
 
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry, person_names, table_columns, text_readings
+from ingestion.rules.fields import geometry, table_columns, text_readings
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.found_values import (
+from ingestion.rules.fields.persons import person_names
+from ingestion.rules.fields.reference_numbers import find_references
+from ingestion.rules.fields.searches.found_values import (
     RANK_OF_PEOPLE,
     RANK_OF_ROLES,
     RANK_OF_SENTENCES,
     FoundValue,
 )
-from ingestion.rules.fields.reference_numbers import find_references
-from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.text_lines import TextLine, captions_of
 from ingestion.rules.fields.values import pattern_of, value_at_start, value_of_line
 

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingestion.rules.fields import geometry, person_names
+from ingestion.rules.fields import geometry
+from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.text_lines import TextLine
 
 _END = r"(?: ?\(s\)|s)?(?: ?\([^()]*\))?\s*(?P<colon>:?)"

@@ -7,7 +7,7 @@ from datetime import timedelta
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import DocumentType, FieldSpec
-from ingestion.rules.fields import person_names, study_titles
+from ingestion.rules.fields import study_titles
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import (
     DateRole,
@@ -15,6 +15,7 @@ from ingestion.rules.fields.date_roles import (
     is_of_other_validity,
 )
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
+from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.values import FieldValue
 

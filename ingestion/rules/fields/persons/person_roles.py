@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ingestion.rules.fields import person_names
+from ingestion.rules.fields.persons import person_names
 
 _BEFORE_LENGTH = 70  # characters before a name in which its role is searched
 _AFTER_LENGTH = 110  # characters after it

@@ -10,9 +10,13 @@ from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry, text_readings
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.dates import find_dates
-from ingestion.rules.fields.found_values import RANK_OF_GENERAL_NAMES, RANK_OF_ROLES, FoundValue
 from ingestion.rules.fields.reference_numbers import find_numbers, find_references
-from ingestion.rules.fields.searched_document import SearchedDocument
+from ingestion.rules.fields.searches.found_values import (
+    RANK_OF_GENERAL_NAMES,
+    RANK_OF_ROLES,
+    FoundValue,
+)
+from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue, pattern_of, value_of_line
 
 _NUMBER_OF_DOCUMENT = re.compile(

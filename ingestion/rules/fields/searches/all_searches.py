@@ -10,32 +10,35 @@ from collections.abc import Callable, Iterator
 
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.candidates import Way
-from ingestion.rules.fields.caption_searches import search_bracketed_captions, search_captions
-from ingestion.rules.fields.found_values import FoundValue
-from ingestion.rules.fields.head_searches import (
+from ingestion.rules.fields.searches.caption_searches import (
+    search_bracketed_captions,
+    search_captions,
+)
+from ingestion.rules.fields.searches.found_values import FoundValue
+from ingestion.rules.fields.searches.head_searches import (
     search_head,
     search_heading_phrases,
     search_letter_head,
     search_top_names,
 )
-from ingestion.rules.fields.number_searches import (
+from ingestion.rules.fields.searches.number_searches import (
     search_fixed_formats,
     search_number_captions,
     search_reference_numbers,
     search_versions,
 )
-from ingestion.rules.fields.person_searches import (
+from ingestion.rules.fields.searches.person_searches import (
     search_certified_persons,
     search_names_in_parts,
 )
-from ingestion.rules.fields.searched_document import SearchedDocument
-from ingestion.rules.fields.table_searches import (
+from ingestion.rules.fields.searches.searched_document import SearchedDocument
+from ingestion.rules.fields.searches.table_searches import (
     search_columns,
     search_investigator_cells,
     search_reference_cells,
     search_version_cells,
 )
-from ingestion.rules.fields.text_searches import (
+from ingestion.rules.fields.searches.text_searches import (
     search_course_names,
     search_dates_by_role,
     search_investigators,
