@@ -197,7 +197,7 @@ def decide(request: ApprovalRequest, person: User, *, is_approved: bool, note: s
 
 
 def withdraw(request: ApprovalRequest, person: User) -> None:
-    """Withdraw an own request. Raises NotDecided, also for requests about identities."""
+    """Withdraw a request. Raises NotDecided unless it is open, own and not about an identity."""
     with ledger():
         row = ApprovalRequest.lock(request.pk)
         if not row.is_open or row.asked_by_id != person.pk or row.kind == Kind.IDENTITY:

@@ -135,7 +135,7 @@ class Totals:
             yield f"These files of the truth were not found: {', '.join(self.missing)}."
 
 
-def compare(results: Mapping[str, AssessedFile], truth: Iterable[TrueFile]) -> Totals:
+def compare_with_truth(results: Mapping[str, AssessedFile], truth: Iterable[TrueFile]) -> Totals:
     """Return the totals of the results. Files that the truth does not name are left out."""
     totals = Totals()
     for file in truth:

@@ -45,7 +45,7 @@ def run(folder: Path, report: Print, *, documents: int) -> None:
     report(f"{documents} documents ({corpus.sha256[:16]}): {states}")
 
 
-def compare(folders: Sequence[Path]) -> None:
+def check_same_results(folders: Sequence[Path]) -> None:
     """Raise DrillFailed, naming the documents, if a run differs from the first one."""
     first, *others = (json.loads((folder / RECORD_FILE).read_text()) for folder in folders)
     for number, other in enumerate(others, start=2):

@@ -65,13 +65,13 @@ def test_the_environment_of_a_drill_names_no_external_services(tmp_path, monkeyp
 
 
 def test_runs_with_equal_results_do_not_differ(write_runs):
-    replay.compare(write_runs({"1001/cv": ["ARCHIVED"]}, {"1001/cv": ["ARCHIVED"]}))
+    replay.check_same_results(write_runs({"1001/cv": ["ARCHIVED"]}, {"1001/cv": ["ARCHIVED"]}))
 
 
 def test_documents_with_other_results_are_named(write_runs):
     folders = write_runs({"1001/cv": ["ARCHIVED"]}, {"1001/cv": ["REJECTED"]})
     with pytest.raises(DrillFailed, match="run 2 has other results than the first run: 1001/cv"):
-        replay.compare(folders)
+        replay.check_same_results(folders)
 
 
 def test_the_largest_burst_is_counted_beyond_the_rate():

@@ -116,7 +116,7 @@ class Command(BaseCommand):
         )
         run = records.record_start(plan, by=signer) if signer else ""
         results = self._read(files, site, today, model, is_shown=not options["json"])
-        totals = scores.compare(results, truth.files) if truth else None
+        totals = scores.compare_with_truth(results, truth.files) if truth else None
         content: dict[str, Any] = {
             "rules": rules,
             "skipped": list_skipped(site),

@@ -80,7 +80,7 @@ class Choice(Generic[V]):
         return self.best.is_agreed and self.rival is None
 
 
-def merge(candidates: Iterable[Candidate[V]]) -> list[Candidate[V]]:
+def merge_candidates(candidates: Iterable[Candidate[V]]) -> list[Candidate[V]]:
     """Return one candidate for each value, with all of its ways, the best first.
 
     Candidates with equal totals stay in their order.
@@ -98,7 +98,7 @@ def merge(candidates: Iterable[Candidate[V]]) -> list[Candidate[V]]:
 
 def choose(candidates: Iterable[Candidate[V]]) -> Choice[V] | None:
     """Return the choice for one field, or None without a candidate."""
-    return _judge(None, merge(candidates))
+    return _judge(None, merge_candidates(candidates))
 
 
 def choose_together(
@@ -111,7 +111,9 @@ def choose_together(
     chosen, and the contradiction is the doubt. A contradiction that cannot be avoided remains, so
     that a check can report it.
     """
-    merged = {name: ranked for name, each in candidates.items() if (ranked := merge(each))}
+    merged = {
+        name: ranked for name, each in candidates.items() if (ranked := merge_candidates(each))
+    }
     pairs = [(one, other) for one, other in order if one in merged and other in merged]
     names = sorted({name for pair in pairs for name in pair})
     chosen: dict[str, Candidate[V]] = {}

@@ -79,7 +79,7 @@ def find_phrase(page: PageReading, phrase: str) -> Iterator[TextSpan]:
 
 
 class _Identity:
-    """Some words as the key of a cache, by their identity, because to compare them takes long."""
+    """A cache key that compares words by identity, because comparing their contents is slow."""
 
     __slots__ = ("words",)
 
@@ -103,12 +103,12 @@ class _WordIndex:
 
     @cached_property
     def letters(self) -> list[str]:
-        """The folded letters of each word."""
+        """Return the folded letters of each word."""
         return fuzzy_phrases.fold_words([word.text for word in self.words])
 
     @cached_property
     def starts(self) -> dict[str, list[int]]:
-        """The numbers of the words by their first letter."""
+        """Return the numbers of the words by their first letter."""
         starts: dict[str, list[int]] = {}
         for number, folded in enumerate(self.letters):
             if folded:
@@ -117,19 +117,19 @@ class _WordIndex:
 
     @cached_property
     def _by_left(self) -> tuple[list[Word], list[float]]:
-        """The words from left to right, and their left edges."""
+        """Return the words from left to right, and their left edges."""
         words = sorted(self.words, key=lambda word: word[1][0])
         return words, [word[1][0] for word in words]
 
     @cached_property
     def _by_right(self) -> tuple[list[int], list[float]]:
-        """The numbers of the words from left to right by their right edges, and these edges."""
+        """Return the numbers of the words in the order of their right edges, and these edges."""
         rights = sorted((word[1][2], number) for number, word in enumerate(self.words))
         return [number for _, number in rights], [right for right, _ in rights]
 
     @cached_property
     def with_colon(self) -> list[Word]:
-        """The words that end with a colon."""
+        """Return the words that end with a colon."""
         return [word for word in self.words if word.text.endswith(":")]
 
     def beginning_after(self, edge: float, before: float = inf) -> Sequence[Word]:
@@ -155,7 +155,7 @@ def _index_of_known(key: _Identity) -> _WordIndex:
 
 def _index_of(page: PageReading) -> _WordIndex:
     """Return the index of the words of a page. That of a whole page is kept."""
-    words = page.words[:]  # a tuple, also of lazy words
+    words = page.words[:]  # a tuple, even of lazy words
     return _index_of_known(_Identity(words)) if isinstance(words, tuple) else _WordIndex(words)
 
 
@@ -305,7 +305,7 @@ def span_of_word(page: PageReading, word: Word) -> TextSpan:
 
 
 def has_no_text_before(page: PageReading, span: TextSpan) -> bool:
-    """Return whether nothing but a number, as in "11. Signature", is joined to it on its left."""
+    """Return whether no text, except a number as in "11. Signature", is directly left of a span."""
     before = _index_of(page).before(span.box)
     return all(_NUMBER_ALONE.fullmatch(word.text) for word in before)
 

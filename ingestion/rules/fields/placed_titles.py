@@ -16,7 +16,7 @@ _SEARCHED_LENGTH = 24  # characters of a title by which its first line is found
 
 
 def shorten(title: str, by_place: Sequence[str]) -> str:
-    """Return the title that was found by place if another one goes on behind its end."""
+    """Return the title found by position if `title` begins with it and continues, else `title`."""
     return next((each for each in by_place if title.startswith(f"{each} ")), title)
 
 

@@ -1,7 +1,7 @@
 """Values by the order of the text: after a caption, or in a sentence.
 
-The order of the text is another witness than the positions on the page. Where both lead to the same
-value, it belongs to its caption.
+The order of the text is evidence that is independent of the positions on the page. Where both lead
+to the same value, it belongs to its caption.
 """
 
 import re

@@ -3,7 +3,7 @@
 import pytest
 
 from ingestion.assessment.assess import AssessedDocument, AssessedFile
-from ingestion.assessment.scores import Totals, compare, is_same_value
+from ingestion.assessment.scores import Totals, compare_with_truth, is_same_value
 from ingestion.assessment.truth import Criteria, Truth, TruthError
 from ingestion.rules.classification.classify import TypeCandidate
 from ingestion.rules.fields.values import FieldValue
@@ -33,7 +33,7 @@ def test_recognition_is_counted_by_type_with_precision_and_recall():
         "b": result(found("irb-approval", candidates=("irb-approval", "cv"))),
         "c": result(found("")),
     }
-    totals = compare(results, truth(*({"file": name, "type": "cv"} for name in "abc")))
+    totals = compare_with_truth(results, truth(*({"file": name, "type": "cv"} for name in "abc")))
     assert (totals.documents, totals.recognised, totals.recognised_in_three) == (3, 1, 2)
     assert totals.as_json()["types"]["cv"] == {
         "documents": 3, "recall": 0.3333, "precision": 1.0
@@ -47,11 +47,13 @@ def test_a_second_right_type_and_the_types_of_a_course_count_as_right():
         {"file": "a", "type": "irb-roster", "also_ok": "cv"},
         {"file": "b", "type": "gcp-certificate", "subtype": "human subjects (CITI)"},
     )
-    assert compare(results, files).recognised == 2
+    assert compare_with_truth(results, files).recognised == 2
 
 
 def test_a_type_given_to_a_document_without_a_supported_type_is_named():
-    totals = compare({"a": result(found("cv"))}, truth({"file": "a", "type": "other:a poster"}))
+    totals = compare_with_truth(
+        {"a": result(found("cv"))}, truth({"file": "a", "type": "other:a poster"})
+    )
     assert totals.false_types == ["a, pages 1 to 1"]
     assert totals.false_acceptances == ["a, pages 1 to 1"]
 
@@ -71,7 +73,7 @@ def test_wrong_decisions_are_counted_and_a_review_is_none(
     state, true_state, acceptances, rejections
 ):
     files = truth({"file": "a", "type": "cv", "state": true_state})
-    totals = compare({"a": result(found("cv", state=state))}, files)
+    totals = compare_with_truth({"a": result(found("cv", state=state))}, files)
     assert len(totals.false_acceptances) == acceptances
     assert len(totals.false_rejections) == rejections
 
@@ -87,7 +89,7 @@ def test_boundaries_are_compared_by_the_first_pages_of_documents():
         found("irb-approval", pages=(3, 4)),
         found("cv", pages=(5, 6)),
     )
-    totals = compare({"a": result(*parts)}, truth({"file": "a", "documents": documents}))
+    totals = compare_with_truth({"a": result(*parts)}, truth({"file": "a", "documents": documents}))
     assert totals.boundaries_f1 == pytest.approx(0.5)
     assert totals.recognised == 3
 
@@ -106,7 +108,7 @@ def test_values_are_exact_missing_or_wrong_and_only_a_sure_one_is_wrong_without_
         read("investigator", "Ann Ruiz", confidence=50.0),
     ]
     files = truth({"file": "a", "type": "irb-approval", "values": values})
-    totals = compare({"a": result(found("irb-approval", fields=fields))}, files)
+    totals = compare_with_truth({"a": result(found("irb-approval", fields=fields))}, files)
     assert (totals.values, totals.values_exact) == (4, 1)
     assert totals.values_wrong == [
         "a, pages 1 to 1: expiry_date is '2027-11-08', not '8 November 2028'"
@@ -149,7 +151,7 @@ def test_each_missed_criterion_is_a_sentence():
 
 
 def test_files_of_the_truth_that_are_missing_fail_the_assessment():
-    totals = compare({}, truth({"file": "a", "type": "cv"}))
+    totals = compare_with_truth({}, truth({"file": "a", "type": "cv"}))
     assert list(totals.failed_criteria(Criteria())) == [
         "These files of the truth were not found: a."
     ]
@@ -187,5 +189,5 @@ def test_a_truth_file_with_an_error_is_refused_with_the_entry(tmp_path, content,
 def test_a_type_of_the_family_is_right_if_the_truth_leaves_it_open_or_names_it(
     true, given, is_right
 ):
-    totals = compare({"a": result(found(given))}, truth({"file": "a", **true}))
+    totals = compare_with_truth({"a": result(found(given))}, truth({"file": "a", **true}))
     assert totals.recognised == is_right

@@ -155,7 +155,7 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
 
 
 def _to_lower_case(text: str) -> str:
-    """Return a text of the same length in the letters that a search without case takes for it."""
+    """Return a text in the lower case of case-insensitive matching, with the same length."""
     lower = text.replace("\u0130", "i").lower()
     return lower.replace("\u0131", "i").replace("\u017f", "s")
 

@@ -182,7 +182,7 @@ def _is_aligned(_page: PageReading, caption: geometry.TextSpan, value: FieldValu
 def _with_second_numbers(
     document: SearchedDocument, spec: FieldSpec, found: Iterable[FoundValue]
 ) -> Iterator[FoundValue]:
-    """Yield the references that have the number of another series in brackets behind them, with it.
+    """Yield each reference that is followed by a second number in brackets, with that number.
 
     Only a person can say whether "HS24610" or "HS24610 (H2020:187)" names the study.
     """

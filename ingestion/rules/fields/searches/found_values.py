@@ -1,6 +1,6 @@
 """The values that were found for a field, with the ways that led to them, and what each is worth.
 
-A value is worth more the surer its way is, and the earlier its rank is. The captions of a field
+A value scores higher if its way is more reliable and its rank is lower. The captions of a field
 have the ranks from 0 on. The ranks of other ways say behind how many captions they come.
 """
 

@@ -3,7 +3,13 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.rules.fields.candidates import Candidate, Way, choose, choose_together, merge
+from ingestion.rules.fields.candidates import (
+    Candidate,
+    Way,
+    choose,
+    choose_together,
+    merge_candidates,
+)
 
 WAYS = st.frozensets(st.sampled_from(Way), min_size=1, max_size=3)
 CANDIDATES = st.lists(
@@ -88,7 +94,7 @@ def test_an_order_that_cannot_be_kept_remains_for_the_checks():
 @given(CANDIDATES)
 def test_the_choice_is_one_of_the_best_candidates_and_never_its_own_rival(candidates):
     found = choose(candidates)
-    assert found.best == merge(candidates)[0]
+    assert found.best == merge_candidates(candidates)[0]
     assert found.rival is None or found.rival.key != found.best.key
 
 
@@ -102,7 +108,7 @@ def test_a_further_way_never_makes_a_value_worse(candidates):
 
 @given(CANDIDATES)
 def test_merging_keeps_every_value_once_with_all_of_its_ways(candidates):
-    merged = merge(candidates)
+    merged = merge_candidates(candidates)
     assert sorted(each.key for each in merged) == sorted({each.key for each in candidates})
     for each in merged:
         assert each.ways == frozenset().union(*(c.ways for c in candidates if c.key == each.key))
