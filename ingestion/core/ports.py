@@ -55,7 +55,7 @@ class WorkItem:
     expected_sha256: str = ""
     filename: str = ""
     declared_type: str = ""
-    person: str = ""  # whose document a part is, by its separator sheet
+    person: str = ""  # the person whose document it is, as declared
     schema_version: str = ""
     site_name: str = ""
     site_country: str = ""

@@ -18,6 +18,7 @@ from ingestion.documents.active_model import provide_active_model
 from ingestion.reading.processes import parser_processes
 from ingestion.reading.processes.pool import Reader
 from ingestion.rules.checks import verdict
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 from ingestion.rules.classification.model_file import ModelFile
 from ingestion.rules.document_types import RULES_VERSION, TYPES
 from ingestion.rules.findings import RuleFinding
@@ -80,7 +81,7 @@ class PooledDocumentReader:
         if self._scanner and (found := await self._scanner.scan(fetched.path)):
             alarm = RuleFinding("MALWARE_SUSPECTED", facts={"signature": found})
             return verdict.CheckedDocument(verdict.verdict_from_findings([alarm]))
-        site = verdict.SiteFacts(
+        site = SiteFacts(
             site_id=item.site_id,
             name=item.site_name,
             country=item.site_country,
@@ -91,9 +92,9 @@ class PooledDocumentReader:
             investigator_licence=item.investigator_licence,
             overrides=item.overrides,
         )
-        sent = verdict.SenderFacts(
-            item.schema_version, item.declared_type, _declared_person(item), item.filename
-        )
+        kind = TYPES.get(item.declared_type)
+        person = item.person if kind and kind.per_person else ""
+        sent = SenderFacts(item.schema_version, item.declared_type, person, item.filename)
         today = timezone.now().date()
         check = partial(
             verdict.check_or_reject,
@@ -105,18 +106,3 @@ class PooledDocumentReader:
         )
         pages = item.part.numbers if item.part else None
         return await self._reader.read_then(check, fetched.path, fetched.sha256, pages=pages)
-
-
-def _declared_person(item: WorkItem) -> str:
-    """Return the person whose document it is, as declared, or "".
-
-    The separator sheet of a part names the person. The doc_id of an upload contains the name after
-    the type (decision 12).
-    """
-    kind = TYPES.get(item.declared_type)
-    if kind is None or not kind.per_person or (item.url and not item.part):
-        return ""
-    if item.part:
-        return item.person
-    declared, _, name = item.doc_id.partition(".")
-    return name.replace("-", " ") if declared == kind.slug else ""

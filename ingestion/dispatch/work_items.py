@@ -56,7 +56,7 @@ def _make_item(
         part=document.file_part,
         expected_sha256=document.expected_sha256,
         declared_type=document.document_type,
-        person=document.person,
+        person=document.declared_person,
         filename=document.filename,
         schema_version=document.schema_version,
         site_name=document.site.name,

@@ -192,14 +192,12 @@ def paper_of(
     values = extraction.values if extraction else ()
     last = get_last_valid_day(terms, {value.name: value for value in values})
     kind = document.document_type
-    # Decision 12: the doc_id of an upload is its type, and the person if the type is per person.
-    declared, _, person = document.doc_id.partition(".")
     return SiteDocument(
         key=document.pk,
         kind=kind,
         state=DocumentState(document.state),
         values=values,
-        person=person.replace("-", " ").title() if declared == kind else "",
+        person=document.declared_person,
         expires=last,
         expires_soon=last is not None and terms.due_warning((last - today).days) is not None,
         is_accepted_after_expiry=terms.warns_only,

@@ -49,18 +49,8 @@ class Declaration:
 
     @classmethod
     def of(cls, document: Document) -> "Declaration":
-        """Return the current declaration of a document.
-
-        The doc_id of an upload contains the person (decision 12). The separator sheet of a part
-        may name one.
-        """
-        if document.is_part:
-            return cls(document.document_type, document.person)
-        kind = TYPES.get(document.document_type)
-        declared, _, slug = document.doc_id.partition(".")
-        is_declared = kind is not None and kind.per_person and declared == kind.slug
-        person = slug.replace("-", " ").title() if is_declared else ""
-        return cls(document.document_type, person)
+        """Return the current declaration of a document."""
+        return cls(document.document_type, document.declared_person)
 
     @property
     def doc_id(self) -> str:
@@ -74,8 +64,13 @@ class Declaration:
 
     @property
     def lacks_person(self) -> bool:
-        kind = TYPES.get(self.document_type)
-        return bool(kind and kind.per_person and self.doc_id == f"{self.document_type}.")
+        return lacks_person(self.document_type, self.doc_id)
+
+
+def lacks_person(document_type: str, doc_id: str) -> bool:
+    """Return whether the type is per person, and the doc_id of an upload names nobody."""
+    kind = TYPES.get(document_type)
+    return kind is not None and kind.per_person and doc_id == f"{document_type}."
 
 
 def can_declare_person(document: Document) -> bool:
@@ -83,7 +78,7 @@ def can_declare_person(document: Document) -> bool:
 
     A portal's document and a part of a file keep their doc_id.
     """
-    return not document.url and not document.is_part
+    return document.has_declared_doc_id
 
 
 def explain_declaration_refusal(document: Document) -> str:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 
 from ingestion.intake import admission
 from ingestion.intake.admission import AtCapacity
-from ingestion.intake.declarations import Declaration
+from ingestion.intake.declarations import Declaration, lacks_person
 from ingestion.intake.manifest import ManifestLine, SubmissionFault, SubmissionRefused
 from ingestion.intake.submission import (
     Submission,
@@ -62,8 +62,7 @@ class UploadedDocument:
 
     @property
     def lacks_person(self) -> bool:
-        kind = TYPES.get(self.document_type)
-        return bool(kind and kind.per_person and self.doc_id == f"{self.document_type}.")
+        return lacks_person(self.document_type, self.doc_id)
 
 
 def register_manifest(descriptors: Sequence[ManifestLine], submission: Submission) -> Batch:

@@ -16,7 +16,7 @@ from ingestion.core.file_parts import FilePart, PageUse
 from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
 from ingestion.models.choices import state_choices
-from ingestion.rules.document_types import TYPES
+from ingestion.rules.document_types import TYPES, parse_doc_id
 from sites.models import Site, User, visibility_filter
 
 MAX_DOC_ID_LENGTH = 120  # characters of a doc_id as it is submitted
@@ -301,13 +301,19 @@ class Document(RecordedRow):
 
         The doc_id of an upload contains the name after the type (decision 12); those of a portal's
         document and of a part of a file contain none. The separator sheet of a part may name one.
+        A name after another type than that of the document does not count.
         """
         if self.is_part:
             return self.person
-        declared, _, person = self.doc_id.partition(".")
-        kind = TYPES.get(declared)
-        is_declared = kind is not None and kind.per_person and not self.url
-        return person.replace("-", " ").title() if is_declared else ""
+        if not self.has_declared_doc_id:
+            return ""
+        declared, person = parse_doc_id(self.doc_id)
+        return person if declared == self.document_type else ""
+
+    @property
+    def has_declared_doc_id(self) -> bool:
+        """Return whether the doc_id is made of the declared type and person."""
+        return not self.url and not self.is_part
 
     @property
     def is_part(self) -> bool:

@@ -396,6 +396,18 @@ def name_rules(model_sha256: str) -> str:
     return f"{TYPES_VERSION}+boundaries-{BOUNDARY_MODEL_SHA256[:8]}+model-{model_sha256[:8]}"
 
 
+def parse_doc_id(doc_id: str) -> tuple[str, str]:
+    """Return the type and the person that the doc_id of an upload contains (decision 12).
+
+    The person is "" if the type is not per person. The doc_ids of a portal's document and of a part
+    of a file contain neither: their sender chose them, so they are not to be parsed.
+    """
+    declared, _, person = doc_id.partition(".")
+    kind = TYPES.get(declared)
+    is_personal = kind is not None and kind.per_person
+    return declared, person.replace("-", " ").title() if is_personal else ""
+
+
 TYPES, TYPES_VERSION, TYPES_FILE_FAULT = load_catalogue(os.environ.get(TYPES_FILE_SETTING, ""))
 BOUNDARY_MODEL_SHA256 = hashlib.sha256(BOUNDARY_MODEL_FILE.read_bytes()).hexdigest()
 MODEL_SHA256 = hashlib.sha256(MODEL_FILE.read_bytes()).hexdigest()

@@ -29,11 +29,15 @@ class SignedDecision:
 
     @property
     def declared_before(self) -> str:
-        return describe_declared(self.decision.document_type, self.decision.doc_id)
+        return self._describe(self.decision.document_type, self.decision.doc_id)
 
     @property
     def declared_after(self) -> str:
-        return describe_declared(self.decision.new_document_type, self.decision.new_doc_id)
+        return self._describe(self.decision.new_document_type, self.decision.new_doc_id)
+
+    def _describe(self, document_type: str, doc_id: str) -> str:
+        names_person = self.decision.document.has_declared_doc_id
+        return describe_declared(document_type, doc_id, names_person=names_person)
 
 
 def list_choices(

@@ -61,11 +61,13 @@ def _describe_event(entry: Recorded) -> str:
     if entry.event != declarations.REDECLARED or "new_name" not in detail:
         return label_event(entry.event)
     sentence = _("{event}: {corrected}. It was sent as {declared}")
-    return sentence.format(
-        event=label_event(entry.event),
-        corrected=describe_declared(detail["new_type"], detail["new_name"]),
-        declared=describe_declared(detail["old_type"], detail["old_name"]),
+    # A portal's document and a part of a file keep their doc_id, which names nobody.
+    names_person = detail["new_name"] != detail["old_name"]
+    new, old = (
+        describe_declared(detail[f"{age}_type"], detail[f"{age}_name"], names_person=names_person)
+        for age in ("new", "old")
     )
+    return sentence.format(event=label_event(entry.event), corrected=new, declared=old)
 
 
 def _build_step(entry: Recorded, names: Mapping[str, str]) -> TimelineStep:

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from django.utils import dateformat
 from django.utils.translation import gettext as _
 
-from ingestion.rules.document_types import TYPES
+from ingestion.rules.document_types import TYPES, parse_doc_id
 
 
 def format_clock(moment: datetime) -> str:
@@ -19,16 +19,16 @@ def format_day(day: date) -> str:
     return dateformat.format(in_utc, "j M Y")
 
 
-def describe_declared(document_type: str, doc_id: str) -> str:
+def describe_declared(document_type: str, doc_id: str, *, names_person: bool) -> str:
     """Return what a document was sent as, for example "CV of Ana Ruiz".
 
-    For an unknown type, this is the `doc_id` alone.
+    `names_person` says whether the `doc_id` is that of an upload, which may name a person. For an
+    unknown type, this is the `doc_id` alone.
     """
     kind = TYPES.get(document_type)
     if kind is None:
         return doc_id
-    declared, _dot, person = doc_id.partition(".")
-    if not (kind.per_person and declared == kind.slug and person):
+    declared, person = parse_doc_id(doc_id)
+    if not (names_person and declared == kind.slug and person):
         return kind.name
-    name = person.replace("-", " ").title()
-    return _("{type} of {person}").format(type=kind.name, person=name)
+    return _("{type} of {person}").format(type=kind.name, person=person)
