@@ -18,12 +18,9 @@ from typing import Any, Self
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading, Unreadable
-from ingestion.rules.checks.verdict import (
-    SCHEMA_VERSIONS,
-    SenderFacts,
-    SiteFacts,
-    check_or_reject,
-)
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
+from ingestion.rules.checks.verdict import check_or_reject
 from ingestion.rules.document_types import RULES_VERSION
 
 DAY = date(2026, 11, 20)

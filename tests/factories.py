@@ -16,8 +16,9 @@ from ingestion.intake import registration
 from ingestion.intake.manifest import ManifestLine
 from ingestion.intake.submission import Submission
 from ingestion.models import Batch, BatchSource, Chunk, Document
+from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.checks.validity import get_expiry_date
-from ingestion.rules.checks.verdict import DocumentVerdict, SiteFacts
+from ingestion.rules.checks.verdict import DocumentVerdict
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.values import FieldValue
 from sites.models import Membership, Portal, Site, Study, User

@@ -48,10 +48,6 @@ class LedgerAdminMixin(ReasonedActions):
     secret_fields = SECRETS
     reason_field = REASON_FIELD  # or a field of the model that contains the reason
 
-    def ledger_site(self, obj: Any) -> str:
-        """Return the site number that the entry states. Override it if the row has a site."""
-        return ""
-
     def add_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         return self.run_in_ledger(request, super().add_view, *args, **options)
 

@@ -77,6 +77,10 @@ class ReasonedActions(_Base):
 
     action_form = ReasonedActionForm
 
+    def ledger_site(self, obj: Any) -> str:
+        """Return the site number that the entry states. Override it if the row has a site."""
+        return ""
+
     def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         with use_change_reason(request.POST.get(REASON_FIELD, "")):
             return super().changelist_view(request, *args, **options)

@@ -42,10 +42,6 @@ class UndeletableAdmin(ReasonedActions):
         """Return why the row cannot be deleted, in sentences for people, or "" if it can."""
         raise NotImplementedError
 
-    def ledger_site(self, obj: Any) -> str:
-        """Return the site number that the entry states. Override it if the row has a site."""
-        return ""
-
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         is_permitted = super().has_delete_permission(request, obj)
         return is_permitted and not (obj is not None and self.get_retention_reason(obj))

@@ -7,12 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from ingestion.reading.results import DocumentReading
-from ingestion.rules.checks.verdict import (
-    SCHEMA_VERSIONS,
-    SenderFacts,
-    SiteFacts,
-    check,
-)
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
+from ingestion.rules.checks.verdict import check
 from ingestion.rules.fields.values import FieldValue
 from samples.document_facts import DocumentFacts, PacketDates
 from samples.layouts.standard import list_values

@@ -22,7 +22,8 @@ from ingestion.reading import process_limits, tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
-from ingestion.rules.checks.verdict import SCHEMA_VERSIONS, check_or_reject
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
+from ingestion.rules.checks.verdict import check_or_reject
 
 SITE, DAY = SiteFacts(""), date(2026, 11, 20)
 

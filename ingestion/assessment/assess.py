@@ -18,8 +18,8 @@ from ingestion.core.file_parts import Region
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
 from ingestion.rules.checks.verdict import (
-    SCHEMA_VERSIONS,
     DocumentVerdict,
     check_file,
     check_part,

@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
-from ingestion.rules.checks.verdict import SCHEMA_VERSIONS
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
 from ingestion.rules.document_types import TYPES
 from sites.models import Portal, Site
 from sites.portal_origin import PORTAL_SCHEMES

@@ -23,7 +23,7 @@ from ingestion.intake.submission import (
     find_batch_by_key,
 )
 from ingestion.models import MAX_DOC_ID_LENGTH, Batch, BatchSource, Document, Packet
-from ingestion.rules.checks.verdict import SCHEMA_VERSIONS
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
 from ingestion.rules.classification.classify import guess_type
 from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool

@@ -24,7 +24,8 @@ from audit.ledger.actors import Actor
 from audit.ledger.log import ledger, record
 from ingestion.core.states import DocumentState
 from ingestion.documents.active_model import find_model, write_model_file
-from ingestion.models import Decision, Document, LearnedModel, ValidityOverride
+from ingestion.documents.site_facts import build_site_facts
+from ingestion.models import Decision, Document, LearnedModel
 from ingestion.review.decision_rules import FILING_ACTIONS
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 from ingestion.rules.checks.verdict import CheckedDocument, DocumentVerdict, check_or_reject
@@ -199,24 +200,7 @@ async def _check_all(
 def _find_sites(documents: Iterable[Document]) -> dict[int, SiteFacts]:
     """Return the facts of the sites of these documents as they are registered today."""
     sites: dict[int, Site] = {each.site_id: each.site for each in documents}
-    overrides = {
-        study: ValidityOverride.objects.of_study(study)
-        for study in {site.study_id for site in sites.values()}
-    }
-    return {
-        key: SiteFacts(
-            site.site_id,
-            site.study.protocol_number,
-            site.name,
-            site.study.protocol_version,
-            site.activated_on,
-            overrides[site.study_id],
-            site.country,
-            site.investigator,
-            site.investigator_licence,
-        )
-        for key, site in sites.items()
-    }
+    return {key: build_site_facts(site) for key, site in sites.items()}
 
 
 def _find_automatic_states(documents: Iterable[Document]) -> dict[int, DocumentState]:

@@ -17,7 +17,13 @@ from sites import eligibility
 from web.documents.lookup import get_own_document
 from web.documents.outcomes import describe_outcome
 from web.shell.access import CHANGE, FORM, SignedIn, page
-from web.shell.forms import PlainForm, person_field, reason_field, type_field
+from web.shell.forms import (
+    PlainForm,
+    person_field,
+    read_declaration,
+    reason_field,
+    type_field,
+)
 
 
 class ReviewRequestForm(PlainForm):
@@ -59,8 +65,7 @@ class DeclarationForm(PlainForm):
     @property
     def declared(self) -> Declaration:
         """Return the entered type and person."""
-        given = self.cleaned_data
-        return Declaration(given.get("document_type", ""), given.get("person", "").strip())
+        return read_declaration(self.cleaned_data)
 
 
 @page(FORM)

@@ -20,6 +20,7 @@ from web.shell.forms import (
     PlainForm,
     SignedForm,
     person_field,
+    read_declaration,
     reason_field,
     type_field,
 )
@@ -144,22 +145,18 @@ class ReviewDecisionForm(SignedForm):
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if self.action is Action.REDECLARE and not self.has_error("document_type"):
-            field, sentence = declarations.find_fault(self.document, self._declared)
+            field, sentence = declarations.find_fault(self.document, read_declaration(given))
             if sentence:
                 self.add_error(field, sentence)
         return given
-
-    @property
-    def _declared(self) -> Declaration:
-        given = self.cleaned_data
-        return Declaration(given.get("document_type", ""), given.get("person", "").strip())
 
     @property
     def decision_input(self) -> DecisionInput:
         """Return the decision of a form that is valid."""
         names = ("reason_code", "reason", "note", "other", "site")
         given = {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
-        declared = self._declared if self.action is Action.REDECLARE else None
+        is_redeclared = self.action is Action.REDECLARE
+        declared = read_declaration(self.cleaned_data) if is_redeclared else None
         return DecisionInput(action=self.action, declared=declared, **given)
 
     @property

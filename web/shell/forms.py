@@ -1,5 +1,6 @@
 """Base classes and fields of forms: the product's style, and the electronic signature."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -7,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from audit.electronic_signatures import ElectronicSignature
+from ingestion.intake.declarations import Declaration
 from ingestion.rules.document_types import TYPES
 from sites.accounts import identity, step_up
 from sites.models import User
@@ -39,6 +41,12 @@ def person_field() -> forms.CharField:
         max_length=80,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
+
+
+def read_declaration(cleaned_data: Mapping[str, Any]) -> Declaration:
+    """Return the type and the person that were entered into the two fields above."""
+    person = cleaned_data.get("person", "").strip()
+    return Declaration(cleaned_data.get("document_type", ""), person)
 
 
 def reason_field(

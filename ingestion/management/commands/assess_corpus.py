@@ -30,7 +30,8 @@ from ingestion.documents.active_model import (
     find_model,
     write_model_file,
 )
-from ingestion.models import LearnedModel, ValidityOverride
+from ingestion.documents.site_facts import build_site_facts
+from ingestion.models import LearnedModel
 from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.classification.model_file import ModelFile
 from ingestion.rules.document_types import RULES_VERSION
@@ -179,17 +180,7 @@ class Command(BaseCommand):
         site = Site.objects.select_related("study").filter(site_id=number).first()
         if site is None:
             raise CommandError(f"There is no site {number}.", returncode=COULD_NOT_RUN)
-        return SiteFacts(
-            site.site_id,
-            site.study.protocol_number,
-            site.name,
-            site.study.protocol_version,
-            site.activated_on,
-            ValidityOverride.objects.of_study(site.study_id),
-            site.country,
-            site.investigator,
-            site.investigator_licence,
-        )
+        return build_site_facts(site)
 
     def _show_file(self, name: str, result: AssessedFile) -> None:
         self.stdout.write(

@@ -26,7 +26,6 @@ from ingestion.rules import checks
 from ingestion.rules.checks import registered_forms, submission, unfilled, validity
 from ingestion.rules.checks.check_input import CheckInput, SenderFacts, SiteFacts
 from ingestion.rules.checks.signatures import DocumentSignature, expected_signer, find_signature
-from ingestion.rules.checks.submission import SCHEMA_VERSIONS
 from ingestion.rules.classification.classify import (
     TypeCandidate,
     TypeMatch,
@@ -50,11 +49,8 @@ from ingestion.rules.segmentation.parts import (
 )
 
 __all__ = [
-    "SCHEMA_VERSIONS",
     "CheckedDocument",
     "DocumentVerdict",
-    "SenderFacts",
-    "SiteFacts",
     "check",
     "check_file",
     "check_or_reject",

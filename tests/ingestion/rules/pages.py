@@ -11,7 +11,8 @@ from ingestion.reading.results import (
     TextSource,
     Word,
 )
-from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
+from ingestion.rules.checks.verdict import check
 
 TODAY = date(2026, 11, 20)
 SITE = SiteFacts(site_id="0203", protocol_number="SLX-301", name="Cedar Ridge Medical Center")

@@ -50,10 +50,11 @@ from pathlib import Path
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
 from ingestion.rules.checks import verdict as checks
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 
 async def main(path):
-    check = functools.partial(checks.check_or_reject, sent=checks.SenderFacts("v2.1"),
-                              site=checks.SiteFacts("0203"), today=datetime.date(2026, 11, 20))
+    check = functools.partial(checks.check_or_reject, sent=SenderFacts("v2.1"),
+                              site=SiteFacts("0203"), today=datetime.date(2026, 11, 20))
     async with Reader(ReadingLimits(processes=1), preload=[checks.__name__]) as reader:
         verdict = (await reader.read_then(check, path, "0" * 64)).verdict
     print(verdict.document_type, verdict.state, verdict.rules_version)

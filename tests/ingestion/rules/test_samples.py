@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 from ingestion.reading.results import Unreadable
-from ingestion.rules.checks.verdict import SiteFacts, verdict_of_unreadable
+from ingestion.rules.checks.check_input import SiteFacts
+from ingestion.rules.checks.verdict import verdict_of_unreadable
 from ingestion.rules.classification.classify import classify
 from samples.documents import make_sample
 from samples.faults import DocumentFault, expected_outcome

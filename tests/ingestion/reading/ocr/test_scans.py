@@ -30,7 +30,8 @@ from ingestion.reading.results import (
     TextSource,
     Unreadable,
 )
-from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
+from ingestion.rules.checks.verdict import check
 from tests.ingestion.reading.documents import (
     HEADING,
     LABEL,

@@ -21,7 +21,8 @@ from ingestion.reading.pdf.digital_signatures import MAX_SIGNATURES
 from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_in
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import Box, SignatureResult
-from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
+from ingestion.rules.checks.verdict import check
 from ingestion.rules.finding_texts import sentences
 from samples.documents import make_sample
 from samples.faults import DocumentFault

@@ -21,7 +21,8 @@ from ingestion.reading.results import (
     TextSource,
     Unreadable,
 )
-from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check_or_reject
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
+from ingestion.rules.checks.verdict import check_or_reject
 from ingestion.rules.document_types import TYPES
 from samples.documents import make_sample
 from samples.faults import DocumentFault

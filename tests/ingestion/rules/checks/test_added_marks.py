@@ -6,8 +6,9 @@ import pytest
 
 from ingestion.core.states import DocumentState
 from ingestion.reading.results import AddedMark, AddedMarkKind, Box
+from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 from ingestion.rules.checks.marks import MAX_FINDINGS_PER_PAGE, check_added_marks
-from ingestion.rules.checks.verdict import SenderFacts, SiteFacts, check_part
+from ingestion.rules.checks.verdict import check_part
 from ingestion.rules.finding_texts import grouped_sentences
 from ingestion.rules.findings import area_fact, parse_area
 from ingestion.rules.segmentation.parts import PagePart

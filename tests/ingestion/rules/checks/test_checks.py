@@ -16,12 +16,9 @@ from ingestion.reading.results import (
     TextSource,
     Unreadable,
 )
-from ingestion.rules.checks.verdict import (
-    SCHEMA_VERSIONS,
-    SiteFacts,
-    verdict_from_findings,
-    verdict_of_unreadable,
-)
+from ingestion.rules.checks.check_input import SiteFacts
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
+from ingestion.rules.checks.verdict import verdict_from_findings, verdict_of_unreadable
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.document_types import RULES_VERSION
 from ingestion.rules.finding_texts import placeholders

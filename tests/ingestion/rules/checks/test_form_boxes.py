@@ -8,7 +8,7 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
-from ingestion.rules.checks.verdict import SiteFacts
+from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.finding_texts import sentences
 from samples.document_facts import BY_HAND
 from samples.documents import make_sample

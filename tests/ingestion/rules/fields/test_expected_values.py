@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingestion.rules.checks.verdict import SiteFacts
+from ingestion.rules.checks.check_input import SiteFacts
 from samples.faults import DocumentFault
 from samples.pages import EXPIRING, FILLABLE, PAGES
 from samples.people_and_sites import sample_site

@@ -3,7 +3,7 @@ from datetime import date
 import pytest
 
 from ingestion.reading.results import Box, TextSource, Word
-from ingestion.rules.checks.verdict import SiteFacts
+from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import find_month_first, read_fields
 from ingestion.rules.fields.persons.person_names import find_name_line, trim

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from ingestion.rules.checks.verdict import SiteFacts
+from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import sentences
 from ingestion.rules.segmentation.composition import check_composition

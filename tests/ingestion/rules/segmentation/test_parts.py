@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from ingestion.reading.pdf.lazy import LazyMarks, LazySquares
 from ingestion.reading.results import Box, SignatureResult
 from ingestion.rules.checks.check_input import SenderFacts
-from ingestion.rules.checks.verdict import SCHEMA_VERSIONS, check_file, check_part
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
+from ingestion.rules.checks.verdict import check_file, check_part
 from ingestion.rules.segmentation.page_regions import cut_out
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut, propose_cut, select_pages
 from ingestion.rules.segmentation.separators import Separator

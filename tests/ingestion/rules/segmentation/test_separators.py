@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.rules.checks.check_input import SenderFacts
-from ingestion.rules.checks.verdict import SCHEMA_VERSIONS, check_file
+from ingestion.rules.checks.submission import SCHEMA_VERSIONS
+from ingestion.rules.checks.verdict import check_file
 from ingestion.rules.segmentation.parts import propose_cut
 from ingestion.rules.segmentation.separators import (
     MARKER,
