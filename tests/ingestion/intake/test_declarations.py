@@ -183,3 +183,27 @@ def test_a_correction_answers_the_review_request_of_the_site(sent, mara):
     correct(fresh(document), mara)
     asked.refresh_from_db()
     assert asked.answered_at is not None
+
+
+@pytest.mark.parametrize(
+    ("document_type", "doc_id", "url", "person"),
+    [
+        ("cv", "cv.ana-ruiz", "", "Ana Ruiz"),
+        ("cv", "cv", "", ""),
+        ("irb-approval", "irb-approval", "", ""),
+        # The doc_id of a portal's document may look like that of an upload.
+        ("cv", "cv.ana-ruiz", "https://portal.example.org/cv.pdf", ""),
+        # The person was declared for another type.
+        ("medical-license", "cv.ana-ruiz", "", ""),
+        ("irb-approval", "irb-approval.ana-ruiz", "", ""),
+    ],
+)
+def test_only_an_upload_of_a_type_per_person_names_a_person(document_type, doc_id, url, person):
+    document = Document(document_type=document_type, doc_id=doc_id, url=url)
+    assert document.declared_person == person
+    assert Declaration.of(document) == Declaration(document_type, person)
+
+
+def test_a_part_has_the_person_of_its_separator_sheet():
+    part = Document(document_type="cv", doc_id="cv.jo#1-2", part_of_id=1, person="Ana Ruiz")
+    assert Declaration.of(part) == Declaration("cv", "Ana Ruiz")
