@@ -110,7 +110,7 @@ def test_a_cv_is_listed_under_the_declared_person(site):
     make_read(site, "form-fda-1572", investigator="Anna Smith, MD",
               subinvestigators="John Smith, MD; Lauren Beck, RN")  # fmt: skip
     cv = make_read(site, "cv", doc_id="cv.anna-smith", person="Jonas Smith")
-    Document.objects.filter(pk=cv.pk).update(url="")  # an upload
+    Document.objects.filter(pk=cv.pk).update(url="", spooled="it")  # an upload
     blank = make_read(site, "cv", doc_id="cv-from-the-portal", state="IN_REVIEW")
     standing = {
         each.whose: each.document.key if each.document else None
