@@ -18,7 +18,7 @@ from ninja.openapi.schema import OpenAPISchema
 
 from api import batches, documents, packets, sites
 from api.http import auth, problems, request_bodies
-from api.http.problems import Problem, problem_response
+from api.http.problems import Problem, make_problem_response
 from api.uploads import deprecated_put, open_packets
 from ingestion.intake.admission import AtCapacity
 from ingestion.intake.corrections import CorrectionRefused
@@ -73,19 +73,19 @@ def build() -> Interface:
 
 
 def _on_problem(request: HttpRequest, error: Problem) -> HttpResponse:
-    return problem_response(request, error)
+    return make_problem_response(request, error)
 
 
 def _on_not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    return problem_response(request, Problem(404, "There is nothing at this address."))
+    return make_problem_response(request, Problem(404, "There is nothing at this address."))
 
 
 def _on_missing_token(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    return problem_response(request, auth.missing_token())
+    return make_problem_response(request, auth.report_missing_token())
 
 
 def _on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    return problem_response(request, Problem(error.status_code, str(error)))
+    return make_problem_response(request, Problem(error.status_code, str(error)))
 
 
 def _on_invalid_value(request: HttpRequest, error: ValidationError) -> HttpResponse:
@@ -94,20 +94,20 @@ def _on_invalid_value(request: HttpRequest, error: ValidationError) -> HttpRespo
         for fault in error.errors
     ]
     detail = "A value in the request is not valid. `errors` names each one."
-    return problem_response(request, Problem(422, detail, errors=errors))
+    return make_problem_response(request, Problem(422, detail, errors=errors))
 
 
 def _on_submission_refused(request: HttpRequest, error: SubmissionRefused) -> HttpResponse:
-    return problem_response(request, problems.not_registrable(error.faults))
+    return make_problem_response(request, problems.make_not_registrable_problem(error.faults))
 
 
 def _on_key_reused(request: HttpRequest, error: IdempotencyKeyReused) -> HttpResponse:
     detail = "The key was used for another submission. Send this one with a new key."
-    return problem_response(request, Problem(422, detail, type_uri=problems.KEY_REUSED))
+    return make_problem_response(request, Problem(422, detail, type_uri=problems.KEY_REUSED))
 
 
 def _on_correction_refused(request: HttpRequest, error: CorrectionRefused) -> HttpResponse:
-    return problem_response(request, Problem(409, str(error)))
+    return make_problem_response(request, Problem(409, str(error)))
 
 
 def _on_at_capacity(request: HttpRequest, error: AtCapacity) -> HttpResponse:
@@ -118,28 +118,32 @@ def _on_at_capacity(request: HttpRequest, error: AtCapacity) -> HttpResponse:
         "RateLimit": f'"unfinished-documents";r=0;t={seconds}',
     }
     problem = Problem(429, str(error), type_uri=problems.AT_CAPACITY, headers=headers)
-    return problem_response(request, problem)
+    return make_problem_response(request, problem)
 
 
 def _on_quota_exceeded(request: HttpRequest, error: QuotaExceeded) -> HttpResponse:
     status = 507 if isinstance(error, SpoolFull) else 429
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
     problem = Problem(status, str(error), type_uri=problems.OVER_QUOTA, headers=headers)
-    return problem_response(request, problem)
+    return make_problem_response(request, problem)
 
 
 def _on_too_large(request: HttpRequest, error: SuspiciousOperation) -> HttpResponse:
-    return problem_response(request, Problem(413, "The request is larger than the server accepts."))
+    return make_problem_response(
+        request, Problem(413, "The request is larger than the server accepts.")
+    )
 
 
 def _on_unreadable_body(request: HttpRequest, error: Exception) -> HttpResponse:
-    return problem_response(request, Problem(400, "The request body ended early or is malformed."))
+    return make_problem_response(
+        request, Problem(400, "The request body ended early or is malformed.")
+    )
 
 
 def _on_unexpected_error(request: HttpRequest, error: Exception) -> HttpResponse:
     """Log an unexpected error. The response contains the request's id and no details."""
     logger.error("an API request failed: %s", problems.get_request_id(request), exc_info=error)
-    return problem_response(request, Problem(500, problems.INTERNAL_ERROR_DETAIL))
+    return make_problem_response(request, Problem(500, problems.INTERNAL_ERROR_DETAIL))
 
 
 _ERROR_HANDLERS: dict[type[Exception], Any] = {

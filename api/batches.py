@@ -22,7 +22,7 @@ from api.schemas import (
     ManifestOut,
     ProgressOut,
     ResultOut,
-    responses,
+    make_responses,
 )
 from ingestion.core.states import SETTLED_STATES, BatchState, DocumentState
 from ingestion.documents import batches, progress, results
@@ -42,14 +42,14 @@ class BatchFilter(Cursor):
 
 @router.get(
     "",
-    response=responses(BatchList),
+    response=make_responses(BatchList),
     auth=Bearer(TokenScope.READ),
     summary="List batches, newest first",
 )
 def list_batches(
     request: ApiRequest, response: HttpResponse, query: Query[BatchFilter]
 ) -> BatchList:
-    rows = visibility.batches(request.auth)
+    rows = visibility.list_visible_batches(request.auth)
     if query.status:
         rows = rows.filter(state=query.status)
     if query.site:
@@ -79,7 +79,7 @@ def list_batches(
                 finished_at=batch.finished_at,
                 total=total,
                 settled=settled_count,
-                url=batch_url(request, batch),
+                url=make_batch_url(request, batch),
             )
         )
     return BatchList(items=items, next=page.next)
@@ -87,7 +87,7 @@ def list_batches(
 
 @router.get(
     "/{reference}",
-    response=responses(BatchOut, 200, 202, errors=(404,)) | {304: None},
+    response=make_responses(BatchOut, 200, 202, errors=(404,)) | {304: None},
     auth=Bearer(TokenScope.READ),
     summary="Get one batch: 202 while it is being processed, 200 when it is final",
     openapi_extra={"parameters": [waiting.OPENAPI_PARAMETER]},
@@ -97,12 +97,12 @@ def one_batch(request: ApiRequest, response: HttpResponse, reference: Path[Refer
 
     With `Prefer: wait=N` (at most 20 seconds), the response is sent when the batch is final.
     """
-    return batch_response(request, response, find_batch(request.auth, reference))
+    return make_batch_response(request, response, find_batch(request.auth, reference))
 
 
 @router.delete(
     "/{reference}",
-    response=responses(BatchOut, 200, 202, errors=(404, 409)),
+    response=make_responses(BatchOut, 200, 202, errors=(404, 409)),
     auth=Bearer(TokenScope.SUBMIT, TokenScope.OPERATE),
     summary="Cancel a batch",
 )
@@ -125,12 +125,12 @@ def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Re
             batches.cancel_batch(batch, by=token.actor)
         except batches.AlreadyFinal as error:
             raise Problem(409, f"There is nothing to cancel: {error}.") from None
-    return batch_response(request, response, batch)
+    return make_batch_response(request, response, batch)
 
 
 @router.get(
     "/{reference}/manifest",
-    response=responses(ManifestOut, errors=(404, 409)) | {304: None},
+    response=make_responses(ManifestOut, errors=(404, 409)) | {304: None},
     auth=Bearer(TokenScope.READ),
     summary="Get the result of each document of a final batch",
 )
@@ -150,23 +150,23 @@ def batch_manifest(request: ApiRequest, response: HttpResponse, reference: Path[
 
 def find_batch(token: ApiToken, reference: str) -> Batch:
     """Return a batch that the token can see. Raises Problem 404."""
-    batch = visibility.batches(token).filter(reference=reference).first()
+    batch = visibility.list_visible_batches(token).filter(reference=reference).first()
     if batch is None:
-        raise problems.not_found("batch")
+        raise problems.make_not_found_problem("batch")
     return batch
 
 
-def batch_url(request: HttpRequest, batch: Batch) -> str:
+def make_batch_url(request: HttpRequest, batch: Batch) -> str:
     return request.build_absolute_uri(reverse("api:one_batch", args=[batch.reference]))
 
 
-def accepted_response(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
+def make_accepted_response(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
     """Return the response to a submission: the batch, with its address in `Location`."""
-    response["Location"] = batch_url(request, batch)
-    return batch_response(request, response, batch)
+    response["Location"] = make_batch_url(request, batch)
+    return make_batch_response(request, response, batch)
 
 
-def batch_response(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
+def make_batch_response(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
     """Return the batch with status 200 if it is final, else 202.
 
     Waits first if the request has `Prefer: wait=N` and a thread may wait. Otherwise the preference
@@ -181,7 +181,7 @@ def batch_response(request: ApiRequest, response: HttpResponse, batch: Batch) ->
     if current is None:
         current = progress.get_progress(batch)
     patch_vary_headers(response, ["Prefer"])
-    response["Content-Location"] = batch_url(request, batch)
+    response["Content-Location"] = make_batch_url(request, batch)
     response["X-Progress"] = f"{current.settled}/{current.total} documents"
     if not current.is_final:
         response["Retry-After"] = str(_poll_seconds(current))
@@ -220,7 +220,7 @@ def _weak_etag(content: str) -> str:
 
 
 def _describe_batch(request: HttpRequest, batch: Batch, current: BatchProgress) -> BatchOut:
-    url = batch_url(request, batch)
+    url = make_batch_url(request, batch)
     return BatchOut(
         id=batch.reference,
         status=current.state,

@@ -34,7 +34,7 @@ _BINARY_CONTENT = {"content": dict.fromkeys(_MEDIA_TYPES, _BINARY)}
 OPENAPI_EXTRA: dict[str, Any] = {"responses": {200: _BINARY_CONTENT, 206: _BINARY_CONTENT}}
 
 
-def content_response(request: ApiRequest, document: Document) -> HttpResponseBase:
+def make_content_response(request: ApiRequest, document: Document) -> HttpResponseBase:
     """Return the document's bytes, and record the download in the ledger.
 
     HEAD and 304 transfer no bytes and are not recorded. Raises Problem 403, 404, 412 or 416.
@@ -42,7 +42,7 @@ def content_response(request: ApiRequest, document: Document) -> HttpResponseBas
     try:
         content = downloads.open_original(document)
     except FileNotFoundError:
-        raise problems.not_found("content") from None
+        raise problems.make_not_found_problem("content") from None
     with ExitStack() as on_exit:  # The file stays open only for a response that sends its bytes.
         on_exit.callback(content.close)
         reason = _read_reason(request)

@@ -21,7 +21,7 @@ from api.schemas import (
     DocumentList,
     DocumentOut,
     FindingOut,
-    responses,
+    make_responses,
 )
 from ingestion.core.states import DocumentState
 from ingestion.documents import downloads
@@ -29,14 +29,14 @@ from ingestion.intake import declarations
 from ingestion.intake.declarations import Declaration
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.models import Document
-from ingestion.rules.finding_texts import sentences
+from ingestion.rules.finding_texts import format_sentences
 from sites.models import ApiToken, TokenScope
 
 router = Router()
 DECLARATION_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "content": {"application/json": {"schema": request_bodies.schema_reference(DeclarationIn)}},
+        "content": {"application/json": {"schema": request_bodies.add_schema(DeclarationIn)}},
     }
 }
 Number = Annotated[int, Field(ge=1, le=MAX_ROW_NUMBER)]
@@ -61,7 +61,7 @@ class DocumentFilter(Cursor):
 
 @router.get(
     "",
-    response=responses(DocumentList),
+    response=make_responses(DocumentList),
     auth=Bearer(TokenScope.READ),
     summary="List documents, newest first",
 )
@@ -78,7 +78,7 @@ def list_documents(
         "state": query.state,
         "part_of": query.part_of,
     }
-    rows = visibility.documents(request.auth)
+    rows = visibility.list_visible_documents(request.auth)
     rows = rows.filter(**{name: value for name, value in values.items() if value})
     if query.since:
         rows = rows.filter(Q(received_at__gte=query.since) | Q(settled_at__gte=query.since))
@@ -89,7 +89,7 @@ def list_documents(
 
 @router.get(
     "/{document_id}",
-    response=responses(DocumentOut, errors=(404,)),
+    response=make_responses(DocumentOut, errors=(404,)),
     auth=Bearer(TokenScope.READ),
     summary="Get one document with its findings",
 )
@@ -98,7 +98,7 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
     duplicate_of = document.duplicate_of
     findings = []
     for finding in document.current_findings:
-        text = sentences(finding.code, finding.facts, type_name=document.type_name)
+        text = format_sentences(finding.code, finding.facts, type_name=document.type_name)
         findings.append(
             FindingOut(
                 code=finding.code, page=finding.page, what=text.what, why=text.why, do=text.do
@@ -113,7 +113,7 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
 
 @router.patch(
     "/{document_id}",
-    response=responses(DocumentOut, errors=(400, 404, 409, 411, 413)),
+    response=make_responses(DocumentOut, errors=(400, 404, 409, 411, 413)),
     auth=Bearer(TokenScope.SUBMIT),
     summary="Correct the type and the person of a document that is not decided yet",
     openapi_extra=DECLARATION_BODY,
@@ -142,21 +142,21 @@ def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> Docum
 @router.api_operation(
     ["GET", "HEAD"],
     "/{document_id}/content",
-    response=responses(None, 200, 206, 304, errors=(403, 404, 412, 416)),
+    response=make_responses(None, 200, 206, 304, errors=(403, 404, 412, 416)),
     auth=Bearer(TokenScope.DOWNLOAD),
     summary="Download the original bytes of a document",
     openapi_extra=content.OPENAPI_EXTRA,
 )
 def document_content(request: ApiRequest, document_id: Path[Number]) -> Any:
-    return content.content_response(request, _find_document(request.auth, document_id))
+    return content.make_content_response(request, _find_document(request.auth, document_id))
 
 
 def _find_document(token: ApiToken, number: int) -> Document:
     """Return a document that the token can see. Raises Problem 404."""
-    rows = visibility.documents(token).filter(pk=number).prefetch_related("findings")
+    rows = visibility.list_visible_documents(token).filter(pk=number).prefetch_related("findings")
     document = rows.first()
     if document is None:
-        raise problems.not_found("document")
+        raise problems.make_not_found_problem("document")
     return document
 
 

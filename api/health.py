@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from api.http.problems import Problem, problem_response
+from api.http.problems import Problem, make_problem_response
 from ingestion.operations import work_status
 from ingestion.storage import disk_space
 
@@ -42,7 +42,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
         return JsonResponse({"status": "ok", "checks": sorted(_CHECKS)})
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     problem = Problem(503, "The service is not ready.", errors=errors, headers=headers)
-    return problem_response(request, problem)
+    return make_problem_response(request, problem)
 
 
 def _check_database() -> str:

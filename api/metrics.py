@@ -20,8 +20,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from api.http.auth import Bearer, missing_token
-from api.http.problems import Problem, problem_response
+from api.http.auth import Bearer, report_missing_token
+from api.http.problems import Problem, make_problem_response
 from audit.ledger import queries
 from audit.verification.ledger_status import get_current_verdict
 from ingestion.core.states import BatchState, ChunkState, DocumentState
@@ -39,9 +39,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Respond to requests from this machine, and to tokens with the scope `operate`."""
     try:
         if not (_is_local(request) or Bearer(TokenScope.OPERATE)(request)):
-            raise missing_token()
+            raise report_missing_token()
     except Problem as problem:
-        return problem_response(request, problem)
+        return make_problem_response(request, problem)
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_DatabaseCollector())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
@@ -112,7 +112,7 @@ class _DatabaseCollector(Collector):
         worker_silence = GaugeMetricFamily(
             "siteledger_worker_silent_seconds", "Seconds since the last worker host heartbeat."
         )
-        if heartbeat_at := host_heartbeat.last_heartbeat_at():
+        if heartbeat_at := host_heartbeat.get_last_heartbeat_at():
             worker_silence.add_metric([], (timezone.now() - heartbeat_at).total_seconds())
         yield worker_silence
 

@@ -17,7 +17,7 @@ from api.schemas import (
     OpenIn,
     OpenPacketOut,
     PacketIn,
-    responses,
+    make_responses,
 )
 from api.uploads import multipart, open_packets
 from ingestion.intake import manifest
@@ -35,7 +35,7 @@ _MULTIPART_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["packet", "files"],
     "properties": {
-        "packet": request_bodies.schema_reference(FilesIn),
+        "packet": request_bodies.add_schema(FilesIn),
         "files": {
             "type": "array",
             "minItems": 1,
@@ -51,8 +51,8 @@ SUBMISSION_BODY: dict[str, Any] = {
             JSON: {
                 "schema": {
                     "oneOf": [
-                        request_bodies.schema_reference(PacketIn),
-                        request_bodies.schema_reference(OpenIn),
+                        request_bodies.add_schema(PacketIn),
+                        request_bodies.add_schema(OpenIn),
                     ]
                 }
             },
@@ -72,7 +72,8 @@ _PLACEHOLDER_LINE = {"site_id": "-", "doc_id": "-", "url": "-", "schema_version"
 
 @router.post(
     "",
-    response=responses(BatchOut, 200, 202, errors=(400, 409, 411, 413, 415)) | {201: OpenPacketOut},
+    response=make_responses(BatchOut, 200, 202, errors=(400, 409, 411, 413, 415))
+    | {201: OpenPacketOut},
     auth=Bearer(TokenScope.SUBMIT),
     summary="Submit a packet",
     openapi_extra=SUBMISSION_BODY,
@@ -104,12 +105,12 @@ def _submit_manifest(request: ApiRequest, response: HttpResponse, body: Any, key
     # The manifest reader gets the lines unchanged, because it reports all faults at once.
     packet = request_bodies.validate(PacketIn, {**body, "documents": [_PLACEHOLDER_LINE]})
     lines = manifest.read_manifest(
-        orjson.dumps(documents).decode(), sites=visibility.sites(request.auth)
+        orjson.dumps(documents).decode(), sites=visibility.list_visible_sites(request.auth)
     )
     submission = keys.make_submission(
         request.auth, BatchSource.MANIFEST, priority=packet.priority, key=key
     )
-    return batches.accepted_response(request, response, register_manifest(lines, submission))
+    return batches.make_accepted_response(request, response, register_manifest(lines, submission))
 
 
 def _submit_files(request: ApiRequest, response: HttpResponse, key: str) -> Any:
@@ -123,4 +124,4 @@ def _submit_files(request: ApiRequest, response: HttpResponse, key: str) -> Any:
         request.auth, BatchSource.UPLOAD, priority=packet.priority, key=key
     )
     registered = register_files(site, multipart.match_files(request, packet, site), submission)
-    return batches.accepted_response(request, response, registered.batch)
+    return batches.make_accepted_response(request, response, registered.batch)

@@ -315,7 +315,7 @@ class DocumentList(Schema):
     next: str | None
 
 
-def responses(schema: Any, *success: int, errors: tuple[int, ...] = ()) -> dict[Any, Any]:
+def make_responses(schema: Any, *success: int, errors: tuple[int, ...] = ()) -> dict[Any, Any]:
     """Return the `response=` of an operation: the schema for success, a problem for each error.
 
     `success` are status codes, by default 200. `errors` are those beyond the errors that every

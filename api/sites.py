@@ -20,30 +20,32 @@ from api.schemas import (
     RequirementOut,
     SiteList,
     SiteOut,
-    responses,
+    make_responses,
 )
 from ingestion.core.breaker import BreakerState
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import portal_pull
 from ingestion.intake.portal_pull import NothingToPull, PortalUnavailable
 from ingestion.models import BatchSource
-from ingestion.models.requirements import type_name
-from ingestion.rules.finding_texts import sentences
+from ingestion.models.requirements import get_type_name
+from ingestion.rules.finding_texts import format_sentences
 from sites.models import Site, TokenScope
 
 router = Router()
 SiteId = Annotated[str, Field(max_length=60, pattern=NO_NUL)]
 
 
-@router.get("", response=responses(SiteList), auth=Bearer(TokenScope.READ), summary="List sites")
+@router.get(
+    "", response=make_responses(SiteList), auth=Bearer(TokenScope.READ), summary="List sites"
+)
 def list_sites(request: ApiRequest, response: HttpResponse, query: Query[Cursor]) -> SiteList:
-    page = paginate(request, response, visibility.sites(request.auth), query)
+    page = paginate(request, response, visibility.list_visible_sites(request.auth), query)
     return SiteList(items=[_describe_site(request, site) for site in page.rows], next=page.next)
 
 
 @router.get(
     "/{site_id}",
-    response=responses(SiteOut, errors=(404,)),
+    response=make_responses(SiteOut, errors=(404,)),
     auth=Bearer(TokenScope.READ),
     summary="Get one site",
 )
@@ -53,7 +55,7 @@ def one_site(request: ApiRequest, site_id: Path[SiteId]) -> SiteOut:
 
 @router.get(
     "/{site_id}/required",
-    response=responses(ReadinessOut, errors=(404,)),
+    response=make_responses(ReadinessOut, errors=(404,)),
     auth=Bearer(TokenScope.READ),
     summary="Get the required documents of a site, and conflicts between its documents",
 )
@@ -66,7 +68,7 @@ def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut
     required = [
         RequirementOut(
             document_type=requirement.kind,
-            name=type_name(requirement.kind),
+            name=get_type_name(requirement.kind),
             whose=requirement.whose,
             standing=requirement.status,
             counts_until=requirement.document.expires if requirement.document else None,
@@ -77,7 +79,7 @@ def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut
     ]
     gaps = []
     for gap in readiness.gaps:
-        text = sentences(gap.code, gap.facts)
+        text = format_sentences(gap.code, gap.facts)
         documents = [gap.one.key, gap.other.key] if gap.other else [gap.one.key]
         gaps.append(
             GapOut(code=gap.code, what=text.what, why=text.why, do=text.do, documents=documents)
@@ -93,7 +95,7 @@ def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut
 
 @router.post(
     "/{site_id}/pulls",
-    response=responses(BatchOut, 200, 202, errors=(400, 404, 409)),
+    response=make_responses(BatchOut, 200, 202, errors=(400, 404, 409)),
     auth=Bearer(TokenScope.OPERATE),
     summary="Download the documents of a site's portal again",
     openapi_extra={"parameters": [keys.OPENAPI_PARAMETER, waiting.OPENAPI_PARAMETER]},
@@ -111,14 +113,14 @@ def pull_site(request: ApiRequest, response: HttpResponse, site_id: Path[SiteId]
         raise Problem(409, f"Nothing was registered: {error}.", headers=headers) from None
     except NothingToPull as error:
         raise Problem(409, f"Nothing was registered: {error}.") from None
-    return batches.accepted_response(request, response, batch)
+    return batches.make_accepted_response(request, response, batch)
 
 
 def _find_site(request: ApiRequest, site_id: str) -> Site:
     """Return a site that the token can see. Raises Problem 404."""
-    site = visibility.sites(request.auth).filter(site_id=site_id).first()
+    site = visibility.list_visible_sites(request.auth).filter(site_id=site_id).first()
     if site is None:
-        raise problems.not_found("site")
+        raise problems.make_not_found_problem("site")
     return site
 
 

@@ -24,9 +24,9 @@ from bench.results.report import Row, program, run_benchmark
 from ingestion.core.file_parts import ONE_ABOVE_THE_OTHER, QUARTERS, SIDE_BY_SIDE, Region
 from ingestion.reading.results import DocumentReading, MediaType, PageReading
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut, propose_cut
-from samples.binders import four_on_a_sheet, one_above_the_other, side_by_side
+from samples.binders import place_four_on_a_sheet, place_one_above_the_other, place_side_by_side
 from samples.layouts import LAYOUTS, OTHER, OTHER_LAYOUTS
-from samples.layouts.longer import make_longer_specimen, part_of
+from samples.layouts.longer import choose_part, make_longer_specimen
 from samples.layouts.specimen import NOTICE
 from samples.renditions import make_scan
 
@@ -75,7 +75,7 @@ def make_pieces(part: int, seeds: Sequence[int]) -> Iterator[Piece]:
         (slug, layout)
         for slug, own in [*LAYOUTS.items(), (OTHER, OTHER_LAYOUTS)]
         for layout in own
-        if part_of(slug, layout) == part
+        if choose_part(slug, layout) == part
     ]
     for seed in seeds:
         made = [
@@ -97,11 +97,11 @@ def _make_sheets(pieces: Sequence[Piece], rng: random.Random) -> Iterator[Piece]
             chosen = rng.sample(short, len(chosen))
         contents = [piece.content for piece in chosen]
         if way == "four":
-            content = four_on_a_sheet(contents)
+            content = place_four_on_a_sheet(contents)
         elif way == "side":
-            content = side_by_side(*contents)
+            content = place_side_by_side(*contents)
         else:
-            content = one_above_the_other(*contents)
+            content = place_one_above_the_other(*contents)
         key = f"sheet {way}: {', '.join(piece.key for piece in chosen)}"
         slugs = tuple(piece.slugs[0] for piece in chosen)
         yield Piece(key, slugs, content, tuple((1, region) for region in REGIONS[way]))

@@ -20,8 +20,8 @@ from bench.documents import type_examples
 from ingestion.rules.classification.type_model import (
     NO_TYPE,
     Model,
+    compute_probabilities,
     load_model,
-    to_probabilities,
 )
 from ingestion.rules.document_types import MODEL_FILE
 from ingestion.training.train import Example, Judged, judge_unseen, train
@@ -56,7 +56,7 @@ class ClassifierFigures:
         self.in_three += any(slug in example.right_types for slug in ranked[:CANDIDATES])
         self.recognised += recognised in example.right_types
         if recognised == NO_TYPE:
-            probability = to_probabilities(log_odds)[ranked[0]]
+            probability = compute_probabilities(log_odds)[ranked[0]]
             self.in_doubt.append(f"{name}: {ranked[0]} {probability:.2f}")
 
     def describe(self) -> str:

@@ -72,7 +72,7 @@ async def send_requests(key: str, url: str, requests: int) -> None:
         database_thread.DatabaseThread() as database,
         httpx.AsyncClient(trust_env=False, limits=keep_alive) as client,
     ):
-        terms = work_items.portal_terms_of(await database(Portal.objects.get, key=key))
+        terms = work_items.get_portal_terms(await database(Portal.objects.get, key=key))
         portal_limit = shared_portal_limits.SharedPortalLimit(
             database, clock.DatabaseClock(), terms, settings.BREAKER
         )
@@ -133,7 +133,7 @@ def measure(limit: SiteLimit, size: LimitsSize) -> Iterator[Row]:
     of the requests.
     """
     from sites.models import Portal
-    from sites.portal_origin import origin_of
+    from sites.portal_origin import parse_origin
 
     rates, refused, refused_each = [], [], []
     rate, burst = limit.rate_per_second, limit.burst
@@ -141,7 +141,7 @@ def measure(limit: SiteLimit, size: LimitsSize) -> Iterator[Row]:
     for number in range(size.rounds):
         with portal_with(limit) as (portal, url):
             key = f"rate-{rate:g}-burst-{burst}-{number}"
-            own = {"rate_per_second": rate, "burst": burst, "approved_origin": origin_of(url)}
+            own = {"rate_per_second": rate, "burst": burst, "approved_origin": parse_origin(url)}
             Portal.objects.create(key=key, base_url=url, **own)
             ask_together(key, url, requests)
         times = [request.at for request in portal.requests]

@@ -21,7 +21,7 @@ import numpy as np
 import pypdfium2
 from PIL import Image, ImageFilter
 
-from ingestion.reading.forms.catalogue import BlankForm, registered_forms
+from ingestion.reading.forms.catalogue import BlankForm, read_registered_forms
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import Box, DocumentReading
@@ -206,10 +206,10 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--variants", type=int, default=1)
     options = parser.parse_args(arguments)
     total: Counter[str] = Counter()
-    for key in options.form or registered_forms():
+    for key in options.form or read_registered_forms():
         figures: dict[str, Counter[str]] = {}
         for variant in range(options.variants):
-            filled_form = fill_form(registered_forms()[key], variant)
+            filled_form = fill_form(read_registered_forms()[key], variant)
             contents = {
                 name: RENDITIONS[name](filled_form.content, f"{key} {variant}")
                 for name in options.rendition or RENDITIONS

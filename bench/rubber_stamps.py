@@ -28,9 +28,9 @@ from samples.scanned_marks import (
     PHRASES,
     RubberStamp,
     Scanner,
+    choose_rubber_stamp,
     press_stamp,
     print_pages,
-    random_rubber_stamp,
     scan_pages,
 )
 
@@ -58,7 +58,7 @@ def make_scans(
         page, stamp = print_pages(content)[0], None
         if ink != "none":
             phrase = PHRASES[number % len(PHRASES)]
-            stamp = random_rubber_stamp(
+            stamp = choose_rubber_stamp(
                 phrase, f"{seed} {number}", coloured=ink == "coloured", fonts=fonts
             )
             page, _ = press_stamp(page, stamp)

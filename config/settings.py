@@ -90,7 +90,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "web.shell.navigation.navigation",
+                "web.shell.navigation.list_navigation_links",
             ],
         },
     },

@@ -163,11 +163,11 @@ def _check_reading() -> Iterator[CheckMessage]:
     if settings.READING_LIMITS.trusted_issuers:
         from ingestion.reading.pdf.trusted_issuers import (  # noqa: PLC0415 - loads asn1crypto
             TrustedIssuersError,
-            issuers_in,
+            read_issuers,
         )
 
         try:
-            issuers_in(settings.READING_LIMITS.trusted_issuers)
+            read_issuers(settings.READING_LIMITS.trusted_issuers)
         except TrustedIssuersError as error:
             yield Error(
                 f"TRUSTED_ISSUERS_FILE: {error}.",

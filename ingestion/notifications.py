@@ -38,7 +38,7 @@ from audit.outbox import (
 )
 from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
 from ingestion.models import Document, Mailbox, MailedPacket, Packet
-from ingestion.rules.finding_texts import reason
+from ingestion.rules.finding_texts import get_short_text
 from sites.models import Membership, User
 
 NEWS_PERIOD = timedelta(days=7)  # what was settled earlier is not reported
@@ -70,7 +70,7 @@ class PacketNews:
 
     @property
     def address(self) -> str:
-        return page_address("packet", self.packet.reference)
+        return make_page_address("packet", self.packet.reference)
 
 
 def is_on() -> bool:
@@ -78,12 +78,12 @@ def is_on() -> bool:
     return bool(settings.SITE_URL and settings.EMAIL_HOST and settings.DIGEST_MINUTES)
 
 
-def page_address(view: str, *arguments: object) -> str:
+def make_page_address(view: str, *arguments: object) -> str:
     """Return the complete URL of a page."""
     return f"{settings.SITE_URL.rstrip('/')}{reverse(view, args=arguments)}"
 
 
-def wanted_by(person: User) -> bool:
+def is_wanted_by(person: User) -> bool:
     """Return whether the person has not turned digests off."""
     box = Mailbox.objects.filter(user=person).first()
     return box is None or box.is_wanted
@@ -247,12 +247,12 @@ def _build_email(person: User, news: list[PacketNews], server: BaseEmailBackend)
         "person": person,
         "news": news,
         "needed": [
-            (each, reason(each.code), page_address("document", each.pk))
+            (each, get_short_text(each.code), make_page_address("document", each.pk))
             for each in needed[:MAX_DOCUMENTS_PER_DIGEST]
         ],
         "count": count,
-        "start": page_address("home"),
-        "switch": page_address("account_mail"),
+        "start": make_page_address("home"),
+        "switch": make_page_address("account_mail"),
     }
     done = ngettext("{reference} is checked", "{n} packets are checked", len(news)).format(
         reference=news[0].packet.reference, n=len(news)

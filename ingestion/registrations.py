@@ -35,13 +35,13 @@ from sites.models.legal_holds import LegalHold
 
 def register_all() -> None:
     """Register everything. A repeated call changes nothing. System checks register on import."""
-    verify.register_check(reconciliation.rows_agree_with_the_ledger)
-    verify.register_check(finding_check.findings_agree_with_the_ledger)
-    verify.register_check(division_check.divisions_agree_with_the_ledger)
+    verify.register_check(reconciliation.check_document_rows_against_ledger)
+    verify.register_check(finding_check.check_findings_against_ledger)
+    verify.register_check(division_check.check_divisions_against_ledger)
     verify.register_check(signature_payload.verify_signed_decisions)
     verify.register_check(records.verify_assessments)
     verify.register_check(activation.verify_models)
-    verify.register_check(roles.roles_are_as_installed)
+    verify.register_check(roles.check_installed_roles)
     background_jobs.register_wakeup(wakeup_transport.wake_worker_for_job)
     background_jobs.register_kind(runs.KIND, runs.run_check_job)
     background_jobs.register_kind(

@@ -143,12 +143,12 @@ def install() -> None:
             record(
                 "group.changed",
                 subject=f"group:{group.pk}",
-                by=account_changes.current_actor(),
+                by=account_changes.get_current_actor(),
                 detail={"object": group.name, "changes": {"permissions": changes}},
             )
 
 
-def roles_are_as_installed(_since: int = 0) -> Iterator[str]:
+def check_installed_roles(_since: int = 0) -> Iterator[str]:
     """Yield a sentence for each group whose permissions are not those of its role.
 
     This is a check of `audit.verification.verify`. A group that is not a role of the product yields

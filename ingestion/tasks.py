@@ -68,7 +68,7 @@ def do_job() -> None:
     """Work on the next job of `audit.background_jobs`. The worker counts as busy, as in a shift."""
     with _own_connections(), worker_presence.mark_busy():
         background_jobs.run_next_job(
-            worker=worker_presence.current_owner(), beat=worker_presence.record_heartbeat
+            worker=worker_presence.get_current_owner(), beat=worker_presence.record_heartbeat
         )
 
 

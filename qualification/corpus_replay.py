@@ -82,7 +82,7 @@ def record_digest(record: FileRecord) -> str:
     return hashlib.sha256(_canonical_json(record)).hexdigest()
 
 
-def differences(before: ReplayRun, after: ReplayRun) -> Iterator[tuple[str, str]]:
+def iter_file_differences(before: ReplayRun, after: ReplayRun) -> Iterator[tuple[str, str]]:
     """Yield the name of each file with another result, and a sentence for each difference."""
     for name in sorted({*before.files, *after.files}):
         old, new = before.files.get(name), after.files.get(name)

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from ingestion.core.states import DocumentState
 from ingestion.models import Batch, Document, Finding
-from ingestion.rules.finding_texts import sentences
+from ingestion.rules.finding_texts import format_sentences
 from samples.portal import SamplePortal
 
 # Short labels, so that the table fits 80 columns.
@@ -65,7 +65,7 @@ def print_reasons(console: Console, batch: Batch) -> None:
     )
     for finding in findings:
         document = finding.document
-        text = sentences(finding.code, finding.facts, type_name=document.type_name)
+        text = format_sentences(finding.code, finding.facts, type_name=document.type_name)
         state = DocumentState(document.state)
         reason = f"{text.what} {text.do} [dim]{finding.code}[/dim]"
         table.add_row(document.site.site_id, document.type_name, state.word, reason)

@@ -12,7 +12,13 @@ from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from samples.glyph_outlines import STANDARD_FONTS, Glyph, glyph_outline, word_outlines, words_width
+from samples.glyph_outlines import (
+    STANDARD_FONTS,
+    Glyph,
+    iter_word_outlines,
+    measure_words_width,
+    read_glyph_outline,
+)
 
 STAMP_FONTS = (
     "Helvetica-Bold", "Helvetica", "Times-Bold", "Times-Roman", "Courier-Bold", "Helvetica-Oblique",
@@ -58,7 +64,7 @@ class Stamp:
     below: bool = False  # whether the stamp is drawn before the print, as a watermark of Word
 
 
-def random_stamp(words: str, seed: str, *, watermark: bool) -> Stamp:
+def choose_stamp(words: str, seed: str, *, watermark: bool) -> Stamp:
     """Return a stamp of a random look: a large diagonal watermark, or a rubber stamp."""
     rng = random.Random(f"stamp {words} {seed}")
     if watermark:
@@ -80,12 +86,12 @@ def random_stamp(words: str, seed: str, *, watermark: bool) -> Stamp:
     )
 
 
-def random_drawn_stamp(words: str, seed: str, *, form: StampForm) -> Stamp:
+def choose_drawn_stamp(words: str, seed: str, *, form: StampForm) -> Stamp:
     """Return a stamp of a random look that is drawn: a watermark or a rubber stamp."""
     rng = random.Random(f"drawn stamp {form} {words} {seed}")
     font = rng.choice(STANDARD_FONTS)
     if rng.random() < 0.5:
-        widest = min(110.0, 640 / words_width(words, font))  # to fit the diagonal of a page
+        widest = min(110.0, 640 / measure_words_width(words, font))  # to fit the diagonal of a page
         return Stamp(
             words,
             font=font,
@@ -96,7 +102,7 @@ def random_drawn_stamp(words: str, seed: str, *, form: StampForm) -> Stamp:
             opacity=rng.uniform(0.3, 0.9),
             below=form is not StampForm.OPAQUE_IMAGE and rng.random() < 0.6,
         )
-    size = min(rng.uniform(14, 44), 380 / words_width(words, font))
+    size = min(rng.uniform(14, 44), 380 / measure_words_width(words, font))
     return Stamp(
         words,
         font=font,
@@ -153,7 +159,7 @@ def strike_out(content: bytes, words: str, *, initials: str = "", page: int = 1)
     return _draw_over(content, draw, page)
 
 
-def cover(content: bytes, words: str, *, new_text: str = "", page: int = 1) -> bytes:
+def cover_words(content: bytes, words: str, *, new_text: str = "", page: int = 1) -> bytes:
     """Return the PDF with an opaque sticker over the words, and new text on the sticker.
 
     Raises ValueError if the words are not on the page.
@@ -217,7 +223,7 @@ def _draw_as_text(stamp: Stamp, size: tuple[float, float]) -> bytes:
 
 def _draw_as_outlines(stamp: Stamp, size: tuple[float, float]) -> bytes:
     """Return a page with the stamp as paths, or as text in a font of type 3."""
-    width = words_width(stamp.words, stamp.font)
+    width = measure_words_width(stamp.words, stamp.font)
     centre = (stamp.place[0] * size[0], stamp.place[1] * size[1])
     matrix = (
         pikepdf.Matrix()
@@ -258,7 +264,7 @@ def _draw_as_outlines(stamp: Stamp, size: tuple[float, float]) -> bytes:
 
 
 def _outlines(stamp: Stamp) -> list[tuple[float, Glyph]]:
-    return [each for each in word_outlines(stamp.words, stamp.font) if each[1].operators]
+    return [each for each in iter_word_outlines(stamp.words, stamp.font) if each[1].operators]
 
 
 def _moved(operators: str, distance: float) -> str:
@@ -274,7 +280,7 @@ def _moved(operators: str, distance: float) -> str:
 
 def _type_3_font(document: pikepdf.Pdf, stamp: Stamp) -> pikepdf.Dictionary:
     """Return a font that draws each letter of the stamp, under names that say nothing."""
-    glyphs = [glyph_outline(letter, stamp.font) for letter in stamp.words]
+    glyphs = [read_glyph_outline(letter, stamp.font) for letter in stamp.words]
     names = [f"/a{number}" for number in range(len(glyphs))]
     return pikepdf.Dictionary(
         Type=pikepdf.Name.Font,

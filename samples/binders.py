@@ -24,18 +24,18 @@ def make_binder(documents: Sequence[bytes], *, turned: Sequence[int] = ()) -> by
         return _save(binder)
 
 
-def side_by_side(left: bytes, right: bytes) -> bytes:
+def place_side_by_side(left: bytes, right: bytes) -> bytes:
     """Return one landscape sheet with the first pages of two documents, as a copier produces."""
     width, height = LETTER
     return _on_one_sheet((left, right), (height, width), ((0, 0), (height / 2, 0)))
 
 
-def one_above_the_other(upper: bytes, lower: bytes) -> bytes:
+def place_one_above_the_other(upper: bytes, lower: bytes) -> bytes:
     """Return one portrait sheet with the first pages of two documents, each at half its height."""
     return _on_one_sheet((upper, lower), LETTER, ((0, LETTER[1] / 2), (0, 0)))
 
 
-def four_on_a_sheet(documents: Sequence[bytes]) -> bytes:
+def place_four_on_a_sheet(documents: Sequence[bytes]) -> bytes:
     """Return one portrait sheet with the first pages of four documents, each at half its size."""
     width, height = LETTER
     corners = [(left * width, (1 - bottom) * height) for left, _, _, bottom in QUARTERS]

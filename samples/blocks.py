@@ -21,37 +21,37 @@ TITLE = ParagraphStyle(
 CENTRED = ParagraphStyle("centred", parent=BODY, alignment=TA_CENTER)
 
 
-def paragraph(content: str, style: Any = BODY) -> Any:
+def make_paragraph(content: str, style: Any = BODY) -> Any:
     """Return a paragraph of plain text, in which nothing is interpreted as markup."""
     return Paragraph(escape(content), style)
 
 
-def markup_paragraph(content: str, style: Any = BODY) -> Any:
+def make_markup_paragraph(content: str, style: Any = BODY) -> Any:
     """Return a paragraph of reportlab's markup (<b>, <i>, <br/>)."""
     return Paragraph(content, style)
 
 
-def vertical_space(points: float) -> Any:
+def make_vertical_space(points: float) -> Any:
     return Spacer(1, points)
 
 
-def captioned_lines(rows: Iterable[tuple[str, str]]) -> Any:
+def make_captioned_lines(rows: Iterable[tuple[str, str]]) -> Any:
     """Return one line for each row: the caption in bold, followed by its value.
 
     There is one column, because OCR may read a page column by column and separate captions from
     their values.
     """
     cells = [
-        [markup_paragraph(f"<b>{escape(caption)}</b> {escape(value)}", PLAIN)]
+        [make_markup_paragraph(f"<b>{escape(caption)}</b> {escape(value)}", PLAIN)]
         for caption, value in rows
     ]
     return _unruled(cells, ["100%"])
 
 
-def dated_lines(rows: Iterable[tuple[str, str]], *, widths: Sequence[float]) -> Any:
+def make_dated_lines(rows: Iterable[tuple[str, str]], *, widths: Sequence[float]) -> Any:
     """Return a table of two columns: a period and what happened in it."""
     cells = [
-        [markup_paragraph(f"<b>{escape(when)}</b>", PLAIN), paragraph(what, PLAIN)]
+        [make_markup_paragraph(f"<b>{escape(when)}</b>", PLAIN), make_paragraph(what, PLAIN)]
         for when, what in rows
     ]
     return _unruled(cells, widths)
@@ -63,7 +63,9 @@ def _unruled(cells: Sequence[Sequence[Any]], widths: Sequence[Any]) -> Any:
     return table
 
 
-def ruled_table(rows: Sequence[Sequence[Any]], *, widths: Sequence[float], heads: int = 1) -> Any:
+def make_ruled_table(
+    rows: Sequence[Sequence[Any]], *, widths: Sequence[float], heads: int = 1
+) -> Any:
     """Return a ruled table. Its first `heads` rows are the header and repeat on every page."""
     table = Table(rows, colWidths=widths, repeatRows=heads)
     style: list[Any] = [

@@ -24,7 +24,7 @@ from samples.faults import (
     DELIVERED_AGAIN,
     DocumentFault,
     ExpectedOutcome,
-    expected_outcome,
+    get_expected_outcome,
 )
 from samples.people_and_sites import SITES, SampleSite
 from samples.plan import PlannedDocument, plan_corpus
@@ -106,7 +106,9 @@ def _write_lists(
         manifest_again=directory / "manifest-again.ndjson",
         documents=len(planned),
         scanned_pages=scanned,
-        expectations=tuple(_expectation(entry, expected_outcome(entry.fault)) for entry in planned),
+        expectations=tuple(
+            _expectation(entry, get_expected_outcome(entry.fault)) for entry in planned
+        ),
         expectations_again=tuple(
             _expectation(planned[place], DELIVERED_AGAIN) for place in redelivered
         ),

@@ -11,7 +11,7 @@ from samples.people_and_sites import SampleSite
 BY_HAND = "by hand"
 
 
-def anniversary(day: date, years: int) -> date:
+def find_anniversary(day: date, years: int) -> date:
     """Return the same day `years` later; 28 February if 29 February does not exist then."""
     try:
         return day.replace(year=day.year + years)
@@ -19,15 +19,15 @@ def anniversary(day: date, years: int) -> date:
         return day.replace(year=day.year + years, day=28)
 
 
-def short_date(day: date) -> str:
+def format_short_date(day: date) -> str:
     return f"{day:%d %b %Y}"
 
 
-def long_date(day: date, *, american: bool) -> str:
+def format_long_date(day: date, *, american: bool) -> str:
     return f"{day:%B} {day.day}, {day.year}" if american else f"{day.day} {day:%B %Y}"
 
 
-def numeric_date(day: date) -> str:
+def format_numeric_date(day: date) -> str:
     """Return the date in the format of FDA forms (mm/dd/yyyy)."""
     return f"{day:%m/%d/%Y}"
 
@@ -63,21 +63,21 @@ class PacketDates:
 
         # Documents that are valid for two years are two years older if they have to be expired.
         lapse = 2 if expired else 0
-        meeting = anniversary(before(60, 160), -1 if expired else 0)
+        meeting = find_anniversary(before(60, 160), -1 if expired else 0)
         licence, gcp, clia = before(120, 480), before(90, 600), before(100, 420)
         return cls(
             protocol=protocol,
             board_meeting=meeting,
             approval=meeting + timedelta(days=rng.randint(1, 6)),
             # From the convened meeting to the day before its anniversary (worksheet HRP-302).
-            approval_ends=anniversary(meeting, 1) - timedelta(days=1),
+            approval_ends=find_anniversary(meeting, 1) - timedelta(days=1),
             signature=before(8, 45),
-            licence_issued=anniversary(licence, -lapse),
-            licence_ends=anniversary(licence, 2 - lapse),
+            licence_issued=find_anniversary(licence, -lapse),
+            licence_ends=find_anniversary(licence, 2 - lapse),
             gcp_completed=gcp,
-            gcp_ends=anniversary(gcp, 3),
-            clia_effective=anniversary(clia, -lapse),
-            clia_ends=anniversary(clia, 2 - lapse) - timedelta(days=1),
+            gcp_ends=find_anniversary(gcp, 3),
+            clia_effective=find_anniversary(clia, -lapse),
+            clia_ends=find_anniversary(clia, 2 - lapse) - timedelta(days=1),
             ranges_effective=before(60, 300),
         )
 
@@ -106,4 +106,4 @@ class DocumentFacts:
 
     def day(self, day: date) -> str:
         """Return the date in the long format of the site's country."""
-        return long_date(day, american=self.site.is_american)
+        return format_long_date(day, american=self.site.is_american)

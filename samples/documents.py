@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 
 from samples.document_facts import DocumentFacts, PacketDates
-from samples.faults import DocumentFault, spoil_file, with_blank_page
+from samples.faults import DocumentFault, insert_blank_page, spoil_file
 from samples.pages import EXPIRING, FILLABLE, PAGES
 from samples.people_and_sites import SITES, SampleSite
 from samples.renditions import SCANS, Rendition, make_scan
@@ -32,7 +32,7 @@ def make_sample(  # noqa: PLR0913 - keyword arguments
     if fault is DocumentFault.EXPIRED and document_type not in EXPIRING:
         raise ValueError(f"{document_type} does not expire")
     document_seed = f"{seed} {site.site_id} {document_type}"
-    named_site = neighbour(site) if fault is DocumentFault.WRONG_SITE else site
+    named_site = find_neighbour(site) if fault is DocumentFault.WRONG_SITE else site
     facts = DocumentFacts(
         site=named_site,
         dates=PacketDates.around(
@@ -48,13 +48,13 @@ def make_sample(  # noqa: PLR0913 - keyword arguments
     )
     content = PAGES[document_type](facts)
     if fault is DocumentFault.BLANK_PAGE:
-        content = with_blank_page(content)
+        content = insert_blank_page(content)
     if rendition in SCANS:
         content = make_scan(content, seed=document_seed, rendition=rendition)
     return spoil_file(content, fault)
 
 
-def neighbour(site: SampleSite) -> SampleSite:
+def find_neighbour(site: SampleSite) -> SampleSite:
     """Return another site of the same study, whose documents are most easily confused."""
     others = [entry for entry in SITES if entry.study == site.study and entry != site]
     return next((entry for entry in others if entry.site_id > site.site_id), others[0])

@@ -57,11 +57,11 @@ _WORDS = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 PASSWORD = "site-only"  # noqa: S105 - of sample files; tests open them with it
 
 
-def expected_outcome(fault: DocumentFault | None) -> ExpectedOutcome:
+def get_expected_outcome(fault: DocumentFault | None) -> ExpectedOutcome:
     return OUTCOMES[fault] if fault else WITHOUT_FAULT
 
 
-def with_blank_page(content: bytes) -> bytes:
+def insert_blank_page(content: bytes) -> bytes:
     """Insert a blank page after the first, as when a scanner also scans a back side."""
     with pikepdf.open(io.BytesIO(content)) as document:
         size = document.pages[0].mediabox

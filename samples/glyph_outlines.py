@@ -26,22 +26,22 @@ class Glyph(NamedTuple):
     operators: str
 
 
-def word_outlines(words: str, font: str) -> Iterator[tuple[float, Glyph]]:
+def iter_word_outlines(words: str, font: str) -> Iterator[tuple[float, Glyph]]:
     """Yield each letter of the words with its distance from the start, in units of the size."""
     start = 0.0
     for letter in words:
-        glyph = glyph_outline(letter, font)
+        glyph = read_glyph_outline(letter, font)
         yield start, glyph
         start += glyph.width
 
 
-def words_width(words: str, font: str) -> float:
+def measure_words_width(words: str, font: str) -> float:
     """Return the width of the words in units of the font's size."""
-    return sum(glyph_outline(letter, font).width for letter in words)
+    return sum(read_glyph_outline(letter, font).width for letter in words)
 
 
 @cache
-def glyph_outline(letter: str, font: str) -> Glyph:
+def read_glyph_outline(letter: str, font: str) -> Glyph:
     """Return a letter of one of the `STANDARD_FONTS`."""
     document = pdfium.PdfDocument.new()
     try:

@@ -8,7 +8,7 @@ from reportlab.lib import colors
 from reportlab.lib.utils import simpleSplit
 from reportlab.platypus import Flowable
 
-from samples.blocks import PLAIN, markup_paragraph
+from samples.blocks import PLAIN, make_markup_paragraph
 from samples.ink import draw_signature
 
 _INK_COLOUR = (0.06, 0.09, 0.36)
@@ -142,8 +142,8 @@ class FormField(Flowable):  # type: ignore[misc] # reportlab has no types
         )
 
 
-def form_answer(name: str, value: str, *, height: float, fillable: bool) -> Any:
+def make_form_answer(name: str, value: str, *, height: float, fillable: bool) -> Any:
     """Return a filled-in answer: a form field if `fillable`, else printed text."""
     if fillable:
         return FormField(name, value, height)
-    return markup_paragraph("<br/>".join(escape(line) for line in value.split("\n")), PLAIN)
+    return make_markup_paragraph("<br/>".join(escape(line) for line in value.split("\n")), PLAIN)

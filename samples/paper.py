@@ -36,7 +36,7 @@ class PageFormat:
         return self.size[0] - 2 * self.margin
 
 
-def page_format(
+def get_page_format(
     site: SampleSite, title: str, *, label: bool = False, wide: bool = False, **rest: Any
 ) -> PageFormat:
     """Return the format for a site: Letter in the United States, A4 elsewhere."""

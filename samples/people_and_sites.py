@@ -375,6 +375,6 @@ SITES = (
 )
 
 
-def sample_site(site_id: str) -> SampleSite:
+def get_sample_site(site_id: str) -> SampleSite:
     """Return the sample site with this number. Raises KeyError if there is none."""
     return {entry.site_id: entry for entry in SITES}[site_id]

@@ -72,7 +72,7 @@ class RubberStamp:
     seed: str = ""
 
 
-def random_rubber_stamp(
+def choose_rubber_stamp(
     phrase: str, seed: str, *, coloured: bool, fonts: Sequence[str] = FONTS
 ) -> RubberStamp:
     """Return a rubber stamp of a random look, over text or in a margin."""

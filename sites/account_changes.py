@@ -15,7 +15,7 @@ from sites.eligibility import Missing
 SHELL = Actor.software("shell", OPERATIONS)  # if neither a command nor a request is running
 
 
-def current_actor() -> Actor:
+def get_current_actor() -> Actor:
     """Return the actor of the command that is running."""
     name, _printed_name = get_current_origin().identify()
     return Actor(name, OPERATIONS) if name else SHELL
@@ -39,7 +39,7 @@ def record_changes(person: Any) -> Iterator[None]:
         record = person.record_at_revision if is_new else person.record
         record(
             "user.created" if is_new else "user.changed",
-            by=current_actor(),
+            by=get_current_actor(),
             site=sites[0] if len(sites) == 1 else "",
             detail={"object": str(person), "changes": changes},
         )

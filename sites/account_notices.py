@@ -57,7 +57,7 @@ def _deliver(delivery: Delivery) -> None:
     context = {
         "person": person,
         "text": notice["text"],
-        "link": password_links.address_for(person) if notice["has_link"] else "",
+        "link": password_links.make_link_address(person) if notice["has_link"] else "",
         "hours": settings.ACCOUNT_LINK_HOURS,
     }
     email = EmailMessage(

@@ -30,7 +30,7 @@ from sites.accounts.admin import (
 )
 from sites.accounts.identity import Cause
 from sites.models import Membership, Portal, Site, Study, User
-from sites.portal_origin import origin_of
+from sites.portal_origin import parse_origin
 
 __all__ = ["legal_holds_admin", "token_admin"]  # importing them registers their classes
 
@@ -138,7 +138,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
     ]
 
     def ledger_site(self, obj: Any) -> str:
-        return portal_approval.site_of(obj)
+        return portal_approval.get_site_of_portal(obj)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Portal | None = None) -> list[str]:
         # The key identifies the portal's secret. A new key would make it another secret.
@@ -171,7 +171,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
         for name, value in saved.items():
             setattr(obj, name, value)
         super().save_model(request, obj, form, change)
-        is_approved = obj.approved_origin == origin_of(proposed["base_url"])
+        is_approved = obj.approved_origin == parse_origin(proposed["base_url"])
         if proposed == saved and (is_approved or portal_approval.open_request(obj)):
             return
         by: Any = request.user

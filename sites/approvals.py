@@ -97,7 +97,7 @@ def create_request(  # noqa: PLR0913 - keyword arguments, the columns of the row
         current=dict(current or {}),
         reason=reason,
         asked_by=by,
-        asked_by_name=str(by) if by else name_of_command(),
+        asked_by_name=str(by) if by else get_command_name(),
         asked_at=now,
         expires_at=now + timedelta(days=settings.APPROVAL_DAYS) if expires else None,
     )
@@ -113,10 +113,10 @@ def create_request(  # noqa: PLR0913 - keyword arguments, the columns of the row
     return request
 
 
-def name_of_command() -> str:
+def get_command_name() -> str:
     """Return the name of the running command in a request, as in "otto (system:account_link)"."""
     os_user = get_current_origin().facts.get("os_user", "")
-    name = account_changes.current_actor().name
+    name = account_changes.get_current_actor().name
     return f"{os_user} ({name})" if os_user else name
 
 
@@ -153,7 +153,7 @@ def find_deciders(request: ApprovalRequest) -> list[User]:
     return [person for person in staff if not explain_approval_refusal(request, person)]
 
 
-def visible_to(person: User) -> ApprovalRequestQuerySet:
+def filter_visible_requests(person: User) -> ApprovalRequestQuerySet:
     """Return the requests of the kinds that the person may decide, and their own, newest first."""
     kinds = [kind for kind, rule in _rules.items() if rule.may_decide(person)]
     return ApprovalRequest.objects.filter(Q(asked_by=person) | Q(kind__in=kinds))
@@ -163,7 +163,12 @@ def count_waiting_for(person: User) -> int:
     """Return how many requests wait for a decision of this person's role, with one query."""
     if not is_trusted(person):
         return 0
-    others = visible_to(person).open().exclude(asked_by=person).exclude(about=person.subject)
+    others = (
+        filter_visible_requests(person)
+        .open()
+        .exclude(asked_by=person)
+        .exclude(about=person.subject)
+    )
     return others.count()
 
 
@@ -227,7 +232,7 @@ def expire_due() -> int:
     return len(rows)
 
 
-def entry_facts(request: ApprovalRequest) -> dict[str, str]:
+def get_approval_facts(request: ApprovalRequest) -> dict[str, str]:
     """Return the facts about the approval for the entry of the approved change."""
     return {
         "approval": request.subject,
@@ -247,7 +252,7 @@ def _close(request: ApprovalRequest, state: State, by: User | None, note: str) -
 def _entry_of(request: ApprovalRequest, by: User | None) -> dict[str, Any]:
     """Return the actor and the detail of a request's entry."""
     return {
-        "by": by.actor if by else account_changes.current_actor(),
+        "by": by.actor if by else account_changes.get_current_actor(),
         "detail": {
             "kind": str(request.kind),
             "object": request.subject_name,
@@ -265,7 +270,7 @@ def _url(request: ApprovalRequest) -> str:
     return f"{settings.SITE_URL.rstrip('/')}/approvals/{request.pk}/"
 
 
-def differences(request: ApprovalRequest) -> Iterable[tuple[str, Any, Any]]:
+def iter_differences(request: ApprovalRequest) -> Iterable[tuple[str, Any, Any]]:
     """Yield the name, the current and the proposed value of each column in the request."""
     for name, value in request.proposed.items():
         yield name, request.current.get(name, ""), value

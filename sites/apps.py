@@ -25,11 +25,11 @@ class SitesConfig(AppConfig):
             sign_in_log,
             token_approval,
         )
-        from sites.ledger_bindings import account_kind, token_kind
+        from sites.ledger_bindings import make_account_kind, make_token_kind
         from sites.models import ApiToken, User
 
-        bound_rows.register_kind(account_kind(User))
-        bound_rows.register_kind(token_kind(ApiToken))
+        bound_rows.register_kind(make_account_kind(User))
+        bound_rows.register_kind(make_token_kind(ApiToken))
         verify.register_check(row_check.check_rows_against_ledger)
         for kind in (identity, portal_approval, token_approval):
             kind.register_approval_rule()

@@ -43,14 +43,14 @@ _SENTENCES: Mapping[Missing, Promise] = {
 }
 
 
-def missing_for_upload(person: Any) -> list[Missing]:
+def list_missing_for_upload(person: Any) -> list[Missing]:
     """Return what is missing before the person may upload; nothing if they may (R36)."""
     if person.is_auditor:
         return [Missing.READ_ONLY]
     return [] if person.training_acknowledged_at else [Missing.TRAINING]
 
 
-def missing_for_signature(person: Any) -> list[Missing]:
+def list_missing_for_signature(person: Any) -> list[Missing]:
     """Return what is missing before the person may sign; nothing if they may.
 
     Requirements: R21, R27, R36, R37.

@@ -17,7 +17,7 @@ from audit.ledger.bound_rows import BoundKind
 _PASSWORD_COLUMNS = frozenset({"password", "password_changed_at", "password_is_temporary"})
 
 
-def account_kind(model: type[Model]) -> BoundKind:
+def make_account_kind(model: type[Model]) -> BoundKind:
     """Return the kind of accounts. `model` is the current model, or that of a migration."""
     return BoundKind(
         "user",
@@ -28,7 +28,7 @@ def account_kind(model: type[Model]) -> BoundKind:
     )
 
 
-def token_kind(model: type[Model]) -> BoundKind:
+def make_token_kind(model: type[Model]) -> BoundKind:
     """Return the kind of API tokens. `model` is the current model, or that of a migration."""
     return BoundKind("apitoken", model, left_out=frozenset({"revision", "last_used_at"}))
 

@@ -31,12 +31,12 @@ class LinkTokens(PasswordResetTokenGenerator):
 tokens = LinkTokens()
 
 
-def path_for(person: Any) -> str:
+def make_link_path(person: Any) -> str:
     """Return the path of a link for this person. `link_issued_at` has to be saved before."""
     uid = urlsafe_base64_encode(force_bytes(person.pk))
     return reverse("password_link", args=[uid, tokens.make_token(person)])
 
 
-def address_for(person: Any) -> str:
+def make_link_address(person: Any) -> str:
     """Return the link with the address of this installation (SITE_URL)."""
-    return f"{settings.SITE_URL.rstrip('/')}{path_for(person)}"
+    return f"{settings.SITE_URL.rstrip('/')}{make_link_path(person)}"

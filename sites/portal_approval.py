@@ -13,7 +13,7 @@ from sites import approvals
 from sites.approvals import ApprovalRule, Kind, NotDecided
 from sites.models import Portal, Site, User
 from sites.models.approval_requests import ApprovalRequest
-from sites.portal_origin import origin_of
+from sites.portal_origin import parse_origin
 
 GUARDED_FIELDS = ("base_url", "allow_http", "allow_private_hosts")
 _CHANGE_PORTALS = "clinical_sites.change_portal"
@@ -27,15 +27,15 @@ def request_change(
         Kind.PORTAL_ADDRESS,
         about=portal.subject,
         subject_name=f"Portal {portal}",
-        site=site_of(portal),
+        site=get_site_of_portal(portal),
         by=by,
         reason=reason,
-        proposed={**proposed, "approved_origin": origin_of(proposed["base_url"])},
+        proposed={**proposed, "approved_origin": parse_origin(proposed["base_url"])},
         current={name: getattr(portal, name) for name in (*GUARDED_FIELDS, "approved_origin")},
     )
 
 
-def site_of(portal: Portal) -> str:
+def get_site_of_portal(portal: Portal) -> str:
     """Return the number of the portal's site, or "" if it has several sites or none."""
     numbers = list(Site.objects.filter(portal=portal).values_list("site_id", flat=True)[:2])
     return numbers[0] if len(numbers) == 1 else ""
@@ -62,7 +62,7 @@ def _apply(request: ApprovalRequest, by: User) -> None:
         )
     changes = {
         name: {"old": str(old), "new": str(new)}
-        for name, old, new in approvals.differences(request)
+        for name, old, new in approvals.iter_differences(request)
         if old != new
     }
     for name, value in request.proposed.items():
@@ -72,7 +72,7 @@ def _apply(request: ApprovalRequest, by: User) -> None:
         "portal.changed",
         by=by.actor,
         site=request.site,
-        detail={"object": str(portal), "changes": changes, **approvals.entry_facts(request)},
+        detail={"object": str(portal), "changes": changes, **approvals.get_approval_facts(request)},
     )
 
 

@@ -33,7 +33,7 @@ address_without_secrets = RegexValidator(
 )
 
 
-def origin_of(address: str) -> str:
+def parse_origin(address: str) -> str:
     """Return scheme, host and port (RFC 6454), as in "https://portal.example:443".
 
     Returns "" if `address` is not an address. The library that connects later also parses the

@@ -65,7 +65,7 @@ def describe_term(study: Study, today: date | None = None) -> str:
     return sentence.format(date=_format_day(until), n=study.years_kept, study=study)
 
 
-def locked_until(study: Study, today: date) -> date:
+def compute_retention_end(study: Study, today: date) -> date:
     """Return the first day on which a store with object locks may release the study's documents.
 
     A study that has not ended counts as ended at the beginning of this year. The actual end will

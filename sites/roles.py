@@ -1,7 +1,7 @@
 """The names of roles: the groups that assign them, and the terms in entries and signatures.
 
 This is the only table of roles. The permissions of the groups are in `ingestion.roles`. Ledger
-entries keep the terms of the release that wrote them, which `role_label` explains.
+entries keep the terms of the release that wrote them, which `get_role_label` explains.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ _FORMER_TERMS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def role_names(groups: Iterable[str]) -> list[str]:
+def list_role_names(groups: Iterable[str]) -> list[str]:
     """Return the names of the roles that these groups assign, in the order of the table.
 
     Groups that are not in the table follow under their own names.
@@ -44,6 +44,6 @@ def role_names(groups: Iterable[str]) -> list[str]:
     return [NAMES.get(group, group) for group in known]
 
 
-def role_label(role: str) -> str:
+def get_role_label(role: str) -> str:
     """Return the role of an entry for people. Terms of earlier releases are explained."""
     return _FORMER_TERMS.get(role, role)

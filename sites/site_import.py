@@ -31,7 +31,7 @@ from audit.ledger.log import ledger
 from sites.models import Portal, Site, Study
 from sites.models.portals import header_name
 from sites.models.studies import version_number
-from sites.portal_origin import address_without_secrets, origin_of
+from sites.portal_origin import address_without_secrets, parse_origin
 
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 # Ledger entries contain the number: in Unicode normal form C, without control characters.
@@ -164,7 +164,7 @@ def import_sites(rows: list[SiteRow], *, by: Actor) -> ImportSummary:
             key = row.portal.key or f"site-{slugify(row.site_id)}"
             terms = row.portal.model_dump(exclude={"key"})
             # No approval is needed: the administrator of the server can read the secrets.
-            terms["approved_origin"] = origin_of(row.portal.base_url)
+            terms["approved_origin"] = parse_origin(row.portal.base_url)
             portal = save(Portal, {"key": key}, terms)
             columns: dict[str, Any] = {
                 "study": study,

@@ -65,7 +65,7 @@ class Evidence:
             database=connection.vendor,
             software=settings.SOFTWARE_VERSION,
             commit=identity.commit_id(settings.BASE_DIR),
-            code=identity.code_digest(settings.BASE_DIR),
+            code=identity.compute_code_digest(settings.BASE_DIR),
             arguments=sys.argv[1:],
             exit_code=int(exitstatus),
             tests=list(self._cases.values()),

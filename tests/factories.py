@@ -22,7 +22,7 @@ from ingestion.rules.checks.verdict import DocumentVerdict
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.values import FieldValue
 from sites.models import Membership, Portal, Site, Study, User
-from sites.portal_origin import origin_of
+from sites.portal_origin import parse_origin
 from tests import steps
 
 _numbers = count(1)
@@ -42,7 +42,7 @@ def make_site(site_id: str = "", **portal) -> Site:
         "allow_private_hosts": True,
     }
     terms |= portal
-    approved = {"approved_origin": origin_of(terms["base_url"])}
+    approved = {"approved_origin": parse_origin(terms["base_url"])}
     row = Portal.objects.create(key=f"site-{site_id}", **approved | terms)
     return Site.objects.create(
         study=study, portal=row, site_id=site_id, name="St. Brigid's Hospital", country="Ireland"

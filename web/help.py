@@ -14,8 +14,8 @@ from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.models import Draft
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.finding_texts import reason, sentences
-from web.shell.access import READ, page
+from ingestion.rules.finding_texts import format_sentences, get_short_text
+from web.shell.access import READ, restrict_page
 
 HEADINGS: Mapping[Disposition, Promise] = MappingProxyType(
     {
@@ -59,7 +59,7 @@ STATES: Mapping[DocumentState, Promise] = MappingProxyType(
 )
 
 
-@page(READ, may_be_stored=True)
+@restrict_page(READ, may_be_stored=True)
 def help_page(request: HttpRequest) -> HttpResponse:
     context = {
         "states": STATES.items(),
@@ -70,11 +70,13 @@ def help_page(request: HttpRequest) -> HttpResponse:
     return render(request, "help/page.html", context)
 
 
-@page(READ, may_be_stored=True)
+@restrict_page(READ, may_be_stored=True)
 def rejections(request: HttpRequest) -> HttpResponse:
     """List all finding codes with their sentences, grouped by what happens to the document."""
     by_disposition = defaultdict(list)
     for code, entry in CODES.items():
-        by_disposition[entry.disposition].append((code, reason(code), sentences(code, {})))
+        by_disposition[entry.disposition].append(
+            (code, get_short_text(code), format_sentences(code, {}))
+        )
     groups = [(heading, by_disposition[key]) for key, heading in HEADINGS.items()]
     return render(request, "help/rejections.html", {"groups": groups})

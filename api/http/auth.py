@@ -47,7 +47,7 @@ class Bearer(HttpBearer):
         return found
 
 
-def missing_token() -> Problem:
+def report_missing_token() -> Problem:
     detail = "Send a token in the header `Authorization: Bearer slt_...`."
     return Problem(401, detail, headers=CHALLENGE)
 

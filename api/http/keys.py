@@ -35,7 +35,7 @@ def read_key(request: HttpRequest) -> str:
     raise Problem(400, detail, type_uri=problems.KEY_MISSING)
 
 
-def key_of_owner(token: ApiToken, key: str) -> str:
+def qualify_key(token: ApiToken, key: str) -> str:
     """Return the key as it is stored: qualified by owner, so that keys of owners never collide."""
     return f"api:{token.owner}:{key}"
 
@@ -49,7 +49,7 @@ def make_submission(
         token.actor,
         user=token.user,
         priority=priority,
-        idempotency_key=key_of_owner(token, key),
+        idempotency_key=qualify_key(token, key),
         owner=token.owner,
         asks_for=asks_for,
     )

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from api.http import problems
-from api.http.problems import INTERNAL_ERROR_DETAIL, Problem, problem_response
+from api.http.problems import INTERNAL_ERROR_DETAIL, Problem, make_problem_response
 from web.shell.response_headers import FILE_POLICY
 
 PREFIX = "/api/"  # and /api itself
@@ -51,4 +51,4 @@ def _replace_by_problem(request: HttpRequest, response: HttpResponseBase) -> Htt
     if "Allow" in headers:  # django-ninja writes the methods of a set, in no fixed order
         headers["Allow"] = ", ".join(sorted(headers["Allow"].split(", ")))
     detail = _DETAILS.get(status, "The server cannot process the request.")
-    return problem_response(request, Problem(status, detail, headers=headers))
+    return make_problem_response(request, Problem(status, detail, headers=headers))

@@ -42,12 +42,12 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
 
-def not_found(noun: str) -> Problem:
+def make_not_found_problem(noun: str) -> Problem:
     """Return the same problem for a missing object and for one that the token cannot see."""
     return Problem(404, f"There is no such {noun}.")
 
 
-def not_registrable(faults: Iterable[SubmissionFault]) -> Problem:
+def make_not_registrable_problem(faults: Iterable[SubmissionFault]) -> Problem:
     """Return a problem that lists every fault of a submission with its line and field."""
     errors = [
         {"line": fault.line, "field": fault.field, "message": fault.message} for fault in faults
@@ -56,7 +56,7 @@ def not_registrable(faults: Iterable[SubmissionFault]) -> Problem:
     return Problem(422, detail, type_uri=NOT_REGISTRABLE, errors=errors)
 
 
-def problem_response(request: HttpRequest, problem: Problem) -> HttpResponse:
+def make_problem_response(request: HttpRequest, problem: Problem) -> HttpResponse:
     """Return the HTTP response for a problem."""
     try:
         title = HTTPStatus(problem.status).phrase

@@ -11,7 +11,7 @@ from api.http.problems import Problem
 from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
-from web.shell.request_limits import whole_number
+from web.shell.request_limits import parse_whole_number
 
 BodyModel = TypeVar("BodyModel", bound=BaseModel)
 BYTES_PER_MEGABYTE = 1_000_000
@@ -19,7 +19,7 @@ BYTES_PER_MEGABYTE = 1_000_000
 COMPONENTS: dict[str, Any] = {}
 
 
-def schema_reference(model: type[BaseModel]) -> dict[str, Any]:
+def add_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Add the JSON schema of a model to the OpenAPI document, and return a reference to it."""
     schema = model.model_json_schema(ref_template=REF_TEMPLATE)
     COMPONENTS.update(schema.pop("$defs", {}), **{model.__name__: schema})
@@ -35,7 +35,7 @@ def check_content_length(request: HttpRequest, *, max_megabytes: int) -> int:
     declared = request.META.get("CONTENT_LENGTH") or ""
     if not declared.isdecimal():
         raise Problem(411, "Send the length of the body in the header Content-Length.")
-    size = whole_number(declared)
+    size = parse_whole_number(declared)
     if size is None or size > max_megabytes * BYTES_PER_MEGABYTE:
         raise Problem(413, f"The body is larger than {max_megabytes} MB, which is the limit.")
     return size

@@ -6,17 +6,17 @@ from ingestion.models import Batch, Document, Packet
 from sites.models import ApiToken, Site
 
 
-def sites(token: ApiToken) -> "QuerySet[Site]":
+def list_visible_sites(token: ApiToken) -> "QuerySet[Site]":
     rows = Site.objects.select_related("study", "portal__limit_state")
     return rows.filter(pk=token.site_id) if token.site_id else rows
 
 
-def documents(token: ApiToken) -> "QuerySet[Document]":
+def list_visible_documents(token: ApiToken) -> "QuerySet[Document]":
     rows = Document.objects.select_related("site__study", "packet", "batch")
     return rows.filter(site=token.site_id) if token.site_id else rows
 
 
-def batches(token: ApiToken) -> "QuerySet[Batch]":
+def list_visible_batches(token: ApiToken) -> "QuerySet[Batch]":
     """Return the batches that the token can see.
 
     A site's token sees batches that contain only its own documents, because the counts of a shared

@@ -19,8 +19,8 @@ from api import batches
 from api.http import problems, request_bodies
 from api.http.auth import ApiRequest, Bearer
 from api.http.problems import Problem
-from api.schemas import FileOut, responses
-from api.uploads.open_packets import describe_file, get_open_packet, not_open
+from api.schemas import FileOut, make_responses
+from api.uploads.open_packets import describe_file, get_open_packet, make_not_open_problem
 from ingestion.intake import open_packets, upload_sessions
 from ingestion.intake.open_packets import DeclaredFile
 from ingestion.intake.quotas import MAX_PART_BYTES
@@ -43,7 +43,7 @@ FILE_BODY: dict[str, Any] = {
     "/{packet_id}/documents/{number}",
     # Generated clients use this name. The default would contain the name of this module.
     operation_id="api_open_packets_put_file",
-    response=responses(FileOut, 200, 201, 202, errors=(400, 404, 409, 411, 413, 507)),
+    response=make_responses(FileOut, 200, 201, 202, errors=(400, 404, 409, 411, 413, 507)),
     auth=Bearer(TokenScope.SUBMIT),
     summary="Upload one file of an open packet, or a part of it",
     deprecated=True,
@@ -64,7 +64,7 @@ def put_file(
     """
     packet = get_open_packet(request, packet_id)
     if number >= len(packet.files):
-        raise problems.not_found("file")
+        raise problems.make_not_found_problem("file")
     declared = open_packets.list_declared_files(packet)[number]
     is_part = bool(request.headers.get("Content-Range"))
     status, upload = _receive(request, packet, number, is_part=is_part)
@@ -101,7 +101,7 @@ def _receive(
     except IntegrityError:  # Another request began the same upload at the same moment.
         raise _wrong_offset(0) from None
     except upload_sessions.UploadNotFound:  # The packet was submitted or deleted meanwhile.
-        raise not_open(request, str(packet.pk)) from None
+        raise make_not_open_problem(request, str(packet.pk)) from None
     return 201 if upload.is_complete else 202, upload
 
 

@@ -44,7 +44,11 @@ def find_site(token: ApiToken, site_id: str) -> Site:
     """
     if token.site and not site_id:
         return token.site
-    site = visibility.sites(token).filter(site_id=site_id).first() if "\0" not in site_id else None
+    site = (
+        visibility.list_visible_sites(token).filter(site_id=site_id).first()
+        if "\0" not in site_id
+        else None
+    )
     if site is None:
         message = f"there is no site {site_id!r}" if site_id else "is missing"
         raise SubmissionRefused([SubmissionFault(0, "site_id", message)])
@@ -63,7 +67,7 @@ def match_files(request: ApiRequest, packet: FilesIn, site: Site) -> list[Upload
             raise Problem(413, f"{file.name} is larger than {settings.MAX_DOCUMENT_MB} MB.")
         files.setdefault(file.name or "", []).append(file)
     numbers = {line.corrects for line in packet.documents if line.corrects}
-    own = visibility.documents(request.auth).filter(site=site)
+    own = visibility.list_visible_documents(request.auth).filter(site=site)
     corrected = own.in_bulk(numbers) if numbers else {}
     faults = [*_find_faults(packet, files), *_find_undescribed(request, packet, files)]
     for line_number, line in enumerate(packet.documents, start=1):

@@ -25,7 +25,7 @@ from api.schemas import (
     FileOut,
     OpenIn,
     OpenPacketOut,
-    responses,
+    make_responses,
 )
 from api.uploads import multipart
 from ingestion.intake import open_packets
@@ -45,7 +45,7 @@ router = Router()
 @router.post(
     "/{packet_id}:submit",
     operation_id="api_open_packets_submit_open_packet",
-    response=responses(BatchOut, 200, 202, errors=(404, 409)),
+    response=make_responses(BatchOut, 200, 202, errors=(404, 409)),
     auth=Bearer(TokenScope.SUBMIT),
     summary="Submit an open packet after all its files have been received",
     openapi_extra={"parameters": [waiting.OPENAPI_PARAMETER]},
@@ -55,13 +55,13 @@ def submit_open_packet(
 ) -> Any:
     """Submit an open packet. A repeated request returns the same batch."""
     batch = find_submitted_batch(request.auth, packet_id) or _submit(request, packet_id)
-    return batches.accepted_response(request, response, batch)
+    return batches.make_accepted_response(request, response, batch)
 
 
 @router.get(
     "/{packet_id}",
     operation_id="api_open_packets_open_packet",
-    response=responses(OpenPacketOut, errors=(404, 409)),
+    response=make_responses(OpenPacketOut, errors=(404, 409)),
     auth=Bearer(TokenScope.SUBMIT),
     summary="Get an open packet: which files have been received",
 )
@@ -72,7 +72,7 @@ def open_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Open
 @router.delete(
     "/{packet_id}",
     operation_id="api_open_packets_drop_packet",
-    response=responses(None, 204, errors=(404, 409)),
+    response=make_responses(None, 204, errors=(404, 409)),
     auth=Bearer(TokenScope.SUBMIT),
     summary="Delete an open packet and the files received for it",
 )
@@ -112,7 +112,7 @@ def find_submitted_batch(token: ApiToken, packet_id: str) -> Batch | None:
     `packet_id` may also be the reference of the batch itself.
     """
     own = Batch.objects.filter(submitted_as=token.owner)
-    key = keys.key_of_owner(token, _batch_key(packet_id))
+    key = keys.qualify_key(token, _batch_key(packet_id))
     return own.filter(Q(reference=packet_id) | Q(idempotency_key=key)).first()
 
 
@@ -153,10 +153,10 @@ def get_open_packet(request: ApiRequest, packet_id: str) -> OpenPacket:
     try:
         return open_packets.find_open_packet(UUID(packet_id), owner=request.auth.owner)
     except (open_packets.OpenPacketNotFound, ValueError):
-        raise not_open(request, packet_id) from None
+        raise make_not_open_problem(request, packet_id) from None
 
 
-def not_open(request: ApiRequest, packet_id: str) -> Problem:
+def make_not_open_problem(request: ApiRequest, packet_id: str) -> Problem:
     """Return problem 409 for a submitted packet, else 404."""
     if batch := find_submitted_batch(request.auth, packet_id):
         return _already_submitted(request, batch)
@@ -169,7 +169,7 @@ def not_open(request: ApiRequest, packet_id: str) -> Problem:
 
 def _already_submitted(request: HttpRequest, batch: Batch) -> Problem:
     detail = f"The packet was submitted as {batch.reference}."
-    return Problem(409, detail, headers={"Location": batches.batch_url(request, batch)})
+    return Problem(409, detail, headers={"Location": batches.make_batch_url(request, batch)})
 
 
 def _check_declared(declared: list[DeclaredFile]) -> None:

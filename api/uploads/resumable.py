@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from api.http import auth
 from api.http.auth import Bearer
-from api.http.problems import Problem, problem_response
+from api.http.problems import Problem, make_problem_response
 from api.uploads.tus import Refusal, TusUploads
 from audit.change_tracking import form_errors
 from ingestion.intake import drafts, open_packets
@@ -26,7 +26,7 @@ from sites import eligibility
 from sites.models import ApiToken, TokenScope, User
 from web.documents.lookup import get_own_document
 from web.packets.file_rules import explain_too_many, explain_unacceptable
-from web.shell.request_limits import whole_number
+from web.shell.request_limits import parse_whole_number
 
 
 class OpenPacketUploads(TusUploads):
@@ -38,7 +38,7 @@ class OpenPacketUploads(TusUploads):
         try:
             token = Bearer(TokenScope.SUBMIT)(self.request)
             if token is None:
-                raise auth.missing_token()
+                raise auth.report_missing_token()
         except Problem as problem:
             raise Refusal(problem.status, problem.detail, problem.headers) from None
         self.token = token
@@ -48,7 +48,7 @@ class OpenPacketUploads(TusUploads):
         return own.select_related("packet").filter(pk=upload_id).first()
 
     def create_upload(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
-        number = whole_number(metadata.get("number", ""))
+        number = parse_whole_number(metadata.get("number", ""))
         try:
             packet_id = uuid.UUID(metadata.get("packet", ""))
             packet = open_packets.find_open_packet(packet_id, owner=self.token.owner)
@@ -69,7 +69,7 @@ class OpenPacketUploads(TusUploads):
 
     def refusal_response(self, refusal: Refusal) -> HttpResponse:
         problem = Problem(refusal.status, refusal.message, headers=refusal.headers)
-        return problem_response(self.request, problem)
+        return make_problem_response(self.request, problem)
 
 
 class DraftUploads(TusUploads):
@@ -82,7 +82,7 @@ class DraftUploads(TusUploads):
             raise Refusal(401, _("You were signed out. Sign in again."))
         self.person = self.request.user
         if self.request.method not in {"GET", "HEAD", "OPTIONS"} and (
-            missing := eligibility.missing_for_upload(self.person)
+            missing := eligibility.list_missing_for_upload(self.person)
         ):
             raise Refusal(403, missing[0].sentence)
 
@@ -94,7 +94,7 @@ class DraftUploads(TusUploads):
         filename = metadata.get("filename", "")
         if fault := explain_unacceptable(filename, length):
             self._refuse_file(filename, fault, "unacceptable")
-        number = whole_number(metadata.get("corrects", ""))
+        number = parse_whole_number(metadata.get("corrects", ""))
         try:
             corrected = None if number is None else get_own_document(self.person, number)
         except Http404:

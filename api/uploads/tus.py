@@ -24,7 +24,7 @@ from ingestion.intake import upload_sessions
 from ingestion.intake.quotas import BYTES_PER_MEGABYTE, QuotaExceeded
 from ingestion.intake.upload_sessions import PartChecksum, UploadError
 from ingestion.models import Upload
-from web.shell.request_limits import whole_number
+from web.shell.request_limits import parse_whole_number
 
 VERSION = "1.0.0"
 EXTENSIONS = "creation,creation-with-upload,checksum,expiration,termination"
@@ -150,7 +150,7 @@ class TusUploads(View):
 
     def _read_number(self, header: str) -> int:
         """Return the number in a header. Raises Refusal 400."""
-        number = whole_number(self.request.headers.get(header, ""))
+        number = parse_whole_number(self.request.headers.get(header, ""))
         if number is None:
             raise Refusal(400, f"The header {header} has to be a whole number.")
         return number
@@ -158,7 +158,7 @@ class TusUploads(View):
     def _read_body_length(self) -> int:
         """Return the declared length in bytes. WSGI cannot read a body without a length."""
         declared = self.request.META.get("CONTENT_LENGTH") or "0"
-        length = whole_number(declared)
+        length = parse_whole_number(declared)
         if length is None or "Transfer-Encoding" in self.request.headers:
             raise Refusal(411, "Send the length of the body in the header Content-Length.")
         return length

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bench.documents.generated import make_documents
-from ingestion.reading.images.render import list_images, ocr_dpi, render_page
+from ingestion.reading.images.render import choose_ocr_dpi, list_images, render_page
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.text_layer import read_text
 
@@ -85,7 +85,7 @@ def render_pages(document: Path) -> dict[str, bytes]:
     limits, rasters = ReadingLimits(), {}
     with pypdfium2.PdfDocument(document) as opened:
         for number, page in enumerate(opened):
-            dpi = ocr_dpi(page, list_images(page, limits), limits)
+            dpi = choose_ocr_dpi(page, list_images(page, limits), limits)
             image = render_page(page, dpi, limits)
             output = io.BytesIO()
             Image.fromarray(image.grey).save(output, "PPM")

@@ -23,9 +23,9 @@ from bench.documents.scans import make_scans, scan_document
 from bench.sides.reading import AT_ONCE
 from ingestion.reading.images.render import (
     PageRaster,
+    choose_ocr_dpi,
     list_images,
     load_frame,
-    ocr_dpi,
     render_page,
 )
 from ingestion.reading.limits import ReadingLimits
@@ -112,7 +112,7 @@ def _load_raster(path: Path) -> PageRaster:
         return load_frame(path, 1, LIMITS)
     with open_document(path) as pdf:
         page = pdf[0]
-        return render_page(page, ocr_dpi(page, list_images(page, LIMITS), LIMITS), LIMITS)
+        return render_page(page, choose_ocr_dpi(page, list_images(page, LIMITS), LIMITS), LIMITS)
 
 
 def fields(count: int) -> dict[str, Values]:

@@ -33,7 +33,7 @@ from ingestion.core.ports import (
 )
 from ingestion.sources.http.client import HttpPortals
 from ingestion.storage.archive import get_archive
-from sites.portal_origin import origin_of
+from sites.portal_origin import parse_origin
 
 
 class MemoryRecorder:
@@ -85,7 +85,7 @@ def items_of(offer: Path) -> list[WorkItem]:
             for name, value in row["portal"].items()
             if name in PortalTerms.__dataclass_fields__ and name != "key"
         }
-        origin = origin_of(row["portal"]["base_url"])
+        origin = parse_origin(row["portal"]["base_url"])
         terms[site_id] = PortalTerms(key=site_id, **{**portal, "approved_origin": origin})
     lines = map(json.loads, (offer / "manifest.ndjson").read_text().splitlines())
     return [

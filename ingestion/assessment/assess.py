@@ -23,7 +23,7 @@ from ingestion.rules.checks.verdict import (
     DocumentVerdict,
     check_file,
     check_part,
-    verdict_of_unreadable,
+    make_verdict_of_unreadable,
 )
 from ingestion.rules.classification.classify import TypeCandidate
 from ingestion.rules.classification.model_file import ModelFile
@@ -136,7 +136,7 @@ def judge_reading(
 ) -> AssessedFile:
     """Return the result of a file that was read, or could not be read, with `seconds` 0."""
     if isinstance(reading, Unreadable):
-        verdict = verdict_of_unreadable(reading)
+        verdict = make_verdict_of_unreadable(reading)
         return AssessedFile(verdict.state.value, _codes(verdict))
     sent = SenderFacts(SCHEMA_VERSIONS[-1], filename=name)
     checked = check_file(reading, sent, site=site, today=today, model=model)

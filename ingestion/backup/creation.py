@@ -166,7 +166,7 @@ def _copy_database_and_spool(backup: _BackupInProgress) -> dict[str, Any]:
     the disk has not enough space.
     """
     dump = backup.folder / BackupFileKind.DATABASE / databases.get_dump_filename()
-    with database_roles.connect_as_owner(DEFAULT_DB_ALIAS), databases.snapshot():
+    with database_roles.connect_as_owner(DEFAULT_DB_ALIAS), databases.read_from_snapshot():
         if unapplied := databases.list_unapplied_migrations():
             raise BackupError(
                 f"The database belongs to an older release: the migration {unapplied[0]} has not "

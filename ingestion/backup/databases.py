@@ -58,7 +58,7 @@ def list_unapplied_migrations() -> list[str]:
 
 
 @contextmanager
-def snapshot() -> Iterator[None]:
+def read_from_snapshot() -> Iterator[None]:
     """Let all reads of this thread see the same moment, without making others wait."""
     postgresql = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
     # `atomic()` uses IMMEDIATE on SQLite, which would keep all others from writing.
@@ -83,7 +83,10 @@ def estimate_dump_size() -> int:
 
 
 def dump(target: Path) -> None:
-    """Write the database to a new file. Call this inside `snapshot()`. Raises BackupError."""
+    """Write the database to a new file. Call this inside `read_from_snapshot()`.
+
+    Raises BackupError.
+    """
     target.parent.mkdir()
     if connection.vendor == "sqlite":
         with closing(sqlite3.connect(target)) as copy:

@@ -24,9 +24,9 @@ from ingestion.core.errors import (
 from ingestion.core.limiter import RequestRate
 from ingestion.core.reservations import (
     SlotReservation,
+    get_sequential_rate,
     make_probe_slot,
     make_slots,
-    sequential_rate_of,
 )
 
 # Seconds for which an unused connection is kept, unless the portal closes it. A limit whose slots
@@ -112,7 +112,7 @@ class LocalPortalLimit:
             return SlotReservation(slots=slots, receipt=self._number, is_probe=True)
         return SlotReservation(
             slots=make_slots(self._rate, self._rate.start_times(self._tat, now, tokens)),
-            sequential_rate=sequential_rate_of(self._rate),
+            sequential_rate=get_sequential_rate(self._rate),
             receipt=self._number,
             has_ample_tokens=self._rate.has_ample_tokens(self._tat, now),
             is_delay_tolerant=self._rate.is_delay_tolerant,
@@ -125,13 +125,13 @@ class LocalPortalLimit:
 
     async def report_outcome(self, outcome: RequestOutcome) -> PortalHealth:
         now = self._clock()
-        self.breaker = breaker_after(self.breaker, outcome, now, self._settings)
+        self.breaker = compute_next_breaker(self.breaker, outcome, now, self._settings)
         if outcome is RequestOutcome.DELIVERED:
             self._delivered_at = now
-        return portal_health(self.breaker, self._delivered_at, now, self._settings)
+        return get_portal_health(self.breaker, self._delivered_at, now, self._settings)
 
 
-def breaker_after(
+def compute_next_breaker(
     breaker: Breaker, outcome: RequestOutcome, now: float, settings: BreakerSettings
 ) -> Breaker:
     """Return the breaker after a request with this outcome."""
@@ -142,7 +142,7 @@ def breaker_after(
     return breaker.after_answer()
 
 
-def portal_health(
+def get_portal_health(
     breaker: Breaker, delivered_at: float, now: float, settings: BreakerSettings
 ) -> PortalHealth:
     """Return the health of a portal whose last document came at `delivered_at`."""

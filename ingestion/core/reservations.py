@@ -52,7 +52,7 @@ def make_slots(rate: RequestRate, start_times: Sequence[float]) -> tuple[Slot, .
     return tuple(Slot(at, at + delay) for at in start_times)
 
 
-def sequential_rate_of(rate: RequestRate) -> RequestRate | None:
+def get_sequential_rate(rate: RequestRate) -> RequestRate | None:
     """Return the rate if its slots are sequential, else None."""
     return rate if rate.has_single_token else None
 

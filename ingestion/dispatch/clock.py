@@ -9,7 +9,7 @@ from django.utils import timezone
 CLOCK_SYNC_SECONDS = 10.0  # between two comparisons with the database's clock
 
 
-def database_now() -> datetime:
+def read_database_time() -> datetime:
     """Return the time of the database's clock. SQLite has none, so it is the clock of this host."""
     if connection.vendor != "postgresql":
         return timezone.now()
@@ -39,7 +39,7 @@ class DatabaseClock:
             comparisons = []
             for _ in range(3):
                 before = time.monotonic()
-                database_time = database_now().timestamp()
+                database_time = read_database_time().timestamp()
                 after = time.monotonic()
                 comparisons.append((after - before, database_time - (before + after) / 2))
             _, self._offset = min(comparisons)

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from audit.ledger.log import ledger
 from ingestion.core.completion import PollOutcome, PollState, StallLimit, decide_next_poll
-from ingestion.dispatch.clock import database_now
+from ingestion.dispatch.clock import read_database_time
 from ingestion.documents import batches
 from ingestion.models import Batch
 
@@ -28,7 +28,7 @@ def poll_due_batches(now: datetime | None = None) -> int:
 
     Returns how many this call polled, without those that another host polled meanwhile.
     """
-    now = now or database_now()
+    now = now or read_database_time()
     due = list(Batch.objects.due_for_poll(now)[:MAX_BATCHES_PER_POLL])
     return sum(_poll_batch(batch, now) for batch in due)
 

@@ -80,7 +80,7 @@ class PooledDocumentReader:
             raise self._model_fault
         if self._scanner and (found := await self._scanner.scan(fetched.path)):
             alarm = RuleFinding("MALWARE_SUSPECTED", facts={"signature": found})
-            return verdict.CheckedDocument(verdict.verdict_from_findings([alarm]))
+            return verdict.CheckedDocument(verdict.make_verdict_from_findings([alarm]))
         site = SiteFacts(
             site_id=item.site_id,
             name=item.site_name,

@@ -26,7 +26,7 @@ from django.db.models.functions import Now
 from audit.ledger.log import ledger
 from ingestion.core.ports import WorkItem
 from ingestion.core.states import ChunkState
-from ingestion.dispatch.clock import database_now
+from ingestion.dispatch.clock import read_database_time
 from ingestion.dispatch.portal_outages import postpone_if_portal_down
 from ingestion.dispatch.work_items import list_work_items
 from ingestion.documents import batches, transitions
@@ -62,7 +62,7 @@ def claim_due_chunks(
 
     Returns fewer leases than there are due chunks if other workers claim some of them meanwhile.
     """
-    now = database_now()
+    now = read_database_time()
     excluded = {*busy_sites, *_sites_at_limit(urgent)}
     due = find_next_chunk_of_each_site(now, excluded, urgent)
     chunks = list(due[: min(max_chunks, MAX_CHUNKS_PER_CLAIM)])
@@ -85,7 +85,7 @@ def find_next_chunk_of_each_site(
 
 def is_any_chunk_due() -> bool:
     """Return whether a shift could claim a chunk now."""
-    now = database_now()
+    now = read_database_time()
     return any(
         find_next_chunk_of_each_site(now, _sites_at_limit(urgent), urgent).exists()
         for urgent in find_due_queues((True, False))
@@ -167,7 +167,7 @@ def find_chunks_being_cancelled(leases: Iterable[uuid.UUID]) -> set[int]:
 def renew(leases: Iterable[uuid.UUID]) -> set[uuid.UUID]:
     """Extend the leases to LEASE_SECONDS from now. Returns those that still exist."""
     wanted = set(leases)
-    expires = database_now() + timedelta(seconds=settings.LEASE_SECONDS)
+    expires = read_database_time() + timedelta(seconds=settings.LEASE_SECONDS)
     Chunk.objects.filter(lease_id__in=wanted).update(lease_expires_at=expires)
     held = Chunk.objects.filter(lease_id__in=wanted).values_list("lease_id", flat=True)
     return {lease for lease in held if lease}
@@ -185,7 +185,7 @@ def return_chunk(chunk_id: int, lease_id: uuid.UUID, *, untouched: Collection[in
         if not Chunk.objects.lock_if_held(lease_id, pk=chunk_id):
             return
         Document.objects.filter(pk__in=untouched, attempts__gt=0).update(attempts=F("attempts") - 1)
-        chunk, now = Chunk.objects.select_related("batch").get(pk=chunk_id), database_now()
+        chunk, now = Chunk.objects.select_related("batch").get(pk=chunk_id), read_database_time()
         is_cancelled = chunk.batch.is_being_cancelled
         not_before = now if is_cancelled else postpone_if_portal_down(chunk, now)
         if batches.close_chunk(chunk):
@@ -209,7 +209,7 @@ def _end_lease(chunk_id: int, state: ChunkState, due_at: datetime) -> None:
 
 def recover_expired() -> int:
     """Make the chunks with expired leases due again. Returns how many there were."""
-    now = database_now()
+    now = read_database_time()
     return _make_due(Chunk.objects.orphaned(now), now)
 
 
@@ -218,12 +218,12 @@ def recover_leases_of(owner: str) -> int:
 
     `owner` identifies the worker as `lease_owner` does. Returns how many chunks there were.
     """
-    return _make_due(Chunk.objects.running().filter(lease_owner=owner), database_now())
+    return _make_due(Chunk.objects.running().filter(lease_owner=owner), read_database_time())
 
 
 def recover_expired_chunk(chunk_id: int) -> bool:
     """Make one chunk due again. Returns False if its lease has not expired."""
-    now = database_now()
+    now = read_database_time()
     return _make_due(Chunk.objects.orphaned(now).filter(pk=chunk_id), now) == 1
 
 

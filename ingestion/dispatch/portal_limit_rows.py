@@ -21,10 +21,10 @@ from ingestion.core.limiter import RequestRate
 from ingestion.core.portal_limits import (
     PortalHealth,
     RequestOutcome,
-    breaker_after,
-    portal_health,
+    compute_next_breaker,
+    get_portal_health,
 )
-from ingestion.dispatch.clock import database_now
+from ingestion.dispatch.clock import read_database_time
 from ingestion.documents.transitions import WORKER_ACTOR
 from ingestion.models import Chunk, PortalLimitState
 from sites.models import Site
@@ -114,8 +114,8 @@ def start_probe(
     Returns the breaker, and a reservation of one token if the probe is permitted.
     """
     with ledger():
-        row, now = _lock_row(portal), database_now().timestamp()
-        old = breaker_of(row)
+        row, now = _lock_row(portal), read_database_time().timestamp()
+        old = read_breaker(row)
         new, is_permitted = old.request_permission(now, settings)
         if not is_permitted or new.state is BreakerState.CLOSED:
             return new, None
@@ -129,15 +129,15 @@ def record_outcome(
 ) -> RecordedOutcome:
     """Record the outcome of a request, which may open or close the breaker."""
     with ledger():
-        row, now = _lock_row(portal), database_now().timestamp()
+        row, now = _lock_row(portal), read_database_time().timestamp()
         if outcome is RequestOutcome.DELIVERED:
             row.given_at = _micros(now)
-        old = breaker_of(row)
-        new = breaker_after(old, outcome, now, settings)
+        old = read_breaker(row)
+        new = compute_next_breaker(old, outcome, now, settings)
         _save(row, old, new)
     delivered_at = row.given_at / 1e6
     has_failures = new.state is not BreakerState.CLOSED or bool(new.failures)
-    health = portal_health(new, delivered_at, now, settings)
+    health = get_portal_health(new, delivered_at, now, settings)
     return RecordedOutcome(health, delivered_at, has_failures)
 
 
@@ -146,7 +146,7 @@ def _lock_row(portal: int) -> PortalLimitState:
     return PortalLimitState.objects.select_for_update(of=("self",)).get(portal=portal)
 
 
-def breaker_of(row: PortalLimitState) -> Breaker:
+def read_breaker(row: PortalLimitState) -> Breaker:
     """Return the breaker that the row stores, with times in seconds since 1970."""
     failures = tuple(at / 1e6 for at in row.failures)
     return Breaker(BreakerState(row.breaker), failures, row.shut_until / 1e6)
@@ -177,7 +177,9 @@ def _save(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
         },
     )
     if new.state is BreakerState.CLOSED:
-        Chunk.objects.waiting_for_portal(row.portal_id).update(next_dispatch_at=database_now())
+        Chunk.objects.waiting_for_portal(row.portal_id).update(
+            next_dispatch_at=read_database_time()
+        )
 
 
 _EVENT_SUFFIXES = {

@@ -18,9 +18,9 @@ from ingestion.core.ports import PortalTerms
 from ingestion.core.reservations import (
     Slot,
     SlotReservation,
+    get_sequential_rate,
     make_probe_slot,
     make_slots,
-    sequential_rate_of,
 )
 from ingestion.dispatch import portal_limit_rows
 from ingestion.dispatch.clock import DatabaseClock
@@ -133,7 +133,7 @@ class SharedPortalLimit:
         slots = make_slots(self._rate, [self._clock.local(moment) for moment in start_times])
         reservation = SlotReservation(
             slots=tuple(Slot(slot.earliest_at, slot.latest_at + delay) for slot in slots),
-            sequential_rate=sequential_rate_of(self._rate),
+            sequential_rate=get_sequential_rate(self._rate),
             receipt=reserved.receipt,
             has_ample_tokens=self._rate.has_ample_tokens(reserved.tat, at),
             is_delay_tolerant=self._rate.is_delay_tolerant,

@@ -104,7 +104,7 @@ class Shift:
         self._folders = folders
         self._reader: PooledDocumentReader | None = None  # until `work` has created it
         self._clock = DatabaseClock()
-        self._owner = worker_presence.current_owner()
+        self._owner = worker_presence.get_current_owner()
         self._chunks: dict[int, _HeldChunk] = {}  # by primary key, as the next dictionary
         self._lease_ids: dict[int, UUID] = {}
         self._changed = asyncio.Event()  # a chunk was begun or fed, or a document is finished
@@ -129,7 +129,7 @@ class Shift:
         task = asyncio.current_task()
         async with AsyncExitStack() as stack:
             if task is not None:
-                stack.enter_context(drain.on_sigterm(asyncio.get_running_loop(), task.cancel))
+                stack.enter_context(drain.drain_on_sigterm(asyncio.get_running_loop(), task.cancel))
             database = await stack.enter_async_context(DatabaseThread())
             shift = cls(database, portal_queues, folders)
             first = await shift._claim_due_chunks()

@@ -50,7 +50,7 @@ def _make_item(
         doc_id=document.doc_id,
         url=document.url,
         terms=(
-            None if document.spooled or document.is_part else portal_terms_of(chunk.site.portal)
+            None if document.spooled or document.is_part else get_portal_terms(chunk.site.portal)
         ),
         spooled=document.spooled,
         part=document.file_part,
@@ -77,7 +77,7 @@ def _make_item(
     )
 
 
-def portal_terms_of(portal: Portal) -> PortalTerms:
+def get_portal_terms(portal: Portal) -> PortalTerms:
     """Return the terms of the portal: how it may be asked, as its row says."""
     return PortalTerms(
         key=portal.key,

@@ -21,7 +21,7 @@ from ingestion.core.file_parts import Division
 from ingestion.core.ports import EarlyDecision, Fetched, FetchFailure, FiledVersion, NotModified
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
-from ingestion.dispatch.clock import database_now
+from ingestion.dispatch.clock import read_database_time
 from ingestion.dispatch.filed_documents import FiledDocument, FiledDocuments
 from ingestion.documents import division
 from ingestion.documents.transitions import WORKER_ACTOR, move_document
@@ -138,7 +138,7 @@ class RecordFetchFailure(WorkerStep):
     def apply(self, document: Document, on_file: FiledDocuments) -> None:
         if document.state != DocumentState.RECEIVED:
             raise LeaseLost(f"{document.subject} was moved by another process")
-        failure, now = self.failure, database_now()
+        failure, now = self.failure, read_database_time()
         attempts = document.attempts
         is_current = document.change_if_current(
             {

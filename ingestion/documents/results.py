@@ -10,7 +10,7 @@ from audit.translation import gettext
 from audit.translation import gettext_noop as _
 from ingestion.core.states import DocumentState
 from ingestion.models import Batch, Finding
-from ingestion.rules.finding_texts import Sentences, sentences
+from ingestion.rules.finding_texts import Sentences, format_sentences
 
 _ROWS_PER_QUERY = 500
 _UNFINISHED_SENTENCES = Sentences(
@@ -75,7 +75,7 @@ def list_results(batch: Batch) -> Iterator[DocumentResult]:
             facts: dict[str, Any] = {}  # of the last decision with this code
             for decision in decisions:
                 facts = decision.facts if decision.code == code else facts
-            text = sentences(code, facts, type_name=document.type_name)
+            text = format_sentences(code, facts, type_name=document.type_name)
         yield DocumentResult(
             site=document.site.site_id,
             doc_id=document.doc_id,

@@ -181,11 +181,11 @@ def _describe_papers(
             overrides[site.study_id].get(document.document_type),
             site.activated_on,
         )
-        papers[site.pk].append(paper_of(document, read.get(document.pk), terms, today))
+        papers[site.pk].append(make_site_document(document, read.get(document.pk), terms, today))
     return papers
 
 
-def paper_of(
+def make_site_document(
     document: Document, extraction: Extraction | None, terms: ValidityTerms, today: date
 ) -> SiteDocument:
     """Return a document as the rules see it, under the validity terms of its study and site."""

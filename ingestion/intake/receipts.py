@@ -18,7 +18,7 @@ from audit.ledger.log import ledger, record
 from ingestion.core.states import DocumentState
 from ingestion.documents import downloads
 from ingestion.models import Document, Packet
-from ingestion.rules.finding_texts import reason
+from ingestion.rules.finding_texts import get_short_text
 
 DOWNLOADED = "packet.receipt_downloaded"
 _COMMANDS = {
@@ -122,7 +122,7 @@ def _describe_status(document: Document) -> str:
     """Return the status of a document with its reason, for example "Rejected: Not signed"."""
     status = _(DocumentState(document.state).word)
     if document.code and document.state != DocumentState.DEDUPED:
-        status += f": {reason(document.code)}"
+        status += f": {get_short_text(document.code)}"
     if (original := document.duplicate_of) and document.state == DocumentState.DEDUPED:
         status = _("{status}, as {document}").format(status=status, document=original.doc_id)
     return f"{status}, {_format_time(document.settled_at)}" if document.settled_at else status

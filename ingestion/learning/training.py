@@ -30,7 +30,7 @@ from ingestion.learning.sites_apart import keep_sites_apart
 from ingestion.models import Extraction, LearnedModel, ModelActivation
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.classify import classify
-from ingestion.rules.classification.features import words_of
+from ingestion.rules.classification.features import list_words
 from ingestion.rules.classification.type_model import Model
 from ingestion.rules.document_types import MODEL_SHA256, RULES_VERSION, TYPES
 from sites.models import User
@@ -219,4 +219,4 @@ def _find_names(decided: Sequence[DecidedDocument]) -> frozenset[str]:
         names |= {
             field["value"] for field in extraction.fields if kinds.get(field["name"]) in NAME_KINDS
         }
-    return frozenset(word for name in names for word in words_of(name))
+    return frozenset(word for name in names for word in list_words(name))

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.ledger.recorded_row import RecordedRow
 from ingestion.core.states import OPEN_BATCH_STATES, BatchState, ChunkState, DocumentState
-from ingestion.models.choices import state_choices
-from sites.models import Site, User, visibility_filter
+from ingestion.models.choices import list_state_choices
+from sites.models import Site, User, make_visibility_filter
 
 PRIORITIES = range(1, 11)  # 1 is the most urgent
 MAX_URGENT_PRIORITY = 3  # up to this priority, chunks have room of their own
@@ -49,7 +49,7 @@ class Batch(RecordedRow):
     )
     submitted_as = models.CharField(max_length=200, blank=True)  # an actor, or the owner of a token
     state = models.CharField(
-        max_length=20, choices=state_choices(BatchState), default=BatchState.SUBMITTED
+        max_length=20, choices=list_state_choices(BatchState), default=BatchState.SUBMITTED
     )
     priority = models.PositiveSmallIntegerField(default=5)
     idempotency_key = models.CharField(max_length=200, unique=True, null=True, blank=True)
@@ -120,7 +120,7 @@ class Batch(RecordedRow):
 
 class PacketQuerySet(models.QuerySet["Packet"]):
     def visible_to(self, user: User) -> Self:
-        return self.filter(visibility_filter(user, "site"))
+        return self.filter(make_visibility_filter(user, "site"))
 
 
 class Packet(models.Model):
@@ -187,7 +187,7 @@ class Chunk(models.Model):
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="chunks")
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="chunks")
     state = models.CharField(
-        max_length=10, choices=state_choices(ChunkState), default=ChunkState.WAITING
+        max_length=10, choices=list_state_choices(ChunkState), default=ChunkState.WAITING
     )
     rank = models.FloatField()  # virtual time of its site, weighted by priority
     is_urgent = models.BooleanField(default=False)  # urgent chunks have room of their own

@@ -3,7 +3,7 @@
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 
 
-def state_choices(
+def list_state_choices(
     states: type[DocumentState] | type[BatchState] | type[ChunkState],
 ) -> list[tuple[str, str]]:
     """Return the value, which is stored, and the label, which is displayed, of each state."""

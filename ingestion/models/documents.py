@@ -15,9 +15,9 @@ from audit.ledger.recorded_row import RecordedRow
 from ingestion.core.file_parts import FilePart, PageUse
 from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
-from ingestion.models.choices import state_choices
+from ingestion.models.choices import list_state_choices
 from ingestion.rules.document_types import TYPES, parse_doc_id
-from sites.models import Site, User, visibility_filter
+from sites.models import Site, User, make_visibility_filter
 
 MAX_DOC_ID_LENGTH = 120  # characters of a doc_id as it is submitted
 
@@ -25,7 +25,7 @@ MAX_DOC_ID_LENGTH = 120  # characters of a doc_id as it is submitted
 class DocumentQuerySet(models.QuerySet["Document"]):
     def visible_to(self, user: User) -> Self:
         """Return the documents of the sites that the user may see."""
-        return self.filter(visibility_filter(user, "site"))
+        return self.filter(make_visibility_filter(user, "site"))
 
     def unsettled(self) -> Self:
         """Return documents that workers have not finished."""
@@ -139,7 +139,7 @@ class Document(RecordedRow):
     # The person whose document a part is, as its separator sheet declares; "" if none does.
     person = models.CharField(max_length=80, blank=True, default="", db_default="")
     state = models.CharField(
-        max_length=20, choices=state_choices(DocumentState), default=DocumentState.RECEIVED
+        max_length=20, choices=list_state_choices(DocumentState), default=DocumentState.RECEIVED
     )
     code = models.CharField(max_length=40, blank=True)  # of the primary finding
     attempts = models.PositiveIntegerField(default=0)  # an attempt is counted before it begins

@@ -40,7 +40,7 @@ def validate_document_type(slug: str) -> None:
         raise ValidationError(unknown, params={"type": slug})
 
 
-def type_name(slug: str) -> str:
+def get_type_name(slug: str) -> str:
     return TYPES[slug].name if slug in TYPES else slug
 
 
@@ -71,7 +71,7 @@ class RequiredDocument(RecordedRow):
         ]
 
     def __str__(self) -> str:
-        return f"{type_name(self.document_type)} for {self.study}"
+        return f"{get_type_name(self.document_type)} for {self.study}"
 
 
 class SiteRequirement(RecordedRow):
@@ -100,7 +100,7 @@ class SiteRequirement(RecordedRow):
 
     def __str__(self) -> str:
         needed = "needed" if self.is_required else "not needed"
-        return f"{type_name(self.document_type)} {needed} at site {self.site.site_id}"
+        return f"{get_type_name(self.document_type)} {needed} at site {self.site.site_id}"
 
 
 class OverrideQuerySet(models.QuerySet["ValidityOverride"]):
@@ -157,7 +157,7 @@ class ValidityOverride(RecordedRow):
         ]
 
     def __str__(self) -> str:
-        return f"{type_name(self.document_type)} in {self.study}"
+        return f"{get_type_name(self.document_type)} in {self.study}"
 
     @property
     def override(self) -> TermsOverride:
@@ -216,7 +216,7 @@ class Waiver(RecordedRow):
 
     def __str__(self) -> str:
         whose = f" of {self.whose}" if self.whose else ""
-        return f"{type_name(self.document_type)}{whose} at site {self.site.site_id}"
+        return f"{get_type_name(self.document_type)}{whose} at site {self.site.site_id}"
 
     def clean(self) -> None:
         same = Waiver.objects.in_force().filter(

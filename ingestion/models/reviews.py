@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import DocumentState
-from ingestion.models.choices import state_choices
+from ingestion.models.choices import list_state_choices
 from ingestion.models.documents import Document
 from sites.models import User
 
@@ -45,8 +45,8 @@ class Decision(models.Model):
 
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="qa_decisions")
     action = models.CharField(max_length=20, choices=Action)
-    from_state = models.CharField(max_length=20, choices=state_choices(DocumentState))
-    to_state = models.CharField(max_length=20, choices=state_choices(DocumentState))
+    from_state = models.CharField(max_length=20, choices=list_state_choices(DocumentState))
+    to_state = models.CharField(max_length=20, choices=list_state_choices(DocumentState))
     judged = models.PositiveIntegerField(default=0)  # the attempt whose findings were decided about
     reason_code = models.CharField(max_length=40, blank=True)
     # Not shown to the site.

@@ -24,7 +24,7 @@ from audit.verification import ledger_status
 from audit.verification.verify import Result
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import AlarmMessage, Document, Mailbox
-from ingestion.rules.finding_texts import reason
+from ingestion.rules.finding_texts import get_short_text
 from ingestion.storage import disk_space, object_locks
 from sites import account_notices
 from sites.models import Study
@@ -136,7 +136,7 @@ def _find_unsigned_alarm() -> Iterator[Alarm]:
 
 
 def _find_workers_alarm() -> Iterator[Alarm]:
-    seen = host_heartbeat.last_heartbeat_at()
+    seen = host_heartbeat.get_last_heartbeat_at()
     silence = timedelta(seconds=settings.WORKER_SILENT_SECONDS)
     if seen is None or timezone.now() - seen > silence:
         since = _("No worker heartbeat since {time} UTC. Documents are waiting, and none is lost.")
@@ -157,7 +157,7 @@ def _find_held_alarm() -> Iterator[Alarm]:
     codes = dict(held.values_list("code").annotate(Count("pk")))
     if codes:
         total = sum(codes.values())
-        reasons = "; ".join(f"{reason(code)} ({number})" for code, number in codes.items())
+        reasons = "; ".join(f"{get_short_text(code)} ({number})" for code, number in codes.items())
         sentence = ngettext(
             "{n} document is held. {reasons}.", "{n} documents are held. {reasons}.", total
         )

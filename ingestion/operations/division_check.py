@@ -25,7 +25,7 @@ from ingestion.models import Document
 DOCUMENTS_PER_PAGE = 500  # divided files that are compared at a time
 
 
-def divisions_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
+def check_divisions_against_ledger(since: int = 0) -> Iterator[str]:
     """Yield a sentence for each divided file whose pages or parts are not those of its entry.
 
     All divided files are compared, whatever `since` is, because rows may be changed without an

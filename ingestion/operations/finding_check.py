@@ -25,7 +25,7 @@ MAX_COMPARISONS = 3  # of a document that differs and keeps changing
 FINDINGS_KEY = "findings"  # the key in an entry's detail
 
 
-def findings_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
+def check_findings_against_ledger(since: int = 0) -> Iterator[str]:
     """Yield a sentence for each document whose findings are not those of its entries.
 
     Only documents with entries after number `since` are compared. 0: all.

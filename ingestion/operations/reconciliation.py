@@ -24,7 +24,7 @@ _Model = type[Document] | type[Batch]
 _Row = tuple[str, str]  # state and hash
 
 
-def rows_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
+def check_document_rows_against_ledger(since: int = 0) -> Iterator[str]:
     """Yield a sentence for each document or batch whose row and last entry differ.
 
     Only those with entries after number `since` are compared. 0: all.

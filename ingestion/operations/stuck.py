@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 
-from ingestion.dispatch.clock import database_now
+from ingestion.dispatch.clock import read_database_time
 from ingestion.models import Chunk, Document
 
 
@@ -29,7 +29,7 @@ def find_past_deadline(now: datetime) -> "QuerySet[Document]":
 def find_expired_leases() -> "QuerySet[Chunk]":
     """Return chunks whose lease has expired without a heartbeat of its worker."""
     unsettled = Count("documents", filter=Q(documents__settled_at=None))
-    chunks = Chunk.objects.orphaned(database_now()).annotate(unsettled=unsettled)
+    chunks = Chunk.objects.orphaned(read_database_time()).annotate(unsettled=unsettled)
     return chunks.select_related("site", "batch").order_by("lease_expires_at")
 
 
@@ -41,7 +41,7 @@ def count_unclaimed_chunks(now: datetime) -> int:
 
 def count_stuck(now: datetime) -> int:
     """Count all stuck items. Four queries."""
-    orphaned = Chunk.objects.orphaned(database_now()).count()
+    orphaned = Chunk.objects.orphaned(read_database_time()).count()
     return (
         find_held().count()
         + find_past_deadline(now).count()

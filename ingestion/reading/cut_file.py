@@ -14,7 +14,7 @@ from PIL import Image, ImageSequence
 from ingestion.core.file_parts import FilePart, Region
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.file_type import detect_media_type
-from ingestion.reading.process_limits import page_time_limit
+from ingestion.reading.process_limits import limit_page_time
 from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.results import MediaType, Unreadable
 
@@ -46,7 +46,7 @@ def cut_pages(path: Path, part: FilePart, limits: ReadingLimits) -> bytes | CutF
     media_type = detect_media_type(path, limits)
     if isinstance(media_type, Unreadable):
         return CutFailed(media_type.code)
-    with page_time_limit(limits.page_seconds):
+    with limit_page_time(limits.page_seconds):
         try:
             if media_type is MediaType.PDF:
                 return _cut_pdf(path, part)

@@ -34,6 +34,6 @@ class ReadingLimits:
     memory_bytes: int = 1_350_000_000  # address space of a process, and of the OCR it starts
 
 
-def too_many_pages(pages: int, limits: ReadingLimits) -> Unreadable:
+def report_too_many_pages(pages: int, limits: ReadingLimits) -> Unreadable:
     """Return the result for a document with more pages than the limit."""
     return Unreadable("FILE_TOO_LARGE", {"pages": pages, "limit_pages": limits.max_pages})

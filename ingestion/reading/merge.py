@@ -37,12 +37,13 @@ class ProbedDocument:
     def with_unreadable_page(self, number: int, error: str) -> "ProbedDocument":
         """Return the document with page `number`, from 1, replaced by one that cannot be read."""
         pages = (
-            unreadable_page(number, error) if page.number == number else page for page in self.pages
+            make_unreadable_page(number, error) if page.number == number else page
+            for page in self.pages
         )
         return replace(self, pages=tuple(pages))
 
 
-def unreadable_page(number: int, error: str) -> PageReading:
+def make_unreadable_page(number: int, error: str) -> PageReading:
     """Return the result for a page that cannot be read."""
     return PageReading(number, 0.0, 0.0, "", TextSource.NATIVE, error=error)
 

@@ -15,7 +15,7 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.file_type import detect_media_type
 from ingestion.reading.pdf.open_pdf import open_pdf
 from ingestion.reading.preview_request import PREVIEW_WIDTH, PreviewFailed, PreviewRequest
-from ingestion.reading.process_limits import page_time_limit
+from ingestion.reading.process_limits import limit_page_time
 from ingestion.reading.processes.parser_processes import ParserProcesses, ProcessKilled
 from ingestion.reading.results import MediaType, Unreadable
 
@@ -23,7 +23,7 @@ from .images.render import (
     PAGE_ERRORS,
     PageUnreadable,
     apply_orientation,
-    error_text,
+    describe_page_error,
     list_images,
 )
 
@@ -71,14 +71,14 @@ def render_webp(
     if isinstance(media_type, Unreadable):
         return PreviewFailed(media_type.code)
     seconds = min(limits.probe_seconds, limits.page_seconds) if with_form else limits.page_seconds
-    with page_time_limit(seconds):
+    with limit_page_time(seconds):
         try:
             if media_type is MediaType.PDF:
                 image = _render_pdf_page(path, repaired, request, limits, with_form=with_form)
             else:
                 image = _load_colour_frame(path, request.page, limits)
         except PAGE_ERRORS as error:
-            return PreviewFailed(error_text(error))
+            return PreviewFailed(describe_page_error(error))
         if request.rotation:
             image = image.rotate(-request.rotation, expand=True)
         size = (request.zoom * PREVIEW_WIDTH, request.zoom * MAX_PREVIEW_HEIGHT)

@@ -82,7 +82,7 @@ def configure_garbage_collection() -> None:
 
 
 @contextmanager
-def page_time_limit(seconds: float) -> Iterator[None]:
+def limit_page_time(seconds: float) -> Iterator[None]:
     """Kill this process if the block uses more seconds of processor time.
 
     For parser processes only, because it kills any other process too. Processor time makes the

@@ -66,7 +66,7 @@ class Box(NamedTuple):
         return self.left <= x <= self.right and self.top <= y <= self.bottom
 
 
-def bounding_box(boxes: Iterable[Box]) -> Box:
+def compute_bounding_box(boxes: Iterable[Box]) -> Box:
     """Return the smallest box that contains all boxes. Raises ValueError if there is none."""
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     if len(lefts) == 1:
@@ -102,7 +102,7 @@ class AddedMark(NamedTuple):
     text: str = ""  # the words of a stamp, or the words that are struck out; "" if unknown
 
 
-def without_repetitions(marks: Iterable[AddedMark]) -> list[AddedMark]:
+def drop_repetitions(marks: Iterable[AddedMark]) -> list[AddedMark]:
     """Return the marks without those that a mark of the same kind overlaps.
 
     A flattened annotation is a part of the page too, and OCR reads a stamp that is drawn.

@@ -19,24 +19,24 @@ from .images.page_objects import PdfRect
 from .images.render import (
     PAGE_ERRORS,
     PageRaster,
+    choose_ocr_dpi,
     count_frames,
-    error_text,
+    describe_page_error,
     list_images,
     load_frame,
-    ocr_dpi,
     render_page,
 )
 from .images.separator_codes import CODES_DPI, read_separator_codes
 from .limits import ReadingLimits
-from .merge import OcrPages, ProbedDocument, merge_pages, unreadable_page
+from .merge import OcrPages, ProbedDocument, make_unreadable_page, merge_pages
 from .pdf.file_type import detect_media_type
 from .pdf.lazy import LazyReadError, evaluate
 from .pdf.open_pdf import OpenedPdf, open_document, open_pdf
 from .pdf.page_probe import PageProbe, probe_page
 from .pdf.pages import OpenPages
 from .pdf.static_pdf import is_static
-from .pdf.text_layer import point_transform
-from .process_limits import page_time_limit
+from .pdf.text_layer import make_point_transform
+from .process_limits import limit_page_time
 from .results import (
     Box,
     DigitalSignature,
@@ -126,7 +126,7 @@ def read_scans(
     engine = get_engine(limits.engine, limits.languages)
     pages = []
     for probed in part.pages:
-        with page_time_limit(limits.page_seconds):
+        with limit_page_time(limits.page_seconds):
             try:
                 raster = _load_raster(part, probed.number, limits, in_colour=True)
                 raster = reduce_resolution(raster) if low_resolution else raster
@@ -136,7 +136,7 @@ def read_scans(
                 seconds = limits.page_seconds * ENGINE_TIME_SHARE
                 page = read_page_image(raster, page, engine, seconds)
             except PAGE_ERRORS as error:
-                page = replace(probed, error=error_text(error))
+                page = replace(probed, error=describe_page_error(error))
         # A form that was not drawn may show something, so its page is not called blank.
         pages.append(page if part.with_form else replace(page, is_blank=False))
     return OcrPages(tuple(pages), engine.version if any(page.dpi for page in pages) else "")
@@ -152,7 +152,7 @@ def find_separator_codes(
     """
     found = {}
     for page in part.pages:
-        with page_time_limit(limits.page_seconds):
+        with limit_page_time(limits.page_seconds):
             try:
                 raster = _load_raster(part, page.number, limits, max_dpi=CODES_DPI)
             except PAGE_ERRORS:
@@ -178,7 +178,7 @@ def _open_probe(
     elif media_type is not MediaType.PDF:
         yield _probe_image_file(path, media_type, limits, pages)
     else:
-        with page_time_limit(limits.page_seconds):
+        with limit_page_time(limits.page_seconds):
             opened = open_pdf(path, rewritten, limits, with_form=with_form)
         if isinstance(opened, Unreadable):
             yield opened
@@ -205,7 +205,7 @@ def _probe_image_file(
     path: Path, media_type: MediaType, limits: ReadingLimits, pages: range | None
 ) -> ProbedDocument | Unreadable:
     """Return the pages of a JPEG, PNG or TIFF file, all of which need OCR."""
-    with page_time_limit(limits.page_seconds):
+    with limit_page_time(limits.page_seconds):
         frames = count_frames(path, limits)
     if isinstance(frames, Unreadable):
         return frames
@@ -237,7 +237,7 @@ def _probe_pdf(
     """
     probes, pages = [], OpenPages(opened.pdf)
     has_form = opened.pdf.get_formtype() != pdfium.FORMTYPE_NONE  # before pages are flattened
-    with page_time_limit(limits.page_seconds):
+    with limit_page_time(limits.page_seconds):
         # The flags are those of the filed bytes. A repaired copy may have lost a part of them.
         flags: frozenset[str] = frozenset()
         if not is_static(original):
@@ -248,20 +248,20 @@ def _probe_pdf(
         # Its pages only say "please wait", because Adobe Reader replaces them with the form.
         return Unreadable("DYNAMIC_XFA_FORM")
     for number in _select(len(opened.pdf), selected):
-        with page_time_limit(min(limits.probe_seconds, limits.page_seconds)):
+        with limit_page_time(min(limits.probe_seconds, limits.page_seconds)):
             probes.append(_probe_page(pages, number, limits, with_form=with_form))
     values: Mapping[str, str] = {}
     if has_form and with_form and selected is None:
-        with page_time_limit(limits.page_seconds):
-            from .pdf.form_values import form_values  # noqa: PLC0415 - most have no form
+        with limit_page_time(limits.page_seconds):
+            from .pdf.form_values import read_form_values  # noqa: PLC0415 - most have no form
 
-            values = form_values(opened.path)
+            values = read_form_values(opened.path)
     numbers = [probe.page.number for probe in probes]
     if not with_form and (has_form or any(map(pages.has_annotations, numbers))):
         flags |= {"unread-form"}
     signatures: tuple[DigitalSignature, ...] = ()
     if "digital-signature" in flags:
-        with page_time_limit(min(limits.probe_seconds, limits.page_seconds)):
+        with limit_page_time(min(limits.probe_seconds, limits.page_seconds)):
             signatures = _read_signatures(opened, original, pages, limits, with_form=with_form)
     return ProbedDocument(
         MediaType.PDF,
@@ -282,9 +282,9 @@ def _probe_page(
     try:
         return probe_page(pages, number, limits, with_form=with_form)
     except PAGE_ERRORS as error:
-        return PageProbe(unreadable_page(number, error_text(error)))
+        return PageProbe(make_unreadable_page(number, describe_page_error(error)))
     except LazyReadError as error:
-        return PageProbe(unreadable_page(number, error.reason))
+        return PageProbe(make_unreadable_page(number, error.reason))
 
 
 def _read_signatures(
@@ -300,12 +300,12 @@ def _read_signatures(
         return (DigitalSignature(SignatureResult.UNCHECKED, detail="it took too long"),)
     if opened.repaired:
         return (DigitalSignature(SignatureResult.UNCHECKED, detail="the file is damaged"),)
-    from .pdf.digital_signatures import digital_signatures  # noqa: PLC0415 - few files are signed
+    from .pdf.digital_signatures import validate_digital_signatures  # noqa: PLC0415 - few files are signed
 
     def to_box(number: int, rect: PdfRect) -> Box:
-        return point_transform(pages.load(number))(rect)
+        return make_point_transform(pages.load(number))(rect)
 
-    return digital_signatures(original, limits.trusted_issuers, to_box)
+    return validate_digital_signatures(original, limits.trusted_issuers, to_box)
 
 
 def _load_raster(
@@ -323,7 +323,7 @@ def _load_raster(
         page = pdf.get_page(number - 1)
         try:
             images = list_images(page, limits)
-            dpi = min(ocr_dpi(page, images, limits), max_dpi)
+            dpi = min(choose_ocr_dpi(page, images, limits), max_dpi)
             return render_page(page, dpi, limits, in_colour=in_colour)
         finally:
             page.close()

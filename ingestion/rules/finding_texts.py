@@ -69,13 +69,13 @@ class AnyFinding(Protocol):
     def facts(self) -> Facts: ...
 
 
-def placeholders(wording: Wording) -> frozenset[str]:
+def list_placeholders(wording: Wording) -> frozenset[str]:
     """Return the names of the facts that a wording needs when it is about one page."""
     text = wording.one if isinstance(wording, PageWording) else wording
     return frozenset(name for _, name, _, _ in Formatter().parse(text) if name)
 
 
-def sentences(
+def format_sentences(
     code: str, facts: Facts, *, type_name: str = "", for_staff: bool = False
 ) -> Sentences:
     """Return the sentences of one finding, for its site or for staff.
@@ -87,7 +87,7 @@ def sentences(
     return _filled_in(code, facts, (), type_name=type_name, for_staff=for_staff)
 
 
-def grouped_sentences(
+def format_grouped_sentences(
     code: str, findings: Iterable[AnyFinding], *, type_name: str = "", for_staff: bool = False
 ) -> Sentences:
     """Return the sentences of all findings of one code in one document, each sentence once.
@@ -117,7 +117,7 @@ def grouped_sentences(
     )
 
 
-def reason(code: str) -> str:
+def get_short_text(code: str) -> str:
     """Return the short text of a code, for one line in a table or a terminal."""
     return gettext(MESSAGES.get(code, UNKNOWN_CODE_MESSAGE).short)
 
@@ -175,7 +175,7 @@ def _describe_facts(code: str, facts: Facts) -> dict[str, str]:
         known[fact] = _list_documents(known[fact])
     if code in _CODES_ABOUT_TYPES:
         for fact in known.keys() & {"declared", "detected", "resembled"}:
-            known[fact] = with_article(_NOUNS.get(known[fact], known[fact]))
+            known[fact] = add_article(_NOUNS.get(known[fact], known[fact]))
     return known
 
 
@@ -227,7 +227,7 @@ def _needed(wording: Wording, page_count: int) -> frozenset[str]:
     """Return the facts that a wording needs when it is about this number of pages."""
     if isinstance(wording, PageWording) and page_count > 1:
         wording = wording.many
-    return placeholders(wording)
+    return list_placeholders(wording)
 
 
 def _fill_in(wording: Wording, known: Mapping[str, str], page_count: int) -> str:
@@ -240,7 +240,7 @@ def _fill_in(wording: Wording, known: Mapping[str, str], page_count: int) -> str
     return text[0].upper() + text[1:]
 
 
-def with_article(noun: str) -> str:
+def add_article(noun: str) -> str:
     """Return a noun of English in the language of the reader, with its indefinite article.
 
     In English, the article depends on the sound of the first word: an IRB approval, a CV. A

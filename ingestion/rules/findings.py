@@ -23,12 +23,12 @@ class RuleFinding:
     is_remark: bool = False  # the study files such a document, whatever the code would do
 
 
-def page_facts(page: int) -> Facts:
+def make_page_facts(page: int) -> Facts:
     """Return the fact `page`, or nothing for page 0, which is no page."""
     return {"page": page} if page else {}
 
 
-def area_fact(box: Box) -> str:
+def format_area(box: Box) -> str:
     """Return the value of the fact `area`: left, top, right and bottom in points.
 
     It is the place on the page that the finding is about. No sentence contains it.

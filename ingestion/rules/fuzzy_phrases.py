@@ -145,7 +145,7 @@ def _by_first_letters(phrases: frozenset[str]) -> dict[str, list[str]]:
     return groups
 
 
-def to_digits(text: str) -> str:
+def replace_by_digits(text: str) -> str:
     """Return the text with each letter that looks like a digit replaced by that digit."""
     return text.translate(_DIGITS)
 

@@ -104,7 +104,9 @@ def get_required_locks(hashes: Collection[str]) -> dict[str, ObjectLock]:
     now = timezone.now()
     locks: dict[str, ObjectLock] = {}
     for sha256, key in pairs:
-        until = datetime.combine(retention.locked_until(studies[key], now.date()), time(), UTC)
+        until = datetime.combine(
+            retention.compute_retention_end(studies[key], now.date()), time(), UTC
+        )
         other = locks.get(sha256, ObjectLock(None, None))
         locks[sha256] = ObjectLock(
             _max_or_none(other.until, until if until > now else None),

@@ -8,10 +8,10 @@ from qualification.drills.setup import (
     Print,
     is_completed,
     require,
-    sample_portal,
+    run_sample_portal,
+    run_worker_host,
     submit_manifest,
     wait_until,
-    worker_host,
 )
 
 LIMIT = 10  # unfinished documents
@@ -19,7 +19,7 @@ SETTINGS = {"MAX_UNFINISHED_DOCUMENTS": str(LIMIT)}  # set by `manage.py drill`
 
 
 def run(folder: Path, report: Print) -> None:
-    with sample_portal(folder, documents=2 * LIMIT) as (portal, corpus):
+    with run_sample_portal(folder, documents=2 * LIMIT) as (portal, corpus):
         lines = corpus.manifest.splitlines()
         first = submit_manifest("\n".join(lines[:LIMIT]))
         report(f"The limit is {LIMIT} unfinished documents. {LIMIT} documents were accepted.")
@@ -33,7 +33,7 @@ def run(folder: Path, report: Print) -> None:
         require(registered == (LIMIT, 1), f"the refused submission left rows: {registered}")
         require(not portal.requests, "the portal received requests although no worker runs")
         report(f"{LIMIT} more were refused with Retry-After {retry_after} s. Nothing was stored.")
-        with worker_host(folder):
+        with run_worker_host(folder):
             wait_until(lambda: is_completed(first), "the first documents are settled")
             second = submit_manifest("\n".join(lines[LIMIT:]))
             wait_until(lambda: is_completed(second), "the second documents are settled")

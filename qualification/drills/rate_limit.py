@@ -7,10 +7,10 @@ from qualification.drills.setup import (
     Print,
     is_completed,
     require,
-    sample_portal,
+    run_sample_portal,
+    run_worker_host,
     submit_manifest,
     wait_until,
-    worker_host,
 )
 from samples.portal import SiteLimit
 
@@ -22,10 +22,10 @@ SETTINGS = {"CHUNK_SIZE": "3", "SHIFT_MAX_CHUNKS": "1"}  # so that both hosts ge
 
 
 def run(folder: Path, report: Print) -> None:
-    served = sample_portal(
+    served = run_sample_portal(
         folder, documents=DOCUMENTS, limit=LIMIT, announced_burst=ANNOUNCED_BURST
     )
-    hosts = worker_host(folder, **SETTINGS), worker_host(folder, **SETTINGS)
+    hosts = run_worker_host(folder, **SETTINGS), run_worker_host(folder, **SETTINGS)
     with served as (portal, corpus), hosts[0], hosts[1]:
         batch = submit_manifest(corpus.manifest)
         wait_until(lambda: is_completed(batch), "all documents are settled")
@@ -34,7 +34,7 @@ def run(folder: Path, report: Print) -> None:
     require(not refused, f"the portals refused {refused} of {len(requests)} requests")
     for site_id in sorted({request.site_id for request in requests}):
         times = [request.at for request in requests if request.site_id == site_id]
-        burst = largest_burst(times)
+        burst = find_largest_burst(times)
         require(burst <= LIMIT.burst, f"{site_id}: a burst of {burst:.1f} requests")
         report(
             f"{site_id}: two hosts made {len(times)} requests in {times[-1] - times[0]:.1f} s. "
@@ -43,7 +43,7 @@ def run(folder: Path, report: Print) -> None:
         )
 
 
-def largest_burst(times: Sequence[float]) -> float:
+def find_largest_burst(times: Sequence[float]) -> float:
     """Return the largest number of requests beyond the rate, over all periods.
 
     `times` are in seconds, in ascending order.

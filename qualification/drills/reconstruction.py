@@ -18,10 +18,10 @@ from qualification.drills.setup import (
     Print,
     is_completed,
     require,
-    sample_portal,
+    run_sample_portal,
+    run_worker_host,
     submit_manifest,
     wait_until,
-    worker_host,
 )
 from qualification.sandbox import Sandbox
 
@@ -30,7 +30,7 @@ States = dict[str, tuple[str, str]]  # state and SHA-256 digest by subject
 
 
 def run(folder: Path, report: Print) -> None:
-    with sample_portal(folder, documents=DOCUMENTS) as (_, corpus), worker_host(folder):
+    with run_sample_portal(folder, documents=DOCUMENTS) as (_, corpus), run_worker_host(folder):
         batch = submit_manifest(corpus.manifest)
         wait_until(lambda: is_completed(batch), "all documents are settled")
     export = folder / "package"

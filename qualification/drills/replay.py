@@ -17,10 +17,10 @@ from qualification.drills.setup import (
     Print,
     is_completed,
     require,
-    sample_portal,
+    run_sample_portal,
+    run_worker_host,
     submit_manifest,
     wait_until,
-    worker_host,
 )
 from samples import fixed_corpus
 
@@ -29,7 +29,7 @@ RECORD_FILE = "record.json"
 
 def run(folder: Path, report: Print, *, documents: int) -> None:
     """Ingest the first `documents` documents, and write their results into RECORD_FILE."""
-    with sample_portal(folder, documents=documents) as (_, corpus), worker_host(folder):
+    with run_sample_portal(folder, documents=documents) as (_, corpus), run_worker_host(folder):
         is_whole = documents == fixed_corpus.DOCUMENTS
         require(
             not is_whole or corpus.sha256 == fixed_corpus.SHA256,

@@ -14,7 +14,7 @@ from ingestion.intake import manifest, registration
 from ingestion.intake.submission import Submission
 from ingestion.models import Batch, BatchSource, Document
 from qualification.sandbox import Sandbox
-from qualification.sandbox.programs import STOP_SECONDS, free_port
+from qualification.sandbox.programs import STOP_SECONDS, find_free_port
 from samples.fixed_corpus import FixedCorpus, write_fixed_corpus
 from samples.portal import SamplePortal, SiteLimit
 
@@ -29,7 +29,7 @@ class DrillFailed(Exception):
 
 
 @contextmanager
-def sample_portal(
+def run_sample_portal(
     folder: Path, *, documents: int, limit: SiteLimit = UNLIMITED, announced_burst: int = 0
 ) -> Iterator[tuple[SamplePortal, FixedCorpus]]:
     """Load the sites of the first `documents` documents, and serve these without faults.
@@ -37,7 +37,7 @@ def sample_portal(
     The portal enforces `limit`. `announced_burst` is the burst in the row of the portal, if it is
     to differ from the enforced one.
     """
-    port = free_port()  # The addresses of the documents contain it.
+    port = find_free_port()  # The addresses of the documents contain it.
     samples = folder / "samples"
     corpus = write_fixed_corpus(samples, f"http://127.0.0.1:{port}", documents=documents)
     for site in corpus.sites:
@@ -59,7 +59,7 @@ def submit_manifest(text: str) -> Batch:
 
 
 @contextmanager
-def worker_host(folder: Path, **settings: str) -> Iterator[Callable[[], int]]:
+def run_worker_host(folder: Path, **settings: str) -> Iterator[Callable[[], int]]:
     """Run a worker host until the block ends.
 
     Yields a function that stops the host with SIGTERM, as an init process does, and returns its

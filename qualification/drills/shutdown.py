@@ -11,10 +11,10 @@ from qualification.drills.setup import (
     count_settled,
     is_completed,
     require,
-    sample_portal,
+    run_sample_portal,
+    run_worker_host,
     submit_manifest,
     wait_until,
-    worker_host,
 )
 from samples.portal import SiteLimit
 
@@ -24,9 +24,9 @@ SLOW = SiteLimit(2.0, 1)  # so that the host is stopped before it has settled al
 
 
 def run(folder: Path, report: Print) -> None:
-    with sample_portal(folder, documents=DOCUMENTS, limit=SLOW) as (portal, corpus):
+    with run_sample_portal(folder, documents=DOCUMENTS, limit=SLOW) as (portal, corpus):
         batch = submit_manifest(corpus.manifest)
-        with worker_host(folder) as stop:
+        with run_worker_host(folder) as stop:
             wait_until(lambda: count_settled() >= STOP_AFTER, f"{STOP_AFTER} documents are settled")
             exit_code = stop()
         settled, requests = count_settled(), len(portal.requests)
@@ -40,7 +40,7 @@ def run(folder: Path, report: Print) -> None:
             "leases and no files left."
         )
         report(f"{interrupted} documents were interrupted during their checks and start again.")
-        with worker_host(folder):
+        with run_worker_host(folder):
             wait_until(lambda: is_completed(batch), "another host has settled the rest")
     filed = [document.subject for document in Document.objects.on_file()]
     wrong = []

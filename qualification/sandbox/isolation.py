@@ -14,14 +14,14 @@ EXTERNAL_SETTING = re.compile(
 _DOCUMENTED = re.compile(r"^#? ?([A-Z][A-Z0-9_]*)=", re.MULTILINE)  # in `.env.example`
 
 
-def documented_settings() -> list[str]:
+def list_documented_settings() -> list[str]:
     """Return the names of all settings that `.env.example` documents."""
     return _DOCUMENTED.findall((settings.BASE_DIR / ".env.example").read_text(encoding="utf-8"))
 
 
-def environment(folder: Path) -> dict[str, str]:
+def make_environment(folder: Path) -> dict[str, str]:
     """Return the environment with which programs of a sandbox in `folder` are started."""
-    names = documented_settings()
+    names = list_documented_settings()
     # Other variables with this prefix are credentials of portals.
     kept = {
         name: value

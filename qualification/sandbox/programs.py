@@ -19,7 +19,7 @@ def manage(*arguments: str) -> list[str]:
 
 
 @contextmanager
-def running(
+def run_program(
     command: Sequence[str], environment: Mapping[str, str], **streams: Any
 ) -> Iterator["subprocess.Popen[str]"]:
     """Run a program until the block ends. `streams` are arguments of Popen.
@@ -40,7 +40,7 @@ def running(
         program.communicate()  # closes the pipe
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """Return a port of this machine that is free at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

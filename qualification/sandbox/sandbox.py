@@ -16,8 +16,8 @@ import httpx2
 from django.conf import settings
 
 from qualification.sandbox.browser import Browser
-from qualification.sandbox.isolation import EXTERNAL_SETTING, PATH_SETTING, environment
-from qualification.sandbox.programs import free_port, manage, running
+from qualification.sandbox.isolation import EXTERNAL_SETTING, PATH_SETTING, make_environment
+from qualification.sandbox.programs import find_free_port, manage, run_program
 
 COMMAND_SECONDS = 300  # timeout of one command
 START_SECONDS = 40  # timeout for the start of the web server
@@ -39,7 +39,7 @@ class Sandbox:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.database = folder / "siteledger.sqlite3"
-        self.environment = environment(folder)
+        self.environment = make_environment(folder)
         self._running = ExitStack()
         self.address = ""
 
@@ -100,7 +100,7 @@ class Sandbox:
     def workers(self, **overrides: str) -> Iterator["subprocess.Popen[str]"]:
         """Run a worker host until the block ends. Raises SandboxError if it does not start."""
         environment = self.environment | overrides
-        with running(manage("workers"), environment, stdout=subprocess.PIPE) as host:
+        with run_program(manage("workers"), environment, stdout=subprocess.PIPE) as host:
             if host.stdout is None or "Working" not in host.stdout.readline():
                 raise SandboxError("the worker host did not start")
             yield host
@@ -111,11 +111,11 @@ class Sandbox:
 
     def start_web_server(self) -> None:
         """Start the web server of production on a free local port. It runs until `close`."""
-        host = f"127.0.0.1:{free_port()}"
+        host = f"127.0.0.1:{find_free_port()}"
         command = [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", host]
         command += ["--chdir", str(settings.BASE_DIR)]
         discarded = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self._running.enter_context(running(command, self.environment, **discarded))
+        self._running.enter_context(run_program(command, self.environment, **discarded))
         self.address = f"http://{host}"
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:

@@ -21,7 +21,7 @@ CODE_FOLDERS = (
 CODE_FILES = ("manage.py", "requirements.txt")
 
 
-def code_digest(base: Path) -> str:
+def compute_code_digest(base: Path) -> str:
     """Return the SHA-256 over the output of `sha256sum` for all code, sorted by path."""
     paths = [base / name for name in CODE_FILES]
     for name in CODE_FOLDERS:

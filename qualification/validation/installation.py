@@ -30,9 +30,8 @@ SCRIPT = Script("IQ")
 @SCRIPT.step("Identify the software.", "A release, identified by its digest and its commit.")
 def _check_software() -> str:
     commit = identity.commit_id(settings.BASE_DIR)
-    observed = (
-        f"SiteLedger {settings.SOFTWARE_VERSION}, code {identity.code_digest(settings.BASE_DIR)}"
-    )
+    digest = identity.compute_code_digest(settings.BASE_DIR)
+    observed = f"SiteLedger {settings.SOFTWARE_VERSION}, code {digest}"
     if not commit:
         raise NeedsJudgement(
             f"{observed}; this is not a checkout: compare the digest with that of the release"
@@ -60,7 +59,7 @@ def _check_python() -> str:
 )
 def _check_package_versions() -> str:
     pins = packages.read_pins(settings.BASE_DIR / "requirements.txt")
-    if mismatches := list(packages.version_mismatches(pins)):
+    if mismatches := list(packages.find_version_mismatches(pins)):
         raise StepFailed(_abbreviate(mismatches))
     return f"{len(pins)} packages are pinned; each is installed so, or is for other platforms"
 
@@ -68,7 +67,7 @@ def _check_package_versions() -> str:
 @SCRIPT.step("Hash the files of these packages.", "Each file as in the RECORD of its package.")
 def _check_package_files() -> str:
     pins = packages.read_pins(settings.BASE_DIR / "requirements.txt")
-    compared, differing = packages.altered_files(pins)
+    compared, differing = packages.find_altered_files(pins)
     if differing:
         raise StepFailed(
             f"{len(differing):,} of {compared:,} files differ: {_abbreviate(differing)}"

@@ -10,7 +10,7 @@ from pathlib import Path
 MARK = "requirement"
 
 
-def requirements_of_tests(tests: Path) -> dict[str, frozenset[str]]:
+def read_requirements_of_tests(tests: Path) -> dict[str, frozenset[str]]:
     """Return the requirements that each test names, by the test's node id.
 
     `tests` is the folder beside the code. Tests without a requirement are left out. The result is

@@ -8,8 +8,8 @@ from qualification.validation.requirements import REQUIREMENTS, ValidationRequir
 from qualification.validation.results import (
     NOT_RUN,
     RecordedRun,
-    all_cases,
-    combined_outcome,
+    combine_outcomes,
+    iter_cases,
 )
 
 
@@ -53,7 +53,7 @@ class MatrixRow:
         return _format_counts(self.outcome_counts)
 
 
-def matrix_rows(
+def make_matrix_rows(
     marked: Mapping[str, frozenset[str]], runs: Iterable[RecordedRun]
 ) -> list[MatrixRow]:
     """Return a row for each requirement, with the tests marked here and those recorded in runs."""
@@ -62,7 +62,7 @@ def matrix_rows(
     for test, ids in marked.items():
         for requirement_id in ids:
             tests[requirement_id].add(test)
-    for case in all_cases(runs):
+    for case in iter_cases(runs):
         counts[case.test][case.outcome] += 1
         for requirement_id in case.requirements:
             tests[requirement_id].add(case.test)
@@ -70,7 +70,7 @@ def matrix_rows(
         MatrixRow(
             requirement,
             tuple(
-                TestEvidence(test, combined_outcome(counts[test]), counts[test])
+                TestEvidence(test, combine_outcomes(counts[test]), counts[test])
                 for test in sorted(tests[requirement.id])
             ),
         )

@@ -58,12 +58,12 @@ class Pack:
 
     def write(self, folder: Path) -> None:
         """Write the pack into a folder that is empty or does not exist. Raises OSError."""
-        displayed = values.displayed_settings()
+        displayed = values.read_displayed_settings()
         files = {
-            "matrix.csv": tables.matrix_csv(self.rows),
-            "iq.csv": tables.script_csv(self.iq, self.by),
-            "oq.csv": tables.script_csv(self.oq, self.by),
-            "settings.csv": tables.settings_csv(displayed.items()),
+            "matrix.csv": tables.format_matrix_csv(self.rows),
+            "iq.csv": tables.format_script_csv(self.iq, self.by),
+            "oq.csv": tables.format_script_csv(self.oq, self.by),
+            "settings.csv": tables.format_settings_csv(displayed.items()),
         }
         scripts = {IQ: self.iq, OQ: self.oq}
         files[PDF] = report.draw_report(
@@ -76,7 +76,7 @@ class Pack:
     def _facts(self, files: Mapping[str, bytes]) -> dict[str, str]:
         """Return what the first page of the report and its footer state."""
         now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
-        code = identity.code_digest(settings.BASE_DIR)
+        code = identity.compute_code_digest(settings.BASE_DIR)
         digests = "\n".join(
             f"{hashlib.sha256(content).hexdigest()}  {name}" for name, content in files.items()
         )

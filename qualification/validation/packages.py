@@ -22,7 +22,7 @@ def read_pins(requirements: Path) -> dict[str, dict[str, bool]]:
     return found
 
 
-def version_mismatches(pins: dict[str, dict[str, bool]]) -> Iterator[str]:
+def find_version_mismatches(pins: dict[str, dict[str, bool]]) -> Iterator[str]:
     """Yield a sentence for each package that is missing or has a version that is not pinned."""
     for name, versions in pins.items():
         installed = _find_installed(name)
@@ -33,7 +33,7 @@ def version_mismatches(pins: dict[str, dict[str, bool]]) -> Iterator[str]:
             yield f"{name} is {installed.version}, pinned is {' or '.join(versions)}"
 
 
-def altered_files(pins: dict[str, dict[str, bool]]) -> tuple[int, list[str]]:
+def find_altered_files(pins: dict[str, dict[str, bool]]) -> tuple[int, list[str]]:
     """Return the number of files compared with RECORD, and the files that differ."""
     compared, differing = 0, []
     for name in pins:

@@ -17,7 +17,7 @@ from audit.files.pdf_layout import (
 from qualification.validation.matrix import MatrixRow
 from qualification.validation.results import RecordedRun
 from qualification.validation.steps import StepOutcome, StepResult
-from qualification.validation.tables import step_columns
+from qualification.validation.tables import list_step_columns
 
 NAME = "Raw material for validation"
 STATEMENT = (
@@ -76,7 +76,7 @@ def draw_report(
         *_draw_matrix(sheet, rows),
     ]
     for name, results in scripts.items():
-        lines = [step_columns(result) for result in results]
+        lines = [list_step_columns(result) for result in results]
         story += [PageBreak(), *sheet.section(name, step_header, step_widths, lines)]
     story += [
         PageBreak(),

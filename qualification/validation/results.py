@@ -40,7 +40,7 @@ class TestRun(BaseModel):
     database: str
     software: str
     commit: str
-    code: str  # `identity.code_digest`
+    code: str  # `identity.compute_code_digest`
     arguments: list[str]
     exit_code: int
     tests: list[TestCase]
@@ -85,7 +85,7 @@ def _read_run(file: Path) -> RecordedRun:
     return RecordedRun(file.name, hashlib.sha256(content).hexdigest(), run)
 
 
-def combined_outcome(outcomes: Counter[str]) -> str:
+def combine_outcomes(outcomes: Counter[str]) -> str:
     """Return the outcome of a test over all parameters and runs. One failure means failed."""
     for worst in ("failed", "passed", "skipped"):
         if outcomes[worst]:
@@ -93,6 +93,6 @@ def combined_outcome(outcomes: Counter[str]) -> str:
     return NOT_RUN
 
 
-def all_cases(runs: Iterable[RecordedRun]) -> Iterator[TestCase]:
+def iter_cases(runs: Iterable[RecordedRun]) -> Iterator[TestCase]:
     for recorded in runs:
         yield from recorded.run.tests

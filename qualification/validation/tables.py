@@ -18,7 +18,7 @@ SCRIPT_HEADINGS = (
 SETTINGS_HEADINGS = ("setting", "value")
 
 
-def matrix_csv(rows: Iterable[MatrixRow]) -> bytes:
+def format_matrix_csv(rows: Iterable[MatrixRow]) -> bytes:
     """Return a line for each test of a requirement, and one for a requirement without tests."""
     lines = []
     for row in rows:
@@ -36,18 +36,18 @@ def matrix_csv(rows: Iterable[MatrixRow]) -> bytes:
     return _write_csv(MATRIX_HEADINGS, lines)
 
 
-def script_csv(results: Iterable[StepResult], by: str) -> bytes:
-    rows = ((*step_columns(result), f"{result.seconds:.1f}", by) for result in results)
+def format_script_csv(results: Iterable[StepResult], by: str) -> bytes:
+    rows = ((*list_step_columns(result), f"{result.seconds:.1f}", by) for result in results)
     return _write_csv(SCRIPT_HEADINGS, rows)
 
 
-def step_columns(step: StepResult) -> tuple[str, ...]:
+def list_step_columns(step: StepResult) -> tuple[str, ...]:
     """Return the columns that show a step. Times are in UTC."""
     at = f"{step.at:%Y-%m-%d %H:%M:%S}"
     return step.id, step.action, step.expected, step.observed, step.outcome.value, at
 
 
-def settings_csv(values: Iterable[tuple[str, str]]) -> bytes:
+def format_settings_csv(values: Iterable[tuple[str, str]]) -> bytes:
     return _write_csv(SETTINGS_HEADINGS, values)
 
 

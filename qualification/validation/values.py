@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from qualification.sandbox.isolation import documented_settings
+from qualification.sandbox.isolation import list_documented_settings
 
 HIDDEN = "set, not shown"
 _CREDENTIALS = re.compile(r"//[^/@\s]*@")  # user:password@ in a URL
@@ -22,10 +22,10 @@ _OTHER_ATTRIBUTES: Mapping[str, Callable[[], Any]] = {
 _DATABASE_KEYS = ("ENGINE", "HOST", "PORT", "NAME", "USER")
 
 
-def displayed_settings() -> dict[str, str]:
+def read_displayed_settings() -> dict[str, str]:
     """Return the settings in effect, except those that are part of a larger setting."""
     displayed = {}
-    for name in documented_settings():
+    for name in list_documented_settings():
         if name in _OTHER_ATTRIBUTES:
             displayed[name] = _display(name, _OTHER_ATTRIBUTES[name]())
         elif hasattr(settings, name):

@@ -27,7 +27,7 @@ def make_longer_specimen(slug: str, layout: str, seed: int = 0) -> Specimen:
     """Return a specimen that may have further pages, as documents of that kind do.
 
     The seed determines whether the text continues, whether an attachment follows, and whether the
-    pages have numbers and a header. STANDARD stays as it is. Layouts of one part (`part_of`) have
+    pages have numbers and a header. STANDARD stays as it is. Layouts of one part have
     no text in common with those of the others.
     """
     if layout == STANDARD:
@@ -42,7 +42,7 @@ def make_longer_specimen(slug: str, layout: str, seed: int = 0) -> Specimen:
     seed_of_text = rng.random()
 
     def extend(text: str) -> str:
-        return _extend(text, slug, way, part_of(slug, layout), random.Random(f"{seed_of_text}"))
+        return _extend(text, slug, way, choose_part(slug, layout), random.Random(f"{seed_of_text}"))
 
     made = make_specimen(slug, layout, seed, extend=extend, more_options=options)
     if "TOTAL" not in options["footer"]:
@@ -53,7 +53,7 @@ def make_longer_specimen(slug: str, layout: str, seed: int = 0) -> Specimen:
     return make_specimen(slug, layout, seed, extend=extend, more_options=options)
 
 
-def part_of(slug: str, layout: str) -> int:
+def choose_part(slug: str, layout: str) -> int:
     """Return the part of a layout, from 0. It is the same in every run."""
     return random.Random(f"part {slug} {layout}").randrange(PARTS)
 

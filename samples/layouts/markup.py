@@ -179,7 +179,7 @@ class _Reader:
             for place, row in enumerate(rows)
         ]
         if ruled:
-            return blocks.ruled_table(cells, widths=widths, heads=heads)
+            return blocks.make_ruled_table(cells, widths=widths, heads=heads)
         table = Table(cells, colWidths=widths, hAlign="LEFT")
         table.setStyle(
             [("VALIGN", (0, 0), (-1, -1), "TOP"), ("BOTTOMPADDING", (0, 0), (-1, -1), 1)]
@@ -209,7 +209,7 @@ class _Reader:
         simple: Mapping[str, Callable[[], Any]] = {
             "rule": Rule,
             "page": PageBreak,
-            "gap": lambda: blocks.vertical_space(float(rest)),
+            "gap": lambda: blocks.make_vertical_space(float(rest)),
             "fill": lambda: blocks.FillRemainingHeight(float(rest)),
             "logo": lambda: Logo(rest, self.typography),
             "seal": lambda: marks.Seal(rest),
@@ -249,7 +249,7 @@ def _is_plain(line: str) -> bool:
 
 def _text(content: str, style: Any) -> Any:
     marked = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(content)).replace("\n", "<br/>")
-    return blocks.markup_paragraph(marked, style)
+    return blocks.make_markup_paragraph(marked, style)
 
 
 def _column_widths(rows: Sequence[Sequence[str]], count: int, width: float) -> list[float]:

@@ -4,7 +4,12 @@ import random
 from collections.abc import Mapping
 from datetime import date, timedelta
 
-from samples.document_facts import DocumentFacts, PacketDates, numeric_date, short_date
+from samples.document_facts import (
+    DocumentFacts,
+    PacketDates,
+    format_numeric_date,
+    format_short_date,
+)
 from samples.pages import PAGES
 from samples.people_and_sites import SITES
 
@@ -25,7 +30,7 @@ def make_standard(
     is_short = {"signature_date"}
     if slug == "lab-normal-ranges":
         is_short.add("effective_date")
-    form = numeric_date if slug == "form-fda-1572" else short_date
+    form = format_numeric_date if slug == "form-fda-1572" else format_short_date
     printed = {
         name: form(day) if name in is_short else facts.day(day) for name, day in days.items()
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from samples.document_facts import anniversary
+from samples.document_facts import find_anniversary
 
 TODAY = date(2026, 11, 20)  # on which specimens are valid, unless the caller names another day
 
@@ -335,12 +335,12 @@ def _make_dates(rng: random.Random, today: date) -> dict[str, date]:
         "received_date": approval - timedelta(days=rng.randint(12, 40)),
         "decision_date": approval,
         "determination_date": approval,
-        "expiry_date": anniversary(approval, 1) - timedelta(days=1),
-        "previous_date": anniversary(approval, -1),
+        "expiry_date": find_anniversary(approval, 1) - timedelta(days=1),
+        "previous_date": find_anniversary(approval, -1),
         "completion_date": completion,
-        "course_expiry": anniversary(completion, 3),
+        "course_expiry": find_anniversary(completion, 3),
         "effective_date": effective,
-        "two_years": anniversary(effective, 2) - timedelta(days=1),
+        "two_years": find_anniversary(effective, 2) - timedelta(days=1),
         "signature_date": signature,
         "version_date": before(120, 400),
         "training_date": before(20, 80),

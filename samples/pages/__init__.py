@@ -20,16 +20,16 @@ from samples.pages import (
 
 PAGES: Mapping[str, Callable[[DocumentFacts], bytes]] = MappingProxyType(
     {
-        "protocol-signature-page": protocol_signature.page,
-        "irb-approval": irb_approval.page,
-        "form-fda-1572": form_1572.page,
-        "cv": cv.page,
-        "medical-licence": credentials.medical_licence,
-        "gcp-certificate": credentials.gcp_certificate,
-        "lab-certification": laboratory.certification,
-        "lab-normal-ranges": laboratory.normal_ranges,
-        "financial-disclosure": financial_disclosure.page,
-        "delegation-log": delegation_log.page,
+        "protocol-signature-page": protocol_signature.draw_protocol_signature,
+        "irb-approval": irb_approval.draw_irb_approval,
+        "form-fda-1572": form_1572.draw_form_1572,
+        "cv": cv.draw_cv,
+        "medical-licence": credentials.draw_medical_licence,
+        "gcp-certificate": credentials.draw_gcp_certificate,
+        "lab-certification": laboratory.draw_laboratory_certification,
+        "lab-normal-ranges": laboratory.draw_normal_ranges,
+        "financial-disclosure": financial_disclosure.draw_financial_disclosure,
+        "delegation-log": delegation_log.draw_delegation_log,
     }
 )
 

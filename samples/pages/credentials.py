@@ -1,8 +1,8 @@
 """The medical licence and the certificate of Good Clinical Practice of the investigator."""
 
 from samples import blocks, marks
-from samples.document_facts import DocumentFacts, short_date
-from samples.paper import Story, page_format, typeset
+from samples.document_facts import DocumentFacts, format_short_date
+from samples.paper import Story, get_page_format, typeset
 
 _MODULES = (
     "The New Drug Development Process and ICH E6",
@@ -13,9 +13,9 @@ _MODULES = (
 )
 
 
-def medical_licence(facts: DocumentFacts) -> bytes:
+def draw_medical_licence(facts: DocumentFacts) -> bytes:
     noun = "License" if facts.site.is_american else "Licence"
-    sheet = page_format(facts.site, f"Medical {noun}", label=True, framed=True)
+    sheet = get_page_format(facts.site, f"Medical {noun}", label=True, framed=True)
     return typeset(sheet, lambda: _licence_story(facts, noun))
 
 
@@ -31,41 +31,43 @@ def _licence_story(facts: DocumentFacts, noun: str) -> Story:
         ("Practice address:", f"{site.hospital}, {site.address}"),
     ]
     return [
-        blocks.vertical_space(16),
+        blocks.make_vertical_space(16),
         marks.Seal("".join(word[0] for word in licence.authority.split() if word.istitle())),
-        blocks.vertical_space(8),
-        blocks.paragraph(licence.authority, blocks.TITLE),
-        blocks.paragraph(f"MEDICAL {noun.upper()}", blocks.TITLE),
-        blocks.vertical_space(12),
-        blocks.paragraph("This is to certify that", blocks.CENTRED),
-        blocks.paragraph(person.printed, blocks.TITLE),
-        blocks.paragraph(
+        blocks.make_vertical_space(8),
+        blocks.make_paragraph(licence.authority, blocks.TITLE),
+        blocks.make_paragraph(f"MEDICAL {noun.upper()}", blocks.TITLE),
+        blocks.make_vertical_space(12),
+        blocks.make_paragraph("This is to certify that", blocks.CENTRED),
+        blocks.make_paragraph(person.printed, blocks.TITLE),
+        blocks.make_paragraph(
             "having given satisfactory evidence of qualification, is licensed as a physician and"
             " entitled to practise medicine and surgery within this jurisdiction, subject to the"
             " laws and rules that govern the profession.",
             blocks.CENTRED,
         ),
-        blocks.vertical_space(18),
-        blocks.captioned_lines(particulars),
+        blocks.make_vertical_space(18),
+        blocks.make_captioned_lines(particulars),
         blocks.FillRemainingHeight(130),
         marks.SignatureLine(
             "Signature of Registrar",
             licence.registrar,
-            short_date(facts.dates.licence_issued),
+            format_short_date(facts.dates.licence_issued),
             seed=facts.signature_seed,
         ),
     ]
 
 
-def gcp_certificate(facts: DocumentFacts) -> bytes:
-    sheet = page_format(facts.site, "Good Clinical Practice Certificate", label=True, framed=True)
+def draw_gcp_certificate(facts: DocumentFacts) -> bytes:
+    sheet = get_page_format(
+        facts.site, "Good Clinical Practice Certificate", label=True, framed=True
+    )
     return typeset(sheet, lambda: _gcp_story(facts))
 
 
 def _gcp_story(facts: DocumentFacts) -> Story:
     person = facts.site.investigator
     results = [("Module", "Result"), *((module, "Passed") for module in _MODULES)]
-    cells = [[blocks.paragraph(cell, blocks.PLAIN) for cell in row] for row in results]
+    cells = [[blocks.make_paragraph(cell, blocks.PLAIN) for cell in row] for row in results]
     record = [
         ("Completion Date:", facts.day(facts.dates.gcp_completed)),
         ("Expiration Date:", facts.day(facts.dates.gcp_ends)),
@@ -73,29 +75,29 @@ def _gcp_story(facts: DocumentFacts) -> Story:
         ("Course version:", "5.1, basic course, English"),
     ]
     return [
-        blocks.vertical_space(10),
+        blocks.make_vertical_space(10),
         marks.Seal("MRTC"),
-        blocks.paragraph("Meridian Research Training Collaborative", blocks.CENTRED),
-        blocks.paragraph("CERTIFICATE OF COMPLETION", blocks.TITLE),
-        blocks.paragraph("This certifies that", blocks.CENTRED),
-        blocks.paragraph(person.printed, blocks.TITLE),
-        blocks.paragraph(f"{facts.site.hospital}, {facts.site.country}", blocks.CENTRED),
-        blocks.paragraph("has completed the course", blocks.CENTRED),
-        blocks.paragraph("Good Clinical Practice (GCP)", blocks.TITLE),
-        blocks.paragraph(
+        blocks.make_paragraph("Meridian Research Training Collaborative", blocks.CENTRED),
+        blocks.make_paragraph("CERTIFICATE OF COMPLETION", blocks.TITLE),
+        blocks.make_paragraph("This certifies that", blocks.CENTRED),
+        blocks.make_paragraph(person.printed, blocks.TITLE),
+        blocks.make_paragraph(f"{facts.site.hospital}, {facts.site.country}", blocks.CENTRED),
+        blocks.make_paragraph("has completed the course", blocks.CENTRED),
+        blocks.make_paragraph("Good Clinical Practice (GCP)", blocks.TITLE),
+        blocks.make_paragraph(
             "for Clinical Trials with Investigational Drugs and Medical Devices (ICH Focus), based"
             " on ICH E6 Good Clinical Practice. The course meets the minimum criteria for training"
             " of investigator site personnel of the TransCelerate mutual recognition programme.",
             blocks.CENTRED,
         ),
-        blocks.ruled_table(cells, widths=(360, 80)),
-        blocks.vertical_space(12),
-        blocks.captioned_lines(record),
+        blocks.make_ruled_table(cells, widths=(360, 80)),
+        blocks.make_vertical_space(12),
+        blocks.make_captioned_lines(record),
         blocks.FillRemainingHeight(110),
         marks.SignatureLine(
             "Signature of Course Director",
             "Nadine Ferrer, PhD",
-            short_date(facts.dates.gcp_completed),
+            format_short_date(facts.dates.gcp_completed),
             seed=facts.signature_seed,
         ),
     ]

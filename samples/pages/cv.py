@@ -5,8 +5,8 @@ import random
 from reportlab.platypus import PageBreak
 
 from samples import blocks, marks
-from samples.document_facts import DocumentFacts, short_date
-from samples.paper import Story, page_format, typeset
+from samples.document_facts import DocumentFacts, format_short_date
+from samples.paper import Story, get_page_format, typeset
 
 _SCHOOLS = ("Ashbourne University", "Kingsmere Medical School", "University of Tarrow Bay")
 _HOSPITALS = ("Holloway General Hospital", "St Aldric Hospital", "Riverbend Medical Center")
@@ -28,9 +28,11 @@ _PAPERS = (
 _JOURNALS = ("J Dig Med", "Ann Gastroenterol Res", "Int J Colitis", "Clin Trials Pract")
 
 
-def page(facts: DocumentFacts) -> bytes:
+def draw_cv(facts: DocumentFacts) -> bytes:
     person = facts.site.investigator
-    sheet = page_format(facts.site, "Curriculum Vitae", footer=f"Curriculum Vitae - {person.name}")
+    sheet = get_page_format(
+        facts.site, "Curriculum Vitae", footer=f"Curriculum Vitae - {person.name}"
+    )
     return typeset(sheet, lambda: _story(facts))
 
 
@@ -47,27 +49,27 @@ def _story(facts: DocumentFacts) -> Story:
     ]
     training = [
         (
-            short_date(facts.dates.gcp_completed),
+            format_short_date(facts.dates.gcp_completed),
             "ICH E6 refresher for investigators, online course",
         ),
         ("Languages", "English; working knowledge of one further language"),
     ]
     return [
-        blocks.paragraph("CURRICULUM VITAE", blocks.TITLE),
-        blocks.captioned_lines(personal),
+        blocks.make_paragraph("CURRICULUM VITAE", blocks.TITLE),
+        blocks.make_captioned_lines(personal),
         *_career(facts, rng, graduation),
         PageBreak(),
         *_section("Publications (selected)", _publications(facts, rng, graduation)),
         *_section("Training in Good Clinical Practice", training),
         blocks.FillRemainingHeight(150),
-        blocks.paragraph(
+        blocks.make_paragraph(
             "I certify that this curriculum vitae is accurate and current as of the date below.",
             blocks.BODY,
         ),
         marks.SignatureLine(
             "Signature",
             person.printed,
-            short_date(facts.dates.signature),
+            format_short_date(facts.dates.signature),
             seed=facts.signature_seed,
             beside=True,
         ),
@@ -131,6 +133,6 @@ def _publications(
 
 def _section(heading: str, rows: list[tuple[str, str]]) -> Story:
     return [
-        blocks.paragraph(heading.upper(), blocks.HEADING),
-        blocks.dated_lines(rows, widths=(90, 400)),
+        blocks.make_paragraph(heading.upper(), blocks.HEADING),
+        blocks.make_dated_lines(rows, widths=(90, 400)),
     ]

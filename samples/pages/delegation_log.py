@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from samples import blocks, marks
-from samples.document_facts import DocumentFacts, short_date
-from samples.paper import Story, page_format, typeset
+from samples.document_facts import DocumentFacts, format_short_date
+from samples.paper import Story, get_page_format, typeset
 
 _TASKS = (
     "1 Informed consent",
@@ -28,9 +28,9 @@ _ROWS = 8  # rows of the printed form with its header
 _WIDTHS = (140, 110, 150, 60, 70, 80, 70)
 
 
-def page(facts: DocumentFacts) -> bytes:
+def draw_delegation_log(facts: DocumentFacts) -> bytes:
     footer = f"{facts.site.study.protocol_number} Delegation of Authority Log, version 1"
-    sheet = page_format(facts.site, "Delegation of Authority Log", wide=True, footer=footer)
+    sheet = get_page_format(facts.site, "Delegation of Authority Log", wide=True, footer=footer)
     return typeset(sheet, lambda: _story(facts))
 
 
@@ -38,15 +38,15 @@ def _story(facts: DocumentFacts) -> Story:
     site, study = facts.site, facts.site.study
     numbers = f"Protocol number: {study.protocol_number} | Site number: {site.site_id}"
     return [
-        blocks.paragraph("SITE SIGNATURE LOG / DELEGATION OF AUTHORITY LOG", blocks.TITLE),
-        blocks.paragraph(f"{numbers} | Sponsor: {study.sponsor}", blocks.CENTRED),
-        blocks.paragraph(
+        blocks.make_paragraph("SITE SIGNATURE LOG / DELEGATION OF AUTHORITY LOG", blocks.TITLE),
+        blocks.make_paragraph(f"{numbers} | Sponsor: {study.sponsor}", blocks.CENTRED),
+        blocks.make_paragraph(
             f"Principal Investigator: {site.investigator.printed} | {site.hospital}", blocks.CENTRED
         ),
         _delegation_table(facts),
-        blocks.vertical_space(6),
-        blocks.paragraph(f"Tasks: {'; '.join(_TASKS)}.", blocks.SMALL),
-        blocks.paragraph(
+        blocks.make_vertical_space(6),
+        blocks.make_paragraph(f"Tasks: {'; '.join(_TASKS)}.", blocks.SMALL),
+        blocks.make_paragraph(
             "I confirm that the tasks above were delegated by me to persons qualified by education,"
             " training and experience, and that I remain responsible for the conduct of the study.",
             blocks.SMALL,
@@ -55,27 +55,29 @@ def _story(facts: DocumentFacts) -> Story:
         marks.SignatureLine(
             "Signature of Principal Investigator",
             site.investigator.printed,
-            short_date(facts.dates.signature),
+            format_short_date(facts.dates.signature),
             seed=facts.signature_seed,
         ),
     ]
 
 
 def _delegation_table(facts: DocumentFacts) -> object:
-    rows: list[list[object]] = [[blocks.paragraph(heading, blocks.PLAIN) for heading in _HEADINGS]]
+    rows: list[list[object]] = [
+        [blocks.make_paragraph(heading, blocks.PLAIN) for heading in _HEADINGS]
+    ]
     start = facts.dates.signature - timedelta(days=facts.rng.randint(0, 4))
     for person in (facts.site.investigator, *facts.site.team):
         initials = "".join(part[0] for part in person.name.split())
         rows.append(
             [
-                blocks.paragraph(person.printed, blocks.PLAIN),
-                blocks.paragraph(person.role, blocks.PLAIN),
+                blocks.make_paragraph(person.printed, blocks.PLAIN),
+                blocks.make_paragraph(person.role, blocks.PLAIN),
                 marks.HandwrittenSignature(person.name, facts.seed, (110, 24)),
-                blocks.paragraph(initials, blocks.PLAIN),
-                blocks.paragraph(_TASKS_OF_ROLE[person.role], blocks.PLAIN),
-                blocks.paragraph(short_date(start), blocks.PLAIN),
+                blocks.make_paragraph(initials, blocks.PLAIN),
+                blocks.make_paragraph(_TASKS_OF_ROLE[person.role], blocks.PLAIN),
+                blocks.make_paragraph(format_short_date(start), blocks.PLAIN),
                 "",
             ]
         )
     rows += [[""] * len(_HEADINGS)] * (_ROWS - len(rows))
-    return blocks.ruled_table(rows, widths=_WIDTHS)
+    return blocks.make_ruled_table(rows, widths=_WIDTHS)

@@ -1,8 +1,8 @@
 """A sponsor's own form for the financial interests of an investigator (21 CFR Part 54)."""
 
 from samples import blocks, marks
-from samples.document_facts import DocumentFacts, short_date
-from samples.paper import Story, page_format, typeset
+from samples.document_facts import DocumentFacts, format_short_date
+from samples.paper import Story, get_page_format, typeset
 
 _QUESTIONS = (
     (
@@ -26,9 +26,9 @@ _QUESTIONS = (
 )
 
 
-def page(facts: DocumentFacts) -> bytes:
+def draw_financial_disclosure(facts: DocumentFacts) -> bytes:
     footer = f"{facts.site.study.sponsor} - Financial Disclosure Form, edition 7"
-    sheet = page_format(facts.site, "Financial Disclosure Form", footer=footer)
+    sheet = get_page_format(facts.site, "Financial Disclosure Form", footer=footer)
     return typeset(sheet, lambda: _story(facts))
 
 
@@ -36,27 +36,27 @@ def _story(facts: DocumentFacts) -> Story:
     questions: Story = []
     for number, question in enumerate(_QUESTIONS, start=1):
         questions += [
-            blocks.paragraph(f"{number}. {question}", blocks.SMALL),
+            blocks.make_paragraph(f"{number}. {question}", blocks.SMALL),
             marks.TickBox(
                 "Yes, I hold such an interest (describe on a separate sheet)", ticked=False
             ),
             marks.TickBox("No", ticked=True),
-            blocks.vertical_space(3),
+            blocks.make_vertical_space(3),
         ]
     return [
-        blocks.paragraph("FINANCIAL DISCLOSURE FORM", blocks.TITLE),
-        blocks.paragraph("Clinical Investigator - 21 CFR Part 54", blocks.CENTRED),
+        blocks.make_paragraph("FINANCIAL DISCLOSURE FORM", blocks.TITLE),
+        blocks.make_paragraph("Clinical Investigator - 21 CFR Part 54", blocks.CENTRED),
         _identification(facts),
-        blocks.vertical_space(8),
-        blocks.paragraph(
+        blocks.make_vertical_space(8),
+        blocks.make_paragraph(
             "To be completed by every investigator and sub-investigator listed on the Form FDA"
             " 1572. The answers cover you, your spouse and dependent children. Please answer each"
             " question for the period of the study and one year after its completion.",
             blocks.SMALL,
         ),
         *questions,
-        blocks.vertical_space(6),
-        blocks.paragraph(
+        blocks.make_vertical_space(6),
+        blocks.make_paragraph(
             "I declare that this information is complete and correct to the best of my knowledge."
             " I will inform the sponsor promptly of any change during the study and for one year"
             " after its completion.",
@@ -66,7 +66,7 @@ def _story(facts: DocumentFacts) -> Story:
         marks.SignatureLine(
             "Signature of Investigator",
             facts.site.investigator.printed,
-            short_date(facts.dates.signature),
+            format_short_date(facts.dates.signature),
             seed=facts.signature_seed,
         ),
     ]
@@ -84,9 +84,9 @@ def _identification(facts: DocumentFacts) -> object:
     ]
     cells = [
         [
-            blocks.paragraph(f"{caption}:", blocks.PLAIN),
-            marks.form_answer(name, value, height=15, fillable=facts.fillable),
+            blocks.make_paragraph(f"{caption}:", blocks.PLAIN),
+            marks.make_form_answer(name, value, height=15, fillable=facts.fillable),
         ]
         for name, caption, value in rows
     ]
-    return blocks.ruled_table(cells, widths=(140, 350), heads=0)
+    return blocks.make_ruled_table(cells, widths=(140, 350), heads=0)

@@ -6,8 +6,8 @@ from typing import Any
 from reportlab.platypus import PageBreak, Table
 
 from samples import blocks, marks
-from samples.document_facts import BY_HAND, DocumentFacts, numeric_date
-from samples.paper import Story, page_format, typeset
+from samples.document_facts import BY_HAND, DocumentFacts, format_numeric_date
+from samples.paper import Story, get_page_format, typeset
 
 _CAPTIONS = {
     1: "1. NAME AND ADDRESS OF INVESTIGATOR",
@@ -76,8 +76,8 @@ _BOXED = [
 ]
 
 
-def page(facts: DocumentFacts) -> bytes:
-    sheet = page_format(
+def draw_form_1572(facts: DocumentFacts) -> bytes:
+    sheet = get_page_format(
         facts.site,
         "Statement of Investigator",
         footer="FORM FDA 1572 (3/19)          PREVIOUS EDITION IS OBSOLETE.",
@@ -87,14 +87,17 @@ def page(facts: DocumentFacts) -> bytes:
 
 
 def _story(facts: DocumentFacts, width: float) -> Story:
-    commitments: Story = [blocks.paragraph("9. COMMITMENTS", _SMALL), blocks.vertical_space(4)]
+    commitments: Story = [
+        blocks.make_paragraph("9. COMMITMENTS", _SMALL),
+        blocks.make_vertical_space(4),
+    ]
     for line in _COMMITMENTS:
-        commitments += [blocks.paragraph(line, _SMALL), blocks.vertical_space(9)]
+        commitments += [blocks.make_paragraph(line, _SMALL), blocks.make_vertical_space(9)]
     instructions = [
-        blocks.paragraph("INSTRUCTIONS FOR COMPLETING FORM FDA 1572", _TITLE),
-        blocks.paragraph("STATEMENT OF INVESTIGATOR", _TITLE),
-        *(blocks.paragraph(line, blocks.PLAIN) for line in _INSTRUCTIONS),
-        blocks.vertical_space(4),
+        blocks.make_paragraph("INSTRUCTIONS FOR COMPLETING FORM FDA 1572", _TITLE),
+        blocks.make_paragraph("STATEMENT OF INVESTIGATOR", _TITLE),
+        *(blocks.make_paragraph(line, blocks.PLAIN) for line in _INSTRUCTIONS),
+        blocks.make_vertical_space(4),
     ]
     return [
         _heading(width),
@@ -113,17 +116,17 @@ def _boxes(contents: Sequence[Story], width: float) -> Any:
 
 def _heading(width: float) -> Any:
     left = [
-        blocks.paragraph("DEPARTMENT OF HEALTH AND HUMAN SERVICES", _TITLE),
-        blocks.paragraph("FOOD AND DRUG ADMINISTRATION", blocks.CENTRED),
-        blocks.paragraph("STATEMENT OF INVESTIGATOR", _TITLE),
-        blocks.paragraph("(TITLE 21, CODE OF FEDERAL REGULATIONS (CFR) PART 312)", _CITATION),
-        blocks.paragraph("(See instructions on reverse side.)", blocks.CENTRED),
+        blocks.make_paragraph("DEPARTMENT OF HEALTH AND HUMAN SERVICES", _TITLE),
+        blocks.make_paragraph("FOOD AND DRUG ADMINISTRATION", blocks.CENTRED),
+        blocks.make_paragraph("STATEMENT OF INVESTIGATOR", _TITLE),
+        blocks.make_paragraph("(TITLE 21, CODE OF FEDERAL REGULATIONS (CFR) PART 312)", _CITATION),
+        blocks.make_paragraph("(See instructions on reverse side.)", blocks.CENTRED),
     ]
     right = [
-        blocks.paragraph("Form Approved: OMB No. 0910-0014", _SMALL),
-        blocks.paragraph("Expiration Date: March 31, 2022", _SMALL),
-        blocks.vertical_space(6),
-        blocks.paragraph(
+        blocks.make_paragraph("Form Approved: OMB No. 0910-0014", _SMALL),
+        blocks.make_paragraph("Expiration Date: March 31, 2022", _SMALL),
+        blocks.make_vertical_space(6),
+        blocks.make_paragraph(
             "NOTE: No investigator may participate in an investigation until he/she provides the"
             " sponsor with a completed, signed Statement of Investigator, Form FDA 1572 (21 CFR"
             " 312.53(c)).",
@@ -146,7 +149,7 @@ def _boxes_1_to_7(facts: DocumentFacts) -> list[Story]:
     return [
         _box(facts, 1, *person),
         [
-            blocks.paragraph(_CAPTIONS[2], _SMALL),
+            blocks.make_paragraph(_CAPTIONS[2], _SMALL),
             marks.TickBox("CURRICULUM VITAE", ticked=facts.boxes.get(2) != ""),
             marks.TickBox("OTHER STATEMENT OF QUALIFICATIONS", ticked=False),
         ],
@@ -167,15 +170,15 @@ def _box(facts: DocumentFacts, number: int, *answers: tuple[str, str]) -> Story:
             for name, value in answers
         ]
         return [
-            blocks.paragraph(caption, _SMALL),
-            blocks.vertical_space(4),
+            blocks.make_paragraph(caption, _SMALL),
+            blocks.make_vertical_space(4),
             *handwriting,
-            blocks.vertical_space(10),
+            blocks.make_vertical_space(10),
         ]
     if content is not None:  # replaces the answer; further fields stay empty
         answers = ((answers[0][0], content), *((name, "") for name, _ in answers[1:]))
     filled = [
-        marks.form_answer(
+        marks.make_form_answer(
             name,
             value,
             height=40 if "\n" in value else 16,
@@ -184,18 +187,18 @@ def _box(facts: DocumentFacts, number: int, *answers: tuple[str, str]) -> Story:
         for name, value in answers
     ]
     return [
-        blocks.paragraph(caption, _SMALL),
-        blocks.vertical_space(2),
+        blocks.make_paragraph(caption, _SMALL),
+        blocks.make_vertical_space(2),
         *filled,
-        blocks.vertical_space(18),
+        blocks.make_vertical_space(18),
     ]
 
 
 def _protocol_outline(facts: DocumentFacts) -> Story:
     is_phase_1, ticked = facts.site.study.phase == 1, facts.boxes.get(8) != ""
     return [
-        blocks.paragraph("8. PROVIDE THE FOLLOWING CLINICAL PROTOCOL INFORMATION", _SMALL),
-        blocks.vertical_space(2),
+        blocks.make_paragraph("8. PROVIDE THE FOLLOWING CLINICAL PROTOCOL INFORMATION", _SMALL),
+        blocks.make_vertical_space(2),
         marks.TickBox(
             "FOR PHASE 1 INVESTIGATIONS, A GENERAL OUTLINE OF THE PLAN",
             ticked=ticked and is_phase_1,
@@ -208,28 +211,32 @@ def _protocol_outline(facts: DocumentFacts) -> Story:
 
 
 def _date_and_signature(facts: DocumentFacts, width: float) -> Any:
-    dated = marks.form_answer(
-        "date", numeric_date(facts.dates.signature), height=16, fillable=facts.fillable
+    dated = marks.make_form_answer(
+        "date", format_numeric_date(facts.dates.signature), height=16, fillable=facts.fillable
     )
     name = facts.site.investigator.name
     signature = (
         marks.HandwrittenSignature(name, facts.seed, (170, 42))
         if facts.signed
-        else blocks.vertical_space(42)
+        else blocks.make_vertical_space(42)
     )
     warning = (
         "(WARNING: A willfully false statement is a criminal offense. U.S.C. Title 18, Sec. 1001.)"
     )
     rows = [
         [
-            [blocks.paragraph("10. DATE (mm/dd/yyyy)", _SMALL), blocks.vertical_space(14), dated],
             [
-                blocks.paragraph("11. SIGNATURE OF INVESTIGATOR", _SMALL),
-                blocks.vertical_space(2),
+                blocks.make_paragraph("10. DATE (mm/dd/yyyy)", _SMALL),
+                blocks.make_vertical_space(14),
+                dated,
+            ],
+            [
+                blocks.make_paragraph("11. SIGNATURE OF INVESTIGATOR", _SMALL),
+                blocks.make_vertical_space(2),
                 signature,
             ],
         ],
-        [blocks.paragraph(warning, blocks.PLAIN), ""],
+        [blocks.make_paragraph(warning, blocks.PLAIN), ""],
     ]
     table = Table(rows, colWidths=[width * 0.3, width * 0.7])
     table.setStyle([*_BOXED, ("LINEAFTER", (0, 0), (0, 0), 0.6, "black"), ("SPAN", (0, 1), (1, 1))])

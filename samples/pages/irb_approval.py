@@ -1,12 +1,12 @@
 """The letter with which an institutional review board approves the study at the site."""
 
 from samples import blocks, marks
-from samples.document_facts import DocumentFacts, short_date
-from samples.paper import Story, page_format, typeset
+from samples.document_facts import DocumentFacts, format_short_date
+from samples.paper import Story, get_page_format, typeset
 
 
-def page(facts: DocumentFacts) -> bytes:
-    sheet = page_format(
+def draw_irb_approval(facts: DocumentFacts) -> bytes:
+    sheet = get_page_format(
         facts.site,
         "IRB Notice of Approval",
         footer=f"{facts.site.board.name} - Approval letter",
@@ -20,23 +20,23 @@ def _story(facts: DocumentFacts) -> Story:
         f"DHHS Registration # {board.registration} | Federalwide Assurance # {board.assurance}"
     )
     return [
-        blocks.paragraph(board.name, blocks.TITLE),
-        blocks.paragraph(f"{site.hospital}, {site.address}", blocks.CENTRED),
-        blocks.paragraph(registration, blocks.CENTRED),
-        blocks.paragraph("NOTICE OF INITIAL APPROVAL", blocks.TITLE),
+        blocks.make_paragraph(board.name, blocks.TITLE),
+        blocks.make_paragraph(f"{site.hospital}, {site.address}", blocks.CENTRED),
+        blocks.make_paragraph(registration, blocks.CENTRED),
+        blocks.make_paragraph("NOTICE OF INITIAL APPROVAL", blocks.TITLE),
         _reference(facts),
-        blocks.vertical_space(8),
-        blocks.paragraph(f"Dear {site.investigator.printed}:"),
-        blocks.paragraph(
+        blocks.make_vertical_space(8),
+        blocks.make_paragraph(f"Dear {site.investigator.printed}:"),
+        blocks.make_paragraph(
             f"The {board.name}, acting as Institutional Review Board (IRB) for this research, has"
             " approved the study named above. Convened review at the meeting of"
             f" {facts.day(dates.board_meeting)}; a quorum was present throughout. The Board found"
             " that the research satisfies the criteria for approval at 21 CFR 56.111."
         ),
-        blocks.paragraph("Documents reviewed and approved:", blocks.HEADING),
+        blocks.make_paragraph("Documents reviewed and approved:", blocks.HEADING),
         _documents_table(facts),
-        blocks.vertical_space(6),
-        blocks.paragraph(
+        blocks.make_vertical_space(6),
+        blocks.make_paragraph(
             "Approval is for one year. No research activity may continue past the expiration date"
             " without continuing review. Report unanticipated problems, deviations and changes to"
             " the Board before they are put into effect, except to remove an immediate hazard. The"
@@ -47,7 +47,7 @@ def _story(facts: DocumentFacts) -> Story:
         marks.SignatureLine(
             "Signature of IRB Chair",
             board.chair.printed,
-            short_date(dates.approval),
+            format_short_date(dates.approval),
             seed=facts.signature_seed,
         ),
     ]
@@ -60,7 +60,7 @@ def _reference(facts: DocumentFacts) -> object:
         ("To:", f"{site.investigator.printed}, {site.department}"),
         ("Site number:", site.site_id),
         ("Protocol Number:", study.protocol_number),
-        ("Protocol Version/Date:", f"Version {study.version}, {short_date(dates.protocol)}"),
+        ("Protocol Version/Date:", f"Version {study.version}, {format_short_date(dates.protocol)}"),
         ("Protocol Title:", study.title),
         ("Sponsor:", study.sponsor),
         ("Type of Application:", "New Project"),
@@ -68,20 +68,20 @@ def _reference(facts: DocumentFacts) -> object:
         ("Approval Date:", facts.day(dates.approval)),
         ("Expiration Date:", facts.day(dates.approval_ends)),
     ]
-    return blocks.captioned_lines(rows)
+    return blocks.make_captioned_lines(rows)
 
 
 def _documents_table(facts: DocumentFacts) -> object:
     study, dates = facts.site.study, facts.dates
     rows = [
         ("Document", "Version", "Date"),
-        (f"Protocol {study.protocol_number}", study.version, short_date(dates.protocol)),
-        ("Investigator's Brochure", "6.0", short_date(dates.protocol)),
+        (f"Protocol {study.protocol_number}", study.version, format_short_date(dates.protocol)),
+        ("Investigator's Brochure", "6.0", format_short_date(dates.protocol)),
         (
             f"Informed Consent Form, site {facts.site.site_id}",
             "3.0",
-            short_date(dates.board_meeting),
+            format_short_date(dates.board_meeting),
         ),
     ]
-    cells = [[blocks.paragraph(cell, blocks.PLAIN) for cell in row] for row in rows]
-    return blocks.ruled_table(cells, widths=(270, 80, 120))
+    cells = [[blocks.make_paragraph(cell, blocks.PLAIN) for cell in row] for row in rows]
+    return blocks.make_ruled_table(cells, widths=(270, 80, 120))

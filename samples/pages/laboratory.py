@@ -3,8 +3,8 @@
 import random
 
 from samples import blocks, marks
-from samples.document_facts import DocumentFacts, short_date
-from samples.paper import Story, page_format, typeset
+from samples.document_facts import DocumentFacts, format_short_date
+from samples.paper import Story, get_page_format, typeset
 
 # Analyte, unit, lower and upper limit for adults, decimals. The intervals are from textbooks.
 _ANALYTES = (
@@ -30,8 +30,8 @@ _ANALYTES = (
 )
 
 
-def certification(facts: DocumentFacts) -> bytes:
-    sheet = page_format(facts.site, "CLIA Certificate of Accreditation", label=True)
+def draw_laboratory_certification(facts: DocumentFacts) -> bytes:
+    sheet = get_page_format(facts.site, "CLIA Certificate of Accreditation", label=True)
     return typeset(sheet, lambda: _certificate_story(facts))
 
 
@@ -46,38 +46,38 @@ def _certificate_story(facts: DocumentFacts) -> Story:
         ("LABORATORY DIRECTOR:", site.laboratory.director.printed),
     ]
     return [
-        blocks.vertical_space(18),
-        blocks.paragraph("CENTERS FOR MEDICARE & MEDICAID SERVICES", blocks.CENTRED),
-        blocks.paragraph("CLINICAL LABORATORY IMPROVEMENT AMENDMENTS", blocks.TITLE),
-        blocks.paragraph("CERTIFICATE OF ACCREDITATION", blocks.TITLE),
-        blocks.vertical_space(12),
-        blocks.captioned_lines(particulars),
-        blocks.vertical_space(16),
-        blocks.paragraph(
+        blocks.make_vertical_space(18),
+        blocks.make_paragraph("CENTERS FOR MEDICARE & MEDICAID SERVICES", blocks.CENTRED),
+        blocks.make_paragraph("CLINICAL LABORATORY IMPROVEMENT AMENDMENTS", blocks.TITLE),
+        blocks.make_paragraph("CERTIFICATE OF ACCREDITATION", blocks.TITLE),
+        blocks.make_vertical_space(12),
+        blocks.make_captioned_lines(particulars),
+        blocks.make_vertical_space(16),
+        blocks.make_paragraph(
             "Pursuant to Section 353 of the Public Health Service Act (42 U.S.C. 263a) and 42 CFR"
             " Part 493, the laboratory named above, at the address shown, may accept human"
             " specimens for the purpose of performing laboratory examinations or procedures."
         ),
-        blocks.paragraph(
+        blocks.make_paragraph(
             "This certificate is valid until the expiration date above. It may be revoked,"
             " suspended, limited or otherwise sanctioned for violation of the Act or its"
             " regulations."
         ),
-        blocks.paragraph("Certified specialties:", blocks.HEADING),
-        blocks.paragraph("Chemistry, routine; Haematology; Urinalysis; Immunology, general."),
+        blocks.make_paragraph("Certified specialties:", blocks.HEADING),
+        blocks.make_paragraph("Chemistry, routine; Haematology; Urinalysis; Immunology, general."),
         blocks.FillRemainingHeight(120),
         marks.SignatureLine(
             "Signature of Director, Division of Laboratory Quality",
             "Theodore K. Lambert",
-            short_date(dates.clia_effective),
+            format_short_date(dates.clia_effective),
             seed=facts.signature_seed,
         ),
     ]
 
 
-def normal_ranges(facts: DocumentFacts) -> bytes:
+def draw_normal_ranges(facts: DocumentFacts) -> bytes:
     footer = f"{facts.site.laboratory.name} - Normal Ranges, version 4"
-    sheet = page_format(facts.site, "Laboratory Normal Ranges", footer=footer)
+    sheet = get_page_format(facts.site, "Laboratory Normal Ranges", footer=footer)
     return typeset(sheet, lambda: _ranges_story(facts))
 
 
@@ -88,21 +88,24 @@ def _ranges_story(facts: DocumentFacts) -> Story:
         ("Address:", f"{site.hospital}, {site.address}"),
         ("Protocol number:", site.study.protocol_number),
         ("Site number:", site.site_id),
-        ("Version / Effective Date:", f"Version 4, effective {short_date(dates.ranges_effective)}"),
+        (
+            "Version / Effective Date:",
+            f"Version 4, effective {format_short_date(dates.ranges_effective)}",
+        ),
     ]
     return [
-        blocks.paragraph("LABORATORY NORMAL RANGES", blocks.TITLE),
-        blocks.paragraph("Reference intervals, adults 18 years and older", blocks.CENTRED),
-        blocks.captioned_lines(heading),
-        blocks.vertical_space(6),
+        blocks.make_paragraph("LABORATORY NORMAL RANGES", blocks.TITLE),
+        blocks.make_paragraph("Reference intervals, adults 18 years and older", blocks.CENTRED),
+        blocks.make_captioned_lines(heading),
+        blocks.make_vertical_space(6),
         _ranges_table(facts.rng),
-        blocks.vertical_space(6),
-        blocks.paragraph("Earlier versions are kept on file by the laboratory.", blocks.SMALL),
+        blocks.make_vertical_space(6),
+        blocks.make_paragraph("Earlier versions are kept on file by the laboratory.", blocks.SMALL),
         blocks.FillRemainingHeight(80),
         marks.SignatureLine(
             "Signature of Laboratory Director",
             site.laboratory.director.printed,
-            short_date(dates.signature),
+            format_short_date(dates.signature),
             seed=facts.signature_seed,
         ),
     ]
@@ -116,5 +119,5 @@ def _ranges_table(rng: random.Random) -> object:
         method = rng.choice(("Photometry", "ISE", "Impedance", "Immunoassay", "Enzymatic"))
         limits = (f"{low * shift:.{decimals}f}", f"{high * shift:.{decimals}f}")
         rows.append((name, *limits, unit, method))
-    cells = [[blocks.paragraph(cell, blocks.PLAIN) for cell in row] for row in rows]
-    return blocks.ruled_table(cells, widths=(150, 80, 80, 80, 100))
+    cells = [[blocks.make_paragraph(cell, blocks.PLAIN) for cell in row] for row in rows]
+    return blocks.make_ruled_table(cells, widths=(150, 80, 80, 80, 100))

@@ -1,8 +1,8 @@
 """The protocol signature page: the investigator has read this version and will follow it."""
 
 from samples import blocks, marks
-from samples.document_facts import DocumentFacts, short_date
-from samples.paper import Story, page_format, typeset
+from samples.document_facts import DocumentFacts, format_short_date
+from samples.paper import Story, get_page_format, typeset
 
 _STATEMENTS = (
     (
@@ -24,10 +24,10 @@ _STATEMENTS = (
 )
 
 
-def page(facts: DocumentFacts) -> bytes:
+def draw_protocol_signature(facts: DocumentFacts) -> bytes:
     study = facts.site.study
     footer = f"{study.protocol_number} Protocol Signature Page, Version {study.version}"
-    sheet = page_format(facts.site, "Protocol Signature Page", footer=footer)
+    sheet = get_page_format(facts.site, "Protocol Signature Page", footer=footer)
     return typeset(sheet, lambda: _story(facts))
 
 
@@ -38,7 +38,7 @@ def _story(facts: DocumentFacts) -> Story:
         ("Protocol number:", study.protocol_number),
         (
             "Protocol version:",
-            f"Version {study.version}, dated {short_date(facts.dates.protocol)}",
+            f"Version {study.version}, dated {format_short_date(facts.dates.protocol)}",
         ),
         ("Investigational product:", study.product),
         ("Sponsor:", f"{study.sponsor}, {study.sponsor_address}"),
@@ -47,22 +47,22 @@ def _story(facts: DocumentFacts) -> Story:
         ("Principal Investigator:", site.investigator.printed),
     ]
     return [
-        blocks.paragraph(study.sponsor, blocks.CENTRED),
-        blocks.paragraph("PROTOCOL SIGNATURE PAGE", blocks.TITLE),
-        blocks.paragraph("Investigator Agreement", blocks.CENTRED),
-        blocks.vertical_space(10),
-        blocks.captioned_lines(identification),
-        blocks.vertical_space(14),
-        *(blocks.paragraph(statement) for statement in _STATEMENTS),
+        blocks.make_paragraph(study.sponsor, blocks.CENTRED),
+        blocks.make_paragraph("PROTOCOL SIGNATURE PAGE", blocks.TITLE),
+        blocks.make_paragraph("Investigator Agreement", blocks.CENTRED),
+        blocks.make_vertical_space(10),
+        blocks.make_captioned_lines(identification),
+        blocks.make_vertical_space(14),
+        *(blocks.make_paragraph(statement) for statement in _STATEMENTS),
         blocks.FillRemainingHeight(200),
         marks.SignatureLine(
             "Signature of Principal Investigator",
             site.investigator.printed,
-            short_date(facts.dates.signature),
+            format_short_date(facts.dates.signature),
             seed=facts.signature_seed,
         ),
-        blocks.vertical_space(14),
-        blocks.paragraph(
+        blocks.make_vertical_space(14),
+        blocks.make_paragraph(
             "Return the signed page to the sponsor; keep a copy on site.", blocks.SMALL
         ),
     ]

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from samples.redrawn.descriptions import describe, redrawings
+from samples.redrawn.descriptions import describe, read_redrawings
 
 if __name__ == "__main__":
-    for drawn in redrawings():
+    for drawn in read_redrawings():
         (Path(sys.argv[1]) / f"{drawn.key}.toml").write_text(describe(drawn), encoding="utf-8")

@@ -13,7 +13,7 @@ _SCRIPT = Path(__file__).parents[2] / "scripts" / "describe-form"
 _BLANK_ENTRIES = re.compile(r"signs = \[\]\nboxes = \[\n(?:.*\n)*?\]\n")
 
 
-def redrawings() -> Sequence[Redrawing]:
+def read_redrawings() -> Sequence[Redrawing]:
     """Return all redrawn editions."""
     return (
         *fda_1571.EDITIONS,

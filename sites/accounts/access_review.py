@@ -26,7 +26,7 @@ from audit.ledger.queries import EntrySearch, Recorded
 from sites.accounts import identity, lockout
 from sites.approvals import State
 from sites.models import ApprovalRequest, User
-from sites.roles import ADMINISTRATORS, COORDINATORS, role_label
+from sites.roles import ADMINISTRATORS, COORDINATORS, get_role_label
 
 EVENT = "access.reviewed"
 OUTCOMES = {
@@ -93,19 +93,19 @@ class Review:
     sha256: str  # of the reviewed list
 
 
-def active_people() -> "QuerySet[User]":
+def list_active_people() -> "QuerySet[User]":
     """Return the people with an active account, by user name."""
     active = User.objects.filter(is_active=True).order_by("username")
     return active.prefetch_related("groups", "memberships__site")
 
 
-def accounts(of: Iterable[User] | None = None) -> list[Account]:
+def list_accounts(of: Iterable[User] | None = None) -> list[Account]:
     """Return the accounts of these people, or of all, with a fixed number of queries."""
-    people = list(active_people() if of is None else of)
+    people = list(list_active_people() if of is None else of)
     grants, locks, verified = (
         _find_grants(people),
         lockout.find_lockouts(),
-        identity.requests_by_subject(),
+        identity.group_requests_by_subject(),
     )
     return [
         Account(
@@ -184,7 +184,7 @@ def _as_set(value: object) -> set[str]:
     return {str(each) for each in value} if isinstance(value, list) else set()
 
 
-def as_csv(rows: Iterable[Account]) -> str:
+def format_csv(rows: Iterable[Account]) -> str:
     """Return the list as CSV with a header."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
@@ -235,7 +235,7 @@ def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: Electronic
             subject=f"access-review:{uuid4()}",
             by=by.signer,
             code=outcome.upper(),
-            sha256=hashlib.sha256(as_csv(rows).encode()).hexdigest(),
+            sha256=hashlib.sha256(format_csv(rows).encode()).hexdigest(),
             detail={
                 **by.manifestation,
                 "accounts": len(rows),
@@ -255,7 +255,7 @@ def _make_review(entry: Recorded, detail: Mapping[str, Any]) -> Review:
     return Review(
         at=entry.recorded_at,
         printed_name=detail.get("printed_name", entry.actor),
-        role=role_label(entry.role),
+        role=get_role_label(entry.role),
         meaning=detail.get("meaning", ""),
         outcome=str(OUTCOMES[entry.code.lower()]),
         findings=detail.get("findings", ""),
@@ -264,7 +264,7 @@ def _make_review(entry: Recorded, detail: Mapping[str, Any]) -> Review:
     )
 
 
-def due_on() -> date | None:
+def compute_due_date() -> date | None:
     """Return the day by which the next review is due, or None if the ledger is empty."""
     last = queries.find_entries(EntrySearch(event=EVENT), limit=1)
     since = last[0].recorded_at if last else queries.get_first_recorded_at()

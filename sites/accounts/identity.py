@@ -86,7 +86,7 @@ def notify_person(person: User, cause: Cause, *, by: str, to: str = "") -> None:
     )
 
 
-def signer_note(person: User) -> str:
+def describe_last_identity_change(person: User) -> str:
     """Return a note for signatures of this person about the last change by another person.
 
     It is "" if nobody else has changed how the person signs in.
@@ -104,7 +104,7 @@ def signer_note(person: User) -> str:
     )
 
 
-def requests_by_subject() -> dict[str, list[ApprovalRequest]]:
+def group_requests_by_subject() -> dict[str, list[ApprovalRequest]]:
     """Return all requests about identities, newest first, by the subject of the person."""
     found: defaultdict[str, list[ApprovalRequest]] = defaultdict(list)
     rows = ApprovalRequest.objects.filter(kind=Kind.IDENTITY).select_related("decided_by")
@@ -150,7 +150,7 @@ def _verify(request: ApprovalRequest, by: User) -> None:
         detail={
             "object": str(person),
             "changes": changes,
-            **approvals.entry_facts(request),
+            **approvals.get_approval_facts(request),
         },
     )
     account_notices.write(

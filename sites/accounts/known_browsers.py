@@ -20,7 +20,7 @@ MAX_PEOPLE_PER_BROWSER = 8  # people of a site may share a computer
 _SALT = "sites.accounts.known_browsers"
 
 
-def browser_key(request: HttpRequest, person: Any) -> str:
+def get_browser_key(request: HttpRequest, person: Any) -> str:
     """Return a key for this browser and person, or "" if the person never signed in with it."""
     browser, people = _read_cookie(request)
     return f"{browser}:{person.pk}" if person and person.pk in people else ""

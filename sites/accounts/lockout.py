@@ -90,17 +90,17 @@ class ProofRefused(Exception):
         self.until = until
 
 
-def attempt_counts(name: str, request: HttpRequest) -> tuple[list[AttemptCount], User | None]:
+def list_attempt_counts(name: str, request: HttpRequest) -> tuple[list[AttemptCount], User | None]:
     """Return what an attempt with this user name counts for, and the account of that name."""
     person = User.objects.filter(username=name).first()
-    if browser := known_browsers.browser_key(request, person):
+    if browser := known_browsers.get_browser_key(request, person):
         return [AttemptCount(Kind.BROWSER, browser)], person
     counts = [AttemptCount(Kind.NAME, name.casefold()[:200])]
     address = context.get_current_origin().facts.get("address", "")
     return counts + ([AttemptCount(Kind.ADDRESS, address)] if address else []), person
 
 
-def person_count(person: User) -> AttemptCount:
+def get_person_count(person: User) -> AttemptCount:
     return AttemptCount(Kind.PERSON, str(person.pk))
 
 
@@ -110,7 +110,7 @@ def require_proof(person: User, proof: Callable[[], Any]) -> Any:
     Raises ProofRefused if the result is false, which counts as a failure, or if the person is
     locked out; then `proof` is not called.
     """
-    one = person_count(person)
+    one = get_person_count(person)
     if until := begin_attempt([one], person):
         raise ProofRefused(until)
     if not (found := proof()):
@@ -119,7 +119,7 @@ def require_proof(person: User, proof: Callable[[], Any]) -> Any:
     return found
 
 
-def locked_until(*counts: AttemptCount) -> datetime | None:
+def get_locked_until(*counts: AttemptCount) -> datetime | None:
     """Return when the last of the lockouts of these counts ends, or None if there is none."""
     held = _rows(counts).filter(is_locked=True, ends_at__gt=timezone.now())
     last: Tries | None = held.order_by("-ends_at").first()
@@ -140,7 +140,7 @@ def begin_attempt(counts: Sequence[AttemptCount], person: User | None) -> dateti
         transaction.set_rollback(not is_counted)  # all counts or none
     if is_counted:
         return None
-    return locked_until(*counts) or now + timedelta(seconds=WAIT_SECONDS)
+    return get_locked_until(*counts) or now + timedelta(seconds=WAIT_SECONDS)
 
 
 def _count(each: AttemptCount, person: User | None, end: datetime) -> bool:
@@ -219,16 +219,16 @@ def refuse_if_locked(request: HttpRequest, name: str) -> None:
     """Count an attempt to sign in before its password is checked.
 
     Raises PermissionDenied, which ends Django's authentication, if the name, the browser or the
-    address is locked. `refused_until` then returns until when.
+    address is locked. `get_refused_until` then returns until when.
     """
-    counts, person = attempt_counts(sign_in_log.normalize_name(name), request)
+    counts, person = list_attempt_counts(sign_in_log.normalize_name(name), request)
     until = begin_attempt(counts, person)
     _set_refusal(request, SignInRefusal(until, is_unchecked=until is not None))
     if until is not None:
         raise PermissionDenied
 
 
-def refused_until(request: HttpRequest) -> datetime | None:
+def get_refused_until(request: HttpRequest) -> datetime | None:
     """Return until when the attempt in this request was refused, or None if it was not."""
     refusal = _refusal_of(request)
     return refusal.until if refusal else None
@@ -249,10 +249,10 @@ def _sign_in_failed(
     if request is None or refusal is None or refusal.is_unchecked:
         return
     name = sign_in_log.normalize_name(credentials.get("username"))
-    counts, person = attempt_counts(name, request)
+    counts, person = list_attempt_counts(name, request)
     _set_refusal(request, SignInRefusal(record_failure(counts, name, person)))
 
 
 def _signed_in(sender: Any, request: HttpRequest, user: User, **_signal: Any) -> None:
-    counts, _person = attempt_counts(user.get_username(), request)
-    clear_failures(*counts, person_count(user))
+    counts, _person = list_attempt_counts(user.get_username(), request)
+    clear_failures(*counts, get_person_count(user))

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from sites import account_changes, account_notices
 
 
-def change_own(person: Any, password: str) -> None:
+def change_own_password(person: Any, password: str) -> None:
     """Save the password that a person chose, and end their other sessions.
 
     The person is notified by email, in case someone else changed the password.

@@ -35,7 +35,7 @@ def begin_setup(person: User) -> Any:
     return device
 
 
-def key_text(device: Any) -> str:
+def format_key(device: Any) -> str:
     """Return the key in groups of four characters."""
     return _in_fours(b32encode(device.bin_key).decode())
 
@@ -79,7 +79,7 @@ def verify_code(person: User, code: str) -> Any:
     return None
 
 
-def recovery_codes_left(person: User) -> int:
+def count_recovery_codes(person: User) -> int:
     left: int = StaticToken.objects.filter(device__user=person).count()
     return left
 

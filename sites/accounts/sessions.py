@@ -56,7 +56,7 @@ def _save_marks(person: User, marks: list[str]) -> None:
     User.objects.filter(pk=person.pk).update(session_marks=marks)
 
 
-def remaining_seconds(session: Any, now: float) -> tuple[float, float]:
+def compute_remaining_seconds(session: Any, now: float) -> tuple[float, float]:
     """Return the seconds until the session ends without activity, and with activity.
 
     Both can be negative. `now` is in seconds since 1970.
@@ -71,7 +71,7 @@ def find_end_reason(session: Any, person: User, now: float) -> str:
     """Return the code of the reason why the session has ended, or "" if it is valid."""
     if MARK_KEY in session and session[MARK_KEY] not in person.session_marks:
         return ELSEWHERE
-    without_activity, total = remaining_seconds(session, now)
+    without_activity, total = compute_remaining_seconds(session, now)
     if total <= 0:
         return TOO_OLD
     return IDLE if without_activity <= 0 else ""

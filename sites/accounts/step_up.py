@@ -9,7 +9,7 @@ from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
 from sites.accounts import lockout
-from sites.eligibility import missing_for_signature
+from sites.eligibility import list_missing_for_signature
 from sites.models import User
 
 
@@ -22,7 +22,7 @@ def confirm(person: User, *, username: str, password: str) -> None:
 
     Failures are counted, so that nobody can guess the password in an open session.
     """
-    if missing := missing_for_signature(person):
+    if missing := list_missing_for_signature(person):
         raise NotSigned(" ".join(each.sentence for each in missing))
     is_own_name = constant_time_compare(username, person.get_username())
     try:

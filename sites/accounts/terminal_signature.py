@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from audit.electronic_signatures import ElectronicSignature
 from sites.accounts import identity, lockout, second_factor, step_up
 from sites.accounts.step_up import NotSigned
-from sites.eligibility import missing_for_signature
+from sites.eligibility import list_missing_for_signature
 from sites.models import User
 
 __all__ = ["NotSigned", "find_signer", "sign_at_terminal"]
@@ -29,7 +29,7 @@ def find_signer(username: str, permission: str) -> User:
     if not person.has_perm(permission):
         sentence = _("{name} does not have the permission {permission}.")
         raise NotSigned(sentence.format(name=username, permission=permission))
-    if missing := missing_for_signature(person):
+    if missing := list_missing_for_signature(person):
         raise NotSigned(" ".join(each.sentence for each in missing))
     return person
 
@@ -49,7 +49,9 @@ def sign_at_terminal(person: User, meaning: str, permission: str) -> ElectronicS
     except EOFError as error:
         raise NotSigned(_("No password was entered.")) from error
     signer = person.actor_with(permission)
-    return ElectronicSignature(signer, str(person), meaning, account=identity.signer_note(person))
+    return ElectronicSignature(
+        signer, str(person), meaning, account=identity.describe_last_identity_change(person)
+    )
 
 
 def _check_code(person: User, code: str) -> None:

@@ -46,7 +46,7 @@ def _approve(request: ApprovalRequest, by: User) -> None:
         detail={
             "object": str(token),
             "changes": {"approved_at": change},
-            **approvals.entry_facts(request),
+            **approvals.get_approval_facts(request),
         },
     )
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 
-from sites.portal_origin import origin_of
+from sites.portal_origin import parse_origin
 
 
 def approve_what_is_in_use(apps, schema_editor):
@@ -16,7 +16,7 @@ def approve_what_is_in_use(apps, schema_editor):
     tokens.filter(approved_at=None).update(approved_at=models.F("created_at"))
     portals = apps.get_model("clinical_sites", "Portal").objects.using(database)
     for portal in portals.all():
-        portal.approved_origin = origin_of(portal.base_url)
+        portal.approved_origin = parse_origin(portal.base_url)
         portal.save(update_fields=["approved_origin"])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import migrations
 
 from audit.verification.row_check import record_as_found
-from sites.ledger_bindings import account_kind, token_kind
+from sites.ledger_bindings import make_account_kind, make_token_kind
 
 WHY = (
     "The row as the upgrade found it. Changes that were made before, and of which no entry tells, "
@@ -18,8 +18,8 @@ WHY = (
 
 
 def record_rows(apps: Any, _schema_editor: Any) -> None:
-    record_as_found(account_kind(apps.get_model("clinical_sites", "User")), WHY)
-    record_as_found(token_kind(apps.get_model("clinical_sites", "ApiToken")), WHY)
+    record_as_found(make_account_kind(apps.get_model("clinical_sites", "User")), WHY)
+    record_as_found(make_token_kind(apps.get_model("clinical_sites", "ApiToken")), WHY)
 
 
 class Migration(migrations.Migration):

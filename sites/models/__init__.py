@@ -6,7 +6,7 @@ from sites.models.legal_holds import LegalHold
 from sites.models.portals import Portal
 from sites.models.studies import Membership, Site, Study
 from sites.models.usage_counters import PageViews, Tries
-from sites.models.users import FailedSignIns, User, visibility_filter
+from sites.models.users import FailedSignIns, User, make_visibility_filter
 
 __all__ = [
     "TOKEN_LIFE",
@@ -23,5 +23,5 @@ __all__ = [
     "Tries",
     "User",
     "in_a_year",
-    "visibility_filter",
+    "make_visibility_filter",
 ]

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.ledger.recorded_row import RecordedRow
 from sites.models.portals import Portal
-from sites.models.users import User, visibility_filter
+from sites.models.users import User, make_visibility_filter
 
 version_number = RegexValidator(
     r"^([vV]?\d+(\.\d+)*)?$", _("Enter the version number of the protocol, for example 3.0 or v3.")
@@ -74,7 +74,7 @@ class Study(RecordedRow):
 
 class SiteQuerySet(models.QuerySet["Site"]):
     def visible_to(self, user: User) -> Self:
-        return self.filter(visibility_filter(user))
+        return self.filter(make_visibility_filter(user))
 
     def of(self, user: User) -> Self:
         """Return the sites of which the person is a member."""

@@ -13,7 +13,7 @@ from audit.ledger.actors import PERSON, Actor
 from audit.ledger.recorded_row import RecordedRow
 from sites import account_changes
 from sites.models.base_user import BaseUser
-from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, NAMES, NO_ROLE, role_names
+from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, NAMES, NO_ROLE, list_role_names
 
 
 class PeopleManager(UserManager["User"]):
@@ -107,7 +107,7 @@ class User(RecordedRow, BaseUser):
         groups = self.roles if self.is_staff or self.is_superuser else [COORDINATORS]
         if self.is_staff and AUDITORS in groups:
             return NAMES[AUDITORS]
-        return ", ".join(role_names(groups)) or NO_ROLE
+        return ", ".join(list_role_names(groups)) or NO_ROLE
 
     def role_with(self, permission: str) -> str:
         """Return the role that gives the person the permission ("app.codename").
@@ -122,7 +122,7 @@ class User(RecordedRow, BaseUser):
         held = [group for group in groups.values_list("name", flat=True) if group in self.roles]
         if self.is_superuser and not held:
             held = [ADMINISTRATORS]
-        return next(iter(role_names(held)), self.role)
+        return next(iter(list_role_names(held)), self.role)
 
 
 class FailedSignIns(models.Model):
@@ -149,7 +149,7 @@ class FailedSignIns(models.Model):
         return f"{self.count} of {self.name} from {self.address}"
 
 
-def visibility_filter(user: User, to_site: str = "") -> Q:
+def make_visibility_filter(user: User, to_site: str = "") -> Q:
     """Return a filter for the rows that a person can see (R15).
 
     Staff with a role see all rows, other people those of their sites. `to_site` is the lookup from

@@ -38,7 +38,7 @@ def test_an_internal_error_reveals_only_the_request_id(program, monkeypatch, cap
     def broken(*args):
         raise RuntimeError("the password is 1234")
 
-    monkeypatch.setattr(batches.visibility, "batches", broken)
+    monkeypatch.setattr(batches.visibility, "list_visible_batches", broken)
     response = program.get("batches", x_request_id="trace-7")
     assert check_problem(response, 500)["request_id"] == "trace-7"
     assert b"1234" not in response.content
@@ -48,7 +48,7 @@ def test_an_internal_error_reveals_only_the_request_id(program, monkeypatch, cap
 
 def test_an_internal_error_is_a_problem_also_in_debug_mode(program, settings, monkeypatch):
     settings.DEBUG = True
-    monkeypatch.setattr(batches.visibility, "batches", lambda *args: 1 / 0)
+    monkeypatch.setattr(batches.visibility, "list_visible_batches", lambda *args: 1 / 0)
     check_problem(program.get("batches"), 500)
 
 

@@ -14,7 +14,7 @@ from audit.verification import verify
 from audit.verification.start import Mode
 from ingestion.documents import division
 from ingestion.models import Document
-from ingestion.operations.division_check import divisions_agree_with_the_ledger
+from ingestion.operations.division_check import check_divisions_against_ledger
 from ingestion.reading.preview_request import PREVIEW_WIDTH
 from samples.binders import make_binder
 from samples.documents import make_sample
@@ -116,7 +116,7 @@ def check_filed_documents(page, content, kinds=KINDS):
     shoot(page, "binder-file")
     assert axe.faults(page) == []
     assert page.request.get(f"/documents/{file.pk}/file/").body() == content
-    assert list(divisions_agree_with_the_ledger()) == []
+    assert list(check_divisions_against_ledger()) == []
     assert not verify.verify_ledger(Mode.FULL).problems
 
 

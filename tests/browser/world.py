@@ -214,7 +214,7 @@ class World:
         otto = self.people["otto"]
         otto.link_issued_at = timezone.now()
         otto.save()
-        self.names["link"] = password_links.path_for(otto)
+        self.names["link"] = password_links.make_link_path(otto)
         wanted = {"base_url": "https://new.example.org/", "allow_http": False}
         with ledger():
             asked = portal_approval.request_change(self.site.portal, wanted, by=ada, reason=WHY)

@@ -9,7 +9,7 @@ from django.urls import include, path
 
 from tests.config.addresses import addresses
 from tests.factories import make_user
-from web.shell.access import CHANGE, READ, page
+from web.shell.access import CHANGE, READ, restrict_page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R15")]
 
@@ -59,7 +59,7 @@ def test_signing_out_of_the_admin_without_a_session_does_not_loop(client):
 
 @pytest.mark.parametrize("is_staff", [True, False])
 def test_staff_and_others_without_the_permission_are_refused(is_staff):
-    view = page(READ, permission="audit.view_entry")(forgotten)
+    view = restrict_page(READ, permission="audit.view_entry")(forgotten)
     request = RequestFactory().get("/")
     request.user = make_user("ada", is_staff=is_staff)
     with pytest.raises(PermissionDenied):
@@ -70,11 +70,11 @@ def test_staff_and_others_without_the_permission_are_refused(is_staff):
 
 
 def test_other_methods_are_refused_with_the_permitted_methods():
-    answer = page(CHANGE)(forgotten)(RequestFactory().get("/"))
+    answer = restrict_page(CHANGE)(forgotten)(RequestFactory().get("/"))
     assert (answer.status_code, answer["Allow"]) == (405, "POST")
 
 
 def test_responses_are_not_stored_unless_permitted():
     request = RequestFactory().get("/")
-    assert "no-store" in page(READ)(forgotten)(request)["Cache-Control"]
-    assert "Cache-Control" not in page(READ, may_be_stored=True)(forgotten)(request)
+    assert "no-store" in restrict_page(READ)(forgotten)(request)["Cache-Control"]
+    assert "Cache-Control" not in restrict_page(READ, may_be_stored=True)(forgotten)(request)

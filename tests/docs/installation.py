@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from qualification.sandbox import Sandbox
-from qualification.sandbox.programs import free_port
+from qualification.sandbox.programs import find_free_port
 from samples.corpus import write_corpus
 from samples.documents import make_sample
 from samples.people_and_sites import SITES
@@ -73,7 +73,7 @@ def run_installation(folder):
 
 
 def _make_samples(folder):
-    port = free_port()
+    port = find_free_port()
     corpus = write_corpus(
         folder, base_url=f"http://127.0.0.1:{port}", today=datetime.now(UTC).date(), sites=2
     )

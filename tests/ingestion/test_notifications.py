@@ -324,6 +324,6 @@ def test_notifications_are_switched_on_the_account_page(client, mara):
     assert "Email notifications are on" in client.get("/account/mail/").content.decode()
     client.post("/account/mail/", {"wanted": "off"})
     assert "Email notifications are off" in client.get("/account/mail/").content.decode()
-    assert not notifications.wanted_by(mara)
+    assert not notifications.is_wanted_by(mara)
     client.post("/account/mail/", {"wanted": "on"})
-    assert notifications.wanted_by(mara)
+    assert notifications.is_wanted_by(mara)

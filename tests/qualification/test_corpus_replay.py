@@ -11,7 +11,7 @@ from qualification import corpus_replay
 from samples.corpus import write_corpus
 from samples.documents import make_sample
 from samples.faults import DocumentFault
-from samples.people_and_sites import sample_site
+from samples.people_and_sites import get_sample_site
 from samples.renditions import Rendition
 
 LIMITS = ReadingLimits()
@@ -26,7 +26,7 @@ SAMPLES = {
 
 
 def make(kind, rendition=Rendition.BORN_DIGITAL, fault=None, site="1001"):
-    options = {"rendition": rendition, "fault": fault, "site": sample_site(site)}
+    options = {"rendition": rendition, "fault": fault, "site": get_sample_site(site)}
     return make_sample(kind, today=corpus_replay.DAY, **options)
 
 
@@ -120,7 +120,7 @@ def test_a_changed_result_is_reported_with_the_version_of_the_rules(one_file, tm
 @pytest.mark.slow
 def test_the_day_of_the_checks_decides_what_has_expired(one_file):
     today, in_years = run(one_file), run(one_file, day=date(2030, 1, 1))
-    sentences = dict(corpus_replay.differences(today, in_years))
+    sentences = dict(corpus_replay.iter_file_differences(today, in_years))
     assert 'state was "ARCHIVED", is "REJECTED"' in sentences["cv.pdf"]
 
 

@@ -76,8 +76,8 @@ def test_documents_with_other_results_are_named(write_runs):
 
 def test_the_largest_burst_is_counted_beyond_the_rate():
     rate = rate_limit.LIMIT.rate_per_second
-    assert rate_limit.largest_burst([0.0, 1 / rate, 2 / rate]) == pytest.approx(1.0)
-    assert rate_limit.largest_burst([0.0, 0.0, 0.0, 0.0, 9.0]) == pytest.approx(4.0)
+    assert rate_limit.find_largest_burst([0.0, 1 / rate, 2 / rate]) == pytest.approx(1.0)
+    assert rate_limit.find_largest_burst([0.0, 0.0, 0.0, 0.0, 9.0]) == pytest.approx(4.0)
 
 
 def test_the_state_is_reconstructed_from_the_last_entry_with_a_state(tmp_path):

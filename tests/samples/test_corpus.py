@@ -11,7 +11,7 @@ import pytest
 
 from ingestion.core.states import DocumentState
 from samples.corpus import write_corpus
-from samples.faults import OUTCOMES, WITHOUT_FAULT, expected_outcome
+from samples.faults import OUTCOMES, WITHOUT_FAULT, get_expected_outcome
 from samples.pages import PAGES
 from samples.plan import plan_corpus
 from samples.renditions import Rendition
@@ -64,7 +64,7 @@ def test_a_full_corpus_has_at_least_36_pages_of_readable_scans():
     two_pages = {"cv", "form-fda-1572"}
     scans = [entry for entry in plan_corpus(12) if entry.rendition is Rendition.SCAN]
     readable = [
-        entry for entry in scans if expected_outcome(entry.fault).code != "CORRUPT_DOCUMENT"
+        entry for entry in scans if get_expected_outcome(entry.fault).code != "CORRUPT_DOCUMENT"
     ]
 
     assert sum(1 + (entry.document_type in two_pages) for entry in readable) >= 36
@@ -127,7 +127,7 @@ def test_the_sites_file_has_the_fields_that_load_sites_needs(corpus):
 
 
 def test_a_document_without_a_fault_is_expected_to_be_filed_without_a_code():
-    assert expected_outcome(None) == WITHOUT_FAULT
+    assert get_expected_outcome(None) == WITHOUT_FAULT
     assert all(outcome.code for outcome in OUTCOMES.values())
 
 

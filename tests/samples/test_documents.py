@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from pypdf import PdfReader
 
 from samples.document_facts import PacketDates
-from samples.documents import make_sample, neighbour
+from samples.documents import find_neighbour, make_sample
 from samples.faults import PASSWORD, DocumentFault
 from samples.pages import EXPIRING, FILLABLE, PAGES
-from samples.people_and_sites import SITES, sample_site
+from samples.people_and_sites import SITES, get_sample_site
 from samples.renditions import Rendition
 from tests.marks import slower
 
@@ -42,7 +42,7 @@ TYPICAL_TEXTS = {
 
 
 def make(document_type="cv", **rest):
-    return make_sample(document_type, **{"today": TODAY, "site": sample_site("1003"), **rest})
+    return make_sample(document_type, **{"today": TODAY, "site": get_sample_site("1003"), **rest})
 
 
 def pages_of(content, password=None):
@@ -166,8 +166,8 @@ def test_a_document_of_the_wrong_site_names_only_the_neighbour():
 
 @given(st.sampled_from(SITES))
 def test_each_site_has_a_neighbour_in_its_study(site):
-    assert neighbour(site) != site
-    assert neighbour(site).study == site.study
+    assert find_neighbour(site) != site
+    assert find_neighbour(site).study == site.study
 
 
 @pytest.mark.parametrize("rendition", [Rendition.BORN_DIGITAL, Rendition.SCAN])

@@ -11,9 +11,9 @@ from bench.binders import MAX_DOCUMENTS, MIN_DOCUMENTS, BinderFigures, Piece, co
 from ingestion.core.file_parts import QUARTERS
 from ingestion.reading.results import PageReading, TextSource
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut
-from samples.binders import four_on_a_sheet
+from samples.binders import place_four_on_a_sheet
 from samples.layouts import LAYOUTS, make_specimen
-from samples.layouts.longer import make_longer_specimen, part_of
+from samples.layouts.longer import choose_part, make_longer_specimen
 
 
 def texts_of(content):
@@ -49,13 +49,13 @@ def test_each_layout_is_in_one_part_and_each_part_has_layouts_of_many_types():
     parts = {part: set() for part in (0, 1)}
     for slug, layouts in LAYOUTS.items():
         for layout in layouts:
-            parts[part_of(slug, layout)].add(slug)
+            parts[choose_part(slug, layout)].add(slug)
     assert all(len(slugs) > 0.9 * len(LAYOUTS) for slugs in parts.values())
 
 
 def test_a_sheet_with_four_documents_has_each_in_its_quarter():
     contents = [make_specimen("cv", layout).content for layout in LAYOUTS["cv"][:4]]
-    with pikepdf.open(io.BytesIO(four_on_a_sheet(contents))) as sheet:
+    with pikepdf.open(io.BytesIO(place_four_on_a_sheet(contents))) as sheet:
         assert len(sheet.pages) == 1
     assert len(QUARTERS) == 4
 

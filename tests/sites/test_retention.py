@@ -61,7 +61,7 @@ def test_a_lock_ends_on_the_day_after_retention_as_if_the_study_had_ended_this_y
     ended, years, until
 ):
     study = Study(ended_on=ended, retention_years=years)
-    assert retention.locked_until(study, TODAY) == until
+    assert retention.compute_retention_end(study, TODAY) == until
     assert (study.ended_on, study.retention_years) == (ended, years), "the study is not changed"
 
 

@@ -7,7 +7,7 @@ from audit.ledger.queries import find_entries as latest
 from ingestion.roles import ROLES
 from sites.accounts import password_changes
 from sites.models import User
-from sites.roles import NAMES, NO_ROLE, role_label
+from sites.roles import NAMES, NO_ROLE, get_role_label
 from tests.factories import make_site, make_staff, make_user
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,7 @@ GROUPS = {
 
 def recorded_role(person: User) -> str:
     """Change the person's password, and return the role in the ledger entry of that change."""
-    password_changes.change_own(person, "horse battery staple")
+    password_changes.change_own_password(person, "horse battery staple")
     return latest(limit=1)[0].role
 
 
@@ -68,6 +68,6 @@ def test_every_group_has_a_role_name():
 
 
 def test_role_names_of_earlier_releases_have_labels():
-    assert role_label("staff") == "staff, role not recorded"
-    assert role_label("ops") == "operations"
-    assert role_label("QA lead") == "QA lead"
+    assert get_role_label("staff") == "staff, role not recorded"
+    assert get_role_label("ops") == "operations"
+    assert get_role_label("QA lead") == "QA lead"

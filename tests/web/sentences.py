@@ -2,10 +2,10 @@
 
 from ingestion.reading.results import Box
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.findings import RuleFinding, area_fact
+from ingestion.rules.findings import RuleFinding, format_area
 
 APPROVAL = TYPES["irb-approval"].name
-AREA = area_fact(Box(180.0, 300.0, 430.0, 420.0))
+AREA = format_area(Box(180.0, 300.0, 430.0, 420.0))
 
 
 def _instead_of_approval(detected):

@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from sites.accounts import access_review
 from web.permissions import SIGN_ACCESS_REVIEW, VIEW_ACCOUNTS
-from web.shell.access import FORM, READ, SignedIn, page
+from web.shell.access import FORM, READ, SignedIn, restrict_page
 from web.shell.forms import SignedForm
 
 ACCOUNTS_PER_PAGE = 100
@@ -31,7 +31,7 @@ class AccessReviewForm(SignedForm):
     )
 
 
-@page(FORM, permission=VIEW_ACCOUNTS)
+@restrict_page(FORM, permission=VIEW_ACCOUNTS)
 @sensitive_post_parameters("password")
 def review_accounts(request: SignedIn) -> HttpResponse:
     """Show all active accounts and the reviews so far. With POST, sign a review."""
@@ -41,20 +41,20 @@ def review_accounts(request: SignedIn) -> HttpResponse:
         signature = form.sign(request.user, MEANING, SIGN_ACCESS_REVIEW)
         if signature:
             access_review.sign(
-                access_review.accounts(),
+                access_review.list_accounts(),
                 outcome=form.cleaned_data["outcome"],
                 findings=form.cleaned_data["findings"],
                 by=signature,
             )
             messages.success(request, gettext("The review was signed and recorded."))
             return redirect("access_review")
-    due = access_review.due_on()
-    people = Paginator(access_review.active_people(), ACCOUNTS_PER_PAGE).get_page(
+    due = access_review.compute_due_date()
+    people = Paginator(access_review.list_active_people(), ACCOUNTS_PER_PAGE).get_page(
         request.GET.get("page")
     )
     context = {
         "page": people,
-        "accounts": access_review.accounts(people.object_list),
+        "accounts": access_review.list_accounts(people.object_list),
         "reviews": access_review.list_reviews(),
         "due": due,
         "is_overdue": due is not None and timezone.now().date() > due,
@@ -65,10 +65,10 @@ def review_accounts(request: SignedIn) -> HttpResponse:
     return render(request, "account/access_review.html", context, status=status)
 
 
-@page(READ, permission=VIEW_ACCOUNTS)
+@restrict_page(READ, permission=VIEW_ACCOUNTS)
 def download_accounts(request: SignedIn) -> HttpResponse:
     """Return all active accounts as a CSV file."""
-    csv = access_review.as_csv(access_review.accounts())
+    csv = access_review.format_csv(access_review.list_accounts())
     filename = f"accounts-{timezone.now():%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
     return HttpResponse(csv, content_type="text/csv; charset=utf-8", headers=headers)

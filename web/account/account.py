@@ -12,8 +12,8 @@ from audit.ledger.log import ledger
 from sites import account_changes, eligibility
 from sites.accounts import identity, second_factor
 from sites.eligibility import Missing
-from web.shell.access import CHANGE, FORM, READ, SignedIn, page
-from web.shell.current_person import requested_next_page
+from web.shell.access import CHANGE, FORM, READ, SignedIn, restrict_page
+from web.shell.current_person import get_requested_next_page
 
 _CONFIRMATIONS = {
     Missing.TRAINING: _("Your training is recorded."),
@@ -30,42 +30,42 @@ class UnmetRequirement:
     blocks_upload: bool
 
 
-@page(READ)
+@restrict_page(READ)
 def account(request: SignedIn) -> HttpResponse:
     """Show the person's account, with the requirements that they still have to meet."""
     person = request.user
     requirements = []
     if not person.is_auditor:
-        blocking_upload = set(eligibility.missing_for_upload(person))
+        blocking_upload = set(eligibility.list_missing_for_upload(person))
         requirements = [
             UnmetRequirement(missing, missing.sentence, missing in blocking_upload)
-            for missing in eligibility.missing_for_signature(person)
+            for missing in eligibility.list_missing_for_signature(person)
         ]
     context = {
         "requirements": requirements,
         "roles": person.roles,
         "sites": person.memberships.select_related("site").order_by("site__site_id"),
         "is_waiting_for_identity": identity.is_waiting(person),
-        "codes_left": second_factor.recovery_codes_left(person),
+        "codes_left": second_factor.count_recovery_codes(person),
     }
     return render(request, "account/account.html", context)
 
 
-@page(CHANGE)
+@restrict_page(CHANGE)
 def confirm_training(request: SignedIn) -> HttpResponse:
     """Record that the person confirms their training (R36)."""
     return _record_acknowledgement(request, Missing.TRAINING)
 
 
-@page(FORM)
+@restrict_page(FORM)
 def accept_policy(request: SignedIn) -> HttpResponse:
     """Show the policy, and record that the person confirms having read it (R37)."""
     if request.method == "POST":
         return _record_acknowledgement(request, Missing.POLICY)
-    return render(request, "account/policy.html", {"next": requested_next_page(request)})
+    return render(request, "account/policy.html", {"next": get_requested_next_page(request)})
 
 
-@page(CHANGE)
+@restrict_page(CHANGE)
 def request_verification(request: SignedIn) -> HttpResponse:
     """Ask the administrators to verify the identity of the person (R27)."""
     person = request.user
@@ -88,4 +88,4 @@ def _record_acknowledgement(request: SignedIn, requirement: Missing) -> HttpResp
     """Record that the person meets a requirement, and go on to the next page."""
     account_changes.acknowledge(request.user, requirement)
     messages.success(request, _CONFIRMATIONS[requirement])
-    return redirect(requested_next_page(request) or "account")
+    return redirect(get_requested_next_page(request) or "account")

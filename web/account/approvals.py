@@ -17,7 +17,7 @@ from sites.accounts.identity import Cause
 from sites.models import User
 from web.account.password import prove_password
 from web.permissions import VIEW_APPROVALS
-from web.shell.access import FORM, READ, SignedIn, page
+from web.shell.access import FORM, READ, SignedIn, restrict_page
 from web.shell.forms import PlainForm
 
 REQUESTS_PER_PAGE = 50
@@ -58,21 +58,21 @@ class ApprovalDecisionForm(PlainForm):
         return prove_password(self._person, self.cleaned_data["password"])
 
 
-@page(READ, permission=VIEW_APPROVALS)
+@restrict_page(READ, permission=VIEW_APPROVALS)
 def list_requests(request: SignedIn) -> HttpResponse:
     """List the waiting requests, and the closed ones in pages."""
-    rows = approvals.visible_to(request.user).select_related("asked_by")
+    rows = approvals.filter_visible_requests(request.user).select_related("asked_by")
     waiting = list(rows.open())
     closed = Paginator(rows.exclude(pk__in=[row.pk for row in waiting]), REQUESTS_PER_PAGE)
     context = {"waiting": waiting, "page": closed.get_page(request.GET.get("page"))}
     return render(request, "account/approvals.html", context)
 
 
-@page(FORM, permission=VIEW_APPROVALS)
+@restrict_page(FORM, permission=VIEW_APPROVALS)
 @sensitive_post_parameters("password")
 def show_request(request: SignedIn, pk: int) -> HttpResponse:
     """Show one request. With POST, approve, refuse or withdraw it."""
-    row = get_object_or_404(approvals.visible_to(request.user), pk=pk)
+    row = get_object_or_404(approvals.filter_visible_requests(request.user), pk=pk)
     action = request.POST.get("act", "")
     note_label = approvals.get_rule(row).note_label
     data = request.POST if action in {APPROVE, REFUSE} else None
@@ -97,7 +97,7 @@ def show_request(request: SignedIn, pk: int) -> HttpResponse:
         "cause": Cause(row.cause).label if row.cause else "",
         "changes": [
             (str(_COLUMN_LABELS.get(name, name)), _format_value(old), _format_value(new))
-            for name, old, new in approvals.differences(row)
+            for name, old, new in approvals.iter_differences(row)
         ],
         "refusal": approvals.explain_approval_refusal(row, request.user),
         "can_withdraw": row.is_open and row.asked_by == request.user and row.kind != "identity",

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from sites.accounts import auditor_access_log
 from sites.models import User
-from web.shell.current_person import PROGRAM_PATHS, current_page_name, current_person
+from web.shell.current_person import PROGRAM_PATHS, get_current_page_name, get_current_person
 
 _READ_METHODS = ("GET", "HEAD", "OPTIONS")
 _PERMITTED_FORMS = {
@@ -42,7 +42,7 @@ class ReadOnlyAuditors:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         auditor = _auditor(request)
         response = self._get_response(request)
-        if auditor and current_page_name(request) not in _NOT_COUNTED:
+        if auditor and get_current_page_name(request) not in _NOT_COUNTED:
             # This happens before the first byte is sent: a page that cannot be counted is not sent.
             request_line = f"{response.status_code} {request.method} {request.get_full_path()}"
             auditor_access_log.record_views()
@@ -50,7 +50,7 @@ class ReadOnlyAuditors:
         return response
 
     def process_view(self, request: HttpRequest, *_view: Any) -> None:
-        if request.method in _READ_METHODS or current_page_name(request) in _PERMITTED_FORMS:
+        if request.method in _READ_METHODS or get_current_page_name(request) in _PERMITTED_FORMS:
             return
         if _auditor(request):
             raise PermissionDenied(str(_REFUSAL))
@@ -60,5 +60,5 @@ def _auditor(request: HttpRequest) -> User | None:
     """Return the signed-in auditor; None for other people and for requests of programs."""
     if request.path.startswith(PROGRAM_PATHS):
         return None
-    person = current_person(request)
+    person = get_current_person(request)
     return person if person and person.is_auditor else None

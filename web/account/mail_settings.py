@@ -6,10 +6,10 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from ingestion import notifications
-from web.shell.access import FORM, SignedIn, page
+from web.shell.access import FORM, SignedIn, restrict_page
 
 
-@page(FORM)
+@restrict_page(FORM)
 def account_mail(request: SignedIn) -> HttpResponse:
     """Show whether email notifications are on. With POST, turn them on or off."""
     if request.method == "POST":
@@ -18,5 +18,8 @@ def account_mail(request: SignedIn) -> HttpResponse:
         turned_on, turned_off = _("Email notifications are on."), _("Email notifications are off.")
         messages.info(request, turned_on if is_on else turned_off)
         return redirect("account_mail")
-    context = {"is_wanted": notifications.wanted_by(request.user), "is_on": notifications.is_on()}
+    context = {
+        "is_wanted": notifications.is_wanted_by(request.user),
+        "is_on": notifications.is_on(),
+    }
     return render(request, "account/mail.html", context)

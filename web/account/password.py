@@ -15,8 +15,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from audit.change_tracking import form_errors
 from sites.accounts import lockout, password_changes
 from sites.models import User
-from web.shell.access import FORM, SignedIn, page
-from web.shell.current_person import requested_next_page
+from web.shell.access import FORM, SignedIn, restrict_page
+from web.shell.current_person import get_requested_next_page
 from web.shell.forms import PlainForm
 from web.shell.landing import start_page
 from web.shell.wording import format_clock
@@ -84,17 +84,17 @@ def prove_password(person: User, typed: str) -> str:
     return typed
 
 
-@page(FORM)
+@restrict_page(FORM)
 @sensitive_post_parameters()
 def change_password(request: SignedIn) -> HttpResponse:
     """Show the form. With POST, change the password and end all other sessions of the person."""
     person = request.user
     form = PasswordForm(person, request.POST or None)
     if form.is_valid():
-        password_changes.change_own(person, form.cleaned_data["new"])
+        password_changes.change_own_password(person, form.cleaned_data["new"])
         update_session_auth_hash(request, person)
         messages.success(request, CHANGED)
-        return HttpResponseRedirect(requested_next_page(request) or start_page(request.user))
+        return HttpResponseRedirect(get_requested_next_page(request) or start_page(request.user))
     if form.errors:
         by = person.actor
         form_errors.record_form_errors(
@@ -105,6 +105,6 @@ def change_password(request: SignedIn) -> HttpResponse:
         "rules": password_validation.password_validators_help_texts(),
         "is_temporary": person.password_is_temporary,
         "is_due": person.must_change_password(),
-        "next": requested_next_page(request),
+        "next": get_requested_next_page(request),
     }
     return render(request, "account/password.html", context, status=400 if form.errors else 200)

@@ -27,7 +27,7 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg] # generic only
             field.help_text = ""  # the page lists the rules once, above the fields
 
     def save(self, commit: bool = True) -> User:
-        password_changes.change_own(self.user, self.cleaned_data["new_password1"])
+        password_changes.change_own_password(self.user, self.cleaned_data["new_password1"])
         return self.user
 
 

@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from sites.accounts import second_factor
-from web.shell.current_person import PROGRAM_PATHS, current_page_name, current_person
+from web.shell.current_person import PROGRAM_PATHS, get_current_page_name, get_current_person
 
 _EXEMPT_PAGES = {"login", "login_code", "logout", "session", "help_rejections", "password_link"}
 
@@ -26,10 +26,10 @@ class RequiredActions:
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
-        page = current_page_name(request)
+        page = get_current_page_name(request)
         if page in _EXEMPT_PAGES or request.path.startswith(PROGRAM_PATHS):
             return None
-        person = current_person(request)
+        person = get_current_person(request)
         if person is None:
             return None
         if person.second_factor_since and not second_factor.is_verified(request.session):

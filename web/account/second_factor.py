@@ -17,8 +17,8 @@ from django_otp import login as keep_in_session
 from sites.accounts import second_factor
 from sites.models import User
 from web.account.password import prove_password
-from web.shell.access import FORM, SignedIn, page
-from web.shell.current_person import requested_next_page
+from web.shell.access import FORM, SignedIn, restrict_page
+from web.shell.current_person import get_requested_next_page
 from web.shell.forms import PlainForm
 from web.shell.landing import start_page
 
@@ -41,7 +41,7 @@ class SetUpForm(PlainForm):
         return prove_password(self._person, self.cleaned_data["password"])
 
 
-@page(FORM)
+@restrict_page(FORM)
 @sensitive_post_parameters()
 def set_up(request: SignedIn) -> HttpResponse:
     """Show the QR code of a new device. With POST, check its code and show the recovery codes."""
@@ -52,7 +52,7 @@ def set_up(request: SignedIn) -> HttpResponse:
             device, codes = enrolment
             keep_in_session(request, device)
             # Only this response shows the codes: a redirect would have to store them.
-            onward = requested_next_page(request) or start_page(person)
+            onward = get_requested_next_page(request) or start_page(person)
             return render(
                 request, "account/recovery_codes.html", {"codes": codes, "onward": onward}
             )
@@ -63,10 +63,10 @@ def set_up(request: SignedIn) -> HttpResponse:
     context = {
         "form": form,
         "qr_code": render_qr_code(device.config_url),
-        "key": second_factor.key_text(device),
+        "key": second_factor.format_key(device),
         "is_needed": person.needs_second_factor,
         "since": person.second_factor_since,
-        "next": requested_next_page(request),
+        "next": get_requested_next_page(request),
     }
     return render(request, "account/code_setup.html", context, status=400 if form.errors else 200)
 

@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy as _
 
 from sites.accounts import sessions, sign_in_log
 from sites.models import User
-from web.shell.access import FORM, page
-from web.shell.current_person import PROGRAM_PATHS, current_person
+from web.shell.access import FORM, restrict_page
+from web.shell.current_person import PROGRAM_PATHS, get_current_person
 
 _END_MESSAGES = {
     sessions.IDLE: _("You were signed out because you were inactive. Sign in to continue."),
@@ -41,7 +41,7 @@ class SessionLimits:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        person = None if request.path.startswith(PROGRAM_PATHS) else current_person(request)
+        person = None if request.path.startswith(PROGRAM_PATHS) else get_current_person(request)
         if person:
             self._end_or_extend_session(request, person)
         return self._get_response(request)
@@ -60,32 +60,32 @@ class SessionLimits:
 
 
 @login_not_required
-@page(FORM)
+@restrict_page(FORM)
 def session(request: HttpRequest) -> HttpResponse:
     """Return who is signed in, the seconds until the session ends, and a new CSRF token, as JSON.
 
     The button "Stay signed in" sends a POST request, which counts as activity. A person who opens
     the address gets a page.
     """
-    person = current_person(request)
+    person = get_current_person(request)
     if request.method != "POST" and not request.headers.get("X-Fragment"):
         return render(request, "account/session.html")
     if person is None:
         return JsonResponse({"person": ""})
     # The seconds until the first limit applies, and until the maximum length of a session.
-    until_first, until_maximum = sessions.remaining_seconds(request.session, time.time())
+    until_first, until_maximum = sessions.compute_remaining_seconds(request.session, time.time())
     left = {"seconds": int(until_first), "whole": int(until_maximum)}
     return JsonResponse({"person": person.actor_name, "csrf": get_token(request), **left})
 
 
-def session_terms(context: Mapping[str, Any]) -> dict[str, str | int] | None:
+def get_session_terms(context: Mapping[str, Any]) -> dict[str, str | int] | None:
     """Return what a page needs to warn before the session ends; None if nobody is signed in."""
     request: HttpRequest | None = context.get("request")
-    if request is None or (person := current_person(request)) is None:
+    if request is None or (person := get_current_person(request)) is None:
         return None
     if sessions.BEGAN_KEY not in request.session:
         return None
-    until_first, _until_maximum = sessions.remaining_seconds(request.session, time.time())
+    until_first, _until_maximum = sessions.compute_remaining_seconds(request.session, time.time())
     return {
         "person": person.actor_name,
         "seconds": int(until_first),

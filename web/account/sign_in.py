@@ -29,8 +29,8 @@ from sites.accounts import (
     sign_in_log,
 )
 from sites.models import User
-from web.shell.access import FORM, page
-from web.shell.current_person import requested_next_page
+from web.shell.access import FORM, restrict_page
+from web.shell.current_person import get_requested_next_page
 from web.shell.forms import PlainForm
 from web.shell.landing import start_page
 
@@ -53,7 +53,7 @@ class SignInForm(AuthenticationForm):
     def confirm_login_allowed(self, user: User) -> None:
         """Refuse accounts outside their period of access, after the password was correct."""
         if self.request is not None:
-            counts, _person = lockout.attempt_counts(user.get_username(), self.request)
+            counts, _person = lockout.list_attempt_counts(user.get_username(), self.request)
             lockout.end_attempt(*counts)
         super().confirm_login_allowed(user)
         if not user.has_access():
@@ -92,12 +92,12 @@ class SignIn(LoginView):
         return response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        if until := lockout.refused_until(self.request):
-            return locked(self.request, until)
+        if until := lockout.get_refused_until(self.request):
+            return render_lockout(self.request, until)
         return super().form_invalid(form)
 
 
-def locked(request: HttpRequest, until: datetime) -> HttpResponse:
+def render_lockout(request: HttpRequest, until: datetime) -> HttpResponse:
     """Return the page of a lockout, which ends at `until`.
 
     It is the same for a user name, an address, and a user name that does not exist.
@@ -123,7 +123,7 @@ class CodeForm(PlainForm):
 
 
 @login_not_required
-@page(FORM)
+@restrict_page(FORM)
 @sensitive_post_parameters("code")
 def enter_code(request: HttpRequest) -> HttpResponse:
     """Ask for the code of the app, the second factor. With POST, check it and sign in."""
@@ -139,9 +139,9 @@ def enter_code(request: HttpRequest) -> HttpResponse:
         except lockout.ProofRefused as refusal:
             sign_in_log.record_failed_sign_in(person.get_username())
             if refusal.until:
-                return locked(request, refusal.until)
+                return render_lockout(request, refusal.until)
             form.add_error("code", gettext("The code is incorrect. Enter the next one."))
-    context = {"form": form, "next": requested_next_page(request)}
+    context = {"form": form, "next": get_requested_next_page(request)}
     return render(request, "account/code.html", context, status=400 if form.errors else 200)
 
 
@@ -152,7 +152,7 @@ def _sign_in(request: HttpRequest, person: User, typed_code: str) -> HttpRespons
     # login() stores the device in the session: django-otp reads this attribute.
     person.otp_device = device  # type: ignore[attr-defined]
     login(request, person, backend=_BACKEND)
-    onward = requested_next_page(request) or start_page(cast("User", request.user))
+    onward = get_requested_next_page(request) or start_page(cast("User", request.user))
     response = HttpResponseRedirect(onward)
     known_browsers.remember(response, request, person)
     return response

@@ -18,7 +18,7 @@ from audit.ledger.context import use_change_reason
 from audit.ledger.log import ledger
 from ingestion.intake import retrying
 from ingestion.models import Document, Finding
-from ingestion.rules.finding_texts import Sentences, sentences
+from ingestion.rules.finding_texts import Sentences, format_sentences
 from sites import retention
 from sites.models import User
 from web.admin.filters import (
@@ -256,4 +256,4 @@ class FindingAdmin(ReadOnlyAdmin):
 
 def _sentences_of(finding: Finding) -> Sentences:
     name = finding.document.type_name
-    return sentences(finding.code, finding.facts, type_name=name, for_staff=True)
+    return format_sentences(finding.code, finding.facts, type_name=name, for_staff=True)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ingestion.models import Document, Finding
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.finding_texts import reason
+from ingestion.rules.finding_texts import get_short_text
 
 
 class TypeFilter(admin.SimpleListFilter):
@@ -37,7 +37,9 @@ class CodeFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         rows = self.model._default_manager.exclude(code="").order_by("code")
-        return [(code, reason(code)) for code in rows.values_list("code", flat=True).distinct()]
+        return [
+            (code, get_short_text(code)) for code in rows.values_list("code", flat=True).distinct()
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(code=self.value()) if self.value() else queryset

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
-from ingestion.models.requirements import type_name
+from ingestion.models.requirements import get_type_name
 from ingestion.rules.document_types import TYPES
 
 
@@ -32,7 +32,7 @@ class DocumentTypeAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
     @admin.display(description=_("document"), ordering="document_type")
     def document(self, row: Any) -> str:
-        return type_name(row.document_type)
+        return get_type_name(row.document_type)
 
 
 @admin.register(RequiredDocument)

@@ -18,18 +18,18 @@ from ingestion.certified_copies.certification import (
 )
 from ingestion.models import Document
 from web.documents.lookup import get_visible_document
-from web.shell.access import DOWNLOAD, FORM, SignedIn, page
-from web.shell.forms import SignedForm, reason_field
+from web.shell.access import DOWNLOAD, FORM, SignedIn, restrict_page
+from web.shell.forms import SignedForm, make_action_reason_field
 
 
 class CopyForm(SignedForm):
-    reason = reason_field(
+    reason = make_action_reason_field(
         _("Purpose of the copy"),
         _("Recorded in the audit trail and printed on the certificate."),
     )
 
 
-@page(FORM)
+@restrict_page(FORM)
 @sensitive_post_parameters("password")
 def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
     """Show the copies that the person signed. With POST, sign another one."""
@@ -45,7 +45,7 @@ def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
     return _render_page(request, document, form=form, status=400 if form.errors else 200)
 
 
-@page(DOWNLOAD)
+@restrict_page(DOWNLOAD)
 def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileResponse:
     """Return the package of a copy to the person who signed it."""
     document = get_visible_document(request.user, pk)

@@ -22,10 +22,10 @@ from web.documents.extracted_fields import list_extracted_values
 from web.documents.lookup import get_visible_document
 from web.documents.outcomes import describe_outcome
 from web.documents.page_account import PageAccount, account_for_pages, name_pages
-from web.documents.page_images import with_page_image
+from web.documents.page_images import add_page_image
 from web.documents.timeline import build_timeline
-from web.shell.access import FORM, READ, SignedIn, page
-from web.shell.forms import PlainForm, reason_field
+from web.shell.access import FORM, READ, SignedIn, restrict_page
+from web.shell.forms import PlainForm, make_action_reason_field
 
 # The outcome of a document without findings and without a note.
 _PLAIN_OUTCOMES = {
@@ -37,7 +37,7 @@ _PLAIN_OUTCOMES = {
 }
 
 
-@page(READ)
+@restrict_page(READ)
 def document_page(request: SignedIn, pk: int) -> HttpResponse:
     document = get_visible_document(request.user, pk)
     choices = list_choices(request.user, document, ACTIONS_ON_FILED)
@@ -55,7 +55,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
     )
     context = {
         "document": document,
-        "outcome": with_page_image(outcome, request.user, document.extractions.last()),
+        "outcome": add_page_image(outcome, request.user, document.extractions.last()),
         "review_requests": document.review_requests.select_related("asked_by"),
         "plain_outcome": plain_outcome,
         "account": account,
@@ -85,12 +85,12 @@ def _name_heading(document: Document, account: PageAccount | None) -> str:
 
 
 class DownloadForm(PlainForm):
-    reason = reason_field(
+    reason = make_action_reason_field(
         _("Reason for the download"), _("Recorded in the audit trail with the download.")
     )
 
 
-@page(FORM)
+@restrict_page(FORM)
 def original(request: SignedIn, pk: int) -> HttpResponseBase:
     """Return the file as it was received, as an attachment that browsers do not display.
 

@@ -18,7 +18,7 @@ from ingestion.models import Document, Finding
 from ingestion.review import review_requests
 from ingestion.review.decision_rules import FILING_ACTIONS
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.finding_texts import Sentences, grouped_sentences
+from ingestion.rules.finding_texts import Sentences, format_grouped_sentences
 from web.documents.page_display import PageImage
 from web.shell.wording import format_day
 
@@ -98,7 +98,7 @@ class DocumentOutcome:
 
     @property
     def person(self) -> str:
-        return declared_person_of(self.document)
+        return get_declared_person(self.document)
 
     @property
     def has_actions(self) -> bool:
@@ -109,7 +109,7 @@ class DocumentOutcome:
         return self.findings[0] if self.findings else None
 
 
-def declared_person_of(document: Document) -> str:
+def get_declared_person(document: Document) -> str:
     """Return the declared person, for the form of a correction.
 
     The registration of the correction makes the same `doc_id` of it.
@@ -230,7 +230,7 @@ def describe_findings(
         displays.append(
             FindingDisplay(
                 code,
-                grouped_sentences(
+                format_grouped_sentences(
                     code, findings, type_name=document.type_name, for_staff=for_staff
                 ),
                 tone,

@@ -14,7 +14,7 @@ from sites.models import User
 from web.documents.lookup import get_visible_document
 from web.documents.outcomes import DocumentOutcome
 from web.documents.page_display import MarkedArea, PageImage
-from web.shell.access import READ, SignedIn, page
+from web.shell.access import READ, SignedIn, restrict_page
 
 CACHE_SECONDS = 300  # in the browser of the person
 PAGES_AHEAD = 7  # for a list of all pages: to start a process takes longer than to render a page
@@ -22,7 +22,7 @@ _SIGNATURE_CODES = ("SIGNATURE_", "SIGNER_")  # the beginnings of codes about th
 _MARGIN = 4.0  # points between a marked area and the line around it
 
 
-@page(READ, may_be_stored=True)
+@restrict_page(READ, may_be_stored=True)
 @cache_control(private=True, max_age=CACHE_SECONDS)
 def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     """Return a page as an image. With `?ahead`, the next pages are rendered with it.
@@ -74,7 +74,7 @@ def build_page_image(
     return PageImage(document, page, width, height, tuple(areas) if width else (), zoom)
 
 
-def with_page_image(
+def add_page_image(
     outcome: DocumentOutcome, person: User, extraction: Extraction | None
 ) -> DocumentOutcome:
     """Return the outcome with an image of the page that its main finding is about.

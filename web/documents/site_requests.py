@@ -16,13 +16,13 @@ from ingestion.review import review_requests
 from sites import eligibility
 from web.documents.lookup import get_own_document
 from web.documents.outcomes import describe_outcome
-from web.shell.access import CHANGE, FORM, SignedIn, page
+from web.shell.access import CHANGE, FORM, SignedIn, restrict_page
 from web.shell.forms import (
     PlainForm,
-    person_field,
+    make_action_reason_field,
+    make_person_field,
+    make_type_field,
     read_declaration,
-    reason_field,
-    type_field,
 )
 
 
@@ -39,9 +39,9 @@ class ReviewRequestForm(PlainForm):
 class DeclarationForm(PlainForm):
     """The corrected type and person of a document, and the reason for the correction."""
 
-    document_type = type_field()
-    person = person_field()
-    reason = reason_field(
+    document_type = make_type_field()
+    person = make_person_field()
+    reason = make_action_reason_field(
         _("Reason"),
         _("Recorded in the audit trail with your name."),
         max_length=MAX_DECISION_REASON_CHARACTERS,
@@ -68,11 +68,11 @@ class DeclarationForm(PlainForm):
         return read_declaration(self.cleaned_data)
 
 
-@page(FORM)
+@restrict_page(FORM)
 def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
     """Correct the type and person of a document. Answer 409 if that is no longer possible."""
     document = get_own_document(request.user, pk)
-    if missing := eligibility.missing_for_upload(request.user):
+    if missing := eligibility.list_missing_for_upload(request.user):
         return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
     form = DeclarationForm(document, request.POST if request.method == "POST" else None)
     if not declarations.explain_declaration_refusal(document) and form.is_valid():
@@ -102,7 +102,7 @@ def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
     )
 
 
-@page(CHANGE)
+@restrict_page(CHANGE)
 def retry_download(request: SignedIn, pk: int) -> HttpResponse:
     """Retry the download of a document that its portal did not deliver."""
     document = get_own_document(request.user, pk)
@@ -118,7 +118,7 @@ def retry_download(request: SignedIn, pk: int) -> HttpResponse:
     return redirect("document", pk)
 
 
-@page(FORM)
+@restrict_page(FORM)
 def request_review(request: SignedIn, pk: int) -> HttpResponse:
     """Request a review of a rejected document by QA. Answer 409 if that is not possible."""
     document = get_own_document(request.user, pk)

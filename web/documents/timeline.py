@@ -14,10 +14,10 @@ from audit.ledger.queries import Recorded
 from ingestion.core.states import DocumentState
 from ingestion.intake import corrections, declarations
 from ingestion.review.decision_rules import RULES
-from ingestion.rules.finding_texts import reason
-from sites.roles import role_label
+from ingestion.rules.finding_texts import get_short_text
+from sites.roles import get_role_label
 from web.shell.event_labels import label_event, name_people
-from web.shell.state_display import STATE_DISPLAYS, StateDisplay, state_label
+from web.shell.state_display import STATE_DISPLAYS, StateDisplay, get_state_label
 from web.shell.wording import describe_declared
 
 # Labels of transitions into a state. Other states are named by their own label.
@@ -74,7 +74,7 @@ def _build_step(entry: Recorded, names: Mapping[str, str]) -> TimelineStep:
     person = (
         names.get(entry.actor)
         or str(_SYSTEM_NAMES.get(entry.role, ""))
-        or role_label(entry.role)
+        or get_role_label(entry.role)
         or actors.drop_process(entry.actor)
     )
     if not entry.to_state:
@@ -84,11 +84,11 @@ def _build_step(entry: Recorded, names: Mapping[str, str]) -> TimelineStep:
         display = STATE_DISPLAYS[DocumentState(entry.to_state)]
     else:
         state = DocumentState(entry.to_state)
-        step_label, code = str(_TRANSITION_LABELS.get(state) or state_label(state)), entry.code
+        step_label, code = str(_TRANSITION_LABELS.get(state) or get_state_label(state)), entry.code
         display = STATE_DISPLAYS[state]
         if state is DocumentState.RECEIVED and entry.from_state:
             step_label = _("Back in the queue")
         elif code:
-            code_label = reason(code)
+            code_label = get_short_text(code)
             step_label = f"{step_label}: {code_label[0].lower()}{code_label[1:]}"
     return TimelineStep(step_label, code, entry.occurred_at, person, display)

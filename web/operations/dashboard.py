@@ -31,12 +31,12 @@ from ingestion.operations import (
     throughput,
     work_status,
 )
-from ingestion.rules.finding_texts import reason
+from ingestion.rules.finding_texts import get_short_text
 from ingestion.storage import disk_space
 from web.operations import portals
 from web.permissions import VIEW_OPERATIONS
 from web.shell import charts
-from web.shell.access import READ, SignedIn, page
+from web.shell.access import READ, SignedIn, restrict_page
 from web.shell.charts import AreaChart, ChartSeries, ColumnChart
 
 POLL_MILLISECONDS = 10_000
@@ -71,7 +71,7 @@ class WorkerHosts:
         return max((host.seen_at for host, _ in self.all), default=None)
 
 
-@page(READ, permission=VIEW_OPERATIONS)
+@restrict_page(READ, permission=VIEW_OPERATIONS)
 def dashboard(request: SignedIn) -> HttpResponse:
     is_fragment = bool(request.headers.get("X-Fragment"))
     now, unsettled = timezone.now(), Document.objects.unsettled().count()
@@ -166,7 +166,8 @@ def _build_charts(now: datetime, unsettled: int) -> dict[str, Any]:
     codes = metrics.count_rejections_by_code(Document.objects.all(), now - REASONS_PERIOD)
     documents_url = reverse("admin:ingestion_document_changelist")
     rows = [
-        (reason(code), number, f"{documents_url}?code={code}") for code, number in codes.items()
+        (get_short_text(code), number, f"{documents_url}?code={code}")
+        for code, number in codes.items()
     ]
     return {
         "hours_chart": hours_chart,

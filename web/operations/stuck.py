@@ -19,11 +19,11 @@ from audit.ledger.context import use_change_reason
 from ingestion.dispatch import recovery
 from ingestion.intake import retrying
 from ingestion.operations import stuck as stuck_items
-from ingestion.rules.finding_texts import reason as label_code
+from ingestion.rules.finding_texts import get_short_text as label_code
 from web.permissions import RETRY_DOCUMENTS, VIEW_OPERATIONS
-from web.shell.access import CHANGE, READ, SignedIn, page
+from web.shell.access import CHANGE, READ, SignedIn, restrict_page
 from web.shell.forms import PlainForm
-from web.shell.request_limits import whole_number
+from web.shell.request_limits import parse_whole_number
 
 ITEMS_PER_PAGE = 50
 
@@ -51,7 +51,7 @@ class StuckItemsForm(PlainForm):
         super().__init__(data, auto_id=f"id_{name}_%s", initial={"code": code})
         self.name = name
         chosen = data.getlist("chosen") if data else []
-        self.chosen = [key for each in chosen if (key := whole_number(each)) is not None]
+        self.chosen = [key for each in chosen if (key := parse_whole_number(each)) is not None]
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
@@ -60,12 +60,12 @@ class StuckItemsForm(PlainForm):
         return given
 
 
-@page(READ, permission=VIEW_OPERATIONS)
+@restrict_page(READ, permission=VIEW_OPERATIONS)
 def stuck_items_page(request: SignedIn) -> HttpResponse:
     return _render_page(request)
 
 
-@page(CHANGE, permission=RETRY_DOCUMENTS)
+@restrict_page(CHANGE, permission=RETRY_DOCUMENTS)
 def retry_held(request: SignedIn) -> HttpResponse:
     """Put held documents back into the queue: the selected ones, or all of a code."""
     form = StuckItemsForm(request.POST, name="retry")
@@ -85,7 +85,7 @@ def retry_held(request: SignedIn) -> HttpResponse:
     return _run_action(request, form, act)
 
 
-@page(CHANGE, permission=RETRY_DOCUMENTS)
+@restrict_page(CHANGE, permission=RETRY_DOCUMENTS)
 def retry_now(request: SignedIn) -> HttpResponse:
     """Retry selected documents that are past their deadline, before their next attempt is due."""
     form = StuckItemsForm(request.POST, name="now")
@@ -100,7 +100,7 @@ def retry_now(request: SignedIn) -> HttpResponse:
     return _run_action(request, form, act)
 
 
-@page(CHANGE, permission=RETRY_DOCUMENTS)
+@restrict_page(CHANGE, permission=RETRY_DOCUMENTS)
 def release_leases(request: SignedIn) -> HttpResponse:
     """Release expired leases. The documents of their chunks are due again."""
     form = StuckItemsForm(request.POST, name="release")

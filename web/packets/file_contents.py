@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from ingestion.core.file_parts import FilePart
 from ingestion.models import DraftFile
-from ingestion.models.requirements import type_name
+from ingestion.models.requirements import get_type_name
 from web.documents.page_account import name_pages
 
 
@@ -57,5 +57,5 @@ def _describe_part(part: Mapping[str, Any]) -> str:
     """Return the pages and the type of one document, for example "Pages 1 to 2: CV"."""
     first, last = part["pages"]
     pages = name_pages(FilePart.parse(first, last, part.get("region", "")))
-    kind = type_name(part["type"]) if part["type"] else _("type not detected")
+    kind = get_type_name(part["type"]) if part["type"] else _("type not detected")
     return _("{pages}: {type}").format(pages=pages, type=kind)

@@ -29,8 +29,8 @@ from sites import eligibility
 from web.documents.lookup import get_own_document
 from web.packets.file_contents import describe_contents
 from web.packets.file_rules import explain_too_many, explain_unacceptable
-from web.shell.access import CHANGE, FORM, SignedIn, page
-from web.shell.request_limits import whole_number
+from web.shell.access import CHANGE, FORM, SignedIn, restrict_page
+from web.shell.request_limits import parse_whole_number
 
 _is_upload_name = re.compile(r"[0-9a-f]{32}").fullmatch
 # The namespace for the primary keys of uploads that arrive as parts in forms.
@@ -46,14 +46,14 @@ class FormPart:
     total: int  # bytes of the complete file
 
 
-@page(FORM)
+@restrict_page(FORM)
 def draft_files(request: SignedIn) -> JsonResponse:
     """Return the files of the draft as JSON. With POST, add one file.
 
     The status is 201, or 200 if the file had been added before.
     """
     if request.method == "POST":
-        if missing := eligibility.missing_for_upload(request.user):
+        if missing := eligibility.list_missing_for_upload(request.user):
             return JsonResponse({"message": missing[0].sentence}, status=403)
         if upload_id := request.POST.get("finished", ""):
             return _add_upload(request, upload_id)
@@ -64,7 +64,7 @@ def draft_files(request: SignedIn) -> JsonResponse:
     return JsonResponse({"files": [_to_json(file) for file in files]})
 
 
-@page(CHANGE)
+@restrict_page(CHANGE)
 def describe_file(request: SignedIn, pk: int) -> HttpResponse:
     """Save the type and the person that were entered for a file."""
     data = request.POST
@@ -74,7 +74,7 @@ def describe_file(request: SignedIn, pk: int) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@page(CHANGE)
+@restrict_page(CHANGE)
 def detect_type(request: SignedIn, pk: int) -> JsonResponse:
     """Detect the type of a file from its pages, which takes seconds.
 
@@ -85,7 +85,7 @@ def detect_type(request: SignedIn, pk: int) -> JsonResponse:
     return JsonResponse(_to_json(file))
 
 
-@page(CHANGE)
+@restrict_page(CHANGE)
 def remove_file(request: SignedIn, pk: int) -> HttpResponse:
     """Remove a file from its draft. A file that does not exist is no error."""
     for file in _list_files(request).filter(pk=pk).select_related("draft"):
@@ -165,7 +165,7 @@ def _read_part(request: SignedIn, size: int) -> FormPart | None:
     upload = request.POST.get("upload", "")
     if not upload:
         return None
-    offset, total = (whole_number(request.POST.get(name, "")) for name in ("offset", "whole"))
+    offset, total = (parse_whole_number(request.POST.get(name, "")) for name in ("offset", "whole"))
     is_inside = offset is not None and total is not None and offset + size <= total
     if offset is None or total is None or not (is_inside and 0 < size <= MAX_PART_BYTES):
         raise BadRequest(f"a part has 1 to {MAX_PART_BYTES} bytes and lies inside its file")
@@ -194,7 +194,7 @@ def _respond(file: DraftFile, is_new: bool) -> JsonResponse:
 
 def _find_corrected(request: SignedIn, number: str) -> Document | None:
     """Return the document that the files of the draft replace, or None for a packet."""
-    pk = whole_number(number)
+    pk = parse_whole_number(number)
     return None if pk is None else get_own_document(request.user, pk)
 
 

@@ -15,13 +15,13 @@ from ingestion.operations import work_status
 from sites.models import Site
 from web.documents.outcomes import list_needing_action
 from web.packets.progress import PacketProgress
-from web.shell.access import READ, SignedIn, page
+from web.shell.access import READ, SignedIn, restrict_page
 from web.shell.landing import start_page
 
 PACKETS_PER_PAGE = 15
 
 
-@page(READ)
+@restrict_page(READ)
 def home(request: SignedIn) -> HttpResponse:
     """Show the start page of a coordinator. Redirect staff to the start page of their role."""
     if request.user.is_staff:

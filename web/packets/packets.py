@@ -18,16 +18,16 @@ from ingestion.documents.site_readiness import get_readiness
 from ingestion.models import Document, Extraction, Packet
 from sites.models import User
 from web.documents.outcomes import PREFETCHED, DocumentOutcome, describe_outcome
-from web.documents.page_images import with_page_image
+from web.documents.page_images import add_page_image
 from web.packets.progress import PacketProgress
-from web.shell.access import READ, SignedIn, page
+from web.shell.access import READ, SignedIn, restrict_page
 from web.sites.required_documents import DocumentConflict, describe_missing, list_conflicts
 
 POLL_MILLISECONDS = 2000
 MAX_IMAGES_PER_PAGE = 40  # the pages of the documents have the other images
 
 
-@page(READ)
+@restrict_page(READ)
 def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     packet = _get_visible_packet(request.user, reference)
     has_worker = host_heartbeat.is_any_running()
@@ -47,7 +47,7 @@ def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     return response
 
 
-@page(READ)
+@restrict_page(READ)
 def download_receipt(request: SignedIn, reference: str) -> HttpResponse:
     """Return the receipt of a packet as a PDF file, and record the download."""
     from ingestion.intake import receipts  # noqa: PLC0415 - loads the library that lays out PDFs
@@ -76,7 +76,7 @@ def _describe_packet(packet: Packet, person: User, *, has_worker: bool) -> dict[
         needing=sum(outcome.needs_site for outcome in outcomes),
         has_worker=has_worker,
     )
-    is_notified = notifications.is_on() and notifications.wanted_by(person)
+    is_notified = notifications.is_on() and notifications.is_wanted_by(person)
     settled_at = [document.settled_at for document in documents if document.settled_at]
     return {
         "progress": progress,
@@ -102,7 +102,7 @@ def _describe_outcomes(documents: list[Document], person: User) -> list[Document
         for extraction in rows.order_by("attempt").defer("words"):
             extractions[extraction.document_id] = extraction  # the last attempt replaces the others
     return [
-        with_page_image(outcome, person, extractions.get(outcome.document.pk))
+        add_page_image(outcome, person, extractions.get(outcome.document.pk))
         for outcome in outcomes
     ]
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ingestion.core.states import SETTLED_STATES, STATES_NEEDING_SITE, DocumentState
-from web.shell.state_display import STATE_DISPLAYS, StateDisplay, state_label
+from web.shell.state_display import STATE_DISPLAYS, StateDisplay, get_state_label
 
 _ALWAYS_COUNTED = (DocumentState.ARCHIVED, DocumentState.REJECTED)
 
@@ -107,7 +107,7 @@ class PacketProgress:
 
     def _count_in_words(self, state: DocumentState) -> str:
         count = self.counts.get(state, 0)
-        return _("{n} {state}").format(n=count, state=state_label(state).lower())
+        return _("{n} {state}").format(n=count, state=get_state_label(state).lower())
 
     @property
     def verdict(self) -> tuple[StateDisplay, str]:
@@ -119,7 +119,9 @@ class PacketProgress:
         if self.is_stopped:
             return STATE_DISPLAYS[DocumentState.HELD], _("Waiting for a worker")
         if not self.is_done:
-            return STATE_DISPLAYS[DocumentState.VALIDATING], state_label(DocumentState.VALIDATING)
+            return STATE_DISPLAYS[DocumentState.VALIDATING], get_state_label(
+                DocumentState.VALIDATING
+            )
         for state in (DocumentState.HELD, DocumentState.IN_REVIEW, DocumentState.CANCELLED):
             if self.counts.get(state):
                 return STATE_DISPLAYS[state], self._count_in_words(state)

@@ -30,12 +30,12 @@ from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.quotas import QuotaExceeded
 from ingestion.intake.registration import SEVERAL_DOCUMENTS, UploadedDocument
 from ingestion.models import Document, Draft, DraftFile, Packet
-from ingestion.models.requirements import type_name
+from ingestion.models.requirements import get_type_name
 from ingestion.rules.classification.classify import guess_type
 from sites.models import Site, User
 from web.packets.file_contents import FileContents, describe_contents
 from web.packets.file_rules import explain_too_many, explain_unacceptable
-from web.shell.request_limits import whole_number
+from web.shell.request_limits import parse_whole_number
 
 ROWS_WITHOUT_SCRIPT = 4  # of the form without JavaScript, unless its address asks for more
 MAX_FIELD_CHARACTERS = 80
@@ -115,7 +115,7 @@ class UploadForm:
         self.token = self.draft.token if self.draft else uuid.uuid4().hex
         site_of_draft = self.draft.site.site_id if self.draft and self.draft.site else ""
         self.site = self._find_site(parameters.get("site", "") or site_of_draft)
-        number = whole_number(parameters.get("rows", "")) or ROWS_WITHOUT_SCRIPT
+        number = parse_whole_number(parameters.get("rows", "")) or ROWS_WITHOUT_SCRIPT
         first = UploadRow("0", parameters.get("type", ""), parameters.get("person", ""))
         others = (UploadRow(str(key)) for key in range(1, min(number, self.max_files)))
         self._set_rows([first, *others])
@@ -153,7 +153,7 @@ class UploadForm:
         numbers = sorted({int(match[1]) for match in inputs if match})
         added: set[int] = set()
         rows = [self._add_file(request, str(number), added) for number in numbers]
-        if removed := whole_number(data.get("remove", "")):
+        if removed := parse_whole_number(data.get("remove", "")):
             drafts.remove_file(self.draft, removed)
         self._set_rows([row for row in rows if row])
 
@@ -207,13 +207,13 @@ class UploadForm:
             if row.file and drafts.should_confirm_type(row.file, row.chosen_type):
                 several = _("Several documents")
                 is_several = row.file.guess == SEVERAL_DOCUMENTS
-                detected = several if is_several else type_name(row.file.guess)
+                detected = several if is_several else get_type_name(row.file.guess)
                 sentence = _(
                     "{file}: the detected type is {detected}, and you selected {chosen}. "
                     "Change the type, or send the packet again to keep it."
                 )
                 message = sentence.format(
-                    file=row.filename, detected=detected, chosen=type_name(row.chosen_type)
+                    file=row.filename, detected=detected, chosen=get_type_name(row.chosen_type)
                 )
                 yield FormProblem(f"type-{row.key}", message, "looks_like_another")
 

@@ -21,16 +21,16 @@ from ingestion.rules.document_types import TYPES
 from sites import eligibility
 from sites.models import ApiToken, Site
 from web.documents.lookup import get_own_document
-from web.documents.outcomes import declared_person_of
+from web.documents.outcomes import get_declared_person
 from web.packets.file_rules import ACCEPTED_SUFFIXES
 from web.packets.upload_form import UploadForm
-from web.shell.access import FORM, READ, SignedIn, page
+from web.shell.access import FORM, READ, SignedIn, restrict_page
 from web.sites.required_documents import list_requirements
 
 
-@page(FORM)
+@restrict_page(FORM)
 def upload_packet(request: SignedIn) -> HttpResponse:
-    if missing := eligibility.missing_for_upload(request.user):
+    if missing := eligibility.list_missing_for_upload(request.user):
         return _upload_not_allowed(request, missing)
     sites = Site.objects.of(request.user).select_related("study")
     form = UploadForm(request.user, list(sites))
@@ -41,7 +41,7 @@ def upload_packet(request: SignedIn) -> HttpResponse:
 
 
 @login_not_required
-@page(READ)
+@restrict_page(READ)
 def upload_allowed(request: HttpRequest) -> HttpResponse:
     """Answer 204 if the sender of this request can upload, else 401.
 
@@ -55,14 +55,14 @@ def upload_allowed(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204 if is_allowed else 401)
 
 
-@page(FORM)
+@restrict_page(FORM)
 def upload_correction(request: SignedIn, pk: int) -> HttpResponse:
     """Show the form for one document, with its site, type and person filled in.
 
     Answer 409 if the document cannot be corrected.
     """
     document = get_own_document(request.user, pk)
-    if missing := eligibility.missing_for_upload(request.user):
+    if missing := eligibility.list_missing_for_upload(request.user):
         return _upload_not_allowed(request, missing)
     sites = Site.objects.of(request.user).filter(pk=document.site_id)
     form = UploadForm(request.user, list(sites.select_related("study")), corrects=document)
@@ -72,7 +72,7 @@ def upload_correction(request: SignedIn, pk: int) -> HttpResponse:
         newer = corrections.find_correction(document) or corrections.find_newer_version(document)
         context = {"document": document, "why": why, "newer": newer}
         return render(request, "documents/correction_refused.html", context, status=409)
-    form.load({"type": document.document_type, "person": declared_person_of(document)})
+    form.load({"type": document.document_type, "person": get_declared_person(document)})
     return _render_form(request, form)
 
 

@@ -19,16 +19,16 @@ from ingestion.models import Action, Document
 from ingestion.review import assignments, decisions
 from ingestion.review.decision_rules import RULES, list_permitted_actions
 from ingestion.review.decisions import DecisionRefused
-from ingestion.rules.finding_texts import reason
+from ingestion.rules.finding_texts import get_short_text
 from web.review.forms import ReviewDecisionForm
 from web.review.sign import make_signature
-from web.shell.access import CHANGE, SignedIn, page
-from web.shell.request_limits import whole_number
+from web.shell.access import CHANGE, SignedIn, restrict_page
+from web.shell.request_limits import parse_whole_number
 
 MAX_DOCUMENTS_AT_ONCE = 50  # as on one page of the queue
 
 
-@page(CHANGE, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(CHANGE, permission=downloads.REVIEW_PERMISSION)
 @sensitive_post_parameters("password")
 def decide_several(request: SignedIn) -> HttpResponse:
     documents = _get_selected_documents(request)
@@ -53,7 +53,7 @@ def decide_several(request: SignedIn) -> HttpResponse:
 
 def _get_selected_documents(request: SignedIn) -> list[Document]:
     """Return the selected documents that the person may return, in the order of the queue."""
-    numbers = map(whole_number, request.POST.getlist("document"))
+    numbers = map(parse_whole_number, request.POST.getlist("document"))
     keys = [number for number in numbers if number is not None][:MAX_DOCUMENTS_AT_ONCE]
     rows = Document.objects.filter(pk__in=keys).order_by("settled_at", "pk")
     rows = rows.select_related("site", "packet", "batch").prefetch_related("findings")
@@ -107,7 +107,7 @@ def _return_documents(
     context = {
         "form": form,
         "documents": documents,
-        "reason": reason(code),
+        "reason": get_short_text(code),
         "rule": RULES[Action.RETURN],
         "meaning": RULES[Action.RETURN].meaning,
         "back": reverse("review_queue"),

@@ -15,10 +15,10 @@ from web.documents.extracted_fields import get_last_extraction
 from web.review.division_form import DivisionForm
 from web.review.page import get_reviewed_document
 from web.review.sign import decide_with
-from web.shell.access import FORM, SignedIn, page
+from web.shell.access import FORM, SignedIn, restrict_page
 
 
-@page(FORM, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(FORM, permission=downloads.REVIEW_PERMISSION)
 @sensitive_post_parameters("password")
 def divide_file(request: SignedIn, pk: int) -> HttpResponse:
     """Show the pages with the proposed cut. With POST, divide the file."""

@@ -14,15 +14,15 @@ from ingestion.review.assignments import QueueFilter
 from ingestion.review.decision_rules import REASON_LABELS, is_note_for_site, must_be_signed
 from ingestion.review.decisions import MAX_TEXT_LENGTH, DecisionInput, find_successors
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.finding_texts import reason
+from ingestion.rules.finding_texts import get_short_text
 from sites.models import Site, User
 from web.shell.forms import (
     PlainForm,
     SignedForm,
-    person_field,
+    make_action_reason_field,
+    make_person_field,
+    make_type_field,
     read_declaration,
-    reason_field,
-    type_field,
 )
 
 IN_REVIEW, REJECTED = "", "rejected"  # values of the filter `what`
@@ -32,7 +32,9 @@ def _list_code_choices() -> list[tuple[str, Any]]:
     """Return the finding codes that QA decides about, sorted by their labels."""
     dispositions = {Disposition.REVIEW, Disposition.REJECT}
     codes = [code for code, entry in CODES.items() if entry.disposition in dispositions]
-    labelled = sorted(((code, reason(code)) for code in codes), key=lambda choice: choice[1])
+    labelled = sorted(
+        ((code, get_short_text(code)) for code in codes), key=lambda choice: choice[1]
+    )
     return [("", _("Any reason")), *labelled]
 
 
@@ -80,8 +82,8 @@ class FilterForm(PlainForm):
 class ReviewDecisionForm(SignedForm):
     """The fields that one action requires. Actions without a signature have no signature fields."""
 
-    document_type = type_field()
-    person = person_field()
+    document_type = make_type_field()
+    person = make_person_field()
     reason_code = forms.ChoiceField(
         label=_("Reason"),
         choices=[("", _("Select a reason")), *REASON_LABELS.items()],
@@ -97,7 +99,7 @@ class ReviewDecisionForm(SignedForm):
         max_length=MAX_TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
-    reason = reason_field(
+    reason = make_action_reason_field(
         _("Reason"),
         _("Recorded in the audit trail with your signature."),
         max_length=MAX_DECISION_REASON_CHARACTERS,

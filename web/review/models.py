@@ -24,11 +24,11 @@ from ingestion.learning.comparison import Change
 from ingestion.learning.decided_documents import count_decisions_since
 from ingestion.models import LearnedModel, ModelActivation
 from ingestion.rules.document_types import RULES_VERSION, TYPES
-from ingestion.rules.finding_texts import reason
+from ingestion.rules.finding_texts import get_short_text
 from web.permissions import ACTIVATE_MODELS, VIEW_MODELS
-from web.shell.access import CHANGE, FORM, READ, SignedIn, page
-from web.shell.forms import SignedForm, reason_field
-from web.shell.state_display import state_label
+from web.shell.access import CHANGE, FORM, READ, SignedIn, restrict_page
+from web.shell.forms import SignedForm, make_action_reason_field
+from web.shell.state_display import get_state_label
 from web.trail.jobs import POLL_MILLISECONDS
 
 MAX_REPORTS = 5  # of one model, the newest first
@@ -42,7 +42,7 @@ CHANGE_LABELS = {
 
 
 class ActivationForm(SignedForm):
-    reason = reason_field(
+    reason = make_action_reason_field(
         gettext_lazy("Reason"),
         gettext_lazy("Describe why, with the figures that you considered."),
         max_length=MAX_REASON_CHARACTERS,
@@ -50,7 +50,7 @@ class ActivationForm(SignedForm):
     seen_version = forms.IntegerField(widget=forms.HiddenInput)
 
 
-@page(READ, permission=VIEW_MODELS)
+@restrict_page(READ, permission=VIEW_MODELS)
 def model_list(request: SignedIn) -> HttpResponse:
     """List the models and activations, and the last training."""
     last = LearnedModel.objects.order_by("pk").last()
@@ -66,7 +66,7 @@ def model_list(request: SignedIn) -> HttpResponse:
     return render(request, "review/models.html", context)
 
 
-@page(READ, permission=VIEW_MODELS)
+@restrict_page(READ, permission=VIEW_MODELS)
 def model_page(request: SignedIn, pk: int) -> HttpResponse:
     """Show how a model judges the documents of the sites kept apart, file by file."""
     model = _get_model(str(pk))
@@ -96,7 +96,7 @@ def model_page(request: SignedIn, pk: int) -> HttpResponse:
     return render(request, "review/model.html", context)
 
 
-@page(CHANGE, permission=ACTIVATE_MODELS)
+@restrict_page(CHANGE, permission=ACTIVATE_MODELS)
 def train_now(request: SignedIn) -> HttpResponse:
     """Request a training, which a worker does in the background."""
     training.request_training(request.user)
@@ -104,7 +104,7 @@ def train_now(request: SignedIn) -> HttpResponse:
     return redirect("models")
 
 
-@page(CHANGE, permission=ACTIVATE_MODELS)
+@restrict_page(CHANGE, permission=ACTIVATE_MODELS)
 def request_report(request: SignedIn, name: str) -> HttpResponse:
     """Request the report of what a model would decide differently about filed documents."""
     model = _get_model(name)
@@ -114,7 +114,7 @@ def request_report(request: SignedIn, name: str) -> HttpResponse:
     return redirect("model", model.pk) if model else redirect("built_in_model")
 
 
-@page(READ, permission=VIEW_MODELS)
+@restrict_page(READ, permission=VIEW_MODELS)
 def built_in_page(request: SignedIn) -> HttpResponse:
     """Show the built-in model, with the reports of what it would decide differently."""
     context = {
@@ -126,7 +126,7 @@ def built_in_page(request: SignedIn) -> HttpResponse:
     return render(request, "review/built_in_model.html", context)
 
 
-@page(FORM, permission=ACTIVATE_MODELS)
+@restrict_page(FORM, permission=ACTIVATE_MODELS)
 @sensitive_post_parameters("password")
 def activate_model(request: SignedIn, name: str) -> HttpResponse:
     """Show the form of an activation. With POST, activate the model."""
@@ -208,10 +208,10 @@ def _name_difference(each: dict[str, Any]) -> dict[str, Any]:
     return {
         **each,
         "was_type": _name_type(each["was_type"]),
-        "was_state": state_label(DocumentState(each["was_state"])),
+        "was_state": get_state_label(DocumentState(each["was_state"])),
         "type": _name_type(each["type"]),
-        "state": state_label(DocumentState(each["state"])),
-        "reasons": [reason(code) for code in each["codes"]],
+        "state": get_state_label(DocumentState(each["state"])),
+        "reasons": [get_short_text(code) for code in each["codes"]],
     }
 
 

@@ -24,23 +24,23 @@ from web.review.forms import FilterForm
 from web.review.names import compare_names
 from web.review.queue import (
     build_queue_row,
+    drop_page_number,
     find_position,
-    without_page,
 )
-from web.shell.access import CHANGE, READ, SignedIn, page
-from web.shell.request_limits import whole_number
+from web.shell.access import CHANGE, READ, SignedIn, restrict_page
+from web.shell.request_limits import parse_whole_number
 
 _STATES_WITH_VIEWERS = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
 
 
-@page(READ, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(READ, permission=downloads.REVIEW_PERMISSION)
 def review_page(request: SignedIn, pk: int) -> HttpResponse:
     document = get_reviewed_document(pk)
     extraction, findings = get_last_extraction(document), document.current_findings
     count = max(document.pages or 0, len(extraction.pages) if extraction else 0, 1)
     numbers = document.page_numbers if document.is_part else range(1, count + 1)
     # At first, the page of the primary finding is shown.
-    number = whole_number(request.GET.get("page", ""))
+    number = parse_whole_number(request.GET.get("page", ""))
     if number is None:
         number = next((finding.page for finding in findings if finding.page), numbers[0])
     number = min(max(number, numbers[0]), numbers[-1])
@@ -73,12 +73,12 @@ def review_page(request: SignedIn, pk: int) -> HttpResponse:
         if document.state in _STATES_WITH_VIEWERS
         else None,
         "position": position,
-        "query": without_page(filters),
+        "query": drop_page_number(filters),
     }
     return render(request, "review/page.html", context)
 
 
-@page(CHANGE, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(CHANGE, permission=downloads.REVIEW_PERMISSION)
 def assign_to_me(request: SignedIn, pk: int) -> HttpResponse:
     document = get_reviewed_document(pk)
     if assignments.assign(document, request.user, by=request.user):

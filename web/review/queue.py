@@ -12,10 +12,10 @@ from ingestion.documents import downloads
 from ingestion.models import Document, ReviewRequest
 from ingestion.review import assignments
 from ingestion.review.assignments import QueueFilter
-from ingestion.rules.finding_texts import reason
+from ingestion.rules.finding_texts import get_short_text
 from sites.models import User
 from web.review.forms import FilterForm
-from web.shell.access import READ, SignedIn, page
+from web.shell.access import READ, SignedIn, restrict_page
 
 DOCUMENTS_PER_PAGE = 50
 
@@ -32,7 +32,7 @@ class QueueRow:
     assigned_to: User | None
 
 
-@page(READ, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(READ, permission=downloads.REVIEW_PERMISSION)
 def review_queue(request: SignedIn) -> HttpResponse:
     form = FilterForm(request.GET)
     queue_filter = form.to_queue_filter(request.user)
@@ -42,7 +42,7 @@ def review_queue(request: SignedIn) -> HttpResponse:
         "form": form,
         "page": documents,
         "rows": [build_queue_row(document) for document in documents.object_list],
-        "query": without_page(request.GET),
+        "query": drop_page_number(request.GET),
         "is_rejected": queue_filter.rejected,
         "is_filtered": form.has_filters,
         "code": queue_filter.code,
@@ -59,7 +59,7 @@ def build_queue_row(document: Document) -> QueueRow:
     assignment = getattr(document, "assignment", None)
     return QueueRow(
         document,
-        reason=reason(document.code) if document.code else "",
+        reason=get_short_text(document.code) if document.code else "",
         due=due,
         is_overdue=due <= timezone.now(),
         request=next((request for request in requests if not request.answered_at), None),
@@ -67,7 +67,7 @@ def build_queue_row(document: Document) -> QueueRow:
     )
 
 
-def without_page(query: QueryDict) -> str:
+def drop_page_number(query: QueryDict) -> str:
     """Return the query string without the page number, for links that keep the filters."""
     filters = query.copy()
     filters.pop("page", None)

@@ -22,10 +22,10 @@ from ingestion.review.decision_rules import ACTIONS_ON_FILED, RULES, list_permit
 from ingestion.review.decisions import DecisionConflict, DecisionRefused
 from web.review.forms import ReviewDecisionForm
 from web.review.page import get_reviewed_document
-from web.shell.access import FORM, SignedIn, page
+from web.shell.access import FORM, SignedIn, restrict_page
 
 
-@page(FORM, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(FORM, permission=downloads.REVIEW_PERMISSION)
 @sensitive_post_parameters("password")
 def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
     """Show the form of one action. With POST, decide, and go to the next document."""

@@ -29,7 +29,7 @@ class SignedIn(HttpRequest):
     user: User
 
 
-def page(
+def restrict_page(
     methods: Sequence[str], *, permission: str = "", may_be_stored: bool = False
 ) -> Callable[[View], View]:
     """Return a decorator that restricts a view to HTTP methods and staff with a permission.

@@ -10,19 +10,19 @@ from sites.models import User
 PROGRAM_PATHS = ("/api/", "/healthz", "/readyz", "/metrics", "/static/")
 
 
-def current_person(request: HttpRequest) -> User | None:
+def get_current_person(request: HttpRequest) -> User | None:
     """Return the signed-in person, or None."""
     user = getattr(request, "user", None)
     return user if isinstance(user, User) else None
 
 
-def current_page_name(request: HttpRequest) -> str:
+def get_current_page_name(request: HttpRequest) -> str:
     """Return the name of the requested URL with its namespace, for example "admin:index"."""
     match = request.resolver_match
     return match.view_name if match else ""
 
 
-def requested_next_page(request: HttpRequest) -> str:
+def get_requested_next_page(request: HttpRequest) -> str:
     """Return the page to continue with from the parameter `next`; "" if it is on another host."""
     url = request.POST.get(REDIRECT_FIELD_NAME) or request.GET.get(REDIRECT_FIELD_NAME, "")
     is_allowed = url_has_allowed_host_and_scheme(

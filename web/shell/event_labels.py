@@ -9,10 +9,10 @@ from django.utils.translation import gettext_lazy as _
 from audit.ledger import actors
 from audit.ledger.queries import Recorded
 from ingestion.core.states import DocumentState
-from ingestion.rules.finding_texts import sentences
+from ingestion.rules.finding_texts import format_sentences
 from ingestion.rules.messages import MESSAGES
 from sites.models import User
-from web.shell.state_display import STATE_DISPLAYS, WORK_LABELS, StateDisplay, state_label
+from web.shell.state_display import STATE_DISPLAYS, WORK_LABELS, StateDisplay, get_state_label
 
 EVENTS: Mapping[str, str | Promise] = MappingProxyType(
     {
@@ -157,7 +157,7 @@ def label_event(name: str) -> str:
 def label_state(name: str) -> str:
     """Return the label of the state of a document or a batch."""
     if name in list(DocumentState):
-        return state_label(DocumentState(name))
+        return get_state_label(DocumentState(name))
     return str(WORK_LABELS.get(name, name))
 
 
@@ -173,7 +173,7 @@ def explain_code(entry: Recorded) -> str:
         return ""
     findings = (entry.detail or {}).get("findings", [])
     facts = [found["facts"] for found in findings if found["code"] == entry.code]
-    return sentences(entry.code, facts[0] if facts else {}).what
+    return format_sentences(entry.code, facts[0] if facts else {}).what
 
 
 def name_actors(identifiers: Iterable[str]) -> dict[str, str]:

@@ -26,13 +26,13 @@ class PlainForm(forms.Form):
             field.widget.attrs["class"] = "sl-input"
 
 
-def type_field() -> forms.ChoiceField:
+def make_type_field() -> forms.ChoiceField:
     """Return a field for a document type."""
     kinds = [(kind.slug, kind.name) for kind in TYPES.values()]
     return forms.ChoiceField(label=_("Type"), choices=[("", _("Select a type")), *kinds])
 
 
-def person_field() -> forms.CharField:
+def make_person_field() -> forms.CharField:
     """Return a field for the person whom a document is about."""
     return forms.CharField(
         label=_("Name of the person"),
@@ -49,7 +49,7 @@ def read_declaration(cleaned_data: Mapping[str, Any]) -> Declaration:
     return Declaration(cleaned_data.get("document_type", ""), person)
 
 
-def reason_field(
+def make_action_reason_field(
     label: "str | _StrPromise",
     help_text: "str | _StrPromise",
     *,
@@ -92,5 +92,5 @@ class SignedForm(PlainForm):
             return None
         signer = person.actor_with(permission) if permission else person.actor
         return ElectronicSignature(
-            signer, str(person), meaning, account=identity.signer_note(person)
+            signer, str(person), meaning, account=identity.describe_last_identity_change(person)
         )

@@ -99,7 +99,7 @@ ITEMS = (
 )
 
 
-def navigation(request: HttpRequest) -> dict[str, list[NavigationLink]]:
+def list_navigation_links(request: HttpRequest) -> dict[str, list[NavigationLink]]:
     """Return the links of the header for the person of the request."""
     user = getattr(request, "user", None)  # absent when a middleware failed early
     if not isinstance(user, User):

@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from web.shell.current_person import PROGRAM_PATHS, current_page_name, current_person
+from web.shell.current_person import PROGRAM_PATHS, get_current_page_name, get_current_person
 
 MEGABYTE = 1_000_000  # bytes
 _NUMBER = re.compile(r"[0-9]{1,18}").fullmatch  # fits into a column of 64 bits
@@ -24,7 +24,7 @@ _RESUMABLE_UPLOADS = {"resumable_uploads", "resumable_upload"}
 _PAGES_WITH_FILES = {"upload", "correct", "draft_files"} | _RESUMABLE_UPLOADS
 
 
-def whole_number(text: str) -> int | None:
+def parse_whole_number(text: str) -> int | None:
     """Return the whole number that a request parameter writes, or None if it does not write one.
 
     Python refuses to convert more than 4300 digits, and a database more than about 18.
@@ -61,12 +61,12 @@ class RequestBodyLimit:
         declared = request.META.get("CONTENT_LENGTH") or "0"
         if not declared.isdecimal() or request.path.startswith(PROGRAM_PATHS):
             return None
-        length = whole_number(declared)
+        length = parse_whole_number(declared)
         if length is not None and length <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             return None
-        takes_files = current_page_name(request) in _PAGES_WITH_FILES
-        if takes_files and current_person(request) is None:
-            if current_page_name(request) in _RESUMABLE_UPLOADS:
+        takes_files = get_current_page_name(request) in _PAGES_WITH_FILES
+        if takes_files and get_current_person(request) is None:
+            if get_current_page_name(request) in _RESUMABLE_UPLOADS:
                 return HttpResponse(status=401)  # scripts send these and do not follow redirects
             return redirect_to_login(request.get_full_path())
         max_packet = (settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1) * MEGABYTE

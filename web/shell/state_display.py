@@ -108,7 +108,7 @@ WORK_LABELS: Mapping[str, str | Promise] = MappingProxyType(
 )
 
 
-def state_label(state: DocumentState) -> str:
+def get_state_label(state: DocumentState) -> str:
     """Return the translated label of a document's state, for example "Filed"."""
     return gettext(state.word)
 
@@ -140,7 +140,7 @@ def render_chip(display: StateDisplay, word: str) -> SafeString:
 def render_state_chip(state: str) -> SafeString:
     """Return the chip of a document's state, for example a tick and "Filed" on green."""
     document_state = DocumentState(state)
-    return render_chip(STATE_DISPLAYS[document_state], state_label(document_state))
+    return render_chip(STATE_DISPLAYS[document_state], get_state_label(document_state))
 
 
 def render_work_chip(state: BatchState | ChunkState) -> SafeString:

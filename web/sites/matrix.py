@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from audit.files.csv_export import escape_formula
 from ingestion.documents.site_readiness import SiteReadiness, get_readiness_by_site
 from ingestion.models import SiteSummary
-from ingestion.models.requirements import type_name
+from ingestion.models.requirements import get_type_name
 from ingestion.operations import site_summaries
 from ingestion.rules.site_file.requirements import RequirementStatus
 from sites.models import Site, Study, User
@@ -192,7 +192,7 @@ def build_matrix(
             for slug in document_types
         ]
         rows.append(CompletenessRow(readiness, cells))
-    return Matrix([type_name(slug) for slug in document_types], rows)
+    return Matrix([get_type_name(slug) for slug in document_types], rows)
 
 
 def _build_cell(lines: Sequence[RequirementLine], site: Site, reader: User) -> MatrixCell:
@@ -222,7 +222,7 @@ def generate_csv(
 ) -> Iterator[str]:
     """Yield the lines of the CSV file of all selected sites."""
     write = csv.writer(_Echo()).writerow
-    names = [type_name(slug) for slug in document_types]
+    names = [get_type_name(slug) for slug in document_types]
     now = f"{timezone.now():%Y-%m-%d %H:%M} UTC"
     yield write(map(escape_formula, [*SITE_HEADINGS, *names, *TOTAL_HEADINGS]))
     for sites in selection.evaluate_in_pages():

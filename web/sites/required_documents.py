@@ -11,15 +11,20 @@ from django.utils.translation import gettext_lazy as _
 from ingestion.core.states import DocumentState
 from ingestion.documents.site_readiness import SiteReadiness, get_readiness
 from ingestion.models import Document
-from ingestion.models.requirements import type_name
+from ingestion.models.requirements import get_type_name
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.finding_texts import Sentences, sentences
+from ingestion.rules.finding_texts import Sentences, format_sentences
 from ingestion.rules.site_file.cross_checks import Gap
 from ingestion.rules.site_file.requirements import DocumentRequirement, RequirementStatus
 from sites.models import Site
 from web.documents.outcomes import list_needing_action
-from web.shell.access import READ, SignedIn, page
-from web.shell.state_display import REQUIREMENT_DISPLAYS, STATE_DISPLAYS, StateDisplay, state_label
+from web.shell.access import READ, SignedIn, restrict_page
+from web.shell.state_display import (
+    REQUIREMENT_DISPLAYS,
+    STATE_DISPLAYS,
+    StateDisplay,
+    get_state_label,
+)
 from web.shell.wording import format_day
 
 _LABELS = {
@@ -57,7 +62,7 @@ class DocumentConflict:
     other: Document | None
 
 
-@page(READ)
+@restrict_page(READ)
 def site_page(request: SignedIn, site_id: str) -> HttpResponse:
     """Show the required documents of one site, and the conflicts between its documents."""
     visible = Site.objects.visible_to(request.user).select_related("study")
@@ -75,7 +80,7 @@ def site_page(request: SignedIn, site_id: str) -> HttpResponse:
     return render(request, "sites/page.html", context)
 
 
-@page(READ)
+@restrict_page(READ)
 def separator_sheets(request: SignedIn, site_id: str) -> HttpResponse:
     """Return the separator sheets of a site as a PDF file to print.
 
@@ -108,7 +113,7 @@ def list_conflicts(
     return [
         DocumentConflict(
             gap.code,
-            sentences(gap.code, gap.facts, for_staff=for_staff),
+            format_sentences(gap.code, gap.facts, for_staff=for_staff),
             documents[gap.one.key],
             documents[gap.other.key] if gap.other else None,
         )
@@ -127,7 +132,7 @@ def describe_missing(
     first = gaps[0]
     return DocumentConflict(
         first.code,
-        sentences(first.code, {"missing": missing}, for_staff=for_staff),
+        format_sentences(first.code, {"missing": missing}, for_staff=for_staff),
         readiness.documents[first.one.key],
         None,
     )
@@ -143,7 +148,7 @@ def _describe_requirement(
     if latest and status in {RequirementStatus.PENDING, RequirementStatus.RETURNED}:
         # The state of the latest document says more than the status of the requirement.
         state = DocumentState(latest.state)
-        display, label = STATE_DISPLAYS[state], state_label(state)
+        display, label = STATE_DISPLAYS[state], get_state_label(state)
     elif status is RequirementStatus.EXPIRING and expires:
         label = gettext("Due {date}").format(date=expires)
     else:
@@ -157,7 +162,7 @@ def _describe_requirement(
     named_on = requirement.named_on if is_missing else None
     return RequirementLine(
         document_type=requirement.kind,
-        name=type_name(requirement.kind),
+        name=get_type_name(requirement.kind),
         whose=requirement.whose,
         person=requirement.whose if document_type and document_type.per_person else "",
         status=status,

@@ -16,12 +16,12 @@ from django.utils.translation import gettext as _
 from ingestion.documents.site_readiness import list_required_types
 from ingestion.models import Document, SiteSummary
 from ingestion.operations import metrics
-from ingestion.rules.finding_texts import reason
+from ingestion.rules.finding_texts import get_short_text
 from sites.models import Site
 from web.shell import charts
-from web.shell.access import READ, SignedIn, page
+from web.shell.access import READ, SignedIn, restrict_page
 from web.shell.charts import Bar
-from web.shell.request_limits import whole_number
+from web.shell.request_limits import parse_whole_number
 from web.sites.matrix import (
     LEGEND,
     SiteFilterForm,
@@ -35,7 +35,7 @@ DEFAULT_PERIOD = 90  # days
 MAX_SITES_IN_CHART = 10
 
 
-@page(READ)
+@restrict_page(READ)
 def required_documents_page(request: SignedIn) -> HttpResponse:
     """Show the matrix of sites, or redirect to the only site that the person can see."""
     visible = Site.objects.visible_to(request.user)
@@ -57,7 +57,7 @@ def required_documents_page(request: SignedIn) -> HttpResponse:
     return render(request, "sites/list.html", context)
 
 
-@page(READ)
+@restrict_page(READ)
 def required_documents_csv(request: SignedIn) -> StreamingHttpResponse:
     """Return the matrix of all selected sites as a CSV file."""
     visible = Site.objects.visible_to(request.user)
@@ -69,12 +69,12 @@ def required_documents_csv(request: SignedIn) -> StreamingHttpResponse:
     return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
 
 
-@page(READ)
+@restrict_page(READ)
 def metrics_page(request: SignedIn) -> HttpResponse:
     visible = Site.objects.visible_to(request.user)
     filter_form = SiteFilterForm(request.GET, visible)
     sites = filter_form.filter_sites(visible)
-    days = whole_number(request.GET.get("days", ""))
+    days = parse_whole_number(request.GET.get("days", ""))
     days = days if days in PERIODS else DEFAULT_PERIOD
     documents = Document.objects.all()
     # People who see all sites and use no filter need no condition on the sites.
@@ -116,7 +116,7 @@ def _measure_documents(documents: "QuerySet[Document]", since: datetime) -> dict
         "first_pass": metrics.measure_first_pass(documents, since),
         "rejected": sum(codes.values()),
         "code_bars": charts.build_bars(
-            [(reason(code), number, "") for code, number in codes.items()], "c2"
+            [(get_short_text(code), number, "") for code, number in codes.items()], "c2"
         ),
         "site_bars": site_bars,
     }

@@ -11,8 +11,8 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from ingestion.rules.finding_texts import reason
-from sites.roles import role_label
+from ingestion.rules.finding_texts import get_short_text
+from sites.roles import get_role_label
 from web.account import session_limits
 from web.shell import state_display
 
@@ -20,10 +20,10 @@ _JUST_NOW = timedelta(minutes=1)
 
 register = template.Library()
 register.simple_tag(state_display.render_icon, name="icon")
-register.filter(reason)
-register.filter("role_label", role_label)
+register.filter("reason", get_short_text)
+register.filter("role_label", get_role_label)
 register.simple_tag(state_display.render_state_chip, name="state_chip")
-register.simple_tag(session_limits.session_terms, takes_context=True)
+register.simple_tag(session_limits.get_session_terms, takes_context=True, name="session_terms")
 
 
 @register.simple_tag(name="chip")

@@ -10,13 +10,13 @@ from audit.verification import runs
 from audit.verification.ledger_status import get_current_verdict, get_ledger_status
 from web.permissions import VERIFY_LEDGER, VIEW_ENTRIES
 from web.shell import event_labels
-from web.shell.access import CHANGE, READ, SignedIn, page
+from web.shell.access import CHANGE, READ, SignedIn, restrict_page
 from web.trail.jobs import is_job_done, render_job
 
 MAX_VERIFICATIONS_SHOWN = 5
 
 
-@page(READ, permission=VIEW_ENTRIES)
+@restrict_page(READ, permission=VIEW_ENTRIES)
 def verification_overview(request: SignedIn) -> HttpResponse:
     verifications = runs.list_latest_runs(MAX_VERIFICATIONS_SHOWN)
     names = event_labels.name_actors(run.asked_by for run in verifications)
@@ -32,12 +32,12 @@ def verification_overview(request: SignedIn) -> HttpResponse:
     return render(request, "trail/verification_overview.html", context)
 
 
-@page(CHANGE, permission=VERIFY_LEDGER)
+@restrict_page(CHANGE, permission=VERIFY_LEDGER)
 def start_verification(request: SignedIn) -> HttpResponse:
     return redirect("trail_check", runs.request_check(request.user.actor_name).pk)
 
 
-@page(READ, permission=VIEW_ENTRIES)
+@restrict_page(READ, permission=VIEW_ENTRIES)
 def verification_page(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the progress of a verification that a person requested, then its result."""
     job = background_jobs.find_job(runs.KIND, pk)

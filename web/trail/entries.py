@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from audit.ledger.bound_rows import ROW
 from audit.ledger.queries import Recorded
-from sites.roles import role_label
+from sites.roles import get_role_label
 from web.shell import event_labels
 from web.shell.state_display import StateDisplay
 
@@ -73,7 +73,7 @@ def _build_line(entry: Recorded, names: Mapping[str, str]) -> EntryLine:
         # The name at the time of the entry: the person may have changed it since.
         person=detail.get("printed_name") or names.get(entry.actor, entry.actor),
         actor=entry.actor,
-        role=role_label(entry.role),
+        role=get_role_label(entry.role),
         reason=" ".join(filter(None, reasons)),
         code=entry.code,
         subject=entry.subject,

@@ -21,16 +21,16 @@ from audit.ledger.queries import EntrySearch
 from ingestion.models import Packet
 from web.permissions import EXPORT_LEDGER
 from web.shell import event_labels
-from web.shell.access import FORM, READ, SignedIn, page
+from web.shell.access import FORM, READ, SignedIn, restrict_page
 from web.trail import export_package
-from web.trail.forms import ExportForm, midnight, midnight_after
+from web.trail.forms import ExportForm, get_midnight, get_midnight_after
 from web.trail.jobs import is_job_done, render_job
 from web.trail.timelines import list_packet_subjects
 
 MAX_EXPORTS_SHOWN = 20
 
 
-@page(READ, permission=EXPORT_LEDGER)
+@restrict_page(READ, permission=EXPORT_LEDGER)
 def export_list(request: SignedIn) -> HttpResponse:
     jobs = background_jobs.list_latest_jobs(KIND, MAX_EXPORTS_SHOWN)
     names = event_labels.name_actors(job.asked_by for job in jobs)
@@ -38,14 +38,14 @@ def export_list(request: SignedIn) -> HttpResponse:
     return render(request, "trail/exports.html", {"rows": rows})
 
 
-@page(READ, permission=EXPORT_LEDGER)
+@restrict_page(READ, permission=EXPORT_LEDGER)
 def choose_export(request: SignedIn) -> HttpResponse:
     """Show step 1. The parameters of the address prefill the form."""
     initial = {name: request.GET.get(name, "") for name in ExportForm.base_fields}
     return render(request, "trail/export_choose.html", {"form": ExportForm(initial=initial)})
 
 
-@page(FORM, permission=EXPORT_LEDGER)
+@restrict_page(FORM, permission=EXPORT_LEDGER)
 def confirm_export(request: SignedIn) -> HttpResponse:
     """Show step 2, the number of entries. With POST, request the export."""
     form = ExportForm(request.GET)
@@ -76,7 +76,7 @@ def confirm_export(request: SignedIn) -> HttpResponse:
     return render(request, "trail/export_confirm.html", context)
 
 
-@page(READ, permission=EXPORT_LEDGER)
+@restrict_page(READ, permission=EXPORT_LEDGER)
 def export_page(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the progress of an export, then its contents."""
     job = _get_job(pk)
@@ -85,7 +85,7 @@ def export_page(request: HttpRequest, pk: int) -> HttpResponse:
     return render_job(request, job, "trail/export", context)
 
 
-@page(READ, permission=EXPORT_LEDGER)
+@restrict_page(READ, permission=EXPORT_LEDGER)
 def download_export(request: SignedIn, pk: int) -> FileResponse:
     """Stream the package. Raises Http404 if it is not ready, or was removed since."""
     job = _get_job(pk)
@@ -135,6 +135,6 @@ def _build_search(selection: Mapping[str, Any]) -> EntrySearch:
         sites=selection["sites"],
         subjects=subjects,
         doc_id=selection["doc_id"],
-        since=midnight(selection["since"]),
-        until=midnight_after(selection["until"]),
+        since=get_midnight(selection["since"]),
+        until=get_midnight_after(selection["until"]),
     )

@@ -94,8 +94,8 @@ class SearchForm(SiteForm):
             doc_id=given["doc_id"],
             actor=given["person"],
             event=given["event"],
-            since=midnight(given["since"]),
-            until=midnight_after(given["until"]),
+            since=get_midnight(given["since"]),
+            until=get_midnight_after(given["until"]),
         )
 
 
@@ -178,11 +178,11 @@ class AuditReviewForm(SignedForm, SiteForm):
         return ReviewScope(given["since"], given["until"], given["site"], given["filters"])
 
 
-def midnight(day: date | None) -> datetime | None:
+def get_midnight(day: date | None) -> datetime | None:
     """Return the time at which a day begins in UTC; None for None."""
     return datetime.combine(day, time(), UTC) if day else None
 
 
-def midnight_after(day: date | None) -> datetime | None:
+def get_midnight_after(day: date | None) -> datetime | None:
     """Return the time at which a day ends in UTC; None for None."""
-    return midnight(day + timedelta(days=1)) if day else None
+    return get_midnight(day + timedelta(days=1)) if day else None

@@ -10,15 +10,15 @@ from audit.ledger.queries import EntrySearch
 from ingestion.models import Document, Packet
 from sites.models import Site
 from web.permissions import VIEW_ENTRIES
-from web.shell.access import READ, SignedIn, page
-from web.shell.request_limits import whole_number
+from web.shell.access import READ, SignedIn, restrict_page
+from web.shell.request_limits import parse_whole_number
 from web.trail.entries import build_entry_lines
 from web.trail.forms import SearchForm
 
 ENTRIES_PER_PAGE = 50
 
 
-@page(READ, permission=VIEW_ENTRIES)
+@restrict_page(READ, permission=VIEW_ENTRIES)
 def complete_trail(request: SignedIn) -> HttpResponse:
     """Show all entries, or those that match the search, the newest first."""
     form = SearchForm(request.GET or None)
@@ -29,7 +29,7 @@ def complete_trail(request: SignedIn) -> HttpResponse:
     return render(request, "trail/entries.html", context)
 
 
-@page(READ, permission=VIEW_ENTRIES)
+@restrict_page(READ, permission=VIEW_ENTRIES)
 def document_trail(request: SignedIn, pk: int) -> HttpResponse:
     """Show the entries of all versions of a document, the oldest first.
 
@@ -47,7 +47,7 @@ def document_trail(request: SignedIn, pk: int) -> HttpResponse:
     return render(request, "trail/document.html", context)
 
 
-@page(READ, permission=VIEW_ENTRIES)
+@restrict_page(READ, permission=VIEW_ENTRIES)
 def packet_trail(request: SignedIn, reference: str) -> HttpResponse:
     visible = Packet.objects.visible_to(request.user).select_related("site", "batch")
     packet = get_object_or_404(visible, reference=reference)
@@ -58,7 +58,7 @@ def packet_trail(request: SignedIn, reference: str) -> HttpResponse:
     return render(request, "trail/packet.html", context)
 
 
-@page(READ, permission=VIEW_ENTRIES)
+@restrict_page(READ, permission=VIEW_ENTRIES)
 def site_trail(request: SignedIn, site_id: str) -> HttpResponse:
     visible = Site.objects.visible_to(request.user).select_related("study")
     site = get_object_or_404(visible, site_id=site_id)
@@ -76,7 +76,9 @@ def _list_newest(request: HttpRequest, search: EntrySearch) -> dict[str, object]
     """Return one page of the entries that match, the newest first, with its links."""
     before = request.GET.get("before", "")
     # One entry more than a page has: it shows whether older entries exist.
-    found = queries.find_entries(search, before=whole_number(before), limit=ENTRIES_PER_PAGE + 1)
+    found = queries.find_entries(
+        search, before=parse_whole_number(before), limit=ENTRIES_PER_PAGE + 1
+    )
     entries = found[:ENTRIES_PER_PAGE]
     newest_query, older_query = request.GET.copy(), request.GET.copy()
     newest_query.pop("before", None)

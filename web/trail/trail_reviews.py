@@ -10,16 +10,16 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from audit import trail_reviews
 from audit.trail_reviews import DAY, Outcome
-from sites.roles import role_label
+from sites.roles import get_role_label
 from web.permissions import SIGN_TRAIL_REVIEW, VIEW_TRAIL_REVIEWS
-from web.shell.access import FORM, READ, SignedIn, page
+from web.shell.access import FORM, READ, SignedIn, restrict_page
 from web.trail.forms import AuditReviewForm
 
 REVIEWS_PER_PAGE = 20
 MEANING = "review"  # of the signature, 21 CFR 11.50(a)(3)
 
 
-@page(READ, permission=VIEW_TRAIL_REVIEWS)
+@restrict_page(READ, permission=VIEW_TRAIL_REVIEWS)
 def review_list(request: SignedIn) -> HttpResponse:
     due = trail_reviews.compute_review_due()
     reviews = Paginator(trail_reviews.list_reviews(), REVIEWS_PER_PAGE).get_page(
@@ -31,28 +31,28 @@ def review_list(request: SignedIn) -> HttpResponse:
         "is_overdue": due.is_overdue(timezone.now().date()),
         "page": reviews,
         "signed": [
-            (review, role_label(roles.get(review.pk, ""))) for review in reviews.object_list
+            (review, get_role_label(roles.get(review.pk, ""))) for review in reviews.object_list
         ],
         "can_review": request.user.has_perm(SIGN_TRAIL_REVIEW),
     }
     return render(request, "trail/reviews.html", context)
 
 
-@page(READ, permission=VIEW_TRAIL_REVIEWS)
+@restrict_page(READ, permission=VIEW_TRAIL_REVIEWS)
 def audit_review_page(request: SignedIn, pk: int) -> HttpResponse:
     review = trail_reviews.find_review(pk)
     if review is None:
         raise Http404
     context = {
         "review": review,
-        "role": role_label(trail_reviews.get_signer_roles([review]).get(review.pk, "")),
+        "role": get_role_label(trail_reviews.get_signer_roles([review]).get(review.pk, "")),
         "account": trail_reviews.describe_signer_account(review),
         "changed": trail_reviews.list_changes_since_review(review),
     }
     return render(request, "trail/review.html", context)
 
 
-@page(FORM, permission=SIGN_TRAIL_REVIEW)
+@restrict_page(FORM, permission=SIGN_TRAIL_REVIEW)
 @sensitive_post_parameters("password")
 def new_review(request: SignedIn) -> HttpResponse:
     # The due period reaches from the first day without a review to yesterday.

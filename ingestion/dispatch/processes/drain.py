@@ -37,7 +37,9 @@ def is_asked_to_leave() -> bool:
 
 
 @contextmanager
-def on_sigterm(loop: asyncio.AbstractEventLoop, give_up: Callable[[], object]) -> Iterator[None]:
+def drain_on_sigterm(
+    loop: asyncio.AbstractEventLoop, give_up: Callable[[], object]
+) -> Iterator[None]:
     """Let SIGTERM drain this worker while the block runs. A second SIGTERM calls `give_up`.
 
     Does nothing outside the main thread, because only the main thread receives signals.

@@ -72,7 +72,7 @@ def is_any_running() -> bool:
     return WorkerHost.objects.filter(seen_at__gt=timezone.now() - silence).exists()
 
 
-def last_heartbeat_at() -> datetime | None:
+def get_last_heartbeat_at() -> datetime | None:
     """Return the time of the latest heartbeat of any host, or None if no host is known."""
     newest = WorkerHost.objects.order_by("-seen_at").values_list("seen_at", flat=True)
     return newest.first()

@@ -50,7 +50,7 @@ def mark_busy() -> Iterator[None]:
             (_folder / str(os.getpid())).unlink(missing_ok=True)
 
 
-def current_owner() -> str:
+def get_current_owner() -> str:
     """Return the name of this worker for the leases of its shift."""
     return _owner or _new_owner()
 

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from ingestion.core.limiter import RequestRate
 from ingestion.core.ports import PortalTerms
 from ingestion.dispatch import portal_limit_rows
-from ingestion.dispatch.work_items import portal_terms_of
+from ingestion.dispatch.work_items import get_portal_terms
 from ingestion.sources.http.check import check_portal
 from sites.models import Site
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         found = Site.objects.select_related("portal").filter(site_id=site).first()
         if found is None:
             raise CommandError(f"there is no site '{site}'")
-        terms = portal_terms_of(found.portal)
+        terms = get_portal_terms(found.portal)
         self.stdout.write(f"Portal {terms.key} of site {site}, {terms.base_url}")
         remarks = asyncio.run(
             check_portal(terms, settings.INGEST_LIMITS, waits=self._reserve_waits(terms))

@@ -71,7 +71,7 @@ class BlankPage:
         """Return the centres of `read_words`, by their texts."""
         centres: dict[str, list[Point]] = {}
         for text, box in self.read_words:
-            centres.setdefault(text, []).append(centre_of(box))
+            centres.setdefault(text, []).append(find_centre(box))
         return centres
 
     def share_of_words(self, texts: Container[str]) -> float:
@@ -97,19 +97,19 @@ class BlankForm:
 
 
 @cache
-def registered_forms() -> Mapping[str, BlankForm]:
+def read_registered_forms() -> Mapping[str, BlankForm]:
     """Return all registered editions by key. Raises FormDescriptionError."""
     return {path.stem: read_description(path) for path in sorted(_FOLDER.glob("*.toml"))}
 
 
 @cache
-def all_signs() -> frozenset[str]:
+def list_signs() -> frozenset[str]:
     """Return the signs of all pages, to be searched in text from `fold_signs`."""
-    pages = (page for form in registered_forms().values() for page in form.pages)
+    pages = (page for form in read_registered_forms().values() for page in form.pages)
     return frozenset(sign for page in pages for sign in page.folded_signs)
 
 
-def centre_of(box: Box) -> Point:
+def find_centre(box: Box) -> Point:
     """Return the centre of a box."""
     return (box.left + box.right) / 2, (box.top + box.bottom) / 2
 

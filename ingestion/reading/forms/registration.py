@@ -22,10 +22,10 @@ from .catalogue import (
     BlankForm,
     BlankPage,
     Point,
-    all_signs,
-    centre_of,
+    find_centre,
     fold_signs,
-    registered_forms,
+    list_signs,
+    read_registered_forms,
 )
 from .measurement import Transform, measure_boxes
 
@@ -64,7 +64,7 @@ class _Candidate(NamedTuple):
 def may_be_form(text: str) -> bool:
     """Return whether the text of a page contains a phrase of a registered form."""
     folded = fold_signs(text)
-    return any(sign in folded for sign in all_signs())
+    return any(sign in folded for sign in list_signs())
 
 
 def find_form(
@@ -107,7 +107,7 @@ def _find_candidates(words: Sequence[Word]) -> list[_Candidate]:
     texts = [fold_signs(word.text) for word in words]
     by_text: dict[str, list[Point]] = defaultdict(list)
     for text, word in zip(texts, words, strict=True):
-        by_text[text].append(centre_of(word.box))
+        by_text[text].append(find_centre(word.box))
     pages = list(_pages_of_forms("".join(texts)))
     matches = [blank.share_of_words(by_text) for _, blank in pages]
     best_match = 0.0
@@ -147,7 +147,7 @@ def _pages_of_forms(text: str) -> Iterator[tuple[BlankForm, BlankPage]]:
     `text` is that of the words. If it has no sign, because the words are in another order than the
     text, yield all pages.
     """
-    pages = [(form, blank) for form in registered_forms().values() for blank in form.pages]
+    pages = [(form, blank) for form in read_registered_forms().values() for blank in form.pages]
     names = {form.name for form, blank in pages if any(sign in text for sign in blank.folded_signs)}
     yield from ((form, blank) for form, blank in pages if not names or form.name in names)
 
@@ -209,7 +209,7 @@ def _find_in_place(
     blank: BlankPage, transform: Transform, by_text: Mapping[str, Sequence[Point]]
 ) -> tuple[bool, ...]:
     """Return for each printed word with letters or digits whether the page has it in its place."""
-    centres = np.array([[centre_of(box) for _, box in blank.read_words]])
+    centres = np.array([[find_centre(box) for _, box in blank.read_words]])
     places = cv2.perspectiveTransform(centres, transform)[0].tolist()
     max_error = MAX_WORD_ERROR * max(abs(transform[0, 0]), 1.0)
     return tuple(

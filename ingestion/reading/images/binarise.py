@@ -252,7 +252,9 @@ def has_edges(raster: PageRaster) -> bool:
     return bool(np.count_nonzero(gradient > EDGE_CONTRAST) > MIN_INK_SHARE * gradient.size)
 
 
-def pixel_bounds(box: Box, raster: PageRaster, padding: float) -> tuple[int, int, int, int]:
+def convert_to_pixel_bounds(
+    box: Box, raster: PageRaster, padding: float
+) -> tuple[int, int, int, int]:
     """Return a box as left, top, right and bottom pixels of a raster, for slices.
 
     `padding` is in points. No result is negative, so that a slice never wraps around.

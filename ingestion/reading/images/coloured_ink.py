@@ -54,7 +54,7 @@ class InkLayer(NamedTuple):
         return Box(self.left + left, self.top + top, self.left + right, self.top + bottom)
 
 
-def coloured_areas(raster: PageRaster) -> list[Box]:
+def find_coloured_areas(raster: PageRaster) -> list[Box]:
     """Return the areas of a page that contain as much coloured ink as a short stamp."""
     if raster.colour is None:
         return []
@@ -88,7 +88,7 @@ def coloured_areas(raster: PageRaster) -> list[Box]:
     return [box for _, box in found[:MAX_AREAS_PER_PAGE]]
 
 
-def ink_layers(raster: PageRaster, area: Box) -> Iterator[InkLayer]:
+def iter_ink_layers(raster: PageRaster, area: Box) -> Iterator[InkLayer]:
     """Yield the ink of each frequent hue in an area: alone, and with the print that crosses it."""
     if raster.colour is None:
         return

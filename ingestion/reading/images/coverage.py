@@ -15,9 +15,9 @@ from ingestion.reading.images.binarise import (
     WORD_PADDING_POINTS,
     Components,
     IntArray,
+    convert_to_pixel_bounds,
     label_components,
     measure_components,
-    pixel_bounds,
     threshold,
 )
 from ingestion.reading.images.render import PageRaster
@@ -33,7 +33,7 @@ MIN_INK_SHARE_OF_BOX = 0.2
 MIN_INK_PIXELS = 3_000
 
 
-def uncovered_share(page: PageRaster, words: Sequence[Word]) -> float:
+def measure_uncovered_share(page: PageRaster, words: Sequence[Word]) -> float:
     """Return the share, from 0 to 1, of letter-like ink that lies outside of the words' boxes.
 
     `page` is a result of `flatten_background`.
@@ -44,7 +44,7 @@ def uncovered_share(page: PageRaster, words: Sequence[Word]) -> float:
     ink = np.asarray(is_letter[labels])
     total = int(np.count_nonzero(ink))
     for word in words:
-        left, top, right, bottom = pixel_bounds(word.box, page, WORD_PADDING_POINTS)
+        left, top, right, bottom = convert_to_pixel_bounds(word.box, page, WORD_PADDING_POINTS)
         ink[top:bottom, left:right] = 0
     return float(np.count_nonzero(ink) / max(total, MIN_INK_PIXELS))
 

@@ -18,11 +18,11 @@ from .binarise import (
     MAX_THIN_PIXELS,
     WORD_PADDING_POINTS,
     Mask,
+    convert_to_pixel_bounds,
     divide_by_background,
     estimate_background,
     label_components,
     measure_components,
-    pixel_bounds,
     threshold,
 )
 from .render import POINTS_PER_INCH, PageRaster
@@ -71,7 +71,7 @@ def find_marks_in_area(
     `raster` shows a little more than the area. `may_be_skewed` says that the page contains an
     image, which may be a scan.
     """
-    left, top, right, bottom = pixel_bounds(area, raster, padding=0.0)
+    left, top, right, bottom = convert_to_pixel_bounds(area, raster, padding=0.0)
     printed = _printed_words(words)
     # Relative to its background, no pixel is darker, so that most areas are known to have no mark.
     ink = _without_words(threshold(raster.grey, INK_BRIGHTNESS), raster, printed)
@@ -159,7 +159,7 @@ def _remove_skewed_rules(ink: Mask, faint: Mask) -> None:
 def _without_words(ink: Mask, page: PageRaster, printed: Sequence[Word]) -> Mask:
     """Return a mask of a page after the printed words were removed from it."""
     for word in printed:
-        left, top, right, bottom = pixel_bounds(word.box, page, WORD_PADDING_POINTS)
+        left, top, right, bottom = convert_to_pixel_bounds(word.box, page, WORD_PADDING_POINTS)
         ink[top:bottom, left:right] = 0
     return ink
 

@@ -50,7 +50,7 @@ class PageObject(NamedTuple):
         return pypdfium2.PdfMatrix.from_raw(matrix)
 
 
-def page_objects(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[PageObject]:
+def iter_page_objects(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[PageObject]:
     """Yield the objects of a page, all of them or those of some kinds.
 
     The objects of a form XObject follow the form.
@@ -66,7 +66,7 @@ def page_objects(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[PageObject]:
             yield from _objects_in_form(PageObject(raw, kind, 0, None), kinds)
 
 
-def object_rects(objects: Iterable[PageObject]) -> list[PdfRect]:
+def list_object_rects(objects: Iterable[PageObject]) -> list[PdfRect]:
     """Return the bounds of many objects on the page, in points. Raises PdfiumError.
 
     It takes half the time of `PageObject.rect` for each. The matrix of a form is read once.
@@ -92,7 +92,7 @@ def object_rects(objects: Iterable[PageObject]) -> list[PdfRect]:
     return rects
 
 
-def annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
+def iter_annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
     """Yield the annotations of a page. Each one is closed when the next one is requested."""
     for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS_PER_PAGE)):
         if annotation := pdfium.FPDFPage_GetAnnot(page, index):

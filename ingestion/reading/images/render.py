@@ -18,8 +18,12 @@ import pypdfium2.raw as pdfium
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence
 
-from ingestion.reading.images.page_objects import MAX_OBJECTS_PER_PAGE, PageObject, page_objects
-from ingestion.reading.limits import ReadingLimits, too_many_pages
+from ingestion.reading.images.page_objects import (
+    MAX_OBJECTS_PER_PAGE,
+    PageObject,
+    iter_page_objects,
+)
+from ingestion.reading.limits import ReadingLimits, report_too_many_pages
 from ingestion.reading.results import Box, Unreadable
 
 GreyArray = NDArray[np.uint8]  # rows of pixels: 0 is black, 255 is white
@@ -42,7 +46,7 @@ class PageUnreadable(Exception):
 PAGE_ERRORS = (PageUnreadable, pypdfium2.PdfiumError, MemoryError)  # what reading a page may raise
 
 
-def error_text(error: Exception) -> str:
+def describe_page_error(error: Exception) -> str:
     """Return the text of one of `PAGE_ERRORS` for `PageReading.error`."""
     return str(error) or "the page needs more memory than one page may have"
 
@@ -112,7 +116,7 @@ def list_images(
     page_left, page_bottom, page_right, page_top = page.get_bbox()
     images = []
     if objects is None:
-        objects = page_objects(page, pdfium.FPDF_PAGEOBJ_IMAGE)
+        objects = iter_page_objects(page, pdfium.FPDF_PAGEOBJ_IMAGE)
     candidates = (item for item in objects if item.kind == pdfium.FPDF_PAGEOBJ_IMAGE)
     for item in islice(candidates, MAX_OBJECTS_PER_PAGE):
         left, bottom, right, top = item.rect
@@ -132,7 +136,9 @@ def list_images(
     return images
 
 
-def ocr_dpi(page: pypdfium2.PdfPage, images: list[PlacedImage], limits: ReadingLimits) -> float:
+def choose_ocr_dpi(
+    page: pypdfium2.PdfPage, images: list[PlacedImage], limits: ReadingLimits
+) -> float:
     """Return the resolution at which a page is rendered for OCR.
 
     It is the resolution of the scan, within `MIN_OCR_DPI` and the limit. A page that is drawn has
@@ -211,7 +217,7 @@ def count_frames(path: Path, limits: ReadingLimits) -> int | Unreadable:
     except Exception:  # noqa: BLE001 - Pillow's decoders have no common error
         return Unreadable("CORRUPT_DOCUMENT")
     if frames > limits.max_pages:
-        return too_many_pages(frames, limits)
+        return report_too_many_pages(frames, limits)
     return frames
 
 

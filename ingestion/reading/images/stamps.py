@@ -19,9 +19,9 @@ from .binarise import (
     WHITE,
     WORD_PADDING_POINTS,
     Mask,
+    convert_to_pixel_bounds,
     label_components,
     measure_components,
-    pixel_bounds,
     threshold,
 )
 from .render import POINTS_PER_INCH, GreyArray, PageRaster
@@ -93,7 +93,7 @@ def _thick_areas(
     """Yield the areas of letters that are larger than print."""
     ink = threshold(page.grey, letters.brightness)
     for word in words:
-        left, top, right, bottom = pixel_bounds(word, page, WORD_PADDING_POINTS)
+        left, top, right, bottom = convert_to_pixel_bounds(word, page, WORD_PADDING_POINTS)
         ink[top:bottom, left:right] = 0
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (letters.min_stroke_pixels,) * 2)
     thick = np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, kernel), np.uint8)

@@ -130,7 +130,7 @@ class UprightInk:
         return np.asarray(cv2.GaussianBlur(image, (3, 3), 0))
 
 
-def isolated_ink(grey: GreyArray) -> Mask | None:
+def isolate_ink(grey: GreyArray) -> Mask | None:
     """Return the mask of what is drawn on even paper, or None if there is no contrast."""
     counts = cv2.calcHist([grey], [0], None, [WHITE + 1], [0, WHITE + 1]).ravel()
     # Most of a stamp is paper, also within its frame.

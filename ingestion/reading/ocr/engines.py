@@ -166,7 +166,7 @@ class Tesserocr:
         self._api.SetPageSegMode(mode)
         self._api.SetImage(Image.fromarray(grey))
         self._api.SetSourceResolution(dpi)
-        # The time limit does not interrupt layout analysis, which `page_time_limit` bounds.
+        # The time limit does not interrupt layout analysis, which `limit_page_time` bounds.
         if not self._api.Recognize(int(seconds * 1000)):
             is_timeout = time.monotonic() - began >= seconds
             raise OcrTimeout if is_timeout else OcrFailed("OCR failed")

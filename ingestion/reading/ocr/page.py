@@ -21,7 +21,7 @@ from ingestion.reading.images.binarise import (
     measure_tone,
     normalise_tone,
 )
-from ingestion.reading.images.coverage import uncovered_share
+from ingestion.reading.images.coverage import measure_uncovered_share
 from ingestion.reading.images.marks import find_marks
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.images.separator_codes import read_separator_codes
@@ -34,7 +34,7 @@ from ingestion.reading.results import (
     PageReading,
     TextSource,
     Word,
-    without_repetitions,
+    drop_repetitions,
 )
 
 from .engines import (
@@ -148,7 +148,7 @@ def read_page_image(
     ocr_words, omitted = run_second_pass(variant.raster, best.words, first, marks, engine, deadline)
     words, text = _add_words(ocr_words, dpi, variant.page.words, page.text)
     words, text = _add_words(omitted, dpi, words, text)
-    uncovered = best.uncovered if words == first else uncovered_share(variant.flat, words)
+    uncovered = best.uncovered if words == first else measure_uncovered_share(variant.flat, words)
     return replace(
         variant.page,
         source=TextSource.OCR,
@@ -159,7 +159,7 @@ def read_page_image(
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
         dpi=round(dpi),
-        added_marks=without_repetitions((*variant.page.added_marks, *stamps, *strike_outs)),
+        added_marks=drop_repetitions((*variant.page.added_marks, *stamps, *strike_outs)),
         forms=find_form(words, lambda: variant.raster) if may_be_form(text) else (),
         separator_codes=read_separator_codes(raster),
     )
@@ -216,7 +216,7 @@ def _run_pass(
     else:
         ocr_words = engine.recognise(smooth_bilevel(raster.grey), round(raster.dpi), seconds)
     words = (*variant.page.words, *(word.to_word(raster.dpi) for word in ocr_words))
-    return OcrPass(variant, ocr_words, uncovered_share(variant.flat, words))
+    return OcrPass(variant, ocr_words, measure_uncovered_share(variant.flat, words))
 
 
 def _add_words(

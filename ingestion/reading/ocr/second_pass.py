@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ingestion.reading.images.marks import MIN_PRINT_CONFIDENCE
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster
 from ingestion.reading.images.variants import smooth_bilevel
-from ingestion.reading.results import Box, Word, bounding_box
+from ingestion.reading.results import Box, Word, compute_bounding_box
 
 from .engines import (
     MIN_WORD_CONFIDENCE,
@@ -106,7 +106,7 @@ def _find_omitted_lines(marks: Sequence[Box], known: Sequence[Box], height: floa
         for index, line in enumerate(lines):
             is_near = mark.left - line.right < MAX_GAP_WORD_HEIGHTS * height
             if is_near and line.top < middle < line.bottom:
-                lines[index] = bounding_box((line, mark))
+                lines[index] = compute_bounding_box((line, mark))
                 break
         else:
             lines.append(mark)
@@ -172,7 +172,7 @@ def _find_misread_blocks(words: Sequence[Word], height: float) -> list[Box]:
     for cluster in clusters:
         if len(cluster) < MIN_WORDS_PER_BLOCK:
             continue
-        area = bounding_box(cluster)
+        area = compute_bounding_box(cluster)
         inside = [word for word in words if area.contains_centre_of(word.box)]
         certain = sum(len(word.text) for word in inside if word.confidence >= MIN_WORD_CONFIDENCE)
         if certain < sum(len(word.text) for word in inside) / 2:

@@ -8,13 +8,13 @@ from statistics import median
 
 import numpy as np
 
-from ingestion.reading.images.coloured_ink import coloured_areas, ink_layers
+from ingestion.reading.images.coloured_ink import find_coloured_areas, iter_ink_layers
 from ingestion.reading.images.letter_lines import find_letter_lines, turn_line_upright
 from ingestion.reading.images.render import GreyArray
 from ingestion.reading.images.stamps import StampArea, find_stamp_areas
 from ingestion.reading.images.upright_ink import LETTER_PIXELS
 from ingestion.reading.images.variants import PageVariant
-from ingestion.reading.results import AddedMark, AddedMarkKind, Box, bounding_box
+from ingestion.reading.results import AddedMark, AddedMarkKind, Box, compute_bounding_box
 from ingestion.reading.stamp_words import STAMP_PHRASES, StampLine, read_stamp_line
 
 from .engines import Engine, OcrFailed, OcrWord, SegmentationMode
@@ -76,8 +76,8 @@ def _coloured_stamps(
     """Yield the stamps in coloured ink, which are free of the print below them."""
     certain = _certain_words(words, variant.raster.dpi)
     reads = count()
-    for area in coloured_areas(variant.raster):
-        for layer in ink_layers(variant.raster, area):
+    for area in find_coloured_areas(variant.raster):
+        for layer in iter_ink_layers(variant.raster, area):
             stamps = []
             for line in find_letter_lines(np.asarray(layer.grey < INK_LIMIT, np.uint8), layer.dpi):
                 box = layer.to_page(line.box)
@@ -151,7 +151,7 @@ def _stamps_in_lines(words: Sequence[OcrWord], dpi: float) -> Iterator[AddedMark
             AddedMarkKind.SUPERSEDED,
         }
         if (is_large and len(words) > len(on_line)) or is_heading:
-            box = bounding_box(word.to_word(dpi).box for word in on_line)
+            box = compute_bounding_box(word.to_word(dpi).box for word in on_line)
             yield AddedMark(stamp.kind, box, stamp.phrase)
 
 

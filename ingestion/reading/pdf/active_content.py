@@ -106,7 +106,7 @@ def _flags_of_file(opened: pikepdf.Pdf) -> Iterator[str]:
     if is_any_missing and any(OBJECT_COUNT_WARNING not in each for each in opened.get_warnings()):
         # For example an array in a thousand others, which qpdf gives up on and pdfium reads.
         yield "unsearched"
-    if may_be_signed and any(map(is_signed_field, form_fields(opened))):
+    if may_be_signed and any(map(is_signed_field, iter_form_fields(opened))):
         yield "digital-signature"
 
 
@@ -206,10 +206,10 @@ def _is_direct(item: object) -> bool:
 
 def is_signed_field(field: pikepdf.Object) -> bool:
     """Return whether this is a signature field with a value. A field inherits its type."""
-    return "/V" in field and any(each.get("/FT") == "/Sig" for each in field_ancestry(field))
+    return "/V" in field and any(each.get("/FT") == "/Sig" for each in iter_field_ancestry(field))
 
 
-def field_ancestry(field: pikepdf.Object) -> Iterator[pikepdf.Object]:
+def iter_field_ancestry(field: pikepdf.Object) -> Iterator[pikepdf.Object]:
     """Yield a form field and its ancestors, the innermost first."""
     each: pikepdf.Object | None = field
     for _ in range(MAX_FIELD_DEPTH):
@@ -219,7 +219,7 @@ def field_ancestry(field: pikepdf.Object) -> Iterator[pikepdf.Object]:
         each = each.get("/Parent")
 
 
-def form_fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
+def iter_form_fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
     """Yield the fields of the form, and those that only a page refers to.
 
     Each indirect object is yielded once.

@@ -20,11 +20,11 @@ import pypdfium2.raw as pdfium
 from ingestion.reading.images.page_objects import (
     PageObject,
     PdfRect,
-    annotations,
-    object_rects,
+    iter_annotations,
+    list_object_rects,
 )
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.results import AddedMark, AddedMarkKind, bounding_box
+from ingestion.reading.results import AddedMark, AddedMarkKind, compute_bounding_box
 from ingestion.reading.stamp_words import (
     StampLine,
     find_phrases,
@@ -34,7 +34,7 @@ from ingestion.reading.stamp_words import (
 
 from .drawn_stamps import find_drawn_stamps
 from .pages import StampMemory
-from .text_layer import point_transform, raw_text
+from .text_layer import make_point_transform, read_raw_text
 
 DRAWN_KINDS = {pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE}
 MAX_DRAWN_OBJECTS = 300  # paths and images at the end of one page that are examined
@@ -112,7 +112,7 @@ def find_added_marks(
     rects: list[PdfRect] = []
     covered: list[AddedMark] = []
     if drawn:
-        rects = object_rects(item for _, item in drawn)
+        rects = list_object_rects(item for _, item in drawn)
         lines = [
             rect
             for (_, item), rect in zip(drawn, rects, strict=True)
@@ -132,9 +132,9 @@ def find_added_marks(
 
 def find_annotated_marks(page: pypdfium2.PdfPage) -> list[AddedMark]:
     """Return the stamps and the strike-outs among the annotations of a page."""
-    to_box = point_transform(page)
+    to_box = make_point_transform(page)
     found = []
-    for annotation in islice(annotations(page), MAX_MARKS_PER_PAGE):
+    for annotation in islice(iter_annotations(page), MAX_MARKS_PER_PAGE):
         kind = pdfium.FPDFAnnot_GetSubtype(annotation)
         rect = pdfium.FS_RECTF()
         if kind not in {pdfium.FPDF_ANNOT_STAMP, pdfium.FPDF_ANNOT_STRIKEOUT}:
@@ -206,7 +206,7 @@ class _UsualPrint(NamedTuple):
 
 def _find_stamps(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> Iterator[AddedMark]:
     """Yield the lines of the text layer that consist of the words of a stamp and look like one."""
-    raw, to_box = raw_text(layer), point_transform(page)
+    raw, to_box = read_raw_text(layer), make_point_transform(page)
     phrases = list(find_phrases(raw))
     if not phrases:
         return
@@ -229,7 +229,7 @@ def _find_stamps(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> Itera
         if usual.is_stamp(stamp, sample) or (
             _is_heading_like(stamp) and _is_isolated(layer, letters)
         ):
-            box = bounding_box(to_box(letter.rect) for letter in letters)
+            box = compute_bounding_box(to_box(letter.rect) for letter in letters)
             yield AddedMark(stamp.kind, box, stamp.phrase)
 
 
@@ -331,7 +331,7 @@ def _find_strike_outs(
 
     `paths` are the bounds of the page's paths.
     """
-    to_box, max_length = point_transform(page), MAX_STRIKE_SHARE * page.get_width()
+    to_box, max_length = make_point_transform(page), MAX_STRIKE_SHARE * page.get_width()
     lines = [
         (left, bottom, right, top)
         for left, bottom, right, top in paths
@@ -388,8 +388,8 @@ def _find_covered_words(
     texts = [place for place, item in enumerate(objects) if item.kind == pdfium.FPDF_PAGEOBJ_TEXT]
     if not texts or covers[-1][0] < texts[0]:
         return
-    rects = np.array(object_rects(objects[place] for place in texts))
-    to_box = point_transform(page)
+    rects = np.array(list_object_rects(objects[place] for place in texts))
+    to_box = make_point_transform(page)
     for cover, rect in covers:
         left, bottom, right, top = rect
         levels = (rects[:, 1] + rects[:, 3]) / 2

@@ -42,9 +42,9 @@ from ingestion.reading.images.page_objects import PdfRect
 from ingestion.reading.results import Box, DigitalSignature, SignatureResult
 
 from .active_content import QPDF_ERRORS
-from .signature_fields import SignatureField, list_signature_fields, to_printable_line
+from .signature_fields import SignatureField, list_signature_fields, make_printable_line
 from .signature_policy import SIGNATURES_ONLY_POLICY, STRENGTH_POLICY, find_weakness
-from .trusted_issuers import issuers_in
+from .trusted_issuers import read_issuers
 
 MAX_SIGNATURES = 16  # of one file that are validated; a person examines a file with more
 MAX_SECONDS = 5.0  # of processor time for one file, after which the rest stays unchecked
@@ -61,7 +61,7 @@ NON_SIGNING_PURPOSES = frozenset({"server_auth", "code_signing", "time_stamping"
 _HEX_STRING = re.compile(rb"<[0-9A-Fa-f\s\0]*>")
 
 
-def digital_signatures(
+def validate_digital_signatures(
     path: Path, trusted_issuers: Path | None, to_box: Callable[[int, PdfRect], Box]
 ) -> tuple[DigitalSignature, ...]:
     """Validate the signatures of a PDF, in the order of its fields.
@@ -71,7 +71,7 @@ def digital_signatures(
     for a person. Raises TrustedIssuersError, which is a fault of the installation and not of the
     file.
     """
-    trusted = issuers_in(trusted_issuers) if trusted_issuers else ()
+    trusted = read_issuers(trusted_issuers) if trusted_issuers else ()
     try:
         with pikepdf.open(path, password="") as opened:
             fields = tuple(list_signature_fields(opened))
@@ -292,8 +292,8 @@ def _holder(name: x509.Name) -> str:
         str(parts[part]) for part in ("given_name", "surname") if isinstance(parts.get(part), str)
     )
     known = (parts.get("common_name"), person, parts.get("organization_name"))
-    return to_printable_line(next((each for each in known if isinstance(each, str) and each), ""))
+    return make_printable_line(next((each for each in known if isinstance(each, str) and each), ""))
 
 
 def _describe_error(error: Exception) -> str:
-    return to_printable_line(f"{type(error).__name__}: {error}")
+    return make_printable_line(f"{type(error).__name__}: {error}")

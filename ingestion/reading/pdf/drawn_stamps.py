@@ -30,14 +30,14 @@ from ingestion.reading.images.pdfium_calls import (
 from ingestion.reading.images.render import POINTS_PER_INCH, PageRaster, render_page
 from ingestion.reading.images.upright_ink import (
     has_parts_of_letters,
-    isolated_ink,
+    isolate_ink,
     turn_upright,
 )
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import AddedMark, Box
 
 from .pages import KnownStamp, StampMemory
-from .text_layer import point_transform
+from .text_layer import make_point_transform
 
 MAX_CANDIDATES_PER_PAGE, MAX_CANDIDATES_PER_FILE = 4, 20
 MIN_LONG_SIDE_POINTS, MIN_SHORT_SIDE_POINTS = 30.0, 8.0  # of a stamp
@@ -97,7 +97,7 @@ def find_drawn_stamps(
     ]
     candidates.sort(key=lambda each: (not each.is_over_print, -_area(each.rect)))
     candidates = candidates[:MAX_CANDIDATES_PER_PAGE]
-    to_box = point_transform(page)
+    to_box = make_point_transform(page)
     if any(each.key not in memory for each in candidates):
         with _hidden(objects):
             for each in candidates:
@@ -276,16 +276,16 @@ def _read_candidate(
     with _visible(candidate.objects):
         if candidate.pixels > MAX_QUICK_PIXELS:
             coarse = _render_area(page, box, limits, COARSE_SIDE_PIXELS, is_smooth=False)
-            if not has_parts_of_letters(isolated_ink(coarse.grey)):
+            if not has_parts_of_letters(isolate_ink(coarse.grey)):
                 return None
         raster = _render_area(page, box, limits)
-        ink = isolated_ink(raster.grey)
+        ink = isolate_ink(raster.grey)
         if ink is None:
             return None
         inked = _inked_box(ink, raster)
         if (inked.right - inked.left) < MIN_INKED_SHARE * (box.right - box.left):
             raster = _render_area(page, inked, limits)  # a small stamp in a large image
-            ink = isolated_ink(raster.grey)
+            ink = isolate_ink(raster.grey)
     upright = None if ink is None else turn_upright(ink)
     if upright is None or not upright.may_be_stamp(is_over_print=candidate.is_over_print):
         return None

@@ -12,7 +12,7 @@ import pypdf
 SIGNATURE_FIELD_TYPE = "/Sig"
 
 
-def form_values(path: Path) -> Mapping[str, str]:
+def read_form_values(path: Path) -> Mapping[str, str]:
     """Return the values of all named fields that have one. Return {} if pypdf fails.
 
     pypdf's own limits bound the time and the memory.

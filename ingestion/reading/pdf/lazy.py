@@ -156,12 +156,12 @@ class LazyMarks(LazySequence[Box]):
         return self._searched[area]
 
 
-def each_mark(page: PageReading) -> Iterator[Box]:
+def iter_marks(page: PageReading) -> Iterator[Box]:
     """Yield the marks of a page. Lazy marks are searched as long as the caller asks for more."""
     return page.marks.each() if isinstance(page.marks, LazyMarks) else iter(page.marks)
 
 
-def marks_near(page: PageReading, place: Box) -> Iterator[Box]:
+def iter_marks_near(page: PageReading, place: Box) -> Iterator[Box]:
     """Yield all marks that intersect the place, and possibly others.
 
     Lazy marks are searched near the place only, and as long as the caller asks for more.
@@ -169,7 +169,7 @@ def marks_near(page: PageReading, place: Box) -> Iterator[Box]:
     return page.marks.near(place) if isinstance(page.marks, LazyMarks) else iter(page.marks)
 
 
-def squares_near(page: PageReading, place: Box) -> Sequence[Box]:
+def list_squares_near(page: PageReading, place: Box) -> Sequence[Box]:
     """Return all empty check boxes whose centre is in a place, and possibly others."""
     squares = page.empty_squares
     return squares.near(place) if isinstance(squares, LazySquares) else squares

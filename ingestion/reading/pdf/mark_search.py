@@ -21,7 +21,7 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Box, PageReading, RegisteredPage, Word
 
 from .lazy import LazyCodes, LazyForms, LazyMarks, LazySquares
-from .pages import OpenPages, deferred_work
+from .pages import OpenPages, limit_deferred_work
 from .unaccounted_ink import find_unaccounted_areas
 
 # Around a searched area, so that the raster shows whether a stroke belongs to a rule.
@@ -44,7 +44,7 @@ def lazy_marks(
     """
 
     def find_areas() -> Sequence[Box]:
-        with deferred_work(number, limits):
+        with limit_deferred_work(number, limits):
             return find_unaccounted_areas(pages.load(number), words)
 
     def find(area: Box) -> Sequence[Box]:
@@ -52,7 +52,7 @@ def lazy_marks(
         border = AREA_BORDER_POINTS
         wider = Box(left - border, top - border, right + border, bottom + border)
         near = [word for word in words if word.box.intersects(wider)]
-        with deferred_work(number, limits):
+        with limit_deferred_work(number, limits):
             raster = render_page(pages.load(number), ANALYSIS_DPI, limits, wider)
             return find_marks_in_area(raster, area, near, may_be_skewed=may_be_skewed)
 
@@ -63,14 +63,14 @@ def lazy_empty_squares(pages: OpenPages, number: int, limits: ReadingLimits) -> 
     """Return the empty check boxes of a page."""
 
     def find() -> Sequence[Box]:
-        with deferred_work(number, limits):
+        with limit_deferred_work(number, limits):
             return find_empty_squares(render_page(pages.load(number), SQUARES_DPI, limits))
 
     def find_near(place: Box) -> Sequence[Box]:
         left, top, right, bottom = place
         border = SQUARES_BORDER_POINTS
         wider = Box(left - border, top - border, right + border, bottom + border)
-        with deferred_work(number, limits):
+        with limit_deferred_work(number, limits):
             return find_empty_squares(render_page(pages.load(number), SQUARES_DPI, limits, wider))
 
     return LazySquares(find, find_near)
@@ -87,7 +87,7 @@ def lazy_forms(
         def render() -> PageRaster:
             return render_page(pages.load(page.number), SQUARES_DPI, limits)
 
-        with deferred_work(page.number, limits):
+        with limit_deferred_work(page.number, limits):
             return find_form(page.words, render)
 
     return LazyForms(find)
@@ -104,7 +104,7 @@ def lazy_separator_codes(
         return ()
 
     def find() -> Sequence[str]:
-        with deferred_work(page.number, limits):
+        with limit_deferred_work(page.number, limits):
             return read_separator_codes(render_page(pages.load(page.number), CODES_DPI, limits))
 
     return LazyCodes(find)
@@ -116,11 +116,11 @@ def lazy_scan_marks(
     """Return the marks of a page that is one image, which is searched as a whole."""
 
     def find_areas() -> Sequence[Box]:
-        with deferred_work(number, limits):
+        with limit_deferred_work(number, limits):
             return [Box(0.0, 0.0, *pages.load(number).get_size())]
 
     def find(_: Box) -> Sequence[Box]:
-        with deferred_work(number, limits):
+        with limit_deferred_work(number, limits):
             raster = render_page(pages.load(number), ANALYSIS_DPI, limits)
             tone = measure_tone(raster)
             return find_marks(flatten_background(normalise_tone(raster, tone)), words)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.reading.limits import ReadingLimits, too_many_pages
+from ingestion.reading.limits import ReadingLimits, report_too_many_pages
 from ingestion.reading.results import Unreadable
 
 
@@ -50,7 +50,7 @@ def open_pdf(
         return OpenedPdf(path, opened)
     opened.close()
     if pages > limits.max_pages:
-        return too_many_pages(pages, limits)
+        return report_too_many_pages(pages, limits)
     return _open_repaired(path, rewritten, limits, with_form=with_form)
 
 

@@ -15,12 +15,12 @@ import pypdfium2.raw as pdfium
 from ingestion.reading.images.page_objects import (
     MAX_OBJECTS_PER_PAGE,
     PageObject,
-    annotations,
-    page_objects,
+    iter_annotations,
+    iter_page_objects,
 )
 from ingestion.reading.images.render import PlacedImage, list_images
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.results import PageReading, TextSource, without_repetitions
+from ingestion.reading.results import PageReading, TextSource, drop_repetitions
 from ingestion.reading.routing import (
     MIN_IMAGE_SHARE,
     PageFacts,
@@ -37,7 +37,7 @@ from .mark_search import (
     lazy_separator_codes,
 )
 from .pages import OpenPages
-from .text_layer import clean_text, lazy_words, raw_text, unreadable_share
+from .text_layer import clean_text, lazy_words, measure_unreadable_share, read_raw_text
 from .unaccounted_ink import INVISIBLE_ANNOTATIONS
 
 TEXT_ANNOTATIONS = {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
@@ -69,14 +69,14 @@ def probe_page(
         page = pages.load(number)
         objects = _list_objects(page)
     layer = pages.text_layer(number)
-    raw = raw_text(layer)
+    raw = read_raw_text(layer)
     text, words = clean_text(raw), lazy_words(pages, number, raw, limits)
     route = _choose_route(page, text, images, objects)
     found = find_added_marks(
         page, layer, text, objects, pages.known_stamps if with_form else None, limits
     )
     width, height = page.get_size()
-    added = without_repetitions([*annotated, *found])
+    added = drop_repetitions([*annotated, *found])
     reading = PageReading(number, width, height, text, native, words.all, added_marks=added)
     if route is Route.OCR:
         return PageProbe(replace(reading, text="", words=()), needs_ocr=True)
@@ -103,7 +103,7 @@ def probe_page(
 
 
 def _list_objects(page: pypdfium2.PdfPage) -> list[PageObject]:
-    return list(islice(page_objects(page), MAX_OBJECTS_PER_PAGE))
+    return list(islice(iter_page_objects(page), MAX_OBJECTS_PER_PAGE))
 
 
 def _choose_route(
@@ -117,7 +117,7 @@ def _choose_route(
     coverage = min(1.0, sum(image.area for image in images) / (width * height))
     facts = PageFacts(
         characters=sum(map(len, text.split())),
-        unreadable_share=unreadable_share(text),
+        unreadable_share=measure_unreadable_share(text),
         coverage=coverage,
         hidden_text=coverage >= MIN_IMAGE_SHARE and _has_hidden_text(objects),
     )
@@ -127,7 +127,7 @@ def _choose_route(
 def _flatten_annotations(pages: OpenPages, number: int, limits: ReadingLimits) -> bool:
     """Make the annotations a part of the page. Return whether typed text was among them."""
     page = pages.load(number)
-    kinds = {pdfium.FPDFAnnot_GetSubtype(each) for each in annotations(page)}
+    kinds = {pdfium.FPDFAnnot_GetSubtype(each) for each in iter_annotations(page)}
     kinds -= INVISIBLE_ANNOTATIONS
     if not kinds:
         return False

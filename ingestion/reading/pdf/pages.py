@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import pypdfium2
 
-from ingestion.reading.images.page_objects import annotations
-from ingestion.reading.images.render import PAGE_ERRORS, error_text
+from ingestion.reading.images.page_objects import iter_annotations
+from ingestion.reading.images.render import PAGE_ERRORS, describe_page_error
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.process_limits import page_time_limit
+from ingestion.reading.process_limits import limit_page_time
 from ingestion.reading.results import Box
 from ingestion.reading.stamp_words import StampLine
 
@@ -66,7 +66,7 @@ class OpenPages:
         Return True for a page that cannot be loaded.
         """
         try:
-            return any(True for _ in annotations(self.load(number)))
+            return any(True for _ in iter_annotations(self.load(number)))
         except pypdfium2.PdfiumError:
             return True
 
@@ -78,13 +78,13 @@ class OpenPages:
 
 
 @contextmanager
-def deferred_work(number: int, limits: ReadingLimits) -> Iterator[None]:
+def limit_deferred_work(number: int, limits: ReadingLimits) -> Iterator[None]:
     """Apply the time limit of a page to work on page `number` after the probe.
 
     Raises LazyReadError if the page fails.
     """
     try:
-        with page_time_limit(limits.page_seconds):
+        with limit_page_time(limits.page_seconds):
             yield
     except PAGE_ERRORS as error:
-        raise LazyReadError(number, error_text(error)) from error
+        raise LazyReadError(number, describe_page_error(error)) from error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pikepdf
 
-from ingestion.reading.limits import ReadingLimits, too_many_pages
+from ingestion.reading.limits import ReadingLimits, report_too_many_pages
 from ingestion.reading.results import Unreadable
 
 from .active_content import QPDF_ERRORS, get_dictionary
@@ -25,7 +25,7 @@ def repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Unreadable | N
         with pikepdf.open(path, password="") as damaged:
             pages = len(damaged.pages)
             if pages > limits.max_pages:
-                return too_many_pages(pages, limits)
+                return report_too_many_pages(pages, limits)
             # qpdf does not count entries of the page tree that lead nowhere, and only warns of
             # them. Its warnings can be read once.
             lost = sum(LOST_PAGE_WARNING in warning for warning in damaged.get_warnings())

@@ -11,7 +11,7 @@ import pikepdf
 
 from ingestion.reading.images.page_objects import PdfRect
 
-from .active_content import field_ancestry, form_fields, get_array, is_signed_field
+from .active_content import get_array, is_signed_field, iter_field_ancestry, iter_form_fields
 
 MAX_CONTENTS_BYTES = 1_000_000  # of one signature; with all of its evidence, one has 100,000
 MIN_WIDGET_POINTS = 1  # sides of a field that is visible
@@ -48,17 +48,17 @@ def list_signature_fields(opened: pikepdf.Pdf) -> Iterator[SignatureField]:
         for each in get_array(page.obj, "/Annots"):
             if isinstance(each, pikepdf.Dictionary) and (rect := _visible_rect(each)):
                 widgets.setdefault(each.objgen, []).append(SignatureWidget(number, rect))
-    for field in form_fields(opened):
+    for field in iter_form_fields(opened):
         if not is_signed_field(field):
             continue
         # A value that does not state which bytes it covers is no signature.
         has_range = isinstance(field.V, pikepdf.Dictionary) and "/ByteRange" in field.V
         contents = field.V.get("/Contents") if has_range else None
         content = bytes(contents) if isinstance(contents, pikepdf.String) else b""
-        names = (each.get("/T") for each in field_ancestry(field))
+        names = (each.get("/T") for each in iter_field_ancestry(field))
         parts = [str(name) for name in names if isinstance(name, pikepdf.String)]
         yield SignatureField(
-            name=to_printable_line(".".join(reversed(parts))),
+            name=make_printable_line(".".join(reversed(parts))),
             number=field.objgen,
             is_empty=not content.strip(b"\0"),
             is_large=len(content) > MAX_CONTENTS_BYTES,
@@ -83,7 +83,7 @@ def _visible_rect(annotation: pikepdf.Object) -> PdfRect | None:
     return (left, bottom, right, top) if has_area and not is_hidden else None
 
 
-def to_printable_line(text: str) -> str:
+def make_printable_line(text: str) -> str:
     """Return the text on one line, printable and bounded, for sentences and records."""
     characters = (each if each.isprintable() else " " for each in text)
     return " ".join("".join(characters).split())[:MAX_NAME_CHARACTERS]

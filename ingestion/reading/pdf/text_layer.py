@@ -17,7 +17,7 @@ from ingestion.reading.results import Box, Word
 from ingestion.reading.routing import MAX_GARBLED_SHARE
 
 from .lazy import LazyWords
-from .pages import OpenPages, deferred_work
+from .pages import OpenPages, limit_deferred_work
 
 _WORD = re.compile(r"\S+")
 LINE_END_HYPHEN = "\x02"  # what pdfium returns for a hyphen at the end of a line
@@ -62,23 +62,23 @@ class PageWords(NamedTuple):
 
 def read_text(layer: pypdfium2.PdfTextPage) -> str:
     """Return the text of a page, with lines separated by line feeds."""
-    return clean_text(raw_text(layer))
+    return clean_text(read_raw_text(layer))
 
 
 def lazy_words(pages: OpenPages, number: int, raw: str, limits: ReadingLimits) -> PageWords:
     """Return the words of page `number`, which are searched when they are needed.
 
-    `raw` is the result of `raw_text` for the page.
+    `raw` is the result of `read_raw_text` for the page.
     """
 
     @cache
     def located() -> LocatedWords:
-        with deferred_work(number, limits):
+        with limit_deferred_work(number, limits):
             return _locate_words(pages.load(number), pages.text_layer(number), raw)
 
     def find_printed() -> Sequence[Word]:
         words = located()
-        with deferred_work(number, limits):
+        with limit_deferred_work(number, limits):
             return _select_printed(pages.text_layer(number), words)
 
     return PageWords(LazyWords(lambda: located().words), LazyWords(find_printed))
@@ -86,7 +86,7 @@ def lazy_words(pages: OpenPages, number: int, raw: str, limits: ReadingLimits) -
 
 def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> PageWords:
     """Return the words of a text layer with their bounding boxes."""
-    found = _locate_words(page, layer, raw_text(layer))
+    found = _locate_words(page, layer, read_raw_text(layer))
     return PageWords(found.words, _select_printed(layer, found))
 
 
@@ -97,7 +97,7 @@ def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, raw: st
     called directly and write to the same four numbers each time, and a word is made without the
     call of its class, because a page has hundreds of words.
     """
-    to_box, text = point_transform(page), layer.raw
+    to_box, text = make_point_transform(page), layer.raw
     is_clean = UNCLEAN.search(raw) is None
     numbers = (c_double * 4)()
     rect = memoryview(numbers).cast("B").cast("d")  # is read faster than the array
@@ -156,7 +156,7 @@ def clean_text(raw: str) -> str:
     return text.replace("\xa0", " ").replace("\0", "").strip()
 
 
-def unreadable_share(text: str) -> float:
+def measure_unreadable_share(text: str) -> float:
     """Return the share, from 0 to 1, of characters without a meaning.
 
     These are control characters, private use characters, unassigned ones and U+FFFD.
@@ -175,7 +175,7 @@ def unreadable_share(text: str) -> float:
     return unreadable / len(text) if text else 0.0
 
 
-def point_transform(page: pypdfium2.PdfPage) -> Callable[[PdfRect], Box]:
+def make_point_transform(page: pypdfium2.PdfPage) -> Callable[[PdfRect], Box]:
     """Return a function from PDF coordinates to points from the top left corner of the page.
 
     It takes the page's crop box and its rotation into account.
@@ -191,7 +191,7 @@ def point_transform(page: pypdfium2.PdfPage) -> Callable[[PdfRect], Box]:
     return transforms[page.get_rotation()]
 
 
-def raw_text(layer: pypdfium2.PdfTextPage) -> str:
+def read_raw_text(layer: pypdfium2.PdfTextPage) -> str:
     """Return one character for each of pdfium's, so that pdfium's indexes are valid in the text.
 
     All characters are fetched at once unless one is missing or takes two UTF-16 units, as an

@@ -10,7 +10,7 @@ class TrustedIssuersError(Exception):
     """The file of trusted issuers cannot be read. The message has its name and the reason."""
 
 
-def issuers_in(path: Path) -> tuple[x509.Certificate, ...]:
+def read_issuers(path: Path) -> tuple[x509.Certificate, ...]:
     """Return the certificates of a PEM file, which is read again after it has changed.
 
     Raises TrustedIssuersError.

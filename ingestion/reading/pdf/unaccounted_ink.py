@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from ingestion.reading.images.page_objects import (
     MAX_OBJECTS_PER_PAGE,
     PageObject,
-    annotations,
     is_expanded_form,
-    object_rects,
-    page_objects,
+    iter_annotations,
+    iter_page_objects,
+    list_object_rects,
 )
 from ingestion.reading.images.pdfium_calls import (
     get_font_address,
@@ -35,7 +35,7 @@ from ingestion.reading.images.pdfium_calls import (
 )
 from ingestion.reading.results import Box, Word
 
-from .text_layer import point_transform
+from .text_layer import make_point_transform
 
 Point = tuple[float, float]
 Size = tuple[float, float]  # width and height in points
@@ -76,7 +76,7 @@ def find_unaccounted_areas(page: pypdfium2.PdfPage, words: Sequence[Word]) -> li
     large, has too many objects, or has text in a font of type 3.
     """
     size = page.get_size()
-    objects = list(islice(page_objects(page), MAX_OBJECTS_PER_PAGE))
+    objects = list(islice(iter_page_objects(page), MAX_OBJECTS_PER_PAGE))
     texts = _texts_by_font_source(objects)
     if (
         max(size) > MAX_PAGE_POINTS
@@ -84,16 +84,16 @@ def find_unaccounted_areas(page: pypdfium2.PdfPage, words: Sequence[Word]) -> li
         or FontSource.TYPE_3 in texts
     ):
         return [Box(0.0, 0.0, *size)]
-    to_box = point_transform(page)
+    to_box = make_point_transform(page)
     areas = [to_box(item.rect) for item in objects if _may_be_handwriting(item, page)]
     # Annotations that were not flattened into the page, and are drawn nevertheless.
-    for annotation in annotations(page):
+    for annotation in iter_annotations(page):
         rect = pdfium.FS_RECTF()
         is_invisible = pdfium.FPDFAnnot_GetSubtype(annotation) in INVISIBLE_ANNOTATIONS
         is_drawn = not is_invisible or pdfium.FPDFAnnot_HasKey(annotation, b"AP")
         if is_drawn and pdfium.FPDFAnnot_GetRect(annotation, byref(rect)):
             areas.append(to_box((rect.left, rect.bottom, rect.right, rect.top)))
-    boxes = list(map(to_box, object_rects(texts.get(FontSource.EMBEDDED, ()))))
+    boxes = list(map(to_box, list_object_rects(texts.get(FontSource.EMBEDDED, ()))))
     areas += _texts_without_words(boxes, words, size)
     return _join_areas(areas, size) if areas else []
 

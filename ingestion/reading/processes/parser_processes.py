@@ -61,7 +61,7 @@ class ProcessKilled:
 
     @property
     def is_page_timeout(self) -> bool:
-        """Return whether a page exceeded its time (`process_limits.page_time_limit`)."""
+        """Return whether a page exceeded its time (`process_limits.limit_page_time`)."""
         return self.exit_code == -signal.SIGPROF
 
     def as_unreadable(self) -> Unreadable:

@@ -11,7 +11,7 @@ from ingestion.rules.checks.validity_terms import TermsOverride, ValidityTerms
 from ingestion.rules.document_types import DocumentType
 from ingestion.rules.fields.dates import puts_month_first
 from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
-from ingestion.rules.findings import Facts, RuleFinding, page_facts
+from ingestion.rules.findings import Facts, RuleFinding, make_page_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class CheckInput:
     person: str = ""  # the person whose document it is, as declared; "" if not declared
 
 
-def entry_facts(noun: str, box: str = "", *, is_struck_out: bool = False) -> Facts:
+def make_entry_facts(noun: str, box: str = "", *, is_struck_out: bool = False) -> Facts:
     """Return the facts that name an entry of a document, for OCR_LOW_CONFIDENCE.
 
     `noun` is the name of the entry, and `box` the number of its box on a form, if it has one.
@@ -74,7 +74,7 @@ def entry_facts(noun: str, box: str = "", *, is_struck_out: bool = False) -> Fac
     return {"what": what, "field": noun, "box": _("box {number}"), "number": box}
 
 
-def implausible_value_finding(
+def make_implausible_value_finding(
     value: FieldValue, what: Facts, code: str, facts: Facts
 ) -> RuleFinding:
     """Return the finding for a value that cannot be true.
@@ -82,14 +82,14 @@ def implausible_value_finding(
     On a scan, such a value was probably misread, so the finding is OCR_LOW_CONFIDENCE.
     """
     doubtful = replace(value, confidence=0.0) if value.source in SCAN_SOURCES else value
-    return finding_if_sure(doubtful, what, code, facts)
+    return make_finding_if_sure(doubtful, what, code, facts)
 
 
-def finding_if_sure(value: FieldValue, what: Facts, code: str, facts: Facts) -> RuleFinding:
+def make_finding_if_sure(value: FieldValue, what: Facts, code: str, facts: Facts) -> RuleFinding:
     """Return a finding with this code, or OCR_LOW_CONFIDENCE if the value may be misread.
 
     `what` are the facts that name the value in the sentence that asks a person to look at it.
     """
     if value.is_sure:
-        return RuleFinding(code, value.page, {**facts, **page_facts(value.page)})
-    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {**what, **page_facts(value.page)})
+        return RuleFinding(code, value.page, {**facts, **make_page_facts(value.page)})
+    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {**what, **make_page_facts(value.page)})

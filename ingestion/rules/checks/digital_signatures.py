@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ingestion.reading.results import DigitalSignature, DocumentReading, SignatureResult
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.check_input import CheckInput
-from ingestion.rules.checks.signatures import expected_signer
+from ingestion.rules.checks.signatures import find_expected_signer
 from ingestion.rules.fields.persons import names
 from ingestion.rules.findings import Facts, RuleFinding
 
@@ -87,7 +87,7 @@ def check_signer(case: CheckInput) -> Iterator[RuleFinding]:
     rule, digital = case.kind.signature, case.signature and case.signature.digital
     if not rule or not rule.required or not digital or digital.result in _DAMAGE_CODES:
         return
-    expected = expected_signer(case.kind, case.fields, case.person)
+    expected = find_expected_signer(case.kind, case.fields, case.person)
     signer = digital.signer
     if expected:
         is_full_name = len(signer.replace(".", " ").split()) > 1

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from audit.translation import gettext_noop as _
 from ingestion.rules.checks.check_input import CheckInput
 from ingestion.rules.fields.values import FieldValue
-from ingestion.rules.findings import Facts, RuleFinding, page_facts
+from ingestion.rules.findings import Facts, RuleFinding, make_page_facts
 
 
 def check_doubtful_values(case: CheckInput) -> Iterator[RuleFinding]:
@@ -30,7 +30,7 @@ def check_doubtful_values(case: CheckInput) -> Iterator[RuleFinding]:
         if is_ambiguous_date(value) or (value.readings and name in needed):
             yield _two_readings(value, noun, is_date=name in dates)
         elif value.is_unconfirmed and name in needed:
-            facts: Facts = {"field": noun, "read": value.value, **page_facts(value.page)}
+            facts: Facts = {"field": noun, "read": value.value, **make_page_facts(value.page)}
             yield RuleFinding("VALUE_IN_DOUBT", value.page, facts)
 
 
@@ -45,7 +45,7 @@ def _two_readings(value: FieldValue, noun: str, *, is_date: bool) -> RuleFinding
     facts: Facts = {
         "field": noun,
         **dict(zip(names, (first, second), strict=True)),
-        **page_facts(value.page),
+        **make_page_facts(value.page),
     }
     return RuleFinding("VALUE_IN_DOUBT", value.page, facts)
 

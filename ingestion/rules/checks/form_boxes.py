@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import Enum
 from itertools import islice, product
 
-from ingestion.reading.pdf.lazy import marks_near, squares_near
+from ingestion.reading.pdf.lazy import iter_marks_near, list_squares_near
 from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.checks.signature_areas import has_marks_in
 from ingestion.rules.document_types import DocumentType, FieldSpec
@@ -21,9 +21,9 @@ from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.forms.boxes import (
     NOTHING,
     BoxState,
-    boxes_of_field,
     find_boxes,
     is_choice_valid,
+    list_boxes_of_field,
 )
 
 _MAX_CAPTIONS_PER_BOX = 20  # occurrences of its captions that are examined
@@ -60,7 +60,7 @@ def find_registered_content(
     `value` is the value of the field, which was read from the box. Return None if the document is
     no registered form that has the box.
     """
-    boxes = boxes_of_field(find_boxes(reading, kind.slug), spec.name)
+    boxes = list_boxes_of_field(find_boxes(reading, kind.slug), spec.name)
     if not boxes:
         return None
     page = boxes[0].page.number
@@ -144,7 +144,7 @@ def _has_unread_ink_in(page: PageReading, area: Box) -> bool:
     Words that were read in a second pass leave the marks of the first pass in their place.
     """
     inner = Box(area.left, area.top + 1, area.right, max(area.bottom - 1, area.top + 1))
-    if not (marks := list(marks_near(page, inner))):
+    if not (marks := list(iter_marks_near(page, inner))):
         return False
     words = [word.box for word in page.words if word.confidence >= _MIN_READ_CONFIDENCE]
     unread = []
@@ -177,4 +177,4 @@ def _find_choice(reading: DocumentReading, spec: FieldSpec) -> tuple[BoxContent,
 def _is_unticked(page: PageReading, option: geometry.TextSpan) -> bool:
     left, top, _, bottom = option.box
     beside = Box(left - _MAX_SQUARE_DISTANCE, top - 3, left, bottom + 3)
-    return any(beside.contains_centre_of(square) for square in squares_near(page, beside))
+    return any(beside.contains_centre_of(square) for square in list_squares_near(page, beside))

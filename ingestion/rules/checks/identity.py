@@ -12,10 +12,10 @@ from rapidfuzz.distance import Levenshtein
 
 from audit.translation import gettext_noop as _
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.checks.check_input import CheckInput, finding_if_sure
+from ingestion.rules.checks.check_input import CheckInput, make_finding_if_sure
 from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
-from ingestion.rules.findings import Facts, RuleFinding, page_facts
+from ingestion.rules.findings import Facts, RuleFinding, make_page_facts
 
 _MIN_NEARLY_SAME = 5  # characters of a number
 _MAX_WRONG_LETTERS = 2  # of a name
@@ -60,7 +60,7 @@ def check_protocol_version(case: CheckInput) -> Iterator[RuleFinding]:
         return
     if not names.is_same_version(value.value, known):
         facts: Facts = {"named": value.value, "expected": known}
-        yield finding_if_sure(
+        yield make_finding_if_sure(
             value, {"what": _("the protocol version")}, "PROTOCOL_VERSION_MISMATCH", facts
         )
 
@@ -86,7 +86,7 @@ def check_person(case: CheckInput) -> Iterator[RuleFinding]:
     elif is_other_spelling(value.value, known := declared.title() or case.site.investigator):
         yield _nearly(value, _("name"), known)
     elif not value.is_sure:
-        facts = {**expected, "read": value.value, **page_facts(value.page)}
+        facts = {**expected, "read": value.value, **make_page_facts(value.page)}
         yield RuleFinding("PERSON_NOT_READ", value.page, facts)
     elif declared:
         yield RuleFinding("PERSON_MISMATCH", value.page, {"named": value.value, **expected})
@@ -127,7 +127,7 @@ def _may_be_misread(value: FieldValue) -> bool:
 
 def _nearly(value: FieldValue, noun: str, registered: str) -> RuleFinding:
     facts: Facts = {"field": noun, "read": value.value, "registered": registered}
-    return RuleFinding("VALUE_NEARLY_MATCHES", value.page, {**facts, **page_facts(value.page)})
+    return RuleFinding("VALUE_NEARLY_MATCHES", value.page, {**facts, **make_page_facts(value.page)})
 
 
 def _names(case: CheckInput, declared: str) -> bool:
@@ -211,7 +211,7 @@ def _name_distance(one: str, other: str) -> int:
 def _normalise_number(number: str) -> str:
     parts = re.findall(r"[^\W_]+", number)
     corrected = (
-        fuzzy_phrases.to_digits(part) if re.search(r"\d", part) else part for part in parts
+        fuzzy_phrases.replace_by_digits(part) if re.search(r"\d", part) else part for part in parts
     )
     return "".join(part.casefold().lstrip("0") for part in corrected)
 

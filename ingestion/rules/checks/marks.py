@@ -12,7 +12,7 @@ from itertools import islice
 
 from ingestion.reading.results import AddedMark, AddedMarkKind, Box, DocumentReading, PageReading
 from ingestion.rules.fields.dates import find_dates
-from ingestion.rules.findings import Facts, RuleFinding, area_fact
+from ingestion.rules.findings import Facts, RuleFinding, format_area
 
 MAX_FINDINGS_PER_PAGE = 5  # of one kind; more say nothing new
 # Around a strike-out, in points, where its initials and its date are.
@@ -53,7 +53,7 @@ def _is_drawn_by_signature(mark: AddedMark, page: PageReading, reading: Document
 
 
 def _finding(mark: AddedMark, page: PageReading) -> RuleFinding:
-    place: Facts = {"page": page.number, "area": area_fact(mark.box)}
+    place: Facts = {"page": page.number, "area": format_area(mark.box)}
     if mark.kind in _STAMP_CODES:
         return RuleFinding(_STAMP_CODES[mark.kind], page.number, {"stamp": mark.text, **place})
     if mark.kind is AddedMarkKind.COVERED:

@@ -5,7 +5,7 @@ from statistics import median_low
 
 from audit.translation import gettext_noop as _
 from ingestion.reading.results import DocumentReading, TextSource
-from ingestion.rules.checks.check_input import CheckInput, entry_facts
+from ingestion.rules.checks.check_input import CheckInput, make_entry_facts
 from ingestion.rules.checks.form_boxes import (
     BoxContent,
     find_box_content,
@@ -16,7 +16,7 @@ from ingestion.rules.checks.signatures import SignatureState
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.values import SCAN_SOURCES, FieldValue
-from ingestion.rules.findings import Facts, RuleFinding, page_facts
+from ingestion.rules.findings import Facts, RuleFinding, make_page_facts
 
 # Percent, the median of the words of an entry. Below it, handwriting was read as print.
 MIN_LEGIBLE_CONFIDENCE = 60.0
@@ -39,7 +39,7 @@ def check_required_entries(case: CheckInput) -> Iterator[RuleFinding]:
         elif value is None and (
             is_scan or name in case.kind.expected or (spec.kind == "date" and _has_other_date(case))
         ):
-            yield RuleFinding("OCR_LOW_CONFIDENCE", facts=entry_facts(spec.noun))
+            yield RuleFinding("OCR_LOW_CONFIDENCE", facts=make_entry_facts(spec.noun))
         elif value is None:
             yield RuleFinding("SCHEMA_MISMATCH", facts={"field": spec.noun})
 
@@ -67,12 +67,12 @@ def _check_box(
     if content is BoxContent.EMPTY:
         place = "choice" if spec.kind == "choice" else "box"
         box: Facts = {place: _("box {number}"), "number": spec.box}
-        facts: Facts = {**box, "field": spec.noun, **page_facts(page)}
+        facts: Facts = {**box, "field": spec.noun, **make_page_facts(page)}
         yield RuleFinding("SCHEMA_MISMATCH", page, facts)
     elif content not in {BoxContent.CHOSEN, BoxContent.READ}:
         is_struck_out = content is BoxContent.STRUCK_OUT
-        entry = entry_facts(spec.noun, spec.box, is_struck_out=is_struck_out)
-        yield RuleFinding("OCR_LOW_CONFIDENCE", page, {**entry, **page_facts(page)})
+        entry = make_entry_facts(spec.noun, spec.box, is_struck_out=is_struck_out)
+        yield RuleFinding("OCR_LOW_CONFIDENCE", page, {**entry, **make_page_facts(page)})
 
 
 def _is_legible(reading: DocumentReading, value: FieldValue, spec: FieldSpec) -> bool:
@@ -102,7 +102,7 @@ def check_signature(case: CheckInput) -> Iterator[RuleFinding]:
     ):
         yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": _("the signature")})
     elif signature.state is SignatureState.EMPTY:
-        facts = {"role": rule.role, "section": rule.section, **page_facts(signature.page)}
+        facts = {"role": rule.role, "section": rule.section, **make_page_facts(signature.page)}
         yield RuleFinding("SIGNATURE_MISSING", signature.page, facts)
 
 
@@ -117,10 +117,10 @@ def check_signature_date(case: CheckInput) -> Iterator[RuleFinding]:
     if signature.state is not SignatureState.SIGNED or signature.date or signature.digital:
         return
     if signature.may_be_dated:
-        facts = {"what": _("the date of the signature"), **page_facts(signature.page)}
+        facts = {"what": _("the date of the signature"), **make_page_facts(signature.page)}
         yield RuleFinding("OCR_LOW_CONFIDENCE", signature.page, facts)
     else:
-        facts = {"role": rule.role, **page_facts(signature.page)}
+        facts = {"role": rule.role, **make_page_facts(signature.page)}
         yield RuleFinding("SIGNATURE_DATE_MISSING", signature.page, facts)
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from audit.translation import gettext_noop as _
-from ingestion.reading.forms.catalogue import registered_forms
+from ingestion.reading.forms.catalogue import read_registered_forms
 from ingestion.reading.results import DocumentReading
-from ingestion.rules.checks.check_input import CheckInput, entry_facts
+from ingestion.rules.checks.check_input import CheckInput, make_entry_facts
 from ingestion.rules.checks.signatures import DocumentSignature, SignatureState
 from ingestion.rules.document_types import DocumentType
 from ingestion.rules.findings import Facts, RuleFinding
@@ -71,7 +71,7 @@ def check_form_registration(case: CheckInput) -> Iterator[RuleFinding]:
         return
     names = {
         form.name
-        for form in registered_forms().values()
+        for form in read_registered_forms().values()
         if form.document_type == case.kind.slug and form.edition
     }
     for name in sorted(names):
@@ -158,7 +158,7 @@ def _check_text(box: FilledBox, noun: str) -> Iterator[RuleFinding]:
 
 def _unread(box: FilledBox, noun: str) -> RuleFinding:
     is_struck_out = box.state is BoxState.STRUCK_OUT
-    entry = entry_facts(noun, box.blank.number, is_struck_out=is_struck_out)
+    entry = make_entry_facts(noun, box.blank.number, is_struck_out=is_struck_out)
     return RuleFinding("OCR_LOW_CONFIDENCE", box.page.number, {**entry, "page": box.page.number})
 
 

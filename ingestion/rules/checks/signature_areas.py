@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from ingestion.reading.pdf.lazy import each_mark, marks_near
+from ingestion.reading.pdf.lazy import iter_marks, iter_marks_near
 from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.document_types import SignatureRule
 from ingestion.rules.fields import geometry
@@ -55,7 +55,7 @@ def find_signature_areas(reading: DocumentReading, rule: SignatureRule) -> list[
             for span in reversed(list(geometry.find_phrase(page, label)))
         )
         found = [
-            SignatureArea(page, span, digital_signature_boxes(page, reading))
+            SignatureArea(page, span, list_digital_signature_boxes(page, reading))
             for page, span in islice(captions, _MAX_CAPTIONS_PER_LABEL)
             if geometry.has_no_text_before(page, span) and geometry.has_no_text_after(page, span)
         ]
@@ -64,20 +64,20 @@ def find_signature_areas(reading: DocumentReading, rule: SignatureRule) -> list[
     return []
 
 
-def digital_signature_boxes(page: PageReading, reading: DocumentReading) -> tuple[Box, ...]:
+def list_digital_signature_boxes(page: PageReading, reading: DocumentReading) -> tuple[Box, ...]:
     """Return the boxes of the digital signatures that are displayed on a page."""
     return tuple(each.box for each in reading.signatures if each.page == page.number and each.box)
 
 
 def has_marks_in(page: PageReading, area: Box, ignored: Sequence[Box] = ()) -> bool:
     """Return whether an area contains marks that may be handwriting, outside the ignored boxes."""
-    near = (mark for mark in marks_near(page, area) if mark.intersects(area))
+    near = (mark for mark in iter_marks_near(page, area) if mark.intersects(area))
     return any(_may_be_handwriting(mark, page, ignored) for mark in near)
 
 
 def has_marks(page: PageReading, ignored: Sequence[Box] = ()) -> bool:
     """Return whether a page contains marks that may be handwriting, outside the ignored boxes."""
-    return any(_may_be_handwriting(mark, page, ignored) for mark in each_mark(page))
+    return any(_may_be_handwriting(mark, page, ignored) for mark in iter_marks(page))
 
 
 def _may_be_handwriting(mark: Box, page: PageReading, ignored: Sequence[Box]) -> bool:

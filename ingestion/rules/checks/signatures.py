@@ -23,10 +23,10 @@ from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.signature_areas import (
     POINTS_RIGHT,
     SignatureArea,
-    digital_signature_boxes,
     find_signature_areas,
     has_marks,
     has_marks_in,
+    list_digital_signature_boxes,
 )
 from ingestion.rules.document_types import DocumentType, SignatureRule
 from ingestion.rules.fields import geometry
@@ -95,7 +95,7 @@ def find_signature(
         (area for area in areas if not rule.is_letter or _asks_for_signature(area)), None
     ):
         return DocumentSignature(SignatureState.EMPTY, empty.page.number, empty.area)
-    if any(has_marks(page, digital_signature_boxes(page, reading)) for page in reading.pages):
+    if any(has_marks(page, list_digital_signature_boxes(page, reading)) for page in reading.pages):
         return DocumentSignature(SignatureState.UNSEEN)
     last_page = reading.pages[-1].number if reading.pages else 0
     return DocumentSignature(SignatureState.EMPTY, last_page)
@@ -107,7 +107,7 @@ def _asks_for_signature(area: SignatureArea) -> bool:
     return any("sign" in word.text.casefold() for word in words)
 
 
-def expected_signer(kind: DocumentType, fields: Mapping[str, FieldValue], person: str) -> str:
+def find_expected_signer(kind: DocumentType, fields: Mapping[str, FieldValue], person: str) -> str:
     """Return the name of the person who has to sign, or "" if it is not known.
 
     It is the name in the document, or else the `person` whom the sender declared.
@@ -213,7 +213,7 @@ def _find_typed(reading: DocumentReading, phrases: tuple[str, ...]) -> Signature
     The text that a digital signature displays does not count.
     """
     for page in reading.pages:
-        ignored = digital_signature_boxes(page, reading)
+        ignored = list_digital_signature_boxes(page, reading)
         for area in _typed_signatures_on(page, phrases):
             if not any(box.contains_centre_of(area.label.box) for box in ignored):
                 return area

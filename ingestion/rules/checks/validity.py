@@ -6,9 +6,9 @@ from datetime import date, timedelta
 from audit.translation import gettext_noop as _
 from ingestion.rules.checks.check_input import (
     CheckInput,
-    entry_facts,
-    finding_if_sure,
-    implausible_value_finding,
+    make_entry_facts,
+    make_finding_if_sure,
+    make_implausible_value_finding,
 )
 from ingestion.rules.checks.validity_terms import ValidityTerms
 from ingestion.rules.fields.values import FieldValue
@@ -66,7 +66,9 @@ def check_future_dates(case: CheckInput) -> Iterator[RuleFinding]:
         value = case.fields.get(name)
         if value and value.day and value.day > case.today + _DATE_LINE_TOLERANCE:
             facts = {"field": noun, "date": value.value}
-            yield implausible_value_finding(value, entry_facts(noun), "DATE_IN_FUTURE", facts)
+            yield make_implausible_value_finding(
+                value, make_entry_facts(noun), "DATE_IN_FUTURE", facts
+            )
 
 
 def check_impossible_dates(case: CheckInput) -> Iterator[RuleFinding]:
@@ -80,7 +82,9 @@ def check_impossible_dates(case: CheckInput) -> Iterator[RuleFinding]:
         value = case.fields.get(name)
         if value and not value.day and not value.readings:
             facts = {"field": noun, "written": value.value}
-            yield implausible_value_finding(value, entry_facts(noun), "DATE_INVALID", facts)
+            yield make_implausible_value_finding(
+                value, make_entry_facts(noun), "DATE_INVALID", facts
+            )
 
 
 def check_date_order(case: CheckInput) -> Iterator[RuleFinding]:
@@ -97,7 +101,7 @@ def check_date_order(case: CheckInput) -> Iterator[RuleFinding]:
         "earlier_date": begins.value,
     }
     doubtful = min(begins, ends, key=lambda value: value.confidence)
-    yield implausible_value_finding(
+    yield make_implausible_value_finding(
         doubtful, {"what": _("the dates")}, "DATE_OUT_OF_SEQUENCE", facts
     )
 
@@ -133,7 +137,7 @@ def _expiry_finding(
 ) -> RuleFinding:
     """Return the finding that rejects a document, or a remark if the study files it anyway."""
     if not case.terms.warns_only:
-        return finding_if_sure(value, {"what": what}, code, facts)
+        return make_finding_if_sure(value, {"what": what}, code, facts)
     accepted = {**facts, "study": case.site.protocol_number}
     return RuleFinding(code, value.page, accepted, is_remark=True)
 

@@ -25,7 +25,11 @@ from ingestion.reading.results import (
 from ingestion.rules import checks
 from ingestion.rules.checks import registered_forms, submission, unfilled, validity
 from ingestion.rules.checks.check_input import CheckInput, SenderFacts, SiteFacts
-from ingestion.rules.checks.signatures import DocumentSignature, expected_signer, find_signature
+from ingestion.rules.checks.signatures import (
+    DocumentSignature,
+    find_expected_signer,
+    find_signature,
+)
 from ingestion.rules.classification.classify import (
     TypeCandidate,
     TypeMatch,
@@ -37,7 +41,7 @@ from ingestion.rules.document_types import RULES_VERSION, TYPES
 from ingestion.rules.fields.extraction import find_month_first, read_fields
 from ingestion.rules.fields.levelled_lines import level_lines, measure_slopes, to_original_position
 from ingestion.rules.fields.values import FieldValue
-from ingestion.rules.findings import Facts, RuleFinding, area_fact, parse_area
+from ingestion.rules.findings import Facts, RuleFinding, format_area, parse_area
 from ingestion.rules.forms.values import apply_box_values
 from ingestion.rules.segmentation import composition
 from ingestion.rules.segmentation.page_regions import restore_box
@@ -55,8 +59,8 @@ __all__ = [
     "check_file",
     "check_or_reject",
     "check_part",
-    "verdict_from_findings",
-    "verdict_of_unreadable",
+    "make_verdict_from_findings",
+    "make_verdict_of_unreadable",
 ]  # fmt: skip
 
 
@@ -139,7 +143,7 @@ def check_or_reject(
     that a parser process returns.
     """
     if isinstance(seen, Unreadable):
-        return CheckedDocument(verdict_of_unreadable(seen))
+        return CheckedDocument(make_verdict_of_unreadable(seen))
     if part:
         pages = PagePart(part.first, part.last, part.region)
         verdict = check_part(seen, pages, sent, site=site, today=today, model=model)
@@ -149,9 +153,9 @@ def check_or_reject(
     return replace(checked, read=describe_provenance(seen))
 
 
-def verdict_of_unreadable(unreadable: Unreadable) -> DocumentVerdict:
+def make_verdict_of_unreadable(unreadable: Unreadable) -> DocumentVerdict:
     """Return the verdict on a file that could not be read."""
-    return verdict_from_findings([RuleFinding(unreadable.code, facts=unreadable.facts)])
+    return make_verdict_from_findings([RuleFinding(unreadable.code, facts=unreadable.facts)])
 
 
 def check(
@@ -215,7 +219,7 @@ def check_part(
     findings = tuple(
         replace(
             finding,
-            facts={**finding.facts, "area": area_fact(restore_box(box, page, region))},
+            facts={**finding.facts, "area": format_area(restore_box(box, page, region))},
         )
         if (box := parse_area(finding.facts.get("area", "")))
         else finding
@@ -256,7 +260,7 @@ def _check_whole(
     findings += several
     if several or found.fit is not TypeMatch.AGREED:
         return replace(
-            verdict_from_findings(findings),
+            make_verdict_from_findings(findings),
             document_type=found.slug,
             evidence=found.best.evidence,
             candidates=found.candidates,
@@ -268,7 +272,7 @@ def _check_whole(
     )
     signature = None
     if kind.signature:
-        expected = expected_signer(kind, fields, sent.person)
+        expected = find_expected_signer(kind, fields, sent.person)
         signature = registered_forms.apply_signature_boxes(
             reading,
             kind,
@@ -289,7 +293,7 @@ def _check_whole(
     findings = unfilled.summarise_blank_form(findings, kind, fields)
     dated = fields.get(kind.dated_by)
     return replace(
-        verdict_from_findings(findings),
+        make_verdict_from_findings(findings),
         document_type=found.slug,
         fields=tuple(_restore_value(value, slopes) for value in fields.values()),
         signature=_restore_signature(signature, slopes),
@@ -302,7 +306,7 @@ def _check_whole(
     )
 
 
-def verdict_from_findings(findings: Iterable[RuleFinding]) -> DocumentVerdict:
+def make_verdict_from_findings(findings: Iterable[RuleFinding]) -> DocumentVerdict:
     """Return the verdict with the worst disposition; its most severe finding is the primary one."""
     ordered = tuple(
         sorted(

@@ -27,16 +27,16 @@ from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.features import (
     LAYOUT,
     MAX_WORD_PAGES,
-    distinct_words,
     extract_features,
-    heading_lines,
-    heading_of,
+    extract_heading,
+    list_distinct_words,
+    list_heading_lines,
 )
 from ingestion.rules.classification.type_model import (
     Contribution,
     Model,
+    compute_probabilities,
     load_model,
-    to_probabilities,
 )
 from ingestion.rules.document_types import (
     MIN_TYPE_SCORE,
@@ -60,8 +60,8 @@ __all__ = [
     "find_landmark_letters",
     "guess_type",
     "has_type_landmarks",
-    "heading_lines",
     "is_mostly",
+    "list_heading_lines",
     "score_page",
 ]
 
@@ -192,8 +192,8 @@ def classify(
     log_odds = model.log_odds(features, scores)
     ranked = sorted(scores, key=lambda slug: -log_odds[slug])
     best = scores[ranked[0]] if ranked else TypeScore("")
-    probabilities = to_probabilities(log_odds)
-    pages = [distinct_words(page.text) for page in reading.pages[:MAX_WORD_PAGES]]
+    probabilities = compute_probabilities(log_odds)
+    pages = [list_distinct_words(page.text) for page in reading.pages[:MAX_WORD_PAGES]]
     described = (
         (slug, _describe_evidence(scores[slug], contributions, pages))
         for slug, contributions in zip(ranked, model.explain_each(features, ranked), strict=False)
@@ -436,7 +436,7 @@ class _Heading(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _fold_heading(text: str) -> _Heading:
-    lines = heading_of(text).splitlines()
+    lines = extract_heading(text).splitlines()
     letters = fuzzy_phrases.fold_words(lines)
     return _Heading(tuple(zip(lines, letters, strict=True)), "\n".join(letters))
 
@@ -456,7 +456,7 @@ def _find_misread_phrase(page: PageReading, landmark: Landmark, captions: Phrase
 def _text_of_place(text: str, where: str, captions: Phrases) -> str:
     """Return the part of a page in which a landmark has to stand."""
     if where == "heading":
-        return heading_of(text)
+        return extract_heading(text)
     if where == "course":
         return "\n".join(_lines_below(text, captions))
     return text

@@ -40,13 +40,13 @@ _APOSTROPHES = re.compile(r"['`\u2018\u2019]")
 _LIGATURES = str.maketrans({"ﬁ": "fi", "ﬂ": "fl", "ﬀ": "ff", "ﬃ": "ffi", "ﬄ": "ffl"})
 
 
-def heading_lines(page: PageReading) -> list[str]:
+def list_heading_lines(page: PageReading) -> list[str]:
     """Return the lines of a page that may contain a title."""
-    return heading_of(page.text).splitlines()
+    return extract_heading(page.text).splitlines()
 
 
 @lru_cache(maxsize=256)
-def heading_of(text: str) -> str:
+def extract_heading(text: str) -> str:
     """Return the lines of a text that may contain a title, as one text."""
     return "\n".join([line for line in text.splitlines() if line.strip()][:HEADING_LINES])
 
@@ -58,15 +58,15 @@ def extract_features(reading: DocumentReading, points: Mapping[str, int]) -> dic
     """
     features = {f"{POINTS}{slug}": float(count) for slug, count in points.items() if count}
     if reading.pages:
-        for word in words_of("\n".join(heading_lines(reading.pages[0]))):
+        for word in list_words("\n".join(list_heading_lines(reading.pages[0]))):
             features[HEADING + word] = 1.0
     for page in reading.pages[:MAX_WORD_PAGES]:
-        features.update((BODY + word, 1.0) for word in distinct_words(page.text))
+        features.update((BODY + word, 1.0) for word in list_distinct_words(page.text))
     features.update((LAYOUT + name, value) for name, value in _layout(reading) if value)
     return features
 
 
-def words_of(text: str) -> list[str]:
+def list_words(text: str) -> list[str]:
     """Return the words of a text in their order, without numbers and single letters except "I"."""
     if not text.isascii():
         text = _APOSTROPHES.sub("", text.translate(_LIGATURES))
@@ -74,9 +74,9 @@ def words_of(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def distinct_words(text: str) -> Mapping[str, None]:
+def list_distinct_words(text: str) -> Mapping[str, None]:
     """Return the words of a text in the order in which they first occur."""
-    return dict.fromkeys(words_of(text))
+    return dict.fromkeys(list_words(text))
 
 
 def _layout(reading: DocumentReading) -> Iterator[tuple[str, float]]:

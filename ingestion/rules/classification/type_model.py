@@ -170,7 +170,7 @@ def find_leader(log_odds: Mapping[str, float], log_odds_per_point: float) -> str
     return best if lead >= MIN_LEAD_POINTS * log_odds_per_point - _ROUNDING else NO_TYPE
 
 
-def to_probabilities(log_odds: Mapping[str, float]) -> dict[str, float]:
+def compute_probabilities(log_odds: Mapping[str, float]) -> dict[str, float]:
     """Return the probabilities of some types and of NO_TYPE from their log-odds against it."""
     all_log_odds = {**log_odds, NO_TYPE: 0.0}
     highest = max(all_log_odds.values())  # avoids an overflow

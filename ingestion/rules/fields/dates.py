@@ -7,7 +7,7 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from ingestion.rules.fuzzy_phrases import strip_punctuation, to_digits
+from ingestion.rules.fuzzy_phrases import replace_by_digits, strip_punctuation
 
 MONTHS = tuple(name.casefold() for name in calendar.month_name[1:])  # English: no locale is set
 
@@ -209,14 +209,14 @@ def _interpret(match: re.Match[str]) -> list[tuple[int, int, int]]:
     """
     last = str(match.lastgroup)
     written_year, written_month, written_day = match.group(*_PARTS[last])
-    year, day = int(to_digits(written_year)), int(to_digits(written_day))
+    year, day = int(replace_by_digits(written_year)), int(replace_by_digits(written_day))
     if len(written_year) == 2:
         year += 1900 if year >= _CENTURY_PIVOT else 2000
     if last in _NAMED_MONTHS:
         word = written_month.casefold().replace("0", "o").translate(str.maketrans("1|", "ll"))
         named = [number for number, full in enumerate(MONTHS, 1) if full.startswith(word)]
         return [(year, named[0], day)] if named else []
-    month = int(to_digits(written_month))
+    month = int(replace_by_digits(written_month))
     return (
         [(year, month, day), (year, day, month)] if last == "numeric_year" else [(year, month, day)]
     )

@@ -338,7 +338,7 @@ def is_followed_by(left: Box, right: Box) -> bool:
 
 def bounding_box(words: Iterable[Word]) -> Box:
     """Return the smallest box that contains all words."""
-    return results.bounding_box([word.box for word in words])
+    return results.compute_bounding_box([word.box for word in words])
 
 
 def distance(one: Box, other: Box) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from statistics import median_low
 
-from ingestion.reading.forms.catalogue import BlankBox, BlankForm, registered_forms
+from ingestion.reading.forms.catalogue import BlankBox, BlankForm, read_registered_forms
 from ingestion.reading.results import (
     DocumentReading,
     MeasuredBox,
@@ -70,7 +70,7 @@ def find_pages(reading: DocumentReading) -> Iterator[tuple[PageReading, Register
     """Yield the pages that are certainly aligned with a registered form: their boxes are read."""
     for page in reading.pages:
         for found in page.forms:
-            form = registered_forms().get(found.form)
+            form = read_registered_forms().get(found.form)
             if form and _is_aligned(form, found):
                 yield page, found
 
@@ -79,7 +79,7 @@ def find_editions(reading: DocumentReading) -> Iterator[tuple[PageReading, Blank
     """Yield the pages of registered forms of which this is certainly the edition."""
     for page, found in find_pages(reading):
         if found.is_edition_certain:
-            yield page, registered_forms()[found.form]
+            yield page, read_registered_forms()[found.form]
 
 
 def _is_aligned(form: BlankForm, found: RegisteredPage) -> bool:
@@ -92,7 +92,7 @@ def find_forms(reading: DocumentReading) -> Iterator[tuple[PageReading, BlankFor
     """Yield the pages whose print is that of a registered form, of whatever edition."""
     for page in reading.pages:
         for registered in page.forms:
-            if form := registered_forms().get(registered.form):
+            if form := read_registered_forms().get(registered.form):
                 yield page, form
 
 
@@ -100,14 +100,14 @@ def find_boxes(reading: DocumentReading, document_type: str) -> list[FilledBox]:
     """Return the boxes of the registered forms of a document type, page by page."""
     found = []
     for page, registered in find_pages(reading):
-        form = registered_forms()[registered.form]
+        form = read_registered_forms()[registered.form]
         if form.document_type == document_type:
             blanks = form.pages[registered.page - 1].boxes
             found += [FilledBox(page, form, blanks[box.position], box) for box in registered.boxes]
     return found
 
 
-def boxes_of_field(boxes: Sequence[FilledBox], name: str) -> list[FilledBox]:
+def list_boxes_of_field(boxes: Sequence[FilledBox], name: str) -> list[FilledBox]:
     """Return the boxes whose value is the value of a field."""
     return [box for box in boxes if box.blank.field == name]
 
@@ -118,7 +118,7 @@ def is_choice_valid(squares: Iterable[FilledBox]) -> bool:
     return len(ticked) == 1 or (bool(ticked) and ticked[0].blank.choose == "any")
 
 
-def written_words(box: MeasuredBox) -> list[Word]:
+def list_written_words(box: MeasuredBox) -> list[Word]:
     """Return the words that were added to a box, without signs that may be misread rules."""
     return [
         word
@@ -128,7 +128,7 @@ def written_words(box: MeasuredBox) -> list[Word]:
 
 
 def _state_of_text(box: MeasuredBox) -> BoxState:
-    words = [word for word in written_words(box) if any(map(str.isalnum, word.text))]
+    words = [word for word in list_written_words(box) if any(map(str.isalnum, word.text))]
     least = _STRUCK_WORDS_SHARE if words else _STRUCK_HANDWRITING_SHARE
     if box.line >= least and box.ink >= _MIN_HANDWRITING_INK:
         return BoxState.STRUCK_OUT

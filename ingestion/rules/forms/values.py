@@ -20,7 +20,7 @@ from ingestion.rules.fields.values import (
     value_of_words,
 )
 
-from .boxes import BoxState, FilledBox, boxes_of_field, find_boxes, written_words
+from .boxes import BoxState, FilledBox, find_boxes, list_boxes_of_field, list_written_words
 
 _SIGNATURE_DATE = FieldSpec(name="signature_date", kind="date", noun="date of the signature")
 _UNCERTAIN = 40.0  # percent, the confidence of a value that is struck out or mixed with handwriting
@@ -35,7 +35,7 @@ def apply_box_values(
     for spec in kind.fields:
         own = [
             box
-            for box in boxes_of_field(boxes, spec.name)
+            for box in list_boxes_of_field(boxes, spec.name)
             if box.blank.kind != "tick" and not box.blank.is_part
         ]
         known = by_name.get(spec.name)
@@ -59,7 +59,7 @@ def _read_box(box: FilledBox, spec: FieldSpec, kind: DocumentType) -> FieldValue
     """Return the value of a field that is typed in a box, or None."""
     if box.state is BoxState.EMPTY:
         return None
-    lines = list(_lines(written_words(box.measured)))
+    lines = list(_lines(list_written_words(box.measured)))
     if spec.kind in LIST_KINDS:
         value = _read_entries(box.page, lines, spec)
     else:

@@ -19,16 +19,16 @@ from ingestion.reading.results import PageReading
 from ingestion.rules.classification.classify import score_page
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.values import SCAN_SOURCES
-from ingestion.rules.segmentation.page_regions import character_width
+from ingestion.rules.segmentation.page_regions import measure_character_width
 from ingestion.rules.segmentation.print_rows import describe_rows, find_rows
 from ingestion.rules.segmentation.titles import (
     Title,
-    best_type,
+    choose_best_type,
     find_titles,
+    find_type_with_title,
     has_prominent_title,
     is_another_document,
-    mentioned_types,
-    type_with_title,
+    list_mentioned_types,
 )
 
 Numbering = frozenset[tuple[int, int]]  # (2, 3) for "Page 2 of 3"; a page may have two numbers
@@ -116,7 +116,7 @@ class PrintArea(NamedTuple):
             sorted(rights)[-1 - outside] / page.width,
             sorted(tops)[outside] / page.height,
             max(bottoms) / page.height,
-            character_width(page.words),
+            measure_character_width(page.words),
         )
 
 
@@ -173,12 +173,12 @@ class PageEvidence:
     @property
     def type(self) -> str:
         """Return the type of the page by itself, or ""."""
-        return best_type(self.points)
+        return choose_best_type(self.points)
 
     @property
     def titled_type(self) -> str:
         """Return the type of the page by itself if it has a title of it, or ""."""
-        return type_with_title(self.type, self.titles) if self.titles else ""
+        return find_type_with_title(self.type, self.titles) if self.titles else ""
 
 
 def find_running_lines(pages: Sequence[PageReading]) -> frozenset[str]:
@@ -337,7 +337,7 @@ def compare_pages(
     current = first.type if slug else ""
     is_same = bool(slug) and slug == current
     may_be_mentioned = bool(slug) and slug in (
-        TYPES[current].mentions if current else mentioned_types()
+        TYPES[current].mentions if current else list_mentioned_types()
     )
     known = frozenset().union(*(each.references for each in earlier))
     new_references = len(one.references - known)

@@ -13,13 +13,13 @@ from ingestion.rules.fields.values import SCAN_SOURCES
 MIN_MEASURED_CHARACTERS = 4  # of a word whose width is measured
 
 
-def region_box(page: PageReading, region: Region) -> Box:
+def convert_region_to_box(page: PageReading, region: Region) -> Box:
     """Return a region of a page in points."""
     left, top, right, bottom = region
     return Box(left * page.width, top * page.height, right * page.width, bottom * page.height)
 
 
-def character_width(words: Sequence[Word]) -> float:
+def measure_character_width(words: Sequence[Word]) -> float:
     """Return the median width of a character in the longer words, in points; 0.0 if none is long.
 
     It tells the size of print more exactly than the heights of words, which OCR often extends.
@@ -39,7 +39,7 @@ def cut_out(page: PageReading, region: Region) -> PageReading:
     that contains its centre. Lazy marks and check boxes remain lazy, because most regions are cut
     out only to find out whether a sheet has two documents.
     """
-    area = region_box(page, region)
+    area = convert_region_to_box(page, region)
 
     def move(box: Box) -> Box:
         return Box(
@@ -108,7 +108,7 @@ def _split_lines(page: PageReading, words: Sequence[Word]) -> Sequence[Sequence[
 
 def restore_box(box: Box, page: PageReading, region: Region) -> Box:
     """Return the position on `page` of a box within one of its regions."""
-    area = region_box(page, region)
+    area = convert_region_to_box(page, region)
     return Box(
         box.left + area.left, box.top + area.top, box.right + area.left, box.bottom + area.top
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ingestion.reading.results import PageReading, Word
 from ingestion.rules.fields.levelled_lines import measure_slope
-from ingestion.rules.segmentation.page_regions import character_width
+from ingestion.rules.segmentation.page_regions import measure_character_width
 
 HEAD_ROWS = 4
 MIN_ROW_CHARACTERS, MIN_MEASURED_CHARACTERS = 3, 5
@@ -101,7 +101,7 @@ def describe_rows(page: PageReading, rows: Sequence[PrintRow]) -> Mapping[str, f
     The first rows of a document are often larger or centred, and with white space below them. Those
     of a later page may continue a table.
     """
-    width = character_width(page.words)
+    width = measure_character_width(page.words)
     min_gap = MIN_COLUMN_GAP * width or USUAL_COLUMN_GAP
     head = rows[:HEAD_ROWS]
     widths = [

@@ -7,13 +7,17 @@ from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.classify import MIN_TITLE_SHARE, has_type_landmarks
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.segmentation.page_regions import character_width, cut_out, region_box
+from ingestion.rules.segmentation.page_regions import (
+    convert_region_to_box,
+    cut_out,
+    measure_character_width,
+)
 from ingestion.rules.segmentation.titles import (
     Title,
     find_titled_type,
     find_titles,
+    find_titles_in_text,
     is_another_document,
-    titles_in_text,
 )
 
 MIN_SHARED_LINE_SHARE = 0.25  # MIN_TITLE_SHARE for a line that continues in a second column
@@ -34,7 +38,7 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
     White bands cross the middle of the sheet between them, and their print is small.
     """
     boxes = [word.box for word in page.words]
-    width = character_width(page.words)
+    width = measure_character_width(page.words)
     if not width or width > MAX_SIDE_WIDTH:
         return ()
     has_columns = not _find_near_middle([(box.left, box.right) for box in boxes], page.width)
@@ -48,7 +52,7 @@ def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
             regions = QUARTERS
         elif all(box.left > margin and box.right < page.width - margin for box in boxes):
             regions = ONE_ABOVE_THE_OTHER
-    areas = [region_box(page, region) for region in regions]
+    areas = [convert_region_to_box(page, region) for region in regions]
     are_filled = all(
         sum(area.contains_centre_of(box) for box in boxes) >= MIN_WORDS for area in areas
     )
@@ -80,7 +84,7 @@ def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:
     has_columns = _has_two_columns(page)
     if not (has_columns or _has_two_rows(page)):
         return ()
-    titles = titles_in_text(page.text)
+    titles = find_titles_in_text(page.text)
     texts = page.text.splitlines() if titles else []
     lines = tuple(zip(texts, fuzzy_phrases.fold_words(texts), strict=True))
     in_lines = _find_titles_in(lines, titles, MIN_SHARED_LINE_SHARE)

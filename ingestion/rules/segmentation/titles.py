@@ -10,8 +10,8 @@ from ingestion.reading.results import Box, DocumentReading, MediaType, PageReadi
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.classify import (
     find_landmark_letters,
-    heading_lines,
     is_mostly,
+    list_heading_lines,
     score_page,
 )
 from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
@@ -47,10 +47,10 @@ class Title(NamedTuple):
 def find_titled_type(page: PageReading) -> str:
     """Return the type of a page by itself if one of its first lines is a title of it, or ""."""
     titles = find_titles(page)
-    return type_with_title(recognise_type(page), titles) if titles else ""
+    return find_type_with_title(recognise_type(page), titles) if titles else ""
 
 
-def type_with_title(slug: str, titles: Iterable[Title]) -> str:
+def find_type_with_title(slug: str, titles: Iterable[Title]) -> str:
     """Return the type of a page if one of its titles is a title of this type, or ""."""
     return slug if any(title.slug == slug for title in titles) else ""
 
@@ -81,24 +81,24 @@ def _height(box: Box) -> float:
 
 def recognise_type(page: PageReading) -> str:
     """Return the best type of a page by itself, or "" if it has too few points."""
-    return best_type({score.slug: score.points for score in score_page(page)[:1]})
+    return choose_best_type({score.slug: score.points for score in score_page(page)[:1]})
 
 
-def best_type(points: Mapping[str, int]) -> str:
+def choose_best_type(points: Mapping[str, int]) -> str:
     """Return the first of these types, the best one, or "" if it has too few points."""
     slug = next(iter(points))
     return slug if points[slug] >= MIN_TYPE_SCORE else ""
 
 
 @cache
-def mentioned_types() -> frozenset[str]:
+def list_mentioned_types() -> frozenset[str]:
     """Return the types that documents of other types list, as a CV lists certificates."""
     return frozenset(slug for kind in TYPES.values() for slug in kind.mentions)
 
 
 @cache
 def _all_titles() -> tuple[Title, ...]:
-    mentioned = mentioned_types()
+    mentioned = list_mentioned_types()
     return tuple(
         Title(slug, phrase)
         for slug, kind in TYPES.items()
@@ -123,7 +123,7 @@ def _titles_by_letters() -> dict[str, list[Title]]:
     return titles
 
 
-def titles_in_text(text: str) -> list[Title]:
+def find_titles_in_text(text: str) -> list[Title]:
     """Return the titles that a text may contain, anywhere."""
     titles = _titles_by_letters()
     found = find_landmark_letters(text) & titles.keys()
@@ -132,11 +132,11 @@ def titles_in_text(text: str) -> list[Title]:
 
 def find_titles(page: PageReading) -> list[Title]:
     """Return the titles among the first lines of a page; on a scan, they may be misread."""
-    lines = heading_lines(page)
+    lines = list_heading_lines(page)
     letters = fuzzy_phrases.fold_words(lines)
     head = "\n".join(letters)
     found = []
-    for title in titles_in_text(page.text):
+    for title in find_titles_in_text(page.text):
         wanted = fuzzy_phrases.fold_letters(title.phrase)
         if wanted in head and any(
             wanted in folded and _is_title(line, title.phrase)

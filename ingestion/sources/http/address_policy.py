@@ -50,7 +50,7 @@ _REFUSED_ALWAYS = [
 ]
 
 
-async def system_resolver(host: str, port: int) -> list[str]:
+async def resolve_host(host: str, port: int) -> list[str]:
     """Return all addresses of the host, in the order in which to try them. Raises OSError."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -106,7 +106,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         self,
         *,
         allow_private: bool,
-        resolve: Resolve = system_resolver,
+        resolve: Resolve = resolve_host,
         network: httpcore.AsyncNetworkBackend | None = None,
     ) -> None:
         self._allow_private = allow_private

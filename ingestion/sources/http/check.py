@@ -17,7 +17,7 @@ import httpx2 as httpx
 from ingestion.core.errors import IngestionError
 from ingestion.core.limits import Limits
 from ingestion.core.ports import PortalTerms
-from ingestion.sources.http.address_policy import Resolve, system_resolver
+from ingestion.sources.http.address_policy import Resolve, resolve_host
 from ingestion.sources.http.client import translate_errors
 from ingestion.sources.http.connections import PortalConnection
 from ingestion.sources.http.redirects import send_request
@@ -45,7 +45,7 @@ async def check_portal(
     limits: Limits,
     *,
     waits: tuple[float, float] = (0.0, 0.0),
-    resolve: Resolve = system_resolver,
+    resolve: Resolve = resolve_host,
 ) -> list[PortalRemark]:
     """Return remarks about the portal, good and bad, in the order of the checks.
 

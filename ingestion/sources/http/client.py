@@ -26,12 +26,12 @@ from ingestion.core.ports import (
     WorkItem,
 )
 from ingestion.sources.http import resume
-from ingestion.sources.http.address_policy import Resolve, system_resolver
+from ingestion.sources.http.address_policy import Resolve, resolve_host
 from ingestion.sources.http.allowed_hosts import parse_address
 from ingestion.sources.http.connections import PortalConnection
 from ingestion.sources.http.download import BodyDownload
 from ingestion.sources.http.partial_file import PartialFile
-from ingestion.sources.http.redirects import WaitForSlot, no_wait, send_request
+from ingestion.sources.http.redirects import WaitForSlot, send_request, skip_wait
 from ingestion.sources.http.responses import (
     check_size,
     is_unchanged,
@@ -64,8 +64,8 @@ class HttpPortals:
         limits: Limits,
         files: Executor,
         *,
-        resolve: Resolve = system_resolver,
-        wait_for_slot: WaitForSlot = no_wait,
+        resolve: Resolve = resolve_host,
+        wait_for_slot: WaitForSlot = skip_wait,
     ) -> None:
         self._folder_of = folder_of
         self._limits = limits

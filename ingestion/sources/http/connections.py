@@ -17,10 +17,10 @@ from ingestion.core.errors import Misconfigured
 from ingestion.core.limits import Limits
 from ingestion.core.portal_limits import KEEP_ALIVE_SECONDS
 from ingestion.core.ports import PortalTerms
-from ingestion.sources.http.address_policy import GuardedBackend, Resolve, system_resolver
+from ingestion.sources.http.address_policy import GuardedBackend, Resolve, resolve_host
 from ingestion.sources.http.allowed_hosts import AllowedHosts
 from ingestion.sources.http.credentials import Credentials
-from sites.portal_origin import origin_of
+from sites.portal_origin import parse_origin
 
 DEFAULT_HEADERS = {
     "Accept": "*/*",
@@ -83,13 +83,13 @@ class PortalConnection:
     other_transport: GuardedTransport
 
     @classmethod
-    def open(cls, terms: PortalTerms, limits: Limits, resolve: Resolve = system_resolver) -> Self:
+    def open(cls, terms: PortalTerms, limits: Limits, resolve: Resolve = resolve_host) -> Self:
         """Prepare the connections. Runs in a thread, because it reads certificates and secrets.
 
         Raises Misconfigured if they cannot be used, or if the origin of the base address is not
         the one that a second person approved. Then no request is sent, and no secret.
         """
-        if origin_of(terms.base_url) != terms.approved_origin:
+        if parse_origin(terms.base_url) != terms.approved_origin:
             raise Misconfigured(
                 f"the address {terms.base_url} of portal {terms.key} is not approved: a second "
                 "person has to approve it (/approvals/)"

@@ -13,8 +13,8 @@ In the environment, the first is the secret itself and the others are paths. Eac
 of that name in `PORTAL_SECRETS_DIR`, as Docker, Kubernetes and systemd mount secrets. They are read
 when a shift first sends a request to the portal, so a changed secret needs no restart.
 
-To add a kind of credential that is sent in a request header, write a function like `secret_header`
-and add it to `HEADER_KINDS`.
+To add a kind of credential that is sent in a request header, write a function like
+`read_secret_header` and add it to `HEADER_KINDS`.
 """
 
 import ssl
@@ -47,9 +47,9 @@ class HeaderCredential:
 HeaderKind = Callable[[PortalTerms], HeaderCredential]
 
 
-def secret_header(terms: PortalTerms) -> HeaderCredential:
+def read_secret_header(terms: PortalTerms) -> HeaderCredential:
     """Return the secret of a portal, for the header that its row names."""
-    name = reference("SECRET", terms.key)
+    name = name_credential("SECRET", terms.key)
     if name in settings.PORTAL_SECRETS:
         value = str(settings.PORTAL_SECRETS[name])
     else:
@@ -59,7 +59,7 @@ def secret_header(terms: PortalTerms) -> HeaderCredential:
 
 
 # Each function reads files. It may raise OSError and UnicodeDecodeError.
-HEADER_KINDS: tuple[HeaderKind, ...] = (secret_header,)
+HEADER_KINDS: tuple[HeaderKind, ...] = (read_secret_header,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +127,13 @@ class Credentials:
             raise Misconfigured(f"{files} cannot be used for TLS: {error}") from error
 
 
-def reference(kind: str, key: str) -> str:
+def name_credential(kind: str, key: str) -> str:
     """Return the name of a portal's credential, as in PORTAL_SECRET_SITE_1001."""
     return f"PORTAL_{kind}_{key.upper().replace('-', '_')}"
 
 
 def _path(kind: str, key: str) -> Path | None:
-    name = reference(kind, key)
+    name = name_credential(kind, key)
     if name in settings.PORTAL_SECRETS:
         return Path(settings.PORTAL_SECRETS[name])
     return _mounted_file(name)

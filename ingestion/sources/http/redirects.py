@@ -20,7 +20,7 @@ REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 WaitForSlot = Callable[[str], Awaitable[None]]  # receives the key of a portal
 
 
-async def no_wait(portal: str) -> None:
+async def skip_wait(portal: str) -> None:
     """Return at once: the portal has no rate limit."""
 
 
@@ -32,7 +32,7 @@ async def send_request(
     *,
     method: str = "GET",
     condition: Mapping[str, str] | None = None,
-    wait_for_slot: WaitForSlot = no_wait,
+    wait_for_slot: WaitForSlot = skip_wait,
 ) -> AsyncIterator[httpx.Response]:
     """Yield the response after the last redirect, with its body unread.
 

@@ -22,9 +22,9 @@ from ingestion.intake import manifest, registration, submission
 from ingestion.models import Batch, BatchSource
 from qualification import demo_output
 from qualification.sandbox.programs import (
-    free_port,
+    find_free_port,
     manage,
-    running,
+    run_program,
     stop_on_sigterm,
 )
 from samples.corpus import write_corpus
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         self, stack: ExitStack, console: Console, sites: int, seed: int, faults: float
     ) -> None:
         """Run the demo. The programs that it starts end with `stack`."""
-        port = free_port()  # The addresses of the documents contain it.
+        port = find_free_port()  # The addresses of the documents contain it.
         with console.status("Creating the sample packets ..."):
             corpus = write_corpus(
                 Path(settings.DATA_DIR) / "samples",
@@ -84,7 +84,7 @@ class Command(BaseCommand):
         )
         call_command("load_sites", str(corpus.sites), verbosity=0)
         environment = os.environ | {"LOG_LEVEL": "WARNING", "DATA_DIR": str(settings.DATA_DIR)}
-        stack.enter_context(running(manage("workers", "--verbosity", "0"), environment))
+        stack.enter_context(run_program(manage("workers", "--verbosity", "0"), environment))
         first = _ingest(console, "Packets", corpus.manifest)
         repeated = _ingest(console, "Repeated", corpus.manifest_again)
         demo_output.print_sites(console, [first, repeated])

@@ -24,7 +24,7 @@ from qualification.drills import (
 )
 from qualification.drills.setup import DrillFailed
 from qualification.sandbox import Sandbox, SandboxError
-from qualification.sandbox.programs import manage, running, stop_on_sigterm
+from qualification.sandbox.programs import manage, run_program, stop_on_sigterm
 from samples import fixed_corpus
 
 DRILLS = {
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         with (
             # The paths of sockets have to be short, so these are not below the drill's folder.
             tempfile.TemporaryDirectory(prefix="sl-", ignore_cleanup_errors=True) as temporary,
-            running(
+            run_program(
                 command,
                 Sandbox(folder).environment | {"TMPDIR": temporary, **SETTINGS.get(drill, {})},
                 stdout=subprocess.PIPE,

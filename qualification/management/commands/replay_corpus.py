@@ -82,7 +82,7 @@ def _compare(pairs: list[tuple[str, ReplayRun, ReplayRun]]) -> None:
     found = [
         f"{name}, {label}: {sentence}"
         for label, before, after in pairs
-        for name, sentence in corpus_replay.differences(before, after)
+        for name, sentence in corpus_replay.iter_file_differences(before, after)
     ]
     if found:
         raise CommandError("These results differ:\n" + "\n".join(found))

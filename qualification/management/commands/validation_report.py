@@ -71,7 +71,7 @@ class Command(BaseCommand):
                 "in the given results. Use a checkout of this release to include all tests."
             )
         written = pack.Pack(
-            rows=matrix.matrix_rows(marks.requirements_of_tests(tests), runs),
+            rows=matrix.make_matrix_rows(marks.read_requirements_of_tests(tests), runs),
             runs=runs,
             iq=list(steps.run_steps(installation.SCRIPT.steps(), self._print_step)),
             oq=self._run_operations(is_left_out=options["without_oq"]),

@@ -12,7 +12,7 @@ class Command(BaseCommand):
     help = "Writes every active account as CSV: roles, who gave them and when, sites, sign-ins."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(access_review.as_csv(access_review.accounts()), ending="")
-        due = access_review.due_on()
+        self.stdout.write(access_review.format_csv(access_review.list_accounts()), ending="")
+        due = access_review.compute_due_date()
         if due and timezone.now().date() > due:
             self.stderr.write(f"A review is overdue since {due}. Sign it at /access/.")

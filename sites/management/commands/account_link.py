@@ -32,10 +32,10 @@ class Command(BaseCommand):
             password_changes.issue_link(person)
             person.save(update_fields=["link_issued_at", "signing_suspended_at"])
             identity.request_verification(person, Cause.PASSWORD, by=None)
-            identity.notify_person(person, Cause.PASSWORD, by=approvals.name_of_command())
+            identity.notify_person(person, Cause.PASSWORD, by=approvals.get_command_name())
         if not settings.SITE_URL:
             self.stderr.write("SITE_URL is not set: put the address of SiteLedger before the path.")
-        self.stdout.write(password_links.address_for(person))
+        self.stdout.write(password_links.make_link_address(person))
         self.stderr.write(
             f"The link works once, for {settings.ACCOUNT_LINK_HOURS} hours. {person} cannot sign "
             "until an administrator has verified the identity (/approvals/)."

@@ -24,14 +24,14 @@ from ingestion.storage.archive import get_archive
 from ingestion.storage.archive_verification import PARTS, verify_parts
 from samples.documents import make_sample
 from samples.faults import DocumentFault
-from samples.people_and_sites import sample_site
+from samples.people_and_sites import get_sample_site
 from sites.accounts import second_factor
 from sites.models import Site
 from tests.factories import make_site, make_staff
 from tests.ingestion.learning.stored_models import make_model
 
 TODAY = date(2026, 11, 20)
-SITE = sample_site("1001")
+SITE = get_sample_site("1001")
 pytestmark = pytest.mark.django_db
 
 

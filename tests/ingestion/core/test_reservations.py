@@ -12,8 +12,8 @@ from ingestion.core.reservations import (
     ReservedSlots,
     Slot,
     SlotReservation,
+    get_sequential_rate,
     make_slots,
-    sequential_rate_of,
 )
 
 # Shares: how late a slot is looked at (of an interval), and how long its request is on the wire (of
@@ -24,7 +24,7 @@ USES = st.lists(st.tuples(st.floats(0, 3), st.floats(0, 1)), min_size=1, max_siz
 def reserved_slots(rate, start_times):
     return ReservedSlots(
         SlotReservation(
-            slots=make_slots(rate, start_times), sequential_rate=sequential_rate_of(rate)
+            slots=make_slots(rate, start_times), sequential_rate=get_sequential_rate(rate)
         )
     )
 

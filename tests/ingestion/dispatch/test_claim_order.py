@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from ingestion.dispatch import leases
-from ingestion.dispatch.clock import database_now
+from ingestion.dispatch.clock import read_database_time
 from ingestion.models import Batch, Chunk
 from tests.factories import make_batch, make_site
 
@@ -99,7 +99,7 @@ def test_searching_both_queues_is_one_statement_that_probes_an_index(backlog):
 
 
 def test_due_chunks_are_found_by_the_clock_of_the_database(backlog):
-    soon = database_now() + timedelta(seconds=60)
+    soon = read_database_time() + timedelta(seconds=60)
     Chunk.objects.update(next_dispatch_at=soon)
     assert leases.find_due_queues([False]) == []
     Chunk.objects.update(next_dispatch_at=soon - timedelta(seconds=61))

@@ -13,10 +13,10 @@ from ingestion.core.limiter import RequestRate
 from ingestion.core.portal_limits import RequestOutcome
 from ingestion.core.reservations import SlotReservation
 from ingestion.dispatch import portal_limit_rows
-from ingestion.dispatch.clock import DatabaseClock, database_now
+from ingestion.dispatch.clock import DatabaseClock, read_database_time
 from ingestion.dispatch.database_thread import DatabaseThread
 from ingestion.dispatch.shared_portal_limits import SharedPortalLimit
-from ingestion.dispatch.work_items import portal_terms_of
+from ingestion.dispatch.work_items import get_portal_terms
 from ingestion.models import Chunk, PortalLimitState
 from tests.factories import make_batch, make_site
 
@@ -71,7 +71,7 @@ def test_every_portal_has_its_own_bucket(portal):
 
 def test_a_portal_with_repeated_failures_is_not_asked(portal, monkeypatch):
     now = timezone.now()
-    monkeypatch.setattr(portal_limit_rows, "database_now", lambda: now)
+    monkeypatch.setattr(portal_limit_rows, "read_database_time", lambda: now)
     recorded = fail(portal)
     assert not recorded.health.is_healthy
     until = PortalLimitState.objects.get().next_probe_at
@@ -96,7 +96,7 @@ def test_an_answered_probe_closes_the_breaker_and_makes_the_chunks_due(portal):
     portal_limit_rows.start_probe(portal, RATE, BREAKER)
     portal_limit_rows.record_outcome(portal, RequestOutcome.DELIVERED, BREAKER)
     assert portal_limit_rows.reserve_tokens(portal, RATE, 1)
-    assert Chunk.objects.due(database_now()).exists()
+    assert Chunk.objects.due(read_database_time()).exists()
 
 
 def test_every_change_of_a_breaker_is_in_the_ledger(portal):
@@ -171,4 +171,4 @@ async def test_a_database_failure_causes_a_waiting_time_and_no_error(offered):
 
 @pytest.fixture
 def offered(transactional_db):
-    return portal_terms_of(make_site("1003").portal)
+    return get_portal_terms(make_site("1003").portal)

@@ -154,8 +154,8 @@ def test_a_worker_is_marked_busy_until_the_end_of_its_shift(tmp_path, monkeypatc
         [first] = worker_presence.read_busy_workers(tmp_path)
         worker_presence.record_heartbeat()
         [second] = worker_presence.read_busy_workers(tmp_path)
-        assert worker_presence.current_owner() == second.owner
+        assert worker_presence.get_current_owner() == second.owner
     assert (first.began_at, first.owner) == (second.began_at, second.owner)
     assert first.seen_at <= second.seen_at
     assert worker_presence.read_busy_workers(tmp_path) == []
-    assert worker_presence.current_owner() != second.owner  # the next shift has another name
+    assert worker_presence.get_current_owner() != second.owner  # the next shift has another name

@@ -26,13 +26,13 @@ from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import portal_pull, registration, submission
 from ingestion.learning import activation
 from ingestion.models import BatchSource, Chunk, Document, LearnedModel, ValidityOverride
-from ingestion.operations.division_check import divisions_agree_with_the_ledger
+from ingestion.operations.division_check import check_divisions_against_ledger
 from ingestion.rules.document_types import RULES_VERSION, name_rules
 from ingestion.rules.fields.dates import add_months
 from ingestion.storage.archive import get_archive
 from samples.binders import make_binder
 from samples.documents import make_sample
-from samples.people_and_sites import sample_site as sample
+from samples.people_and_sites import get_sample_site as sample
 from samples.portal import SamplePortal, read_limits
 from sites.models import Site, Study
 from tests.factories import make_batch, make_site, make_staff, make_user
@@ -325,7 +325,7 @@ def test_a_scan_with_separator_sheets_is_divided_without_qa_and_each_part_has_it
     assert parts[1].declared_person == "Margaret Whitfield"
     assert set(file.excluded_pages.values_list("use", flat=True)) == {"separator"}
     assert file.excluded_pages.count() == len(expected)
-    assert list(divisions_agree_with_the_ledger()) == []
+    assert list(check_divisions_against_ledger()) == []
     with get_archive().open(file.sha256) as archived:
         assert archived.read() == binder
 

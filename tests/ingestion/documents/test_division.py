@@ -23,7 +23,7 @@ from ingestion.dispatch import leases, worker_steps
 from ingestion.documents import batches, division, transitions
 from ingestion.documents.division import DivisionRefused
 from ingestion.models import Chunk, Document, ExcludedPage
-from ingestion.operations.division_check import divisions_agree_with_the_ledger
+from ingestion.operations.division_check import check_divisions_against_ledger
 from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut
@@ -295,7 +295,7 @@ def test_a_part_that_holds_two_documents_is_divided_itself():
 
 def test_recorded_divisions_agree_with_the_ledger():
     divided()
-    assert list(divisions_agree_with_the_ledger()) == []
+    assert list(check_divisions_against_ledger()) == []
     assert not verify.verify_ledger(Mode.FULL).problems
 
 
@@ -325,7 +325,7 @@ def test_a_change_of_a_division_without_an_entry_is_found(tamper, sentence):
     document = divided()
     with transaction.atomic():  # rolled back, because the ledger is verified after each test
         tamper(document)
-        assert sentence in " ".join(divisions_agree_with_the_ledger())
+        assert sentence in " ".join(check_divisions_against_ledger())
         transaction.set_rollback(True)
 
 

@@ -16,7 +16,7 @@ from audit.verification.start import Mode
 from ingestion.documents import expiries
 from ingestion.models import Finding
 from ingestion.operations import finding_check
-from ingestion.operations.finding_check import findings_agree_with_the_ledger
+from ingestion.operations.finding_check import check_findings_against_ledger
 from ingestion.rules.findings import RuleFinding
 from tests import steps
 from tests.factories import make_leased, make_read, make_site, verdict
@@ -58,7 +58,7 @@ def difference_of(document, mode=Mode.FULL):
 
 
 def test_recorded_findings_agree(document):
-    assert list(findings_agree_with_the_ledger()) == []
+    assert list(check_findings_against_ledger()) == []
 
 
 @pytest.mark.usefixtures("tampering")
@@ -135,7 +135,7 @@ def test_findings_of_a_redacted_entry_are_a_notice(document):
         by=Actor("system:redact", "operations"),
         authorised_by="user:1",
     )
-    (sentence,) = findings_agree_with_the_ledger()
+    (sentence,) = check_findings_against_ledger()
     assert isinstance(sentence, verify.VerificationNotice)
     assert sentence.endswith("cannot be checked: its detail is redacted.")
     with transaction.atomic():
@@ -149,7 +149,7 @@ def test_warnings_about_expiry_agree_and_are_named_if_they_were_changed():
     document = make_read(make_site(), "gcp-certificate", expiry_date=today + timedelta(days=5))
     expiries.record_expiries(today=today)
     assert Finding.objects.filter(document=document, days_before=7).exists()
-    assert list(findings_agree_with_the_ledger()) == []
+    assert list(check_findings_against_ledger()) == []
     with transaction.atomic():
         Finding.objects.filter(document=document).update(runs_out=today + timedelta(days=900))
         assert "the expiry date differs" in difference_of(document)
@@ -168,7 +168,7 @@ def test_a_document_that_changes_during_the_check_agrees(monkeypatch):
         return read_entries(event_ids)
 
     monkeypatch.setattr(queries, "list_entries_by_event_ids", change_state_first)
-    assert list(findings_agree_with_the_ledger()) == []
+    assert list(check_findings_against_ledger()) == []
     assert Finding.objects.exists()
 
 
@@ -178,7 +178,7 @@ def test_documents_are_compared_page_by_page(document, monkeypatch):
     other = chunk.documents.get()
     steps.start_checking(other.pk, lease, sha256="cd" * 32, size=10)
     steps.conclude(other.pk, lease, verdict("REJECTED", UNSIGNED), pages=2)
-    assert list(findings_agree_with_the_ledger()) == []
+    assert list(check_findings_against_ledger()) == []
     with transaction.atomic():
         Finding.objects.all().delete()
         assert len(verify.verify_ledger().problems) == 2
@@ -194,4 +194,4 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_documents(
         steps.start_checking(other.pk, lease, sha256=f"{number}e" * 32, size=10)
         steps.conclude(other.pk, lease, verdict("REJECTED", UNSIGNED, UNDATED), pages=2)
     with django_assert_max_num_queries(4):
-        assert list(findings_agree_with_the_ledger()) == []
+        assert list(check_findings_against_ledger()) == []

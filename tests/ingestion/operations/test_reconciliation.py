@@ -6,7 +6,7 @@ from audit.ledger import queries
 from audit.verification import verify
 from ingestion.models import Document, Finding
 from ingestion.operations import reconciliation
-from ingestion.operations.reconciliation import rows_agree_with_the_ledger
+from ingestion.operations.reconciliation import check_document_rows_against_ledger
 from tests import steps
 from tests.factories import make_batch, make_filed, make_leased, make_site, verdict
 
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.django_db
 
 def test_recorded_changes_agree():
     make_batch(documents=3)
-    assert list(rows_agree_with_the_ledger()) == []
+    assert list(check_document_rows_against_ledger()) == []
 
 
 def test_a_state_that_was_changed_without_an_entry_is_named():
     document = make_batch().documents.get()
     Document.objects.filter(pk=document.pk).update(state="HELD")
     problem = f"{document.subject} is HELD, but its last entry records RECEIVED."
-    assert list(rows_agree_with_the_ledger()) == [problem]
+    assert list(check_document_rows_against_ledger()) == [problem]
     assert problem in verify.verify_ledger().problems
     Document.objects.filter(pk=document.pk).update(state="RECEIVED")
 
@@ -33,7 +33,7 @@ def test_a_deleted_row_is_named():
     deleted_row = Document.objects.filter(pk=document.pk).values().get()
     Finding.objects.filter(document=document).delete()
     Document.objects.filter(pk=document.pk).delete()
-    assert list(rows_agree_with_the_ledger()) == [
+    assert list(check_document_rows_against_ledger()) == [
         f"{subject} is in the ledger, but its row is missing."
     ]
     Document.objects.create(**deleted_row)
@@ -43,7 +43,7 @@ def test_a_hash_that_was_changed_without_an_entry_is_named():
     document = make_filed(make_site(), "cv", "ab" * 32)
     Document.objects.filter(pk=document.pk).update(sha256="cd" * 32)
     problem = f"{document.subject} was filed with SHA-256 {'ab' * 32}, but its row has {'cd' * 32}."
-    assert list(rows_agree_with_the_ledger()) == [problem]
+    assert list(check_document_rows_against_ledger()) == [problem]
     Document.objects.filter(pk=document.pk).update(sha256="ab" * 32)
 
 
@@ -59,7 +59,7 @@ def test_a_document_that_changes_during_the_check_agrees(monkeypatch):
         return read_states(subjects)
 
     monkeypatch.setattr(queries, "get_last_states", change_state_first)
-    assert list(rows_agree_with_the_ledger()) == []
+    assert list(check_document_rows_against_ledger()) == []
     document.refresh_from_db()
     assert document.state == "VALIDATING"
 
@@ -69,7 +69,7 @@ def test_only_subjects_with_entries_since_the_start_are_checked():
     since = queries.list_entries(old.subject)[-1].seq
     Document.objects.update(state="HELD")
     problem = f"{new.subject} is HELD, but its last entry records RECEIVED."
-    assert list(rows_agree_with_the_ledger(since)) == [problem]
+    assert list(check_document_rows_against_ledger(since)) == [problem]
     Document.objects.update(state="RECEIVED")
 
 
@@ -93,6 +93,6 @@ def test_a_document_that_changes_twice_during_the_check_agrees(monkeypatch):
 
     monkeypatch.setattr(queries, "get_last_states", change_before_first_read)
     monkeypatch.setattr(reconciliation, "_read_rows", change_after_second_read)
-    assert list(rows_agree_with_the_ledger()) == []
+    assert list(check_document_rows_against_ledger()) == []
     document.refresh_from_db()
     assert (document.state, calls) == ("ARCHIVED", ["first", "second"])

@@ -16,9 +16,9 @@ from samples.added_marks import (
     Stamp,
     StampForm,
     add_stamp,
-    cover,
-    random_drawn_stamp,
-    random_stamp,
+    choose_drawn_stamp,
+    choose_stamp,
+    cover_words,
     strike_out,
 )
 from samples.documents import make_sample
@@ -63,14 +63,14 @@ def added(tmp_path, content):
 @pytest.mark.parametrize("form", [StampForm.TEXT, StampForm.ANNOTATION])
 @pytest.mark.parametrize("watermark", [False, True])
 def test_a_stamp_of_any_look_is_found(tmp_path, words, form, watermark):
-    stamp = replace(random_stamp(words, "look", watermark=watermark), form=form)
+    stamp = replace(choose_stamp(words, "look", watermark=watermark), form=form)
     assert added(tmp_path, add_stamp(make_pdf(), stamp)) == [(STAMPS[words], words)]
 
 
 @pytest.mark.parametrize("form", DRAWN_FORMS)
 def test_a_stamp_that_is_drawn_without_text_is_found(tmp_path, form):
     words = list(STAMPS)[DRAWN_FORMS.index(form) % len(STAMPS)]
-    content = add_stamp(make_pdf(), random_drawn_stamp(words, "drawn", form=form))
+    content = add_stamp(make_pdf(), choose_drawn_stamp(words, "drawn", form=form))
     assert added(tmp_path, content) == [(STAMPS[words], words)]
 
 
@@ -78,7 +78,7 @@ def test_a_stamp_that_is_drawn_without_text_is_found(tmp_path, form):
 @pytest.mark.parametrize("words", STAMPS)
 @pytest.mark.parametrize("form", DRAWN_FORMS)
 def test_each_stamp_is_found_in_each_form(tmp_path, form, words):
-    content = add_stamp(make_pdf(), random_drawn_stamp(words, "each", form=form))
+    content = add_stamp(make_pdf(), choose_drawn_stamp(words, "each", form=form))
     assert added(tmp_path, content) == [(STAMPS[words], words)]
 
 
@@ -155,7 +155,7 @@ def test_a_line_under_words_strikes_nothing_out(tmp_path):
 
 
 def test_words_under_a_sticker_are_covered(tmp_path):
-    content = cover(make_pdf(), "Site number 1001", new_text="Site number 1007")
+    content = cover_words(make_pdf(), "Site number 1001", new_text="Site number 1007")
     (mark,) = read(save(tmp_path, content)).pages[0].added_marks
     assert mark.kind is AddedMarkKind.COVERED
     assert mark.box.top < 138 < mark.box.bottom

@@ -10,7 +10,7 @@ from PIL import Image
 from ingestion.core.file_parts import FilePart
 from ingestion.reading.cut_file import CutFailed, cut_pages
 from ingestion.reading.limits import ReadingLimits
-from samples.binders import side_by_side
+from samples.binders import place_side_by_side
 from tests.ingestion.reading.documents import make_pdf
 
 LEFT, RIGHT = (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0)
@@ -46,7 +46,7 @@ def test_the_pages_of_a_part_are_cut_out_of_a_pdf(cut):
 def test_a_region_is_what_the_page_shows_there(cut, turns):
     """The page may be turned for display, and its region is one of the displayed page."""
     one, other = (make_pdf(lines=[f"the {side} page"]) for side in ("first", "second"))
-    with pikepdf.open(BytesIO(side_by_side(one, other))) as pdf:
+    with pikepdf.open(BytesIO(place_side_by_side(one, other))) as pdf:
         width, height = (float(side) for side in pdf.pages[0].mediabox[2:])
         pdf.pages[0].rotate(turns, relative=False)
         sheet = BytesIO()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ingestion.reading.forms.catalogue import registered_forms
+from ingestion.reading.forms.catalogue import read_registered_forms
 from ingestion.reading.forms.registration import find_form
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.results import MeasuredBox, RegisteredPage, Word
@@ -34,7 +34,7 @@ def make_form(key, manners=None):
 
     `manners` changes how boxes are filled in, by number or noun. A box with None is empty.
     """
-    form, answers, ticked, changed = registered_forms()[key], [], set(), manners or {}
+    form, answers, ticked, changed = read_registered_forms()[key], [], set(), manners or {}
     for blank in form.pages:
         for box in blank.boxes:
             usual = {"tick": Manner.TICKED, "signature": Manner.BY_HAND}.get(box.kind, Manner.TYPED)
@@ -73,7 +73,7 @@ def states(reading, document_type):
 
 def with_blank_forms(reading, *keys):
     """Return a reading of one page as the blank pages of these editions, page by page."""
-    forms, (first,) = registered_forms(), reading.pages
+    forms, (first,) = read_registered_forms(), reading.pages
     more = (replace(first, number=number, text="", words=()) for number in range(2, len(keys) + 1))
     pages = [
         replace(

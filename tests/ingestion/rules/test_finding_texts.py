@@ -7,15 +7,15 @@ import pytest
 import ingestion
 from audit import translation
 from audit.management.commands import makemessages
-from ingestion.rules.checks.check_input import entry_facts
+from ingestion.rules.checks.check_input import make_entry_facts
 from ingestion.rules.codes import CODES, Disposition, sort_key
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import (
-    grouped_sentences,
-    placeholders,
-    reason,
-    sentences,
-    with_article,
+    add_article,
+    format_grouped_sentences,
+    format_sentences,
+    get_short_text,
+    list_placeholders,
 )
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES, PageWording
@@ -162,7 +162,7 @@ def test_every_wording_is_a_plain_sentence(code):
 @every_code
 def test_the_last_wording_of_a_part_needs_nothing_but_the_type(code):
     parts = (*MESSAGES[code].parts, MESSAGES[code].check)
-    assert all(placeholders(part[-1]) <= {"type"} for part in parts)
+    assert all(list_placeholders(part[-1]) <= {"type"} for part in parts)
 
 
 @every_code
@@ -173,8 +173,8 @@ def test_the_advice_for_sites_starts_with_a_verb(code):
 
 @every_code
 def test_the_short_reason_fits_a_line_of_a_table(code):
-    assert 4 < len(reason(code)) <= 45
-    assert not reason(code).endswith(".")
+    assert 4 < len(get_short_text(code)) <= 45
+    assert not get_short_text(code).endswith(".")
 
 
 def test_documents_are_held_only_for_problems_of_ours_or_of_the_portal():
@@ -184,7 +184,7 @@ def test_documents_are_held_only_for_problems_of_ours_or_of_the_portal():
 
 @pytest.mark.parametrize("code", sorted(HELD - {"POISON"}))
 def test_the_message_of_a_held_document_says_that_nothing_is_wrong_with_it(code):
-    assert "othing is wrong with the document" in sentences(code, {}).why
+    assert "othing is wrong with the document" in format_sentences(code, {}).why
 
 
 def test_only_dangerous_or_private_content_is_quarantined():
@@ -208,40 +208,44 @@ def test_rejections_sort_before_reviews_and_warnings():
 
 
 def test_dates_in_sentences_have_month_names():
-    result = sentences("EXPIRED_DOCUMENT", {"expires": "2026-03-12"}, type_name="Medical licence")
+    result = format_sentences(
+        "EXPIRED_DOCUMENT", {"expires": "2026-03-12"}, type_name="Medical licence"
+    )
     assert result.what == "This medical licence expired on 12 March 2026."
 
 
 def test_a_number_that_looks_like_a_date_stays_a_number():
-    result = sentences("SITE_MISMATCH", {"named": "20260312", "expected": 20260313})
+    result = format_sentences("SITE_MISMATCH", {"named": "20260312", "expected": 20260313})
     assert result.what == "This document names site 20260312, but it was sent for site 20260313."
 
 
 @every_code
 def test_old_findings_without_facts_can_always_be_shown(code):
     for for_staff in (False, True):
-        result = sentences(code, {}, for_staff=for_staff)
+        result = format_sentences(code, {}, for_staff=for_staff)
         assert all("{" not in text for text in (result.what, result.why, result.do))
 
 
 def test_a_code_that_is_no_longer_known_has_a_message():
-    assert sentences("NO_LONGER_A_CODE", {"page": 2}, type_name="CV").what.endswith("this CV.")
+    assert format_sentences("NO_LONGER_A_CODE", {"page": 2}, type_name="CV").what.endswith(
+        "this CV."
+    )
 
 
 def test_page_0_stands_for_the_whole_document():
-    assert sentences("SIGNATURE_MISSING", {"page": 0}).what == "This document is not signed."
+    assert format_sentences("SIGNATURE_MISSING", {"page": 0}).what == "This document is not signed."
 
 
 def test_every_type_has_a_noun_within_sentences():
     for kind in TYPES.values():
-        result = sentences("EXPIRED_DOCUMENT", {}, type_name=kind.name)
+        result = format_sentences("EXPIRED_DOCUMENT", {}, type_name=kind.name)
         assert result.what == f"This {kind.noun} has expired."
 
 
 @every_code
 def test_staff_read_what_to_check_and_no_advice_for_sites(code):
     facts = {"page": 2, "named": "A", "expected": "B", "also": "cv"}
-    site, staff = sentences(code, facts), sentences(code, facts, for_staff=True)
+    site, staff = format_sentences(code, facts), format_sentences(code, facts, for_staff=True)
     assert (site.what, site.why) == (staff.what, staff.why)
     assert staff.do != site.do
     assert "Compare the finding with the document." not in MESSAGES[code].check, "say what"
@@ -253,7 +257,7 @@ FACTS = {
     for message in MESSAGES.values()
     for part in (*message.parts, message.check)
     for wording in part
-    for name in placeholders(wording)
+    for name in list_placeholders(wording)
 }
 
 
@@ -270,14 +274,14 @@ def found_on(*pages, **facts):
     ],
 )
 def test_a_sentence_is_about_one_page_or_lists_several(pages, what, do):
-    result = grouped_sentences("PHI_SUSPECTED", found_on(*pages))
+    result = format_grouped_sentences("PHI_SUSPECTED", found_on(*pages))
     listed = ": 3, 7" if len(pages) == 2 else ": 3-5, 7, 9" if len(pages) > 2 else ""
     assert result.what == f"{what} details of a study participant{listed}."
     assert result.do == f"{do} such details, upload a copy without them."
 
 
 def test_staff_read_which_pages_to_look_at():
-    result = grouped_sentences("PHI_SUSPECTED", found_on(3, 7), for_staff=True)
+    result = format_grouped_sentences("PHI_SUSPECTED", found_on(3, 7), for_staff=True)
     assert result.do == "Look at pages 3, 7. Do they contain details of a study participant?"
 
 
@@ -286,8 +290,8 @@ def test_a_sentence_that_names_no_page_is_followed_by_the_pages_of_its_findings(
         RuleFinding("SITE_MISMATCH", page, {"named": "0417", "expected": "0203"}) for page in (2, 5)
     ]
     result = "This document names site 0417, but it was sent for site 0203."
-    assert grouped_sentences("SITE_MISMATCH", found[:1]).what == f"{result} See page 2."
-    assert grouped_sentences("SITE_MISMATCH", found).what == f"{result} See pages 2, 5."
+    assert format_grouped_sentences("SITE_MISMATCH", found[:1]).what == f"{result} See page 2."
+    assert format_grouped_sentences("SITE_MISMATCH", found).what == f"{result} See pages 2, 5."
 
 
 def test_findings_with_different_facts_are_not_merged():
@@ -295,7 +299,7 @@ def test_findings_with_different_facts_are_not_merged():
         RuleFinding("SCHEMA_MISMATCH", 1, {"box": f"box {box}", "field": field, "page": 1})
         for box, field in ((3, "research facilities"), (4, "clinical laboratories"))
     ]
-    result = grouped_sentences("SCHEMA_MISMATCH", found, type_name="Form FDA 1572")
+    result = format_grouped_sentences("SCHEMA_MISMATCH", found, type_name="Form FDA 1572")
     assert "Box 3 is empty" in result.what
     assert "Box 4 is empty" in result.what
     assert result.why == "The Form FDA 1572 is accepted only with all required entries."
@@ -304,7 +308,9 @@ def test_findings_with_different_facts_are_not_merged():
 @every_code
 def test_old_findings_without_facts_can_always_be_grouped(code):
     for page in (0, 2):
-        result = grouped_sentences(code, [RuleFinding(code, page), RuleFinding(code, page + 1)])
+        result = format_grouped_sentences(
+            code, [RuleFinding(code, page), RuleFinding(code, page + 1)]
+        )
         assert all("{" not in text for text in (result.what, result.why, result.do))
 
 
@@ -323,17 +329,17 @@ def test_old_findings_without_facts_can_always_be_grouped(code):
     ],
 )
 def test_nouns_have_the_article_of_their_first_sound(noun, expected):
-    assert with_article(noun) == expected
+    assert add_article(noun) == expected
 
 
 def test_a_conflict_of_types_names_both_types_within_its_sentence():
     facts = {"detected": "IRB approval", "declared": "Medical licence"}
-    result = sentences("DOC_TYPE_CONFLICT", facts).what
+    result = format_sentences("DOC_TYPE_CONFLICT", facts).what
     assert result == "This is an IRB approval, not a medical licence."
-    result = sentences("DOC_TYPE_UNRECOGNIZED", {"declared": "CV"}).what
+    result = format_sentences("DOC_TYPE_UNRECOGNIZED", {"declared": "CV"}).what
     assert result == "This does not look like a CV."
     facts = {"resembled": "participant information sheet", "declared": "Informed consent form"}
-    result = sentences("DOC_TYPE_UNRECOGNIZED", facts)
+    result = format_sentences("DOC_TYPE_UNRECOGNIZED", facts)
     assert result.what == "This is a participant information sheet, not an informed consent form."
     assert result.do.startswith("Upload an informed consent form.")
 
@@ -357,7 +363,7 @@ def test_a_conflict_of_types_names_both_types_within_its_sentence():
 )
 def test_a_conflict_says_what_the_document_is(detected, sentence):
     facts = {"detected": TYPES[detected].name, "declared": TYPES["irb-approval"].name}
-    result = sentences("DOC_TYPE_CONFLICT", facts)
+    result = format_sentences("DOC_TYPE_CONFLICT", facts)
     assert (result.what, result.why) == (sentence, "It cannot take the place of an IRB approval.")
 
 
@@ -367,8 +373,8 @@ def test_messages_are_translated_when_they_are_shown(monkeypatch):
         "_translation",
         translation._Translation(str.upper, lambda one, many, count: f"{count} {{pages}}"),
     )
-    assert reason("PHI_SUSPECTED") == "MAY NAME A STUDY PARTICIPANT"
-    assert grouped_sentences("PHI_SUSPECTED", found_on(3, 7)).what == "2 3, 7"
+    assert get_short_text("PHI_SUSPECTED") == "MAY NAME A STUDY PARTICIPANT"
+    assert format_grouped_sentences("PHI_SUSPECTED", found_on(3, 7)).what == "2 3, 7"
 
 
 def test_makemessages_finds_wordings_about_pages():
@@ -384,13 +390,17 @@ def test_words_and_months_among_the_facts_are_translated(monkeypatch):
         "the digest {digest}": "der Prüfsumme {digest}",
     }
     monkeypatch.setattr(translation._translation, "gettext", lambda text: words.get(text, text))
-    assert "die Unterschrift" in sentences("OCR_LOW_CONFIDENCE", {"what": "the signature"}).what
-    assert "2 Mai 2026" in sentences("EXPIRED_DOCUMENT", {"expires": "2026-05-02"}).what
+    assert (
+        "die Unterschrift" in format_sentences("OCR_LOW_CONFIDENCE", {"what": "the signature"}).what
+    )
+    assert "2 Mai 2026" in format_sentences("EXPIRED_DOCUMENT", {"expires": "2026-05-02"}).what
     kinds = {"kinds": "javascript launch embedded-file"}
     listed = "Skripte, a command that starts a program und attached files"
-    assert listed in sentences("ACTIVE_CONTENT", kinds).what
+    assert listed in format_sentences("ACTIVE_CONTENT", kinds).what
     weak = {"signer": "Ana Ruiz", "weakness": "the digest {digest}", "digest": "MD5"}
-    assert "Ana Ruiz signed with der Prüfsumme MD5." in sentences("SIGNATURE_WEAK", weak).what
+    assert (
+        "Ana Ruiz signed with der Prüfsumme MD5." in format_sentences("SIGNATURE_WEAK", weak).what
+    )
 
 
 QUOTED = [
@@ -417,9 +427,9 @@ QUOTED = [
 def test_a_quotation_is_never_changed(monkeypatch, code, name, value):
     words = {"Received": "Eingegangen", "May": "Mai", "Expired": "Abgelaufen", "March": "März"}
     monkeypatch.setattr(translation._translation, "gettext", lambda text: words.get(text, text))
-    wording = next(each for each in MESSAGES[code].what if name in placeholders(each))
-    facts = {**dict.fromkeys(placeholders(wording), "X"), "page": 1, name: value}
-    assert value in sentences(code, facts).what
+    wording = next(each for each in MESSAGES[code].what if name in list_placeholders(each))
+    facts = {**dict.fromkeys(list_placeholders(wording), "X"), "page": 1, name: value}
+    assert value in format_sentences(code, facts).what
 
 
 def test_document_types_have_the_names_of_a_catalogue(monkeypatch):
@@ -431,13 +441,13 @@ def test_document_types_have_the_names_of_a_catalogue(monkeypatch):
     }
     monkeypatch.setattr(translation._translation, "gettext", lambda text: words.get(text, text))
     facts = {"detected": "IRB approval", "declared": "Medical licence"}
-    what = sentences("DOC_TYPE_CONFLICT", facts).what
+    what = format_sentences("DOC_TYPE_CONFLICT", facts).what
     assert what == "This is Ethikvotum, not Approbation."
-    assert sentences("EXPIRED_DOCUMENT", {}, type_name="Medical licence").what == (
+    assert format_sentences("EXPIRED_DOCUMENT", {}, type_name="Medical licence").what == (
         "This Approbation has expired."
     )
     documents = {"documents": "irb-approval:1-1 medical-licence:2-3"}
-    what = sentences("MULTIPLE_DOCUMENTS", documents).what
+    what = format_sentences("MULTIPLE_DOCUMENTS", documents).what
     assert "Ethikvotum on page 1; Approbation on pages 2 to 3" in what
 
 
@@ -447,25 +457,25 @@ def test_a_phrase_among_the_facts_is_translated_before_it_is_filled_in(monkeypat
         "box {number}": "Feld {number}",
     }
     monkeypatch.setattr(translation._translation, "gettext", lambda text: words.get(text, text))
-    facts = {**entry_facts("laboratory", "5", is_struck_out=True), "page": 1}
+    facts = {**make_entry_facts("laboratory", "5", is_struck_out=True), "page": 1}
     what = "We could not read den gestrichenen Eintrag (laboratory, Feld 5) on page 1"
-    assert sentences("OCR_LOW_CONFIDENCE", facts).what == f"{what} with certainty."
+    assert format_sentences("OCR_LOW_CONFIDENCE", facts).what == f"{what} with certainty."
 
 
 def test_a_phrase_that_an_earlier_release_stored_is_shown_as_it_is():
     facts = {"what": "the struck-out entry in box 5 (laboratory)", "page": 1}
     what = "We could not read the struck-out entry in box 5 (laboratory) on page 1 with certainty."
-    assert sentences("OCR_LOW_CONFIDENCE", facts).what == what
+    assert format_sentences("OCR_LOW_CONFIDENCE", facts).what == what
 
 
 def test_a_fact_from_the_file_is_no_phrase():
     facts = {"placeholder": "{page}", "page": 3}
-    what = sentences("UNFILLED_TEMPLATE", facts).what
+    what = format_sentences("UNFILLED_TEMPLATE", facts).what
     assert what == "This is a template: page 3 still says “{page}”."
 
 
 def test_active_content_that_an_earlier_release_stored_is_shown_as_it_is():
-    what = sentences("ACTIVE_CONTENT", {"kinds": "scripts and attached files"}).what
+    what = format_sentences("ACTIVE_CONTENT", {"kinds": "scripts and attached files"}).what
     assert what == "The PDF contains scripts and attached files."
 
 
@@ -506,10 +516,13 @@ def test_every_description_that_a_reader_returns_is_marked_for_translation(path)
 
 def test_documents_that_an_earlier_release_named_are_shown_as_it_named_them():
     facts = {"documents": "CV on page 1; IRB approval on page 2"}
-    assert "CV on page 1; IRB approval on page 2." in sentences("MULTIPLE_DOCUMENTS", facts).what
+    assert (
+        "CV on page 1; IRB approval on page 2."
+        in format_sentences("MULTIPLE_DOCUMENTS", facts).what
+    )
 
 
 def test_a_sentence_lists_at_most_twelve_documents():
     facts = {"documents": " ".join(f"cv:{page}-{page}" for page in range(1, 15))}
-    sentence = sentences("MULTIPLE_DOCUMENTS", facts).what
+    sentence = format_sentences("MULTIPLE_DOCUMENTS", facts).what
     assert sentence.endswith("CV on page 11; CV on page 12; and 2 more.")

@@ -48,7 +48,7 @@ def test_a_short_phrase_is_not_searched_by_similarity():
 
 
 def test_letters_in_numbers_become_the_digits_they_look_like():
-    assert fuzzy_phrases.to_digits("36D99OOl0S") == "3609900105"
+    assert fuzzy_phrases.replace_by_digits("36D99OOl0S") == "3609900105"
 
 
 @given(st.sampled_from(PHRASES), st.integers(), st.sampled_from((" ", "\n", "|", "(", "é ", "_ ")))

@@ -7,12 +7,12 @@ import pytest
 
 from ingestion.reading.results import Unreadable
 from ingestion.rules.checks.check_input import SiteFacts
-from ingestion.rules.checks.verdict import verdict_of_unreadable
+from ingestion.rules.checks.verdict import make_verdict_of_unreadable
 from ingestion.rules.classification.classify import classify
 from samples.documents import make_sample
-from samples.faults import DocumentFault, expected_outcome
+from samples.faults import DocumentFault, get_expected_outcome
 from samples.pages import EXPIRING, FILLABLE, PAGES
-from samples.people_and_sites import sample_site
+from samples.people_and_sites import get_sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.printed_documents import Readings, read_all
@@ -64,7 +64,9 @@ def read_cases(folder, cases):
 
 
 def make_case(slug, where, rendition, fault):
-    return make_sample(slug, today=TODAY, site=sample_site(where), rendition=rendition, fault=fault)
+    return make_sample(
+        slug, today=TODAY, site=get_sample_site(where), rendition=rendition, fault=fault
+    )
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +81,14 @@ def scans(tmp_path_factory):
 
 def assert_as_expected(case, reading):
     slug, where, _, fault = case
-    study = sample_site(where).study
+    study = get_sample_site(where).study
     sent_by = SiteFacts(where, study.protocol_number, protocol_version=study.version)
     if isinstance(reading, Unreadable):
-        verdict = verdict_of_unreadable(reading)
+        verdict = make_verdict_of_unreadable(reading)
     else:
         assert classify(reading).slug == slug
         verdict = checked(reading, declared=slug, site=sent_by, today=TODAY)
-    outcome = expected_outcome(fault)
+    outcome = get_expected_outcome(fault)
     assert (verdict.state, verdict.primary.code if verdict.primary else "") == (
         outcome.state,
         outcome.code,

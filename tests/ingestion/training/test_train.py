@@ -5,7 +5,7 @@ from math import isclose
 
 import pytest
 
-from ingestion.rules.classification.type_model import Model, ModelError, to_probabilities
+from ingestion.rules.classification.type_model import Model, ModelError, compute_probabilities
 from ingestion.training.train import MIN_GROUPS, Example, train
 
 APPROVAL = ("committee", "approved", "dear")
@@ -46,7 +46,7 @@ def model(content):
 
 
 def best(model, words):
-    probabilities = to_probabilities(model.log_odds(example(words).features))
+    probabilities = compute_probabilities(model.log_odds(example(words).features))
     return max(probabilities, key=lambda slug: probabilities[slug])
 
 
@@ -64,7 +64,9 @@ def test_words_alone_do_not_make_a_type_certain(model):
 
 
 def test_the_probabilities_of_all_types_and_of_none_sum_to_1(model):
-    probabilities = to_probabilities(model.log_odds(example(APPROVAL, "cv", points=3).features))
+    probabilities = compute_probabilities(
+        model.log_odds(example(APPROVAL, "cv", points=3).features)
+    )
     assert set(probabilities) == {"", "cv", "irb-approval", "informed-consent-form"}
     assert isclose(sum(probabilities.values()), 1)
 

@@ -200,11 +200,11 @@ def package(tmp_path, monkeypatch):
 
 def test_a_package_with_a_changed_or_removed_file_is_named(package):
     pins = {"paper": {"1.2": False}}
-    assert packages.altered_files(pins) == (1, [])
+    assert packages.find_altered_files(pins) == (1, [])
     package.write_text("SIZE = 'A5'\n")
-    assert packages.altered_files(pins) == (1, ["paper: paper.py"])
+    assert packages.find_altered_files(pins) == (1, ["paper: paper.py"])
     package.unlink()
-    assert packages.altered_files(pins) == (1, ["paper: paper.py"])
+    assert packages.find_altered_files(pins) == (1, ["paper: paper.py"])
 
 
 def test_the_script_fails_for_altered_packages(package, settings):
@@ -227,7 +227,7 @@ def test_packages_with_other_versions_and_missing_packages_are_named(tmp_path):
         "nowhere==1.0 \\\n"
         "only-there[x]==1.0 ; sys_platform == 'win32' \\\n"
     )
-    assert list(packages.version_mismatches(packages.read_pins(pins))) == [
+    assert list(packages.find_version_mismatches(packages.read_pins(pins))) == [
         "paper is 1.2, pinned is 1.3",
         "nowhere is missing",
     ]
@@ -238,7 +238,7 @@ def test_no_secret_is_displayed(settings):
     settings.REDIS_URL = "redis://user:hush@cache.example/0"
     settings.ALERT_WEBHOOK = "https://hooks.example.org/hush"
     settings.DATABASE_OWNER = {"NAME": "ledger", "USER": "owner", "PASSWORD": "hush"}
-    displayed = values.displayed_settings()
+    displayed = values.read_displayed_settings()
     assert not [name for name, value in displayed.items() if "hush" in value]
     assert displayed["REDIS_URL"] == "redis://...@cache.example/0"
     assert displayed["SECRET_KEY"] == values.HIDDEN

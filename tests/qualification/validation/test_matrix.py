@@ -17,7 +17,9 @@ MARKED = {ONE: frozenset({"R01"}), OTHER: frozenset({"R01"})}
 
 
 def row(name, *runs, marked=MARKED):
-    return next(each for each in matrix.matrix_rows(marked, runs) if each.requirement.id == name)
+    return next(
+        each for each in matrix.make_matrix_rows(marked, runs) if each.requirement.id == name
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,14 +114,14 @@ def test_a_real_run_writes_a_record_for_the_matrix(tmp_path):
         "test_that_is_skipped": ("skipped",),
     }
     assert found.run.exit_code == 1
-    assert found.run.code == identity.code_digest(settings.BASE_DIR)
+    assert found.run.code == identity.compute_code_digest(settings.BASE_DIR)
 
 
 def test_a_change_of_one_byte_changes_the_digest_of_the_code(tmp_path):
     (tmp_path / "audit").mkdir()
     file = tmp_path / "audit" / "log.py"
     file.write_text("a")
-    before = identity.code_digest(tmp_path)
+    before = identity.compute_code_digest(tmp_path)
     file.write_text("b")
-    assert identity.code_digest(tmp_path) != before
+    assert identity.compute_code_digest(tmp_path) != before
     assert identity.commit_id(tmp_path) == ""

@@ -127,9 +127,9 @@ def test_a_sandbox_has_no_external_settings(tmp_path):
 def test_operations_do_not_run_if_a_setting_refers_to_something_outside(
     tmp_path, monkeypatch, name
 ):
-    build = sandbox.environment
+    build = sandbox.make_environment
     real = "postgres://ledger@db.example/ledger" if name == "DATABASE_URL" else "/srv/ledger"
-    monkeypatch.setattr(sandbox, "environment", lambda folder: build(folder) | {name: real})
+    monkeypatch.setattr(sandbox, "make_environment", lambda folder: build(folder) | {name: real})
     results = list(run_steps(Operation(Sandbox(tmp_path)).steps(), lambda _: None))
     assert results[0].outcome is StepOutcome.FAIL
     assert {each.outcome for each in results[1:]} == {StepOutcome.NOT_RUN}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qualification.validation.marks import requirements_of_tests
+from qualification.validation.marks import read_requirements_of_tests
 from qualification.validation.requirements import REQUIREMENTS, Responsible
 
 pytestmark = pytest.mark.requirement("R39")
@@ -13,7 +13,7 @@ TESTS = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def named():
-    return requirements_of_tests(TESTS)
+    return read_requirements_of_tests(TESTS)
 
 
 def test_the_table_is_complete_and_in_order():
@@ -56,11 +56,11 @@ def test_marks_of_functions_classes_and_modules_are_found(tmp_path):
         "def helper(): ...\n"
     )
     (folder / "test_other.py").write_text("def test_without_a_mark(): ...\n")
-    assert requirements_of_tests(tmp_path / "tests") == {
+    assert read_requirements_of_tests(tmp_path / "tests") == {
         "tests/deep/test_it.py::test_one": {"R01", "R02"},
         "tests/deep/test_it.py::TestMore::test_two": {"R01", "R03"},
     }
 
 
 def test_without_installed_tests_no_marks_are_found(tmp_path):
-    assert requirements_of_tests(tmp_path / "tests") == {}
+    assert read_requirements_of_tests(tmp_path / "tests") == {}

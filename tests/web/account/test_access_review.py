@@ -81,7 +81,7 @@ def test_a_role_that_was_assigned_twice_shows_the_last_assignment(rafael):
     for groups in (["QA reviewers"], [], ["QA reviewers"]):
         with account_changes.record_changes(rafael):
             rafael.groups.set(Group.objects.filter(name__in=groups))
-    (found,) = (each for each in access_review.accounts() if each.person == rafael)
+    (found,) = (each for each in access_review.list_accounts() if each.person == rafael)
     (grant,) = found.grants
     assert grant.at == latest()[0].recorded_at
 
@@ -129,7 +129,7 @@ def test_an_overdue_review_is_shown(ra, rafael, settings):
         rafael.save()
     assert "The next access review is due" in ra.get("/access/").content.decode()
     settings.ACCESS_REVIEW_DAYS = 1
-    assert access_review.due_on() == timezone.now().date() + timedelta(days=1)
+    assert access_review.compute_due_date() == timezone.now().date() + timedelta(days=1)
     settings.ACCESS_REVIEW_DAYS = -1
     assert "The access review has been overdue since" in ra.get("/access/").content.decode()
     errors = io.StringIO()
@@ -150,4 +150,4 @@ def test_the_number_of_queries_does_not_grow_with_the_accounts(
     for number in range(20):
         make_user(f"person-{number}")
     with django_assert_max_num_queries(7):
-        access_review.as_csv(access_review.accounts())
+        access_review.format_csv(access_review.list_accounts())

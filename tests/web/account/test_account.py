@@ -7,7 +7,7 @@ from django.test import Client
 
 from audit.ledger.queries import list_entries
 from sites.accounts import step_up
-from sites.eligibility import Missing, missing_for_signature, missing_for_upload
+from sites.eligibility import Missing, list_missing_for_signature, list_missing_for_upload
 from sites.models import User
 from sites.models.base_user import AccountIsPermanent
 from tests.factories import make_user
@@ -46,10 +46,10 @@ def test_people_without_training_cannot_upload(client, new):
 @pytest.mark.requirement("R36")
 @pytest.mark.requirement("R37")
 def test_the_reasons_why_a_person_cannot_sign_are_listed(client, new):
-    assert missing_for_signature(new) == [Missing.TRAINING, Missing.POLICY, Missing.IDENTITY]
+    assert list_missing_for_signature(new) == [Missing.TRAINING, Missing.POLICY, Missing.IDENTITY]
     client.post("/account/training/")
     client.post("/account/policy/", {"next": "/packets/new/"})
-    assert missing_for_signature(fresh(new)) == [Missing.IDENTITY]
+    assert list_missing_for_signature(fresh(new)) == [Missing.IDENTITY]
     with pytest.raises(step_up.NotSigned, match="verify your identity before you can sign"):
         step_up.confirm(fresh(new), username="new", password="correct horse")
 
@@ -71,14 +71,14 @@ def test_people_whose_role_requires_a_code_cannot_sign_without_it(settings):
     settings.OTP_REQUIRED_ROLES = ["QA reviewers"]
     ines = make_user("ines", is_staff=True)
     ines.groups.add(Group.objects.get(name="QA reviewers"))
-    assert missing_for_signature(ines) == [Missing.SECOND_FACTOR]
+    assert list_missing_for_signature(ines) == [Missing.SECOND_FACTOR]
 
 
 @pytest.mark.requirement("R34")
 def test_auditors_cannot_sign_or_upload():
     vera = make_user("vera", is_staff=True)
     vera.groups.add(Group.objects.get(name="Auditors"))
-    assert missing_for_signature(vera) == missing_for_upload(vera) == [Missing.READ_ONLY]
+    assert list_missing_for_signature(vera) == list_missing_for_upload(vera) == [Missing.READ_ONLY]
 
 
 def person_form(person, **given):
@@ -103,7 +103,7 @@ def test_an_administrator_can_request_training_again(mara):
     ada.force_login(make_user("ada", is_staff=True, is_superuser=True))
     form = {"action": "train_again", "_selected_action": [mara.pk], "index": 0}
     ada.post("/admin/clinical_sites/user/", form | {"reason_for_change": WHY})
-    assert missing_for_upload(fresh(mara)) == [Missing.TRAINING]
+    assert list_missing_for_upload(fresh(mara)) == [Missing.TRAINING]
 
 
 @pytest.mark.requirement("R18")

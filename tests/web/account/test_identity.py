@@ -22,7 +22,7 @@ from ingestion.review import decisions, signature_payload
 from sites import account_notices, approvals
 from sites.accounts import identity, second_factor
 from sites.accounts.identity import Cause
-from sites.eligibility import Missing, missing_for_signature
+from sites.eligibility import Missing, list_missing_for_signature
 from sites.models import User
 from sites.models.approval_requests import ApprovalRequest
 from tests.factories import make_staff, make_user, put_on_record
@@ -157,7 +157,7 @@ def test_a_new_account_gets_its_password_with_a_link_that_works_once(ada):
     assert list_entries(person.actor_name)[-1].actor == person.actor_name, (
         "they chose it themselves"
     )
-    assert Missing.SUSPENDED in missing_for_signature(fresh(person)), (
+    assert Missing.SUSPENDED in list_missing_for_signature(fresh(person)), (
         "no second administrator has seen them"
     )
 
@@ -197,7 +197,7 @@ def test_a_person_who_takes_over_an_account_by_its_address_cannot_sign(ada, hele
     link = next(link_in(each) for each in mailed("ada+helena@example.org") if "link" in each.body)
     choose(link)
     assert fresh(helena).check_password(NEW), "the account itself is taken over"
-    assert Missing.SUSPENDED in missing_for_signature(fresh(helena))
+    assert Missing.SUSPENDED in list_missing_for_signature(fresh(helena))
     assert sign(helena, document, NEW).status_code == 403
     document.refresh_from_db()
     assert document.state == "IN_REVIEW"
@@ -222,7 +222,7 @@ def test_changes_by_an_administrator_suspend_signing_until_another_one_verifies(
     helena.save()
     deed(ada, helena)
     person = fresh(helena)
-    assert missing_for_signature(person) == [Missing.SUSPENDED]
+    assert list_missing_for_signature(person) == [Missing.SUSPENDED]
     assert mailed("helena@qa.example.org"), "told at the address that was theirs"
     request = ApprovalRequest.objects.open().get(about=helena.actor_name)
     assert (request.cause, request.asked_by, request.reason) == (cause, ada, WHY)
@@ -231,7 +231,7 @@ def test_changes_by_an_administrator_suspend_signing_until_another_one_verifies(
     User.objects.filter(pk=person.pk).update(second_factor_since=None)  # sign in without it
     verify(noor, person)
     person = fresh(helena)
-    assert missing_for_signature(person) == []
+    assert list_missing_for_signature(person) == []
     assert person.identity_evidence == EVIDENCE
     assert sign(helena, document, "correct horse").status_code == 302
     decision = document.qa_decisions.get()
@@ -354,15 +354,15 @@ def test_a_link_is_printed_if_no_email_is_sent_and_this_is_recorded(
     settings.SITE_URL = ""
     call_command("account_link", "helena")
     link = capsys.readouterr().out.strip()
-    assert missing_for_signature(fresh(helena)) == [Missing.SUSPENDED]
+    assert list_missing_for_signature(fresh(helena)) == [Missing.SUSPENDED]
     entry = list_entries(helena.actor_name)[-1]
     assert entry.event == "user.changed"
     assert set(entry.detail["changes"]) == {"link_issued_at", "signing_suspended_at"}
     assert choose(link).status_code == 302
     assert fresh(helena).check_password(NEW)
     verify(noor, helena)
-    assert missing_for_signature(fresh(helena)) == []
-    assert "system:" in identity.signer_note(helena)
+    assert list_missing_for_signature(fresh(helena)) == []
+    assert "system:" in identity.describe_last_identity_change(helena)
     with pytest.raises(CommandError, match="no user 'nobody'"):
         call_command("account_link", "nobody")
 
@@ -410,8 +410,8 @@ def test_people_request_their_own_first_verification(ada, noor, mara):
     client.post("/account/identity/")
     assert ApprovalRequest.objects.count() == 1
     verify(ada, mara)
-    assert missing_for_signature(fresh(mara)) == []
-    assert identity.signer_note(mara) == "", "no one changed the account"
+    assert list_missing_for_signature(fresh(mara)) == []
+    assert identity.describe_last_identity_change(mara) == "", "no one changed the account"
 
 
 def test_the_access_review_shows_who_verified_and_who_created_the_verifier(ada, noor, helena):

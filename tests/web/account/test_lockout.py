@@ -52,7 +52,7 @@ def test_the_fifth_failure_causes_a_lockout_and_the_page_shows_its_end(client, m
     assert fail(client, 4).status_code == 200
     answer = fail(client, 1)
     assert answer.status_code == 429
-    until = lockout.locked_until(lockout.AttemptCount(lockout.Kind.NAME, "mara"))
+    until = lockout.get_locked_until(lockout.AttemptCount(lockout.Kind.NAME, "mara"))
     assert f"{until:%H:%M} UTC" in answer.content.decode()
     assert re.search(r"in \d+ minutes?", answer.content.decode())
     assert 0 < int(answer["Retry-After"]) <= 900

@@ -16,7 +16,7 @@ from audit.verification import verify
 from audit.verification.start import Mode
 from ingestion.core.errors import Misconfigured
 from ingestion.core.limits import Limits
-from ingestion.dispatch.work_items import portal_terms_of
+from ingestion.dispatch.work_items import get_portal_terms
 from ingestion.sources.http.connections import PortalConnection
 from sites import account_notices, approvals
 from sites.models import ApiToken, Portal
@@ -159,19 +159,19 @@ def test_the_address_of_a_portal_changes_after_a_second_person_approved_it(olu, 
 def test_a_secret_is_sent_to_the_approved_origin_only(olu, ola, site, settings):
     settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_0203": "Bearer hush"}
     portal = site.portal
-    connection = PortalConnection.open(portal_terms_of(portal), Limits())
+    connection = PortalConnection.open(get_portal_terms(portal), Limits())
     assert connection.portal_transport.headers["Authorization"] == "Bearer hush"
     Portal.objects.filter(pk=portal.pk).update(base_url=EVIL)  # behind every form
     portal.refresh_from_db()
     with pytest.raises(Misconfigured, match="has to approve it"):
-        PortalConnection.open(portal_terms_of(portal), Limits())
+        PortalConnection.open(get_portal_terms(portal), Limits())
     Portal.objects.filter(pk=portal.pk).update(base_url="https://ctms.example.org/a/")
     portal.refresh_from_db()
     change(olu, portal, burst=3)
     decide(ola, ApprovalRequest.objects.get())
     portal.refresh_from_db()
     assert portal.approved_origin == "https://ctms.example.org:443"
-    assert PortalConnection.open(portal_terms_of(portal), Limits()).credentials.request_headers
+    assert PortalConnection.open(get_portal_terms(portal), Limits()).credentials.request_headers
 
 
 def test_the_key_of_a_portal_cannot_be_changed_because_it_names_the_secret(olu, site):
@@ -185,12 +185,12 @@ def test_a_new_portal_is_not_contacted_before_a_second_person_approved_it(olu, o
     portal = Portal.objects.get(key="new")
     assert (portal.approved_origin, portal.allow_private_hosts) == ("", False)
     with pytest.raises(Misconfigured):
-        PortalConnection.open(portal_terms_of(portal), Limits())
+        PortalConnection.open(get_portal_terms(portal), Limits())
     decide(ola, ApprovalRequest.objects.get())
     portal.refresh_from_db()
     assert portal.approved_origin == "https://collector.example.net:443"
     assert portal.allow_private_hosts
-    assert PortalConnection.open(portal_terms_of(portal), Limits())
+    assert PortalConnection.open(get_portal_terms(portal), Limits())
 
 
 def test_a_request_is_not_approved_if_the_portal_changed_in_the_meantime(olu, ola, site):
@@ -281,7 +281,7 @@ def test_the_import_of_sites_needs_no_second_person(site, tmp_path):
     portal = Portal.objects.get(key="site-0203")
     assert portal.base_url == "https://ctms.example.org/"
     assert portal.approved_origin == "https://ctms.example.org:443"
-    assert PortalConnection.open(portal_terms_of(portal), Limits())
+    assert PortalConnection.open(get_portal_terms(portal), Limits())
     changes = list_entries(f"portal:{portal.pk}")[-1].detail
     assert changes["approved_origin"]["new"] == "https://ctms.example.org:443"
 

@@ -10,7 +10,7 @@ from ingestion.core.states import DocumentState
 from ingestion.models import Action, Document
 from ingestion.review import review_requests
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.finding_texts import placeholders, sentences
+from ingestion.rules.finding_texts import format_sentences, list_placeholders
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES
 from tests.factories import verdict
@@ -55,7 +55,7 @@ def wordings():
     """
     for code, copy in MESSAGES.items():
         for number, wording in enumerate(copy.do, start=1):
-            names = placeholders(wording) - {"type"}
+            names = list_placeholders(wording) - {"type"}
             marks = [] if number == 1 else pytest.mark.slow
             yield pytest.param(code, names, number == 1, id=f"{code}-{number}", marks=marks)
 
@@ -78,7 +78,7 @@ def test_each_advice_has_its_button_in_each_state_that_shows_it(
     signed_in, site, mara, code, names, on_packet_page
 ):
     facts = dict.fromkeys(names, "X")
-    advice = sentences(code, facts, type_name="IRB approval").do
+    advice = format_sentences(code, facts, type_name="IRB approval").do
     needs = asked_for(advice)
     assert "wait for QA" not in advice, "the page says so where it is so"
     assert needs or PASSIVE.search(advice), f"what is one to do: {advice}"

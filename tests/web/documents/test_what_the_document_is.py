@@ -5,7 +5,7 @@ from html import unescape
 import pytest
 
 from ingestion.reading.results import Box
-from ingestion.rules.findings import RuleFinding, area_fact
+from ingestion.rules.findings import RuleFinding, format_area
 from ingestion.storage.archive import get_archive
 from samples.added_marks import Stamp, add_stamp
 from tests.factories import make_staff, verdict
@@ -32,7 +32,7 @@ def test_the_place_of_a_stamp_is_marked_on_the_page(site, mara, tmp_path):
     finding = RuleFinding(
         "STAMPED_VOID",
         1,
-        {"stamp": "VOID", "page": 1, "area": area_fact(Box(100.0, 200.0, 180.0, 240.0))},
+        {"stamp": "VOID", "page": 1, "area": format_area(Box(100.0, 200.0, 180.0, 240.0))},
     )
     document = make_packet(
         site, mara, verdict("IN_REVIEW", finding), content=content

@@ -38,7 +38,7 @@ def search_fixed_formats(document: SearchedDocument, spec: FieldSpec) -> Iterato
         if match := pattern.search(page.text):
             signs = re.sub(r"[\s#-]", "", match[0])
             number = "".join(
-                fuzzy_phrases.to_digits(sign) if wanted == "#" else wanted
+                fuzzy_phrases.replace_by_digits(sign) if wanted == "#" else wanted
                 for sign, wanted in zip(signs, spec.shape, strict=True)
             )
             span = next(geometry.find_phrase(page, match[0]), None)

@@ -181,7 +181,7 @@ def survive_kills(corpus, settings, broker, *, seed, copies, kills):
     total = batch.documents.count()
     logger.info("%s: %d of %d documents were checked again", dict(killer.kills), repeated, total)
     assert repeated <= interruptions * SETTLERS
-    assert not list(reconciliation.rows_agree_with_the_ledger())
+    assert not list(reconciliation.check_document_rows_against_ledger())
     assert verify.verify_ledger().intact
     return repeated / total
 

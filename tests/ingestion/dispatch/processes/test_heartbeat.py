@@ -59,4 +59,4 @@ def test_a_real_host_is_listed_while_it_runs(settings, tmp_path):
         [host] = eventually(host_heartbeat.list_hosts)
         assert host_heartbeat.is_host_alive(host)
         assert stop_host(process) == 0
-    assert host_heartbeat.last_heartbeat_at() is None
+    assert host_heartbeat.get_last_heartbeat_at() is None

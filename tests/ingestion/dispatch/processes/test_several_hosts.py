@@ -108,7 +108,7 @@ def assert_nothing_lost_or_repeated(corpus, batch, portal):
     assert_outcomes(corpus, batch)
     assert_filed_once()
     assert portal.violations.total() == 0
-    assert not list(reconciliation.rows_agree_with_the_ledger())
+    assert not list(reconciliation.check_document_rows_against_ledger())
     assert verify.verify_ledger().intact
     parts = {sha256[:2] for sha256 in batch.documents.values_list("sha256", flat=True) if sha256}
     assert verify_parts(sorted(parts), asked_by="system:tests").intact

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ingestion.reading.images.binarise import flatten_background
-from ingestion.reading.images.coverage import uncovered_share
+from ingestion.reading.images.coverage import measure_uncovered_share
 from ingestion.reading.images.render import PageRaster
 from ingestion.reading.ocr.page import MAX_UNCOVERED_SHARE
 from ingestion.reading.results import Box, Word
@@ -27,13 +27,13 @@ def words(tmp_path_factory):
 
 @pytest.mark.parametrize("signed", [True, False])
 def test_nothing_is_uncovered_on_a_page_whose_words_are_known(words, signed):
-    assert uncovered_share(seen(render(make_pdf(lines=TEXT, signed=signed))), words) < 0.01
+    assert measure_uncovered_share(seen(render(make_pdf(lines=TEXT, signed=signed))), words) < 0.01
 
 
 def test_print_without_words_is_uncovered_in_proportion_to_its_ink(words):
     half = words[: len(words) // 2]
-    assert 0.4 < uncovered_share(seen(render(make_pdf(lines=TEXT))), half) < 0.6
-    assert uncovered_share(seen(render(make_pdf(lines=TEXT))), ()) == 1.0
+    assert 0.4 < measure_uncovered_share(seen(render(make_pdf(lines=TEXT))), half) < 0.6
+    assert measure_uncovered_share(seen(render(make_pdf(lines=TEXT))), ()) == 1.0
 
 
 def test_rules_boxes_blots_and_the_scanners_edge_are_not_letters(words):
@@ -43,15 +43,15 @@ def test_rules_boxes_blots_and_the_scanners_edge_are_not_letters(words):
         cv2.line(grey, (x, 1200), (x, 1700), 100, 2)
     cv2.circle(grey, (800, 1900), 60, 60, -1)
     grey[:, :40] = 50
-    assert uncovered_share(seen(grey), words) < 0.01
+    assert measure_uncovered_share(seen(grey), words) < 0.01
 
 
 def test_one_missing_word_on_a_page_with_little_print_is_a_small_share():
     page = seen(render(make_pdf(lines=("Divider",))))
     heading_only = Word("Divider", Box(60, 70, 130, 100), 96.0)
     rest = Word("Signature of Investigator", Box(60, 580, 240, 610), 96.0)
-    assert uncovered_share(page, [rest]) < MAX_UNCOVERED_SHARE
-    assert uncovered_share(page, [heading_only, rest]) == 0.0
+    assert measure_uncovered_share(page, [rest]) < MAX_UNCOVERED_SHARE
+    assert measure_uncovered_share(page, [heading_only, rest]) == 0.0
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from ingestion.reading.images.render import PageRaster
 from ingestion.reading.ocr.engines import SegmentationMode, get_engine
 from ingestion.reading.ocr.page import read_page_image
 from ingestion.reading.results import PageReading, TextSource
-from samples.binders import four_on_a_sheet
+from samples.binders import place_four_on_a_sheet
 from tests.ingestion.reading.documents import LINES, make_pdf, render, skew
 
 
@@ -32,7 +32,7 @@ def page_of(picture, dpi=200):
 def four_pages():
     other = ("Meeting of 12 May 2026", *LINES[1:])
     papers = [make_pdf(lines=lines) for lines in (LINES, other, other, LINES)]
-    return four_on_a_sheet(papers)
+    return place_four_on_a_sheet(papers)
 
 
 def test_the_pages_on_a_sheet_are_enlarged_and_read_one_by_one():

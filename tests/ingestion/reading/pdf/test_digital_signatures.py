@@ -18,15 +18,15 @@ from ingestion.core.errors import ReadingFault
 from ingestion.core.states import DocumentState
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.digital_signatures import MAX_SIGNATURES
-from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_in
+from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, read_issuers
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import Box, SignatureResult
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 from ingestion.rules.checks.verdict import check
-from ingestion.rules.finding_texts import sentences
+from ingestion.rules.finding_texts import format_sentences
 from samples.documents import make_sample
 from samples.faults import DocumentFault
-from samples.people_and_sites import sample_site
+from samples.people_and_sites import get_sample_site
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.documents import (
     encrypt,
@@ -629,7 +629,7 @@ def test_an_unsound_signature_is_found_and_its_document_is_not_filed(read_and_ch
 def test_a_weak_signature_is_described_by_its_method(read_and_check, make, method):
     _, verdict = read_and_check(make())
     finding = next(each for each in verdict.findings if each.code == "SIGNATURE_WEAK")
-    what = sentences(finding.code, finding.facts).what
+    what = format_sentences(finding.code, finding.facts).what
     assert what.endswith(f" signed with {method}. Such a signature can be forged.")
 
 
@@ -638,7 +638,7 @@ def test_a_time_stamp_keeps_a_signature_valid_after_its_certificate_expires(read
     _, plain = read_and_check(by_the_investigator(), today=later)
     assert (plain.state, codes(plain)) == (REVIEW, ["SIGNATURE_UNVERIFIED"])
     finding = plain.primary
-    texts = sentences(finding.code, finding.facts, type_name="Signed protocol page")
+    texts = format_sentences(finding.code, finding.facts, type_name="Signed protocol page")
     assert texts.what.startswith("The certificate of Margaret Whitfield expired on ")
     reading, stamped = read_and_check(with_a_time_stamp_on_it(), today=later)
     assert reading.signatures[0].is_timestamped
@@ -702,7 +702,7 @@ def test_text_in_a_signature_field_is_not_read_as_a_form_value(tmp_path):
 
 def test_the_signer_is_named_by_the_certificate_and_not_by_the_file(read_and_check):
     _, verdict = read_and_check(of_nobody_by_name())
-    texts = sentences(verdict.primary.code, verdict.primary.facts)
+    texts = format_sentences(verdict.primary.code, verdict.primary.facts)
     assert "Whitfield" not in texts.what
 
 
@@ -716,7 +716,7 @@ def test_text_about_a_digital_signature_is_not_a_signature(read_and_check, slug)
     lines = (*heads[slug], "Digitally signed by Margaret Whitfield", "Date: 23 November 2026")
     _, verdict = read_and_check(make_pdf(lines=lines), slug=slug)
     found = next(each for each in verdict.findings if each.code == "SIGNATURE_UNVERIFIED")
-    assert sentences(found.code, found.facts).what == (
+    assert format_sentences(found.code, found.facts).what == (
         "Page 1 says that it is digitally signed, but the file has no signature."
     )
 
@@ -772,7 +772,7 @@ def test_a_file_of_trusted_issuers_without_certificates_is_refused(tmp_path, con
     path = tmp_path / "issuers.pem"
     path.write_bytes(content)
     with pytest.raises(TrustedIssuersError, match=r"issuers\.pem"):
-        issuers_in(path)
+        read_issuers(path)
 
 
 async def test_a_parser_process_validates_signatures(signed_file, limits):
@@ -800,7 +800,7 @@ SAMPLES = [
     "irb-approval",
     "lab-normal-ranges",
 ]
-HERE = sample_site("1001")
+HERE = get_sample_site("1001")
 SENT_BY = SiteFacts("1001", HERE.study.protocol_number)
 TODAY = datetime.now(UTC).date()
 

@@ -12,8 +12,8 @@ from ingestion.reading.pdf.lazy import (
     LazyMarks,
     LazyReadError,
     evaluate,
-    marks_near,
-    squares_near,
+    iter_marks_near,
+    list_squares_near,
 )
 from ingestion.reading.results import (
     Box,
@@ -28,7 +28,7 @@ from samples.documents import make_sample
 from samples.faults import DocumentFault
 from samples.layouts import make_specimen
 from samples.pages import EXPIRING, FILLABLE, PAGES
-from samples.people_and_sites import sample_site
+from samples.people_and_sites import get_sample_site
 from samples.renditions import Rendition
 from tests.ingestion.reading.documents import LIMITS, make_pdf, save
 
@@ -66,9 +66,9 @@ def make_page(searched):
 def test_only_areas_near_the_place_are_searched_and_each_once():
     searched = []
     page = make_page(searched)
-    assert list(marks_near(page, Box(0, 590, 300, 700))) == [SIGNED]
-    assert list(marks_near(page, Box(0, 620, 300, 700))) == [SIGNED]
-    assert list(marks_near(page, Box(0, 300, 300, 400))) == []
+    assert list(iter_marks_near(page, Box(0, 590, 300, 700))) == [SIGNED]
+    assert list(iter_marks_near(page, Box(0, 620, 300, 700))) == [SIGNED]
+    assert list(iter_marks_near(page, Box(0, 300, 300, 400))) == []
     assert searched == [LOWER_AREA]
 
 
@@ -91,7 +91,7 @@ def test_the_check_boxes_near_a_place_are_those_of_the_whole_page(tmp_path):
                 place = Box(left - 5, top - 3, right + 20, bottom + 3)
                 near, all_ = (
                     [each for each in squares if place.contains_centre_of(each)]
-                    for squares in (squares_near(page, place), page.empty_squares)
+                    for squares in (list_squares_near(page, place), page.empty_squares)
                 )
                 assert near == all_
         return True
@@ -154,7 +154,7 @@ def test_a_page_whose_marks_cannot_be_searched_is_unreadable(tmp_path, monkeypat
 
 def verdicts(seen, slug):
     """Return the verdicts on a document with no declared type, its own type, and another one."""
-    sent_by = SiteFacts("1001", sample_site("1001").study.protocol_number)
+    sent_by = SiteFacts("1001", get_sample_site("1001").study.protocol_number)
     other = next(each for each in TYPES if each != slug)
     return [
         check_or_reject(seen, SenderFacts("v2.1", declared), site=sent_by, today=TODAY)
@@ -168,7 +168,7 @@ def test_the_verdict_is_the_same_with_lazy_and_with_evaluated_marks(
     slug, rendition, fault, tmp_path
 ):
     content = make_sample(
-        slug, today=TODAY, site=sample_site("1001"), rendition=rendition, fault=fault
+        slug, today=TODAY, site=get_sample_site("1001"), rendition=rendition, fault=fault
     )
     path, rewritten = save(tmp_path, content), tmp_path / "rewritten.pdf"
     probe = tasks.probe_document(path, rewritten, LIMITS)

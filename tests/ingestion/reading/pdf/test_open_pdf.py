@@ -7,7 +7,7 @@ from PIL import Image
 
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import DocumentReading, Unreadable
-from ingestion.rules.finding_texts import reason, sentences
+from ingestion.rules.finding_texts import format_sentences, get_short_text
 from tests.ingestion.reading.documents import (
     encrypt,
     make_pdf,
@@ -42,7 +42,7 @@ def test_a_truncated_document_names_its_last_readable_page(tmp_path):
     third = [at for at in range(len(content)) if content.startswith(b"endstream", at)][2]
     reading = read(save(tmp_path, content[: third - 1]))
     assert reading == Unreadable("CORRUPT_DOCUMENT", {"last_page": 2, "total": 3})
-    texts = sentences(reading.code, reading.facts)
+    texts = format_sentences(reading.code, reading.facts)
     assert texts.what == "The file is damaged. The last readable page is page 2 of 3."
 
 
@@ -52,7 +52,7 @@ def test_a_truncated_document_that_lost_pages_is_not_read_as_a_shorter_one(tmp_p
     content = written.getvalue()
     reading = read(save(tmp_path, content[: int(len(content) * 0.4)]))
     assert reading == Unreadable("CORRUPT_DOCUMENT", {"last_page": 2})
-    texts = sentences(reading.code, reading.facts)
+    texts = format_sentences(reading.code, reading.facts)
     assert texts.what == "The file is damaged. The last readable page is page 2."
 
 
@@ -104,9 +104,9 @@ def test_a_dynamic_xfa_form_is_not_read_as_please_wait(tmp_path, form):
     please_wait = rewrite(make_pdf(lines=("Please wait...",)), draw)
     reading = read(save(tmp_path, please_wait))
     assert reading == Unreadable("DYNAMIC_XFA_FORM")
-    texts = sentences(reading.code, reading.facts)
+    texts = format_sentences(reading.code, reading.facts)
     assert texts.what == "The PDF contains a form that only Adobe Reader can display (dynamic XFA)."
-    assert "not a PDF" not in f"{texts} {reason(reading.code)}"
+    assert "not a PDF" not in f"{texts} {get_short_text(reading.code)}"
 
 
 def test_a_scanned_please_wait_page_is_not_read(tmp_path):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.reading.pdf.text_layer import clean_text, unreadable_share
+from ingestion.reading.pdf.text_layer import clean_text, measure_unreadable_share
 from ingestion.reading.results import TextSource
 from ingestion.reading.routing import PageFacts, Route, choose_route
 from tests.ingestion.reading.documents import (
@@ -110,9 +110,9 @@ def test_cleaned_text_can_be_stored(raw):
 
 
 def test_characters_without_a_meaning_are_counted():
-    assert unreadable_share("") == 0
-    assert unreadable_share("Good\nClinical\tPractice") == 0
-    assert unreadable_share("\ue001\ue002ab") == 0.5
+    assert measure_unreadable_share("") == 0
+    assert measure_unreadable_share("Good\nClinical\tPractice") == 0
+    assert measure_unreadable_share("\ue001\ue002ab") == 0.5
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from ingestion.reading.results import AddedMark, AddedMarkKind, Box
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
 from ingestion.rules.checks.marks import MAX_FINDINGS_PER_PAGE, check_added_marks
 from ingestion.rules.checks.verdict import check_part
-from ingestion.rules.finding_texts import grouped_sentences
-from ingestion.rules.findings import area_fact, parse_area
+from ingestion.rules.finding_texts import format_grouped_sentences
+from ingestion.rules.findings import format_area, parse_area
 from ingestion.rules.segmentation.parts import PagePart
-from samples.added_marks import Stamp, add_stamp, cover, strike_out
+from samples.added_marks import Stamp, add_stamp, cover_words, strike_out
 from samples.documents import make_sample
-from samples.people_and_sites import sample_site
+from samples.people_and_sites import get_sample_site
 from tests.ingestion.reading.documents import read, save
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
 
@@ -26,7 +26,7 @@ STAMPS = {
     "COPY": ("STAMPED_COPY", DocumentState.ARCHIVED),
     "RECEIVED": ("STAMPED_RECEIVED", DocumentState.ARCHIVED),
 }
-SITE = sample_site("1001")
+SITE = get_sample_site("1001")
 
 
 def verdict_on(tmp_path, content):
@@ -70,7 +70,7 @@ def test_a_correction_with_initials_and_date_is_a_remark(tmp_path):
 
 
 def test_a_sticker_over_text_goes_to_review(tmp_path):
-    verdict = verdict_on(tmp_path, cover(letter(), SITE.department, new_text="Cardiology"))
+    verdict = verdict_on(tmp_path, cover_words(letter(), SITE.department, new_text="Cardiology"))
     assert (verdict.state, codes(verdict)) == (DocumentState.IN_REVIEW, ["TEXT_COVERED"])
 
 
@@ -98,13 +98,13 @@ def test_the_same_stamp_on_several_pages_is_one_sentence():
         for number in (1, 2, 3)
     ]
     findings = list(check_added_marks(make_reading(*pages)))
-    text = grouped_sentences("STAMPED_DRAFT", findings, type_name="IRB approval")
+    text = format_grouped_sentences("STAMPED_DRAFT", findings, type_name="IRB approval")
     assert text.what == ("3 pages are marked “DRAFT”: 1-3. This is not the final IRB approval.")
 
 
 def test_the_area_of_a_finding_is_read_back():
     box = Box(1.5, 2.0, 30.0, 40.2)
-    assert parse_area(area_fact(box)) == box
+    assert parse_area(format_area(box)) == box
     assert parse_area("") is None
     assert parse_area("left of the table") is None
 

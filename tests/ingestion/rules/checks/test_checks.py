@@ -18,10 +18,10 @@ from ingestion.reading.results import (
 )
 from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.checks.submission import SCHEMA_VERSIONS
-from ingestion.rules.checks.verdict import verdict_from_findings, verdict_of_unreadable
+from ingestion.rules.checks.verdict import make_verdict_from_findings, make_verdict_of_unreadable
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.document_types import RULES_VERSION
-from ingestion.rules.finding_texts import placeholders
+from ingestion.rules.finding_texts import list_placeholders
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES
 from tests.ingestion.rules.documents import COMPLETE, CV, LICENCE, make_document, make_signature
@@ -316,19 +316,19 @@ def test_an_entry_is_not_reported_as_missing_if_it_may_be_on_an_unread_page(chan
     ],
 )
 def test_an_unreadable_file_is_rejected_with_its_own_code(code):
-    verdict = verdict_of_unreadable(Unreadable(code, {"found": "a web page"}))
+    verdict = make_verdict_of_unreadable(Unreadable(code, {"found": "a web page"}))
     assert (verdict.state, verdict.primary.code) == (DocumentState.REJECTED, code)
     assert verdict.primary.facts == {"found": "a web page"}
 
 
 @given(st.lists(st.sampled_from(list(CODES)), max_size=6))
 def test_the_worst_disposition_decides_in_any_order(found):
-    verdict = verdict_from_findings([RuleFinding(code) for code in found])
+    verdict = make_verdict_from_findings([RuleFinding(code) for code in found])
     worst = min((list(Disposition).index(CODES[code].disposition) for code in found), default=4)
     states = ("HELD", "REJECTED", "IN_REVIEW", "ARCHIVED", "ARCHIVED")
     assert verdict.state == states[worst]
     assert (verdict.primary is None) == (verdict.state is DocumentState.ARCHIVED)
-    assert verdict == verdict_from_findings([RuleFinding(code) for code in reversed(found)])
+    assert verdict == make_verdict_from_findings([RuleFinding(code) for code in reversed(found)])
 
 
 LINES = st.sampled_from([line for lines, _ in COMPLETE.values() for line in lines])
@@ -390,7 +390,7 @@ FAULTY = [
     checked(make_document("cv"), schema_version="v1.0"),
     checked(make_reading(make_page("The canteen is closed.")), declared="cv"),
     checked(make_reading(make_page("CV of <Your Name>")), declared="cv"),
-    verdict_from_findings([RuleFinding("BLANK_FORM")]),
+    make_verdict_from_findings([RuleFinding("BLANK_FORM")]),
     checked(make_document("cv"), filename="cv.JPG"),
     numbered(1, 3),
     *(
@@ -424,7 +424,9 @@ FINDINGS = {str(finding): finding for verdict in FAULTY for finding in verdict.f
 @pytest.mark.parametrize("finding", FINDINGS.values(), ids=str)
 def test_the_facts_of_every_finding_fill_a_specific_wording(finding):
     """The last wording is only for old findings, because current rules provide more facts."""
-    usable = [w for w in MESSAGES[finding.code].what if placeholders(w) <= {"type", *finding.facts}]
+    usable = [
+        w for w in MESSAGES[finding.code].what if list_placeholders(w) <= {"type", *finding.facts}
+    ]
     assert usable[0] != MESSAGES[finding.code].what[-1] or len(MESSAGES[finding.code].what) == 1
     assert all(type(value) in {str, int} for value in finding.facts.values())
 

@@ -5,7 +5,7 @@ import pytest
 from ingestion.reading.results import TextSource
 from ingestion.rules.checks.identity import is_nearly_same_name, is_nearly_same_number
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.finding_texts import sentences
+from ingestion.rules.finding_texts import format_sentences
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import SITE, checked, codes
 
@@ -16,7 +16,7 @@ def finding(verdict, code):
 
 def what(verdict, code, slug):
     facts = finding(verdict, code).facts
-    return sentences(code, facts, type_name=TYPES[slug].name).what
+    return format_sentences(code, facts, type_name=TYPES[slug].name).what
 
 
 AMBIGUOUS = {"Approval Date: 14 Aug 2026": "Approval Date: 02/06/2026"}

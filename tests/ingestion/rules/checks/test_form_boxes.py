@@ -9,11 +9,11 @@ from pypdf import PdfReader, PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.rules.checks.check_input import SiteFacts
-from ingestion.rules.finding_texts import sentences
+from ingestion.rules.finding_texts import format_sentences
 from samples.document_facts import BY_HAND
 from samples.documents import make_sample
 from samples.ink import draw_signature
-from samples.people_and_sites import sample_site
+from samples.people_and_sites import get_sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes
@@ -51,7 +51,7 @@ def make_form_sample(name, rendition):
     return make_sample(
         FORM,
         today=TODAY,
-        site=sample_site(WHERE),
+        site=get_sample_site(WHERE),
         rendition=rendition,
         boxes=(VARIANTS | HAND)[name],
     )
@@ -75,14 +75,14 @@ def reading(request, name, rendition):
 
 
 def judged(reading):
-    sent_by = SiteFacts(WHERE, sample_site(WHERE).study.protocol_number)
+    sent_by = SiteFacts(WHERE, get_sample_site(WHERE).study.protocol_number)
     return checked(reading, declared=FORM, site=sent_by, today=TODAY)
 
 
 def list_sentences(verdict):
     """Return the sentence of each finding that is not a remark."""
     return [
-        sentences(finding.code, finding.facts, type_name="Form FDA 1572").what
+        format_sentences(finding.code, finding.facts, type_name="Form FDA 1572").what
         for finding in verdict.findings
         if finding.code not in REMARKS
     ]
@@ -158,7 +158,7 @@ def test_a_box_whose_caption_was_not_found_is_reviewed():
 def test_a_printed_form_with_an_empty_box_is_rejected_with_advice():
     verdict = checked(make_document(FORM, {"Daniel Okafor, MD": ""}), declared=FORM)
     assert (verdict.state, codes(verdict)[0]) == ("REJECTED", "SCHEMA_MISMATCH")
-    texts = sentences("SCHEMA_MISMATCH", verdict.primary.facts, type_name="Form FDA 1572")
+    texts = format_sentences("SCHEMA_MISMATCH", verdict.primary.facts, type_name="Form FDA 1572")
     assert texts.what == "Box 6 is empty. It asks for the subinvestigators."
     assert texts.do.startswith("Fill in box 6. If there is nothing to name, write “None”.")
 

@@ -6,7 +6,7 @@ import pytest
 
 from ingestion.reading.results import TextSource
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.finding_texts import sentences
+from ingestion.rules.finding_texts import format_sentences
 from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import SITE, checked, codes, make_page, make_reading
 
@@ -136,7 +136,7 @@ def test_a_coauthor_in_a_cv_is_not_a_mismatch():
 def test_a_personal_document_without_a_readable_name_is_reviewed(slug, person):
     verdict = checked(without_a_name(slug), declared=slug, person=person)
     assert (verdict.state, codes(verdict)) == ("IN_REVIEW", ["PERSON_NOT_READ"])
-    texts = sentences("PERSON_NOT_READ", verdict.primary.facts, type_name=TYPES[slug].name)
+    texts = format_sentences("PERSON_NOT_READ", verdict.primary.facts, type_name=TYPES[slug].name)
     assert texts.what.startswith("We could not read the name")
     assert ("Helena Brandt" in texts.what) == bool(person)
 

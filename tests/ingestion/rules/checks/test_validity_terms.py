@@ -8,7 +8,7 @@ from ingestion.core.states import DocumentState
 from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.checks.validity_terms import TermsOverride
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.finding_texts import placeholders, sentences
+from ingestion.rules.finding_texts import format_sentences, list_placeholders
 from ingestion.rules.messages import MESSAGES
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import TODAY, checked, codes
@@ -65,7 +65,7 @@ def test_a_study_can_have_expired_documents_filed_with_a_remark(slug, change, co
     overrides = {slug.replace("-", "_"): TermsOverride(warns_only=True)}
     verdict = judged(slug, change, site(**overrides))
     assert (verdict.state, verdict.primary, codes(verdict)) == ("ARCHIVED", None, [code])
-    assert "study SLX-301" in sentences(code, verdict.findings[0].facts).do
+    assert "study SLX-301" in format_sentences(code, verdict.findings[0].facts).do
     assert verdict.terms["warns_only"] == 1
 
 
@@ -126,4 +126,4 @@ def test_the_shortest_due_warning_is_returned(left, step):
 
 @pytest.mark.parametrize("code", ["EXPIRED_DOCUMENT", "STALE_DOCUMENT"])
 def test_a_remark_has_its_own_message(code):
-    assert any("study" in placeholders(wording) for wording in MESSAGES[code].do)
+    assert any("study" in list_placeholders(wording) for wording in MESSAGES[code].do)

@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.rules.classification.classify import classify
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.finding_texts import sentences
+from ingestion.rules.finding_texts import format_sentences
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
 from tests.ingestion.rules.printed_documents import read_documents
@@ -93,7 +93,7 @@ def test_the_course_decides_the_type_of_a_certificate(group, learners, slug, wor
 def test_another_course_is_not_filed_as_a_gcp_certificate(group, learners, slug, worded):
     verdict = checked(worded(group, learners), declared=GCP, person="Margaret Whitfield")
     assert (verdict.state, codes(verdict)) == ("IN_REVIEW", ["DOC_TYPE_CONFLICT"])
-    texts = sentences("DOC_TYPE_CONFLICT", verdict.primary.facts)
+    texts = format_sentences("DOC_TYPE_CONFLICT", verdict.primary.facts)
     assert TYPES[slug].noun in texts.what
     assert "not a GCP certificate" in texts.what
     named = verdict.primary.facts["evidence"].split(", ")

@@ -9,7 +9,7 @@ from ingestion.rules.classification.classify import TypeMatch, classify
 from ingestion.rules.classification.features import (
     MAX_WORD_PAGES,
     extract_features,
-    words_of,
+    list_words,
 )
 from ingestion.rules.classification.type_model import load_model
 from ingestion.rules.document_types import MODEL_FILE, RULES_VERSION, TYPES
@@ -62,7 +62,7 @@ def test_a_document_without_text_has_no_candidates():
 
 def test_words_are_letters_without_numbers():
     text = "I agree: the patient\u2019s visit 12 (b) was con\ufb01rmed."
-    assert words_of(text) == ["i", "agree", "the", "patients", "visit", "was", "confirmed"]
+    assert list_words(text) == ["i", "agree", "the", "patients", "visit", "was", "confirmed"]
 
 
 def test_only_the_words_of_the_first_pages_are_features():

@@ -5,7 +5,7 @@ import pytest
 from ingestion.rules.checks.check_input import SiteFacts
 from samples.faults import DocumentFault
 from samples.pages import EXPIRING, FILLABLE, PAGES
-from samples.people_and_sites import sample_site
+from samples.people_and_sites import get_sample_site
 from tests.ingestion.rules.fields.expected_values import AMERICAN, FIELDS, GERMAN, LISTS
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.test_samples import (
@@ -52,7 +52,7 @@ def scanned(tmp_path_factory):
 
 def verdict_on(case, readings):
     slug, where, *_ = case
-    sent_by = SiteFacts(where, sample_site(where).study.protocol_number)
+    sent_by = SiteFacts(where, get_sample_site(where).study.protocol_number)
     return checked(readings[case], declared=slug, site=sent_by, today=TODAY)
 
 

@@ -12,13 +12,13 @@ from ingestion.reading.results import TextSource
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import read_fields
 from samples.documents import make_sample
-from samples.people_and_sites import sample_site
+from samples.people_and_sites import get_sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.pages import make_page, make_reading
 from tests.ingestion.rules.printed_documents import Readings, read_documents
 
 TODAY = date(2026, 11, 20)
-WHERE = sample_site("1001")
+WHERE = get_sample_site("1001")
 HERE = (WHERE.hospital + ", " + WHERE.department, WHERE.address)
 SAMPLE = {
     "facilities": HERE,

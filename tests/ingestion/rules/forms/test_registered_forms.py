@@ -14,14 +14,14 @@ from ingestion.reading.forms import catalogue, registration
 from ingestion.reading.forms.catalogue import (
     FormDescriptionError,
     read_description,
-    registered_forms,
+    read_registered_forms,
 )
 from ingestion.reading.pdf.text_layer import find_words
 from ingestion.reading.results import Box, PageReading, TextSource
-from ingestion.rules.finding_texts import sentences
+from ingestion.rules.finding_texts import format_sentences
 from ingestion.rules.forms.boxes import find_boxes, find_editions
 from samples.official_forms import Manner
-from samples.redrawn.descriptions import describe, redrawings
+from samples.redrawn.descriptions import describe, read_redrawings
 from samples.renditions import make_scan
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes
@@ -94,7 +94,7 @@ def with_form(found):
 
 def join_sentences(verdict):
     return " ".join(
-        sentences(each.code, each.facts, type_name="Form FDA 1572").what
+        format_sentences(each.code, each.facts, type_name="Form FDA 1572").what
         for each in verdict.findings
     )
 
@@ -240,10 +240,10 @@ def test_an_entry_with_a_name_by_hand_and_no_address_is_left_to_a_person(reading
 
 
 @pytest.mark.parametrize(
-    "key", [key if key in {FDA, NEW, DCP} else slower(key) for key in registered_forms()]
+    "key", [key if key in {FDA, NEW, DCP} else slower(key) for key in read_registered_forms()]
 )
 def test_no_edition_is_taken_for_another_one(key):
-    form = registered_forms()[key]
+    form = read_registered_forms()[key]
     for blank in form.pages:
         found = register(print_of(blank))
         assert (found.form, found.page, found.is_edition_certain) == (key, blank.number, True)
@@ -251,7 +251,7 @@ def test_no_edition_is_taken_for_another_one(key):
 
 
 def test_without_the_printed_edition_the_boxes_are_still_read_and_the_edition_is_not_named():
-    blank = registered_forms()[OLD].pages[0]
+    blank = read_registered_forms()[OLD].pages[0]
     found = register(print_of(blank, lambda text, box: None if text == "(5/09)" else box))
     assert not found.is_edition_certain
     reading = replace(make_document(FORM), pages=(with_form(found),))
@@ -260,7 +260,7 @@ def test_without_the_printed_edition_the_boxes_are_still_read_and_the_edition_is
 
 
 def test_a_box_without_its_print_around_it_is_never_called_empty():
-    blank = registered_forms()[OLD].pages[0]
+    blank = read_registered_forms()[OLD].pages[0]
     fourth = next(box.area for box in blank.boxes if box.number == "4")
     hidden = Box(0.0, fourth.top - 75, blank.width, fourth.bottom + 75)
     found = register(print_of(blank, lambda _, box: None if hidden.intersects(box) else box))
@@ -272,7 +272,7 @@ def test_a_box_without_its_print_around_it_is_never_called_empty():
 
 def test_a_form_with_the_words_of_a_redrawn_form_in_other_places_is_not_registered():
     """The form itself has other places than our drawing of it."""
-    blank = registered_forms()[NEW].pages[0]
+    blank = read_registered_forms()[NEW].pages[0]
 
     def move(_, box):
         down = 0 if box.top < 260 else 25 if box.top < 420 else 48
@@ -289,20 +289,20 @@ def test_real_forms_are_not_taken_for_redrawn_ones(corpus, monkeypatch):
         with pypdfium2.PdfDocument(path) as pdf:
             read = [find_words(page, page.get_textpage()).all for page in pdf]
         first, second = (register(words) for words in read[:2])
-        assert not registered_forms()[first.form].is_redrawn
+        assert not read_registered_forms()[first.form].is_redrawn
         assert first.form == second.form
-    redrawn = {key: form for key, form in registered_forms().items() if form.is_redrawn}
-    monkeypatch.setattr(registration, "registered_forms", lambda: redrawn)
+    redrawn = {key: form for key, form in read_registered_forms().items() if form.is_redrawn}
+    monkeypatch.setattr(registration, "read_registered_forms", lambda: redrawn)
     assert [register(words) for words in read[:2]] == [None, None]
 
 
 def test_a_redrawn_form_has_the_description_of_its_drawing():
-    drawn = next(each for each in redrawings() if each.key == "fda-3455-2006-04-redrawn")
+    drawn = next(each for each in read_redrawings() if each.key == "fda-3455-2006-04-redrawn")
     assert describe(drawn) == (FOLDER / f"{drawn.key}.toml").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("drawn", redrawings(), ids=lambda drawn: drawn.key)
+@pytest.mark.parametrize("drawn", read_redrawings(), ids=lambda drawn: drawn.key)
 def test_each_redrawn_form_has_the_description_of_its_drawing(drawn):
     assert describe(drawn) == (FOLDER / f"{drawn.key}.toml").read_text(encoding="utf-8")
 
@@ -315,7 +315,7 @@ def test_a_form_whose_boxes_are_elsewhere_is_not_registered():
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", [name for name in RENDITIONS if name != "digital"])
 def test_no_filled_box_of_a_poor_scan_is_called_empty(name):
-    specimen = fill_form(registered_forms()[OLDER], 1)
+    specimen = fill_form(read_registered_forms()[OLDER], 1)
     content = RENDITIONS[name](specimen.content, name)
     found = read_states(specimen, {name: content})[name]
     judged = [judge(state, found.get(place)) for place, state in specimen.expected.items()]
@@ -343,7 +343,7 @@ def test_the_description_of_a_form_names_its_file_if_it_is_wrong(tmp_path):
         read_description(file)
 
 
-@pytest.mark.parametrize("form", registered_forms().values(), ids=registered_forms())
+@pytest.mark.parametrize("form", read_registered_forms().values(), ids=read_registered_forms())
 def test_each_box_of_a_form_lies_on_its_page_and_overlaps_no_other_box(form):
     for page in form.pages:
         for box in page.boxes:

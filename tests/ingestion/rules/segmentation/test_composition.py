@@ -9,14 +9,14 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.finding_texts import sentences
+from ingestion.rules.finding_texts import format_sentences
 from ingestion.rules.segmentation.composition import check_composition
 from ingestion.rules.segmentation.parts import PagePart, ProposedCut, propose_cut
-from samples.binders import make_binder, one_above_the_other, side_by_side
+from samples.binders import make_binder, place_one_above_the_other, place_side_by_side
 from samples.documents import make_sample
 from samples.faults import DocumentFault
 from samples.pages import PAGES
-from samples.people_and_sites import sample_site
+from samples.people_and_sites import get_sample_site
 from samples.renditions import make_scan
 from tests.ingestion.rules.documents import COMPLETE, make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
@@ -24,16 +24,16 @@ from tests.ingestion.rules.printed_documents import make_printed, read_documents
 
 TODAY = date(2026, 11, 20)
 HERE, NEIGHBOUR = "1001", "1002"
-SENT_BY = SiteFacts(HERE, sample_site(HERE).study.protocol_number)
+SENT_BY = SiteFacts(HERE, get_sample_site(HERE).study.protocol_number)
 
 
 def sample(slug, where=HERE, fault=None):
-    return make_sample(slug, today=TODAY, site=sample_site(where), fault=fault)
+    return make_sample(slug, today=TODAY, site=get_sample_site(where), fault=fault)
 
 
 def what(seen):
     """Return what the primary finding says to the site."""
-    return sentences(seen.primary.code, seen.primary.facts).what
+    return format_sentences(seen.primary.code, seen.primary.facts).what
 
 
 def unnumbered(*slugs):
@@ -74,15 +74,15 @@ def binders():
     yield "letter and expired certificate", make_binder([sample("irb-approval"), expired])
     yield "eight", make_binder([sample(slug) for slug in list(PAGES)[:8]], turned=(2, 5))
     yield "certificates of two people", make_binder([gcp, sample("gcp-certificate", NEIGHBOUR)])
-    yield "side by side", side_by_side(gcp, licence)
-    yield "one above the other", one_above_the_other(licence, gcp)
-    yield "two people's side by side", side_by_side(gcp, sample("gcp-certificate", NEIGHBOUR))
+    yield "side by side", place_side_by_side(gcp, licence)
+    yield "one above the other", place_one_above_the_other(licence, gcp)
+    yield "two people's side by side", place_side_by_side(gcp, sample("gcp-certificate", NEIGHBOUR))
     yield "not numbered", make_binder(unnumbered("irb-approval", "medical-licence", "cv"))
     yield (
         "scan: letter and unsigned 1572",
         make_scan(make_binder([sample("irb-approval"), unsigned]), seed="1"),
     )
-    yield "scan: side by side", make_scan(side_by_side(gcp, licence), seed="2")
+    yield "scan: side by side", make_scan(place_side_by_side(gcp, licence), seed="2")
     yield "cv", cv_that_lists_certificates()
 
 
@@ -167,7 +167,7 @@ def test_a_document_behind_a_doubtful_separator_sheet_is_not_called_several():
         (PagePart(2, 3, type="cv"),), separators=(1,), is_certain=False, reasons=("other-site",)
     )
     (finding,) = check_composition(cut, TYPES["cv"], page_count=3)
-    sentence = sentences(finding.code, finding.facts)
+    sentence = format_sentences(finding.code, finding.facts)
     assert sentence.what == (
         "A person has to check the separator sheet of this document: CV on pages 2 to 3."
     )

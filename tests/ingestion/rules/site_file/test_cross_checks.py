@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingestion.rules.finding_texts import placeholders, sentences
+from ingestion.rules.finding_texts import format_sentences, list_placeholders
 from ingestion.rules.messages import MESSAGES
 from ingestion.rules.site_file.cross_checks import find_gaps
 from ingestion.rules.site_file.requirements import (
@@ -121,10 +121,10 @@ def test_each_difference_causes_one_kind_of_gap(changes, expected):
 )
 def test_the_messages_of_a_gap_name_both_documents_and_values(gap):
     """The chosen wordings are those of gaps, which name both documents."""
-    texts = sentences(gap.code, gap.facts)
+    texts = format_sentences(gap.code, gap.facts)
     for part in (MESSAGES[gap.code].what, MESSAGES[gap.code].do):
-        worded = next(each for each in part if placeholders(each) <= {"type", *gap.facts})
-        assert "one" in placeholders(worded)
+        worded = next(each for each in part if list_placeholders(each) <= {"type", *gap.facts})
+        assert "one" in list_placeholders(worded)
     for value in ("expected", "named", "absent"):
         assert gap.facts.get(value, "") in texts.what
 
@@ -185,7 +185,7 @@ def test_a_waiver_closes_the_gap_of_a_missing_document():
 
 def test_the_message_for_a_person_who_is_not_on_the_log():
     (gap,) = found(make_site_documents({"delegation-log": {"persons": f"{PI}; Ana Ruiz"}}))
-    texts = sentences(gap.code, gap.facts)
+    texts = format_sentences(gap.code, gap.facts)
     assert texts.what == (
         "The Form FDA 1572 names Jonas Weber, MD, "
         "but the delegation log lists Margaret Whitfield, Ana Ruiz."

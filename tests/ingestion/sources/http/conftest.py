@@ -10,7 +10,7 @@ from ingestion.core.limits import Limits
 from ingestion.core.ports import PortalTerms, WorkItem
 from ingestion.sources.document_source import LeaseFolders
 from ingestion.sources.http.client import HttpPortals
-from sites.portal_origin import origin_of
+from sites.portal_origin import parse_origin
 from tests.ingestion.sources.http.authority import Authority
 from tests.ingestion.sources.http.servers import serve
 
@@ -55,7 +55,7 @@ def approved(terms):
     """Return the terms as they are when a second person has approved the base address."""
     if terms.approved_origin:
         return terms
-    return dataclasses.replace(terms, approved_origin=origin_of(terms.base_url))
+    return dataclasses.replace(terms, approved_origin=parse_origin(terms.base_url))
 
 
 @pytest.fixture

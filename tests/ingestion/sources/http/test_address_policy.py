@@ -14,7 +14,7 @@ from ingestion.sources.http.address_policy import (
     GuardedBackend,
     check_address,
     check_numeric_host,
-    system_resolver,
+    resolve_host,
 )
 from ingestion.sources.http.connections import PortalConnection
 from tests.ingestion.sources.http.conftest import make_item
@@ -177,7 +177,7 @@ async def test_an_unreachable_host_is_a_connection_error(answer):
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
 async def test_addresses_of_the_system_resolver_are_checked_too(host):
-    backend = GuardedBackend(allow_private=False, resolve=system_resolver)
+    backend = GuardedBackend(allow_private=False, resolve=resolve_host)
     with pytest.raises(OffLimits):
         await backend.connect_tcp(host, 9, timeout=5)
 
@@ -200,7 +200,7 @@ async def test_a_unix_socket_is_refused():
 async def test_a_portal_cannot_have_an_address_of_the_local_network(fetch, host):
     with pytest.raises(OffLimits):
         await fetch(
-            f"http://{host}:9/x.pdf", allow_private_hosts=False, with_={"resolve": system_resolver}
+            f"http://{host}:9/x.pdf", allow_private_hosts=False, with_={"resolve": resolve_host}
         )
 
 

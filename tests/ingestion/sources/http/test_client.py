@@ -23,7 +23,7 @@ from ingestion.core.file_parts import FilePart
 from ingestion.core.ports import WorkItem
 from ingestion.sources.document_source import DocumentSource
 from ingestion.sources.http.connections import PortalConnection
-from ingestion.sources.http.redirects import no_wait
+from ingestion.sources.http.redirects import skip_wait
 from ingestion.storage import archive, spool
 from tests.ingestion.sources.http.conftest import LIMITS, make_item
 from tests.ingestion.sources.http.servers import (
@@ -272,7 +272,7 @@ def open_source(folder, files):
         files,
         open_upload=spool.open_local,
         open_archived=archive.open_local,
-        wait_for_slot=no_wait,
+        wait_for_slot=skip_wait,
     )
 
 

@@ -6,7 +6,7 @@ import ssl
 import pytest
 
 from ingestion.core.errors import Misconfigured, PortalUnreachable, TransientError
-from ingestion.sources.http.credentials import Credentials, reference
+from ingestion.sources.http.credentials import Credentials, name_credential
 from tests.ingestion.sources.http.conftest import make_item
 from tests.ingestion.sources.http.servers import (
     give,
@@ -133,7 +133,7 @@ def test_certificates_can_be_files_in_the_secrets_folder(settings, tmp_path, aut
     ("key", "name"), [("site-1001", "PORTAL_SECRET_SITE_1001"), ("CRO_2", "PORTAL_SECRET_CRO_2")]
 )
 def test_a_reference_contains_the_key_in_capitals(key, name):
-    assert reference("SECRET", key) == name
+    assert name_credential("SECRET", key) == name
 
 
 @pytest.mark.parametrize("kind", ["CA", "CERT"])
