@@ -127,7 +127,8 @@ def describe_missing(
     """Return several missing documents of people in one statement, grouped by person."""
     by_person: dict[str, list[str]] = {}
     for gap in gaps:
-        by_person.setdefault(str(gap.facts["absent"]), []).append(str(gap.facts["lacking"]))
+        noun = gettext(str(gap.facts["lacking"]))
+        by_person.setdefault(str(gap.facts["absent"]), []).append(noun)
     missing = "; ".join(f"{person} ({', '.join(nouns)})" for person, nouns in by_person.items())
     first = gaps[0]
     return DocumentConflict(
