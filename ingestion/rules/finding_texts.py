@@ -43,7 +43,7 @@ _TRANSLATED_FACTS = frozenset({
     *_PHRASE_FACTS,
     "earlier", "field", "found", "lacking", "later", "one", "other", "role", "section", "unticked",
 })  # fmt: skip
-# Facts that are quoted exactly as they were written, also if they look like a date.
+# Facts that are quoted exactly as they were written, even if they look like a date.
 _QUOTED_FACTS = frozenset({"note", "phrase", "placeholder", "stamp", "struck", "written"})
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PAGE_PLACEHOLDERS = frozenset({"page", "pages", "claimed"})

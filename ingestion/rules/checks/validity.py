@@ -62,9 +62,8 @@ def check_upcoming_expiry(case: CheckInput) -> Iterator[RuleFinding]:
 def check_future_dates(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield DATE_IN_FUTURE for dates after tomorrow that must be in the past."""
     nouns = {spec.name: spec.noun for spec in case.kind.fields if spec.past}
-    for name, noun in {**nouns, "signature_date": _("date of the signature")}.items():
-        value = case.fields.get(name)
-        if value and value.day and value.day > case.today + _DATE_LINE_TOLERANCE:
+    for noun, value in _list_dates(case, nouns):
+        if value.day and value.day > case.today + _DATE_LINE_TOLERANCE:
             facts = {"field": noun, "date": value.value}
             yield make_implausible_value_finding(
                 value, make_entry_facts(noun), "DATE_IN_FUTURE", facts
@@ -78,9 +77,8 @@ def check_impossible_dates(case: CheckInput) -> Iterator[RuleFinding]:
         for spec in case.kind.fields
         if spec.kind == "date" and not spec.is_informative
     }
-    for name, noun in {**nouns, "signature_date": _("date of the signature")}.items():
-        value = case.fields.get(name)
-        if value and not value.day and not value.readings:
+    for noun, value in _list_dates(case, nouns):
+        if not value.day and not value.readings:
             facts = {"field": noun, "written": value.value}
             yield make_implausible_value_finding(
                 value, make_entry_facts(noun), "DATE_INVALID", facts
@@ -121,6 +119,19 @@ def check_form_edition(case: CheckInput) -> Iterator[RuleFinding]:
     value = case.fields.get("omb_expiry")
     if value and value.day and value.day < case.today:
         yield RuleFinding("FORM_EDITION_OUTDATED", value.page, {"printed": value.value})
+
+
+def _list_dates(case: CheckInput, nouns: Mapping[str, str]) -> Iterator[tuple[str, FieldValue]]:
+    """Yield the values of these fields and of the date of the signature, with their nouns.
+
+    The date beside the signature may also be that of the document, as in a CV. It is listed once.
+    """
+    listed = set()
+    for name, noun in {**nouns, "signature_date": _("date of the signature")}.items():
+        value = case.fields.get(name)
+        if value and (value.page, value.value) not in listed:
+            listed.add((value.page, value.value))
+            yield noun, value
 
 
 def _day(fields: Mapping[str, FieldValue], name: str) -> date | None:
