@@ -107,8 +107,8 @@ class MessageKind:
 
     name: str
     #: Delivers a message. May raise DeliveryFailed, ChannelUnavailable, NothingToDeliver or
-    #: LeaseExpired. Any other exception counts as a failed delivery and is logged. None: who claims
-    #: a message gives the function `deliver` its handler.
+    #: LeaseExpired. Any other exception counts as a failed delivery and is logged. If it is None,
+    #: the caller passes a handler to `deliver`.
     deliver: Callable[["Delivery"], object] | None
     retry: DeliveryPolicy
     lease: timedelta = timedelta(minutes=2)

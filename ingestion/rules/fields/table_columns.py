@@ -7,9 +7,8 @@ pure. It knows neither document types nor pages.
 from collections.abc import Sequence
 
 from ingestion.rules.fields import geometry
-from ingestion.rules.fields.text_lines import TextLine
+from ingestion.rules.fields.text_lines import TextLine, find_column
 
-_MAX_DROP = 30.0  # points from a row to the next one
 _MAX_OFFSET = 6.0  # points between the left edges of the cells of a column
 _MAX_HEAD_WORDS = 5
 
@@ -21,8 +20,10 @@ def cells_below(head: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:
     ]
     if not others or not all(map(_may_be_head, [head, *others])):
         return []
-    column = _column(head, lines)
-    below_others = [each[0] for other in others if (each := _column(other, lines))]
+    column = find_column(head, lines, max_offset=_MAX_OFFSET)
+    below_others = [
+        each[0] for other in others if (each := find_column(other, lines, max_offset=_MAX_OFFSET))
+    ]
     if not column or not any(
         geometry.is_on_same_line(column[0].box, each.box) for each in below_others
     ):
@@ -36,7 +37,7 @@ def cells_below(head: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:
 
 
 def _columns(heads: Sequence[TextLine], lines: Sequence[TextLine]) -> list[TextLine]:
-    return [cell for head in heads for cell in _column(head, lines)]
+    return [cell for head in heads for cell in find_column(head, lines, max_offset=_MAX_OFFSET)]
 
 
 def _may_be_head(line: TextLine) -> bool:
@@ -47,18 +48,3 @@ def _may_be_head(line: TextLine) -> bool:
         and len(line.text.split()) <= _MAX_HEAD_WORDS
         and not line.text.endswith((":", "."))
     )
-
-
-def _column(head: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:
-    """Return the lines below a head at its left edge, each near the one above it."""
-    found: list[TextLine] = []
-    last = head.box
-    for line in sorted(lines, key=lambda each: each.box.top):
-        if (
-            line.box.top >= last.bottom - 1
-            and line.box.top - last.bottom < _MAX_DROP
-            and abs(line.box.left - head.box.left) < _MAX_OFFSET
-        ):
-            found.append(line)
-            last = line.box
-    return found

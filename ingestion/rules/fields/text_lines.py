@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ingestion.reading.results import Box, PageReading, Word
 from ingestion.rules.fields import geometry
 
+_MAX_ROW_GAP = 30.0  # points between the rows of a table
 _MAX_SPACE = 0.9  # of the height of the words; more space separates two columns
 _MIN_SPACE = 9.0  # points
 _MAX_CAPTION_DROP = 26.0  # points from a caption to the text below it
@@ -99,3 +100,21 @@ def _continues(last: Box, box: Box) -> bool:
     height = max(last_bottom - last_top, bottom - top)
     is_near = -height < left - last_right < max(_MIN_SPACE, _MAX_SPACE * height)
     return is_near and geometry.is_on_same_line(last, box)
+
+
+def find_column(head: TextLine, lines: Sequence[TextLine], *, max_offset: float) -> list[TextLine]:
+    """Return the lines below the head of a column, each near the one above it.
+
+    Their left edges are at most `max_offset` points from that of the head.
+    """
+    found: list[TextLine] = []
+    last = head.box
+    for line in sorted(lines, key=lambda each: each.box.top):
+        if (
+            line.box.top >= last.bottom - 1
+            and line.box.top - last.bottom < _MAX_ROW_GAP
+            and abs(line.box.left - head.box.left) < max_offset
+        ):
+            found.append(line)
+            last = line.box
+    return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.persons import person_names
-from ingestion.rules.fields.text_lines import TextLine
+from ingestion.rules.fields.text_lines import TextLine, find_column
 
 _END = r"(?: ?\(s\)|s)?(?: ?\([^()]*\))?\s*(?P<colon>:?)"
 _GIVEN = re.compile(rf"(?i)(?:(?:first|given|christian|fore)[ -]?name){_END}")
@@ -25,7 +25,6 @@ _OTHER_HEAD = re.compile(
     r"(?i)\b(?:title|role|id|no|site|sites|e-?mail|function|position|credentials?|degrees?|date|status)\b"
 )
 _PART = re.compile(r"[^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,4}")
-_MAX_DROP = 30.0  # points from the head of a column to its first cell
 _MAX_ROWS_APART = 60.0  # points between the parts of a name
 _MAX_OFFSET = 12.0  # points between the left edges of the head of a column and its cells
 
@@ -86,7 +85,7 @@ def _cell_at(caption: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:
         has_colon = caption.text.rstrip().endswith(":")
         if has_colon or not _is_head_of_column(caption, nearest, lines):
             return [] if _is_caption(nearest) else [nearest]
-    return _column_below(caption, lines)
+    return find_column(caption, lines, max_offset=_MAX_OFFSET)
 
 
 def _is_head_of_column(caption: TextLine, beside: TextLine, lines: Sequence[TextLine]) -> bool:
@@ -95,7 +94,10 @@ def _is_head_of_column(caption: TextLine, beside: TextLine, lines: Sequence[Text
         return True
     if person_names.may_be_name(beside.text) and not _OTHER_HEAD.search(beside.text):
         return False
-    own, other = _column_below(caption, lines), _column_below(beside, lines)
+    own, other = (
+        find_column(caption, lines, max_offset=_MAX_OFFSET),
+        find_column(beside, lines, max_offset=_MAX_OFFSET),
+    )
     is_table = bool(own and other) and geometry.is_on_same_line(own[0].box, other[0].box)
     return is_table and any(
         line is not caption
@@ -107,21 +109,6 @@ def _is_head_of_column(caption: TextLine, beside: TextLine, lines: Sequence[Text
 
 def _is_caption(line: TextLine) -> bool:
     return any(each.fullmatch(line.text) for each in (_GIVEN, _MIDDLE, _FAMILY))
-
-
-def _column_below(head: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:
-    """Return the lines below the head of a column, each near the one above it."""
-    found: list[TextLine] = []
-    last = head.box
-    for line in sorted(lines, key=lambda each: each.box.top):
-        if (
-            line.box.top >= last.bottom - 1
-            and line.box.top - last.bottom < _MAX_DROP
-            and abs(line.box.left - head.box.left) < _MAX_OFFSET
-        ):
-            found.append(line)
-            last = line.box
-    return found
 
 
 def _is_near(one: TextLine, other: TextLine) -> bool:
