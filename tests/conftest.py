@@ -87,9 +87,11 @@ SLOW_ON_SQLITE = [
     HERE / "ingestion" / "dispatch" / "test_recovery.py",
     HERE / "ingestion" / "dispatch" / "test_shared_limits.py",
     HERE / "ingestion" / "dispatch" / "test_step_batcher.py",
+    HERE / "ingestion" / "review" / "test_decisions.py",
     HERE / "ingestion" / "storage" / "test_object_locks.py",
     HERE / "config" / "test_upgrade_to_outbox.py",
     HERE / "config" / "test_upgrade_to_parts.py",
+    HERE / "sites" / "test_export_audit.py",
 ]
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 

@@ -131,6 +131,7 @@ def test_a_missing_file_is_reported(tmp_path):
     assert "missing.toml" in load_catalogue(str(tmp_path / "missing.toml")).fault
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("wrong", [5, True, "x", [], [5], [["x"]], {}, {"x": {"y": 1}}], ids=repr)
 @pytest.mark.parametrize("key", tomllib.loads(EXAMPLE)["types"]["iata-certificate"])
 def test_wrong_values_raise_no_other_error(key, wrong):

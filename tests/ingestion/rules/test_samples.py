@@ -100,7 +100,7 @@ def case_id(case):
     return "-".join(str(part) for part in case if part)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_a_generated_document_gets_the_expected_verdict(case, readings):
     assert_as_expected(case, readings[case])

@@ -95,7 +95,7 @@ def verdict(reading, declared):
     return checked(reading, declared=declared, site=SENT_BY, today=TODAY)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "declared", "documents"),
     [
