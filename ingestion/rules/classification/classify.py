@@ -1,80 +1,47 @@
 """Document classification: the document type that landmarks, words and layout show.
 
-Each landmark that is found adds its weight to the points of its type, once. A statistical model
-(`type_model`) adds what the words and the layout say, and gives each type a probability. A type is
-recognised if its probability reaches the model's threshold and it leads the next type clearly.
-Otherwise there is no answer and a person decides, with the three most probable types as candidates.
-The evidence is readable, such as "STATEMENT OF INVESTIGATOR" on page 1.
+Landmarks (`landmarks`) give each type its points. A statistical model (`type_model`) adds what the
+words and the layout say, and gives each type a probability. A type is recognised if its probability
+reaches the model's threshold and it leads the next type clearly. Otherwise there is no answer and a
+person decides, with the three most probable types as candidates.
 """
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
-from functools import cache, lru_cache
 from itertools import islice
 from math import inf
-from typing import NamedTuple, Self
 
 from audit.translation import gettext
-from ingestion.reading.results import (
-    DocumentReading,
-    MediaType,
-    PageReading,
-    TextSource,
-)
-from ingestion.rules import fuzzy_phrases
+from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
 from ingestion.rules.classification.features import (
     LAYOUT,
     MAX_WORD_PAGES,
     extract_features,
-    extract_heading,
     list_distinct_words,
-    list_heading_lines,
 )
+from ingestion.rules.classification.landmarks import TypeScore, name_pages, score_types
 from ingestion.rules.classification.type_model import (
     Contribution,
     Model,
     compute_probabilities,
     load_model,
 )
-from ingestion.rules.document_types import (
-    MIN_TYPE_SCORE,
-    TYPES,
-    DocumentType,
-    Landmark,
-    Phrases,
-)
-from ingestion.rules.fields.values import SCAN_SOURCES
-from ingestion.rules.forms.boxes import find_forms
+from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES, DocumentType
 
 __all__ = [
-    "MIN_TITLE_SHARE",
     "Classification",
-    "LandmarkMatch",
     "TypeCandidate",
     "TypeMatch",
-    "TypeScore",
     "classify",
     "extract_document_features",
-    "find_landmark_letters",
     "guess_type",
-    "has_type_landmarks",
-    "is_mostly",
-    "list_heading_lines",
-    "score_page",
 ]
 
 MIN_SCORE_MARGIN = 2  # points
-# Points of a landmark that may be a title. Only these are searched for when they are misread,
-# because that search is slow.
-MIN_TITLE_WEIGHT = 3
 MAX_CANDIDATES = 3
-FORM_WEIGHT = 8  # points of a page whose print is that of a registered form
-MIN_TITLE_SHARE = 0.5  # of the letters of a line that a title takes up
-_COURSE_LINES = 4  # lines below the caption of a course that contain its name and its group
 _MAX_EVIDENCE_WORDS = 3
-_MAX_FUZZY_PAGES = 3  # pages that are searched for misread landmarks
 
 
 class TypeMatch(Enum):
@@ -83,36 +50,6 @@ class TypeMatch(Enum):
     AGREED = "agreed"  #: they agree; or none was declared and the pages show one clearly
     CONFLICT = "conflict"  #: the pages clearly show another type
     UNRECOGNIZED = "unrecognized"
-
-
-class LandmarkMatch(NamedTuple):
-    """A landmark that was found, with the first page that shows it."""
-
-    landmark: str
-    page: int
-    weight: int
-
-
-@dataclass(frozen=True, slots=True)
-class TypeScore:
-    """The landmarks of one document type that a document shows."""
-
-    slug: str
-    matches: tuple[LandmarkMatch, ...] = ()
-
-    @property
-    def points(self) -> int:
-        return sum([match.weight for match in self.matches]) if self.matches else 0
-
-    @property
-    def evidence(self) -> str:
-        """Return the three landmarks with the most points, in words for a reviewer.
-
-        One phrase may be several landmarks, in a title and anywhere. It is named once.
-        """
-        best = sorted(self.matches, key=lambda match: -match.weight)
-        named = dict.fromkeys((match.landmark, match.page) for match in best)
-        return _name_pages(islice(named, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,47 +71,6 @@ class Classification:
     candidates: tuple[TypeCandidate, ...] = ()  # the three most probable, the best first
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """Collects the signs of the landmarks of all types, for a quick test of each landmark.
-
-    Most landmarks do not occur at all. A phrase occurs on a page only if its folded letters do.
-    """
-
-    letters: frozenset[str]  # of the phrases that a page has
-    letters_by_page: tuple[frozenset[str], ...]
-    forms: Mapping[str, LandmarkMatch]  # the first page of a registered form, by document type
-
-    @classmethod
-    def of(cls, reading: DocumentReading, wanted: frozenset[str]) -> Self:
-        by_page = tuple(_find_letters(page.text, wanted) for page in reading.pages)
-        forms: dict[str, LandmarkMatch] = {}
-        for page, form in find_forms(reading):
-            forms.setdefault(form.document_type, LandmarkMatch(form.name, page.number, FORM_WEIGHT))
-        return cls(by_page[0] if len(by_page) == 1 else frozenset().union(*by_page), by_page, forms)
-
-
-@cache
-def _all_letters() -> frozenset[str]:
-    """Return the folded letters of the phrases of all landmarks."""
-    return _join_letters(TYPES.values())
-
-
-def _join_letters(kinds: Iterable[DocumentType]) -> frozenset[str]:
-    return frozenset().union(*(kind.letters for kind in kinds))
-
-
-def find_landmark_letters(text: str) -> frozenset[str]:
-    """Return the folded letters of the phrases of landmarks that a text may contain."""
-    return _find_letters(text, _all_letters())
-
-
-@lru_cache(maxsize=64)
-def _find_letters(text: str, wanted: frozenset[str]) -> frozenset[str]:
-    """Return those of the wanted folded phrases that the letters of a text contain."""
-    return frozenset(fuzzy_phrases.find_letters(text, wanted))
-
-
 def classify(
     reading: DocumentReading,
     declared: str = "",
@@ -187,7 +83,7 @@ def classify(
     By default, `model` is the built-in model.
     """
     model = model or load_model()
-    scores = {score.slug: score for score in _score_types(reading, types)}
+    scores = {score.slug: score for score in score_types(reading, types)}
     features = extract_features(reading, {slug: score.points for slug, score in scores.items()})
     log_odds = model.log_odds(features, scores)
     ranked = sorted(scores, key=lambda slug: -log_odds[slug])
@@ -218,7 +114,7 @@ def extract_document_features(
     reading: DocumentReading, *, types: Mapping[str, DocumentType] = TYPES
 ) -> dict[str, float]:
     """Return the features of a document, with which a model is trained and predicts its type."""
-    points = {score.slug: score.points for score in _score_types(reading, types)}
+    points = {score.slug: score.points for score in score_types(reading, types)}
     return extract_features(reading, points)
 
 
@@ -256,39 +152,10 @@ def _describe_evidence(
             words.setdefault(word, page)
             if len(words) == _MAX_EVIDENCE_WORDS:
                 break
-    named = _name_pages(words.items())
+    named = name_pages(words.items())
     if named:
         named = gettext("words: {words}").format(words=named)
     return "; ".join(filter(None, (score.evidence, named)))
-
-
-def _name_pages(found: Iterable[tuple[str, int]]) -> str:
-    """Return phrases with the pages on which they were found, for a reviewer."""
-    sentence = gettext('"{phrase}" on page {page}')
-    return ", ".join(sentence.format(phrase=phrase, page=page) for phrase, page in found)
-
-
-def score_page(page: PageReading, *, types: Mapping[str, DocumentType] = TYPES) -> list[TypeScore]:
-    """Return the scores of a page as if it were a document by itself, the best first."""
-    return _score_types(_as_document(page), types)
-
-
-def has_type_landmarks(page: PageReading, kind: DocumentType) -> bool:
-    """Return whether a page by itself has enough landmarks of a type.
-
-    It may have enough landmarks of another type as well.
-    """
-    document = _as_document(page)
-    is_known = TYPES.get(kind.slug) is kind
-    evidence = _Evidence.of(document, _all_letters() if is_known else kind.letters)
-    matches = _find_landmarks(document, evidence, kind, is_fuzzy=False)
-    return TypeScore("", tuple(matches)).points >= MIN_TYPE_SCORE
-
-
-def is_mostly(line: str, phrase: str) -> bool:
-    """Return whether a phrase takes up at least half of the letters of a line."""
-    letter_count = len(fuzzy_phrases.fold_letters(line))
-    return len(fuzzy_phrases.fold_letters(phrase)) >= MIN_TITLE_SHARE * letter_count
 
 
 def guess_type(filename: str, text: str = "") -> str:
@@ -304,175 +171,3 @@ def guess_type(filename: str, text: str = "") -> str:
     hints = [(hint, kind.slug) for kind in TYPES.values() for hint in kind.filename]
     hints.sort(key=lambda pair: -len(pair[0]))  # "IRB approval" is more specific than "IRB"
     return next((slug for hint, slug in hints if f" {hint} " in words), "")
-
-
-@cache
-def _known_slugs_by_letters() -> Mapping[str, Sequence[str]]:
-    return _slugs_by_letters(TYPES)
-
-
-def _slugs_by_letters(types: Mapping[str, DocumentType]) -> Mapping[str, Sequence[str]]:
-    """Return the types that have landmarks with these folded letters."""
-    slugs: dict[str, list[str]] = {}
-    for slug, kind in types.items():
-        for letters in kind.letters:
-            slugs.setdefault(letters, []).append(slug)
-    return slugs
-
-
-@lru_cache(maxsize=256)  # of all types, most have no points
-def _no_score(slug: str) -> TypeScore:
-    return TypeScore(slug)
-
-
-def _as_document(page: PageReading) -> DocumentReading:
-    return DocumentReading(MediaType.PDF, (replace(page, number=1),))
-
-
-def _score_types(reading: DocumentReading, types: Mapping[str, DocumentType]) -> list[TypeScore]:
-    """Return the score of each type, the best first; equal scores stay in the order of the types.
-
-    If a scan has too few points, misread landmarks are searched for as well.
-    """
-    wanted = _all_letters() if types is TYPES else _join_letters(types.values())
-    evidence = _Evidence.of(reading, wanted)
-    slugs = _known_slugs_by_letters() if types is TYPES else _slugs_by_letters(types)
-    possible = set(evidence.forms).union(*(slugs.get(each, ()) for each in evidence.letters))
-    for is_fuzzy in (False, True):
-        scores = []
-        for slug, kind in types.items():
-            matches: Sequence[LandmarkMatch] = ()
-            if is_fuzzy or slug in possible:
-                matches = _find_landmarks(reading, evidence, kind, is_fuzzy=is_fuzzy)
-            scores.append(TypeScore(slug, tuple(matches)) if matches else _no_score(slug))
-        scores.sort(key=lambda score: -score.points)
-        is_scan = any(page.source in SCAN_SOURCES for page in reading.pages)
-        if scores[0].points >= MIN_TYPE_SCORE or not is_scan:
-            break
-    return scores
-
-
-def _find_landmarks(
-    reading: DocumentReading, evidence: _Evidence, kind: DocumentType, *, is_fuzzy: bool
-) -> list[LandmarkMatch]:
-    """Return the landmarks of a type that a document shows; none if a required one is missing."""
-    form = evidence.forms.get(kind.slug)
-    if not is_fuzzy and form is None and kind.letters.isdisjoint(evidence.letters):
-        return []  # the usual case
-    matches = [form] if form else []
-    for landmark in kind.landmarks:
-        match = None
-        if is_fuzzy or not landmark.letters.isdisjoint(evidence.letters):
-            match = _find_landmark(reading, evidence, kind, landmark, is_fuzzy=is_fuzzy)
-        if match:
-            matches.append(match)
-        elif landmark.required:
-            return []
-    return matches
-
-
-def _find_landmark(
-    reading: DocumentReading,
-    evidence: _Evidence,
-    kind: DocumentType,
-    landmark: Landmark,
-    *,
-    is_fuzzy: bool,
-) -> LandmarkMatch | None:
-    """Return a landmark with the first page that shows it, or None."""
-    pages = reading.pages[:1] if landmark.where in {"heading", "title"} else reading.pages
-    captions = kind.course_captions if landmark.where == "course" else ()
-    for index, page in enumerate(pages):
-        phrase = ""
-        if not landmark.letters.isdisjoint(evidence.letters_by_page[index]):
-            phrase = _find_phrase(page.text, landmark.where, landmark.phrases, captions)
-        if not phrase and is_fuzzy and index < _MAX_FUZZY_PAGES:
-            phrase = _find_misread_phrase(page, landmark, captions)
-        if phrase:
-            return LandmarkMatch(phrase.upper(), page.number, landmark.weight)
-    return None
-
-
-@lru_cache(maxsize=1024)
-def _find_phrase(text: str, where: str, phrases: Phrases, captions: Phrases) -> str:
-    """Return the first phrase of a landmark that a page shows where it has to stand, or "".
-
-    `text` is that of the page, and `captions` are those of a course. The landmarks of a page are
-    searched to divide a file and to classify it.
-    """
-    folded = [(phrase, fuzzy_phrases.fold_letters(phrase)) for phrase in phrases]
-    if where == "title":
-        heading = _fold_heading(text)
-        return next(
-            (
-                phrase
-                for phrase, letters in folded
-                if letters in heading.letters
-                for line, letters_of_line in heading.lines
-                if letters in letters_of_line
-                and len(letters) >= MIN_TITLE_SHARE * len(letters_of_line)
-                and fuzzy_phrases.find_occurrences(line, phrase)
-            ),
-            "",
-        )
-    place = _text_of_place(text, where, captions)
-    letters_of_place = fuzzy_phrases.fold_page(place)
-    return next(
-        (
-            phrase
-            for phrase, letters in folded
-            if letters in letters_of_place and fuzzy_phrases.find_occurrences(place, phrase)
-        ),
-        "",
-    )
-
-
-class _Heading(NamedTuple):
-    """The lines of a page that may contain a title."""
-
-    lines: Sequence[tuple[str, str]]  # each with its folded letters
-    letters: str  # of all lines
-
-
-@lru_cache(maxsize=16)
-def _fold_heading(text: str) -> _Heading:
-    lines = extract_heading(text).splitlines()
-    letters = fuzzy_phrases.fold_words(lines)
-    return _Heading(tuple(zip(lines, letters, strict=True)), "\n".join(letters))
-
-
-def _find_misread_phrase(page: PageReading, landmark: Landmark, captions: Phrases) -> str:
-    """Return the first phrase of a landmark that a scan shows, perhaps misread, or ""."""
-    if landmark.where == "title" or landmark.weight < MIN_TITLE_WEIGHT:
-        return ""
-    if page.source not in SCAN_SOURCES:
-        return ""
-    lines = _text_of_place(page.text, landmark.where, captions).splitlines()
-    return next(
-        (phrase for phrase in landmark.phrases if fuzzy_phrases.resembles_phrase(phrase, lines)), ""
-    )
-
-
-def _text_of_place(text: str, where: str, captions: Phrases) -> str:
-    """Return the part of a page in which a landmark has to stand."""
-    if where == "heading":
-        return extract_heading(text)
-    if where == "course":
-        return "\n".join(_lines_below(text, captions))
-    return text
-
-
-@lru_cache(maxsize=16)
-def _lines_below(text: str, captions: Phrases) -> list[str]:
-    """Return the lines with one of these captions, and the next ones below them."""
-    captions = tuple(each for each in captions if fuzzy_phrases.may_contain_phrase(text, each))
-    if not captions:
-        return []
-    lines = [line for line in text.splitlines() if line.strip()]
-    numbers = {
-        number + below
-        for number, line in enumerate(lines)
-        if any(fuzzy_phrases.contains_phrase(line, caption) for caption in captions)
-        for below in range(_COURSE_LINES + 1)
-    }
-    return [line for number, line in enumerate(lines) if number in numbers]

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 from rapidfuzz import fuzz, process
 
 from ingestion.reading.results import PageReading
-from ingestion.rules.classification.classify import score_page
+from ingestion.rules.classification.landmarks import score_page
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.values import SCAN_SOURCES
 from ingestion.rules.segmentation.page_regions import measure_character_width

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from ingestion.core.file_parts import ONE_ABOVE_THE_OTHER, QUARTERS, SIDE_BY_SIDE, Region
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.classification.classify import MIN_TITLE_SHARE, has_type_landmarks
+from ingestion.rules.classification.landmarks import MIN_TITLE_SHARE, has_type_landmarks
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.segmentation.page_regions import (
     convert_region_to_box,

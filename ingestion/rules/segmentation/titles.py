@@ -8,12 +8,8 @@ from typing import NamedTuple
 
 from ingestion.reading.results import Box, DocumentReading, MediaType, PageReading
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.classification.classify import (
-    find_landmark_letters,
-    is_mostly,
-    list_heading_lines,
-    score_page,
-)
+from ingestion.rules.classification.features import list_heading_lines
+from ingestion.rules.classification.landmarks import find_landmark_letters, is_mostly, score_page
 from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.extraction import read_fields
