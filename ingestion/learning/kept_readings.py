@@ -8,6 +8,7 @@ stored beyond what the decision needed. The pages have no marks, which document 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from django.conf import settings
@@ -38,24 +39,20 @@ def read_kept(
 
     async def read_all() -> dict[int, DocumentReading]:
         limits: ReadingLimits = settings.READING_LIMITS
-        processes = ParserProcesses(limits)
-        try:
-            waiting = asyncio.Semaphore(limits.processes)
-            found: dict[int, DocumentReading] = {}
+        waiting = asyncio.Semaphore(limits.processes)
+        found: dict[int, DocumentReading] = {}
+        done = count(1)
 
-            async def read(document: Document) -> None:
-                async with waiting:
-                    reading = await _read(processes, document, kept.get(document.pk), limits)
-                if reading is not None:
-                    found[document.pk] = reading
-                done.append(document.pk)
-                progress(len(done))
+        async def read(document: Document) -> None:
+            async with waiting:
+                reading = await _read(processes, document, kept.get(document.pk), limits)
+            if reading is not None:
+                found[document.pk] = reading
+            progress(next(done))
 
-            done: list[int] = []
+        async with ParserProcesses(limits) as processes:
             await asyncio.gather(*map(read, documents))
-            return found
-        finally:
-            await processes.close()
+        return found
 
     rows = Extraction.objects.filter(document__in=[document.pk for document in documents])
     # The last extraction of each document that has one.

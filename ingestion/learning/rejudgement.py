@@ -87,7 +87,10 @@ def rejudge(
     by: Actor,
     progress: Progress = lambda _done, _total: None,
 ) -> RejudgementReport:
-    """Judge filed documents again, record that in the ledger, and return the differences."""
+    """Judge filed documents again, record that in the ledger, and return the differences.
+
+    Raises ReadingFault, and OSError if the archive cannot be read.
+    """
     with tempfile.TemporaryDirectory(prefix="siteledger-rejudgement-") as folder:
         file = write_model_file(model, Path(folder)) if model else None
         report = RejudgementReport(file.rules_version if file else RULES_VERSION)
@@ -191,9 +194,8 @@ async def _check_all(
 
     from ingestion.reading.processes.pool import Reader  # noqa: PLC0415 - large libraries
 
-    async with Reader(limits) as reader, asyncio.TaskGroup() as group:
-        for document in documents:
-            group.create_task(check(reader, document))
+    async with Reader(limits) as reader:
+        await asyncio.gather(*(check(reader, document) for document in documents))
     return found
 
 

@@ -177,11 +177,8 @@ def _train_in_process(
             task_seconds=TRAINING_SECONDS,
             memory_bytes=TRAINING_BYTES,
         )
-        processes = ParserProcesses(limits)
-        try:
+        async with ParserProcesses(limits) as processes:
             return await processes.run(task)
-        finally:
-            await processes.close()
 
     outcome = asyncio.run(run())
     if isinstance(outcome, ProcessKilled):

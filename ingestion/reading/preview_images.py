@@ -39,8 +39,8 @@ async def render_previews(
     To start the process takes longer than to render a page. If it is killed, for example because a
     form takes too long to draw, the page is rendered once more without its form.
     """
-    processes = ParserProcesses(replace(limits, processes=1, task_seconds=2 * limits.page_seconds))
-    try:
+    task_limits = replace(limits, processes=1, task_seconds=2 * limits.page_seconds)
+    async with ParserProcesses(task_limits) as processes:
         repaired = processes.scratch / "repaired.pdf"
         for request in requests:
             outcome = await processes.run(render_webp, path, repaired, request, limits)
@@ -51,8 +51,6 @@ async def render_previews(
             if isinstance(outcome, ProcessKilled):
                 outcome = PreviewFailed(outcome.reason)
             yield request, outcome
-    finally:
-        await processes.close()
 
 
 def render_webp(

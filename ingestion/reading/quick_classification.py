@@ -38,32 +38,26 @@ def read_quickly(
     limits = replace(limits, processes=1)
 
     async def read() -> QuickReading | Unreadable | None:
-        processes = ParserProcesses(limits, preload)
-        try:
-            async with asyncio.timeout(seconds):
-                rewritten = processes.scratch / "rewritten.pdf"
-                probe = await processes.run(tasks.probe_document, path, rewritten, limits)
-                if isinstance(probe, ProcessKilled):
-                    return None
-                if isinstance(probe, Unreadable):
-                    return probe
-                pages = []
-                found = await processes.run(
-                    tasks.find_separator_codes, probe.part(probe.scans), limits
-                )
-                codes = {} if isinstance(found, ProcessKilled) else found
-                # With separator sheets, the type of each document is known without its text.
-                wanted = () if codes else probe.scans[:MAX_OCR_PAGES]
-                for number in wanted:
-                    outcome = await processes.run(tasks.read_scans, probe.part([number]), limits)
-                    if not isinstance(outcome, ProcessKilled):
-                        pages.append(outcome)
-                reading = merge_pages(_with_codes(probe, codes), pages)
-                if isinstance(reading, Unreadable):
-                    return reading
-                return QuickReading(reading, is_complete=len(pages) == len(probe.scans))
-        finally:
-            await processes.close()
+        async with ParserProcesses(limits, preload) as processes, asyncio.timeout(seconds):
+            rewritten = processes.scratch / "rewritten.pdf"
+            probe = await processes.run(tasks.probe_document, path, rewritten, limits)
+            if isinstance(probe, ProcessKilled):
+                return None
+            if isinstance(probe, Unreadable):
+                return probe
+            pages = []
+            found = await processes.run(tasks.find_separator_codes, probe.part(probe.scans), limits)
+            codes = {} if isinstance(found, ProcessKilled) else found
+            # With separator sheets, the type of each document is known without its text.
+            wanted = () if codes else probe.scans[:MAX_OCR_PAGES]
+            for number in wanted:
+                outcome = await processes.run(tasks.read_scans, probe.part([number]), limits)
+                if not isinstance(outcome, ProcessKilled):
+                    pages.append(outcome)
+            reading = merge_pages(_with_codes(probe, codes), pages)
+            if isinstance(reading, Unreadable):
+                return reading
+            return QuickReading(reading, is_complete=len(pages) == len(probe.scans))
 
     try:
         return asyncio.run(read())

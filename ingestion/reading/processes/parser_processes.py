@@ -26,7 +26,7 @@ from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from multiprocessing.synchronize import RLock
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
 
@@ -74,6 +74,7 @@ class ParserProcesses:
     """A pool of parser processes, which starts with the first call and belongs to one event loop.
 
     `scratch` is a folder in which the processes may write. It is removed when the pool is closed.
+    Close the pool or use it as a context manager.
     """
 
     def __init__(self, limits: ReadingLimits, preload: Sequence[str] = ()) -> None:
@@ -85,6 +86,12 @@ class ParserProcesses:
         self._in_flight: dict[Future[Any], None] = {}  # in the order in which they were scheduled
         self._closed = False
         self.scratch = Path(tempfile.mkdtemp(prefix="siteledger-reading-"))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
 
     async def run(
         self,

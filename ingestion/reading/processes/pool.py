@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from ingestion.core.errors import ReadingFault
@@ -60,12 +59,7 @@ class Reader:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
     async def read(self, path: Path, sha256: str) -> DocumentReading | Unreadable:

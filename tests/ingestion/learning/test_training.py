@@ -208,3 +208,13 @@ class TestRejudgement:
         with pytest.raises(CommandError, match="no model 77") as refused:
             call_command("rejudge_filed", "--model", "77")
         assert refused.value.returncode == 2
+
+    def test_the_command_says_that_the_archive_cannot_be_read(self, filed):
+        broken = get_archive().path_of(filed[1].sha256)
+        broken.mkdir()
+        try:
+            with pytest.raises(CommandError, match=r"be judged: .*Is a directory") as refused:
+                call_command("rejudge_filed", "--model", "built-in", "--limit", "5")
+        finally:
+            broken.rmdir()
+        assert refused.value.returncode == 2
