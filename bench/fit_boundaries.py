@@ -40,10 +40,10 @@ from ingestion.reading.results import DocumentReading, MediaType, PageReading
 from ingestion.rules.document_types import BOUNDARY_MODEL_FILE
 from ingestion.rules.segmentation.boundary_model import BoundaryModel
 from ingestion.rules.segmentation.document_starts import find_document_starts
+from ingestion.rules.segmentation.page_comparison import compare_pages
 from ingestion.rules.segmentation.page_evidence import (
     PageEvidence,
     collect_evidence,
-    compare_pages,
     find_running_lines,
 )
 from ingestion.rules.segmentation.page_regions import cut_out

@@ -1,9 +1,9 @@
 """The pages of a file on which documents begin.
 
 For each page, a statistical model (`boundary_model`) gives the probability that a document begins
-with it, from what the page shows and from how it differs from the page before it and from the first
-page of the document before (`page_evidence`). Blank pages begin no document. Two or four documents
-may also share one sheet (`shared_sheets`).
+with it, from what the page shows (`page_evidence`) and from how it differs from the page before it
+and from the first page of the document before (`page_comparison`). Blank pages begin no document.
+Two or four documents may also share one sheet (`shared_sheets`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,10 @@ from statistics import fmean
 from ingestion.core.file_parts import Region
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules.segmentation.boundary_model import BoundaryModel, load_boundary_model
+from ingestion.rules.segmentation.page_comparison import compare_pages
 from ingestion.rules.segmentation.page_evidence import (
     PageEvidence,
     collect_evidence,
-    compare_pages,
     find_running_lines,
 )
 from ingestion.rules.segmentation.page_regions import cut_out

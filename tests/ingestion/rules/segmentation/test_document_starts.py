@@ -10,11 +10,8 @@ from ingestion.reading.results import Box, RegisteredPage, TextSource, Word
 from ingestion.rules.document_types import BOUNDARY_MODEL_FILE, RULES_VERSION
 from ingestion.rules.segmentation.boundary_model import load_boundary_model
 from ingestion.rules.segmentation.document_starts import find_document_starts
-from ingestion.rules.segmentation.page_evidence import (
-    collect_evidence,
-    compare_pages,
-    find_running_lines,
-)
+from ingestion.rules.segmentation.page_comparison import compare_pages
+from ingestion.rules.segmentation.page_evidence import collect_evidence, find_running_lines
 from ingestion.rules.segmentation.page_regions import cut_out
 from ingestion.rules.segmentation.shared_sheets import (
     find_reduced_pages,

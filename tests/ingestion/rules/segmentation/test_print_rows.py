@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ingestion.reading.results import Box, TextSource
-from ingestion.rules.segmentation.page_evidence import collect_evidence, compare_pages
+from ingestion.rules.segmentation.page_comparison import compare_pages
+from ingestion.rules.segmentation.page_evidence import collect_evidence
 from ingestion.rules.segmentation.print_rows import describe_rows, find_rows
 from tests.ingestion.rules.pages import make_page
 

@@ -1,0 +1,167 @@
+"""Compares a page with the pages before it: the features of the model of boundaries.
+
+`compare_pages` compares the evidence of a page (`page_evidence`) with that of the earlier pages of
+the document before it. The model is in `boundary_model`.
+"""
+
+from collections.abc import Iterable, Sequence
+from math import log2
+
+from rapidfuzz import fuzz, process
+
+from ingestion.reading.results import PageReading
+from ingestion.rules.document_types import TYPES
+from ingestion.rules.fields.values import SCAN_SOURCES
+from ingestion.rules.segmentation.page_evidence import PageEvidence
+from ingestion.rules.segmentation.titles import (
+    has_prominent_title,
+    is_another_document,
+    list_mentioned_types,
+)
+
+_MAX_NEW_REFERENCES = 8
+_MAX_SIZE_DIFFERENCE = 4  # points
+_RECENT_PAGES = 5  # of a document with which a page is compared
+_MIN_SIMILARITY = 85  # of 100, between the letters of two lines of which one may be misread
+
+
+def compare_pages(
+    one: PageEvidence, earlier: Sequence[PageEvidence], *, length: int, blanks: int
+) -> dict[str, float]:
+    """Return the features of a page after the pages `earlier` of the document before it.
+
+    This document has `length` pages until here, with blank ones. `blanks` blank pages are directly
+    before the page.
+    """
+    first, before = earlier[0], earlier[-1]
+    recent = earlier[-_RECENT_PAGES:]
+    page, other = one.page, before.page
+    continues = any((number - 1, total) in before.numbering for number, total in one.numbering)
+    shared = len(one.words & before.words)
+    shared_first = len(one.words & first.words)
+    least = min(len(one.words), len(before.words))
+    least_first = min(len(one.words), len(first.words))
+    slug = one.titled_type
+    own_titles = [title for title in one.titles if title.slug == slug]
+    current = first.type if slug else ""
+    is_same = bool(slug) and slug == current
+    may_be_mentioned = bool(slug) and slug in (
+        TYPES[current].mentions if current else list_mentioned_types()
+    )
+    known = frozenset().union(*(each.references for each in earlier))
+    new_references = len(one.references - known)
+    same_form = bool(page.forms and other.forms and page.forms[0].form == other.forms[0].form)
+    return {
+        **one.features,
+        "title": float(bool(one.titles)),
+        "titled": float(bool(slug)),
+        "same type": float(is_same),
+        "other type": float(bool(slug and current and not is_same)),
+        "type lead": min(one.points[slug] - one.points.get(current, 0), 20) if slug else 0.0,
+        "mentioned": float(may_be_mentioned),
+        "prominent": float(bool(slug) and has_prominent_title(page, own_titles)),
+        "differs": float(
+            is_same and is_another_document(page, first.page, slug, with_dates=not continues)
+        ),
+        "continues": float(continues),
+        "other total": float(
+            bool(one.numbering and before.numbering)
+            and not {t for _, t in one.numbering} & {t for _, t in before.numbering}
+        ),
+        "before is last": float(any(number == total for number, total in before.numbering)),
+        "numbers stop": float(bool(before.numbering) and not one.numbering),
+        "numbers start": float(bool(one.numbering) and not before.numbering),
+        "bare continues": float(
+            bool(before.bare_number) and one.bare_number == before.bare_number + 1
+        ),
+        "bare stops": float(bool(before.bare_number) and not one.bare_number),
+        "bare starts": float(bool(one.bare_number) and not before.bare_number),
+        "same size": float(_have_same_size(page, other)),
+        "same source": float(page.source == other.source),
+        "height change": abs(log2(one.print_area.height / before.print_area.height))
+        if one.print_area.height and before.print_area.height
+        else 0.0,
+        "left change": abs(one.print_area.left - before.print_area.left),
+        "top change": one.print_area.top - before.print_area.top,
+        "head taller": log2(one.print_area.max_height / first.print_area.max_height)
+        if one.print_area.max_height and first.print_area.max_height
+        else 0.0,
+        "shared edges": float(_count_shared_edges(one, before)),
+        "shared edges with first": float(_count_shared_edges(one, first)),
+        "shared words": shared / least if least else 0.0,
+        "shared words with first": shared_first / least_first if least_first else 0.0,
+        "shared references": float(min(len(one.references & before.references), 5)),
+        "shared references with first": float(min(len(one.references & first.references), 5)),
+        "same beginning": float(bool(one.lines and first.lines) and one.lines[0] == first.lines[0]),
+        "head lines of first": float(len(one.head_letters & first.letters)),
+        "head lines before": float(len(one.head_letters & before.letters)),
+        "shared edges with recent": float(max(_count_shared_edges(one, each) for each in recent)),
+        "shared words with recent": len(one.words & frozenset().union(*(e.words for e in recent)))
+        / len(one.words)
+        if one.words
+        else 0.0,
+        "section follows": float(_follows_section(one, recent)),
+        "shared head words": _share_head_words(one, first),
+        "attachment mentioned": float(
+            bool(first.features["mentions attachment"] or before.features["mentions attachment"])
+        ),
+        "right change": abs(one.print_area.right - before.print_area.right),
+        "width change": abs(
+            log2(one.print_area.character_width / before.print_area.character_width)
+        )
+        if one.print_area.character_width and before.print_area.character_width
+        else 0.0,
+        "same height": float(abs(one.print_area.height - before.print_area.height) < 0.1),
+        "same height as first": float(abs(one.print_area.height - first.print_area.height) < 0.1),
+        "bottom before": before.print_area.bottom,
+        "closing before": float(before.has_closing),
+        "open sentence": float(before.is_open),
+        "words before": before.features["word count"],
+        "tall head before": before.features["tall head"],
+        "length": float(min(length, 10)),
+        "blanks": float(min(blanks, 2)),
+        "repeated rows": sum(_is_in(row, first.long_rows) for row in one.long_rows)
+        / max(len(one.long_rows), 1),
+        "head rows of first": float(sum(_is_in(row, first.long_rows) for row in one.head_rows)),
+        "new references": float(min(new_references, _MAX_NEW_REFERENCES)),
+        "known references": 1 - new_references / len(one.references) if one.references else 0.0,
+        "gaps before": before.features["last gaps"],
+        "form follows": float(same_form and page.forms[0].page == other.forms[0].page + 1),
+    }
+
+
+def _count_shared_edges(one: PageEvidence, other: PageEvidence) -> int:
+    """Return how many lines at the edges of a page are also at those of another one.
+
+    On a scan, a few letters may be misread.
+    """
+    if one.page.source not in SCAN_SOURCES:
+        return len(one.heads & other.heads)
+    return sum(_is_in(letters, other.heads) for letters in one.heads)
+
+
+def _is_in(letters: str, others: frozenset[str]) -> bool:
+    """Return whether a line is among others. A few letters may be misread."""
+    return letters in others or bool(
+        process.extractOne(letters, others, scorer=fuzz.ratio, score_cutoff=_MIN_SIMILARITY)
+    )
+
+
+def _have_same_size(page: PageReading, other: PageReading) -> bool:
+    """Return whether two pages have the same size, even if one of them is turned."""
+    pairs = zip(sorted((page.width, page.height)), sorted((other.width, other.height)), strict=True)
+    return all(abs(one - two) < _MAX_SIZE_DIFFERENCE for one, two in pairs)
+
+
+def _follows_section(one: PageEvidence, earlier: Iterable[PageEvidence]) -> bool:
+    """Return whether the first numbered section of a page follows the last one of a document."""
+    before = [number for each in earlier for number in each.sections]
+    return bool(
+        before and one.sections and one.sections[0] > 1 and one.sections[0] - before[-1] in (0, 1)
+    )
+
+
+def _share_head_words(one: PageEvidence, first: PageEvidence) -> float:
+    """Return the share of the long words of the first lines of a page that `first` has there."""
+    words = one.heading_words
+    return len(words & first.head_words) / len(words) if words else 0.0
