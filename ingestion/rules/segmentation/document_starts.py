@@ -20,7 +20,7 @@ from ingestion.rules.segmentation.page_evidence import (
     collect_evidence,
     find_running_lines,
 )
-from ingestion.rules.segmentation.page_regions import cut_out
+from ingestion.rules.segmentation.page_regions import cut_out, measure_character_width
 from ingestion.rules.segmentation.shared_sheets import find_reduced_pages, split_shared_sheet
 from ingestion.rules.segmentation.titles import recognise_type
 
@@ -100,7 +100,8 @@ class _Search:
         if self.starts and is_unread:  # such a page begins no document
             self.blanks += 1
             return
-        reduced = find_reduced_pages(page)
+        character_width = measure_character_width(page.words)
+        reduced = find_reduced_pages(page, character_width)
         regions = split_shared_sheet(page)
         if len(reduced) > len(regions):
             regions = reduced if self._are_documents(page, reduced) else ()
@@ -111,12 +112,12 @@ class _Search:
         elif len(self.pages) == 1:
             self.starts.append((page, None, 1.0))
         else:
-            self._add_whole(page)
+            self._add_whole(page, character_width)
         self.length += 1 + self.blanks
         self.blanks = 0
 
-    def _add_whole(self, page: PageReading) -> None:
-        one = collect_evidence(page, self.running)
+    def _add_whole(self, page: PageReading, character_width: float) -> None:
+        one = collect_evidence(page, self.running, character_width)
         probability = self._probability(one)
         if probability >= MIN_PROBABILITY:
             self.starts.append((page, None, probability))

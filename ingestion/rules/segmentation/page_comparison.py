@@ -50,6 +50,7 @@ def compare_pages(
     )
     known = frozenset().union(*(each.references for each in earlier))
     new_references = len(one.references - known)
+    repeated_rows = _find_similar(one.long_rows, first.long_rows)
     same_form = bool(page.forms and other.forms and page.forms[0].form == other.forms[0].form)
     return {
         **one.features,
@@ -120,9 +121,8 @@ def compare_pages(
         "tall head before": before.features["tall head"],
         "length": float(min(length, 10)),
         "blanks": float(min(blanks, 2)),
-        "repeated rows": sum(_is_in(row, first.long_rows) for row in one.long_rows)
-        / max(len(one.long_rows), 1),
-        "head rows of first": float(sum(_is_in(row, first.long_rows) for row in one.head_rows)),
+        "repeated rows": len(repeated_rows) / max(len(one.long_rows), 1),
+        "head rows of first": float(len(repeated_rows & one.head_rows)),
         "new references": float(min(new_references, _MAX_NEW_REFERENCES)),
         "known references": 1 - new_references / len(one.references) if one.references else 0.0,
         "gaps before": before.features["last gaps"],
@@ -145,6 +145,15 @@ def _is_in(letters: str, others: frozenset[str]) -> bool:
     return letters in others or bool(
         process.extractOne(letters, others, scorer=fuzz.ratio, score_cutoff=_MIN_SIMILARITY)
     )
+
+
+def _find_similar(lines: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    """Return the lines for which `_is_in` is true. All of them are compared at once."""
+    found, rest = lines & others, list(lines - others)
+    if not rest or not others:
+        return found
+    scores = process.cdist(rest, list(others), score_cutoff=_MIN_SIMILARITY)
+    return found.union(rest[row] for row, _ in zip(*scores.nonzero(), strict=True))
 
 
 def _have_same_size(page: PageReading, other: PageReading) -> bool:

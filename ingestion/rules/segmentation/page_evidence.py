@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log2
+from operator import sub
 from statistics import median
 from typing import NamedTuple, Self
 
@@ -68,7 +69,8 @@ _NOT_TITLE_END = (".", ",", ";")
 _MIN_INTRODUCTION_WORDS = 3  # of a line that introduces a list or table, as "We reviewed these:"
 _MIN_RUNNING_PAGES = 3  # of a file in which a line of every page is a running line
 _MIN_EDGE_LETTERS = 6
-_NOT_LETTERS = re.compile(r"[^\w\n]+|[\d_]+")  # in lines
+# What is not a letter in lines. To search for both in one pattern takes twice as long.
+_NOT_WORDS, _DIGITS = re.compile(r"[^\w\n]+"), re.compile(r"[\d_]+")
 _ASCII_NOT_LETTERS = re.sub(rb"[A-Za-z\n]", b"", bytes(range(128)))  # are removed much faster
 
 
@@ -84,17 +86,17 @@ class PrintArea(NamedTuple):
     character_width: float = 0.0  # in points: the median of the longer words
 
     @classmethod
-    def of(cls, page: PageReading) -> Self:
+    def of(cls, page: PageReading, character_width: float) -> Self:
         """Return the print of a page. One word in twenty may be outside of the text."""
         if not page.words or not page.width or not page.height:
             return cls()
-        lefts, tops, rights, bottoms = zip(*[word.box for word in page.words], strict=True)
-        heights = [bottom - top for top, bottom in zip(tops, bottoms, strict=True)]
+        lefts, tops, rights, bottoms = zip(*[box for _, box, _ in page.words], strict=True)
+        heights = list(map(sub, bottoms, tops))
         upper_third = page.height / 3
         heads = [
             height
-            for word, height, top in zip(page.words, heights, tops, strict=True)
-            if top < upper_third and len(word.text) > 1
+            for (text, _, _), height, top in zip(page.words, heights, tops, strict=True)
+            if top < upper_third and len(text) > 1
         ]
         outside = len(lefts) // 20
         return cls(
@@ -104,7 +106,7 @@ class PrintArea(NamedTuple):
             sorted(rights)[-1 - outside] / page.width,
             sorted(tops)[outside] / page.height,
             max(bottoms) / page.height,
-            measure_character_width(page.words),
+            character_width,
         )
 
 
@@ -114,6 +116,7 @@ class PageEvidence:
 
     page: PageReading
     lines: tuple[str, ...]  # that are not blank
+    letters_of_lines: Sequence[str]
     numbering: Numbering
     bare_number: int  # the number at the edge of the page; 0 if there is none
     words: frozenset[str]
@@ -126,12 +129,12 @@ class PageEvidence:
     @cached_property
     def letters(self) -> frozenset[str]:
         """Return the letters of all lines. Short lines are left out."""
-        return _long_letters(self.lines)
+        return _without_short(self.letters_of_lines)
 
     @cached_property
     def head_letters(self) -> frozenset[str]:
         """Return the letters of the first lines. Short lines are left out."""
-        return _long_letters(self.lines[:_HEAD_LINES])
+        return _without_short(self.letters_of_lines[:_HEAD_LINES])
 
     @cached_property
     def head_words(self) -> frozenset[str]:
@@ -219,15 +222,16 @@ def _split_lines(page: PageReading) -> tuple[str, ...]:
 
 def _edge_letters(lines: Sequence[str]) -> frozenset[str]:
     """Return the letters of the first and the last lines. Short lines are left out."""
-    return _long_letters((*lines[:_EDGE_LINES], *lines[-_EDGE_LINES - 1 :]))
+    return _without_short(_letters_of(_edges_of(lines)))
 
 
-def _long_letters(lines: Sequence[str]) -> frozenset[str]:
-    return _without_short(_letters_of(lines))
+def _edges_of(lines: Sequence[str]) -> Sequence[str]:
+    """Return the first and the last ones of the lines of a page, or of their letters."""
+    return (*lines[:_EDGE_LINES], *lines[-_EDGE_LINES - 1 :])
 
 
 def _without_short(letters: Iterable[str]) -> frozenset[str]:
-    return frozenset(each for each in letters if len(each) >= _MIN_EDGE_LETTERS)
+    return frozenset([each for each in letters if len(each) >= _MIN_EDGE_LETTERS])
 
 
 def _letters_of(lines: Sequence[str]) -> list[str]:
@@ -236,20 +240,33 @@ def _letters_of(lines: Sequence[str]) -> list[str]:
         return []
     signs = "\n".join(lines).encode("utf-8", "surrogatepass")
     text = signs.translate(None, _ASCII_NOT_LETTERS).decode("utf-8", "surrogatepass")
-    return (text if text.isascii() else _NOT_LETTERS.sub("", text)).casefold().split("\n")
+    if not text.isascii():
+        text = _DIGITS.sub("", _NOT_WORDS.sub("", text))
+    return text.casefold().split("\n")
 
 
 def _long_words(lines: Sequence[str]) -> frozenset[str]:
     return frozenset(_LONG_WORD.findall(" ".join(lines).casefold()))
 
 
-def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -> PageEvidence:
-    """Return the evidence of a page. `running`: lines that are left out (`find_running_lines`)."""
+def collect_evidence(
+    page: PageReading,
+    running: frozenset[str] = frozenset(),
+    character_width: float | None = None,
+) -> PageEvidence:
+    """Return the evidence of a page. `running`: lines that are left out (`find_running_lines`).
+
+    `character_width` is what `measure_character_width` returns for the page, if it is known.
+    """
     text = page.text
+    if character_width is None:
+        character_width = measure_character_width(page.words)
     lines = _split_lines(page)
+    letters_of_lines = _letters_of(lines)
     if running:
-        letters = zip(lines, _letters_of(lines), strict=True)
-        lines = tuple(line for line, of_line in letters if of_line not in running)
+        kept = [number for number, each in enumerate(letters_of_lines) if each not in running]
+        lines = tuple(lines[number] for number in kept)
+        letters_of_lines = [letters_of_lines[number] for number in kept]
     head = lines[:_HEAD_LINES]
     # To search without a difference of case is slow, so that most pages are left out before.
     folded = text.casefold()
@@ -258,12 +275,8 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         (int(m[1]), int(m[2])) for m in (_NUMBERED.finditer(text) if may_be_numbered else ())
     )
     may_mention_attachment = any(each in folded for each in _STEMS_OF_ATTACHMENTS)
-    bare = 0
-    for line in (*lines[-3:], *lines[:_EDGE_LINES]):
-        if match := _BARE_NUMBER.search(line):
-            bare = int(match[1] or match[3])
-            break
-    print_area = PrintArea.of(page)
+    bare = _find_bare_number(lines)
+    print_area = PrintArea.of(page, character_width)
     printed = find_rows(page)
     letters_of_rows = _letters_of([row.text for row in printed])
     rows = [
@@ -305,20 +318,34 @@ def collect_evidence(page: PageReading, running: frozenset[str] = frozenset()) -
         "introduces": float(
             first.endswith(":") and first.count(" ") + 1 >= _MIN_INTRODUCTION_WORDS
         ),
-        **describe_rows(page, [row for row, _ in rows]),
+        **describe_rows(page, [row for row, _ in rows], character_width),
     }
     return PageEvidence(
         page,
         lines,
+        letters_of_lines,
         numbering,
         bare,
         frozenset(_LONG_WORD.findall(folded)),
-        frozenset(_REFERENCE.findall(text)),
-        _edge_letters(lines),
+        frozenset(_find_references(text)),
+        _without_short(_edges_of(letters_of_lines)),
         print_area,
         [letters for _, letters in rows],
         features,
     )
+
+
+def _find_bare_number(lines: Sequence[str]) -> int:
+    """Return the number at the edge of a page with these lines; 0 if there is none."""
+    for line in (*lines[-3:], *lines[:_EDGE_LINES]):
+        if match := _BARE_NUMBER.search(line):
+            return int(match[1] or match[3])
+    return 0
+
+
+def _find_references(text: str) -> list[str]:
+    """Return the numbers and codes of a text. The search leaves out words of letters only."""
+    return _REFERENCE.findall(" ".join([word for word in text.split() if not word.isalpha()]))
 
 
 def _may_be_title(line: str) -> bool:

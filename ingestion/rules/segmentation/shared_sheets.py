@@ -32,15 +32,18 @@ MAX_SIDE_WIDTH, MAX_HALF_WIDTH = 3.45, 2.8  # side by side, and at half their si
 MIN_SIDE_MARGIN = 0.22  # share of the width beside pages that are reduced to half their height
 
 
-def find_reduced_pages(page: PageReading) -> tuple[Region, ...]:
+def find_reduced_pages(
+    page: PageReading, character_width: float | None = None
+) -> tuple[Region, ...]:
     """Return the regions of a sheet onto which pages were copied smaller, or ().
 
     White bands cross the middle of the sheet between them, and their print is small.
+    `character_width` is what `measure_character_width` returns for the page, if it is known.
     """
-    boxes = [word.box for word in page.words]
-    width = measure_character_width(page.words)
+    width = measure_character_width(page.words) if character_width is None else character_width
     if not width or width > MAX_SIDE_WIDTH:
         return ()
+    boxes = [word.box for word in page.words]
     has_columns = not _find_near_middle([(box.left, box.right) for box in boxes], page.width)
     has_rows = _has_two_rows(page)
     regions: tuple[Region, ...] = ()
@@ -65,18 +68,19 @@ def _has_two_rows(page: PageReading) -> bool:
     On a sheet that was scanned askew, the number of a page may be close to the middle.
     """
     middle = page.height / 2
-    sides = [(box.top, box.bottom) for _, box, _ in page.words]
+    sides = [(top, bottom) for _, (_, top, _, bottom), _ in page.words]
     near = _find_near_middle(sides, page.height)
-    crosses = any(top < middle < bottom for top, bottom in near)
-    return not crosses and len(near) <= MAX_GUTTER_WORD_SHARE * len(sides)
+    if len(near) > MAX_GUTTER_WORD_SHARE * len(sides):
+        return False
+    return not any(top < middle < bottom for top, bottom in near)
 
 
 def _find_near_middle(
     sides: Sequence[tuple[float, float]], length: float
 ) -> Sequence[tuple[float, float]]:
     """Return the beginnings and ends of words that are close to the middle of a sheet."""
-    middle, gutter = length / 2, GUTTER * length
-    return [side for side in sides if side[0] < middle + gutter and side[1] > middle - gutter]
+    low, high = length / 2 - GUTTER * length, length / 2 + GUTTER * length
+    return [side for side in sides if side[0] < high and side[1] > low]
 
 
 def split_shared_sheet(page: PageReading) -> tuple[Region, ...]:

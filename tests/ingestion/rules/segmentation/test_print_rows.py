@@ -7,6 +7,7 @@ import pytest
 from ingestion.reading.results import Box, TextSource
 from ingestion.rules.segmentation.page_comparison import compare_pages
 from ingestion.rules.segmentation.page_evidence import collect_evidence
+from ingestion.rules.segmentation.page_regions import measure_character_width
 from ingestion.rules.segmentation.print_rows import describe_rows, find_rows
 from tests.ingestion.rules.pages import make_page
 
@@ -22,8 +23,11 @@ TABLE = (
 
 
 def described(*lines):
-    page = make_page(*lines)
-    return describe_rows(page, find_rows(page))
+    return describe(make_page(*lines))
+
+
+def describe(page):
+    return describe_rows(page, find_rows(page), measure_character_width(page.words))
 
 
 def compare(page, other):
@@ -78,7 +82,7 @@ def test_a_page_without_words_has_no_rows():
 @pytest.mark.parametrize(("row", "expected"), [(0, 2.0), (3, 2.0), (4, 1.0)])
 def test_wide_characters_are_looked_for_in_the_first_rows(row, expected):
     page = widened(make_page(*PROSE), row, 2.0)
-    features = describe_rows(page, find_rows(page))
+    features = describe(page)
     assert features["wide head"] == pytest.approx(expected, abs=0.05)
 
 
