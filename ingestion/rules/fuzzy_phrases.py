@@ -6,10 +6,11 @@ Letter case, spacing and punctuation never matter. Letters that OCR confuses are
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
@@ -39,7 +40,7 @@ _SIGNS_FOR_LETTERS = re.compile(r"[|!$]")  # they may also stand between words
 _PUNCTUATION = re.compile(r"[\W_]+")
 _MIN_SIMILARITY = 0.86  # ratio of difflib; it allows about one wrong letter in seven
 _MIN_FUZZY_LETTERS = 12  # letters; a shorter phrase resembles too many others
-_GROUP_LENGTHS = (8, 3, 1)  # first letters by which `find_letters` compares
+_GROUP_LENGTHS = (8, 3)  # first letters by which `find_letters` compares
 _MAX_LENGTH_DIFFERENCE = 2  # letters by which a misread phrase may be longer or shorter
 
 
@@ -121,28 +122,42 @@ def fold_page(text: str) -> str:
 def find_letters(text: str, wanted: frozenset[str]) -> set[str]:
     """Return those of many folded phrases with which words of a text may begin.
 
-    `compile_phrase` finds no others. Most phrases do not occur, and neither do their first letters,
-    which are compared first.
+    `compile_phrase` finds no others. Most words are not the first one of a phrase, which their
+    first letters tell.
     """
-    by_group = _by_first_letters(wanted)
+    groups = _group_by_first_letters(wanted)
     words = _fold_signs(_SIGNS_FOR_LETTERS.sub(r" \g<0> ", text)).split()
-    letters = "".join(words)
+    letters, starts = "".join(words), list(accumulate(map(len, words), initial=0))
+    size = _GROUP_LENGTHS[-1]
     found = set()
-    for start in accumulate(map(len, words), initial=0):
+    for start in [each for each in starts if letters[each : each + size] in groups.beginnings]:
         for length in _GROUP_LENGTHS:
-            if group := by_group.get(letters[start : start + length]):
+            if group := groups.phrases.get(letters[start : start + length]):
                 found.update([each for each in group if letters.startswith(each, start)])
+    for short in groups.short:
+        if short in letters and any(letters.startswith(short, start) for start in starts):
+            found.add(short)
     return found
 
 
+class _PhraseGroups(NamedTuple):
+    """Folded phrases by their first letters, as many of `_GROUP_LENGTHS` as they have."""
+
+    phrases: Mapping[str, Sequence[str]]
+    beginnings: frozenset[str]  # of these phrases, by the shortest length
+    short: Sequence[str]  # phrases with fewer letters
+
+
 @lru_cache(maxsize=8)
-def _by_first_letters(phrases: frozenset[str]) -> dict[str, list[str]]:
-    """Return folded phrases by their first letters, as many of `_GROUP_LENGTHS` as they have."""
+def _group_by_first_letters(phrases: frozenset[str]) -> _PhraseGroups:
     groups: dict[str, list[str]] = {}
+    *_, size = _GROUP_LENGTHS
     for each in sorted(phrases):
-        length = next((length for length in _GROUP_LENGTHS if length <= len(each)), 0)
-        groups.setdefault(each[:length], []).append(each)
-    return groups
+        if len(each) >= size:
+            length = next(length for length in _GROUP_LENGTHS if length <= len(each))
+            groups.setdefault(each[:length], []).append(each)
+    beginnings = frozenset(beginning[:size] for beginning in groups)
+    return _PhraseGroups(groups, beginnings, sorted(each for each in phrases if len(each) < size))
 
 
 def replace_by_digits(text: str) -> str:

@@ -13,6 +13,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from heapq import heapify, heappop
 from math import exp, inf, log, sqrt
 from operator import mul
 from typing import Any, NamedTuple, Self
@@ -159,8 +160,15 @@ class Model:
                 for feature, value, row in found
                 if (log_odds := (row[column] - row[0]) * value) > 0
             ]
-            ranked.sort()
-            yield (Contribution(feature, -log_odds) for log_odds, feature in ranked)
+            heapify(ranked)  # mostly, only the first ones are needed
+            yield _take_in_order(ranked)
+
+
+def _take_in_order(heap: list[tuple[float, str]]) -> Iterator[Contribution]:
+    """Yield the features of a heap with their log-odds, which it has with the opposite sign."""
+    while heap:
+        log_odds, feature = heappop(heap)
+        yield Contribution(feature, -log_odds)
 
 
 def find_leader(log_odds: Mapping[str, float], log_odds_per_point: float) -> str:

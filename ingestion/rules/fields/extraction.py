@@ -146,11 +146,13 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
     """
     found: dict[str, FoundValue] = {}
     for search in SEARCHES:
+        has_new = False
         results = search(document, spec)
         for each in map(_without_decoration, results) if spec.is_title else results:
             if not document.is_printed(spec, each.value):
                 add_found(found, each)
-        if _has_agreed(document, spec, found):
+                has_new = True
+        if has_new and _has_agreed(document, spec, found):
             break
     if spec.addressee:  # who may be named in full in the address only
         for each in search_letter_head(document, spec):

@@ -1,6 +1,5 @@
 """The document in which fields are searched, with what several fields need of it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -34,23 +33,38 @@ class SearchedDocument:
     kind: DocumentType
     month_first: bool | None
     text: str = field(init=False)
+    labels: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # by the field's name
     lines: dict[int, list[TextLine]] = field(default_factory=dict)
+    heads: dict[int, list[tuple[TextLine, str]]] = field(default_factory=dict)
     dates: dict[int, list[DateInContext]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.text = self.reading.text
 
-    def labels_of(self, spec: FieldSpec) -> Iterator[tuple[int, str]]:
-        """Yield the captions of a field that the document may contain, with their ranks."""
-        for rank, label in enumerate(spec.labels):
-            if fuzzy_phrases.may_contain_phrase(self.text, label):
-                yield rank, label
+    def labels_of(self, spec: FieldSpec) -> list[tuple[int, str]]:
+        """Return the captions of a field that the document may contain, with their ranks."""
+        if spec.name not in self.labels:
+            letters = fuzzy_phrases.fold_page(self.text)
+            self.labels[spec.name] = [
+                (rank, label)
+                for rank, label in enumerate(spec.labels)
+                if fuzzy_phrases.fold_letters(label) in letters
+            ]
+        return self.labels[spec.name]
 
     def lines_of(self, page: PageReading) -> list[TextLine]:
         """Return the printed lines of a page."""
         if page.number not in self.lines:
             self.lines[page.number] = split_lines(page)
         return self.lines[page.number]
+
+    def heads_of(self, page: PageReading) -> list[tuple[TextLine, str]]:
+        """Return the lines of a page that may be heads of columns, each with its folded letters."""
+        if page.number not in self.heads:
+            heads = [line for line in self.lines_of(page) if not line.text.endswith(":")]
+            letters = fuzzy_phrases.fold_words([head.text.rstrip(" :*#") for head in heads])
+            self.heads[page.number] = list(zip(heads, letters, strict=True))
+        return self.heads[page.number]
 
     def dates_of(self, page: PageReading) -> list[DateInContext]:
         """Return the dates of a page, each with what the words around it show."""

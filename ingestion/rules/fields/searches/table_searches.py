@@ -52,9 +52,9 @@ def search_columns(document: SearchedDocument, spec: FieldSpec) -> Iterator[Foun
     labels = {fuzzy_phrases.fold_letters(label): rank for rank, label in document.labels_of(spec)}
     for page in document.reading.pages[:_MAX_PAGES_WITH_CELLS] if labels else ():
         lines = document.lines_of(page)
-        for head in lines:
-            rank = labels.get(fuzzy_phrases.fold_letters(head.text.rstrip(" :*#")))
-            if rank is None or head.text.endswith(":"):
+        for head, letters in document.heads_of(page):
+            rank = labels.get(letters)
+            if rank is None:
                 continue
             cells = table_columns.cells_below(head, lines)
             if not cells:
