@@ -177,6 +177,8 @@ def estimate_background(grey: GreyArray) -> GreyArray:
     """Return the brightness of the paper at each pixel, also under the ink."""
     height, width = grey.shape
     without_ink = cv2.dilate(grey, np.ones((5, 5), np.uint8))
+    if without_ink.min() == WHITE:  # as in most areas of a page that was not scanned
+        return np.full_like(grey, WHITE)
     size = (width // 4 + 1, height // 4 + 1)
     if grey.size >= MIN_LARGE_PIXELS:
         # The usual case of a page that was not scanned is known before the slow step.

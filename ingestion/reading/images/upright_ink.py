@@ -175,7 +175,7 @@ def turn_upright(ink: Mask) -> UprightInk | None:
     if not has_parts_of_letters(cut):
         return None
     degrees = _refine_turn(cut, _rough_turn(cv2.findNonZero(ink)))
-    turned = _crop(_turn(cut, degrees, 1.0))
+    turned = _crop(_turn(cut, degrees))
     if turned is None:
         return None
     letters, parts = _without_frame(turned)
@@ -214,7 +214,7 @@ def _refine_turn(ink: Mask, rough: float) -> float:
         return rough
     turn = rough
     for _ in range(TURN_ITERATIONS):
-        across, down = _rotate(x, y, turn)
+        across, down = _turn_across(x, y, turn), _turn_down(x, y, turn)
         tops, bottoms = (each.reduceat(down, starts) for each in (np.minimum, np.maximum))
         lefts, rights = (each.reduceat(across, starts) for each in (np.minimum, np.maximum))
         heights = bottoms - tops
@@ -252,25 +252,35 @@ def _sharpest_turn(ink: Mask, rough: float) -> float:
     # Letters have straight edges at their top and at their bottom, so the rows change abruptly.
     sharpness = []
     for step in steps:
-        rows = np.round(_rotate(x, y, rough + step)[1]).astype(int)
+        rows = np.round(_turn_down(x, y, rough + step)).astype(int)
         counts = np.bincount(rows - rows.min(), minlength=2).astype(float)
         sharpness.append(float(np.square(np.diff(counts)).sum()))
     return rough + float(steps[int(np.argmax(sharpness))])
 
 
-def _rotate(x: FloatArray, y: FloatArray, degrees: float) -> tuple[FloatArray, FloatArray]:
-    """Return points of an image that is turned, in degrees anticlockwise."""
-    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-    return cos * x + sin * y, cos * y - sin * x
+def _turn_across(x: FloatArray, y: FloatArray, degrees: float) -> FloatArray:
+    """Return how far to the right points are in an image that is turned anticlockwise."""
+    angle = np.radians(degrees)
+    return np.asarray(np.cos(angle) * x + np.sin(angle) * y)
 
 
-def _turn(ink: Mask, degrees: float, scale: float) -> Mask:
+def _turn_down(x: FloatArray, y: FloatArray, degrees: float) -> FloatArray:
+    """Return how far down points are in an image that is turned anticlockwise."""
+    angle = np.radians(degrees)
+    return np.asarray(np.cos(angle) * y - np.sin(angle) * x)
+
+
+def _turn(ink: Mask, degrees: float) -> Mask:
     height, width = ink.shape
-    side = int(np.hypot(width, height) * scale) + 4
-    matrix = np.asarray(cv2.getRotationMatrix2D((width / 2, height / 2), degrees, scale))
-    matrix[:, 2] += (side / 2 - width / 2, side / 2 - height / 2)
-    turned = cv2.warpAffine(ink * WHITE, matrix, (side, side), flags=cv2.INTER_LINEAR)
-    return np.asarray(turned >= WHITE / 2, np.uint8)
+    matrix = np.asarray(cv2.getRotationMatrix2D((width / 2, height / 2), degrees, 1.0))
+    cos, sin = np.abs(matrix[0, :2])
+    side = int(np.hypot(width, height)) + 4  # enough for any turn
+    # An even number of pixels less is enough for this turn, so the middle stays between the same.
+    across = side - 2 * int((side - (width * cos + height * sin + 4)) / 2)
+    down = side - 2 * int((side - (width * sin + height * cos + 4)) / 2)
+    matrix[:, 2] += (across / 2 - width / 2, down / 2 - height / 2)
+    turned = cv2.warpAffine(ink * WHITE, matrix, (across, down), flags=cv2.INTER_LINEAR)
+    return np.asarray(turned >= WHITE / 2).view(np.uint8)
 
 
 def _crop(ink: Mask) -> Mask | None:

@@ -48,10 +48,17 @@ def lazy_marks(
             return find_unaccounted_areas(pages.load(number), words)
 
     def find(area: Box) -> Sequence[Box]:
-        left, top, right, bottom = area
         border = AREA_BORDER_POINTS
-        wider = Box(left - border, top - border, right + border, bottom + border)
-        near = [word for word in words if word.box.intersects(wider)]
+        left, top = area.left - border, area.top - border
+        right, bottom = area.right + border, area.bottom + border
+        # Most words are elsewhere, which is found out without a call for each of them.
+        near = [
+            word
+            for word in words
+            for x0, y0, x1, y1 in (word.box,)
+            if x0 < right and left < x1 and y0 < bottom and top < y1
+        ]
+        wider = Box(left, top, right, bottom)
         with limit_deferred_work(number, limits):
             raster = render_page(pages.load(number), ANALYSIS_DPI, limits, wider)
             return find_marks_in_area(raster, area, near, may_be_skewed=may_be_skewed)
