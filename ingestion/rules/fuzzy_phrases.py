@@ -122,20 +122,23 @@ def fold_page(text: str) -> str:
 def find_letters(text: str, wanted: frozenset[str]) -> set[str]:
     """Return those of many folded phrases with which words of a text may begin.
 
-    `compile_phrase` finds no others. Most words are not the first one of a phrase, which their
-    first letters tell.
+    `compile_phrase` finds no others. Most phrases do not occur, and neither do their first letters,
+    which are compared first.
     """
     groups = _group_by_first_letters(wanted)
     words = _fold_signs(_SIGNS_FOR_LETTERS.sub(r" \g<0> ", text)).split()
     letters, starts = "".join(words), list(accumulate(map(len, words), initial=0))
-    size = _GROUP_LENGTHS[-1]
     found = set()
-    for start in [each for each in starts if letters[each : each + size] in groups.beginnings]:
-        for length in _GROUP_LENGTHS:
-            if group := groups.phrases.get(letters[start : start + length]):
-                found.update([each for each in group if letters.startswith(each, start)])
+    for length, phrases in groups.long.items():
+        for start in [each for each in starts if letters[each : each + length] in phrases]:
+            group = phrases[letters[start : start + length]]
+            found.update([each for each in group if letters.startswith(each, start)])
+    beginnings = frozenset(starts)
     for short in groups.short:
-        if short in letters and any(letters.startswith(short, start) for start in starts):
+        start = letters.find(short)
+        while start >= 0 and start not in beginnings:
+            start = letters.find(short, start + 1)
+        if start >= 0:
             found.add(short)
     return found
 
@@ -143,21 +146,21 @@ def find_letters(text: str, wanted: frozenset[str]) -> set[str]:
 class _PhraseGroups(NamedTuple):
     """Folded phrases by their first letters, as many of `_GROUP_LENGTHS` as they have."""
 
-    phrases: Mapping[str, Sequence[str]]
-    beginnings: frozenset[str]  # of these phrases, by the shortest length
+    long: Mapping[int, Mapping[str, Sequence[str]]]
     short: Sequence[str]  # phrases with fewer letters
 
 
 @lru_cache(maxsize=8)
 def _group_by_first_letters(phrases: frozenset[str]) -> _PhraseGroups:
-    groups: dict[str, list[str]] = {}
-    *_, size = _GROUP_LENGTHS
+    long: dict[int, dict[str, list[str]]] = {length: {} for length in _GROUP_LENGTHS}
+    short = []
     for each in sorted(phrases):
-        if len(each) >= size:
-            length = next(length for length in _GROUP_LENGTHS if length <= len(each))
-            groups.setdefault(each[:length], []).append(each)
-    beginnings = frozenset(beginning[:size] for beginning in groups)
-    return _PhraseGroups(groups, beginnings, sorted(each for each in phrases if len(each) < size))
+        length = next((length for length in _GROUP_LENGTHS if length <= len(each)), 0)
+        if length:
+            long[length].setdefault(each[:length], []).append(each)
+        else:
+            short.append(each)
+    return _PhraseGroups(long, short)
 
 
 def replace_by_digits(text: str) -> str:
