@@ -22,15 +22,15 @@ from ingestion.reading import process_limits, tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.checks.check_input import SenderFacts, SiteFacts
-from ingestion.rules.checks.submission import SCHEMA_VERSIONS
 from ingestion.rules.checks.verdict import check_or_reject
 
 SITE, DAY = SiteFacts(""), date(2026, 11, 20)
+SCHEMA_VERSION = "v2.1"  # the latest one of each version of the rules
 
 
 def judge(reading: DocumentReading | Unreadable) -> int:
     """Judge a file without a declared type, and return the number of its pages."""
-    check_or_reject(reading, SenderFacts(SCHEMA_VERSIONS[-1]), site=SITE, today=DAY)
+    check_or_reject(reading, SenderFacts(SCHEMA_VERSION), site=SITE, today=DAY)
     return len(reading.pages) if isinstance(reading, DocumentReading) else 0
 
 
