@@ -16,7 +16,7 @@ from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.checks.signature_areas import has_marks_in
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import geometry
-from ingestion.rules.fields.searches.caption_searches import is_in_context
+from ingestion.rules.fields.searches.caption_searches import is_caption_in_context
 from ingestion.rules.fields.values import FieldValue
 from ingestion.rules.forms.boxes import (
     NOTHING,
@@ -84,7 +84,7 @@ def has_unread_ink(page: PageReading, spec: FieldSpec) -> bool:
     areas = [
         area
         for caption in islice(captions, _MAX_CAPTIONS_PER_BOX)
-        if is_in_context(page, caption, spec) and (area := _area_below(page, caption, spec))
+        if is_caption_in_context(page, caption, spec) and (area := _area_below(page, caption, spec))
     ]
     # A box may have two captions on one line; its content begins below the lower one.
     return bool(areas) and _has_unread_ink_in(page, max(areas, key=lambda area: area.top))
@@ -96,7 +96,7 @@ def _find_boxes(
     """Yield the content and the page at each occurrence of a caption."""
     for label, page in product(spec.labels, reading.pages):
         for caption in geometry.find_phrase(page, label):
-            if is_in_context(page, caption, spec):
+            if is_caption_in_context(page, caption, spec):
                 area = _area_below(page, caption, spec)
                 is_empty = area is not None and not (
                     _has_text_in(page, area, caption, kind) or _has_unread_ink_in(page, area)

@@ -81,7 +81,7 @@ def in_sentence(text: str, phrase: str, words: Sequence[Word]) -> str:
     return name if any(sign.isupper() for sign in name) else ""
 
 
-def named_below(lines: Sequence[TextLine]) -> Iterator[tuple[str, TextLine]]:
+def find_names_below(lines: Sequence[TextLine]) -> Iterator[tuple[str, TextLine]]:
     """Yield the names of courses below lines that lead to them, as "has completed the course"."""
     for line in lines:
         if not _leads_to_course(line, lines):
@@ -136,7 +136,7 @@ def _next_below(line: TextLine, lines: Sequence[TextLine], drop: float) -> TextL
     return min(below, key=lambda each: each.box.top, default=None)
 
 
-def named_after_word(text: str) -> Iterator[str]:
+def find_names_after_word(text: str) -> Iterator[str]:
     """Yield the names behind a word such as "module" within a sentence."""
     joined = _WRAPPED_LINE.sub(" ", text)
     for match in islice(_AFTER_WORD.finditer(joined), _MAX_NAMES):

@@ -13,7 +13,7 @@ _MAX_OFFSET = 6.0  # points between the left edges of the cells of a column
 _MAX_HEAD_WORDS = 5
 
 
-def cells_below(head: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:
+def find_cells_below(head: TextLine, lines: Sequence[TextLine]) -> list[TextLine]:
     """Return the cells of the column below a line; none if the line is in no head of a table."""
     others = [
         line for line in lines if line is not head and geometry.is_on_same_line(line.box, head.box)

@@ -7,7 +7,7 @@ to the same value, it belongs to its caption.
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice
 
 from ingestion.reading.results import PageReading
 from ingestion.rules import fuzzy_phrases
@@ -26,16 +26,8 @@ Span = tuple[int, int]  # the first character and the one after the last
 VALUE_PLACE = "<value>"  # in the pattern of a sentence
 _GAP = "..."  # any words of the same sentence
 _MAX_OCCURRENCES = 20  # of a phrase on a page; the limit bounds the time
-_MIN_WRAPPED_LINE = 38  # characters; a shorter line ends because the text does
 CONTEXT_LENGTH = 80  # characters before a caption in which `near` and `not_near` are searched
 _MAX_SENTENCE_GAP = 90  # characters
-_MAX_CONTINUED_LINES = 5  # lines of a title
-_CONTINUES = re.compile(r"^[^:]{2,200}$")
-# A caption on the next line ends a text of several lines, and so does a sentence.
-_NEW_BLOCK = re.compile(
-    r"(?i)^\W*(?:[^:]{0,45}:|\d+\.|you are|we are|dear|i |this |thank|page \d|please|introduction"
-    r"|purpose|summary|key information|what |why |investigator|sponsor|supported by|department)"
-)
 _BEFORE_WORDS = ' ,(\n"\u201c\u2013-'  # signs between a name and the words after it
 _MAX_SIGNS = 3  # characters between the words of a sentence and a date
 _MAX_GAP_OF_DATE = 14  # characters after "..." at the end of a sentence's beginning
@@ -44,9 +36,6 @@ _COLON = re.compile(r"\s?:")
 _SEPARATOR = re.compile(r"\W*[:\u2013\u2014-]")
 _NO_WORDS = re.compile(r"^[\W\d_]*$")
 _CAPTION_ALONE = re.compile(r"[\s:.#*)(\]\[]*$")
-_SPLIT_CAPTION = re.compile(  # over two lines
-    r"(?i)^(?:co-?)?(?:principal|lead|chief|responsible|faculty|academic|name of)\s+\w+(?: \w+)?:"
-)
 
 
 def values_after_caption(
@@ -65,24 +54,31 @@ def values_after_caption(
     is_scan = page.source in SCAN_SOURCES
     captions = fuzzy_phrases.find_occurrences(page.text, label)
     for caption in captions[:_MAX_OCCURRENCES]:
-        if not _is_in_context(page.text, caption, spec):
+        if not is_in_context(_read_context(page.text, caption), spec):
             continue
         if spec.roles and is_other(_sentence_before(page.text, caption)):
             continue
         rest, following = _text_after(page.text, caption, spec, is_word=" " not in label)
         parsed = parse_value(rest, spec, month_first=month_first, is_scan=is_scan) if rest else None
         if parsed is not None:
-            value = _continue(parsed.value, following) if spec.wraps else parsed.value
+            value = (
+                study_titles.continue_title(parsed.value, following.split("\n"))
+                if spec.wraps
+                else parsed.value
+            )
             yield _locate(page, spec, parsed, value)
 
 
-def _is_in_context(text: str, caption: Span, spec: FieldSpec) -> bool:
-    """Return whether the text up to a caption contains `near` and does not contain `not_near`."""
-    start, end = caption
-    context = text[max(0, start - CONTEXT_LENGTH) : end]
+def is_in_context(context: str, spec: FieldSpec) -> bool:
+    """Return whether a caption, with the text before it, has `near` and not `not_near`."""
     if spec.near and not fuzzy_phrases.contains_phrase(context, spec.near):
         return False
     return not (spec.not_near and fuzzy_phrases.contains_phrase(context, spec.not_near))
+
+
+def _read_context(text: str, caption: Span) -> str:
+    """Return a caption with the text shortly before it."""
+    return text[max(0, caption[0] - CONTEXT_LENGTH) : caption[1]]
 
 
 def _sentence_before(text: str, caption: Span) -> str:
@@ -139,7 +135,7 @@ def _values_within(
     max_gap = _MAX_GAP_OF_DATE if before.endswith(f"{_GAP} ") else _MAX_SIGNS
     pattern = _compile_sentence(before.removesuffix(f"{_GAP} "))
     for match in islice(pattern.finditer(text), _MAX_OCCURRENCES):
-        if not _is_in_context(text, match.span(), spec):
+        if not is_in_context(_read_context(text, match.span()), spec):
             continue
         if is_date and not _DIGIT.search(text, match.end(), match.end() + 20 + max_gap):
             continue
@@ -182,27 +178,6 @@ def _compile_sentence(words: str) -> re.Pattern[str]:
     parts = [r"[\W_]+".join(map(re.escape, re.findall(r"\w+", part))) for part in words.split(_GAP)]
     body = rf"(?:[^.;]|\.(?=\w)){{0,{_MAX_SENTENCE_GAP}}}?".join(parts)
     return re.compile(rf"(?<!\w){body}(?!\w)" if parts[0] else rf"\W*{body}(?!\w)", re.IGNORECASE)
-
-
-def _continue(value: str, following: str) -> str:
-    """Return a text with the lines that continue it: up to a caption, a sentence or its end."""
-    lines = [value]
-    below = following.split("\n")[: _MAX_CONTINUED_LINES + 1]
-    for line, after in pairwise([*below, ""]):
-        plain = line.strip()
-        if _SPLIT_CAPTION.match(f"{plain} {after.strip()}"):
-            break
-        ended = lines[-1].rstrip().endswith((".", "?", "!", "\u201d", '"'))
-        if ended or not plain or _NEW_BLOCK.match(plain) or not _CONTINUES.match(plain):
-            break
-        if len(lines[-1]) < _MIN_WRAPPED_LINE and not lines[-1].rstrip().endswith(
-            ("-", ",", "and")
-        ):
-            break
-        if study_titles.begins_paragraph(plain, lines[-1]):
-            break
-        lines.append(plain)
-    return " ".join(lines)
 
 
 def value_of_text(page: PageReading, spec: FieldSpec, text: str) -> FieldValue:

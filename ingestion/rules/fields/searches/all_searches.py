@@ -2,7 +2,7 @@
 
 Each way yields the values that it finds, and says which kind of evidence led to them. `extraction`
 joins and compares them. The modules `*_searches` contain the ways. `text_readings` and
-`head_readings`, which they use, read the text and the head of the first page.
+the package `heads`, which they use, read the text and the head of the first page.
 """
 
 import re

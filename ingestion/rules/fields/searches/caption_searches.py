@@ -80,7 +80,7 @@ def _at_caption(
     label: str,
 ) -> FoundValue | None:
     """Return the value beside or below one occurrence of a caption, or None."""
-    if not is_in_context(page, caption, spec) or not is_isolated(page, caption, spec):
+    if not is_caption_in_context(page, caption, spec) or not is_isolated(page, caption, spec):
         return None
     if document.is_of_other_event(_words_before(page, caption), spec, label):
         return None
@@ -192,15 +192,10 @@ def _with_second_numbers(
             yield replace(each, value=replace(each.value, value=match[0]))
 
 
-def is_in_context(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
-    """Return whether the text up to a caption contains `near` and does not contain `not_near`."""
-    if not spec.near and not spec.not_near:
-        return True
+def is_caption_in_context(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
+    """Return whether the words up to a caption have `near` and do not have `not_near`."""
     words = page.words[max(0, caption.start - _CONTEXT_WORDS) : caption.end]
-    text = " ".join(word.text for word in words)
-    if spec.near and not fuzzy_phrases.contains_phrase(text, spec.near):
-        return False
-    return not (spec.not_near and fuzzy_phrases.contains_phrase(text, spec.not_near))
+    return text_readings.is_in_context(" ".join(word.text for word in words), spec)
 
 
 def _words_before(page: PageReading, caption: geometry.TextSpan) -> str:

@@ -7,10 +7,17 @@ from itertools import chain, islice
 
 from ingestion.reading.results import PageReading
 from ingestion.rules.document_types import FieldSpec
-from ingestion.rules.fields import geometry, head_readings
+from ingestion.rules.fields import geometry
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import DateRole
 from ingestion.rules.fields.dates_in_context import DateInContext
+from ingestion.rules.fields.heads import (
+    head_institutions,
+    head_persons,
+    head_titles,
+    letter_dates,
+)
+from ingestion.rules.fields.heads.layout import LETTERHEAD_SHARE
 from ingestion.rules.fields.persons import names, person_names
 from ingestion.rules.fields.searches.found_values import (
     RANK_OF_GENERAL_NAMES,
@@ -36,13 +43,13 @@ def search_heading_phrases(document: SearchedDocument, spec: FieldSpec) -> Itera
         return
     for page in document.reading.pages[:1]:
         lines = document.lines_of(page)
-        for value in islice(head_readings.lines_with_heading(page, lines, spec), _MAX_BOARDS):
+        for value in islice(head_institutions.find_headings(page, lines, spec), _MAX_BOARDS):
             if names.names_institution(value.value):
                 yield FoundValue(value, frozenset({Way.HEADING}))
                 break
             # "Ethics committee" alone counts only if no sentence has the whole name.
             yield FoundValue(value, frozenset({Way.HEADING}), RANK_OF_GENERAL_NAMES)
-        boards = islice(head_readings.boards_in_text(page, lines, spec), _MAX_BOARDS)
+        boards = islice(head_institutions.find_boards_in_text(page, lines, spec), _MAX_BOARDS)
         for number, value in enumerate(boards):
             yield FoundValue(value, frozenset({Way.SENTENCE}), RANK_OF_SENTENCES + number)
 
@@ -58,14 +65,14 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
                 for each in dated
                 if Way.PLACE in each.ways and each.role not in spec.roles
             }
-            for value in head_readings.dates_of_letter(
+            for value in letter_dates.find_letter_dates(
                 page, document.lines_of(page), spec, month_first=document.month_first
             ):
                 if value.value not in others:
                     yield FoundValue(value, ways)
         if spec.addressee:
             lines = document.lines_of(page)
-            for value, is_greeted in head_readings.addressees(page, lines, spec):
+            for value, is_greeted in head_persons.find_addressees(page, lines, spec):
                 ways = frozenset({Way.LETTER, Way.TEXT} if is_greeted else {Way.LETTER})
                 yield FoundValue(value, ways)
 
@@ -91,9 +98,9 @@ def search_top_names(document: SearchedDocument, spec: FieldSpec) -> Iterator[Fo
         if spec.alone or spec.is_large:
             lines = document.lines_of(page)
             if spec.is_large:
-                for value in islice(head_readings.name_lines(page, lines, spec), _MAX_IN_HEAD):
+                for value in islice(head_persons.find_name_lines(page, lines, spec), _MAX_IN_HEAD):
                     yield FoundValue(value, frozenset({Way.HEADING}), RANK_OF_PEOPLE)
-            for value in islice(head_readings.largest_names(page, lines, spec), 1):
+            for value in islice(head_persons.find_largest_names(page, lines, spec), 1):
                 yield FoundValue(value, frozenset({Way.TYPE if spec.alone else Way.HEADING}))
 
 
@@ -102,7 +109,7 @@ def _names_at_top(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue | N
 
     Words such as "Curriculum vitae of" before the name do not count.
     """
-    end_of_head = head_readings.LETTERHEAD_SHARE * page.height
+    end_of_head = LETTERHEAD_SHARE * page.height
     high = [word for word in page.words if word.box.bottom < end_of_head]
     first_words = geometry.first_words_of_runs(high)
     first_words.sort(key=lambda word: word.box.top)
@@ -120,18 +127,20 @@ def search_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundVa
     for page in document.reading.pages[:1]:
         values: Iterator[FieldValue] = iter(())
         if spec.is_institution:
-            values = head_readings.institutions(page, document.lines_of(page), spec)
+            values = head_institutions.find_institutions(page, document.lines_of(page), spec)
         elif spec.is_title:
             lines = document.lines_of(page)
             values = chain(
-                head_readings.titles_beside_heading(page, lines, spec),
-                head_readings.subject_titles(page, lines, spec),
+                head_titles.find_titles_beside_heading(page, lines, spec),
+                head_titles.find_subject_titles(page, lines, spec),
             )
         elif spec.is_laboratory:
             lines = document.lines_of(page)
-            for value, is_announced in head_readings.accredited_laboratories(page, lines, spec):
+            for value, is_announced in head_institutions.find_accredited_laboratories(
+                page, lines, spec
+            ):
                 ways = {Way.SENTENCE, Way.PLACE} if is_announced else {Way.SENTENCE}
                 yield FoundValue(value, frozenset(ways))
-            values = head_readings.laboratories(page, document.lines_of(page), spec)
+            values = head_institutions.find_laboratories(page, document.lines_of(page), spec)
         for value in islice(values, _MAX_IN_HEAD):
             yield FoundValue(value, frozenset({Way.HEADING}))

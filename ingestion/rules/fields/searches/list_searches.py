@@ -8,7 +8,7 @@ from ingestion.reading.results import PageReading
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry, list_fields
 from ingestion.rules.fields.persons import person_names
-from ingestion.rules.fields.searches.caption_searches import is_in_context, is_isolated
+from ingestion.rules.fields.searches.caption_searches import is_caption_in_context, is_isolated
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
 from ingestion.rules.fields.values import FORM_SOURCE, FieldValue, read_form_field, value_of_line
 
@@ -32,7 +32,7 @@ def read_list(document: SearchedDocument, spec: FieldSpec) -> FieldValue | None:
     at_captions = (
         value
         for page, caption in islice(captions, _MAX_LISTS_PER_FIELD)
-        if is_in_context(page, caption, spec)
+        if is_caption_in_context(page, caption, spec)
         for value in _lists_at_caption(page, caption, spec)
     )
     is_name = spec.kind == "names"

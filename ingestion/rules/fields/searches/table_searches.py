@@ -56,7 +56,7 @@ def search_columns(document: SearchedDocument, spec: FieldSpec) -> Iterator[Foun
             rank = labels.get(letters)
             if rank is None:
                 continue
-            cells = table_columns.cells_below(head, lines)
+            cells = table_columns.find_cells_below(head, lines)
             if not cells:
                 continue
             value = value_at_start(page, cells[0].words, spec, month_first=document.month_first)

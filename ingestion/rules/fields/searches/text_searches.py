@@ -9,13 +9,13 @@ from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import (
     course_names,
     geometry,
-    head_readings,
     placed_titles,
     study_titles,
     text_readings,
 )
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import DateRole, is_of_other_validity
+from ingestion.rules.fields.heads.layout import LETTERHEAD_SHARE
 from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.persons.person_roles import find_investigators, find_people_in_head
 from ingestion.rules.fields.searches.found_values import RANK_OF_PEOPLE, RANK_OF_ROLES, FoundValue
@@ -83,7 +83,7 @@ def search_investigators(document: SearchedDocument, spec: FieldSpec) -> Iterato
         head = [
             line.text
             for line in document.lines_of(page)
-            if line.box.bottom < head_readings.LETTERHEAD_SHARE * page.height
+            if line.box.bottom < LETTERHEAD_SHARE * page.height
         ]
         for name in find_people_in_head(head):
             value = text_readings.value_of_text(page, spec, name)
@@ -125,10 +125,10 @@ def search_titles(document: SearchedDocument, spec: FieldSpec) -> Iterator[Found
 def search_course_names(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundValue]:
     """Yield the names of courses that the words before them announce."""
     for page in document.reading.pages[:1] if spec.line_with else ():
-        for text, line in course_names.named_below(document.lines_of(page)):
+        for text, line in course_names.find_names_below(document.lines_of(page)):
             value = value_of_line(page, line.words, spec, text)
             yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_BELOW_LINE)
-        for text in course_names.named_after_word(page.text):
+        for text in course_names.find_names_after_word(page.text):
             value = text_readings.value_of_text(page, spec, text)
             yield FoundValue(value, frozenset({Way.SENTENCE}), _RANK_IN_SENTENCE)
 

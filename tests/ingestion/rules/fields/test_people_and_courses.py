@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.fields.course_names import named_after_word
+from ingestion.rules.fields.course_names import find_names_after_word
 from ingestion.rules.fields.extraction import read_fields
 from ingestion.rules.fields.persons.person_names import find_name_line, may_be_cut, trim
 from tests.ingestion.rules.pages import make_page, make_reading
@@ -148,7 +148,7 @@ def test_the_name_of_a_course_stands_below_the_words_that_announce_it():
 
 def test_the_name_of_a_course_ends_before_its_date():
     text = "completed the online module Working with Participants on 3 May 2025"
-    assert [*named_after_word(text)] == ["Working with Participants"]
+    assert [*find_names_after_word(text)] == ["Working with Participants"]
 
 
 def test_a_laboratory_is_named_above_the_requirements_that_it_meets():

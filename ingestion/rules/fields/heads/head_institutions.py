@@ -1,0 +1,173 @@
+"""Committees, institutions and laboratories that the head or the text of page 1 names.
+
+A value found only by its place is never without doubt.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from ingestion.reading.results import PageReading
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields.heads.layout import (
+    CONNECTING_WORD,
+    INSTITUTION,
+    LETTERHEAD_SHARE,
+    MIN_INDENT,
+    NAME_WORD,
+    is_in_title_case,
+)
+from ingestion.rules.fields.persons import names
+from ingestion.rules.fields.text_lines import TextLine
+from ingestion.rules.fields.values import FieldValue, value_of_line
+
+_MIN_WRAPPED_LINE = 60  # characters; a shorter line ends because the text does
+_MAX_WRAPPED_WORDS = 7  # of the name of a committee, in the next line
+_MAX_BOARD_WORDS = 10  # words of a line that is the name of a committee
+_MAX_INSTITUTION_WORDS = 7
+_BOARD = re.compile(
+    rf"(?:{NAME_WORD} (?:(?:of the|for the|of|for|and|&|at|in) )?){{1,8}}"
+    r"(?:(?:Institutional|Ethics?|Ethical|Research|Human|Subjects|Review) ){0,4}"
+    r"(?:Boards?|Committees?|Commission|Panel|Ethics Office|IRB|IEC|REB|REC|HREC)\b"
+    r"(?: Research(?= of\b| at\b))?(?: \([A-Z]{2,8}\))?"
+    rf"(?:(?:,| of| at| on| for)(?: the)? (?:{NAME_WORD} ?(?:(?:{CONNECTING_WORD}) )?){{1,5}})?"
+)
+# Words of institutions, and their acronyms.
+_IN_BOARD = re.compile(
+    r"University|College|Institute|Hospital|Faculty|School|Department|\b[A-Z]{3,6} (?:IRB|REB|REC)"
+)
+_BOARD_WORD = re.compile(r"(?i)review|ethic|IRB|IEC|REB|REC|subjects")
+_POSSESSIVE = re.compile(
+    r"['\u2019]s(?= (?:Institutional|Research|Human|Ethics?|Review|Board|Committee|IRB|REB|REC)\b)"
+)
+_ARTICLE = re.compile(r"^(?:The|This|From|On|Your|Our|Dear|To) ")
+_DOCUMENT_OF = re.compile(
+    r"(?i)^(?:statement|decision|opinion|approval|letter|notice|certificate|attestation|resolution|minutes|report|memo\w*)"
+    r"\s+(?:of|from|by)\s+(?:the\s+)?"
+)
+_LABORATORY = re.compile(
+    r"(?i)\b(?:laborator(?:y|ies)|labs?|diagnostics|patholog\w+|biochemistry)\b"
+)
+_NO_LABORATORY = re.compile(
+    r"(?i)\b(?:directors?|names?|improvement|oversight|certif\w+|accredit\w+|association|college of"
+    r"|guild|society|board|council|standards?|licen[cs]e|permit|requirements|named|iso|schedule"
+    r"|number|medical laboratories|testing|services? administration)\b|[.:]$"
+)
+_MEETS = re.compile(
+    r"(?i)(?:has (?:been|met|demonstrated)|(?:is|was) (?:\w+by |duly )?"
+    r"(?:accredited|certified|licen[cs]ed|authori[sz]ed|approved)"
+    r"|meets?|fulfil+s?|satisf(?:ies|y)|compl(?:ies|y)|conforms?|having met"
+    r"|operates in accordance|has successfully)\b"
+)
+_ANNOUNCES = re.compile(
+    r"(?i)(?:\b(?:certif|attest|confirm|declare|recogni)\w* that"
+    r"(?: the (?:\w+ ){0,2}laborator(?:y|ies))?"
+    r"|\b(?:awarded|granted|presented|issued) to"
+    r"|\baccredits(?: the)?|\bfollowing laboratory\b.*)\s*:?$"
+)
+_DOCUMENT_HEADING = re.compile(
+    r"(?i)\b(?:certificate|accreditation|licen[cs]e|permit|registration)\b"
+)
+_NO_LABORATORY_LINE = re.compile(
+    r"(?i)^(?:certificate|this\b|here\w+|the following)"
+    r"|\b(?:certif\w+|attests?|confirms?) that\b|:$"
+)
+_ADDRESS_LINE = re.compile(r"^\d|\d{3}|(?i:\b(?:street|road|avenue|suite|floor|p\.?o\.? box)\b)")
+_MAX_ADDRESS_LINES = 6
+
+
+def find_headings(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the short lines of the head that name an institution by the field's phrases."""
+    for line in lines:
+        if line.box.top > LETTERHEAD_SHARE * page.height:
+            return
+        if not any(fuzzy_phrases.contains_phrase(line.text, phrase) for phrase in spec.heading):
+            continue
+        text = line.text.strip(" ,;_-")
+        plain = _DOCUMENT_OF.sub("", text)
+        if plain != text and not names.names_institution(plain):
+            continue
+        text = plain
+        if len(text.split()) <= _MAX_BOARD_WORDS and not text.endswith((".", ":")):
+            yield value_of_line(page, line.words, spec, text)
+
+
+def find_boards_in_text(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the committees that the sentences of a page name with the name of their institution."""
+    texts = [
+        (line, _plain_name_of_board(match[0]))
+        for line, following in zip_longest(lines, lines[1:])
+        for match in _BOARD.finditer(_with_wrapped_words(line, following))
+        if match.start() < len(line.text)
+    ]
+    named = [each for each in texts if _BOARD_WORD.search(each[1])]
+    for line, text in sorted(named, key=lambda each: not _IN_BOARD.search(each[1])):
+        if names.names_institution(text):
+            yield value_of_line(page, line.words, spec, text)
+
+
+def _plain_name_of_board(text: str) -> str:
+    """Return the name of a committee without the words before it and the sentence after it."""
+    sentence = re.split(r"(?<=[a-z]{2})\.\s", text)[0]
+    plain = _ARTICLE.sub("", _POSSESSIVE.sub("", sentence).strip(" ,;."))
+    return _DOCUMENT_OF.sub("", plain)
+
+
+def _with_wrapped_words(line: TextLine, following: TextLine | None) -> str:
+    """Return the text of a line; if it goes on in the line below, with the first words of that."""
+    if following is None or len(line.text) < _MIN_WRAPPED_LINE:
+        return line.text
+    if abs(following.box.left - line.box.left) > MIN_INDENT:
+        return line.text
+    return f"{line.text} {' '.join(following.text.split()[:_MAX_WRAPPED_WORDS])}"
+
+
+def find_laboratories(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the names of laboratories that are a line of their own, in the largest type first."""
+    for line in sorted(lines, key=lambda each: -round(each.size)):
+        text = line.text.strip(" ,;")
+        is_named = _LABORATORY.search(text) and names.names_institution(text)
+        is_named = is_named and is_in_title_case([line])
+        if is_named and not _NO_LABORATORY.search(text) and len(text.split()) <= _MAX_BOARD_WORDS:
+            yield value_of_line(page, line.words, spec, text)
+
+
+def find_accredited_laboratories(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[tuple[FieldValue, bool]]:
+    """Yield the lines above words such as "meets the requirements of", without the address.
+
+    The second part says whether the line above announces the name, as "this certifies that".
+    """
+    for at, line in enumerate(lines):
+        if not _MEETS.match(line.text):
+            continue
+        for number in range(at - 1, max(at - _MAX_ADDRESS_LINES, 0), -1):
+            text = lines[number].text.strip(" ,;")
+            above = lines[number - 1].text
+            is_announced = _ANNOUNCES.search(above) is not None
+            if _NO_LABORATORY_LINE.search(text):
+                break
+            if (is_announced or _DOCUMENT_HEADING.search(above)) and not _ADDRESS_LINE.search(text):
+                yield value_of_line(page, lines[number].words, spec, text), is_announced
+                break
+
+
+def find_institutions(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the institutions that page 1 names, those in its head first."""
+    for line in lines:
+        plain = line.text.strip(" ,;.")
+        if len(plain.split()) <= _MAX_INSTITUTION_WORDS and INSTITUTION.match(plain):
+            yield value_of_line(page, line.words, spec, plain)
+            continue
+        for match in INSTITUTION.finditer(line.text):
+            yield value_of_line(page, line.words, spec, match[0].strip(" ,;."))

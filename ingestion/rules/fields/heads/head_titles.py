@@ -1,0 +1,224 @@
+"""Titles of studies by their place in the head of page 1, without a caption.
+
+A title stands beside the heading of a consent form, or is a paragraph of its own in a letter. A
+value found only by its place is never without doubt.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
+
+from ingestion.reading.results import PageReading
+from ingestion.rules.document_types import FieldSpec
+from ingestion.rules.fields import dates, study_titles
+from ingestion.rules.fields.heads.layout import (
+    HEAD_SHARE,
+    INSTITUTION,
+    MIN_INDENT,
+    SALUTATION,
+    is_in_title_case,
+)
+from ingestion.rules.fields.persons import person_names
+from ingestion.rules.fields.reference_numbers import find_references
+from ingestion.rules.fields.text_lines import TextLine, body_size, line_gap
+from ingestion.rules.fields.values import FieldValue, value_of_line
+
+_MAX_OFF_CENTRE = 24.0  # points, twice the distance of the centres of two centred lines
+_MAX_HEADING_WORDS = 14  # of the heading of a form
+_LARGE_SHARE = 1.08  # of the type size of the text
+_MIN_PARAGRAPH_GAP = 2.0  # points; a paragraph ends before so much more space
+_MAX_CAPTION_WORDS = 3  # of a caption, which leads to no paragraph
+_NAMES_STUDY = re.compile(
+    r"(?i)\b(?:entitled|titled|the (?:above )?(?:research |clinical |study )*(?:project|study"
+    r"|protocol|proposal|trial)):?$"
+)
+_OF_PERSON = re.compile(r"(?i)\b(?:investigator|researcher)s?$")
+_ITEM = re.compile(r"\d{1,2}[.)]\s")
+_RANK_OF_REGISTERS = 3  # of references that are not those of the committee
+_MAX_DATE_WORDS = 6  # of a line that has only a version and its date
+_MAX_SUBJECT_LINES = 3
+_MIN_LINE_SHARE = 0.7  # of the longest line; a shorter one ends a paragraph
+_STUDY_WORDS = re.compile(
+    r"(?i)^(?:(?:entitled|titled|title of (?:the )?(?:study|project|research)|study|project"
+    r"|research)\W*)+"
+)
+_CONSENT_HEADING = re.compile(
+    r"(?i)\b(?:informed |participant |adult |parental )*(?:consent|permission|assent)\b"
+)
+_CONSENT_WORDS_AROUND = re.compile(
+    r"(?i)[\s\u2013:-]*(?:\(?(?:informed |participant |adult )*consent (?:form|statement)\)?)\s*$"
+)
+_INVITES = re.compile(
+    r"(?i)\byou (?:are|have been) (?:being )?(?:asked|invited)\b|\byour participation\b"
+)
+_NO_TITLE_OF_FORM = re.compile(
+    r"(?i)\b(?:information|sheet|authori[sz]ation|hipaa|participants?|version)\b"
+)
+_SENTENCE_START = re.compile(
+    r"(?i)^(?:thank|please|you|i|we|this|the purpose|if|dear|before|as|in|key information)\b"
+)
+_CAPTION = re.compile(
+    r"(?i)(?:[\w-]+ ){0,2}(?:investigators?|researchers?|sponsor|protocol|number|version|date|site)"
+    r"(?: number)?\s*:"
+)
+_NUMBER_BEFORE_TITLE = re.compile(
+    r"^\W*(?=[\w/.-]*\d{3})(?=[\w/.-]*[A-Z/])[A-Z0-9][\w/.-]*\w\s*(?::|-|\u2013|\u2014|,)?\s+(?=[^\W\d_]{2}|[\u201c\"])"
+)
+_VERB = re.compile(
+    r"(?i)\b(?:is|are|was|were|has been|have|will|you|your|we|i|please|thank|approved|reviewed)\b"
+)
+
+
+def find_titles_beside_heading(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the title of the study in the heading of a consent form.
+
+    It is in the line of the heading, or in the lines of a larger or bold type next to it.
+    """
+    head = [line for line in lines if line.box.top < HEAD_SHARE * page.height]
+    for at, line in enumerate(head):
+        if not _CONSENT_HEADING.search(line.text) or len(line.text.split()) > _MAX_HEADING_WORDS:
+            continue
+        rest = _CONSENT_WORDS_AROUND.sub("", line.text).strip(' \u2013:-\u201c\u201d"')
+        is_changed = rest != line.text.strip() and len(rest.split()) > 1
+        if is_changed and not INSTITUTION.match(rest) and not _NO_TITLE_OF_FORM.search(rest):
+            yield value_of_line(page, line.words, spec, rest)
+        for near in _lines_of_title(head, at, body_size(lines), line_gap(lines)):
+            text = " ".join(each.text.strip() for each in near)
+            yield value_of_line(page, near[0].words, spec, _STUDY_WORDS.sub("", text))
+        return
+    for line in head[:1] if _INVITES.search(page.text) else ():
+        if _is_title(line.text) and is_in_title_case([line]):
+            yield value_of_line(page, line.words, spec, line.text.strip())
+
+
+def find_subject_titles(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the titles of studies that a letter prints as a paragraph of their own, uncaptioned.
+
+    The paragraph follows the salutation or a line such as "on the captioned matter:", or begins
+    with a reference number.
+    """
+    gap = line_gap(lines)
+    for at, line in enumerate(lines[1:], 1):
+        if line.box.top > HEAD_SHARE * page.height:
+            return
+        before = lines[at - 1].text.strip()
+        follows = before.endswith(":") and len(before.split()) > _MAX_CAPTION_WORDS
+        has_number = _NUMBER_BEFORE_TITLE.match(line.text) is not None
+        follows = follows or _NAMES_STUDY.search(before) is not None
+        if not (SALUTATION.match(before) or follows or has_number or _ends_with_number(before)):
+            continue
+        paragraph = list(_paragraph_at(lines[at : at + _MAX_SUBJECT_LINES + 1], gap))
+        whole = " ".join(each.text for each in paragraph)
+        if len(paragraph) > _MAX_SUBJECT_LINES or not _is_subject(whole):
+            continue
+        title = study_titles.clean(_NUMBER_BEFORE_TITLE.sub("", whole))
+        if len(title.split()) > 2 and study_titles.is_title_of_subject(title):
+            yield value_of_line(page, line.words, spec, title)
+
+
+def _ends_with_number(text: str) -> bool:
+    """Return whether a line ends with the number of a study, as in "Application 22/31"."""
+    if not text[-1:].isdigit():
+        return False
+    found = [each for each in find_references(text) if each.rank < _RANK_OF_REGISTERS]
+    return bool(found) and found[-1].end == len(text)
+
+
+def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:
+    """Yield the first of some lines and those that follow it without a gap.
+
+    A line that ends far before the longest one is the last of its paragraph.
+    """
+    yield lines[0]
+    longest = max(line.box.right for line in lines)
+    for line, below in pairwise(lines):
+        is_near = below.box.top - line.box.bottom <= gap + _MIN_PARAGRAPH_GAP
+        is_short = line.box.right < _MIN_LINE_SHARE * longest
+        if not is_near or is_short or abs(below.box.left - line.box.left) > MIN_INDENT:
+            return
+        yield below
+
+
+def _is_subject(text: str) -> bool:
+    """Return whether a paragraph of a letter is no sentence, address, caption or closing."""
+    named = text.partition(":")[2].strip()
+    if study_titles.may_be_cut(text) or _ITEM.match(text) or person_names.find_name_line(named):
+        return False
+    is_sentence = _SENTENCE_START.match(text) or _VERB.search(text) or text.endswith((".", ":"))
+    is_other = (
+        person_names.find_name_line(text)
+        or "@" in text
+        or _CAPTION.match(text)
+        or INSTITUTION.fullmatch(text)
+    )
+    return not is_sentence and not is_other
+
+
+def _lines_of_title(
+    head: Sequence[TextLine], at: int, size: float, gap: float
+) -> Iterator[list[TextLine]]:
+    """Yield the lines of a title below the heading of a form, and those above it."""
+    below = [each for each in head[at + 1 : at + 6] if not _is_head_of_form(each.text)][:3]
+    above = [each for each in head[max(0, at - 3) : at] if not _is_head_of_form(each.text)]
+    for near, next_line in ((below, below[:1]), (above, above[-1:])):
+        large = [each for each in near if each.size > _LARGE_SHARE * size]
+        while large and not _is_title(large[0].text):
+            large.pop(0)
+        large = list(takewhile(lambda each: not _CAPTION.match(each.text), large))
+        is_title = (
+            is_in_title_case(next_line)
+            or _is_centred(head[at], next_line)
+            or (near is below and (_is_paragraph(near, gap) or _has_text_below(near)))
+            or (near is above and _is_in_column(head[at], next_line))
+        )
+        if not large and is_title:
+            large = [each for each in next_line if _is_title(each.text)]
+        if large:
+            yield large
+
+
+def _is_head_of_form(text: str) -> bool:
+    """Return whether a line is the heading of a consent form, or names its date or a person."""
+    rest = _CONSENT_WORDS_AROUND.sub("", text).strip()
+    if not rest or _OF_PERSON.search(text) or person_names.find_name_line(text):
+        return True
+    return len(text.split()) <= _MAX_DATE_WORDS and next(dates.find_dates(text), None) is not None
+
+
+def _is_centred(heading: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether a line has the centre of the heading, and begins elsewhere."""
+    return any(
+        abs(line.box.left + line.box.right - heading.box.left - heading.box.right) < _MAX_OFF_CENTRE
+        and abs(line.box.left - heading.box.left) > MIN_INDENT
+        for line in lines
+    )
+
+
+def _is_paragraph(lines: Sequence[TextLine], gap: float) -> bool:
+    """Return whether the first of some lines has space below it, as a paragraph of one line."""
+    return len(lines) > 1 and lines[1].box.top - lines[0].box.bottom > gap + _MIN_PARAGRAPH_GAP
+
+
+def _has_text_below(lines: Sequence[TextLine]) -> bool:
+    """Return whether the first of some lines is short, and the next one begins the text."""
+    return len(lines) > 1 and study_titles.begins_paragraph(lines[1].text, lines[0].text)
+
+
+def _is_in_column(heading: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether a line begins where the heading does."""
+    return any(abs(line.box.left - heading.box.left) < MIN_INDENT for line in lines)
+
+
+def _is_title(text: str) -> bool:
+    words = text.split()
+    is_institution = re.search(
+        r"(?i)\b(?:university|department|college|school of|institute|hospital)\b", text
+    )
+    is_sentence = _SENTENCE_START.match(text) or text.rstrip().endswith((".", ":"))
+    is_caption = _CAPTION.match(text) or study_titles.is_caption(text) or _OF_PERSON.search(text)
+    is_other = is_institution or is_sentence or is_caption
+    return len(words) > 2 and not is_other
