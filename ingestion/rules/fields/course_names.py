@@ -49,9 +49,16 @@ _NO_NAME = re.compile(
     r"(?i)^(?:on|held|at|with|and|completed?|date|this|from|in|certificate|for|by|given|presented|issued"
     r"|valid|expir|duration|has|was|under|score|contact|cpd|cme|of)\b|:|\d{4}$"
 )
+_BEHIND_NAME = re.compile(
+    r",?\s+(?:(?:given|offered|provided|organi[sz]ed|conducted|held|delivered|run|hosted|taught)"
+    r"\s(?:by|at|on|in)\b|with a (?:score|mark)\b"
+    r"|(?:on|from)\s(?:the\s)?\d{1,2}(?:st|nd|rd|th)?\s[A-Z]"
+    r"|on\s[A-Z][a-z]{2,8}\s\d{1,2}\b).*$"
+)
 _MAX_DROP = 36.0  # points from a line to the name of the course below it
 _MAX_LINE_GAP = 0.9  # of the height of a line, to the next line of the same name
 _MAX_SIZE_DIFFERENCE = 0.15  # of the type size of the lines of a name
+_MAX_GAP_IN_NAME = 2.0  # the same, if the words show that the name goes on
 _MAX_NAMES = 5
 _AROUND = 160  # characters before and after a phrase in which the name is searched
 
@@ -81,6 +88,11 @@ def in_sentence(text: str, phrase: str, words: Sequence[Word]) -> str:
     return name if any(sign.isupper() for sign in name) else ""
 
 
+def clean(name: str) -> str:
+    """Return the name of a course without the words behind it, as "given by" and a date."""
+    return _BEHIND_NAME.sub("", name).strip(" ,;")
+
+
 def find_names_below(lines: Sequence[TextLine]) -> Iterator[tuple[str, TextLine]]:
     """Yield the names of courses below lines that lead to them, as "has completed the course"."""
     for line in lines:
@@ -94,19 +106,40 @@ def find_names_below(lines: Sequence[TextLine]) -> Iterator[tuple[str, TextLine]
             or not first.text[:2].strip('\u201c"*(').strip()
         ):
             continue
-        parts = [first]
-        while following := _next_below(
-            parts[-1], lines, _MAX_LINE_GAP * (first.box.bottom - first.box.top)
-        ):
-            is_same_size = abs(following.size - first.size) < _MAX_SIZE_DIFFERENCE * first.size
-            if not is_same_size or _NO_NAME.search(following.text) or len(parts) >= _MAX_NAMES:
-                break
-            parts.append(following)
-        whole = " ".join(part.text for part in parts)
+        whole = join_lines(first, lines, _MAX_LINE_GAP)
         quoted = _QUOTED.search(whole)
         text = (quoted["text"] if quoted else whole).strip(" ,;.")
         if text != text.lower() and " " in text:
             yield text, first
+
+
+def join_lines(first: TextLine, lines: Sequence[TextLine], gap: float = 0.0) -> str:
+    """Return the text of a line with the lines below that continue it in the same type size.
+
+    A line continues another one if its words show that, or if it is closer than `gap` heights.
+    """
+    parts = [first]
+    while len(parts) < _MAX_NAMES:
+        last, height = parts[-1], first.box.bottom - first.box.top
+        drop = (gap if not is_cut(last.text) else _MAX_GAP_IN_NAME) * height
+        following = _next_below(last, lines, drop) if drop else None
+        if following is None:
+            following = _next_below(last, lines, _MAX_GAP_IN_NAME * height)
+            if following is None or following.text.split()[0] not in _CONNECTING:
+                break
+        is_same_size = abs(following.size - first.size) < _MAX_SIZE_DIFFERENCE * first.size
+        if not is_same_size or _NO_NAME.search(following.text.removeprefix("for ")):
+            break
+        parts.append(following)
+    return " ".join(part.text for part in parts)
+
+
+def is_cut(name: str) -> bool:
+    """Return whether a name ends with a word or a sign that something follows."""
+    return (
+        name.rstrip().endswith((",", ":", "-", "\u2013"))
+        or name.rsplit(maxsplit=1)[-1] in _CONNECTING
+    )
 
 
 def _leads_to_course(line: TextLine, lines: Sequence[TextLine]) -> bool:

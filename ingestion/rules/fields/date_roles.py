@@ -38,6 +38,12 @@ _WORDS_OF_EARLIER = (
     r"(?:(?:irb|iec|e?rec|reb|erb|hrec|board|committee|ethics?|ethical|study|full|project|protocol"
     r"|continuing|annual|date|of|the|given|a|its)\s)"
 )
+# What is due on a day on which no approval ends, as "a progress report is due by".
+_OTHER_DEADLINE = (
+    r"(?:(?:(?:progress|annual|final|interim|status|closure|safety)\s(?:\w+\s){0,2})?reports?"
+    r"|respon(?:d|se)|repl(?:y|ies)|resubmi(?:t|ssion))\b"
+    r"[^.;:\d]{0,60}?\b(?:due|no later than|before|until|deadline)\b"
+)
 # The beginnings of the words that show a role. In one caption, an earlier role is decisive.
 _WORDS: dict[DateRole, str] = {
     DateRole.SIGNATURE: r"sign(?:ed|ature)(?!\s(?:the|this)\b)|certified by",
@@ -47,7 +53,8 @@ _WORDS: dict[DateRole, str] = {
     r"|study)\b){0,4}"
     r"|(?:would|should|could|might)(?:\sotherwise)?\shave(?:\s\w+){0,2}"
     r"|was\s(?:due|set|scheduled)\sto(?:\s\w+){0,2}"
-    r"|(?:next|ratifying|subsequent|forthcoming|upcoming)\s(?:\w+\s){0,3}meeting",
+    r"|(?:next|ratifying|subsequent|forthcoming|upcoming)\s(?:\w+\s){0,3}meeting"
+    rf"|{_OTHER_DEADLINE}",
     DateRole.EARLIER: r"(?:first\s|(?:original|initial|last|earlier|most recent)(?:ly)?\s"
     rf"{_WORDS_OF_EARLIER}{{0,4}})"
     r"(?:approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt|renew|review"
@@ -70,6 +77,7 @@ _WORDS: dict[DateRole, str] = {
     r"|(?:protocol|form) dated"
     r"|amendment \d+ dated|updated|modified|prepared|compiled|current as of",
     DateRole.COMPLETION: r"complet|pass(?:ed|ing)\b|earned|attend|finish|(?<!meeting )held"
+    r"|examination"
     r"|tak(?:en|ing) part|took part|participat|achiev|trained|graduat"
     r"|dates?(?:\(s\))? of (?:the )?(?:training|course|workshop|seminar|webinar|session|exam)"
     r"|date of (?:the )?assessment"
@@ -94,6 +102,7 @@ _WHOLE_ROLE_WORD = re.compile(rf"{_ROLE_WORD.pattern}\w*")
 _CLAUSE_LENGTH = 140  # characters before a date in which its words are searched
 _AFTER_LENGTH = 80  # characters after a date at the beginning of its sentence
 _MAX_CAPTION_WORDS = 7
+_MAX_SLASHED_CAPTION = 60  # characters
 # A sentence ends, or a paragraph does. An abbreviation such as "No." ends none.
 _SENTENCE_END = re.compile(r"(?<!\b[Nn]o)(?<!\bDr)(?<!\bSt)[.;?!](?=\s+[^\W\d_a-z])|\n\s*\n")
 _RANGE = re.compile(r"(?i)^\s*(?:to|until|till|through|thru|and|[-\u2013\u2014])\s*$")
@@ -163,9 +172,12 @@ def find_roles(text: str, *, month_first: bool | None) -> Iterator[DatedRole]:
     `month_first` is the order of day and month in dates of numbers; see `dates.find_dates`.
     """
     previous: DatedRole | None = None
+    captions: list[str] = []
     for written in find_dates(text, month_first=month_first, short_years=True):
         clause = _text_before(text, written, previous)
-        if previous and _RANGE.match(clause) and previous.role in _OPEN_ROLES:
+        if (captions and clause.strip() == "/") or len(captions := split_caption(clause)) > 1:
+            found = DatedRole(written, role_of_caption(captions.pop(0)), is_caption=True)
+        elif previous and _RANGE.match(clause) and previous.role in _OPEN_ROLES:
             found = DatedRole(written, DateRole.END, previous.is_caption)
         elif previous and previous.role in _OF_COMMITTEE and _AGAIN.match(clause):
             following = text[written.end : written.end + _AFTER_LENGTH]
@@ -175,6 +187,13 @@ def find_roles(text: str, *, month_first: bool | None) -> Iterator[DatedRole]:
             found = _read_role(text, written, _SENTENCE_END.split(clause)[-1])
         yield found
         previous = found
+
+
+def split_caption(clause: str) -> list[str]:
+    """Return the captions that slashes separate, as "Approval / Expiry:"; none without a slash."""
+    caption = clause.rpartition("\n")[2]
+    is_caption = "/" in caption and caption.rstrip().endswith(":")
+    return caption.split("/") if is_caption and len(caption) <= _MAX_SLASHED_CAPTION else []
 
 
 def _text_before(text: str, written: WrittenDate, previous: DatedRole | None) -> str:

@@ -13,7 +13,7 @@ from ingestion.rules.fields import geometry
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import DateRole, find_roles, role_of_caption
 from ingestion.rules.fields.dates import WrittenDate, find_dates
-from ingestion.rules.fields.text_lines import TextLine, captions_of
+from ingestion.rules.fields.text_lines import TextLine, captions_of, find_caption_below
 from ingestion.rules.fields.values import (
     DOUBTFUL_CONFIDENCE,
     SCAN_SOURCES,
@@ -25,9 +25,12 @@ from ingestion.rules.fields.values import (
 _BEFORE_LENGTH = 80  # characters before a date that are its context
 _MAX_CAPTION_LENGTH = 60  # characters
 _MAX_SIGNATURE_DISTANCE = 32.0  # points up or down, from a date to the caption of its signature
+_MAX_LINES_OF_SIGNATURE = 3  # below a place and a date
+_MAX_SIGNATURE_WORDS = 6
 _SIGNATURE = re.compile(r"(?i)\bsign(?:ature|ed)\b")
 _DATE_CAPTION = re.compile(r"(?i)\W*(?:dated?|on)?\W*")
 _PLACE_AND_DATE = re.compile(r"[^\W\d_][\w .'-]{1,30}, (?:the )?")
+_DIGIT = re.compile(r"\d")
 _HAS_DATE = re.compile(
     r"\d{1,4}[\s,./-]{1,3}\w{1,9}[\s,./-]{1,3}\d|[^\W\d_]{3}\.?\s\d|\d[^\W\d_]{3,9}\d"
 )
@@ -83,7 +86,7 @@ def _dates_at_captions(
 
     A date with the caption "Date", or none, has the role of a signature beside it.
     """
-    signatures = [line for line in lines if _SIGNATURE.search(line.text)]
+    has_signature = any(_SIGNATURE.search(line.text) for line in lines)
     for line in lines:
         if not _HAS_DATE.search(line.text):
             continue
@@ -96,17 +99,20 @@ def _dates_at_captions(
         else:
             captions = _captions_of_date(line, lines)
         for caption in captions:
-            role = role_of_caption(caption) if len(caption) <= _MAX_CAPTION_LENGTH else None
+            # A slash separates the captions of several dates.
+            own = caption if _DIGIT.search(caption) else caption.partition("/")[0]
+            role = role_of_caption(own) if len(caption) <= _MAX_CAPTION_LENGTH else None
             if role is not None:
                 yield _value_of_line(page, line, written), role
                 break
         else:
-            if signatures and _is_beside_signature(line, written, captions, signatures):
+            is_beside = has_signature and _is_beside_signature(line, written, captions, lines)
+            if is_beside or _closes_page(line, written, lines):
                 yield _value_of_line(page, line, written), DateRole.SIGNATURE
 
 
 def _is_beside_signature(
-    line: TextLine, written: WrittenDate, captions: Sequence[str], signatures: Sequence[TextLine]
+    line: TextLine, written: WrittenDate, captions: Sequence[str], lines: Sequence[TextLine]
 ) -> bool:
     """Return whether a date stands in the row of the caption of a signature, or close above it."""
     before, after = line.text[: written.start], line.text[written.end :]
@@ -114,15 +120,33 @@ def _is_beside_signature(
         return False
     if any(":" in caption and not _DATE_CAPTION.fullmatch(caption) for caption in captions):
         return False
-    middle = (line.box.top + line.box.bottom) / 2
+    _, top, _, bottom = (find_caption_below(line, lines) or line).box
     return any(
-        abs(middle - (each.box.top + each.box.bottom) / 2) < _MAX_SIGNATURE_DISTANCE
-        for each in signatures
+        abs(top + bottom - each.box.top - each.box.bottom) < 2 * _MAX_SIGNATURE_DISTANCE
+        for each in lines
+        if _SIGNATURE.search(each.text)
+    )
+
+
+def _closes_page(line: TextLine, written: WrittenDate, lines: Sequence[TextLine]) -> bool:
+    """Return whether a line is a place and a date, and only a name or a role stands below it."""
+    before, after = line.text[: written.start], line.text[written.end :]
+    if after.strip(" .") or not _PLACE_AND_DATE.fullmatch(before):
+        return False
+    below = [each for each in lines if each.box.top > line.box.bottom - 2]
+    return len(below) <= _MAX_LINES_OF_SIGNATURE and not any(
+        any(sign.isdigit() for sign in each.text) or len(each.text.split()) > _MAX_SIGNATURE_WORDS
+        for each in below
     )
 
 
 def _captions_of_date(line: TextLine, lines: Sequence[TextLine]) -> list[str]:
-    """Return the texts beside and above a date. One beside it with a colon is the only one."""
+    """Return the texts beside and above a date. One beside it with a colon is the only one.
+
+    So is one below it, if it is certain that it belongs to the date.
+    """
+    if below := find_caption_below(line, lines):
+        return [below.text]
     captions = list(captions_of(line.box, lines))
     first = captions[:1]
     if first and first[0].text.endswith(":") and geometry.is_on_same_line(first[0].box, line.box):

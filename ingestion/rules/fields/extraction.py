@@ -8,13 +8,13 @@ guessed.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.document_types import DocumentType, FieldSpec
-from ingestion.rules.fields import dates, study_titles, text_readings
+from ingestion.rules.fields import course_names, dates, study_titles, text_readings
 from ingestion.rules.fields.candidates import Candidate, Choice, Way, choose_together
 from ingestion.rules.fields.date_roles import DateRole
 from ingestion.rules.fields.persons.names import may_be_same_person, names_institution, split_name
@@ -31,6 +31,7 @@ from ingestion.rules.fields.searches.head_searches import search_letter_head
 from ingestion.rules.fields.searches.list_searches import read_list
 from ingestion.rules.fields.searches.searched_document import LIST_KINDS, SearchedDocument
 from ingestion.rules.fields.searches.text_searches import search_dates_by_role
+from ingestion.rules.fields.superseded_cells import without_superseded_cells
 from ingestion.rules.fields.values import DOUBTFUL_CONFIDENCE, FieldValue
 
 _BEGINNING_AND_ISSUE = (DateRole.BEGINNING.value, DateRole.ISSUE.value)
@@ -68,7 +69,7 @@ def read_fields(
     `names`, only these fields are searched, and all dates if one of them is a date.
     """
     order = find_month_first(reading, kind, month_first)
-    document = SearchedDocument(reading, kind, order)
+    document = SearchedDocument(without_superseded_cells(reading), kind, order)
     lists: dict[str, FieldValue] = {}
     found: dict[str, dict[str, FoundValue]] = {}
     for spec in _select_fields(kind, names):
@@ -148,7 +149,7 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
     for search in SEARCHES:
         has_new = False
         results = search(document, spec)
-        for each in map(_without_decoration, results) if spec.is_title else results:
+        for each in _clean_results(results, spec):
             if not document.is_printed(spec, each.value):
                 add_found(found, each)
                 has_new = True
@@ -171,7 +172,7 @@ def _has_agreed(
     return any(
         each.is_agreed
         and not document.is_outdated(spec, each.value)
-        and not document.is_other_than_decided(spec, each.value)
+        and not document.has_competing_days(spec, each.value)
         for each in found.values()
     )
 
@@ -234,6 +235,19 @@ def _is_part(number: str, other: str) -> bool:
 def _without_decoration(found: FoundValue) -> FoundValue:
     """Return a title without quotation marks, and without the number of the study before it."""
     plain = study_titles.clean(found.value.value)
+    return replace(found, value=replace(found.value, value=plain)) if plain else found
+
+
+def _clean_results(results: Iterable[FoundValue], spec: FieldSpec) -> Iterable[FoundValue]:
+    """Return titles and the names of courses without the words around them."""
+    if spec.is_title:
+        return map(_without_decoration, results)
+    return map(_without_words_behind, results) if spec.line_with else results
+
+
+def _without_words_behind(found: FoundValue) -> FoundValue:
+    """Return the name of a course without the words behind it."""
+    plain = course_names.clean(found.value.value)
     return replace(found, value=replace(found.value, value=plain)) if plain else found
 
 

@@ -17,6 +17,7 @@ from ingestion.rules.fields.dates import find_dates
 
 _MIN_DIGITS = 3
 _MIN_BARE_DIGITS = 4  # of a code without a caption
+_MAX_WORDS_BEFORE_CODE = 2
 _MAX_NUMBERS = 60  # of a page that are examined; the limit bounds the time
 _BEFORE_LENGTH = 70  # characters before a number in which its caption is searched
 _AFTER_LENGTH = 12  # characters after a number in which its line may end
@@ -28,6 +29,9 @@ _CODE = re.compile(r"(?<![\w./-])(?=[\w./-]*\d)[^\W_]+(?:[-./][^\W_]+)*(?![\w/])
 _SIGN = re.compile(
     r"(?i)(?:\#|\bn[o\u00ba\u00b0]\b\.?|\bnr\b\.?|\bnumbers?\b|\bids?\b|\bref\b\.?|\breference\b"
     r"|\bcode\b|:|\bis\b)[\s.:#\u2116(\[]*$"
+)
+_OF_OTHER_REGISTER = re.compile(
+    r"(?i)\b(?:charity|company|vat|tax|provider|sponsor|business|firm|irb|fwa|(?:tele)?phone|cpd|cme)\b"
 )
 _STUDY = re.compile(r"(?i)\b(?:protocol|study|project|trial|research|proposal)\b")
 _COMMITTEE = re.compile(
@@ -111,12 +115,24 @@ def find_numbers(text: str, words: Sequence[str]) -> Iterator[ReferenceNumber]:
     word, caption = _compile_words(tuple(words))
     if not word.search(text):
         return
+    taken = [(each.start, each.end) for each in find_dates(text, short_years=True)]
     for match in islice(_CODE.finditer(text), _MAX_NUMBERS):
         line_start = text.rfind("\n", 0, match.start()) + 1
         before = text[max(line_start, match.start() - _BEFORE_LENGTH) : match.start()].rstrip()
+        is_date = any(first <= match.start() < last for first, last in taken)
+        if is_date or _OF_OTHER_REGISTER.search(before):
+            continue
         sign = _SIGN.search(before)
-        if sign and caption.search(before[: sign.start()].rstrip()):
+        is_captioned = sign and caption.search(before[: sign.start()].rstrip())
+        if is_captioned or (_is_code_alone(before, match[0]) and caption.search(before)):
             yield ReferenceNumber(match[0], match.start(), match.end(), 0)
+
+
+def _is_code_alone(before: str, code: str) -> bool:
+    """Return whether a code stands behind one or two words only, as in "Registration AC-22817"."""
+    is_year = len(code) == _MIN_BARE_DIGITS and code.startswith(("19", "20"))
+    is_code = _digit_count(code) >= _MIN_BARE_DIGITS and not is_year
+    return is_code and len(before.split()) <= _MAX_WORDS_BEFORE_CODE
 
 
 @lru_cache(maxsize=64)

@@ -62,10 +62,11 @@ _NUMBERED_STUDY = re.compile(
 # The words before a title in the subject of a letter, and its number.
 _BEFORE_TITLE = re.compile(
     r"(?i)^(?:\s*(?:(?:re|fwd?)\s*:|(?=[\w./-]*[a-z])[\w./-]*\d{3}[\w./-]*\s(?=(?-i:[^\W\da-z_])\w\w)|(?:(?:irb|rec|reb|study|project|protocol|research|application"
-    r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*(?:[,:\u2013]|-(?=\s)|(?=\())"
+    r"|reference|file|ref|no|number|id)\b[.:]?\s*)+\#?\s*[\w./-]*\d[\w./-]*\s*(?:[,:\u2013\u2014]|-(?=\s)|(?=\())"
     r"|ethics application\s+[\w./-]*\d[\w./-]*\s*[,:\u2013-]"
     r"|\[[\w./ -]*\d[\w./ -]*\]"
-    r"|(?=(?:[\w./#-]*?\d){3})[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*(?:[,:\u2013]|-(?=\s)|(?=\())"
+    r"|(?-i:[A-Z]{2,8}) (?=(?:[\w./-]*?\d){3})[\w./-]*\d[\w./-]*\s*(?:[,:\u2013\u2014]|-(?=\s))"
+    r"|(?=(?:[\w./#-]*?\d){3})[A-Z]{0,8}[#-]?[\w./-]*\d[\w./-]*\s*(?:[,:\u2013\u2014]|-(?=\s)|(?=\())"
     r"|(?:exempt|expedited|full board|initial|new|revision|modification|renewal)\s*[:\u2013-]"
     rf"|{_OF_COMMITTEE}{{0,4}}(?:(?:dis)?approval|clearance|permission|exemption)"
     rf"\s+(?:of|for|to)\s+{_OF_STUDY}?"
@@ -133,6 +134,7 @@ _SENTENCE = re.compile(
     r"(?:The|This|Your|We|It|On|In|At|I|All|Please|If|You)\b.*\b(?:is|are|was|were|has|have|will|met"
     r"|may|must|approved|reviewed|determined|acknowledges|received|certifies|confirms?)\b"
 )
+_NUMBER_AT_START = re.compile(r"\W*(?:\S+ )?(?=(?:\S*\d){3})\S*[-/.]\S*\d\S*\s")
 _RANK_OF_PERSON = re.compile(
     r"(?i)(?:(?:assistant|associate|full|senior|clinical|research)\s)*(?:dr|mrs?|ms|prof(?:essor)?"
     r"|lecturer|consultant|director|physician|fellow|student|chair(?:man|person)?)\b"
@@ -305,6 +307,11 @@ def may_be_cut(title: str) -> bool:
     if len(title.split()) < _MIN_WORDS or _RANK_OF_PERSON.match(title):
         return True
     return title[:1].islower() or _FOREIGN_WORDS.search(title) is not None
+
+
+def begins_with_number(title: str) -> bool:
+    """Return whether a title begins with what may be the number of the study."""
+    return _NUMBER_AT_START.match(title) is not None
 
 
 def clean(text: str) -> str:

@@ -4,6 +4,7 @@ A line ends where the space to the next word is wider than in running text, so t
 page give lines of their own.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
@@ -16,6 +17,13 @@ _MAX_ROW_GAP = 30.0  # points between the rows of a table
 _MAX_SPACE = 0.9  # of the height of the words; more space separates two columns
 _MIN_SPACE = 9.0  # points
 _MAX_CAPTION_DROP = 26.0  # points from a caption to the text below it
+_MAX_CAPTION_RISE = 16.0  # points from a caption to the value above it
+_MAX_CAPTION_RISE_OVER_RULE = 34.0  # points, if a line to write on is between them
+_MIN_NEARER = 3.0  # points by which that value is nearer than the text below the caption
+_MAX_OFFSET = 6.0  # points between the left edges of a value and its caption
+_MAX_OFF_CENTRE = 24.0  # points, twice the distance of their centres
+_MAX_CAPTION_WORDS = 6
+_RULE = re.compile(r"[_.\u2026\s-]{4,}")  # a line to write on that is made of characters
 
 
 class TextLine(NamedTuple):
@@ -69,6 +77,100 @@ def captions_of(box: Box, lines: Sequence[TextLine]) -> Iterator[TextLine]:
     ]
     if above:
         yield max(above, key=lambda line: line.box.bottom)
+
+
+class ValueAbove(NamedTuple):
+    """The text above its caption. `is_certain` if a rule or a row of captions shows that."""
+
+    line: TextLine
+    is_certain: bool
+
+
+def find_value_above(caption: TextLine, lines: Sequence[TextLine]) -> ValueAbove | None:
+    """Return the text of a caption that stands below it, as below a line to write on.
+
+    The text is nearer than the one below the caption. In a row of captions, each has its own.
+    """
+    if not may_be_caption(caption):
+        return None
+    found = _text_above(caption, lines)
+    if found is None:
+        return None
+    line, has_rule = found
+    if has_rule:
+        return ValueAbove(line, is_certain=True)
+    if not _is_nearer_than_below(caption, line, lines):
+        return None
+    row = [
+        each
+        for each in lines
+        if each is not caption and geometry.is_on_same_line(each.box, caption.box)
+    ]
+    is_row = bool(row) and all(may_be_caption(each) and _text_above(each, lines) for each in row)
+    return ValueAbove(line, is_row)
+
+
+def find_caption_below(line: TextLine, lines: Sequence[TextLine]) -> TextLine | None:
+    """Return the caption below a text that is certainly its value, or None."""
+    below = [
+        each
+        for each in lines
+        if line.box.bottom - 2 <= each.box.top < line.box.bottom + _MAX_CAPTION_RISE_OVER_RULE
+        and _is_in_column(each, line)
+        and not _RULE.fullmatch(each.text)
+    ]
+    caption = min(below, key=lambda each: each.box.top, default=None)
+    above = find_value_above(caption, lines) if caption else None
+    return caption if above and above.line is line and above.is_certain else None
+
+
+def may_be_caption(line: TextLine) -> bool:
+    """Return whether a text is short, begins with a capital letter and has no digit or colon."""
+    return (
+        line.text[:1].isupper()
+        and not any(sign.isdigit() for sign in line.text)
+        and len(line.text.split()) <= _MAX_CAPTION_WORDS
+        and not line.text.removesuffix("No.").endswith((":", ".", ","))
+    )
+
+
+def _text_above(caption: TextLine, lines: Sequence[TextLine]) -> tuple[TextLine, bool] | None:
+    """Return the nearest text above a caption in its column, and whether a rule is between."""
+    above = [
+        each
+        for each in lines
+        if each.box.bottom <= caption.box.top + 2
+        and caption.box.top - each.box.bottom < _MAX_CAPTION_RISE_OVER_RULE
+        and _is_in_column(each, caption)
+    ]
+    texts = [each for each in above if not _RULE.fullmatch(each.text)]
+    line = max(texts, key=lambda each: each.box.bottom, default=None)
+    if line is None:
+        return None
+    has_rule = any(
+        _RULE.fullmatch(each.text) and each.box.bottom > line.box.bottom for each in above
+    )
+    rise = _MAX_CAPTION_RISE_OVER_RULE if has_rule else _MAX_CAPTION_RISE
+    is_near = caption.box.top - line.box.bottom < rise
+    return (line, has_rule) if is_near and not line.text.endswith(":") else None
+
+
+def _is_in_column(line: TextLine, caption: TextLine) -> bool:
+    """Return whether a text has the left edge or the centre of a caption."""
+    centres = line.box.left + line.box.right - caption.box.left - caption.box.right
+    return abs(line.box.left - caption.box.left) < _MAX_OFFSET or abs(centres) < _MAX_OFF_CENTRE
+
+
+def _is_nearer_than_below(caption: TextLine, line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Return whether a text above a caption is nearer than the text below it in its column."""
+    rise = caption.box.top - line.box.bottom
+    return not any(
+        caption.box.bottom - 2 <= each.box.top < caption.box.bottom + rise + _MIN_NEARER
+        and each.box.left < caption.box.right
+        and each.box.right > caption.box.left
+        for each in lines
+        if each is not caption
+    )
 
 
 def line_gap(lines: Sequence[TextLine]) -> float:

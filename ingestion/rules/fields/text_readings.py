@@ -95,7 +95,7 @@ def _text_after(text: str, caption: Span, spec: FieldSpec, *, is_word: bool) -> 
     start, end = caption
     line_start = text.rfind("\n", 0, start) + 1
     starts_line = _NO_WORDS.match(text[line_start:start]) is not None
-    if spec.kind == "date" and "\n" in text[start:end].strip() and not starts_line:
+    if spec.kind in {"date", "name"} and "\n" in text[start:end].strip() and not starts_line:
         return "", ""  # the end of a heading and the beginning of the line below it
     has_colon = _COLON.match(text, end) is not None
     is_caption = (

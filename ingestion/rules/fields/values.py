@@ -38,6 +38,8 @@ _NOTE_OF_CAPTION = re.compile(
 _SPLIT_NUMBER = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that OCR seems to have split
 _CLIA_NUMBER = re.compile(r"\b\d\dD(?: ?\d){7}\b")  # it always has seven digits after the D
 _PHONE = re.compile(r"\d{0,3}[\s().-]*\d{3}[ .-]\d{4}")
+_SEPARATORS_OF_DATE = 2
+_FIRST_YEAR = 1900  # before it, a number such as 20-01-1123 is no date
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUOTED = re.compile(r"[\u201c\"\u00ab](?P<text>[^\u201d\"\u00bb]{4,200})[\u201d\"\u00bb]")
 _PATTERNS = {
@@ -245,10 +247,17 @@ def read_form_field(reading: DocumentReading, names: tuple[str, ...]) -> str:
 
 
 def _is_no_number(text: str, match: re.Match[str]) -> bool:
-    """Return whether the digits are a telephone number, or a year without a sign such as "#"."""
+    """Return whether the digits are a telephone number, a date, or a year without a sign."""
+    start, end = match.span("value")
+    if len(re.findall(r"[-./]", match["value"])) == _SEPARATORS_OF_DATE and any(
+        (written.start, written.end) == (start, end)
+        and written.day
+        and written.day.year > _FIRST_YEAR
+        for written in dates.find_dates(text, short_years=True)
+    ):
+        return True
     if _NUMBER_SIGN.match(text):
         return False
-    start, end = match.span("value")
     phones = (phone.span() for phone in _PHONE.finditer(text))
     is_phone = any(first <= start < last for first, last in phones)
     return is_phone or _YEAR.fullmatch(text[start:end]) is not None

@@ -37,6 +37,15 @@ _ITEM = re.compile(r"\d{1,2}[.)]\s")
 _RANK_OF_REGISTERS = 3  # of references that are not those of the committee
 _MAX_DATE_WORDS = 6  # of a line that has only a version and its date
 _MAX_SUBJECT_LINES = 3
+_VERSION = re.compile(r"(?i)\bversion\s?\d")
+_MIN_TITLE_WORDS = 5  # of a title without a caption
+_NO_TITLE_ALONE = re.compile(
+    r"(?i)\b(?:committee|board|consent|certificates?|letter|notice|memo\w*|form|department|faculty"
+    r"|school of|division of|office of|university|road|street|avenue|suite|p\.?o\.? box|page"
+    r"|version|date|tel|phone|email|confidential|copy|approv\w+|permission|information sheet)\b"
+    r"|@|www\.|\b\d{4,}\b"
+)
+_BEGINS_WITH_CAPTION = re.compile(r"(?:[A-Z][\w'\u2019/-]*\.?)(?: [\w'\u2019/-]+\.?){0,3}\s?:\s")
 _MIN_LINE_SHARE = 0.7  # of the longest line; a shorter one ends a paragraph
 _STUDY_WORDS = re.compile(
     r"(?i)^(?:(?:entitled|titled|title of (?:the )?(?:study|project|research)|study|project"
@@ -120,6 +129,39 @@ def find_subject_titles(
             yield value_of_line(page, line.words, spec, title)
 
 
+def find_paragraph_titles(
+    page: PageReading, lines: Sequence[TextLine], spec: FieldSpec
+) -> Iterator[FieldValue]:
+    """Yield the only paragraph of the head that is neither text, address, heading nor caption."""
+    gap = line_gap(lines)
+    found = []
+    last = 0.0
+    for at, line in enumerate(lines):
+        if line.box.top > HEAD_SHARE * page.height:
+            break
+        begins = line.box.top - last > gap + _MIN_PARAGRAPH_GAP
+        last = line.box.bottom
+        if not begins:
+            continue
+        paragraph = list(_paragraph_at(lines[at : at + _MAX_SUBJECT_LINES + 1], gap))
+        text = " ".join(each.text for each in paragraph)
+        if len(paragraph) <= _MAX_SUBJECT_LINES and _may_be_title_alone(text):
+            found.append((paragraph, text))
+    if len(found) == 1:
+        (paragraph, text), *_ = found
+        yield value_of_line(page, paragraph[0].words, spec, study_titles.clean(text))
+
+
+def _may_be_title_alone(text: str) -> bool:
+    """Return whether a paragraph without a caption may be the title of a study."""
+    return (
+        len(text.split()) >= _MIN_TITLE_WORDS
+        and _is_subject(text)
+        and study_titles.is_title_of_subject(text)
+        and not (_NO_TITLE_ALONE.search(text) or INSTITUTION.match(text) or ":" in text)
+    )
+
+
 def _ends_with_number(text: str) -> bool:
     """Return whether a line ends with the number of a study, as in "Application 22/31"."""
     if not text[-1:].isdigit():
@@ -138,6 +180,8 @@ def _paragraph_at(lines: Sequence[TextLine], gap: float) -> Iterator[TextLine]:
     for line, below in pairwise(lines):
         is_near = below.box.top - line.box.bottom <= gap + _MIN_PARAGRAPH_GAP
         is_short = line.box.right < _MIN_LINE_SHARE * longest
+        if _BEGINS_WITH_CAPTION.match(below.text):
+            return
         if not is_near or is_short or abs(below.box.left - line.box.left) > MIN_INDENT:
             return
         yield below
@@ -220,5 +264,5 @@ def _is_title(text: str) -> bool:
     )
     is_sentence = _SENTENCE_START.match(text) or text.rstrip().endswith((".", ":"))
     is_caption = _CAPTION.match(text) or study_titles.is_caption(text) or _OF_PERSON.search(text)
-    is_other = is_institution or is_sentence or is_caption
+    is_other = is_institution or is_sentence or is_caption or _VERSION.search(text)
     return len(words) > 2 and not is_other

@@ -10,7 +10,7 @@ This module is pure. It knows neither document types nor pages.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from ingestion.rules.fields.persons import person_names
 
@@ -38,7 +38,7 @@ _ACTION = (
     r"|organi[sz](?:ing|ed|es)|investigating|inviting|invites|asking|proposed|designed|overseen)"
 )
 _LINK = (
-    r"(?:'s|\u2019s)?(?:\s*\((?:s|pi|pis)\))?(?:\s+names?)?"
+    r"(?:'s|\u2019s)?(?:\s*\((?:s|pi|pis)\))?(?:[ \t]+names?)?"
     r"(?:\s+(?:for|of|in|on)\s+(?:this|the|our)\s+(?:current\s+|research\s+)?"
     r"(?:study|project|research|trial|work))?\s*(?:[:,\u2013-]|\b(?:is|are|will be|was)\b|\n)?"
     r"\s*(?:the\s+|our\s+)?\(?\s*$"
@@ -117,6 +117,34 @@ _WRAPPED_LINE = re.compile(r"\n(?<=[^\n]{60}\n)(?=\S)")
 _NAME = re.compile(person_names.PATTERN)
 
 
+# The roles of people who are no investigators, and of people who issue certificates.
+_OF_COMMITTEE = (
+    r"(?:vice-?\s?|deputy\s)?chair(?:man|person|woman)?\b|secretary|convenor|administrat(?:or|ive)"
+    r"|co-?ordinator|(?:irb|rec|reb|ethics|compliance|regulatory|research)\s(?:\w+\s)?"
+    r"(?:manager|officer|analyst|specialist|director)|registrar|(?:co|sub)-?\s?investigator"
+    r"|monitor\b|clinical research associate|supervis(?:or|ed)|advis[eo]r|witness|on behalf of"
+)
+_OF_ISSUER = (
+    rf"(?:{_OF_COMMITTEE}|(?:(?:programme?|course|training|education|executive|medical|managing"
+    r"|academic)\s)?director\b|instructor|trainer|facilitator|tutor|lecturer|president"
+    r"|dean|principal\b(?! investigator)|chief executive|provost)"
+)
+
+
+def _compile_role(role: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns for a role before a name, and behind it or in the line below it."""
+    return (
+        re.compile(rf"(?i)\b{role}(?:\s(?:of|for)\s[^\n:]{{0,30}})?\s?[:,\n]\s*$"),
+        re.compile(
+            rf"(?i)[\s,(\u2013-]*(?:[\w&.'\u2019-]+[ ,]){{0,4}}?{role}[^\n:]{{0,40}}(?:\n|$)"
+        ),
+    )
+
+
+_COMMITTEE_MEMBER = _compile_role(rf"(?:{_OF_COMMITTEE})")
+_ISSUER = _compile_role(_OF_ISSUER)
+
+
 @dataclass(frozen=True, slots=True)
 class PersonInRole:
     """A name of a text. `rank` is smaller the more the words around it say."""
@@ -152,6 +180,20 @@ def find_investigators(text: str) -> Iterator[PersonInRole]:
         ranks += [rank for rank, pattern in _AFTER if pattern.search(after)]
         if ranks:
             yield PersonInRole(name, min(ranks))
+
+
+def has_other_role(text: str, name: str, *, is_holder: bool) -> bool:
+    """Return whether a name stands only beside or above words of a role that is not wanted.
+
+    That is a role of a committee; for the holder of a certificate, also that of its issuer.
+    """
+    before, after = _ISSUER if is_holder else _COMMITTEE_MEMBER
+    spans = [match.span() for match in islice(re.finditer(re.escape(name), text), _MAX_NAMES)]
+    return bool(spans) and all(
+        before.search(text[max(0, start - _BEFORE_LENGTH) : start])
+        or after.match(text[end : end + _AFTER_LENGTH])
+        for start, end in spans
+    )
 
 
 def _to_lower_case(text: str) -> str:

@@ -32,6 +32,7 @@ from ingestion.rules.fields.searches.person_searches import (
     search_names_in_parts,
 )
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
+from ingestion.rules.fields.searches.slash_searches import search_slashed_captions
 from ingestion.rules.fields.searches.table_searches import (
     search_columns,
     search_investigator_cells,
@@ -73,6 +74,7 @@ SEARCHES: tuple[Callable[[SearchedDocument, FieldSpec], Iterator[FoundValue]], .
     search_form_fields,
     search_fixed_formats,
     search_names_in_parts,
+    search_slashed_captions,
     search_columns,
     search_bracketed_captions,
     search_heading_phrases,

@@ -17,7 +17,7 @@ from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.persons import person_names
 from ingestion.rules.fields.searches.found_values import FoundValue, add_found
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
-from ingestion.rules.fields.text_lines import TextLine
+from ingestion.rules.fields.text_lines import TextLine, ValueAbove, find_value_above
 from ingestion.rules.fields.values import FieldValue, value_at_start, value_of_line
 
 _IsCertainPlace = Callable[[PageReading, geometry.TextSpan, FieldValue], bool]
@@ -26,13 +26,14 @@ _CONTEXT_WORDS = 12  # words before a caption in which `near` and `not_near` are
 # of nothing but captions.
 _MAX_CAPTIONS_PER_FIELD = 200
 _MAX_LINE_DROP = 80.0  # points below a caption within which large type may begin
-_MAX_LINE_RISE = 16.0  # points above a caption within which the name ends that it belongs to
 _SENTENCE_WIDTH = 40.0  # points before a word in which the words of its sentence would stand
 _MAX_OFFSET = 3.0  # points
+_CAPTIONS_IN_ONE_LINE = frozenset({"date", "name"})  # or in one column
 _CELL_KINDS = frozenset({"name", "number"})  # whose values do not go on in the next column
 _SECOND_NUMBER = (  # other than that of a public register
     r"\((?!NCT|ISRCTN|EudraCT|IND)(?=[^()]*\d{3})[A-Z]{1,6}[\w:/.-]*\d\)"
 )
+_NOTE_BEHIND = re.compile(r"\([^()]*\)$")  # as in "Name (printed)"
 _SIGN = re.compile(r"(?i)[#:]+|no\.?:?|number:?|id:?")
 _CAPTION_GOES_ON = re.compile(
     r"(?i)^(?!(?:on|of|at|as|by|until|in|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))[^\W\d_]{2,}"
@@ -79,13 +80,32 @@ def _at_caption(
     rank: int,
     label: str,
 ) -> FoundValue | None:
-    """Return the value beside or below one occurrence of a caption, or None."""
-    if not is_caption_in_context(page, caption, spec) or not is_isolated(page, caption, spec):
+    """Return the value beside, below or above one occurrence of a caption, or None."""
+    if (
+        not is_caption_in_context(page, caption, spec)
+        or not is_isolated(page, caption, spec)
+        or document.is_of_other_event(_words_before(page, caption), spec, label)
+        or not geometry.is_in_one_column(page, caption)
+    ):
         return None
-    if document.is_of_other_event(_words_before(page, caption), spec, label):
-        return None
-    if not geometry.is_in_one_column(page, caption):
-        return None
+    above = _find_value_above(document.lines_of(page), page, caption)
+    if above and above.is_certain:
+        value = value_at_start(page, above.line.words, spec, month_first=document.month_first)
+        if value:
+            return FoundValue(value, frozenset({Way.PLACE, Way.ALIGNED}), rank)
+    return _beside_or_below(document, page, caption, spec, rank) or _name_above(
+        page, caption, spec, above.line if above else None, rank
+    )
+
+
+def _beside_or_below(
+    document: SearchedDocument,
+    page: PageReading,
+    caption: geometry.TextSpan,
+    spec: FieldSpec,
+    rank: int,
+) -> FoundValue | None:
+    """Return the value at the first place of a caption that has one, or None."""
     for run, is_certain_place in _places_at(document, page, caption, spec):
         words = _first_cell(run) if spec.kind in _CELL_KINDS else run
         value = value_at_start(page, words, spec, month_first=document.month_first)
@@ -94,15 +114,24 @@ def _at_caption(
             if spec.kind != "text" and is_certain_place(page, caption, value):
                 ways.add(Way.ALIGNED)
             return FoundValue(value, frozenset(ways), rank)
-    has_colon = page.words[caption.end - 1].text.endswith(":")
-    is_followed = (
-        bool(geometry.words_right_of(page, caption))
-        if has_colon
-        else not geometry.has_no_text_after(page, caption)
-    )
-    if spec.kind != "name" or is_followed or geometry.words_below(page, caption):
+    return None
+
+
+def _name_above(
+    page: PageReading,
+    caption: geometry.TextSpan,
+    spec: FieldSpec,
+    line: TextLine | None,
+    rank: int,
+) -> FoundValue | None:
+    """Return the name that is all of the line above a caption with nothing beside or below it."""
+    name = person_names.find_name_line(line.text) if line else ""
+    if not name or not line or spec.kind != "name" or geometry.words_below(page, caption):
         return None
-    return _name_above(page, document.lines_of(page), caption, spec, rank)
+    if not geometry.has_no_text_after(page, caption):
+        return None
+    value = value_of_line(page, line.words, spec, name)
+    return FoundValue(value, frozenset({Way.PLACE}), rank)
 
 
 def _places_at(
@@ -133,26 +162,17 @@ def _line_below(lines: Sequence[TextLine], caption: geometry.TextSpan) -> Sequen
     return min(below, key=lambda line: line.box.top).words if below else ()
 
 
-def _name_above(
-    page: PageReading,
-    lines: Sequence[TextLine],
-    caption: geometry.TextSpan,
-    spec: FieldSpec,
-    rank: int,
-) -> FoundValue | None:
-    """Return the name directly above a caption, at its left edge, as on a line to write on."""
-    box = caption.box
-    above = [
-        line
-        for line in lines
-        if box.top - _MAX_LINE_RISE < line.box.bottom < box.top + 2
-        and abs(line.box.left - box.left) < _MAX_OFFSET
-    ]
-    line = max(above, key=lambda line: line.box.bottom, default=None)
-    if line is None or not (name := person_names.find_name_line(line.text)):
+def _find_value_above(
+    lines: Sequence[TextLine], page: PageReading, caption: geometry.TextSpan
+) -> ValueAbove | None:
+    """Return the text above a caption that is all of its line, as on a line to write on."""
+    first, last = page.words[caption.start], page.words[caption.end - 1]
+    if last.text.endswith(":"):
         return None
-    value = value_of_line(page, line.words, spec, name)
-    return FoundValue(value, frozenset({Way.PLACE}), rank)
+    line = next((each for each in lines if each.words[0] is first), None)
+    if line is None or not (line.words[-1] is last or _NOTE_BEHIND.search(line.text)):
+        return None
+    return find_value_above(line, lines)
 
 
 def _first_cell(words: Sequence[Word]) -> Sequence[Word]:
@@ -208,7 +228,7 @@ def _words_before(page: PageReading, caption: geometry.TextSpan) -> str:
 def is_isolated(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> bool:
     """Return whether a caption is not part of a sentence or of a heading."""
     first, last = page.words[caption.start].box, page.words[caption.end - 1].box
-    is_broken = spec.kind == "date" and not geometry.is_on_same_line(first, last)
+    is_broken = spec.kind in _CAPTIONS_IN_ONE_LINE and not geometry.is_on_same_line(first, last)
     if is_broken and not _is_one_text(page, caption):
         return False
     if spec.kind == "date" and caption.end == caption.start + 1:

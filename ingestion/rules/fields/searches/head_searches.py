@@ -58,17 +58,20 @@ def search_letter_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[
     """Yield the date of a letter, or the person to whom it is addressed."""
     for page in document.reading.pages[:1]:
         if spec.letter_date:
-            dated = document.dates_of(page) if spec.roles else []
-            ways = _ways_of_letter_date(spec, dated)
-            others = {
-                each.value.value
-                for each in dated
-                if Way.PLACE in each.ways and each.role not in spec.roles
-            }
+            dated = document.dates_of(page)
+            ways = _ways_of_letter_date(spec, dated if spec.roles else ())
+            roles = spec.roles or (DateRole.ISSUE, DateRole.SIGNATURE)
+            others = [
+                each.value for each in dated if Way.PLACE in each.ways and each.role not in roles
+            ]
             for value in letter_dates.find_letter_dates(
                 page, document.lines_of(page), spec, month_first=document.month_first
             ):
-                if value.value not in others:
+                # Another date may be the same day, but not at the same place.
+                if not any(
+                    each.value == value.value and (spec.roles or each.box == value.box)
+                    for each in others
+                ):
                     yield FoundValue(value, ways)
         if spec.addressee:
             lines = document.lines_of(page)
@@ -133,6 +136,7 @@ def search_head(document: SearchedDocument, spec: FieldSpec) -> Iterator[FoundVa
             values = chain(
                 head_titles.find_titles_beside_heading(page, lines, spec),
                 head_titles.find_subject_titles(page, lines, spec),
+                head_titles.find_paragraph_titles(page, lines, spec),
             )
         elif spec.is_laboratory:
             lines = document.lines_of(page)

@@ -1,25 +1,28 @@
 """The document in which fields are searched, with what several fields need of it."""
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import DocumentType, FieldSpec
-from ingestion.rules.fields import study_titles
+from ingestion.rules.fields import course_names, study_titles
 from ingestion.rules.fields.candidates import Way
 from ingestion.rules.fields.date_roles import (
     DateRole,
     is_of_other_event,
     is_of_other_validity,
 )
+from ingestion.rules.fields.dates import find_dates
 from ingestion.rules.fields.dates_in_context import DateInContext, dates_in_context
 from ingestion.rules.fields.persons import person_names
+from ingestion.rules.fields.persons.person_roles import has_other_role
 from ingestion.rules.fields.text_lines import TextLine, split_lines
 from ingestion.rules.fields.values import FieldValue
 
 _OF_COMMITTEE = frozenset({DateRole.APPROVAL, DateRole.DECISION, DateRole.REVIEW})
 _DECIDING = frozenset({DateRole.APPROVAL, DateRole.DECISION})
+_ROLES_BESIDE_LETTER = 2  # of a field, of which a date competes with that of a letter
 _LONG_BEFORE = timedelta(days=90)  # between two decisions on the same study
 LIST_KINDS = frozenset({"lines", "names"})
 _TEXT_KINDS = frozenset({"text", "name", *LIST_KINDS})
@@ -93,8 +96,63 @@ class SearchedDocument:
     def is_doubtful(self, spec: FieldSpec, value: FieldValue) -> bool:
         """Return whether a value may be another one, or not the whole value, by its own words."""
         if spec.is_title:
-            return study_titles.may_be_cut(value.value)
-        return self.is_other_than_decided(spec, value)
+            title = value.value
+            return study_titles.may_be_cut(title) or study_titles.begins_with_number(title)
+        if spec.line_with:
+            return course_names.is_cut(value.value)
+        if spec.kind == "name" and not spec.alone:
+            return has_other_role(self.text, value.value, is_holder=spec.is_large)
+        return self.has_competing_days(spec, value)
+
+    def has_competing_days(self, spec: FieldSpec, value: FieldValue) -> bool:
+        """Return whether the dates of the document cast doubt on a day.
+
+        The days of the first role of the field compete: of several, one is without doubt only if
+        it is the only one at a caption. Without any, all days of other roles or of none compete.
+        """
+        if value.day is None or not spec.roles:
+            return False
+        if self.is_other_than_decided(spec, value):
+            return True
+        days = self._find_competing_days(spec)
+        return bool(days) and days != {value.day}
+
+    def _find_competing_days(self, spec: FieldSpec) -> set[date | None]:
+        """Return the days that may be the value of a field by their roles; none if all may."""
+        by_role: dict[str, list[DateInContext]] = {}
+        for page in self.reading.pages:
+            for each in self.dates_of(page):
+                if each.value.day and not self._is_of_other_validity(spec, each):
+                    by_role.setdefault(each.role.value, []).append(each)
+        is_of_letter = spec.letter_date == "value"
+        first = spec.roles[: _ROLES_BESIDE_LETTER if is_of_letter else 1]
+        if DateRole.APPROVAL in first:
+            first = (DateRole.APPROVAL.value, DateRole.DECISION.value)
+        if competing := [each for role in first for each in by_role.get(role, ())]:
+            at_captions = {each.value.day for each in competing if Way.PLACE in each.ways}
+            return at_captions or {each.value.day for each in competing}
+        if is_of_letter:
+            return set()  # the date of the letter is the value
+        others = {each.value.day for role in spec.roles for each in by_role.get(role, ())}
+        return others | self._days_without_role
+
+    @property
+    def _days_without_role(self) -> set[date | None]:
+        """Return the days that no words of the document give a meaning."""
+        known = {each.value.day for page in self.reading.pages for each in self.dates_of(page)}
+        written = {
+            each.day
+            for page in self.reading.pages
+            for each in find_dates(page.text, month_first=self.month_first)
+        }
+        return written - known - {None}
+
+    def _is_of_other_validity(self, spec: FieldSpec, found: DateInContext) -> bool:
+        """Return whether a date is the end of something else than what the document approves."""
+        if spec.not_near and fuzzy_phrases.contains_phrase(found.before, spec.not_near):
+            return True
+        is_end = found.role is DateRole.END and self.is_of_study
+        return is_end and is_of_other_validity(found.before)
 
     def is_other_than_decided(self, spec: FieldSpec, value: FieldValue) -> bool:
         """Return whether the committee approved or decided on other days than that of a value.

@@ -18,7 +18,7 @@ from ingestion.rules.fields.searches.found_values import (
     FoundValue,
 )
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
-from ingestion.rules.fields.text_lines import TextLine, captions_of
+from ingestion.rules.fields.text_lines import TextLine, captions_of, find_value_above
 from ingestion.rules.fields.values import pattern_of, value_at_start, value_of_line
 
 _COLUMN_KINDS = frozenset({"text", "name", "number"})  # dates have their roles
@@ -32,12 +32,17 @@ _INVESTIGATOR_CAPTION = re.compile(
     r"(?:investigator|applicant|researcher)s?(?:\s?/\s?[\w-]+(?:\s[\w-]+)?)?(?:\sname)?"
     r"(?:\s?\([^)]*\))?\s?:?"
 )
+_OF_COMPANY = re.compile(r"sponsor|^for\b|\b(?:ltd|limited|inc|gmbh|llc|plc|company|pharma)\b")
 _PRINTED_NAME = re.compile(r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:?")
 _NAME_AFTER_CAPTION = re.compile(
     r"(?i)(?:printed |print |full )?name(?:\s?\([^)]*\))?\s?:\s?(?P<name>.+)"
 )
-_VERSION_HEAD = re.compile(r"(?i)version(?: (?:no\.?|number))?:?")
-_VERSION_CELL = re.compile(r"(?i)v?(?:ersion)?\.? ?(?P<number>\d{1,2}(?:\.\d{1,3}){0,2})")
+_VERSION_HEAD = re.compile(
+    r"(?i)(?:(?:new|current|approved|revised) )?version(?: (?:no\.?|number|and date))?:?"
+)
+_VERSION_CELL = re.compile(
+    r"(?i)v?(?:ersion)?\.? ?(?P<number>\d{1,2}(?:\.\d{1,3}){0,2})(?:(?:[,;(]| of| dated)\s?\S.*)?"
+)
 # Words before the name of a document in its row.
 _WORDS_BEFORE = r"(?:(?:the|study|research|clinical|trial|final)\s+){0,2}"
 
@@ -57,7 +62,8 @@ def search_columns(document: SearchedDocument, spec: FieldSpec) -> Iterator[Foun
             if rank is None:
                 continue
             cells = table_columns.find_cells_below(head, lines)
-            if not cells:
+            above = find_value_above(head, lines) if cells else None
+            if not cells or (above and above.is_certain):
                 continue
             value = value_at_start(page, cells[0].words, spec, month_first=document.month_first)
             if value and not document.is_printed(spec, value):
@@ -128,11 +134,13 @@ def _is_of_investigator(caption: TextLine, lines: Sequence[TextLine]) -> bool:
         line
         for line in lines
         if caption.box.top - _MAX_HEADING_RISE < line.box.top < caption.box.top
+        and line.box.left < caption.box.right
+        and line.box.right > caption.box.left
     ]
     for line in sorted(above, key=lambda each: -each.box.top):
         text = line.text.casefold()
-        if "investigator" in text or "sponsor" in text:
-            return "sponsor" not in text
+        if "investigator" in text or _OF_COMPANY.search(text):
+            return not _OF_COMPANY.search(text)
     return False
 
 

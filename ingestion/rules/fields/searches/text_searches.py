@@ -1,9 +1,10 @@
 """Values in the sentences and lines of the text: dates, names of persons, titles, courses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from ingestion.reading.results import Word
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import (
@@ -20,10 +21,12 @@ from ingestion.rules.fields.persons import names
 from ingestion.rules.fields.persons.person_roles import find_investigators, find_people_in_head
 from ingestion.rules.fields.searches.found_values import RANK_OF_PEOPLE, RANK_OF_ROLES, FoundValue
 from ingestion.rules.fields.searches.searched_document import SearchedDocument
-from ingestion.rules.fields.text_lines import line_gap
+from ingestion.rules.fields.text_lines import TextLine, line_gap
 from ingestion.rules.fields.values import value_at_start, value_of_line
 
 _RANK_OF_TITLES = 2  # behind the captions of a title that name the study
+# The roles that count for the day of an approval only at a caption.
+_GENERAL_ROLES = frozenset({DateRole.BEGINNING, DateRole.ISSUE})
 _MAX_TITLE_PAGES = 2  # pages from the first one on that name the title of the study
 _MAX_RANK_OF_NAMED = 1  # of a name that the text calls the investigator or a researcher
 _MAX_PAGES_WITH_ROLES = 6  # pages on which investigators are searched in the text
@@ -46,15 +49,19 @@ def search_dates_by_role(document: SearchedDocument, spec: FieldSpec) -> Iterato
     if not spec.roles:
         return
     found = [each for page in document.reading.pages for each in document.dates_of(page)]
+    is_approval, has_other = DateRole.APPROVAL in spec.roles[:1], False
     for rank, role in enumerate(map(DateRole, spec.roles), RANK_OF_ROLES):
         # The date of a letter below its heading shows only when it was written.
         of_role = [
             each for each in found if each.role is role and not (each.is_alone and spec.letter_date)
         ]
+        if is_approval and role is DateRole.ISSUE and has_other:
+            return  # the day of issue counts only if no other day is known
+        has_other = has_other or bool(of_role)
         at_captions = {each.value.value for each in of_role if len(each.ways) > 1}
         for each in of_role:
-            if rank > RANK_OF_ROLES and role is DateRole.BEGINNING and Way.PLACE not in each.ways:
-                continue  # in a sentence, anything may begin
+            if is_approval and role in _GENERAL_ROLES and Way.PLACE not in each.ways:
+                continue  # in a sentence, anything may begin or be given
             if role is DateRole.END and document.is_of_study and is_of_other_validity(each.before):
                 continue
             if spec.not_near and fuzzy_phrases.contains_phrase(each.before, spec.not_near):
@@ -146,5 +153,14 @@ def search_lines_with_phrases(document: SearchedDocument, spec: FieldSpec) -> It
                     return
             for words in runs[:1]:
                 if value := value_at_start(page, words, spec, month_first=document.month_first):
-                    yield FoundValue(value, frozenset({Way.HEADING}))
+                    whole = _whole_name(document.lines_of(page), words, value.value)
+                    yield FoundValue(replace(value, value=whole), frozenset({Way.HEADING}))
                     return
+
+
+def _whole_name(lines: Sequence[TextLine], words: Sequence[Word], text: str) -> str:
+    """Return the text of a line with the lines that continue it."""
+    first = next((line for line in lines if line.words[-1] is words[-1]), None)
+    if first is None or not first.text.endswith(text):
+        return text
+    return text + course_names.join_lines(first, lines).removeprefix(first.text)

@@ -1,0 +1,102 @@
+"""The cells of tables that show what was valid before, as below "Previous" beside "Current".
+
+Their values are not those of the document, and the words in their rows do not tell them apart. They
+are left out before the values are read.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ingestion.reading.results import DocumentReading, PageReading
+from ingestion.rules.fields import geometry
+from ingestion.rules.fields.text_lines import TextLine, find_column, split_lines
+
+_NOUN = (
+    r"(?:\s(?:approvals?|approved|versions?|values?|periods?|reviews?|submissions?|entry|text"
+    r"|wording|dates?|documents?|details|information|status))*"
+)
+_OLD = re.compile(
+    rf"(?i)(?:the\s)?(?:previous(?:ly)?|prior|former(?:ly)?|old|superseded|replaced|earlier|last"
+    rf"|existing|before|was){_NOUN}"
+)
+_CURRENT = re.compile(rf"(?i)(?:the\s)?(?:current(?:ly)?|present){_NOUN}")
+_NEW = re.compile(
+    rf"(?i)(?:the\s)?(?:new(?:ly)?|revised|amended|proposed|updated|renewed|latest|after|now)"
+    rf"{_NOUN}"
+)
+# The heads of two columns in the order of the text, which is faster to search than the lines.
+_HAS_HEADS = re.compile(
+    rf"(?i)\b{_OLD.pattern[4:]}\s+(?:{_NEW.pattern[4:]}|{_CURRENT.pattern[4:]})(?!\w)"
+    rf"|\b(?:{_NEW.pattern[4:]}|{_CURRENT.pattern[4:]})\s+{_OLD.pattern[4:]}(?!\w)"
+    rf"|\b{_CURRENT.pattern[4:]}\s+{_NEW.pattern[4:]}(?!\w)"
+    rf"|\b{_NEW.pattern[4:]}\s+{_CURRENT.pattern[4:]}(?!\w)"
+)
+_MAX_OFFSET = 6.0  # points between the left edges of the cells of a column
+
+
+def without_superseded_cells(reading: DocumentReading) -> DocumentReading:
+    """Return a reading without the cells that show what was valid before."""
+    pages = tuple(map(_without_superseded_cells, reading.pages))
+    if all(page is known for page, known in zip(pages, reading.pages, strict=True)):
+        return reading
+    return replace(reading, pages=pages)
+
+
+def _without_superseded_cells(page: PageReading) -> PageReading:
+    if not _HAS_HEADS.search(page.text):
+        return page
+    lines = split_lines(page)
+    columns = [
+        [head, *_find_cells(head, lines)] if is_old else [head]
+        for head, is_old in _find_heads(lines)
+    ]
+    if not columns:
+        return page
+    left_out = {id(word) for cells in columns for cell in cells for word in cell.words}
+    words = tuple(word for word in page.words if id(word) not in left_out)
+    text = page.text
+    for cells in columns:
+        text = _without_texts(text, cells)
+    return replace(page, words=words, text=text)
+
+
+def _find_heads(lines: Sequence[TextLine]) -> Iterator[tuple[TextLine, bool]]:
+    """Yield the heads of columns that another column of the same row replaces, as old.
+
+    The head of that column is yielded, too, if it says nothing else.
+    """
+    for head in lines:
+        is_old, is_current = _OLD.fullmatch(head.text), _CURRENT.fullmatch(head.text)
+        if not is_old and not is_current:
+            continue
+        others = [
+            line
+            for line in lines
+            if line is not head and geometry.is_on_same_line(line.box, head.box)
+        ]
+        new = [line for line in others if _NEW.fullmatch(line.text)]
+        new = new or [line for line in others if is_old and _CURRENT.fullmatch(line.text)]
+        if new:
+            yield head, True
+            yield from ((line, False) for line in new if " " not in line.text)
+
+
+def _find_cells(head: TextLine, lines: Sequence[TextLine]) -> Iterator[TextLine]:
+    """Yield the cells below a head that have a text to their left."""
+    for cell in find_column(head, lines, max_offset=_MAX_OFFSET):
+        if any(
+            line.box.right <= cell.box.left and geometry.is_on_same_line(line.box, cell.box)
+            for line in lines
+        ):
+            yield cell
+
+
+def _without_texts(text: str, cells: Sequence[TextLine]) -> str:
+    """Return a text without those of some cells, each removed once, from the top down."""
+    start = 0
+    for cell in cells:
+        at = text.find(cell.text, start)
+        if at >= 0:
+            text, start = text[:at] + text[at + len(cell.text) :], at
+    return text
