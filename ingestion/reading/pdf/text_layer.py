@@ -93,16 +93,33 @@ def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> PageWor
 def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, raw: str) -> LocatedWords:
     """Return the words of a text layer with their bounding boxes, and where they begin in it.
 
-    The box of a word surrounds one rectangle for each run of the same font. pdfium's functions are
-    called directly and write to the same four numbers each time, and a word is made without the
-    call of its class, because a page has hundreds of words.
+    A word is made without the call of its class, because a page has hundreds of words.
     """
-    to_box, text = make_point_transform(page), layer.raw
-    is_clean = UNCLEAN.search(raw) is None
+    texts, rects, starts = _find_word_rects(layer, raw)
+    if UNCLEAN.search(raw):
+        texts = [
+            text if text.isascii() and text.isprintable() else clean_text(text) for text in texts
+        ]
+    boxes, new = convert_to_boxes(page, rects), tuple.__new__
+    words = [new(Word, (text, box, 100.0)) for text, box in zip(texts, boxes, strict=True)]
+    return LocatedWords(tuple(words), starts)
+
+
+def _find_word_rects(
+    layer: pypdfium2.PdfTextPage, raw: str
+) -> tuple[list[str], list[PdfRect], list[int]]:
+    """Return the words of a text layer as pdfium has them, where they are, and where they begin.
+
+    The rectangle of a word surrounds one rectangle for each run of the same font. pdfium's
+    functions are called directly and write to the same four numbers each time.
+    """
+    text = layer.raw
     numbers = (c_double * 4)()
     rect = memoryview(numbers).cast("B").cast("d")  # is read faster than the array
     sides = tuple(byref(c_double.from_buffer(numbers, 8 * index)) for index in range(4))
-    words, starts, new = [], [], tuple.__new__
+    texts: list[str] = []
+    rects: list[PdfRect] = []
+    starts: list[int] = []
     for match in _WORD.finditer(raw):
         start, end = match.span()
         count = count_rects(text, start, end - start)
@@ -117,12 +134,10 @@ def _locate_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, raw: st
             bottom = min(bottom, y1)
             right = max(right, x2)
             top = max(top, y2)
-        written = match[0]
-        if not (is_clean or (written.isascii() and written.isprintable())):
-            written = clean_text(written)
-        words.append(new(Word, (written, to_box((left, bottom, right, top)), 100.0)))
+        texts.append(match[0])
+        rects.append((left, bottom, right, top))
         starts.append(start)
-    return LocatedWords(tuple(words), starts)
+    return texts, rects, starts
 
 
 def _select_printed(layer: pypdfium2.PdfTextPage, found: LocatedWords) -> Sequence[Word]:
@@ -161,7 +176,7 @@ def measure_unreadable_share(text: str) -> float:
 
     These are control characters, private use characters, unassigned ones and U+FFFD.
     """
-    if text.isascii() and text.replace("\n", "").isprintable():
+    if "\ufffd" not in text and text.replace("\n", "").isprintable():
         return 0.0
     unreadable = sum(
         text.count(character)
@@ -181,14 +196,22 @@ def make_point_transform(page: pypdfium2.PdfPage) -> Callable[[PdfRect], Box]:
     It takes the page's crop box and its rotation into account.
     """
     left, bottom, right, top = page.get_bbox()
-    new = tuple.__new__  # a box is made without the call of its class, as most are those of words
     transforms: dict[int, Callable[[PdfRect], Box]] = {
-        0: lambda rect: new(Box, (rect[0] - left, top - rect[3], rect[2] - left, top - rect[1])),
+        0: lambda rect: Box(rect[0] - left, top - rect[3], rect[2] - left, top - rect[1]),
         90: lambda rect: Box(rect[1] - bottom, rect[0] - left, rect[3] - bottom, rect[2] - left),
         180: lambda rect: Box(right - rect[2], rect[1] - bottom, right - rect[0], rect[3] - bottom),
         270: lambda rect: Box(top - rect[3], right - rect[2], top - rect[1], right - rect[0]),
     }
     return transforms[page.get_rotation()]
+
+
+def convert_to_boxes(page: pypdfium2.PdfPage, rects: Sequence[PdfRect]) -> list[Box]:
+    """Return what `make_point_transform` returns for each of many rectangles of a page."""
+    if page.get_rotation():
+        return list(map(make_point_transform(page), rects))
+    left, _, _, top = page.get_bbox()
+    new = tuple.__new__  # as most boxes are those of words
+    return [new(Box, (x0 - left, top - y1, x1 - left, top - y0)) for x0, y0, x1, y1 in rects]
 
 
 def read_raw_text(layer: pypdfium2.PdfTextPage) -> str:

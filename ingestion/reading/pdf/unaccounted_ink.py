@@ -35,7 +35,7 @@ from ingestion.reading.images.pdfium_calls import (
 )
 from ingestion.reading.results import Box, Word
 
-from .text_layer import make_point_transform
+from .text_layer import convert_to_boxes, make_point_transform
 
 Point = tuple[float, float]
 Size = tuple[float, float]  # width and height in points
@@ -93,7 +93,7 @@ def find_unaccounted_areas(page: pypdfium2.PdfPage, words: Sequence[Word]) -> li
         is_drawn = not is_invisible or pdfium.FPDFAnnot_HasKey(annotation, b"AP")
         if is_drawn and pdfium.FPDFAnnot_GetRect(annotation, byref(rect)):
             areas.append(to_box((rect.left, rect.bottom, rect.right, rect.top)))
-    boxes = list(map(to_box, list_object_rects(texts.get(FontSource.EMBEDDED, ()))))
+    boxes = convert_to_boxes(page, list_object_rects(texts.get(FontSource.EMBEDDED, ())))
     areas += _texts_without_words(boxes, words, size)
     return _join_areas(areas, size) if areas else []
 
