@@ -36,8 +36,8 @@ _YEARS = re.compile(
 )
 _NUMBER = re.compile(r"\s*\(?\d{1,2}[.)]\s")  # of a clause, a question or an entry
 _BLANKS = ("___", ".....", "……")
-_APOSTROPHES = re.compile(r"['`\u2018\u2019]")
-_LIGATURES = str.maketrans({"ﬁ": "fi", "ﬂ": "fl", "ﬀ": "ff", "ﬃ": "ffi", "ﬄ": "ffl"})
+_APOSTROPHES = "'`\u2018\u2019"
+_LIGATURES = {"ﬁ": "fi", "ﬂ": "fl", "ﬀ": "ff", "ﬃ": "ffi", "ﬄ": "ffl"}
 
 
 def list_heading_lines(page: PageReading) -> list[str]:
@@ -69,8 +69,11 @@ def extract_features(reading: DocumentReading, points: Mapping[str, int]) -> dic
 def list_words(text: str) -> list[str]:
     """Return the words of a text in their order, without numbers and single letters except "I"."""
     if not text.isascii():
-        text = _APOSTROPHES.sub("", text.translate(_LIGATURES))
-    return _WORD.findall(text.replace("'", "").replace("`", "").casefold())
+        for ligature, letters in _LIGATURES.items():
+            text = text.replace(ligature, letters)
+    for apostrophe in _APOSTROPHES:
+        text = text.replace(apostrophe, "")
+    return _WORD.findall(text.casefold())
 
 
 @lru_cache(maxsize=64)

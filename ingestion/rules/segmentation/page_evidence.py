@@ -241,7 +241,9 @@ def _letters_of(lines: Sequence[str]) -> list[str]:
     signs = "\n".join(lines).encode("utf-8", "surrogatepass")
     text = signs.translate(None, _ASCII_NOT_LETTERS).decode("utf-8", "surrogatepass")
     if not text.isascii():
-        text = _DIGITS.sub("", _NOT_WORDS.sub("", text))
+        text = _NOT_WORDS.sub("", text)
+        if not text.replace("\n", "").isalpha():
+            text = _DIGITS.sub("", text)
     return text.casefold().split("\n")
 
 
