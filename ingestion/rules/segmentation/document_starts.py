@@ -14,7 +14,7 @@ from statistics import fmean
 from ingestion.core.file_parts import Region
 from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules.segmentation.boundary_model import BoundaryModel, load_boundary_model
-from ingestion.rules.segmentation.page_comparison import compare_pages
+from ingestion.rules.segmentation.page_comparison import compare_pages, continues_log
 from ingestion.rules.segmentation.page_evidence import (
     PageEvidence,
     collect_evidence,
@@ -135,7 +135,9 @@ class _Search:
         doubt_from = MIN_PROBABILITY if _is_numbered_on(features) else self.model.doubt_from
         if probability >= doubt_from or _shows_another_document(features):
             self.is_certain = False
-        return min(probability, MAX_DOUBTED_PROBABILITY) if _may_belong(features) else probability
+        if _may_belong(features, is_log_page=continues_log(one, self.earlier[0])):
+            return min(probability, MAX_DOUBTED_PROBABILITY)
+        return probability
 
     def _are_instructions(self, one: PageEvidence) -> bool:
         """Return whether the next page has the instructions for a registered form."""
@@ -160,16 +162,16 @@ def _is_numbered_on(features: Mapping[str, float]) -> bool:
     return bool(is_later and not features["numbers start"] and not features["other total"])
 
 
-def _may_belong(features: Mapping[str, float]) -> bool:
+def _may_belong(features: Mapping[str, float], *, is_log_page: bool) -> bool:
     """Return whether a page may belong to the document before, whatever the model says.
 
-    It continues the numbering of its pages and does not clearly show another document; or its title
-    is that of an attachment, as "Appendix A:", or ends with "(continued)"; or it is that of a type
-    that the document before lists.
+    It continues the numbering of its pages, or the document as a log (`is_log_page`), and does not
+    clearly show another document; or its title is that of an attachment, as "Appendix A:", or ends
+    with "(continued)"; or it is that of a type that the document before lists.
     """
     if features["number one"]:
         return False
-    if _is_numbered_on(features) and not _shows_another_document(features):
+    if (_is_numbered_on(features) or is_log_page) and not _shows_another_document(features):
         return True
     is_listed = features["other type"] and features["mentioned"] and not features["prominent"]
     return bool(features["attached"] or features["continued title"] or is_listed)

@@ -22,6 +22,7 @@ from ingestion.rules.segmentation.titles import (
 _MAX_NEW_REFERENCES = 8
 _MAX_SIZE_DIFFERENCE = 4  # points
 _RECENT_PAGES = 5  # of a document with which a page is compared
+_MIN_ROW_LETTERS = 6  # shorter rows are often misread, or no print at all
 _MIN_SIMILARITY = 85  # of 100, between the letters of two lines of which one may be misread
 
 
@@ -130,6 +131,23 @@ def compare_pages(
     }
 
 
+def continues_log(one: PageEvidence, first: PageEvidence) -> bool:
+    """Return whether a page repeats the title and the head of the table of a first page.
+
+    The first page has more between them, as the site, the investigator and the protocol of a log.
+    The log of another site has all of this too.
+    """
+    head = one.table_head
+    if not head or any(len(head[end]) < _MIN_ROW_LETTERS for end in (0, -1)):
+        return False
+    places = [_find_row(row, first.rows) for row in head]
+    return -1 not in places and any(
+        len(row) >= _MIN_ROW_LETTERS
+        for place, row in enumerate(first.rows)
+        if places[0] < place < places[-1] and place not in places
+    )
+
+
 def _count_shared_edges(one: PageEvidence, other: PageEvidence) -> int:
     """Return how many lines at the edges of a page are also at those of another one.
 
@@ -154,6 +172,14 @@ def _find_similar(lines: frozenset[str], others: frozenset[str]) -> frozenset[st
         return found
     scores = process.cdist(rest, list(others), score_cutoff=_MIN_SIMILARITY)
     return found.union(rest[row] for row, _ in zip(*scores.nonzero(), strict=True))
+
+
+def _find_row(letters: str, rows: Sequence[str]) -> int:
+    """Return the place of a row among others, or -1. A few letters may be misread."""
+    if letters in rows:
+        return rows.index(letters)
+    found = process.extractOne(letters, rows, scorer=fuzz.ratio, score_cutoff=_MIN_SIMILARITY)
+    return found[2] if found else -1
 
 
 def _have_same_size(page: PageReading, other: PageReading) -> bool:

@@ -15,7 +15,12 @@ from typing import NamedTuple, Self
 from ingestion.reading.results import PageReading
 from ingestion.rules.classification.landmarks import score_page
 from ingestion.rules.segmentation.page_regions import measure_character_width
-from ingestion.rules.segmentation.print_rows import describe_rows, find_rows
+from ingestion.rules.segmentation.print_rows import (
+    MIN_TABLE_GAPS,
+    count_gaps,
+    describe_rows,
+    find_rows,
+)
 from ingestion.rules.segmentation.titles import (
     Title,
     choose_best_type,
@@ -124,6 +129,7 @@ class PageEvidence:
     heads: frozenset[str]  # the letters of the lines at the top and at the bottom
     print_area: PrintArea
     rows: Sequence[str]  # the letters of the printed rows, from top to bottom
+    head_gaps: Sequence[int]  # the number of gaps between columns of each of the first rows
     features: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
@@ -168,6 +174,17 @@ class PageEvidence:
     def head_rows(self) -> frozenset[str]:
         """Return the letters of the first printed rows. Short rows are left out."""
         return _without_short(self.rows[:_HEAD_ROWS])
+
+    @cached_property
+    def table_head(self) -> Sequence[str]:
+        """Return the letters of the rows from the title to the head of the first table.
+
+        They are empty if no table begins among the first rows, or none of these rows is above it.
+        """
+        for place, gaps in enumerate(self.head_gaps):
+            if place and gaps >= MIN_TABLE_GAPS:
+                return self.rows[: place + 1]
+        return ()
 
     @cached_property
     def long_rows(self) -> frozenset[str]:
@@ -333,6 +350,7 @@ def collect_evidence(
         _without_short(_edges_of(letters_of_lines)),
         print_area,
         [letters for _, letters in rows],
+        count_gaps([row for row, _ in rows[:_HEAD_ROWS]], character_width),
         features,
     )
 

@@ -5,7 +5,7 @@ inexactly. So rows are found by position, even on a skewed scan, and their sizes
 widths of characters.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
 from statistics import fmean, median
@@ -108,14 +108,13 @@ def describe_rows(
     The first rows of a document are often larger or centred, and with white space below them. Those
     of a later page may continue a table.
     """
-    min_gap = MIN_COLUMN_GAP * character_width or USUAL_COLUMN_GAP
     head = rows[:HEAD_ROWS]
     widths = [
         row.character_width / character_width
         for row in head
         if character_width and row.characters >= MIN_MEASURED_CHARACTERS
     ]
-    gaps = [row.count_gaps(min_gap) for row in rows]
+    gaps = count_gaps(rows, character_width)
     pitches = [below.centre - row.centre for row, below in pairwise(rows)]
     usual_pitch = median(pitches) if pitches else 0.0
     return {
@@ -130,3 +129,9 @@ def describe_rows(
         "last gaps": float(min(max(gaps[1 - HEAD_ROWS :], default=0), MAX_GAPS)),
         "table rows": fmean(each >= MIN_TABLE_GAPS for each in gaps) if gaps else 0.0,
     }
+
+
+def count_gaps(rows: Iterable[PrintRow], character_width: float) -> list[int]:
+    """Return the number of gaps between columns of each row. 0.0 is an unknown width."""
+    min_gap = MIN_COLUMN_GAP * character_width or USUAL_COLUMN_GAP
+    return [row.count_gaps(min_gap) for row in rows]

@@ -10,7 +10,7 @@ from ingestion.reading.results import Box, RegisteredPage, TextSource, Word
 from ingestion.rules.document_types import BOUNDARY_MODEL_FILE, RULES_VERSION
 from ingestion.rules.segmentation.boundary_model import load_boundary_model
 from ingestion.rules.segmentation.document_starts import find_document_starts
-from ingestion.rules.segmentation.page_comparison import compare_pages
+from ingestion.rules.segmentation.page_comparison import compare_pages, continues_log
 from ingestion.rules.segmentation.page_evidence import collect_evidence, find_running_lines
 from ingestion.rules.segmentation.page_regions import cut_out
 from ingestion.rules.segmentation.shared_sheets import (
@@ -115,6 +115,49 @@ def test_a_page_with_a_title_that_is_continued_begins_no_document(ending):
 def test_a_title_about_a_continuation_is_not_continued(title):
     features = compare(make_page(title, *PROSE), page_of("irb-approval"))
     assert not features["continued title"]
+
+
+LOG = "Freezers of the laboratory"
+LOG_COLUMNS = "Shelf                     Box                 Checked"
+LOG_CAPTIONS = ("Building: Cedar Ridge", "Keeper: Jane Miller")
+
+
+def log_page(*head, first_row=1):
+    rows = (
+        f"Upper left {row}             North               {row} March 2026" for row in range(9)
+    )
+    return make_page(*head, *tuple(rows)[first_row:], number=first_row)
+
+
+def continues(page, first):
+    return continues_log(collect_evidence(page), collect_evidence(first))
+
+
+def test_a_page_with_the_title_and_the_table_alone_continues_a_log():
+    log = log_page(LOG, *LOG_CAPTIONS, LOG_COLUMNS)
+    assert continues(log_page(LOG, LOG_COLUMNS), log)
+    assert not continues(log_page(LOG_COLUMNS), log)
+
+
+def test_a_log_with_the_captions_above_its_table_is_not_continued():
+    log = log_page(LOG, *LOG_CAPTIONS, LOG_COLUMNS)
+    other = log_page(LOG, LOG_CAPTIONS[0], "Keeper: Omar Haddad", LOG_COLUMNS)
+    for another in (log, other, log_page("Fridges on the ward", LOG_COLUMNS)):
+        assert not continues(another, log)
+
+
+def test_a_stain_that_was_read_as_a_row_does_not_count_as_a_caption():
+    stained = log_page(LOG, "ocui", LOG_COLUMNS)
+    assert not continues(log_page(LOG, LOG_COLUMNS), stained)
+
+
+def test_a_page_that_continues_a_log_begins_no_document_but_may_be_in_doubt():
+    everywhere = replace(load_boundary_model(), base=9.0, trees=())
+    log = log_page(LOG, *LOG_CAPTIONS, LOG_COLUMNS)
+    later = log_page(LOG, LOG_COLUMNS, first_row=2)
+    found = find_document_starts(make_reading(log, later), model=everywhere)
+    assert [start.page for start in found.starts] == [1]
+    assert not found.is_certain
 
 
 def test_a_line_at_the_edge_of_a_scan_may_be_misread():
