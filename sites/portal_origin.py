@@ -1,10 +1,12 @@
 """Defines the addresses of portals: their schemes, and the origin that a secret is bound to."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import httpx2 as httpx
-from django.core.validators import RegexValidator
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
 from django.utils.translation import gettext_lazy as _
 
 
@@ -16,21 +18,29 @@ class PortalScheme:
     is_encrypted: bool = True
 
 
-# To add a scheme, also extend `address_without_secrets`, and register a source of documents for it
-# in `ingestion.sources.document_source`.
+# To add a scheme, also register a source of documents in `ingestion.sources.document_source`.
 PORTAL_SCHEMES: Mapping[str, PortalScheme] = {
     "https": PortalScheme(443),
     "http": PortalScheme(80, is_encrypted=False),
 }
 
-# The validator of a portal's address. A change of the pattern needs a migration.
-address_without_secrets = RegexValidator(
-    r"^https?://[^\s/?#@]+([/?#]|$)",
-    _(
-        "Enter an address without a user name or password. Secrets belong in settings "
-        "(PORTAL_SECRET_...)."
-    ),
-)
+_HOST_WITHOUT_USER = re.compile(r"[a-z]+://[^\s/?#@]+([/?#]|$)", re.IGNORECASE)
+
+
+def validate_portal_address(address: str) -> None:
+    """Check the address of a portal: its scheme, and that it contains no secret.
+
+    Raises ValidationError.
+    """
+    if not _HOST_WITHOUT_USER.match(address):
+        raise ValidationError(
+            _(
+                "Enter an address without a user name or password. Secrets belong in settings "
+                "(PORTAL_SECRET_...)."
+            )
+        )
+    message = _("Enter a whole address that begins with https://.")
+    URLValidator(schemes=list(PORTAL_SCHEMES), message=message)(address)
 
 
 def parse_origin(address: str) -> str:

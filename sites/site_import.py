@@ -11,7 +11,6 @@ from datetime import date
 from typing import Annotated, Any
 
 from django.core.exceptions import ValidationError as DjangoValidationError
-from django.core.validators import RegexValidator
 from django.db import models
 from django.utils.text import slugify
 from pydantic import (
@@ -31,7 +30,7 @@ from audit.ledger.log import ledger
 from sites.models import Portal, Site, Study
 from sites.models.portals import header_name
 from sites.models.studies import version_number
-from sites.portal_origin import address_without_secrets, parse_origin
+from sites.portal_origin import parse_origin, validate_portal_address
 
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 # Ledger entries contain the number: in Unicode normal form C, without control characters.
@@ -45,7 +44,7 @@ Host = Annotated[
 ]
 
 
-def _validated_by(validator: RegexValidator) -> Callable[[str], str]:
+def _validated_by(validator: Callable[[str], object]) -> Callable[[str], str]:
     """Return a validator of a form as a validator for a field of the file."""
 
     def check(value: str) -> str:
@@ -65,7 +64,7 @@ class _Strict(BaseModel):
 class PortalRow(_Strict):
     # Without user name and password. Secrets are references (decision 27).
     base_url: Annotated[
-        str, AfterValidator(_validated_by(address_without_secrets)), Field(max_length=500)
+        str, AfterValidator(_validated_by(validate_portal_address)), Field(max_length=500)
     ]
     allowed_hosts: Annotated[list[Host], PlainSerializer("\n".join)] = []
     secret_header: Annotated[

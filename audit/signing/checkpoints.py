@@ -1,4 +1,4 @@
-"""Signs checkpoints: statements that the first `size` entries of the ledger have one root.
+"""Signs checkpoints, which state the Merkle root of the first `size` entries of the ledger.
 
 A checkpoint is computed from the entries that were added since the last one, and holds no lock that
 an append waits for. A process that dies while it signs leaves nothing, and the next one starts
@@ -10,6 +10,7 @@ when the oldest unsigned entry is AUDIT_CHECKPOINT_SECONDS old, and when a host 
 """
 
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -128,11 +129,15 @@ def sign_all() -> SignedCheckpoint | None:
 
 
 def sign_if_key_exists() -> None:
-    """Sign a checkpoint of all entries if this host has the key. Raises BrokenChain."""
+    """Sign a checkpoint of all entries if this host has the key. Raises BrokenChain.
+
+    If the key cannot be used, the reason is logged.
+    """
     try:
         sign_all()
-    except KeyProblem:
-        return
+    except KeyProblem as problem:
+        if os.path.lexists(keys.get_private_file()):
+            logger.warning("the newest entries are not signed: %s", problem)
 
 
 def sign_with(signers: Sequence[signed_note.Signer]) -> SignedCheckpoint | None:

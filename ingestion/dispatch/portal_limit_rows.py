@@ -121,7 +121,7 @@ def start_probe(
             return new, None
         row.tat = _micros(rate.spend(row.tat / 1e6, now))
         _save(row, old, new)
-        return new, ReservedTokens(row.tat, now, row.given_at / 1e6, has_failures=True)
+        return new, ReservedTokens(row.tat, now, row.delivered_at / 1e6, has_failures=True)
 
 
 def record_outcome(
@@ -131,11 +131,11 @@ def record_outcome(
     with ledger():
         row, now = _lock_row(portal), read_database_time().timestamp()
         if outcome is RequestOutcome.DELIVERED:
-            row.given_at = _micros(now)
+            row.delivered_at = _micros(now)
         old = read_breaker(row)
         new = compute_next_breaker(old, outcome, now, settings)
         _save(row, old, new)
-    delivered_at = row.given_at / 1e6
+    delivered_at = row.delivered_at / 1e6
     has_failures = new.state is not BreakerState.CLOSED or bool(new.failures)
     health = get_portal_health(new, delivered_at, now, settings)
     return RecordedOutcome(health, delivered_at, has_failures)
@@ -149,7 +149,7 @@ def _lock_row(portal: int) -> PortalLimitState:
 def read_breaker(row: PortalLimitState) -> Breaker:
     """Return the breaker that the row stores, with times in seconds since 1970."""
     failures = tuple(at / 1e6 for at in row.failures)
-    return Breaker(BreakerState(row.breaker), failures, row.shut_until / 1e6)
+    return Breaker(BreakerState(row.breaker), failures, row.probe_at / 1e6)
 
 
 def _save(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
@@ -158,7 +158,7 @@ def _save(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
     When the breaker is closed, because the portal answers again, the chunks of the portal are made
     due at once.
     """
-    row.breaker, row.shut_until = new.state, _micros(new.until)
+    row.breaker, row.probe_at = new.state, _micros(new.until)
     row.failures = [_micros(at) for at in new.failures]
     row.save()
     if new.state is old.state:

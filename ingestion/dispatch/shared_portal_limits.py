@@ -33,10 +33,11 @@ DATABASE_RETRY_SECONDS = 1.0  # until a database that failed is asked again
 MAX_RESERVED_AHEAD_SECONDS = 2.0  # of slots, so that other workers receive slots too
 MAX_LEAD_SECONDS = 1.0  # of the first slot of a reservation, from the time it was reserved
 
-# The time that it takes to open a connection. If a portal tolerates a shorter delay of a request,
-# the first request after a pause would arrive too close to the next one. So the tokens of this time
-# are left unused behind it. The request may also start late by MAX_WAKEUP_DELAY_SECONDS: otherwise
-# a worker that misses the slot would spend these tokens again each time.
+# The time that it takes to open a connection. A request that opens one reaches the portal late, and
+# would arrive too close to the next request if the portal tolerates only a shorter delay. So the
+# tokens of this time stay free behind it. The request may also start late by
+# MAX_WAKEUP_DELAY_SECONDS: otherwise a worker that misses the slot would spend these tokens again
+# each time.
 CONNECT_SECONDS = 0.05
 # After such a pause, a connection counts as closed: the slot is in the future, and the connection
 # that is kept open may expire before.
@@ -47,7 +48,7 @@ class SharedPortalLimit:
     """Holds the limits of one portal for one shift.
 
     It writes only what other workers have to know. Attributes that repeat the row are used to skip
-    writes, and for no decision.
+    writes, and to tell the health of the portal if nothing is written.
     """
 
     def __init__(
@@ -61,13 +62,13 @@ class SharedPortalLimit:
         self._clock = clock
         self._portal = terms.portal
         self._rate = RequestRate.of(terms.rate_per_second, terms.burst)
-        self._breaker = breaker
+        self._breaker_settings = breaker
         # Seconds that a reservation takes. A slot that is due sooner would be over before it can be
         # used.
         self._lead = 0.0
-        # Monotonic seconds of the last answer, or of the request with unused tokens behind it.
+        # Monotonic seconds of the last answer, or of the request with free tokens behind it.
         self._connected_at = -math.inf
-        self._has_unused_tokens = False  # behind the next request, which opens a connection
+        self._has_free_tokens = False  # behind the next request, which opens a connection
         self._delivered_at = -math.inf  # monotonic seconds of the last document, from the row
         self._has_failures = True  # since the last answer, from the row; True until it is read
 
@@ -89,7 +90,7 @@ class SharedPortalLimit:
 
     async def give_back(self, reservation: SlotReservation, unused: int) -> None:
         """Return the last `unused` slots of a reservation."""
-        if self._has_unused_tokens:
+        if self._has_free_tokens:
             self._connected_at = -math.inf  # The next request will open the connection.
         with suppress(DatabaseError):  # Then the slots stay unused, which does no harm.
             await self._database(
@@ -105,17 +106,17 @@ class SharedPortalLimit:
 
         Skips the write if the portal was already marked healthy.
         """
-        self._connected_at, self._has_unused_tokens = time.monotonic(), False
+        self._connected_at, self._has_free_tokens = time.monotonic(), False
         age = self._connected_at - self._delivered_at
-        is_delivery_old = age > self._breaker.window_seconds / 4
+        is_delivery_old = age > self._breaker_settings.window_seconds / 4
         needs_delivery = outcome is RequestOutcome.DELIVERED and is_delivery_old
         if outcome is not RequestOutcome.FAILED and not self._has_failures and not needs_delivery:
-            return PortalHealth(age < self._breaker.window_seconds)
+            return PortalHealth(age < self._breaker_settings.window_seconds)
         try:
             return await self._database(self._report_outcome, outcome)
         except DatabaseError:
             logger.exception("portal %s: the outcome of a request is not recorded", self._portal)
-            return PortalHealth(age < self._breaker.window_seconds)
+            return PortalHealth(age < self._breaker_settings.window_seconds)
 
     def _reserve(self, tokens: int) -> tuple[SlotReservation, float]:
         """Return the reservation, and when its tokens were spent. Runs in the database thread."""
@@ -146,12 +147,14 @@ class SharedPortalLimit:
         is_connected = now - self._connected_at < IDLE_CONNECTION_SECONDS
         if self._rate.slack >= CONNECT_SECONDS or is_connected:
             return 0
-        self._connected_at, self._has_unused_tokens = now, True
+        self._connected_at, self._has_free_tokens = now, True
         return math.ceil((CONNECT_SECONDS + MAX_WAKEUP_DELAY_SECONDS) / self._rate.interval)
 
     def _reserve_probe(self) -> tuple[SlotReservation, float]:
         """Return a slot for a probe if the breaker permits one, and when its token was spent."""
-        breaker, reserved = portal_limit_rows.start_probe(self._portal, self._rate, self._breaker)
+        breaker, reserved = portal_limit_rows.start_probe(
+            self._portal, self._rate, self._breaker_settings
+        )
         now = time.monotonic()
         if reserved:
             self._remember(reserved)
@@ -168,6 +171,6 @@ class SharedPortalLimit:
 
     def _report_outcome(self, outcome: RequestOutcome) -> PortalHealth:
         """Record the outcome of a request in the row. Runs in the database thread."""
-        recorded = portal_limit_rows.record_outcome(self._portal, outcome, self._breaker)
+        recorded = portal_limit_rows.record_outcome(self._portal, outcome, self._breaker_settings)
         self._remember(recorded)
         return recorded.health

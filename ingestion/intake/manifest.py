@@ -169,7 +169,7 @@ def explain_address_refusal(portal: Portal, url: str) -> str:
         return f"is not an address: {error}"
     scheme = PORTAL_SCHEMES.get(asked.scheme)
     if scheme is None or not asked.hostname:
-        return "is not an http(s) address"
+        return f"is not an address that begins with {' or '.join(PORTAL_SCHEMES)}"
     if not scheme.is_encrypted and not portal.allow_http:
         return "has to be https"
     if not same or asked.username or asked.password:

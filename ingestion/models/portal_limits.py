@@ -29,14 +29,16 @@ class PortalLimitState(RecordedRow):
         Portal, on_delete=models.CASCADE, primary_key=True, related_name="limit_state"
     )
     tat = models.BigIntegerField(default=0)  # theoretical arrival time of the next request
-    given_at = models.BigIntegerField(default=0)  # when it served a document last, about
+    # The approximate time of the last document that was delivered.
+    delivered_at = models.BigIntegerField(default=0, db_column="given_at")
     breaker = models.CharField(
         max_length=10,
         choices=[(state.value, state.value) for state in BreakerState],
         default=BreakerState.CLOSED,
     )
     failures = models.JSONField(default=list)  # times of failures since the last answer
-    shut_until = models.BigIntegerField(default=0)  # when the next probe may be sent
+    # The time from which the next probe may be sent.
+    probe_at = models.BigIntegerField(default=0, db_column="shut_until")
     revision = models.PositiveIntegerField(default=0, editable=False, db_column="switches")
 
     objects = PortalLimitStateQuerySet.as_manager()
@@ -68,4 +70,4 @@ class PortalLimitState(RecordedRow):
 
     @property
     def next_probe_at(self) -> datetime:
-        return datetime.fromtimestamp(self.shut_until / 1e6, UTC)
+        return datetime.fromtimestamp(self.probe_at / 1e6, UTC)

@@ -18,6 +18,7 @@ from typing import Protocol, Self
 from ingestion.core.errors import NotServed
 from ingestion.core.limits import Limits
 from ingestion.core.ports import DocumentFetcher, Fetched, NotModified, PortalTerms, WorkItem
+from ingestion.sources.approved_origin import require_approved_origin
 from ingestion.sources.http.client import HttpPortals
 from ingestion.sources.http.redirects import WaitForSlot
 
@@ -25,7 +26,11 @@ FolderOf = Callable[[WorkItem], Path]
 
 
 class PortalClient(DocumentFetcher, Protocol):
-    """Fetches the documents of all portals of one kind."""
+    """Fetches the documents of all portals of one kind.
+
+    `DocumentSource` calls `fetch` only for portals whose address a second person approved. A client
+    that connects to hosts of portals keeps to `http.address_policy`.
+    """
 
     async def prepare(self, terms: PortalTerms) -> None:
         """Do what the first request to a portal needs, without a request. Raises no error."""
@@ -113,6 +118,7 @@ class DocumentSource:
         if item.terms is not None:
             scheme = _scheme_of(item.terms)
             if client := self._clients.get(scheme):
+                require_approved_origin(item.terms)
                 return await client.fetch(item)
             raise NotServed(f"SiteLedger has no client for {scheme} addresses")
         loop, folder = asyncio.get_running_loop(), self._folder_of(item)

@@ -7,7 +7,7 @@ from django.db.models.functions import Replace, Upper
 from django.utils.translation import gettext_lazy as _
 
 from audit.ledger.recorded_row import RecordedRow
-from sites.portal_origin import address_without_secrets
+from sites.portal_origin import validate_portal_address
 
 host_names = RegexValidator(
     r"^\s*([\w.-]+(:\d{1,5})?(\s+|$))*$",
@@ -28,7 +28,7 @@ class Portal(RecordedRow):
     """
 
     key = models.SlugField(max_length=80, unique=True)
-    base_url = models.URLField(max_length=500, validators=[address_without_secrets])
+    base_url = models.CharField(max_length=500, validators=[validate_portal_address])
     allowed_hosts = models.TextField(
         blank=True,
         validators=[host_names],

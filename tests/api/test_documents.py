@@ -108,7 +108,7 @@ def test_a_site_has_the_status_of_its_portal(program, other_program, site):
     (body,) = program.get("sites").json()["items"]
     assert (body["site_id"], body["study"], body["portal_answers"]) == ("0203", "SLX-301", True)
     PortalLimitState.objects.create(
-        portal=site.portal, breaker=BreakerState.OPEN, shut_until=1_900_000_000_000_000
+        portal=site.portal, breaker=BreakerState.OPEN, probe_at=1_900_000_000_000_000
     )
     body = program.get("sites/0203").json()
     assert body["portal_answers"] is False

@@ -69,7 +69,7 @@ def test_documents_at_a_portals_former_address_are_not_pulled(ops, site):
 def test_a_pull_from_an_unavailable_portal_is_refused_with_a_time_to_retry(ops, site):
     add_rejected(site)
     PortalLimitState.objects.create(
-        portal=site.portal, breaker=BreakerState.OPEN, shut_until=1_900_000_000_000_000
+        portal=site.portal, breaker=BreakerState.OPEN, probe_at=1_900_000_000_000_000
     )
     answer = pull(ops, "0203")
     assert "does not answer" in check_problem(answer, 409)["detail"]

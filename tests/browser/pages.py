@@ -273,7 +273,7 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page(_OPS),
         Page(f"{_OPS}stuck/"),
         Page(f"{_OPS}stuck/", press("Retry selected documents"), leads="ops_retry"),
-        Page(f"{_OPS}stuck/", press("Retry selected documents now"), leads="ops_at_once"),
+        Page(f"{_OPS}stuck/", press("Retry selected documents now"), leads="ops_retry_now"),
         Page(f"{_OPS}stuck/", press("Release selected leases"), leads="ops_release"),
         Page("/documents/{filed}/file/"),
         Page("/documents/{filed}/file/", refused("Download the file")),

@@ -134,7 +134,7 @@ PAGES = {
     "ops": _page(OPERATORS),
     "ops_stuck": _page(OPERATORS),
     "ops_retry": _post(OPERATORS),
-    "ops_at_once": _post(OPERATORS),
+    "ops_retry_now": _post(OPERATORS),
     "ops_release": _post(OPERATORS),
     "admin:index": AccessRule(STAFF, STAFF - {AUDITOR}),
     "admin:login": AccessRule(STAFF, STAFF - {AUDITOR}),

@@ -83,6 +83,8 @@ def assign_to_me(request: SignedIn, pk: int) -> HttpResponse:
     document = get_reviewed_document(pk)
     if assignments.assign(document, request.user, by=request.user):
         messages.success(request, _("This document is assigned to you."))
+    elif document.state not in _STATES_WITH_VIEWERS:
+        messages.error(request, _("This document no longer waits for a decision."))
     return redirect("review", pk)
 
 

@@ -22,6 +22,7 @@ MIN_SIDE_RATIO = 0.75  # of the shorter side to the longer
 MIN_FILLED_SHARE = 0.85  # of the bounding box that the outline encloses; the letter O has 0.79
 BORDER_SHARE = 0.25  # of a side, next to each edge, that does not count as the inside
 MAX_INSIDE_INK_SHARE = 0.03  # of the inside: dust of a scan
+OUTLINE_PIXELS = 4  # to which edges are rounded; the outlines of one square differ by less
 
 
 def find_empty_squares(raster: PageRaster) -> tuple[Box, ...]:
@@ -42,10 +43,10 @@ def find_empty_squares(raster: PageRaster) -> tuple[Box, ...]:
         around = ink[top : top + height, left : left + width]
         if inside.size and inside.mean() <= MAX_INSIDE_INK_SHARE < around.mean():
             left, top = left + small.offset[0], top + small.offset[1]
-            sides = (left, top, left + width, top + height)
+            edges = (left, top, left + width, top + height)
             # The inner and the outer outline of one square have the same key.
-            key = tuple(round(side / 4) for side in sides)
-            found[key] = Box(*(side * scale for side in sides))
+            key = tuple(round(edge / OUTLINE_PIXELS) for edge in edges)
+            found[key] = Box(*(edge * scale for edge in edges))
     return tuple(sorted(found.values(), key=lambda box: (box.top, box.left)))
 
 

@@ -13,14 +13,13 @@ from typing import Any, Self
 import httpcore2 as httpcore
 import httpx2 as httpx
 
-from ingestion.core.errors import Misconfigured
 from ingestion.core.limits import Limits
 from ingestion.core.portal_limits import KEEP_ALIVE_SECONDS
 from ingestion.core.ports import PortalTerms
+from ingestion.sources.approved_origin import require_approved_origin
 from ingestion.sources.http.address_policy import GuardedBackend, Resolve, resolve_host
 from ingestion.sources.http.allowed_hosts import AllowedHosts
 from ingestion.sources.http.credentials import Credentials
-from sites.portal_origin import parse_origin
 
 DEFAULT_HEADERS = {
     "Accept": "*/*",
@@ -86,14 +85,9 @@ class PortalConnection:
     def open(cls, terms: PortalTerms, limits: Limits, resolve: Resolve = resolve_host) -> Self:
         """Prepare the connections. Runs in a thread, because it reads certificates and secrets.
 
-        Raises Misconfigured if they cannot be used, or if the origin of the base address is not
-        the one that a second person approved. Then no request is sent, and no secret.
+        Raises Misconfigured if they cannot be used, or if the portal's origin is not approved.
         """
-        if parse_origin(terms.base_url) != terms.approved_origin:
-            raise Misconfigured(
-                f"the address {terms.base_url} of portal {terms.key} is not approved: a second "
-                "person has to approve it (/approvals/)"
-            )
+        require_approved_origin(terms)
         credentials = Credentials.of(terms)
         timeout = httpx.Timeout(limits.read_seconds, connect=limits.connect_seconds, pool=None)
 

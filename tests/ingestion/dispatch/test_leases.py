@@ -203,9 +203,7 @@ def test_an_upload_does_not_wait_for_a_portal_that_is_down():
 def open_breaker(batch, until):
     """Open the breaker of the batch's portal until that time."""
     portal = batch.chunks.get().site.portal
-    PortalLimitState.objects.create(
-        portal=portal, breaker="OPEN", shut_until=until.timestamp() * 1e6
-    )
+    PortalLimitState.objects.create(portal=portal, breaker="OPEN", probe_at=until.timestamp() * 1e6)
 
 
 @pytest.fixture

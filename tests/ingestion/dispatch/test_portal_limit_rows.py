@@ -38,7 +38,7 @@ def fail(portal, times=2):
 
 
 def cool_down(portal):
-    PortalLimitState.objects.filter(portal=portal).update(shut_until=0)
+    PortalLimitState.objects.filter(portal=portal).update(probe_at=0)
 
 
 def test_the_row_does_the_same_arithmetic_as_the_core(portal):

@@ -36,7 +36,7 @@ def end_waiting_times(batch):
     """End all waiting times of the batch and the cooldown of the portal."""
     batch.documents.update(next_attempt_at=LONG_AGO)
     batch.chunks.update(next_dispatch_at=LONG_AGO)
-    PortalLimitState.objects.update(shut_until=0)
+    PortalLimitState.objects.update(probe_at=0)
 
 
 def list_failed_requests(batch):

@@ -86,7 +86,7 @@ def test_missing_and_unknown_fields_are_named():
         ("https://elsewhere.example/x.pdf", "does not belong to the site's portal"),
         ("http://user:secret@127.0.0.1:9/x.pdf", "does not belong to the site's portal"),
         ("http://127.0.0.1:22/x.pdf", "does not belong to the site's portal"),
-        ("file:///etc/passwd", "is not an http(s) address"),
+        ("file:///etc/passwd", "is not an address that begins with https or http"),
         ("http://[::1/x", "is not an address"),
     ],
 )

@@ -159,7 +159,7 @@ def test_pull_refuses_a_portal_without_documents_or_answers():
         call_command("pull", "1001")
     make_filed(site, "doc-1", "a" * 64)
     PortalLimitState.objects.create(
-        portal=site.portal, breaker="OPEN", shut_until=1_900_000_000_000_000
+        portal=site.portal, breaker="OPEN", probe_at=1_900_000_000_000_000
     )
     with pytest.raises(CommandError, match="does not answer; it is tried next at"):
         call_command("pull", "1001")
@@ -189,7 +189,7 @@ def test_recover_prints_the_number_of_orphaned_chunks(capsys):
 def test_status_names_portals_that_are_down_or_fully_used(capsys):
     down, busy = (make_site(number).portal for number in ("1001", "1002"))
     until = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC).timestamp()
-    PortalLimitState.objects.create(portal=down, breaker="OPEN", shut_until=until * 1e6)
+    PortalLimitState.objects.create(portal=down, breaker="OPEN", probe_at=until * 1e6)
     portal_limit_rows.reserve_tokens(
         busy.pk, RequestRate.of(busy.rate_per_second, busy.burst), 5000
     )

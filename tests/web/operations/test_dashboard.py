@@ -113,7 +113,7 @@ def test_a_portal_at_its_limit_is_shown_with_the_waiting_documents(ops, host, mo
 
 def test_a_portal_that_does_not_respond_is_listed_with_its_next_attempt(ops, host, site):
     later = int((time.time() + 300) * 1e6)
-    PortalLimitState.objects.create(portal=site.portal, breaker="OPEN", shut_until=later)
+    PortalLimitState.objects.create(portal=site.portal, breaker="OPEN", probe_at=later)
     assert "Not responding" in text(ops.get(PAGE))
 
 

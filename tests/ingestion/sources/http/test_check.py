@@ -167,7 +167,7 @@ def test_the_command_reserves_slots_of_the_limit_that_workers_share(portal, caps
 def test_the_command_checks_a_portal_whose_circuit_breaker_is_open(portal, capsys):
     portal.on("/1001/", give())
     site = make_site("1001", base_url=portal.url("/1001/"))
-    PortalLimitState.objects.create(portal=site.portal, breaker=BreakerState.OPEN, shut_until=2**52)
+    PortalLimitState.objects.create(portal=site.portal, breaker=BreakerState.OPEN, probe_at=2**52)
     call_command("portal_check", "1001")
     assert "The portal's breaker is open, so workers do not ask it now." in capsys.readouterr().out
     assert PortalLimitState.objects.get().breaker == BreakerState.OPEN

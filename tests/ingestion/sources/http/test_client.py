@@ -21,6 +21,7 @@ from ingestion.core.errors import (
 )
 from ingestion.core.file_parts import FilePart
 from ingestion.core.ports import WorkItem
+from ingestion.sources import document_source
 from ingestion.sources.document_source import DocumentSource
 from ingestion.sources.http.connections import PortalConnection
 from ingestion.sources.http.redirects import skip_wait
@@ -290,6 +291,38 @@ async def test_a_part_of_a_file_is_taken_from_the_archive(tmp_path, settings):
             fetched.path.unlink()
             with pytest.raises(StorageUnavailable, match="lost"):
                 await source.fetch(item)
+
+
+class OtherSource:
+    """A kind of source for tests, which keeps the addresses that it is asked for."""
+
+    def __init__(self, *_arguments, **_options):
+        self.fetched = []
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *exception):
+        pass
+
+    async def fetch(self, item):
+        self.fetched.append(item.url)
+
+
+async def test_no_kind_of_source_is_asked_before_the_address_of_its_portal_is_approved(
+    tmp_path, monkeypatch
+):
+    other = OtherSource()
+    kinds = {("sftp",): lambda *_arguments, **_options: other}
+    monkeypatch.setattr(document_source, "SOURCE_KINDS", kinds)
+    moved = make_item("sftp://portal.example/cv.pdf", approved_origin="sftp://other.example:0")
+    with ThreadPoolExecutor(1) as files:
+        async with open_source(tmp_path, files) as source:
+            with pytest.raises(Misconfigured, match="not approved"):
+                await source.fetch(moved)
+            assert other.fetched == []
+            await source.fetch(make_item("sftp://portal.example/cv.pdf"))
+            assert other.fetched == ["sftp://portal.example/cv.pdf"]
 
 
 async def test_preparing_opens_the_connection_that_the_first_request_uses(portal, portals):
