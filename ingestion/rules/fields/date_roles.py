@@ -58,7 +58,7 @@ _WORDS: dict[DateRole, str] = {
     DateRole.EARLIER: r"(?:first\s|(?:original|initial|last|earlier|most recent)(?:ly)?\s"
     rf"{_WORDS_OF_EARLIER}{{0,4}})"
     r"(?:approv|clear(?:ed|ance)|grant|favou?rabl|determin|decision|decided|exempt|renew|review"
-    r"|opinion|accept|permission|authori[sz])"
+    r"|opinion|accept|permission|authori[sz]|issu|register|registration|licen[cs])"
     r"|(?:study|project|trial)(?:,?\s(?:which|that)\s(?:\w+\s){0,3}|\sitself\s(?:was\s)?"
     r"|\s(?:was|had\sbeen)\s)approved",
     DateRole.END: r"expir|exp\.|until|till\b|through\b|thru\b|valid to|valid up|up ?to\b"
@@ -90,7 +90,8 @@ _WORDS: dict[DateRole, str] = {
     r"|resol(?:ution|ved)|agreed|action\b|acknowledg|noted\b|deferr|declin|reject|refus|disapprov|voted\b",
     DateRole.REVIEW: r"review(?! (?:board|committee)\b)|consider|meeting|met on|discuss|tabled"
     r"|(?:placed|presented|brought) before",
-    DateRole.BEGINNING: r"effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
+    DateRole.BEGINNING: r"accreditation date|date of accreditation|accredited (?:on|from|since)\b"
+    r"|effective|tak(?:e|es|ing)\seffect|commenc|start|begin|from\b(?!:)|as of\b"
     r"|with effect|in force|valid\b|(?:period|term) of|(?:insurance|cover|coverage|policy) period"
     r"|entered into|made (?:on|as of|this|effective)|agreement made|continu|initiat",
     DateRole.ISSUE: r"issu|award|present(?:ed)?\b|given\b|confer|dated\b|released",

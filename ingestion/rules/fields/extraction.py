@@ -159,7 +159,8 @@ def _collect(document: SearchedDocument, spec: FieldSpec) -> dict[str, FoundValu
         for each in search_letter_head(document, spec):
             add_found(found, each)
     _join_candidates(found, spec)
-    if spec.kind != "date" and not spec.is_investigator:
+    # The name of who signs a certificate may be printed twice, too.
+    if spec.kind != "date" and not spec.is_investigator and not spec.is_large:
         _add_repetitions(found, document.text)
     _doubt_values(document, spec, found)
     return found
@@ -276,6 +277,10 @@ def _join_names(found: dict[str, FoundValue]) -> None:
         for fuller_key, fuller in list(found.items()):
             if key == fuller_key or each.ways <= fuller.ways:
                 continue
+            if _is_cell_of(each, fuller):
+                found[key] = replace(each, ways=each.ways | fuller.ways)
+                found.pop(fuller_key)
+                break
             is_fuller = _fullness(each.value.value) < _fullness(fuller.value.value)
             if is_fuller and may_be_same_person(each.value.value, fuller.value.value):
                 better = max(each.score, fuller.score)
@@ -283,6 +288,15 @@ def _join_names(found: dict[str, FoundValue]) -> None:
                 found[fuller_key] = replace(fuller, ways=each.ways | fuller.ways, rank=rank)
                 found.pop(key, None)
                 break
+
+
+def _is_cell_of(each: FoundValue, longer: FoundValue) -> bool:
+    """Return whether a name is all of its cell, and a longer one goes on in the next cell."""
+    return (
+        Way.PLACE in each.ways
+        and Way.PLACE not in longer.ways
+        and longer.value.value.startswith(f"{each.value.value} ")
+    )
 
 
 def _fullness(name: str) -> tuple[int, int]:

@@ -123,6 +123,7 @@ def _parse_name(text: str, spec: FieldSpec, *, is_scan: bool) -> ParsedValue | N
         text = _MISREAD_DOT.sub(r"\1.", text)
     for before in (_NOTE_OF_CAPTION, _TITLES_TO_CHOOSE):
         text = before.sub(lambda words: " " * len(words[0]), text)
+    text = person_names.blank_bracketed_title(text)
     match = _compile_value(pattern_of(spec)).match(text)
     if match is None:
         return None

@@ -31,7 +31,11 @@ _TITLES_AND_DEGREES = _words(
     " msw ma mfa edd eds jd llm drph dpt psyd mres mphil mrcgp frcgp chb bds mds mch dnb bpharm"
     " mpharm rmn fnp mha mhs mpp lcsw lmsw dsw bmbs mbbch frca mrcpsych frcpsych ccfp fccp facs"
     " associate assistant emeritus assoc asst aprof fasco dsc dnp rn rgn bsn msn np aprn pac pharmd"
-    " rph ccrc ccrp cra dds dmd dvm esq mrcpi frcpi uk edin glasg"
+    " hons rph ccrc ccrp cra dds dmd dvm esq mrcpi frcpi uk edin glasg"
+    " cip cph mls ascp crnp lpn lvn cnm cpi ccra acrp bcps bcop fracgp faha faap facep macp fidsa"
+    " scd dmsc mtech otr ldn mlt rnc cnrn ocn aocn ccm cdces fache fesc fccm frcem frcog"
+    " mrcog frcr mrcs mrcem mrcpch frcpch facog mmed bmed bmedsci bmbch lmft lpc lcpc rdn mx"
+    " mme mlle dott dottssa dra drs engr smt shri capt"
 )
 _AMBIGUOUS_DEGREES = _words("do ma ba pa ing")  # each is a degree and also a surname
 # Words that belong to a surname and do not distinguish two people.

@@ -81,8 +81,17 @@ _PARTICLES_OF_SURNAMES = frozenset(
 )
 _GIVEN_NAMES = re.compile(rf"{_CAPITAL}{_IN_NAME}*(?: {_CAPITAL}{_IN_NAME}*){{0,3}}")
 _MAX_ABBREVIATION = 4  # letters, as in "Prof."; a longer word with a dot ends a sentence
+_GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv"})
+_BRACKETED_TITLE = re.compile(
+    r"^\W*(?:(?:Dr|Prof)\.?\s*)?\((?:Dr|Mr|Mrs|Ms|Miss|Smt|Capt|Col|Maj|Lt|Brig|Sr|Fr)\.?\)\s*"
+)  # as in "Dr. (Mrs.) Ann Smith"
 _ACADEMIC = frozenset({"dr", "prof", "professor"})
 _TITLES = frozenset(re.findall(r"\w+", "dr prof professor mr mrs ms miss sir dame doctor pd priv"))
+
+
+def blank_bracketed_title(text: str) -> str:
+    """Return a text of the same length without a title in brackets before a name."""
+    return _BRACKETED_TITLE.sub(lambda title: " " * len(title[0]), text)
 
 
 def trim(text: str) -> str:
@@ -102,7 +111,7 @@ def trim(text: str) -> str:
         count = sum(1 for each in kept if names.split_name(each))
         is_title_after = word in _TITLES and count > 1 and not is_degree and word not in _ACADEMIC
         is_next_name = bool(kept) and kept[-1].endswith(",") and count > 1 and not is_degree
-        is_next_name = is_next_name and word not in _TITLES
+        is_next_name = is_next_name and word not in _TITLES and word not in _GENERATIONS
         is_next_name = is_next_name and not _is_given_name(kept, written_words[place:])
         if (
             is_next_name
@@ -194,7 +203,7 @@ def may_be_name(text: str) -> bool:
 @lru_cache(maxsize=512)
 def find_name_line(text: str) -> str:
     """Return the name that is all of a line, or "". Degrees may follow it."""
-    plain = _NUMBER_BEHIND.sub("", text).strip(" ,;").removeprefix("To ")
+    plain = _NUMBER_BEHIND.sub("", blank_bracketed_title(text)).strip(" ,;").removeprefix("To ")
     match = _NAME.fullmatch(plain)
     if match is None or trim(plain) != plain or not is_full_name(plain) or not may_be_name(plain):
         return ""

@@ -91,7 +91,8 @@ class SearchedDocument:
             return False
         if DateRole.END in spec.roles and self.is_of_study and is_of_other_validity(before):
             return True
-        return DateRole.EARLIER not in spec.roles and is_of_other_event(before, caption)
+        may_be_earlier = DateRole.EARLIER in spec.roles and DateRole.APPROVAL in spec.roles
+        return not may_be_earlier and is_of_other_event(before, caption)
 
     def is_doubtful(self, spec: FieldSpec, value: FieldValue) -> bool:
         """Return whether a value may be another one, or not the whole value, by its own words."""

@@ -178,3 +178,34 @@ def test_the_name_of_a_course_goes_on_below_a_line_that_ends_with_a_small_word()
         "held on 23 May 2022",
     )
     assert values["course"].value == "Good Clinical Practice in Trials of Medicinal Products"
+
+
+def test_a_name_ends_with_its_cell():
+    values = read(
+        "irb-approval",
+        "Principal Investigator    Ann Brandt    Geriatrics",
+        "Approval date             3 May 2021    ",
+    )
+    assert values["investigator"].value == "Ann Brandt"
+
+
+def test_the_first_issue_of_a_licence_is_not_its_current_one():
+    values = read(
+        "medical-licence",
+        "Name: Ann Brandt",
+        "Original Issue Date: 07/14/2010",
+        "Current Issue Date: 07/13/2023",
+    )
+    assert values["effective_date"].day == date(2023, 7, 13)
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("Dr. (Mrs.) Ann Brandt", "Ann Brandt"),
+        ("Ann K. Brandt, Jr., MD", "Ann K. Brandt, Jr., MD"),
+    ],
+)
+def test_titles_in_brackets_and_generations_are_known(written, name):
+    values = read("gcp-certificate", f"This is to certify that {written}", "has attended a course.")
+    assert values["person"].value == name
