@@ -1,7 +1,8 @@
-"""wapiti over the signed-in site, as a coordinator and as QA: nothing above informational.
+"""The security scanner wapiti finds nothing above informational as a coordinator and as a QA lead.
 
-A program in a venv of its own (`make scanner`): it is GPL, and nothing of ours imports it. It asks
-over plain HTTP on this machine; what only HTTPS has is proven in `tests/config/test_production.py`.
+wapiti is installed in an environment of its own (`make scanner`), because its licence is the GPL and
+SiteLedger imports nothing of it. It scans plain HTTP on this machine. What depends on HTTPS is
+tested in `tests/config/test_production.py`.
 """
 
 import json
@@ -26,7 +27,7 @@ MODULES = (
     "csp,csrf,crlf,exec,file,htaccess,http_headers,ldap,methods,permanentxss,redirect,sql,timesql,"
     "upload,xss"
 )
-NOT_ASKED = ("logout/*", "static/*", "password/*")  # or it would sign itself out
+NOT_SCANNED = ("logout/*", "static/*", "password/*")  # the first and the last would sign it out
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(2400),
@@ -46,19 +47,18 @@ def packet(site, mara, settings, tmp_path):
 
 
 def scan(address, person, folder):
-    """Its report, with the session of somebody who signed in and the cookie that forms need.
-
-    Its `--drop-set-cookie` would leave these out as well, and it would see the sign-in alone.
-    """
+    """Scan with the session and the CSRF cookie of a person who is signed in; return the report."""
     client = Client()
     client.force_login(person, "sites.backends.People")
     client.get("/account/")
     cookies = "; ".join(f"{name}={each.value}" for name, each in client.cookies.items())
-    left_out = [part for path in NOT_ASKED for part in ("-x", f"{address}/{path}")]
+    left_out = [part for path in NOT_SCANNED for part in ("-x", f"{address}/{path}")]
     done = subprocess.run(
         [
             WAPITI, "-u", f"{address}/", "--scope", "folder", *left_out, "-m", MODULES,
             "-C", cookies, "-dr", "1",
+            # With more tasks, wapiti's own database is sometimes locked on a busy machine.
+            "--tasks", "4",
             "--max-files-per-dir", "30", "--max-scan-time", "400", "--max-attack-time", "20",
             "--store-session", folder, "--store-config", folder, "--no-bugreport",
             "-f", "json", "-o", folder / "report.json",

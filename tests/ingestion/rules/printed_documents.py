@@ -65,8 +65,11 @@ def read_documents(folder, contents):
 def read_all(files):
     """Return the readings of files, made in the pool of parser processes as in production."""
 
+    # On a busy machine, OCR of a page may take longer than production permits.
+    limits = ReadingLimits(processes=2, page_seconds=300.0, task_seconds=900.0)
+
     async def read_in_pool():
-        async with Reader(ReadingLimits(processes=2)) as reader:
+        async with Reader(limits) as reader:
             hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
             reads = (reader.read(path, sha) for path, sha in zip(files, hashes, strict=True))
             return await asyncio.gather(*reads)
