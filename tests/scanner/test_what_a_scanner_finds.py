@@ -1,7 +1,7 @@
 """The security scanner wapiti finds nothing above informational as a coordinator and as a QA lead.
 
-wapiti is installed in an environment of its own (`make scanner`), because its licence is the GPL and
-SiteLedger imports nothing of it. It scans plain HTTP on this machine. What depends on HTTPS is
+wapiti is installed in an environment of its own (`make scanner`), because its licence is the GPL,
+and SiteLedger imports nothing of it. It scans plain HTTP on this machine. What depends on HTTPS is
 tested in `tests/config/test_production.py`.
 """
 
