@@ -132,8 +132,7 @@ class _Search:
         probability = self.model.probability(features)
         if features["form"] > 1 or self._are_instructions(one):
             return 0.0
-        doubt_from = MIN_PROBABILITY if _is_numbered_on(features) else self.model.doubt_from
-        if probability >= doubt_from or _shows_another_document(features):
+        if probability >= self.model.doubt_from or _shows_another_document(features):
             self.is_certain = False
         if _may_belong(features, is_log_page=continues_log(one, self.earlier[0])):
             return min(probability, MAX_DOUBTED_PROBABILITY)

@@ -160,6 +160,14 @@ def test_a_page_that_continues_a_log_begins_no_document_but_may_be_in_doubt():
     assert not found.is_certain
 
 
+@pytest.mark.parametrize(("base", "is_certain"), [(-4.0, True), (-2.0, False)])
+def test_page_numbers_alone_leave_no_page_without_doubt(base, is_certain):
+    everywhere = replace(load_boundary_model(), base=base, trees=())
+    pages = [make_page(*PROSE[:9], f"Page {number} of 2", number=number) for number in (1, 2)]
+    found = find_document_starts(make_reading(*pages), model=everywhere)
+    assert ([start.page for start in found.starts], found.is_certain) == ([1], is_certain)
+
+
 def test_a_line_at_the_edge_of_a_scan_may_be_misread():
     header = "Protocol SLX-301, confidential, Lakeshore University Hospital"
     misread = header.replace("confidential", "confidentiai")
