@@ -6,7 +6,8 @@ fairness, always of one site (decision 1). Only `documents.transitions`, `docume
 `dispatch` change states, each time with a ledger entry.
 """
 
-from ingestion.models.assessments import Assessment, AssessmentUnchangeable
+from ingestion.models.added_only import RowUnchangeable
+from ingestion.models.assessments import Assessment
 from ingestion.models.batches import (
     MAX_URGENT_PRIORITY,
     PRIORITIES,
@@ -27,7 +28,7 @@ from ingestion.models.documents import (
 )
 from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet
 from ingestion.models.extractions import Extraction
-from ingestion.models.learned_models import LearnedModel, ModelActivation, ModelUnchangeable
+from ingestion.models.learned_models import LearnedModel, ModelActivation
 from ingestion.models.mail import Mailbox, MailedPacket
 from ingestion.models.operations import (
     AlarmMessage,
@@ -47,7 +48,6 @@ from ingestion.models.reviews import (
     MAX_DECISION_REASON_CHARACTERS,
     Action,
     Decision,
-    DecisionUnchangeable,
     ReviewAssignment,
     ReviewRequest,
     ReviewRequestQuerySet,
@@ -63,7 +63,6 @@ __all__ = [
     "AlarmMessage",
     "AlarmRow",
     "Assessment",
-    "AssessmentUnchangeable",
     "Batch",
     "BatchQuerySet",
     "BatchSource",
@@ -71,7 +70,6 @@ __all__ = [
     "Chunk",
     "ChunkQuerySet",
     "Decision",
-    "DecisionUnchangeable",
     "Document",
     "DocumentQuerySet",
     "Draft",
@@ -84,7 +82,6 @@ __all__ = [
     "Mailbox",
     "MailedPacket",
     "ModelActivation",
-    "ModelUnchangeable",
     "OpenPacket",
     "Packet",
     "PacketQuerySet",
@@ -95,6 +92,7 @@ __all__ = [
     "ReviewAssignment",
     "ReviewRequest",
     "ReviewRequestQuerySet",
+    "RowUnchangeable",
     "SiteRequirement",
     "SiteSummary",
     "Upload",

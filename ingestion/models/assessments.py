@@ -1,19 +1,14 @@
 """Stores the signed results of assessments: one row for each, which is added and never changed."""
 
-from typing import Any, NoReturn
-
 from django.db import models
 from django.utils import timezone
 
 from audit.ledger.recorded_row import RecordedRow
+from ingestion.models.added_only import AddedOnlyRow
 from sites.models import User
 
 
-class AssessmentUnchangeable(Exception):
-    """Assessments are added, and never changed or deleted."""
-
-
-class Assessment(RecordedRow):
+class Assessment(AddedOnlyRow, RecordedRow):
     """Stores one assessment. Its result is a file of the archive, and its entry is signed."""
 
     sha256 = models.CharField(max_length=64)  # of the result, a JSON file in the archive
@@ -33,11 +28,3 @@ class Assessment(RecordedRow):
 
     def __str__(self) -> str:
         return f"assessment {self.pk} of rules {self.rules_version}"
-
-    def save(self, *args: Any, **options: Any) -> None:
-        if not self._state.adding:
-            raise AssessmentUnchangeable(AssessmentUnchangeable.__doc__)
-        super().save(*args, **options)
-
-    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
-        raise AssessmentUnchangeable(AssessmentUnchangeable.__doc__)

@@ -5,35 +5,17 @@ that of the last activation; without one, it is the built-in model.
 """
 
 import hashlib
-from typing import Any, NoReturn, Self
+from typing import Self
 
 from django.db import models
 from django.utils import timezone
 
 from audit.ledger.recorded_row import RecordedRow
+from ingestion.models.added_only import AddedOnlyRow
 from sites.models import User
 
 
-class ModelUnchangeable(Exception):
-    """Models and their activations are added, and never changed or deleted."""
-
-
-class _AddedOnly(models.Model):
-    """The base of rows that are added and never changed."""
-
-    class Meta:
-        abstract = True
-
-    def save(self, *args: Any, **options: Any) -> None:
-        if not self._state.adding:
-            raise ModelUnchangeable(ModelUnchangeable.__doc__)
-        super().save(*args, **options)
-
-    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
-        raise ModelUnchangeable(ModelUnchangeable.__doc__)
-
-
-class LearnedModel(_AddedOnly, RecordedRow):
+class LearnedModel(AddedOnlyRow, RecordedRow):
     """Stores a model, what it was trained with, and how it compares with the active one."""
 
     sha256 = models.CharField(max_length=64, unique=True)  # of `content`
@@ -62,7 +44,7 @@ class LearnedModel(_AddedOnly, RecordedRow):
         return found == self.sha256 == sha256
 
 
-class ModelActivation(_AddedOnly):
+class ModelActivation(AddedOnlyRow):
     """Stores the decision of a person that a model is active from now on."""
 
     # From 1, without gaps. Two people who decide at the same time cannot both take the next one.

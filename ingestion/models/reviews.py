@@ -3,7 +3,7 @@
 Decisions are added and never changed. Only `ingestion.review` adds them.
 """
 
-from typing import Any, NoReturn, Self
+from typing import Self
 
 from django.db import models
 from django.db.models import Q
@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import DocumentState
+from ingestion.models.added_only import AddedOnlyRow
 from ingestion.models.choices import list_state_choices
 from ingestion.models.documents import Document
 from sites.models import User
@@ -36,11 +37,7 @@ class Action(models.TextChoices):
     DIVIDE = "divide", _("Divided into documents")
 
 
-class DecisionUnchangeable(Exception):
-    """Decisions are added, and never changed or deleted."""
-
-
-class Decision(models.Model):
+class Decision(AddedOnlyRow):
     """Stores one decision of a person. `meaning` is empty if no signature was required."""
 
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="qa_decisions")
@@ -87,14 +84,6 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_action_display()} by {self.printed_name}"
-
-    def save(self, *args: Any, **options: Any) -> None:
-        if not self._state.adding:
-            raise DecisionUnchangeable(DecisionUnchangeable.__doc__)
-        super().save(*args, **options)
-
-    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
-        raise DecisionUnchangeable(DecisionUnchangeable.__doc__)
 
 
 class ReviewRequestQuerySet(models.QuerySet["ReviewRequest"]):

@@ -20,7 +20,7 @@ from ingestion.documents.active_model import (
 from ingestion.learning import activation, rejudgement, training
 from ingestion.learning.activation import ActivationRefused
 from ingestion.learning.kept_readings import join_lines
-from ingestion.models import Document, LearnedModel, ModelActivation, ModelUnchangeable
+from ingestion.models import Document, LearnedModel, ModelActivation, RowUnchangeable
 from ingestion.rules.classification.classify import classify
 from ingestion.rules.classification.model_file import load_model_file
 from ingestion.rules.document_types import RULES_VERSION
@@ -132,7 +132,7 @@ def check_rollback(model, ines, folder):
 
 
 def check_that_changes_are_found(model):
-    with pytest.raises(ModelUnchangeable):
+    with pytest.raises(RowUnchangeable):
         model.save()
     content = model.content
     LearnedModel.objects.update(content=content.replace("0", "1"))

@@ -11,7 +11,7 @@ from audit.verification.verify import verify_ledger
 from ingestion.core.file_parts import Division, DocumentPart, FilePart, PageExclusion, PageUse
 from ingestion.documents import downloads
 from ingestion.intake.declarations import Declaration
-from ingestion.models import Action, Decision, DecisionUnchangeable, Document
+from ingestion.models import Action, Decision, Document, RowUnchangeable
 from ingestion.review import assignments, decisions, review_requests, signature_payload
 from ingestion.review.decision_rules import RULES, list_permitted_actions
 from ingestion.review.decisions import (
@@ -286,9 +286,9 @@ def test_the_signature_covers_the_bytes_in_the_archive(sent, ines, tmp_path):
 
 def test_decisions_are_added_and_never_changed(sent, rafael):
     decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
-    with pytest.raises(DecisionUnchangeable):
+    with pytest.raises(RowUnchangeable):
         decision.save()
-    with pytest.raises(DecisionUnchangeable):
+    with pytest.raises(RowUnchangeable):
         decision.delete()
 
 

@@ -1,0 +1,27 @@
+"""The base of rows that are added and never changed or deleted."""
+
+from typing import Any, NoReturn
+
+from django.db import models
+
+
+class RowUnchangeable(Exception):
+    """A row was to be changed or deleted whose table permits neither."""
+
+
+class AddedOnlyRow(models.Model):
+    """The base of rows that are added and never changed. Raises RowUnchangeable for the rest."""
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if not self._state.adding:
+            self._refuse()
+        super().save(*args, **options)
+
+    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise RowUnchangeable(f"A {self._meta.verbose_name} is never changed or deleted.")
