@@ -25,6 +25,7 @@ from ingestion.rules.segmentation.shared_sheets import find_reduced_pages, split
 from ingestion.rules.segmentation.titles import recognise_type
 
 MIN_PROBABILITY = 0.5  # from which a document begins with a page
+DOUBT_FROM_IN_NUMBERING = 0.1  # probability from which a later page of a numbering is in doubt
 MAX_DOUBTED_PROBABILITY = 0.4  # of a page that may belong to the document before
 MIN_LEAD = 2  # points by which the type of a page leads that of the document before it clearly
 MIN_LEAD_IN_NUMBERING = 4  # the same, for a page that continues the numbering of the page before
@@ -58,7 +59,8 @@ def find_document_starts(
     """Return where documents begin. By default, `model` is the built-in one.
 
     The file is one document without doubt only if no page has the probability
-    `model.doubt_from`, and none shows clearly that another document begins.
+    `model.doubt_from`, or DOUBT_FROM_IN_NUMBERING as a later page of a numbering, and none shows
+    clearly that another document begins.
     """
     search = _Search(model or load_boundary_model(), reading.pages)
     for page in reading.pages:
@@ -132,7 +134,8 @@ class _Search:
         probability = self.model.probability(features)
         if features["form"] > 1 or self._are_instructions(one):
             return 0.0
-        if probability >= self.model.doubt_from or _shows_another_document(features):
+        doubt_from = DOUBT_FROM_IN_NUMBERING if _is_numbered_on(features) else self.model.doubt_from
+        if probability >= doubt_from or _shows_another_document(features):
             self.is_certain = False
         if _may_belong(features, is_log_page=continues_log(one, self.earlier[0])):
             return min(probability, MAX_DOUBTED_PROBABILITY)
