@@ -1,5 +1,12 @@
-"""The permissions that pages of staff require."""
+"""Lists the permissions that pages of staff require."""
 
+from ingestion.documents.downloads import REVIEW_PERMISSION
+
+REVIEW_DOCUMENTS = REVIEW_PERMISSION
+VIEW_DOCUMENTS = "ingestion.view_document"
+VIEW_PACKETS = "ingestion.view_packet"
+CANCEL_BATCH = "ingestion.cancel_batch"
+VIEW_SITES = "clinical_sites.view_site"
 VIEW_ENTRIES = "audit.view_entry"
 VERIFY_LEDGER = "audit.check_ledger"
 EXPORT_LEDGER = "audit.export_ledger"

@@ -21,6 +21,7 @@ from ingestion.models import Document, Finding
 from ingestion.rules.finding_texts import Sentences, format_sentences
 from sites import retention
 from sites.models import User
+from web import permissions
 from web.admin.filters import (
     CodeFilter,
     CodeOfFindingFilter,
@@ -86,7 +87,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
     actions = ["retry"]
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("ingestion.retry_document")
+        return request.user.has_perm(permissions.RETRY_DOCUMENTS)
 
     @admin.action(description=_("Retry selected documents"), permissions=["retry"])
     def retry(self, request: HttpRequest, chosen: QuerySet[Document]) -> None:

@@ -17,6 +17,7 @@ from ingestion.documents import batches
 from ingestion.models import Batch, Chunk, Document, Packet
 from sites import retention
 from sites.models import User
+from web import permissions
 from web.admin.records import ReadOnlyAdmin
 from web.shell.state_display import render_work_chip
 
@@ -71,7 +72,7 @@ class BatchAdmin(UndeletableAdmin, CountedAdmin):
         )
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("ingestion.cancel_batch")
+        return request.user.has_perm(permissions.CANCEL_BATCH)
 
     @admin.action(description=_("Cancel selected batches"), permissions=["cancel"])
     def cancel(self, request: HttpRequest, selected: QuerySet[Batch]) -> None:

@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
 
-from ingestion.documents import downloads
 from ingestion.models import Action, Document
 from ingestion.review import assignments, decisions
 from ingestion.review.decision_rules import RULES, list_permitted_actions
 from ingestion.review.decisions import DecisionRefused
 from ingestion.rules.finding_texts import get_short_text
+from web import permissions
 from web.review.forms import ReviewDecisionForm
 from web.review.sign import make_signature
 from web.shell.access import CHANGE, SignedIn, restrict_page
@@ -28,7 +28,7 @@ from web.shell.request_limits import parse_whole_number
 MAX_DOCUMENTS_AT_ONCE = 50  # as on one page of the queue
 
 
-@restrict_page(CHANGE, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(CHANGE, permission=permissions.REVIEW_DOCUMENTS)
 @sensitive_post_parameters("password")
 def decide_several(request: SignedIn) -> HttpResponse:
     documents = _get_selected_documents(request)

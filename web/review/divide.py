@@ -6,11 +6,11 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.debug import sensitive_post_parameters
 
-from ingestion.documents import downloads
 from ingestion.models import Action
 from ingestion.review import decisions
 from ingestion.review.decision_rules import RULES
 from ingestion.rules.segmentation.cut_reasons import REASONS
+from web import permissions
 from web.documents.extracted_fields import get_last_extraction
 from web.review.division_form import DivisionForm
 from web.review.page import get_reviewed_document
@@ -18,7 +18,7 @@ from web.review.sign import decide_with
 from web.shell.access import FORM, SignedIn, restrict_page
 
 
-@restrict_page(FORM, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(FORM, permission=permissions.REVIEW_DOCUMENTS)
 @sensitive_post_parameters("password")
 def divide_file(request: SignedIn, pk: int) -> HttpResponse:
     """Show the pages with the proposed cut. With POST, divide the file."""

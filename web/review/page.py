@@ -6,11 +6,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from ingestion.core.states import DocumentState
-from ingestion.documents import downloads
 from ingestion.intake import corrections
 from ingestion.models import Document
 from ingestion.review import assignments, decisions
 from ingestion.review.decision_rules import is_submitter
+from web import permissions
 from web.documents.decision_display import list_choices, list_signed_decisions
 from web.documents.extracted_fields import (
     describe_reading,
@@ -33,7 +33,7 @@ from web.shell.request_limits import parse_whole_number
 _STATES_WITH_VIEWERS = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
 
 
-@restrict_page(READ, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(READ, permission=permissions.REVIEW_DOCUMENTS)
 def review_page(request: SignedIn, pk: int) -> HttpResponse:
     document = get_reviewed_document(pk)
     extraction, findings = get_last_extraction(document), document.current_findings
@@ -78,7 +78,7 @@ def review_page(request: SignedIn, pk: int) -> HttpResponse:
     return render(request, "review/page.html", context)
 
 
-@restrict_page(CHANGE, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(CHANGE, permission=permissions.REVIEW_DOCUMENTS)
 def assign_to_me(request: SignedIn, pk: int) -> HttpResponse:
     document = get_reviewed_document(pk)
     if assignments.assign(document, request.user, by=request.user):

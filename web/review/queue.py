@@ -8,12 +8,12 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
 
-from ingestion.documents import downloads
 from ingestion.models import Document, ReviewRequest
 from ingestion.review import assignments
 from ingestion.review.assignments import QueueFilter
 from ingestion.rules.finding_texts import get_short_text
 from sites.models import User
+from web import permissions
 from web.review.forms import FilterForm
 from web.shell.access import READ, SignedIn, restrict_page
 
@@ -32,7 +32,7 @@ class QueueRow:
     assigned_to: User | None
 
 
-@restrict_page(READ, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(READ, permission=permissions.REVIEW_DOCUMENTS)
 def review_queue(request: SignedIn) -> HttpResponse:
     form = FilterForm(request.GET)
     queue_filter = form.to_queue_filter(request.user)

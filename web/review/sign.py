@@ -13,19 +13,19 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from audit.electronic_signatures import ElectronicSignature
-from ingestion.documents import downloads
 from ingestion.intake import corrections
 from ingestion.models import Action, Decision, Document
 from ingestion.review import assignments, decisions
 from ingestion.review.assignments import QueueFilter
 from ingestion.review.decision_rules import ACTIONS_ON_FILED, RULES, list_permitted_actions
 from ingestion.review.decisions import DecisionConflict, DecisionRefused
+from web import permissions
 from web.review.forms import ReviewDecisionForm
 from web.review.page import get_reviewed_document
 from web.shell.access import FORM, SignedIn, restrict_page
 
 
-@restrict_page(FORM, permission=downloads.REVIEW_PERMISSION)
+@restrict_page(FORM, permission=permissions.REVIEW_DOCUMENTS)
 @sensitive_post_parameters("password")
 def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
     """Show the form of one action. With POST, decide, and go to the next document."""

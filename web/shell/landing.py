@@ -3,12 +3,13 @@
 from django.urls import reverse
 
 from sites.models import User
+from web import permissions
 
 # Permission and URL name of the start page. The first permission that a person has decides.
 _START_PAGES = (
-    ("audit.export_ledger", "trail"),
-    ("ingestion.review_document", "review_queue"),
-    ("ingestion.view_chunk", "ops"),
+    (permissions.EXPORT_LEDGER, "trail"),
+    (permissions.REVIEW_DOCUMENTS, "review_queue"),
+    (permissions.VIEW_OPERATIONS, "ops"),
 )
 
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from ingestion.review import assignments
 from sites import approvals
 from sites.models import User
+from web import permissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +52,19 @@ ITEMS = (
     NavigationItem(
         _("Review"),
         "review_queue",
-        _staff_with("ingestion.review_document"),
+        _staff_with(permissions.REVIEW_DOCUMENTS),
         count_waiting=lambda _user: assignments.count_waiting(),
     ),
     NavigationItem(
         _("Documents"),
         "admin:ingestion_document_changelist",
-        _staff_with("ingestion.view_document"),
+        _staff_with(permissions.VIEW_DOCUMENTS),
         (_DOCUMENTS, "/admin/ingestion/finding/"),
     ),
     NavigationItem(
         _("Packets"),
         "admin:ingestion_packet_changelist",
-        _staff_with("ingestion.view_packet"),
+        _staff_with(permissions.VIEW_PACKETS),
         (_PACKETS,),
     ),
     NavigationItem(
@@ -72,27 +73,27 @@ ITEMS = (
         lambda user: not user.is_staff or user.sees_all_sites,
         ("/figures/",),
     ),
-    NavigationItem(_("Operations"), "ops", _staff_with("ingestion.view_chunk")),
-    NavigationItem(_("Audit trail"), "trail", _staff_with("audit.view_entry")),
+    NavigationItem(_("Operations"), "ops", _staff_with(permissions.VIEW_OPERATIONS)),
+    NavigationItem(_("Audit trail"), "trail", _staff_with(permissions.VIEW_ENTRIES)),
     NavigationItem(
         _("Batches"),
         "admin:ingestion_batch_changelist",
-        _staff_with("ingestion.view_chunk"),
+        _staff_with(permissions.VIEW_OPERATIONS),
         ("/admin/ingestion/chunk/", "/admin/django_q/"),
     ),
     NavigationItem(
-        _("Sites"), "admin:clinical_sites_site_changelist", _staff_with("clinical_sites.view_site")
+        _("Sites"), "admin:clinical_sites_site_changelist", _staff_with(permissions.VIEW_SITES)
     ),
     NavigationItem(
         _("People"),
         "admin:clinical_sites_user_changelist",
-        _staff_with("clinical_sites.view_user"),
+        _staff_with(permissions.VIEW_ACCOUNTS),
         ("/access/",),
     ),
     NavigationItem(
         _("Approvals"),
         "approvals",
-        _staff_with("clinical_sites.change_portal"),
+        _staff_with(permissions.VIEW_APPROVALS),
         count_waiting=approvals.count_waiting_for,
     ),
     NavigationItem(_("Help"), "help", lambda _user: True),
