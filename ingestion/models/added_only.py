@@ -6,11 +6,11 @@ from django.db import models
 
 
 class RowUnchangeable(Exception):
-    """A row was to be changed or deleted whose table permits neither."""
+    """Rows of this table are never changed or deleted."""
 
 
 class AddedOnlyRow(models.Model):
-    """The base of rows that are added and never changed. Raises RowUnchangeable for the rest."""
+    """The base of rows that are only added. Raises RowUnchangeable if one is changed or deleted."""
 
     class Meta:
         abstract = True
