@@ -67,8 +67,8 @@ def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut
     readiness = get_readiness(_find_site(request, site_id))
     required = [
         RequirementOut(
-            document_type=requirement.kind,
-            name=get_type_name(requirement.kind),
+            document_type=requirement.document_type,
+            name=get_type_name(requirement.document_type),
             whose=requirement.whose,
             standing=requirement.status,
             counts_until=requirement.document.expires if requirement.document else None,

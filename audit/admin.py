@@ -18,7 +18,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import REASON_FIELD
-from audit.change_tracking.undeletable import ReadOnlyAdminMixin, UndeletableAdmin
+from audit.change_tracking.read_only_admin import ReadOnlyAdminMixin
+from audit.change_tracking.undeletable import UndeletableAdmin
 from audit.ledger.actors import Actor
 from audit.ledger.log import ledger
 from audit.ledger.redaction import RedactionError, find_redaction, redact_entry

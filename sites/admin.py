@@ -18,7 +18,8 @@ from django_otp.plugins.otp_totp.admin import TOTPDevice
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import REASON_FIELD
-from audit.change_tracking.undeletable import ReadOnlyAdminMixin, UndeletableAdmin, is_referenced
+from audit.change_tracking.read_only_admin import ReadOnlyAdminMixin
+from audit.change_tracking.undeletable import UndeletableAdmin, is_referenced
 from sites import legal_holds_admin, portal_approval, retention
 from sites.accounts import password_changes, token_admin
 from sites.accounts.admin import (

@@ -22,19 +22,6 @@ from audit.ledger.log import ledger, record
 MAX_REFUSALS_PER_REQUEST = 100  # rows of one request whose deletion is refused and recorded
 
 
-class ReadOnlyAdminMixin:
-    """Shows rows that the admin does not add, change or delete. It must be the first base."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
 class UndeletableAdmin(ReasonedActions):
     """Refuses deletions. It must be the first base, before `LedgerAdminMixin`."""
 
@@ -52,8 +39,8 @@ class UndeletableAdmin(ReasonedActions):
         obj = self.get_object(request, unquote(object_id))
         if obj is None or not self.has_view_permission(request, obj):
             return super().delete_view(request, object_id, extra_context)
-        if why := self.get_retention_reason(obj):
-            return self._render_refusal(request, obj, why)
+        if reason := self.get_retention_reason(obj):
+            return self._render_refusal(request, obj, reason)
         return super().delete_view(request, object_id, extra_context)
 
     def response_action(
@@ -63,20 +50,20 @@ class UndeletableAdmin(ReasonedActions):
             return super().response_action(request, queryset, *location)
         selected = queryset.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
         kept = [
-            (obj, why)
+            (obj, reason)
             for obj in selected[:MAX_REFUSALS_PER_REQUEST]
-            if (why := self.get_retention_reason(obj))
+            if (reason := self.get_retention_reason(obj))
         ]
-        for obj, why in kept:
-            self.record_refusal(request, obj, why)
+        for obj, reason in kept:
+            self.record_refusal(request, obj, reason)
             message = _(
                 "Nothing was deleted. The audit trail records your attempt. {item}: {reason}"
             )
-            message = message.format(item=obj, reason=why)
+            message = message.format(item=obj, reason=reason)
             self.message_user(request, message, messages.ERROR)
         return None if kept else super().response_action(request, queryset, *location)
 
-    def record_refusal(self, request: HttpRequest, obj: Any, why: str) -> None:
+    def record_refusal(self, request: HttpRequest, obj: Any, reason: str) -> None:
         """Record the attempt to delete a row, with the reason that the person entered.
 
         The attempt changes nothing, so the ledger numbers the entry and the row is not locked.
@@ -89,19 +76,19 @@ class UndeletableAdmin(ReasonedActions):
                 subject=f"{kind}:{obj.pk}",
                 by=person.actor,
                 site=self.ledger_site(obj),
-                detail={"object": str(obj), "kept_because": why},
+                detail={"object": str(obj), "kept_because": reason},
             )
 
-    def _render_refusal(self, request: HttpRequest, obj: Any, why: str) -> HttpResponse:
+    def _render_refusal(self, request: HttpRequest, obj: Any, reason: str) -> HttpResponse:
         was_tried = request.method == "POST"
         if was_tried:
-            self.record_refusal(request, obj, why)
+            self.record_refusal(request, obj, reason)
         context = {
             **self.admin_site.each_context(request),
             "title": _("{item} cannot be deleted").format(item=obj),
             "opts": self.opts,
             "original": obj,
-            "refusal": why,
+            "refusal": reason,
             "was_tried": was_tried,
         }
         return TemplateResponse(request, "admin/deletion_refused.html", context, status=403)

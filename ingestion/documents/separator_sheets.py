@@ -53,9 +53,9 @@ def list_separator_sheets(
     With `only_open`, only for those that are missing, expired, or were sent back.
     """
     return [
-        SeparatorSheet(each.kind, each.whose)
+        SeparatorSheet(each.document_type, each.whose)
         for each in readiness.required
-        if each.kind in TYPES and not (only_open and each.status.is_met)
+        if each.document_type in TYPES and not (only_open and each.status.is_met)
     ]
 
 

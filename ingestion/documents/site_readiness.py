@@ -111,8 +111,8 @@ def list_required_types(sites: Sequence[Site], *, today: date | None = None) -> 
     It takes two queries.
     """
     found = _list_expected(sites, today or timezone.now().date()).values()
-    needed = {wanted.kind for of_site in found for wanted in of_site}
-    return sorted(needed, key=lambda kind: list(TYPES).index(kind) if kind in TYPES else len(TYPES))
+    needed = {wanted.document_type for of_site in found for wanted in of_site}
+    return sorted(needed, key=lambda slug: list(TYPES).index(slug) if slug in TYPES else len(TYPES))
 
 
 def _list_expected(sites: Iterable[Site], today: date) -> dict[int, list[ExpectedDocument]]:
@@ -134,7 +134,7 @@ def _list_expected(sites: Iterable[Site], today: date) -> dict[int, list[Expecte
         own = differences[site.pk]
         changed = {row.document_type for row in own}
         listed = studies.get(site.study_id, list(DEFAULT_EXPECTED_DOCUMENTS))
-        expected[site.pk] = [wanted for wanted in listed if wanted.kind not in changed]
+        expected[site.pk] = [wanted for wanted in listed if wanted.document_type not in changed]
         expected[site.pk] += [
             ExpectedDocument(row.document_type, RequiredFor(row.each))
             for row in own
@@ -191,10 +191,9 @@ def make_site_document(
     """Return a document as the rules see it, under the validity terms of its study and site."""
     values = extraction.values if extraction else ()
     last = get_last_valid_day(terms, {value.name: value for value in values})
-    kind = document.document_type
     return SiteDocument(
         key=document.pk,
-        kind=kind,
+        document_type=document.document_type,
         state=DocumentState(document.state),
         values=values,
         person=document.declared_person,

@@ -24,7 +24,7 @@ from ingestion.documents.division import describe_cut
 from ingestion.intake import quotas, upload_sessions
 from ingestion.intake.quotas import OpenUploads
 from ingestion.intake.registration import UploadedDocument, register_upload
-from ingestion.intake.type_suggestion import suggest_contents
+from ingestion.intake.type_detection import detect_contents
 from ingestion.models import Document, Draft, DraftFile, Packet, Upload
 from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
@@ -151,22 +151,22 @@ def add_finished_upload(upload: Upload) -> tuple[DraftFile, bool]:
     return file, is_new
 
 
-def suggest_file_type(file: DraftFile) -> None:
+def detect_file_type(file: DraftFile) -> None:
     """Detect the type or the documents of a file once, and store them. It takes seconds."""
-    if file.guessed_at or not settings.GUESS_SECONDS:
+    if file.detected_at or not settings.GUESS_SECONDS:
         return
     try:
         with tempfile.TemporaryDirectory(prefix="siteledger-draft-") as folder:
             local = spool.open_local(file.spooled, Path(folder))
-            detected = suggest_contents(local, load_active_model())
+            detected = detect_contents(local, load_active_model())
     except StorageUnavailable:  # The checks will read the file again.
-        logger.exception("an uploaded file could not be read for a suggestion")
+        logger.exception("an uploaded file could not be read to detect its type")
         return
     if detected is not None:
-        file.guess, file.guessed_at = detected.document_type, timezone.now()
+        file.detected_type, file.detected_at = detected.document_type, timezone.now()
         file.cut = describe_cut(detected.cut) if detected.cut else None
         DraftFile.objects.filter(pk=file.pk).update(
-            guess=file.guess, guessed_at=file.guessed_at, cut=file.cut
+            detected_type=file.detected_type, detected_at=file.detected_at, cut=file.cut
         )
 
 
@@ -188,7 +188,11 @@ def should_confirm_type(file: DraftFile, chosen: str) -> bool:
     Each choice has to be confirmed once. If the person submits it again, the choice stands, and the
     ledger records that it differs from the detected type.
     """
-    if not file.guess or chosen not in TYPES or chosen in {file.guess, file.doubted}:
+    if (
+        not file.detected_type
+        or chosen not in TYPES
+        or chosen in {file.detected_type, file.doubted}
+    ):
         return False
     file.doubted = chosen
     file.save(update_fields=["doubted"])

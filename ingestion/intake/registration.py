@@ -24,7 +24,7 @@ from ingestion.intake.submission import (
 )
 from ingestion.models import MAX_DOC_ID_LENGTH, Batch, BatchSource, Document, Packet
 from ingestion.rules.checks.submission import SCHEMA_VERSIONS
-from ingestion.rules.classification.classify import guess_type
+from ingestion.rules.classification.classify import suggest_type
 from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
 from ingestion.storage.spool import SpooledFile
@@ -198,7 +198,7 @@ def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
         with path.open("rb") as content:
             documents.append(
                 _spool_document(
-                    site, File(content), path.name, doc_ids[path.name], guess_type(path.name)
+                    site, File(content), path.name, doc_ids[path.name], suggest_type(path.name)
                 )
             )
     return create_batch(documents, [folder.name[:120]] * len(documents), submission)

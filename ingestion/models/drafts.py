@@ -69,8 +69,9 @@ class DraftFile(models.Model):
     size = models.PositiveBigIntegerField()  # bytes
     document_type = models.CharField(max_length=40, blank=True)  # as chosen, or ""
     person = models.CharField(max_length=80, blank=True)
-    guess = models.CharField(max_length=40, blank=True)  # detected from the document, or ""
-    guessed_at = models.DateTimeField(null=True)  # None: not detected yet
+    # Detected from the pages, or "".
+    detected_type = models.CharField(max_length=40, blank=True, db_column="guess")
+    detected_at = models.DateTimeField(null=True, db_column="guessed_at")  # None: not detected yet
     cut = models.JSONField(null=True, blank=True)  # as in `Extraction.cut`; None: one document
     doubted = models.CharField(max_length=40, blank=True)  # the choice to be confirmed
     received_at = models.DateTimeField(default=timezone.now)

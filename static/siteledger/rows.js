@@ -10,8 +10,8 @@ globalThis.slRows = (form) => {
   const inRow = (entry, name) => entry.row.querySelector(`[data-${name}]`);
   const select = (entry) => entry.row.querySelector("select");
 
-  // As `ingestion.rules.classification.classify.guess_type`: the longest hint that the file's name contains decides.
-  function guessType(name, options) {
+  // As `ingestion.rules.classification.classify.suggest_type`: the longest hint that the file's name contains decides.
+  function suggestType(name, options) {
     const words = ` ${name.toLowerCase().replace(/[^a-z0-9]+/g, " ")} `;
     let longest = "", type = "";
     for (const option of options) {
@@ -38,7 +38,7 @@ globalThis.slRows = (form) => {
     inRow(entry, "filename").textContent = file.name;
     inRow(entry, "size").textContent = formatSize(file.size);
     for (const label of entry.row.querySelectorAll("[data-file-label]")) label.textContent = label.textContent.replace("{name}", () => file.name);
-    select(entry).value = guessType(file.name, select(entry).options);
+    select(entry).value = suggestType(file.name, select(entry).options);
     return entry;
   }
 

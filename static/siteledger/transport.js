@@ -47,7 +47,7 @@ globalThis.slTransport = (form, text) => {
   async function sendFile(file, setStop, onProgress) {
     const refusal = await sendBytes(file, setStop, onProgress);
     if (refusal) return refusal;
-    const answer = await post(form.dataset.files, { finished: uploadUrls.get(file).split("/").at(-2) });
+    const answer = await post(form.dataset.files, { upload_id: uploadUrls.get(file).split("/").at(-2) });
     if (answer.status === 404 || answer.status === 409) {
       uploadUrls.delete(file);
       throw new Error(String(answer.status));

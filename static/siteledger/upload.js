@@ -137,7 +137,7 @@
       showStatus(twin, text("ReceivedTwice", { name: entry.name }));
       return;
     }
-    Object.assign(entry, { id: answer.id, file: null, detectedType: answer.guess, contents: answer.contents, detectionDone: answer.looked });
+    Object.assign(entry, { id: answer.id, file: null, detectedType: answer.detected_type, contents: answer.contents, detectionDone: answer.is_detection_done });
     renameInputs(entry, `k${answer.id}`);
     inRow(entry, "remove").value = answer.id;
     showStatus(entry, text("Received"));
@@ -153,7 +153,7 @@
       detections = detections.then(async () => {
         if (!entries.has(entry)) return;
         const answer = await post(`${form.dataset.files}${entry.id}/guess/`, {});
-        if (answer.ok) Object.assign(entry, await answer.json().then(({ guess, contents }) => ({ detectedType: guess, contents, detectionDone: true })));
+        if (answer.ok) Object.assign(entry, await answer.json().then((file) => ({ detectedType: file.detected_type, contents: file.contents, detectionDone: true })));
       }).catch(() => { entry.detectionDone = true; }).then(() => {
         if (inRow(entry, "status").textContent === detecting) showStatus(entry, text("Received"));
         showDetectedType(entry);

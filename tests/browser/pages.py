@@ -313,7 +313,7 @@ NO_PAGES = {
     # They lead elsewhere.
     "admin:login", "admin:logout", "admin:password_change", "admin:view_on_site", "logout",
     # They change something, and lead to a page.
-    "account_identity", "account_training", "draft_file", "draft_file_guess", "draft_file_remove",
+    "account_identity", "account_training", "draft_file", "draft_file_type", "draft_file_remove",
     "draft_files", "upload_allowed", "resumable_upload", "resumable_uploads",
     "retry", "review_take", "trail_check_now",
     "model_report", "model_train",

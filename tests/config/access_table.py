@@ -89,7 +89,7 @@ PAGES = {
     "resumable_upload": _page({OWN}, 401),  # another person's upload does not exist
     # Another's site, packet and document do not exist.
     "draft_file": _post({OWN}, 404),
-    "draft_file_guess": _post({OWN}, 404),
+    "draft_file_type": _post({OWN}, 404),
     "draft_file_remove": _post(WRITERS),  # idempotent: what is not there is removed
     "packet": _page(SEE_SITE, 404),
     "receipt": _page(SEE_SITE, 404),

@@ -87,7 +87,7 @@ def make_installation() -> Installation:
         "uidb64": "MQ",
         "token": "c0ffee-0123456789abcdef",
         "draft_file.pk": kept.pk,
-        "draft_file_guess.pk": kept.pk,
+        "draft_file_type.pk": kept.pk,
         "draft_file_remove.pk": kept.pk,
         "api:one_batch.reference": packet.batch.reference,
         "api:cancel_batch.reference": packet.batch.reference,

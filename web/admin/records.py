@@ -11,7 +11,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 
 from audit.change_tracking.change_reasons import ReasonedActions
-from audit.change_tracking.undeletable import ReadOnlyAdminMixin
+from audit.change_tracking.read_only_admin import ReadOnlyAdminMixin
 
 
 class KeysFirstPaginator(Paginator):

@@ -55,7 +55,7 @@ def draft_files(request: SignedIn) -> JsonResponse:
     if request.method == "POST":
         if missing := eligibility.list_missing_for_upload(request.user):
             return JsonResponse({"message": missing[0].sentence}, status=403)
-        if upload_id := request.POST.get("finished", ""):
+        if upload_id := request.POST.get("upload_id", ""):
             return _add_upload(request, upload_id)
         return _add_form_file(request)
     corrected = _find_corrected(request, request.GET.get("corrects", ""))
@@ -78,10 +78,10 @@ def describe_file(request: SignedIn, pk: int) -> HttpResponse:
 def detect_type(request: SignedIn, pk: int) -> JsonResponse:
     """Detect the type of a file from its pages, which takes seconds.
 
-    `looked` is false in the response if there was no time for it.
+    `is_detection_done` is false in the response if there was no time for it.
     """
     file = _get_file(request, pk)
-    drafts.suggest_file_type(file)
+    drafts.detect_file_type(file)
     return JsonResponse(_to_json(file))
 
 
@@ -215,7 +215,7 @@ def _to_json(file: DraftFile) -> dict[str, Any]:
         "size": file.size,
         "sha256": file.sha256,
         "type": file.document_type,
-        "guess": file.guess,
+        "detected_type": file.detected_type,
         "contents": contents.as_json() if contents else None,
-        "looked": bool(file.guessed_at) or not settings.GUESS_SECONDS,
+        "is_detection_done": bool(file.detected_at) or not settings.GUESS_SECONDS,
     }

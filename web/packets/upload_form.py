@@ -31,7 +31,7 @@ from ingestion.intake.quotas import QuotaExceeded
 from ingestion.intake.registration import SEVERAL_DOCUMENTS, UploadedDocument
 from ingestion.models import Document, Draft, DraftFile, Packet
 from ingestion.models.requirements import get_type_name
-from ingestion.rules.classification.classify import guess_type
+from ingestion.rules.classification.classify import suggest_type
 from sites.models import Site, User
 from web.packets.file_contents import FileContents, describe_contents
 from web.packets.file_rules import explain_too_many, explain_unacceptable
@@ -70,8 +70,8 @@ class UploadRow:
     @property
     def chosen_type(self) -> str:
         """Return the selected type, else the detected one, else the one that the name suggests."""
-        detected = self.file.guess if self.file else ""
-        return self.document_type or detected or guess_type(self.filename)
+        detected = self.file.detected_type if self.file else ""
+        return self.document_type or detected or suggest_type(self.filename)
 
     @property
     def contents(self) -> FileContents | None:
@@ -131,7 +131,7 @@ class UploadForm:
         deadline = time.monotonic() + settings.GUESS_SECONDS
         for row in self.file_rows:
             if row.file and time.monotonic() < deadline:
-                drafts.suggest_file_type(row.file)
+                drafts.detect_file_type(row.file)
         self.problems += self._find_problems()
         packet = None if self.problems else self._register()
         if packet is None:
@@ -206,8 +206,8 @@ class UploadForm:
         for row in self.file_rows:
             if row.file and drafts.should_confirm_type(row.file, row.chosen_type):
                 several = _("Several documents")
-                is_several = row.file.guess == SEVERAL_DOCUMENTS
-                detected = several if is_several else get_type_name(row.file.guess)
+                is_several = row.file.detected_type == SEVERAL_DOCUMENTS
+                detected = several if is_several else get_type_name(row.file.detected_type)
                 sentence = _(
                     "{file}: the detected type is {detected}, and you selected {chosen}. "
                     "Change the type, or send the packet again to keep it."
@@ -227,8 +227,8 @@ class UploadForm:
         for row in self.file_rows:
             if row.file:
                 key_parts += [row.filename, row.file.sha256, row.chosen_type, row.person]
-                is_overruled = row.chosen_type not in {row.file.guess, SEVERAL_DOCUMENTS}
-                overruled = row.file.guess if is_overruled else ""
+                is_overruled = row.chosen_type not in {row.file.detected_type, SEVERAL_DOCUMENTS}
+                overruled = row.file.detected_type if is_overruled else ""
                 documents.append(
                     UploadedDocument(
                         row.filename,

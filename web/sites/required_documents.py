@@ -158,12 +158,12 @@ def _describe_requirement(
         note = requirement.reason
     elif status is RequirementStatus.EXPIRED and expires:
         note = gettext("Expired on {date}.").format(date=expires)
-    document_type = TYPES.get(requirement.kind)
+    document_type = TYPES.get(requirement.document_type)
     is_missing = status is RequirementStatus.MISSING
     named_on = requirement.named_on if is_missing else None
     return RequirementLine(
-        document_type=requirement.kind,
-        name=get_type_name(requirement.kind),
+        document_type=requirement.document_type,
+        name=get_type_name(requirement.document_type),
         whose=requirement.whose,
         person=requirement.whose if document_type and document_type.per_person else "",
         status=status,

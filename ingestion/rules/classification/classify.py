@@ -14,7 +14,7 @@ from itertools import islice
 from math import inf
 
 from audit.translation import gettext
-from ingestion.reading.results import DocumentReading, MediaType, PageReading, TextSource
+from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.features import (
     LAYOUT,
     MAX_WORD_PAGES,
@@ -36,7 +36,7 @@ __all__ = [
     "TypeMatch",
     "classify",
     "extract_document_features",
-    "guess_type",
+    "suggest_type",
 ]
 
 MIN_SCORE_MARGIN = 2  # points
@@ -158,15 +158,8 @@ def _describe_evidence(
     return "; ".join(filter(None, (score.evidence, named)))
 
 
-def guess_type(filename: str, text: str = "") -> str:
-    """Return the slug of the suggested type for the upload form, or "".
-
-    The text decides if it is clear, and otherwise the name of the file.
-    """
-    page = PageReading(1, 0, 0, text, TextSource.NATIVE)
-    recognised = classify(DocumentReading(MediaType.PDF, (page,))).slug if text else ""
-    if recognised:
-        return recognised
+def suggest_type(filename: str) -> str:
+    """Return the slug of the type that the name of a file suggests, or ""."""
     words = f" {re.sub(r'[^a-z0-9]+', ' ', filename.casefold())} "
     hints = [(hint, kind.slug) for kind in TYPES.values() for hint in kind.filename]
     hints.sort(key=lambda pair: -len(pair[0]))  # "IRB approval" is more specific than "IRB"

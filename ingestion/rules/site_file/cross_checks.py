@@ -60,7 +60,7 @@ class _SharedValue:
 
     code: str
     fields: tuple[str, ...]  # one of these fields contains the value
-    kinds: tuple[str, ...]  # the slugs of the document types; the first one leads in a tie
+    slugs: tuple[str, ...]  # the slugs of the document types; the first one leads in a tie
     is_same: Callable[[str, str], bool]
 
 
@@ -114,14 +114,14 @@ def find_gaps(
     live = sorted((each for each in documents if each.is_live), key=lambda each: each.key)
     missing = [each for each in required if each.status is RequirementStatus.MISSING]
     unnamed = list(_compare_with_form(expected, live, missing))
-    explained = {gap.other.kind for gap in unnamed if gap.other}
+    explained = {gap.other.document_type for gap in unnamed if gap.other}
     return [
         *(gap for shared in _SHARED_VALUES for gap in _compare_values(shared, live, protocol)),
         *unnamed,
         *_compare_laboratories(live),
         *_compare_team_with_log(live),
         *_compare_consent_with_approval(live),
-        *_list_missing(each for each in missing if each.kind not in explained),
+        *_list_missing(each for each in missing if each.document_type not in explained),
     ]
 
 
@@ -130,18 +130,18 @@ def _compare_values(
 ) -> Iterator[Gap]:
     """Yield a gap for each document that differs from the one with which most documents agree."""
     found: list[_FoundValue] = []
-    for kind in shared.kinds:
-        kinds = _IRB_APPROVALS if kind == _IRB_APPROVAL else (kind,)
-        candidates = [newest for each in kinds if (newest := find_newest(documents, each))]
-        if TYPES[kind].per_person:
+    for slug in shared.slugs:
+        slugs = _IRB_APPROVALS if slug == _IRB_APPROVAL else (slug,)
+        candidates = [newest for each in slugs if (newest := find_newest(documents, each))]
+        if TYPES[slug].per_person:
             # The newest document of each person.
             by_person = {
-                document.names: document for document in documents if document.kind == kind
+                document.names: document for document in documents if document.document_type == slug
             }
             candidates = list(by_person.values())
         values = [_find_value(shared, document, protocol) for document in candidates]
         named = [value for value in values if value]
-        if named and not TYPES[kind].per_person:
+        if named and not TYPES[slug].per_person:
             named = [max(named, key=lambda value: value.document.key)]
         found += named
     if not found:
@@ -180,7 +180,9 @@ def _compare_with_form(
     """Yield a gap if a person's document is missing, and another names a person not on the form."""
     form = find_newest(documents, FORM_1572)
     for line in expected:
-        lacking = next((one for one in missing if one.kind == line.kind and one.whose), None)
+        lacking = next(
+            (one for one in missing if one.document_type == line.document_type and one.whose), None
+        )
         if form is None or lacking is None:
             continue
         is_person = line.required_for.is_person
@@ -224,8 +226,8 @@ def _compare_consent_with_approval(documents: Sequence[SiteDocument]) -> Iterato
     """
     form = find_newest(documents, _CONSENT_FORM)
     listings = []
-    for kind in _IRB_APPROVALS:
-        newest = find_newest(documents, kind)
+    for slug in _IRB_APPROVALS:
+        newest = find_newest(documents, slug)
         listed = [
             each
             for each in (newest.sure_values("approved_documents") if newest else ())
@@ -248,7 +250,7 @@ def _list_missing(missing: Iterable[DocumentRequirement]) -> Iterator[Gap]:
     for each in missing:
         if each.named_on:
             facts = {"one": _noun(each.named_on), "absent": each.whose}
-            facts["lacking"] = TYPES[each.kind].noun if each.kind in TYPES else _("document")
+            facts["lacking"] = _noun(each)
             yield Gap("PACKET_INCOMPLETE", each.named_on, None, facts)
 
 
@@ -257,8 +259,8 @@ def _mismatch(code: str, one: SiteDocument, expected: str, other: SiteDocument, 
     return Gap(code, one, other, facts)
 
 
-def _noun(document: SiteDocument) -> str:
-    return TYPES[document.kind].noun if document.kind in TYPES else _("document")
+def _noun(document: SiteDocument | DocumentRequirement) -> str:
+    return TYPES[document.document_type].noun if document.document_type in TYPES else _("document")
 
 
 def _name_facts(fact: str, names: Sequence[str]) -> Facts:

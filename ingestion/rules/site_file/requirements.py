@@ -66,7 +66,7 @@ class RequirementStatus(StrEnum):
 class ExpectedDocument:
     """A line of the expected document list of a study."""
 
-    kind: str  # the slug of the document type
+    document_type: str  # the slug of the document type
     required_for: RequiredFor = RequiredFor.SITE
 
 
@@ -89,7 +89,7 @@ DEFAULT_EXPECTED_DOCUMENTS = (
 class WaivedRequirement:
     """A recorded decision that a site does not need a document."""
 
-    kind: str  # the slug of the document type
+    document_type: str  # the slug of the document type
     reason: str
     whose: str = ""  # a person or a laboratory; "" for all of them
 
@@ -99,7 +99,7 @@ class SiteDocument:
     """A document of a site, with what the comparison of the site's documents needs."""
 
     key: int  # the primary key of its row; a later document has a larger one
-    kind: str  # the slug of the document type
+    document_type: str  # the slug of the document type
     state: DocumentState
     values: tuple[FieldValue, ...] = ()
     person: str = ""  # the declared person
@@ -119,7 +119,7 @@ class SiteDocument:
             for entry in _ENTRY_SEPARATOR.split(text)
             if not _NO_ENTRY.match(entry)
         ]
-        kind, is_name = TYPES.get(self.kind), name in _NAME_FIELDS
+        kind, is_name = TYPES.get(self.document_type), name in _NAME_FIELDS
         return [
             entry for entry in entries if not (kind and kind.is_printed(entry, is_name=is_name))
         ]
@@ -142,7 +142,7 @@ class SiteDocument:
     @property
     def names(self) -> str:
         """Return the person or the laboratory that it is about, or "" if not known."""
-        if self.kind in _LABORATORY_TYPES:
+        if self.document_type in _LABORATORY_TYPES:
             number = self.first_sure_value("clia_number")
             return self.first_sure_value("lab_name") + (f", CLIA {number}" if number else "")
         if not self.person:
@@ -157,7 +157,7 @@ class SiteDocument:
 class DocumentRequirement:
     """A document that a site needs, and its status."""
 
-    kind: str  # the slug of the document type
+    document_type: str  # the slug of the document type
     status: RequirementStatus
     whose: str = ""  # "" for the site, or while no name is known
     document: SiteDocument | None = None  # the document that decided the status
@@ -194,7 +194,7 @@ def list_requirements(
                     (
                         waiver.reason
                         for waiver in waived
-                        if waiver.kind == line.kind
+                        if waiver.document_type == line.document_type
                         and (
                             not waiver.whose
                             or (whose and _is_same(line.required_for, waiver.whose, whose))
@@ -204,7 +204,7 @@ def list_requirements(
                 )
             requirements.append(
                 DocumentRequirement(
-                    line.kind,
+                    line.document_type,
                     RequirementStatus.WAIVED if reason else status,
                     whose,
                     document,
@@ -215,18 +215,20 @@ def list_requirements(
     return requirements
 
 
-def is_accepted_as(kind: str, needed: str) -> bool:
+def is_accepted_as(slug: str, needed: str) -> bool:
     """Return whether a document of a type meets the requirement of a document of another.
 
     A type lists the types in whose place it is accepted (`satisfies` in types.toml): a continuing
     review extends an approval, and a biosketch describes a person as a CV does.
     """
-    return kind == needed or (kind in TYPES and needed in TYPES[kind].satisfies)
+    return slug == needed or (slug in TYPES and needed in TYPES[slug].satisfies)
 
 
-def find_newest(documents: Iterable[SiteDocument], kind: str) -> SiteDocument | None:
+def find_newest(documents: Iterable[SiteDocument], slug: str) -> SiteDocument | None:
     """Return the newest document of a type whose content counts, or None."""
-    live = (document for document in documents if document.kind == kind and document.is_live)
+    live = (
+        document for document in documents if document.document_type == slug and document.is_live
+    )
     return max(live, key=lambda document: document.key, default=None)
 
 
@@ -236,8 +238,8 @@ def find_investigator(documents: Sequence[SiteDocument]) -> str:
     The name is taken from Form FDA 1572, the protocol page, the delegation log or the IRB approval,
     in this order.
     """
-    for kind in (FORM_1572, "protocol-signature-page", DELEGATION_LOG, "irb-approval"):
-        document = find_newest(documents, kind)
+    for slug in (FORM_1572, "protocol-signature-page", DELEGATION_LOG, "irb-approval"):
+        document = find_newest(documents, slug)
         if document and (name := document.first_sure_value("investigator")):
             return name
     return ""
@@ -272,7 +274,11 @@ def assign_documents(
     A document without a name counts for a laboratory that has none. For a person it counts only if
     it is on file and nobody else lacks one, because a document must not be assigned by a guess.
     """
-    own = [document for document in documents if is_accepted_as(document.kind, expected.kind)]
+    own = [
+        document
+        for document in documents
+        if is_accepted_as(document.document_type, expected.document_type)
+    ]
     people = list_named(documents, expected.required_for)
     if not people:
         yield "", own
@@ -309,7 +315,7 @@ def find_unassigned(
     return [
         document
         for document in documents
-        if is_accepted_as(document.kind, expected.kind)
+        if is_accepted_as(document.document_type, expected.document_type)
         and document.is_live
         and known
         and document.names

@@ -107,7 +107,9 @@ def test_each_required_document_has_a_sheet():
     make_read(site, "irb-approval", approval_date="2026-10-01", expiry_date="2030-10-01")
     readiness = get_readiness(site)
     sheets = list_separator_sheets(readiness)
-    assert [each.document_type for each in sheets] == [each.kind for each in readiness.required]
+    assert [each.document_type for each in sheets] == [
+        each.document_type for each in readiness.required
+    ]
     missing = list_separator_sheets(readiness, only_open=True)
     assert SeparatorSheet("irb-approval") in sheets
     assert SeparatorSheet("irb-approval") not in missing

@@ -29,12 +29,12 @@ def file_complete_packet(site, **changes):
 
 def standings(site, **options):
     stand = get_readiness(site, today=TODAY, **options)
-    return {(each.kind, each.whose): each.status for each in stand.required}
+    return {(each.document_type, each.whose): each.status for each in stand.required}
 
 
 def test_a_new_site_needs_the_documents_of_the_default_list(site):
     assert standings(site) == {
-        (wanted.kind, ""): S.MISSING for wanted in DEFAULT_EXPECTED_DOCUMENTS
+        (wanted.document_type, ""): S.MISSING for wanted in DEFAULT_EXPECTED_DOCUMENTS
     }
 
 

@@ -168,7 +168,7 @@ def test_old_files_of_a_draft_are_not_deleted_as_leftovers(signed_in):
 @pytest.mark.requirement("R08")
 def test_overruling_a_detected_type_needs_one_confirmation_which_is_recorded(signed_in, mara):
     _, result = put(signed_in)
-    DraftFile.objects.update(guess="cv", guessed_at=timezone.now())
+    DraftFile.objects.update(detected_type="cv", detected_at=timezone.now())
     fields = {f"type-k{result['id']}": "irb-approval"}
     page = send(signed_in, **fields).content.decode()
     assert "the detected type is CV, and you selected IRB approval" in page
@@ -183,7 +183,7 @@ def test_overruling_a_detected_type_needs_one_confirmation_which_is_recorded(sig
 
 def test_a_detected_type_that_is_not_overruled_needs_no_confirmation(signed_in):
     put(signed_in, pdf("scan.pdf"))
-    DraftFile.objects.update(guess="irb-approval", guessed_at=timezone.now())
+    DraftFile.objects.update(detected_type="irb-approval", detected_at=timezone.now())
     send(signed_in)
     document = Document.objects.get()
     assert document.document_type == "irb-approval"
@@ -320,7 +320,7 @@ IN_DOUBT = {
 )
 def test_the_form_shows_the_documents_of_a_file_before_it_is_sent(signed_in, cut, sentences):
     put(signed_in)
-    DraftFile.objects.update(guess="several-documents", guessed_at=timezone.now(), cut=cut)
+    DraftFile.objects.update(detected_type="several-documents", detected_at=timezone.now(), cut=cut)
     page = signed_in.get("/packets/new/").content.decode()
     answer = signed_in.get(FILES).content.decode()
     for sentence in sentences:
@@ -332,7 +332,7 @@ def test_the_form_shows_the_documents_of_a_file_before_it_is_sent(signed_in, cut
 def test_a_file_with_several_documents_is_sent_without_a_type_under_a_name_of_its_own(signed_in):
     for content in (b"%PDF-1.7 one", b"%PDF-1.7 two"):
         put(signed_in, pdf("scan.pdf", content))
-    DraftFile.objects.update(guess="several-documents", guessed_at=timezone.now(), cut=CUT)
+    DraftFile.objects.update(detected_type="several-documents", detected_at=timezone.now(), cut=CUT)
     send(signed_in)
     files = list(Document.objects.order_by("pk"))
     assert [file.document_type for file in files] == ["", ""]
@@ -343,6 +343,6 @@ def test_a_file_with_several_documents_is_sent_without_a_type_under_a_name_of_it
 
 def test_another_type_for_a_file_with_several_documents_has_to_be_confirmed(signed_in):
     _, result = put(signed_in)
-    DraftFile.objects.update(guess="several-documents", guessed_at=timezone.now(), cut=CUT)
+    DraftFile.objects.update(detected_type="several-documents", detected_at=timezone.now(), cut=CUT)
     page = send(signed_in, **{f"type-k{result['id']}": "irb-approval"}).content.decode()
     assert "the detected type is Several documents, and you selected IRB approval" in page

@@ -39,7 +39,7 @@ def found(documents, waived=(), protocol=""):
 
 
 def summary(gap):
-    return gap.code, gap.one.kind, gap.other.kind if gap.other else ""
+    return gap.code, gap.one.document_type, gap.other.document_type if gap.other else ""
 
 
 FORM, PAGE, LETTER = "form-fda-1572", "protocol-signature-page", "irb-approval"
@@ -220,7 +220,7 @@ def test_gaps_do_not_depend_on_the_order_of_the_documents(random, changes):
 @pytest.mark.parametrize("read", [PI, ""], ids=["another name", "no name"])
 def test_a_gap_does_not_claim_that_a_document_names_the_declared_person(read):
     """Such a document has its own finding, so the gap does not mention the declared person."""
-    documents = [each for each in make_site_documents() if each.kind != "gcp-certificate"]
+    documents = [each for each in make_site_documents() if each.document_type != "gcp-certificate"]
     sent_for = site_document("gcp-certificate", 99, person="Helena Brandt", values={"person": read})
     assert not [
         gap for gap in found([*documents, sent_for]) if "Helena Brandt" in gap.facts.values()

@@ -35,14 +35,15 @@ def requirement_for(*documents, waived=(), wanted=LICENCE):
 
 def rows(documents, waived=(), wanted=DEFAULT_EXPECTED_DOCUMENTS):
     return {
-        (row.kind, row.whose): row for row in list_requirements(wanted, documents, waived, TODAY)
+        (row.document_type, row.whose): row
+        for row in list_requirements(wanted, documents, waived, TODAY)
     }
 
 
 def test_a_site_without_documents_needs_each_document_once():
     found = list_requirements(DEFAULT_EXPECTED_DOCUMENTS, [], [], TODAY)
-    assert [(row.kind, row.whose, row.status) for row in found] == [
-        (wanted.kind, "", S.MISSING) for wanted in DEFAULT_EXPECTED_DOCUMENTS
+    assert [(row.document_type, row.whose, row.status) for row in found] == [
+        (wanted.document_type, "", S.MISSING) for wanted in DEFAULT_EXPECTED_DOCUMENTS
     ]
 
 
@@ -115,7 +116,7 @@ def test_everybody_on_the_form_needs_their_own_documents():
     found = rows(make_site_documents(with_sub=False))
     assert found["cv", f"{PI}, MD"].status is S.CURRENT
     row = found["cv", f"{SUB}, MD"]
-    assert (row.status, row.named_on.kind) == (S.MISSING, "form-fda-1572")
+    assert (row.status, row.named_on.document_type) == (S.MISSING, "form-fda-1572")
     assert ("medical-licence", f"{SUB}, MD") not in found
 
 

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from ingestion.documents.separator_sheets import SeparatorSheet, render_sheets
-from ingestion.intake import type_suggestion
+from ingestion.intake import type_detection
 from ingestion.intake.registration import SEVERAL_DOCUMENTS
 from samples.binders import make_binder
 from samples.documents import make_sample
@@ -23,7 +23,7 @@ def suggest(tmp_path, settings):
     def suggest_for(content):
         path = tmp_path / "a file"
         path.write_bytes(content)
-        suggestion = type_suggestion.suggest_contents(path)
+        suggestion = type_detection.detect_contents(path)
         return suggestion and suggestion.document_type
 
     return suggest_for
@@ -49,7 +49,7 @@ def test_the_documents_of_a_scan_are_known_from_its_separator_sheets_alone(tmp_p
     pairs = zip(sheets, papers, strict=True)
     path = tmp_path / "scan.pdf"
     path.write_bytes(make_scan(make_binder([each for pair in pairs for each in pair]), seed="a"))
-    suggestion = type_suggestion.suggest_contents(path)
+    suggestion = type_detection.detect_contents(path)
     assert suggestion.document_type == SEVERAL_DOCUMENTS
     cut = suggestion.cut
     assert [part.type for part in cut.parts] == list(kinds)
@@ -84,15 +84,15 @@ def test_there_is_no_suggestion_after_the_time_limit(suggest, settings):
 
 def test_with_a_limit_of_0_no_file_is_opened(settings, tmp_path):
     settings.GUESS_SECONDS = 0
-    assert type_suggestion.suggest_contents(tmp_path / "is not even there") is None
+    assert type_detection.detect_contents(tmp_path / "is not even there") is None
 
 
 def test_there_is_no_suggestion_while_all_slots_are_in_use(suggest, settings):
     settings.GUESS_SECONDS = 0.05
-    for _ in range(type_suggestion.MAX_CONCURRENT_SUGGESTIONS):
-        type_suggestion._slots.acquire()
+    for _ in range(type_detection.MAX_CONCURRENT_DETECTIONS):
+        type_detection._slots.acquire()
     try:
         assert suggest(b"%PDF-1.7") is None
     finally:
-        for _ in range(type_suggestion.MAX_CONCURRENT_SUGGESTIONS):
-            type_suggestion._slots.release()
+        for _ in range(type_detection.MAX_CONCURRENT_DETECTIONS):
+            type_detection._slots.release()

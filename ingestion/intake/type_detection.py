@@ -18,14 +18,14 @@ from ingestion.rules.classification.classify import classify
 from ingestion.rules.classification.type_model import Model
 from ingestion.rules.segmentation.parts import ProposedCut, propose_cut
 
-MAX_CONCURRENT_SUGGESTIONS = 2  # of one web server process
+MAX_CONCURRENT_DETECTIONS = 2  # of one web server process
 
 logger = logging.getLogger(__name__)
-_slots = threading.BoundedSemaphore(MAX_CONCURRENT_SUGGESTIONS)
+_slots = threading.BoundedSemaphore(MAX_CONCURRENT_DETECTIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class DetectedContents:
     """Contains the type that an uploaded file seems to have, or its proposed division."""
 
     # The slug of the type that the pages show, SEVERAL_DOCUMENTS, or "" if they show none.
@@ -34,7 +34,7 @@ class Suggestion:
     cut: ProposedCut | None = None
 
 
-def suggest_contents(path: Path, model: Model | None = None) -> Suggestion | None:
+def detect_contents(path: Path, model: Model | None = None) -> DetectedContents | None:
     """Return what a file seems to be, or None if there was no time to read it.
 
     Types are recognised with `model`, and by default with the built-in one. It takes at most
@@ -50,17 +50,17 @@ def suggest_contents(path: Path, model: Model | None = None) -> Suggestion | Non
         reading = read_quickly(path, settings.READING_LIMITS, seconds=seconds)
     except ReadingFault:
         # The file is kept. The checks will read it again and report the fault.
-        logger.exception("an uploaded file could not be read for a suggestion")
+        logger.exception("an uploaded file could not be read to detect its type")
         return None
     finally:
         _slots.release()
     if reading is None:
         return None
     if isinstance(reading, Unreadable):
-        return Suggestion()
+        return DetectedContents()
     cut = propose_cut(reading.document)
     # Without sheets, pages that were not read may begin a document.
     is_known = reading.is_complete or bool(cut.separators)
     if is_known and cut.parts and not cut.is_one_document:
-        return Suggestion(SEVERAL_DOCUMENTS, cut)
-    return Suggestion(classify(reading.document, model=model).slug)
+        return DetectedContents(SEVERAL_DOCUMENTS, cut)
+    return DetectedContents(classify(reading.document, model=model).slug)
