@@ -1,4 +1,4 @@
-"""The HTTP interface `/api/v1` for programs, and the addresses for monitoring.
+"""Serves the HTTP interface `/api/v1` for programs, and the addresses for monitoring.
 
 `api` builds the interface from its resources: `packets`, `batches`, `sites` and `documents`, and
 the open packets of `uploads/`. `content` sends the bytes of documents. `schemas` describes what is

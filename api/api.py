@@ -1,4 +1,4 @@
-"""`/api/v1` as a whole: the resources, the responses to errors, and the OpenAPI document."""
+"""Builds the interface `/api/v1`: its resources, its responses to errors, its OpenAPI document."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""Submitted batches and their progress: `/batches`."""
+"""Serves `/batches`: lists submitted batches, and reports their progress and results."""
 
 import hashlib
 from typing import Annotated, Any
@@ -36,6 +36,8 @@ MIN_POLL_SECONDS, MAX_POLL_SECONDS = 1, 30
 
 
 class BatchFilter(Cursor):
+    """Describes the query parameters of the list of batches. Empty ones do not filter."""
+
     status: BatchState | None = None
     site: Annotated[str, Field(max_length=60, pattern=NO_NUL)] = ""
 
@@ -49,6 +51,7 @@ class BatchFilter(Cursor):
 def list_batches(
     request: ApiRequest, response: HttpResponse, query: Query[BatchFilter]
 ) -> BatchList:
+    """Return one page of the batches that the token can see, newest first."""
     rows = visibility.list_visible_batches(request.auth)
     if query.status:
         rows = rows.filter(state=query.status)
@@ -107,7 +110,7 @@ def one_batch(request: ApiRequest, response: HttpResponse, reference: Path[Refer
     summary="Cancel a batch",
 )
 def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
-    """Filed documents stay on file.
+    """Cancel a batch. Documents that are filed stay on file.
 
     The status is 202 until the last worker has stopped. The request can be repeated.
     """
@@ -135,6 +138,11 @@ def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Re
     summary="Get the result of each document of a final batch",
 )
 def batch_manifest(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
+    """Return the result of each document of a batch.
+
+    Responds with problem 409 and `Retry-After` (seconds) until the batch is final, and with 304 if
+    `If-None-Match` has the current ETag.
+    """
     batch = find_batch(request.auth, reference)
     current = progress.get_progress(batch)
     if not current.is_final:
@@ -157,6 +165,7 @@ def find_batch(token: ApiToken, reference: str) -> Batch:
 
 
 def make_batch_url(request: HttpRequest, batch: Batch) -> str:
+    """Return the absolute URL of the batch in the interface."""
     return request.build_absolute_uri(reverse("api:one_batch", args=[batch.reference]))
 
 

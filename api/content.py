@@ -1,4 +1,4 @@
-"""The original bytes of a document over HTTP, whole or as a range.
+"""Sends the original bytes of a document over HTTP, whole or as a range.
 
 The strong ETag and Repr-Digest (RFC 9530) are the SHA-256 digest in the ledger. Responses have no
 Content-Encoding, so that a range is a range of the file itself.

@@ -1,4 +1,4 @@
-"""Documents and their outcomes: `/documents`. `api.content` sends their bytes."""
+"""Serves `/documents`: documents and their outcomes. `api.content` sends their bytes."""
 
 from typing import Annotated, Any
 
@@ -44,6 +44,8 @@ Text = Annotated[str, Field(max_length=160, pattern=NO_NUL)]
 
 
 class DocumentFilter(Cursor):
+    """Describes the query parameters of the list of documents. Empty ones do not filter."""
+
     site: Text = ""
     study: Text = ""
     doc_id: Text = ""
@@ -68,6 +70,7 @@ class DocumentFilter(Cursor):
 def list_documents(
     request: ApiRequest, response: HttpResponse, query: Query[DocumentFilter]
 ) -> DocumentList:
+    """Return one page of the documents that the token can see, newest first."""
     values = {
         "site__site_id": query.site,
         "site__study__protocol_number": query.study,
@@ -94,6 +97,10 @@ def list_documents(
     summary="Get one document with its findings",
 )
 def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
+    """Return one document with its current findings.
+
+    Responds with problem 404 if it is not visible.
+    """
     document = _find_document(request.auth, document_id)
     duplicate_of = document.duplicate_of
     findings = []
@@ -148,6 +155,7 @@ def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> Docum
     openapi_extra=content.OPENAPI_EXTRA,
 )
 def document_content(request: ApiRequest, document_id: Path[Number]) -> Any:
+    """Return the document's original bytes, whole or the requested range."""
     return content.make_content_response(request, _find_document(request.auth, document_id))
 
 

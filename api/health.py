@@ -1,4 +1,4 @@
-"""Probes for monitoring: `/healthz` (the process runs) and `/readyz` (it can do its work)."""
+"""Answers monitoring probes: `/healthz` (the process runs) and `/readyz` (it can do its work)."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus, counted from the rows of the database at each scrape.
+"""Serves `/metrics` for Prometheus, counted from the rows of the database at each scrape.
 
 Nothing is counted in memory, because there are several processes, and a counter in memory would be
 lost when its process ends.

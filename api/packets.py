@@ -1,4 +1,4 @@
-"""Submissions: `POST /packets` accepts a manifest, files, or a list of files to upload later."""
+"""Serves `POST /packets`, which accepts a manifest, files, or a list of files to upload later."""
 
 from typing import Any
 
@@ -79,10 +79,10 @@ _PLACEHOLDER_LINE = {"site_id": "-", "doc_id": "-", "url": "-", "schema_version"
     openapi_extra=SUBMISSION_BODY,
 )
 def submit(request: ApiRequest, response: HttpResponse) -> Any:
-    """202 with the batch, or 200 if it is final within `Prefer: wait=N`.
+    """Return 202 with the batch, or 200 if it is final within `Prefer: wait=N`.
 
-    With `files` instead of `documents`, the request only opens a packet (201). Upload its files
-    one by one, then submit it.
+    With `files` instead of `documents`, the request only opens a packet (201). Upload its files one
+    by one, then submit it.
     """
     key = keys.read_key(request)
     match request.content_type:

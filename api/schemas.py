@@ -1,4 +1,4 @@
-"""The schemas of requests and responses in the OpenAPI document.
+"""Defines the schemas of requests and responses in the OpenAPI document.
 
 The names of these classes are public: clients are generated from them. Fields have the same names
 as in a manifest.
@@ -126,6 +126,8 @@ class OpenIn(Schema):
 
 
 class FileOut(Schema):
+    """Describes one declared file of an open packet, and how much of it has been received."""
+
     number: int
     filename: str
     sha256: str
@@ -147,6 +149,11 @@ class OpenPacketOut(Schema):
 
 
 class ProgressOut(Schema):
+    """Describes the progress of a batch.
+
+    Remaining time is in seconds, and null if it cannot be estimated.
+    """
+
     step: str
     total: Annotated[
         int, Field(description="Documents. A divided file counts as the documents in it.")
@@ -173,6 +180,8 @@ class BatchLine(Schema):
 
 
 class BatchOut(Schema):
+    """Describes a batch with its progress, and the number of its documents by state and by code."""
+
     id: str
     status: BatchState
     source: str
@@ -191,6 +200,8 @@ class BatchOut(Schema):
 
 
 class BatchList(Schema):
+    """Describes one page of batches. `next` is the absolute URL of the next page."""
+
     items: list[BatchLine]
     next: str | None
 
@@ -217,12 +228,16 @@ class ResultOut(Schema):
 
 
 class ManifestOut(Schema):
+    """Describes the result of each document of a final batch."""
+
     batch: str
     status: BatchState
     documents: list[ResultOut]
 
 
 class SiteOut(Schema):
+    """Describes a site, and whether its portal responds."""
+
     site_id: str
     name: str
     country: str
@@ -235,11 +250,15 @@ class SiteOut(Schema):
 
 
 class SiteList(Schema):
+    """Describes one page of sites. `next` is the absolute URL of the next page."""
+
     items: list[SiteOut]
     next: str | None
 
 
 class RequirementOut(Schema):
+    """Describes a document that a site must have, and whether it has a valid one."""
+
     document_type: str
     name: str
     whose: Annotated[str, Field(description='A person or a laboratory, or "" for the site.')]
@@ -260,6 +279,8 @@ class GapOut(Schema):
 
 
 class ReadinessOut(Schema):
+    """Describes the required documents of a site, and those that are missing."""
+
     site_id: str
     complete: bool
     met: int
@@ -268,6 +289,8 @@ class ReadinessOut(Schema):
 
 
 class FindingOut(Schema):
+    """Describes a finding in three sentences: what was found, why it matters, and what to do."""
+
     code: str
     page: Annotated[int, Field(description="0 for the document as a whole.")]
     what: str
@@ -276,6 +299,8 @@ class FindingOut(Schema):
 
 
 class DocumentLine(Schema):
+    """Describes a document with its state, as lists contain it. `size` is in bytes."""
+
     id: int
     site_id: str
     doc_id: str
@@ -306,11 +331,18 @@ class DocumentLine(Schema):
 
 
 class DocumentOut(DocumentLine):
+    """Describes a document with its current findings.
+
+    `duplicate_of` is the URL of the identical document.
+    """
+
     findings: list[FindingOut]
     duplicate_of: str | None
 
 
 class DocumentList(Schema):
+    """Describes one page of documents. `next` is the absolute URL of the next page."""
+
     items: list[DocumentLine]
     next: str | None
 

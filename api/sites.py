@@ -1,4 +1,4 @@
-"""The sites that a token can see, their portals and required documents: `/sites`."""
+"""Serves `/sites`: the sites that a token can see, their portals and required documents."""
 
 from typing import Annotated, Any
 
@@ -39,6 +39,7 @@ SiteId = Annotated[str, Field(max_length=60, pattern=NO_NUL)]
     "", response=make_responses(SiteList), auth=Bearer(TokenScope.READ), summary="List sites"
 )
 def list_sites(request: ApiRequest, response: HttpResponse, query: Query[Cursor]) -> SiteList:
+    """Return one page of the sites that the token can see."""
     page = paginate(request, response, visibility.list_visible_sites(request.auth), query)
     return SiteList(items=[_describe_site(request, site) for site in page.rows], next=page.next)
 
@@ -50,6 +51,7 @@ def list_sites(request: ApiRequest, response: HttpResponse, query: Query[Cursor]
     summary="Get one site",
 )
 def one_site(request: ApiRequest, site_id: Path[SiteId]) -> SiteOut:
+    """Return one site. Responds with problem 404 if the token cannot see it."""
     return _describe_site(request, _find_site(request, site_id))
 
 
@@ -101,7 +103,10 @@ def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut
     openapi_extra={"parameters": [keys.OPENAPI_PARAMETER, waiting.OPENAPI_PARAMETER]},
 )
 def pull_site(request: ApiRequest, response: HttpResponse, site_id: Path[SiteId]) -> Any:
-    """202 with the batch. Documents that the portal reports as unchanged end as already on file."""
+    """Request the documents of the site from its portal. Returns 202 with the batch.
+
+    Documents that the portal reports as unchanged end as already on file.
+    """
     site, key = _find_site(request, site_id), keys.read_key(request)
     submission = keys.make_submission(
         request.auth, BatchSource.PULL, key=key, asks_for=site.site_id

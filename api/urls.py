@@ -1,4 +1,4 @@
-"""The addresses of the HTTP interface. Each authenticates requests itself or is public."""
+"""Defines the addresses of the HTTP interface. Each authenticates requests itself or is public."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.urls import URLPattern, path

@@ -1,4 +1,4 @@
-"""Authentication with bearer tokens. Sessions are for people, and are ignored here."""
+"""Authenticates requests with bearer tokens. Sessions are for people, and are ignored here."""
 
 import logging
 import threading
@@ -48,6 +48,7 @@ class Bearer(HttpBearer):
 
 
 def report_missing_token() -> Problem:
+    """Return problem 401 for a request without a token."""
     detail = "Send a token in the header `Authorization: Bearer slt_...`."
     return Problem(401, detail, headers=CHALLENGE)
 

@@ -1,4 +1,9 @@
-"""The header `Idempotency-Key`: a client can repeat a submission without registering it twice."""
+"""Reads the header `Idempotency-Key`, with which a client repeats a submission safely.
+
+A repeated submission with the same key is not registered a second time.
+
+A repeated submission with the same key is not registered a second time.
+"""
 
 import re
 from typing import Any

@@ -26,6 +26,8 @@ _DETAILS = {
 
 
 class ApiMiddleware:
+    """Replaces error responses under /api by problems. Forbids caches to store any response."""
+
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 

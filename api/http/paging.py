@@ -27,6 +27,8 @@ class Cursor(Schema):
 
 @dataclass(frozen=True, slots=True)
 class ListPage(Generic[Row]):
+    """Describes one page of a list, with the URL of the next page."""
+
     rows: list[Row]
     next: str | None  # the absolute URL of the next page
 

@@ -1,4 +1,4 @@
-"""Errors as `application/problem+json` (RFC 9457), for every response under /api."""
+"""Defines errors as `application/problem+json` (RFC 9457), for every response under /api."""
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus

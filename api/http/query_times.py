@@ -1,4 +1,4 @@
-"""Date and time values in query parameters."""
+"""Reads date and time values from query parameters."""
 
 import re
 from datetime import UTC, datetime

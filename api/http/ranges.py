@@ -1,4 +1,9 @@
-"""The request headers `Range` and `If-Range` (RFC 9110, 13.1.5 and 14). Pure functions."""
+"""Parses the request headers `Range` and `If-Range` (RFC 9110, 13.1.5 and 14).
+
+The functions are pure: they read no file and no row.
+
+The functions are pure: they read no file and no row.
+"""
 
 import re
 from dataclasses import dataclass
@@ -8,16 +13,20 @@ _ONE_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})").fullmatch
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
+    """Describes a range of bytes that lies within the representation. Positions count from 0."""
+
     first: int
     last: int  # inclusive, as in the header
     size: int  # bytes of the whole representation
 
     @property
     def length(self) -> int:
+        """Return the number of bytes in the range."""
         return self.last - self.first + 1
 
     @property
     def content_range(self) -> str:
+        """Return the value of the header `Content-Range` (RFC 9110, 14.4)."""
         return f"bytes {self.first}-{self.last}/{self.size}"
 
 

@@ -1,4 +1,4 @@
-"""Request bodies: their length, their JSON, and the faults that validation finds in them."""
+"""Checks request bodies: their length, their JSON, and the values against a schema."""
 
 from typing import Any, TypeVar
 

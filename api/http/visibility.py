@@ -1,4 +1,9 @@
-"""The rows that a token can see. All others are reported as not found (404), never as 403."""
+"""Selects the rows that a token can see.
+
+All other rows are reported as not found (404), never as forbidden (403).
+
+All other rows are reported as not found (404), never as forbidden (403).
+"""
 
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -7,11 +12,13 @@ from sites.models import ApiToken, Site
 
 
 def list_visible_sites(token: ApiToken) -> "QuerySet[Site]":
+    """Return the sites that the token can see."""
     rows = Site.objects.select_related("study", "portal__limit_state")
     return rows.filter(pk=token.site_id) if token.site_id else rows
 
 
 def list_visible_documents(token: ApiToken) -> "QuerySet[Document]":
+    """Return the documents that the token can see."""
     rows = Document.objects.select_related("site__study", "packet", "batch")
     return rows.filter(site=token.site_id) if token.site_id else rows
 

@@ -1,4 +1,4 @@
-"""`Prefer: wait=N` (RFC 7240): respond when the batch is final, or after N seconds.
+"""Implements `Prefer: wait=N` (RFC 7240): responds when the batch is final, or after N seconds.
 
 A waiting request occupies a thread of the web server, so only a quarter of the threads may wait.
 Beyond that the preference is ignored, as the RFC allows. Waiting only reads rows.

@@ -1,4 +1,4 @@
-"""The ways in which files are uploaded over HTTP.
+"""Receives files over HTTP, in each of the supported ways.
 
 `resumable` has the addresses of resumable uploads, and `tus` their protocol; the upload form for
 people uses both as well. `open_packets` has the packets that such files belong to, and

@@ -1,4 +1,4 @@
-"""The deprecated method PUT for a file of an open packet, or for a part of the file.
+"""Implements the deprecated method PUT for a file of an open packet, or for a part of the file.
 
 It uses the same uploads as tus 1.0 (`api.uploads.resumable`), and answers for one more release.
 """

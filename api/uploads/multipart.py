@@ -1,4 +1,4 @@
-"""A multipart submission: the part `packet` describes each file of the parts `files`."""
+"""Reads a multipart submission: its part `packet` describes each file of the parts `files`."""
 
 from collections.abc import Iterator
 from pathlib import PurePath

@@ -1,4 +1,4 @@
-"""Packets that a program opens, fills file by file, and submits: `/packets/{id}`.
+"""Serves `/packets/{id}`: packets that a program opens, fills file by file, and submits.
 
 The files are sent as resumable uploads (`api.uploads.resumable`), or by the deprecated method PUT
 (`api.uploads.deprecated_put`).
@@ -66,6 +66,7 @@ def submit_open_packet(
     summary="Get an open packet: which files have been received",
 )
 def open_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> OpenPacketOut:
+    """Return an open packet, and how much of each file has been received."""
     return _describe_packet(request, get_open_packet(request, packet_id))
 
 
@@ -77,7 +78,10 @@ def open_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Open
     summary="Delete an open packet and the files received for it",
 )
 def drop_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Any:
-    """Nothing of it was registered. It no longer counts towards the quota of open packets."""
+    """Discard an open packet with its files. Nothing of it was registered.
+
+    It no longer counts towards the quota of open packets.
+    """
     open_packets.discard_packet(get_open_packet(request, packet_id))
     return Status(204, None)
 
@@ -200,6 +204,10 @@ def _url(request: HttpRequest, view: str, *args: Any) -> str:
 def describe_file(
     request: HttpRequest, packet: OpenPacket, number: int, uploads: dict[int, Upload]
 ) -> FileOut:
+    """Return the declared file with this number, and how much of it was received.
+
+    Numbers count from 0, in the order of the declaration.
+    """
     declared, upload = open_packets.list_declared_files(packet)[number], uploads.get(number)
     return FileOut(
         number=number,

@@ -1,4 +1,8 @@
-"""The addresses of resumable uploads (`api.uploads.tus`): `/api/v1/uploads` and `/uploads/`.
+"""Defines the addresses of resumable uploads: `/api/v1/uploads` and `/uploads/`.
+
+`api.uploads.tus` implements the protocol.
+
+`api.uploads.tus` implements the protocol.
 
 Programs use `/api/v1/uploads` with a token. The upload form uses `/uploads/` with a session and its
 CSRF token in the header `X-CSRFToken`. `Upload-Metadata` states the purpose of an upload: a file of
@@ -35,6 +39,10 @@ class OpenPacketUploads(TusUploads):
     token: ApiToken
 
     def authenticate(self) -> None:
+        """Set `token` to the request's token.
+
+        Raises Refusal 401, 403 or 429 without a usable one.
+        """
         try:
             token = Bearer(TokenScope.SUBMIT)(self.request)
             if token is None:
@@ -44,10 +52,16 @@ class OpenPacketUploads(TusUploads):
         self.token = token
 
     def find_upload(self, upload_id: uuid.UUID) -> Upload | None:
+        """Return the upload if it belongs to a packet of the token's owner, else None."""
         own = Upload.objects.filter(packet__owner=self.token.owner)
         return own.select_related("packet").filter(pk=upload_id).first()
 
     def create_upload(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
+        """Begin the upload of the file `number` of the open packet `packet`.
+
+        `length` is in bytes. Raises Refusal 404 for an unknown packet or file, and 422 if the
+        length is not the declared one.
+        """
         number = parse_whole_number(metadata.get("number", ""))
         try:
             packet_id = uuid.UUID(metadata.get("packet", ""))
@@ -65,9 +79,11 @@ class OpenPacketUploads(TusUploads):
         return open_packets.begin_upload(packet, number, metadata=header)
 
     def upload_url(self, upload: Upload) -> str:
+        """Return the absolute URL of the upload."""
         return self.request.build_absolute_uri(reverse("api_upload", args=[upload.pk]))
 
     def refusal_response(self, refusal: Refusal) -> HttpResponse:
+        """Return the refusal as a problem (RFC 9457)."""
         problem = Problem(refusal.status, refusal.message, headers=refusal.headers)
         return make_problem_response(self.request, problem)
 
@@ -78,6 +94,10 @@ class DraftUploads(TusUploads):
     person: User
 
     def authenticate(self) -> None:
+        """Set `person` to the signed-in person.
+
+        Raises Refusal 401 without a session, and 403 if the person may not upload.
+        """
         if not isinstance(self.request.user, User):
             raise Refusal(401, _("You were signed out. Sign in again."))
         self.person = self.request.user
@@ -87,10 +107,16 @@ class DraftUploads(TusUploads):
             raise Refusal(403, missing[0].sentence)
 
     def find_upload(self, upload_id: uuid.UUID) -> Upload | None:
+        """Return the upload if it belongs to an unsubmitted draft of the person, else None."""
         own = Upload.objects.filter(draft__user=self.person, draft__packet=None)
         return own.select_related("draft").filter(pk=upload_id).first()
 
     def create_upload(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
+        """Begin the upload of a new file of the person's draft.
+
+        `length` is in bytes. Raises Refusal 404 if the document to correct is not the person's own,
+        and refuses a file that is unacceptable, one too many, or over the quota. Raises SpoolFull.
+        """
         filename = metadata.get("filename", "")
         if fault := explain_unacceptable(filename, length):
             self._refuse_file(filename, fault, "unacceptable")
@@ -119,8 +145,10 @@ class DraftUploads(TusUploads):
         raise Refusal(422, message)
 
     def upload_url(self, upload: Upload) -> str:
+        """Return the path of the upload."""
         return reverse("resumable_upload", args=[upload.pk])
 
     def refusal_response(self, refusal: Refusal) -> HttpResponse:
+        """Return the refusal as JSON with one sentence, which the upload form shows."""
         body = {"message": refusal.message}
         return JsonResponse(body, status=refusal.status, headers=refusal.headers)

@@ -1,4 +1,4 @@
-"""The protocol tus 1.0.0 for resumable uploads (https://tus.io/protocols/resumable-upload).
+"""Implements tus 1.0.0 for resumable uploads (https://tus.io/protocols/resumable-upload).
 
 Extensions: creation, creation-with-upload, checksum (SHA-1, SHA-256), expiration, termination.
 `api.uploads.resumable` has the addresses at which clients use it, and what they may upload there.
@@ -191,9 +191,11 @@ class TusUploads(View):
         raise NotImplementedError
 
     def upload_url(self, upload: Upload) -> str:
+        """Return the URL of the upload, for the header `Location`."""
         raise NotImplementedError
 
     def refusal_response(self, refusal: Refusal) -> HttpResponse:
+        """Return the response to a refused request."""
         raise NotImplementedError
 
 
