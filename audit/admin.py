@@ -61,6 +61,11 @@ class AuditTrailPaginator(Paginator):
 
 @admin.register(Entry)
 class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
+    """Shows the entries of the ledger, and redacts the detail of an entry.
+
+    Nothing else can change.
+    """
+
     list_display = [
         "seq", "recorded", "event", "subject", "site", "doc_id", "move", "code", "actor",
         "short_hash",
@@ -90,6 +95,7 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
     readonly_fields = ["recorded", "move", "recorded_detail"]
 
     def get_retention_reason(self, obj: Any) -> str:
+        """Return why entries cannot be deleted, as a sentence for the person who tried."""
         return gettext(
             "Entries cannot be deleted, because the hashes of all later entries depend on them."
         )
@@ -118,18 +124,22 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
 
     @admin.display(description=_("recorded (UTC)"), ordering="recorded_at")
     def recorded(self, entry: Entry) -> str:
+        """Return the time of the entry in UTC, to the second."""
         return f"{entry.recorded_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
     @admin.display(description=_("from → to"))
     def move(self, entry: Entry) -> str:
+        """Return the states before and after the event, or only the one that is known."""
         return " → ".join(state for state in (entry.from_state, entry.to_state) if state)
 
     @admin.display(description=_("hash"))
     def short_hash(self, entry: Entry) -> str:
+        """Return the first and the last four hex digits of the entry's hash."""
         return f"{entry.hash[:4]}…{entry.hash[-4:]}"
 
     @admin.display(description=_("detail"))
     def recorded_detail(self, entry: Entry) -> str:
+        """Return the detail of the entry, or a link to the entry that records its redaction."""
         if hasattr(entry, "detail"):
             return entry.detail.detail
         redaction = find_redaction(entry.pk)
@@ -142,6 +152,10 @@ class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
         )
 
     def has_redact_permission(self, request: HttpRequest) -> bool:
+        """Return whether the person may redact details.
+
+        Django calls this for the action `redact`.
+        """
         return request.user.has_perm("audit.redact")
 
     @admin.action(description=_("Redact the detail (personal data)"), permissions=["redact"])

@@ -1,4 +1,4 @@
-"""System checks of the settings of the ledger, each with an ID."""
+"""Checks the settings of the ledger. Each message has an ID."""
 
 from collections.abc import Iterator
 from typing import Any

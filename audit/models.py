@@ -1,4 +1,4 @@
-"""The tables of the ledger, of its verifications and reviews, of background jobs and of the outbox.
+"""Defines the tables of the ledger, of verifications and reviews, of jobs and of the outbox.
 
 `audit.ledger.tables` inserts the rows of the ledger, and nothing changes them. The `body` of an
 entry is the entry itself: the canonical line whose SHA-256 is `hash`. Its other columns are copies
@@ -190,6 +190,8 @@ class CheckRun(_InsertOnlyModel):
     """
 
     class Mode(models.TextChoices):
+        """Lists which entries a verification reads."""
+
         INCREMENTAL = "incremental", _("entries since the last verification")
         SINCE_ANCHOR = "since_anchor", _("entries since the last anchored checkpoint")
         ROLLING = (
@@ -199,6 +201,8 @@ class CheckRun(_InsertOnlyModel):
         FULL = "full", _("all entries")
 
     class Result(models.TextChoices):
+        """Lists the results of a verification."""
+
         INTACT = "intact", _("intact, confirmed by an independent anchor")
         UNANCHORED = "unanchored", _("consistent, not confirmed by an independent anchor")
         BROKEN = "broken", _("broken")
@@ -244,6 +248,8 @@ class AuditReview(_InsertOnlyModel):
     """
 
     class Outcome(models.TextChoices):
+        """Lists the outcomes that a reviewer can sign."""
+
         NOTHING_FOUND = "nothing_found", _("No findings")
         ANSWERED = "answered", _("Findings, resolved")
         OPEN = "open", _("Findings, follow-up open")
@@ -279,6 +285,8 @@ class AuditJob(models.Model):
     """
 
     class State(models.TextChoices):
+        """Lists the states of a background job."""
+
         WAITING = "waiting", _("waiting for a worker")
         RUNNING = "running", _("in progress")
         DONE = "done", _("done")
@@ -311,6 +319,8 @@ class OutboxMessage(models.Model):
     """
 
     class State(models.TextChoices):
+        """Lists the states of a message. A delivered message is deleted."""
+
         WAITING = "waiting", _("waiting")
         CLAIMED = "claimed", _("being delivered")
         DEAD = "dead", _("given up")

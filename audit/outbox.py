@@ -1,4 +1,4 @@
-"""The outbox: work that is written in the transaction of a change and done later.
+"""Implements the outbox: work that is written in the transaction of a change and done later.
 
 Background jobs, emails, alarms, anchors and changes of object locks use it. A message is a row of
 `OutboxMessage`:
@@ -129,6 +129,7 @@ class Delivery:
 
     @property
     def payload(self) -> Mapping[str, Any]:
+        """Return the facts of the message, as `post()` stored them."""
         payload: Mapping[str, Any] = self.message.payload
         return payload
 

@@ -33,6 +33,7 @@ class ReviewScope:
 
     @property
     def search(self) -> EntrySearch:
+        """Return the search for the entries of the site and of the period, with its last day."""
         return EntrySearch(
             sites=[self.site] if self.site else [],
             since=datetime.combine(self.period_from, time(), UTC),
@@ -49,6 +50,7 @@ class ReviewDue:
     on: date | None  # the last day on which the review is in time
 
     def is_overdue(self, today: date) -> bool:
+        """Return whether the next review should have been signed before this day."""
         return self.on is not None and today > self.on
 
 
@@ -129,6 +131,7 @@ def list_reviews() -> "QuerySet[AuditReview]":
 
 
 def find_review(pk: int) -> AuditReview | None:
+    """Return the review with this primary key, or None."""
     return AuditReview.objects.filter(pk=pk).first()
 
 

@@ -1,4 +1,4 @@
-"""System checks for the settings of accounts and sessions."""
+"""Checks the settings of accounts and sessions."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The admin site: Django's own, with the header of the product.
+"""Defines the admin site: Django's own, with the header of the product.
 
 It is outside `web.admin`, whose modules register with it. Django creates the site at its first use,
 and a module that registers while the site is being created would register nowhere.
@@ -19,6 +19,8 @@ from django.utils.translation import gettext_lazy as _
 
 
 class SiteLedgerAdmin(admin.AdminSite):
+    """Replaces Django's admin site. It has no sidebar, because the header has the navigation."""
+
     site_header = site_title = "SiteLedger"
     index_title = _("Records and settings")
     site_url = None

@@ -1,4 +1,4 @@
-"""The app configuration of the admin site, which also loads the checks of the deployment."""
+"""Configures the app of the admin site, and loads the checks of the deployment."""
 
 from django.contrib.admin.apps import AdminConfig
 

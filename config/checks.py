@@ -1,4 +1,4 @@
-"""System checks for the settings of the whole deployment."""
+"""Checks the settings of the whole deployment."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Secrets in files, as an alternative to secrets in the environment.
+"""Reads secrets from files, as an alternative to secrets in the environment.
 
 A person who can see a process can often see its environment, for example with `docker inspect`.
 Containers and systemd pass secrets as files: SECRET_KEY_FILE=/run/secrets/secret_key replaces

@@ -1,4 +1,4 @@
-"""Filters of the log."""
+"""Removes tracebacks of refused requests from log records."""
 
 import logging
 

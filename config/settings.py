@@ -1,4 +1,4 @@
-"""All settings. This module is the only reader of the environment.
+"""Defines all settings. This module is the only reader of the environment.
 
 `.env.example` documents the settings that operators can change. Each value that can be wrong has a
 system check with an id.

@@ -1,4 +1,4 @@
-"""All URLs: the admin, the API and the pages."""
+"""Defines all URLs: the admin, the API and the pages."""
 
 from django.contrib import admin
 from django.urls import include, path

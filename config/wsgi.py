@@ -1,4 +1,4 @@
-"""The WSGI application. docs/adr/0002-serve-over-wsgi.md explains why it is not ASGI."""
+"""Creates the WSGI application. docs/adr/0002-serve-over-wsgi.md explains why it is not ASGI."""
 
 import os
 

@@ -1,1 +1,1 @@
-"""Recording who changed which field in the admin, and why."""
+"""Records who changed which field in the admin, and why."""

@@ -1,4 +1,4 @@
-"""A ModelAdmin mixin that records every change in the ledger, with its reason.
+"""Defines a ModelAdmin mixin that records every change in the ledger, with its reason.
 
 An entry states who changed which row. The old and the new value of each field are in its detail (21
 CFR 11.10(e), and EMA's guideline: per field). The model must be an

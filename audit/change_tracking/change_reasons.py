@@ -37,6 +37,7 @@ else:
 
 
 def make_reason_field() -> forms.CharField:
+    """Return a required form field for the reason of a change (EU Annex 11, 9)."""
     return forms.CharField(
         label=_LABEL,
         min_length=MIN_REASON_CHARACTERS,

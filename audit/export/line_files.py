@@ -27,6 +27,7 @@ class LineFiles:
         self._stack.close()
 
     def add(self, line: LedgerLine) -> None:
+        """Write the entry to each file: its line, its detail, and its FHIR resources."""
         _write_line(self._entries, line.text.encode())
         if line.detail:
             detail = {"detail": line.detail, "salt": line.salt, "seq": line.seq}

@@ -40,6 +40,7 @@ class StoredTree(Frontier):
         self._stack.close()
 
     def add(self, leaf_hash: bytes) -> list[bytes]:
+        """Add a leaf, store the hashes of the nodes that it completes, and return them."""
         completed = super().add(leaf_hash)
         for file, hash_ in zip(self._files, completed, strict=False):
             file.write(hash_)

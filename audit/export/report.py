@@ -39,6 +39,10 @@ class PdfReport:
         self._documents: dict[tuple[str, str], tuple[str, DocumentChanges]] = {}
 
     def add(self, line: LedgerLine) -> None:
+        """Count the entry, and add it to the report unless MAX_PRINTED_ENTRIES is exceeded.
+
+        Beyond that number, the report only says that it would be too long.
+        """
         self.count += 1
         if self.count > MAX_PRINTED_ENTRIES:
             self._rows, self._signatures, self._documents = [], [], {}

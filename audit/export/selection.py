@@ -23,6 +23,7 @@ class Selection:
 
     @property
     def is_whole(self) -> bool:
+        """Return whether the selection contains all entries, because it has no filter."""
         return not self.filters
 
     @property

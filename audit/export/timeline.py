@@ -45,6 +45,10 @@ class TimelineCsv:
         self._file.close()
 
     def add(self, line: LedgerLine) -> None:
+        """Write the row of one entry.
+
+        Cells that a spreadsheet would read as a formula are escaped.
+        """
         fields = line.fields
         times = fields["recorded_at"], fields["occurred_at"]
         values = (fields[name] for name in FIELDS)

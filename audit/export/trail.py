@@ -58,6 +58,7 @@ class LedgerLine:
 
     @property
     def seq(self) -> int:
+        """Return the number of the entry in the ledger, from 1."""
         return int(self.fields["seq"])
 
 

@@ -64,11 +64,13 @@ def require(condition: object, message: str) -> None:
 
 
 def reraise(error: OSError) -> None:
+    """Raise an error of `os.walk`, which ignores errors by default."""
     raise error
 
 
 # --- Ed25519 (RFC 8032, 5.1): a point is (X, Y, Z, T) with x = X/Z, y = Y/Z and xy = T/Z ----------
 def point(raw: bytes) -> Any:
+    """Return the point of an encoded key (RFC 8032, 5.1.3). Raises ValueError if there is none."""
     y, sign = int.from_bytes(raw, "little") % 2**255, raw[31] >> 7
     square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
     x = pow(square, (P + 3) // 8, P)
@@ -79,6 +81,7 @@ def point(raw: bytes) -> Any:
 
 
 def plus(p: Any, q: Any) -> Any:
+    """Return the sum of two points in extended coordinates (RFC 8032, 5.1.4)."""
     a, b = (p[1] - p[0]) * (q[1] - q[0]), (p[1] + p[0]) * (q[1] + q[0])
     c, d = 2 * p[3] * q[3] * D, 2 * p[2] * q[2]
     e, f, g, h = b - a, d - c, d + c, b + a
@@ -86,11 +89,13 @@ def plus(p: Any, q: Any) -> Any:
 
 
 def times(n: int, p: Any) -> Any:
+    """Return the point `p`, added `n` times."""
     half = times(n // 2, plus(p, p)) if n else (0, 1, 1, 0)
     return plus(half, p) if n % 2 else half
 
 
 def is_signed(public: bytes, text: bytes, signature: bytes) -> Any:
+    """Return whether the Ed25519 signature of the text is valid (RFC 8032, 5.1.7)."""
     x, y, z, t = point(public)
     s = int.from_bytes(signature[32:], "little") % ORDER
     h = int.from_bytes(sha512(signature[:32] + public + text).digest(), "little") % ORDER
@@ -153,12 +158,17 @@ def read_checkpoint(path: Path, keys: Keys) -> Checkpoint:
 
 # --- The Merkle tree (RFC 6962, 2.1) --------------------------------------------------------------
 def decode_hashes(lines: Iterable[str]) -> List[bytes]:
+    """Return the hashes of a proof from lines in base64.
+
+    Raises ValueError unless each has 32 bytes.
+    """
     hashes = [b64decode(line, validate=True) for line in lines]
     require(all(len(hash_) == 32 for hash_ in hashes), "a hash does not have 32 bytes")
     return hashes
 
 
 def hash_node(left: bytes, right: bytes) -> bytes:
+    """Return the hash of the node over two subtrees (RFC 6962, 2.1)."""
     return sha256(b"\x01" + left + right).digest()
 
 
@@ -202,12 +212,14 @@ def roots_from_consistency(
 
 # --- JSON -----------------------------------------------------------------------------------------
 def build_object(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    """Return a JSON object as a dict. Raises ValueError if a key occurs twice."""
     found = dict(pairs)
     require(len(found) == len(pairs), "a JSON object contains a key twice")
     return found
 
 
 def reject_number(number: str) -> None:
+    """Raise ValueError for a number with a fraction or an exponent, NaN or Infinity."""
     raise ValueError(f"{number} is not a whole number")
 
 
@@ -518,6 +530,7 @@ class Trail:
 
 
 def main() -> int:
+    """Verify the package that the command line names, and return the exit code."""
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--part", action="store_true")

@@ -1,1 +1,1 @@
-"""Files that belong to no app: durable writes, CSV, PDF layout and strict JSON."""
+"""Provides what belongs to no app: durable writes, CSV, PDF layout and strict JSON."""

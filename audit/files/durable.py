@@ -12,6 +12,8 @@ from typing import IO, NamedTuple
 
 
 class FileDigest(NamedTuple):
+    """Describes the digest and the size of a file that was written."""
+
     sha256: str  # in hex
     size: int  # bytes
 

@@ -88,14 +88,17 @@ class PdfDocument:
 
 
 def make_title(text: str) -> Paragraph:
+    """Return the paragraph of a document's title."""
     return Paragraph(_markup(text), _TITLE)
 
 
 def make_heading(text: str) -> Paragraph:
+    """Return the paragraph of a section's heading."""
     return Paragraph(_markup(text), _SECTION)
 
 
 def make_cell(text: str, style: ParagraphStyle = TEXT) -> Paragraph:
+    """Return the paragraph of a table's cell, whose text is plain and not markup."""
     return Paragraph(_markup(text), style)
 
 

@@ -1,1 +1,1 @@
-"""The ledger: entries linked into a hash chain, appended once and never changed."""
+"""Keeps the ledger: entries linked into a hash chain, appended once and never changed."""

@@ -46,6 +46,7 @@ class BoundKind:
         return self.model._meta.base_manager.all()
 
     def subject(self, key: int) -> str:
+        """Return the subject in entries of the row with this primary key, such as `account:7`."""
         return f"{self.name}:{key}"
 
     @property

@@ -1,4 +1,4 @@
-"""The hash chain of the ledger: canonical lines, their hashes, and the check of consecutive lines.
+"""Defines the hash chain of the ledger: canonical lines, their hashes, and how to check them.
 
 This module uses no Django, no clock and no I/O. An entry is one line of canonical JSON that
 contains its own number (`seq`) and the hash of its predecessor (`prev`). Its hash is the SHA-256 of

@@ -53,6 +53,7 @@ def use_change_reason(reason: str) -> Iterator[None]:
 
 
 def get_current_origin() -> RequestOrigin:
+    """Return the origin of the current action: its request or its command."""
     return _origin.get()
 
 

@@ -1,4 +1,4 @@
-"""The Merkle tree of RFC 6962, section 2.1, over the lines of the ledger.
+"""Computes the Merkle tree of RFC 6962, section 2.1, over the lines of the ledger.
 
 This module uses no Django, no clock and no I/O. The leaf of an entry is its line, so the root over
 n entries commits to every byte of all of them. A tree grows from its frontier alone: the roots of

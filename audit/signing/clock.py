@@ -41,6 +41,7 @@ class ClockSkew:
 
     @property
     def is_too_much(self) -> bool:
+        """Return whether the difference reaches the limit of the settings."""
         return abs(self.milliseconds) >= _max_milliseconds()
 
     def __str__(self) -> str:

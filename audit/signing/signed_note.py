@@ -43,10 +43,12 @@ class Verifier:
 
     @property
     def key_id(self) -> bytes:
+        """Return the first four bytes of the hash of name and key (C2SP signed-note)."""
         return hashlib.sha256(f"{self.name}\n".encode() + ED25519 + self.public).digest()[:4]
 
     @property
     def text(self) -> str:
+        """Return the public key as text, `NAME+ID+KEY` (C2SP signed-note)."""
         return f"{self.name}+{self.key_id.hex()}+{_in_base64(ED25519 + self.public)}"
 
     @classmethod
@@ -84,6 +86,7 @@ class Signer:
 
     @property
     def verifier(self) -> Verifier:
+        """Return the public key that belongs to the private key."""
         return Verifier(self.name, self.private.public_key().public_bytes_raw())
 
     def line(self, text: str) -> str:
@@ -102,6 +105,7 @@ class CheckpointText:
 
     @property
     def text(self) -> str:
+        """Return the signed text: origin, size and root, each on a line (C2SP tlog-checkpoint)."""
         return f"{self.origin}\n{self.size}\n{_in_base64(self.root)}\n"
 
     @classmethod

@@ -1,1 +1,1 @@
-"""Verifying the ledger: the chain, its checkpoints and anchors, and the rows that it describes."""
+"""Verifies the ledger: the chain, its checkpoints and anchors, and the rows that it describes."""

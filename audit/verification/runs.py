@@ -104,6 +104,7 @@ def request_check(actor: str, mode: Mode = Mode.FULL) -> AuditJob:
 
 
 def find_run(pk: int) -> CheckRun | None:
+    """Return the verification with this primary key, or None."""
     return CheckRun.objects.filter(pk=pk).first()
 
 

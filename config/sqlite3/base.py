@@ -1,4 +1,4 @@
-"""Django's SQLite backend with fair waiting for the write lock.
+"""Extends Django's SQLite backend with fair waiting for the write lock.
 
 SQLite retries after pauses that grow, so that the writer that has waited longest retries least
 often. Of eight writers, one may wait for seconds while another gets the lock every time. This
@@ -21,6 +21,8 @@ SECONDS_UNTIL_LATER = 0.03  # after which a writer has waited for a while
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    """Lets a connection that has waited long for the write lock retry more often."""
+
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """Create the database file with mode 0600. SQLite uses the same for the files beside it."""
         path = str(conn_params["database"])

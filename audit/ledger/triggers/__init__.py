@@ -1,4 +1,4 @@
-"""The SQL of the ledger tables' triggers, which `audit.ledger.append_only` installs."""
+"""Contains the SQL of the ledger tables' triggers, which `audit.ledger.append_only` installs."""
 
 TABLES = (
     "audit_entry",

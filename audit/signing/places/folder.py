@@ -32,6 +32,8 @@ _NOTE = re.compile(
 
 
 class FolderAnchor:
+    """Keeps a copy of each checkpoint in a file. The folder should be on another machine."""
+
     name = "file"
     label = gettext_lazy("anchor folder")
     keeps_notes = True
@@ -53,15 +55,18 @@ class FolderAnchor:
 
     @staticmethod
     def check_settings() -> Iterator[CheckMessage]:
+        """Yield an error if ANCHOR_DIR exists and is not a folder."""
         folder = Path(settings.ANCHOR_DIR)
         if folder.exists() and not folder.is_dir():
             yield Error(f"ANCHOR_DIR={folder} is not a folder.", id="audit.E012")
 
     @property
     def address(self) -> str:
+        """Return the path of the file with the checkpoints."""
         return str(self._file)
 
     def put(self, origin: str, size: int, note: str) -> AnchorProof:
+        """Append the checkpoint to the file durably. Raises AnchorError if it cannot be written."""
         try:
             durable.append_durably(self._file, f"\n{note}")
         except OSError as error:
@@ -70,6 +75,10 @@ class FolderAnchor:
         return AnchorProof(str(self._file))
 
     def read_back(self, after: int) -> Iterator[AnchoredNote]:
+        """Yield the checkpoints in the file with more than `after` entries.
+
+        A file that does not exist contains none. Raises AnchorError if it cannot be read.
+        """
         try:
             text = self._file.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
@@ -82,6 +91,7 @@ class FolderAnchor:
                 yield AnchoredNote(str(self._file), found[0])
 
     def weakness(self) -> str:
+        """Return why the folder is not independent of this installation, in a sentence, or ""."""
         try:
             return self._shared_with_the_installation()
         except OSError as error:

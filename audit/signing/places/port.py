@@ -83,4 +83,5 @@ class AnchorKind(Protocol):
 
 
 def is_http_address(text: str) -> bool:
+    """Return whether the text begins like an HTTP or HTTPS address."""
     return text.startswith(("http://", "https://"))

@@ -60,6 +60,7 @@ class TimestampAnchor:
 
     @staticmethod
     def check_settings() -> Iterator[CheckMessage]:
+        """Yield errors of the authority's address and certificates, if ANCHOR_TSA is set."""
         if not settings.ANCHOR_TSA:
             return
         if not is_http_address(settings.ANCHOR_TSA):
@@ -76,6 +77,10 @@ class TimestampAnchor:
             )
 
     def put(self, origin: str, size: int, note: str) -> AnchorProof:
+        """Request a time stamp of the checkpoint, and return the verified token as proof.
+
+        Raises AnchorError if the authority does not respond or its token is not valid.
+        """
         request = (
             TimestampRequestBuilder()
             .data(note.encode())
@@ -133,9 +138,11 @@ class TimestampAnchor:
             raise AnchorError(message.format(error=error)) from error
 
     def read_back(self, after: int) -> Iterator[AnchoredNote]:
+        """Yield nothing, because an authority keeps no copies."""
         return iter(())
 
     def weakness(self) -> str:
+        """Return a sentence about the limit of time stamps: they do not reveal a missing end."""
         return _(
             "The time stamp authority {address} keeps no copy: a time stamp shows when a "
             "checkpoint existed, and not that the end of the ledger was cut off."

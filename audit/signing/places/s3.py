@@ -64,6 +64,7 @@ class S3Anchor:
 
     @staticmethod
     def check_settings() -> Iterator[CheckMessage]:
+        """Yield errors of the retention period, which is in years, and of the endpoint."""
         if settings.ANCHOR_S3_YEARS < 1:
             yield Error("ANCHOR_S3_YEARS has to be at least 1.", id="audit.E011")
         if settings.ANCHOR_S3_ENDPOINT and not is_http_address(settings.ANCHOR_S3_ENDPOINT):
@@ -75,10 +76,15 @@ class S3Anchor:
 
     @property
     def address(self) -> str:
+        """Return the address of the folder in the bucket, as pages show it."""
         root = f"{self.endpoint.rstrip('/')}/" if self.endpoint else "s3://"
         return f"{root}{self.bucket}/{self.prefix}".rstrip("/")
 
     def put(self, origin: str, size: int, note: str) -> AnchorProof:
+        """Store the checkpoint as a locked object, and return its address and version.
+
+        The lock lasts ANCHOR_S3_YEARS from now. Raises AnchorError if the object was not stored.
+        """
         key = f"{self.prefix}{origin}/{size}{SUFFIX}"
         until = datetime.now(UTC).replace(microsecond=0) + timedelta(days=366 * self.years)
         try:
@@ -126,6 +132,10 @@ class S3Anchor:
         return str(found["VersionId"])
 
     def read_back(self, after: int) -> Iterator[AnchoredNote]:
+        """Yield all versions of the stored checkpoints with more than `after` entries.
+
+        Raises AnchorError if the bucket cannot be read.
+        """
         folder = f"{self.prefix}{self.origin}/"
         try:
             pages = self._client.get_paginator("list_object_versions")
@@ -150,6 +160,7 @@ class S3Anchor:
         return AnchoredNote(address, note, flaw)
 
     def weakness(self) -> str:
+        """Return a sentence if the endpoint is an address of this machine, else ""."""
         host = urlsplit(self.endpoint).hostname if self.endpoint else None
         try:
             found = socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM) if host else []

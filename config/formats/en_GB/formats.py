@@ -1,4 +1,4 @@
-"""The format of dates and times on all pages: in UTC, and marked as UTC (E6(R3) 4.2.2(d))."""
+"""Defines the format of dates and times on all pages: in UTC, marked as UTC (E6(R3) 4.2.2(d))."""
 
 DATE_FORMAT = "j M Y"
 TIME_FORMAT = "H:i:s \\U\\T\\C"
